@@ -54,6 +54,7 @@ type batch struct {
 	c                 C.eik_batch
 	tau, beyond, back []float32
 	rho               [3][]float32
+	cone              []float32
 	box               [3][]uint16
 	in                [2][]uint16
 	dirty, dirs       []uint16
@@ -88,7 +89,7 @@ func newBatch(g grid.Grid, lanes int, most extent, s *scratch) *batch {
 		b.in[a] = take[uint16](s, n[a])
 		c.in[a] = cwords(b.in[a])
 	}
-	b.back = take[float32](s, lanes*nz)
+	b.back, b.cone = take[float32](s, lanes*nz), take[float32](s, lanes*(coneTerms+dim))
 	b.tau, b.beyond = take[float32](s, most.columns*row), take[float32](s, row)
 	flags := C.EIK_DIRECTIONS * most.columns * int(c.chunks)
 	b.dirty, b.dirs = take[uint16](s, flags), take[uint16](s, flags)
@@ -154,14 +155,48 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int, opt Options
 				b.box[a][i-b.first(a)] |= 1 << lane
 			}
 		}
-		startBox(e.model, at, velocity, func(k [3]int, t float64) {
+		set := func(k [3]int, t float64) {
 			if p.Dim == 2 {
 				k[1], k[2] = 0, k[1]
 			}
 			b.tau[b.window.before(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
 			C.eik_mark_all(&b.c, C.int(k[0]-b.first(0)), C.int(k[1]-b.first(1)), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
+		}
+		if e.tilt == nil {
+			startBox(e.model, at, velocity, set)
+			continue
+		}
+		home := between(e.model, at, e.point)
+		startTilted(e.model, at, e.point, func(k [3]int, time float64) {
+			x := make([]float64, p.Dim)
+			for a := range x {
+				x[a] = e.model.Coord(a, k[a]) - at[a]
+			}
+			if reach := home.reach(x); reach > 0 {
+				set(k, time/reach)
+			} else {
+				set(k, 1/math.Sqrt(home.plane+home.along))
+			}
 		})
 	}
+	if e.tilt != nil {
+		b.cones(e, p, places)
+	}
+}
+
+// cones sets the homogeneous media of the sources.
+func (b *batch) cones(e *Eikonal, p *survey.Positions, places []int) {
+	lanes := int(b.c.lanes)
+	for lane := range lanes {
+		home := between(e.model, p.At(places[min(lane, len(places)-1)]), e.point)
+		for k, v := range home.cone() {
+			b.cone[k*lanes+lane] = float32(v)
+		}
+		for a, v := range home.axis {
+			b.cone[(coneTerms+a)*lanes+lane] = float32(v)
+		}
+	}
+	b.c.cone = cfloats(b.cone)
 }
 
 // first is the number on the model of the window's first point along an axis of the sweeps.
@@ -190,10 +225,15 @@ func (b *batch) geometry(lane int, at []float64) {
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
-	slow2 := cfloats(e.slow2[Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2])-e.skipped():])
+	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
+	medium := e.slow2
+	if e.tilt != nil {
+		first, medium = first*(3+e.model.Dim()), e.tilt
+	}
+	values := cfloats(medium[first:])
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
-			blocks += int(C.eik_sweep(&b.c, slow2, C.int(d), order))
+			blocks += int(C.eik_sweep(&b.c, values, C.int(d), order))
 		}
 		return blocks
 	}

@@ -19,6 +19,7 @@ type Eikonal struct {
 	model     grid.Grid
 	slab      [2]int    // the range [lo, hi) of indices along model's first axis that slow2 has
 	slow2     []float32 // (s / scale)², C order on the slab
+	tilt      []float32 // of an anisotropic model instead: plane, along, cross, axis of each point
 	scale     float64   // s/m, largest slowness
 	resample  *resample // nil where image and model are the same grid
 	widths    []int     // numbers of lanes that a batch may have, largest first

@@ -7,6 +7,9 @@
 
 enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8, EIK_LANES = 16 };
 
+// Coefficients of the polynomial that is the square of a tilted medium's g (sweep_tilted.h).
+enum { EIK_CONE = 17 };
+
 // Value of tau where no wave has come yet, and at the ghost points beyond both
 // ends of every row. tau is scaled so that no true value exceeds 1.
 #define EIK_UNREACHED 1e4f
@@ -30,6 +33,8 @@ typedef struct {
 	uint16_t *in[2];  // [n] along x, y, lanes whose window spans this index
 	uint16_t *dirty;  // [n0*n1*chunks][EIK_DIRECTIONS], lanes due in that sweep direction, if in
 	uint16_t *dirs;   // like dirty: lanes some of whose rays run in that direction
+	const float *cone; // [EIK_CONE + dim][lanes]: g² of the lane's source, in powers of 2 cos² - 1, and
+	                   // the symmetry axis there, z last; null where the medium is isotropic
 	float tolerance;  // a relative change up to this one goes unnoticed
 } eik_batch;
 
@@ -38,9 +43,10 @@ typedef struct {
 int eik_offers(int lanes);
 
 // One sweep over all due blocks; returns their number. Bit a of direction is
-// set if axis a runs backwards; slow2 is the squared slowness, [n0][wide][n2],
-// scaled to a largest value of 1.
-long eik_sweep(eik_batch *b, const float *slow2, int direction, int second);
+// set if axis a runs backwards; medium is the squared slowness, [n0][wide][n2],
+// scaled to a largest value of 1, or with a cone plane, along, cross and the symmetry axis
+// of each point, [n0][wide][n2][3 + dim].
+long eik_sweep(eik_batch *b, const float *medium, int direction, int second);
 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);

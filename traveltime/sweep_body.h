@@ -18,7 +18,9 @@ INLINE V NAME(load)(const float *p)
 typedef struct {
 	float *self;                    // this row's point 0
 	const float *side[2][4];        // x, y: point 0 of rows -1, -2, +1, +2
-	const float *rz, *slow2;
+	const float *rz;
+	const float *medium;            // of this row's points
+	const float *cone;              // of a tilted medium's sources
 	V rho[2], outer;                // position along x, y; sum of their squares
 	V b2, b1, now, a1, a2;          // tau: two behind, this point, two ahead
 	M active, changed;
@@ -135,43 +137,80 @@ static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T,
 	return delta;
 }
 
-// Updates the next point of a block and moves on by step.
-INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, int dim, int second, int step)
-{
-	const long o = (long)r->at * LANES;
-	V rz = LOAD(r->rz + o), r2 = FMA(rz, rz, r->outer);
-	r->a2 = LOAD(r->self + o + 2 * step * LANES);
-
-	const V f = MUL(SET1(r->slow2[r->at]), r2);
+// The stencils of one point along all axes, and what they come to.
+typedef struct {
+	V rho[3], r2;                   // position, square of its length
+	V N[3], q;                      // R times the gradient of R g, and g R^2
+	V near1[3], near2[3], far1[3], far2[3];
+	M far[3];                       // is the far side upwind?
 	NAME(axis) s[3];
-	M far[3];
-	for (int a = 0; a < dim - 1; a++)
-		s[a] = NAME(upwind)(LOAD(r->side[a][0] + o), second ? LOAD(r->side[a][1] + o) : SET1(0),
-			LOAD(r->side[a][2] + o), second ? LOAD(r->side[a][3] + o) : SET1(0),
-			r->rho[a], r2, f, h[a], second, &far[a]);
-	s[dim - 1] = NAME(upwind)(r->b1, r->b2, r->a1, r->a2, rz, r2, f, h[dim - 1], second, &far[dim - 1]);
-	V ref = MIN(s[0].t1, s[1].t1);
+	V ref, delta;                   // tau is their sum
+	M ok;                           // it is a time
+} NAME(stencil);
+
+#include "sweep_tilted.h"
+
+// The update of an isotropic medium, whose squared slowness times R^2 is f.
+INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second, int factored)
+{
+	for (int a = 0; a < dim; a++) {
+		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, f, h[a], second, &p->far[a]);
+		if (factored)
+			p->s[a].s = NEGIF(p->far[a], p->N[a]);
+	}
+	V ref = MIN(p->s[0].t1, p->s[1].t1);
 	if (dim == 3)
-		ref = MIN(ref, s[2].t1);
+		ref = MIN(ref, p->s[2].t1);
 	V A[3], B[3], delta;
 	for (int a = 0; a < dim; a++)
-		NAME(coefficients)(&s[a], ref, r2, h[a].ih, second, &A[a], &B[a]);
+		NAME(coefficients)(&p->s[a], ref, factored ? p->q : p->r2, h[a].ih, second, &A[a], &B[a]);
 	V least = MIN(A[0], A[1]);
 	if (dim == 3)
 		least = MIN(least, A[2]);
 	V slope[3];
 	M real, ok = MAND(NAME(solve)(dim, A, B, f, &delta, slope, &real), LT(SET1(0), least));
-	M bad = MANDNOT(r->active, ok);
+	M bad = MANDNOT(active, ok);
 	if (BITS(bad)) {
 		V a3[3], b3[3], t3[3], s3[3]; // copies: only these need memory
 		for (int a = 0; a < dim; a++)
-			a3[a] = A[a], b3[a] = B[a], t3[a] = s[a].T1, s3[a] = slope[a];
+			a3[a] = A[a], b3[a] = B[a], t3[a] = p->s[a].T1, s3[a] = slope[a];
 		delta = NAME(fewer)(dim, a3, b3, t3, s3, f, real, bad, delta);
 	}
+	p->ref = ref, p->delta = delta;
+}
 
-	V t = ADD(ref, delta);
+// Updates the next point of a block and moves on by step.
+INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, int dim, int second, int tilted, int step)
+{
+	const long o = (long)r->at * LANES;
+	r->a2 = LOAD(r->self + o + 2 * step * LANES);
+
+	NAME(stencil) p;
+	for (int a = 0; a < dim - 1; a++) {
+		p.rho[a] = r->rho[a];
+		p.near1[a] = LOAD(r->side[a][0] + o), p.far1[a] = LOAD(r->side[a][2] + o);
+		p.near2[a] = second ? LOAD(r->side[a][1] + o) : SET1(0);
+		p.far2[a] = second ? LOAD(r->side[a][3] + o) : SET1(0);
+	}
+	const int z = dim - 1;
+	p.rho[z] = LOAD(r->rz + o);
+	p.near1[z] = r->b1, p.near2[z] = r->b2, p.far1[z] = r->a1, p.far2[z] = r->a2;
+	p.r2 = FMA(p.rho[z], p.rho[z], r->outer);
+	p.ok = r->active;
+	if (!tilted) {
+		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second, 0);
+	} else {
+		NAME(medium) m = NAME(at)(r->medium + (long)r->at * (3 + dim), dim, step);
+		NAME(factor)(&p, r->cone, dim, step);
+		if (second)
+			NAME(anisotropic)(&p, &m, h, r->now, r->active, dim);
+		else
+			NAME(isotropic)(&p, MUL(NAME(phase)(&m, p.N, dim), p.r2), h, r->active, dim, 0, 1);
+	}
+
+	V t = ADD(p.ref, p.delta);
 	// A NaN, where a lane has nothing to go by, fails the comparison.
-	M use = MAND(r->active, MAND(LT(t, SET1(EIK_UNREACHED / 2)), LT(SET1(0), t)));
+	M use = MAND(p.ok, MAND(LT(t, SET1(EIK_UNREACHED / 2)), LT(SET1(0), t)));
 	if (r->boxed)
 		use = MANDNOT(use, MASK(r->boxed & r->box[r->at]));
 	if (!second)
@@ -184,11 +223,15 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	STORE(r->self + o, t);
 	for (int a = 0; a < dim; a++) {
 		// Beside the source a point may lean on a slightly later neighbour.
-		V T = MUL(first, SUB(r2, SET1(h[a].hh)));
-		r->next[a][0] = MOR(r->next[a][0], LTIF(moved, T, s[a].Tn));
-		r->next[a][1] = MOR(r->next[a][1], LTIF(moved, T, s[a].Tf));
-		r->any[a] = MOR(r->any[a], far[a]);
-		r->all[a] = MAND(r->all[a], far[a]);
+		V T = MUL(first, SUB(p.r2, SET1(h[a].hh)));
+		r->next[a][0] = MOR(r->next[a][0], LTIF(moved, T, p.s[a].Tn));
+		r->next[a][1] = MOR(r->next[a][1], LTIF(moved, T, p.s[a].Tf));
+		if (tilted) { // a ray may come from a later neighbour
+			r->next[a][0] = MOR(r->next[a][0], MAND(moved, p.far[a]));
+			r->next[a][1] = MOR(r->next[a][1], MANDNOT(moved, p.far[a]));
+		}
+		r->any[a] = MOR(r->any[a], p.far[a]);
+		r->all[a] = MAND(r->all[a], p.far[a]);
 	}
 	r->b2 = r->b1;
 	r->b1 = t;
@@ -207,8 +250,8 @@ INLINE const float *NAME(row)(const eik_batch *b, int x, int y)
 	return p + EIK_GHOSTS * LANES;
 }
 
-INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *slow2, int dim,
-	int x, int y, int chunk, int step, unsigned due)
+INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *medium, int dim,
+	int tilted, int x, int y, int chunk, int step, unsigned due)
 {
 	const int nz = b->n[2], first = chunk * EIK_CHUNK;
 	r->x = x, r->y = y, r->chunk = chunk, r->due = due;
@@ -222,7 +265,8 @@ INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *slow2, 
 			r->side[1][k] = NAME(row)(b, x, y + away[k]);
 	}
 	r->rz = step > 0 ? b->rho[2] : b->rho_back;
-	r->slow2 = slow2 + ((long)x * b->wide + y) * nz;
+	r->medium = medium + ((long)x * b->wide + y) * nz * (tilted ? 3 + dim : 1);
+	r->cone = b->cone;
 	r->rho[0] = LOAD(b->rho[0] + (long)x * LANES);
 	r->outer = MUL(r->rho[0], r->rho[0]);
 	r->boxed = due & b->box[0][x];
@@ -264,7 +308,7 @@ INLINE void NAME(leave)(const NAME(block) *r, eik_batch *b, int dim, int directi
 	eik_settle(b, r->x, r->y, r->chunk, direction, r->due, BITS(r->changed) & r->due, dirs, next);
 }
 
-INLINE long NAME(sweep)(eik_batch *b, const float *slow2, int dim, int direction, int second)
+INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int direction, int second, int tilted)
 {
 	const int step = direction >> (dim - 1) & 1 ? -1 : 1, nc = b->chunks;
 	const int nline = b->n[dim - 2], nouter = dim == 3 ? b->n[0] : 1;
@@ -294,20 +338,20 @@ INLINE long NAME(sweep)(eik_batch *b, const float *slow2, int dim, int direction
 					const int x = dim == 3 ? outer : line, y = dim == 3 ? line : 0;
 					unsigned due = b->dirty[eik_block(b, x, y, chunk) * EIK_DIRECTIONS + direction];
 					if (due && (due &= b->in[0][x] & b->in[1][y]))
-						NAME(enter)(&r[k++], b, slow2, dim, x, y, chunk, step, due);
+						NAME(enter)(&r[k++], b, medium, dim, tilted, x, y, chunk, step, due);
 				}
 				if (k == 2) {
 					NAME(block) p = r[0], q = r[1];
 					while (p.left && q.left) {
-						NAME(point)(&p, h, tolerance, dim, second, step);
-						NAME(point)(&q, h, tolerance, dim, second, step);
+						NAME(point)(&p, h, tolerance, dim, second, tilted, step);
+						NAME(point)(&q, h, tolerance, dim, second, tilted, step);
 					}
 					r[0] = p, r[1] = q;
 				}
 				for (int i = 0; i < k; i++) {
 					NAME(block) p = r[i];
 					while (p.left)
-						NAME(point)(&p, h, tolerance, dim, second, step);
+						NAME(point)(&p, h, tolerance, dim, second, tilted, step);
 					NAME(leave)(&p, b, dim, direction, step);
 				}
 				done += k;
@@ -317,11 +361,21 @@ INLINE long NAME(sweep)(eik_batch *b, const float *slow2, int dim, int direction
 	return done;
 }
 
-static TARGET long NAME(run)(eik_batch *b, const float *slow2, int direction, int second)
+// Apart, so that each keeps its registers.
+static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction, int second)
 {
 	if (b->dim == 2)
-		return second ? NAME(sweep)(b, slow2, 2, direction, 1) : NAME(sweep)(b, slow2, 2, direction, 0);
-	return second ? NAME(sweep)(b, slow2, 3, direction, 1) : NAME(sweep)(b, slow2, 3, direction, 0);
+		return second ? NAME(sweep)(b, medium, 2, direction, 1, 1) : NAME(sweep)(b, medium, 2, direction, 0, 1);
+	return second ? NAME(sweep)(b, medium, 3, direction, 1, 1) : NAME(sweep)(b, medium, 3, direction, 0, 1);
+}
+
+static TARGET long NAME(run)(eik_batch *b, const float *medium, int direction, int second)
+{
+	if (b->cone)
+		return NAME(sweep_tilted)(b, medium, direction, second);
+	if (b->dim == 2)
+		return second ? NAME(sweep)(b, medium, 2, direction, 1, 0) : NAME(sweep)(b, medium, 2, direction, 0, 0);
+	return second ? NAME(sweep)(b, medium, 3, direction, 1, 0) : NAME(sweep)(b, medium, 3, direction, 0, 0);
 }
 
 // What differs from set to set makes room for the next.

@@ -1,0 +1,235 @@
+// Tilted transversely isotropic media in the sweeps, included by sweep_body.h. With P = R p,
+// p the slowness, m the symmetry axis and q = m.P, the acoustic P waves (Alkhalifah 2000) have
+//
+//	plane |P|^2 + along q^2 - cross q^2 (|P|^2 - q^2) / R^2 = R^2.
+//
+// T = R g tau, where R g is the time in the homogeneous medium of the source, in units of its
+// slowness along the axis: g^2 is a polynomial in the squared cosine between axis and ray.
+
+// One point's medium, in the unit of the slowness that the sweeps use.
+typedef struct { V plane, along, cross, axis[3]; } NAME(medium);
+
+INLINE NAME(medium) NAME(at)(const float *m, int dim, int step)
+{
+	NAME(medium) r = {SET1(m[0]), SET1(m[1]), SET1(m[2])};
+	for (int a = 0; a < dim; a++)
+		r.axis[a] = SET1(a == dim - 1 && step < 0 ? -m[3 + a] : m[3 + a]); // z runs with the sweep
+	return r;
+}
+
+INLINE V NAME(dot)(const V *x, const V *y, int dim)
+{
+	V d = FMA(x[0], y[0], MUL(x[1], y[1]));
+	return dim == 3 ? FMA(x[2], y[2], d) : d;
+}
+
+// R times the gradient of R g, and g R^2.
+INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int dim, int step)
+{
+	V axis[3];
+	for (int a = 0; a < dim; a++)
+		axis[a] = LOAD(cone + (long)(EIK_CONE + a) * LANES);
+	if (step < 0)
+		axis[dim - 1] = SUB(SET1(0), axis[dim - 1]);
+	V q = NAME(dot)(axis, p->rho, dim);
+	V w = DIV(MUL(q, q), p->r2), x = FMA(SET1(2), w, SET1(-1));
+	V f = LOAD(cone + (long)(EIK_CONE - 1) * LANES), d = SET1(0);
+	for (int k = EIK_CONE - 2; k >= 0; k--) {
+		d = FMA(d, x, f);
+		f = FMA(f, x, LOAD(cone + (long)k * LANES));
+	}
+	V g = SQRT(f);
+	d = DIV(ADD(d, d), g); // twice the derivative of g by w
+	V radial = FNMA(d, w, g), axial = MUL(d, q);
+	for (int a = 0; a < dim; a++)
+		p->N[a] = FMA(radial, p->rho[a], MUL(axial, axis[a]));
+	p->q = MUL(g, p->r2);
+}
+
+// The squared phase slowness in direction d.
+INLINE V NAME(phase)(const NAME(medium) *m, const V *d, int dim)
+{
+	V q = NAME(dot)(m->axis, d, dim);
+	V c2 = MIN(SET1(1), DIV(MUL(q, q), NAME(dot)(d, d, dim)));
+	V b = FMA(m->along, c2, m->plane), c = MUL(MUL(m->cross, c2), SUB(SET1(1), c2));
+	return DIV(SET1(2), ADD(b, SQRT(MAX(SET1(0), FNMA(SET1(4), c, MUL(b, b))))));
+}
+
+// Half the derivative of the equation's left side, along the ray, and that side. u is 1 / R^2.
+INLINE V NAME(ray)(const NAME(medium) *m, const V *P, V u, V *v, int dim)
+{
+	V pp = NAME(dot)(P, P, dim), q = NAME(dot)(m->axis, P, dim), q2 = MUL(q, q), c = MUL(m->cross, u);
+	V straight = FNMA(c, q2, m->plane);
+	V bent = MUL(q, FMA(c, SUB(ADD(q2, q2), pp), m->along));
+	for (int a = 0; a < dim; a++)
+		v[a] = FMA(straight, P[a], MUL(bent, m->axis[a]));
+	return FMA(straight, pp, MUL(q2, FMA(c, q2, m->along)));
+}
+
+// Sets components of x that are not live so that x + ratio (m.x) m has none.
+INLINE void NAME(complete)(const NAME(medium) *m, V ratio, const M *live, V *x, int dim)
+{
+	V q = SET1(0), out = SET1(1), k;
+	for (int a = 0; a < dim; a++) {
+		q = BLEND(live[a], q, FMA(m->axis[a], x[a], q));
+		out = BLEND(live[a], FMA(ratio, MUL(m->axis[a], m->axis[a]), out), out);
+	}
+	k = DIV(MUL(ratio, q), out);
+	for (int a = 0; a < dim; a++)
+		x[a] = BLEND(live[a], SUB(SET1(0), MUL(k, m->axis[a])), x[a]);
+}
+
+// The root of the slopes P = A delta - B, from that of the ellipse alone, of which around is
+// the right side, by two of Newton's steps. v is the ray there, and the result whether there
+// is a root. With live, components of the ray that are not live are zero.
+INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, const M *live, V *delta, V *v, int dim)
+{
+	V u = DIV(SET1(1), r2), MA[3], P[3];
+	if (live) {
+		V k = DIV(m->along, m->plane);
+		NAME(complete)(m, k, live, A, dim);
+		NAME(complete)(m, k, live, B, dim);
+	}
+	V q = MUL(m->along, NAME(dot)(m->axis, A, dim));
+	for (int a = 0; a < dim; a++)
+		MA[a] = FMA(m->plane, A[a], MUL(q, m->axis[a]));
+	V aa = NAME(dot)(MA, A, dim), ab = NAME(dot)(MA, B, dim), one = DIV(SET1(1), aa);
+	V c01 = FMS(A[0], B[1], MUL(A[1], B[0])), c02, c12, cc, axial = ADD(m->plane, m->along);
+	if (dim == 2) {
+		cc = MUL(axial, MUL(c01, c01));
+	} else {
+		c02 = FMS(A[0], B[2], MUL(A[2], B[0])), c12 = FMS(A[1], B[2], MUL(A[2], B[1]));
+		V c = FMA(m->axis[0], c12, FMS(m->axis[2], c01, MUL(m->axis[1], c02)));
+		cc = FMS(axial, FMA(c01, c01, FMA(c02, c02, MUL(c12, c12))), MUL(m->along, MUL(c, c)));
+	}
+	V disc = FMS(aa, around, MUL(m->plane, cc)), root = SQRT(MAX(disc, SET1(0)));
+	*delta = MUL(ADD(ab, root), one);
+	if (dim == 2) {
+		P[0] = MUL(one, FMA(A[0], root, MUL(MA[1], c01)));
+		P[1] = MUL(one, FMS(A[1], root, MUL(MA[0], c01)));
+	} else {
+		P[0] = MUL(one, FMA(A[0], root, FMA(MA[1], c01, MUL(MA[2], c02))));
+		P[1] = MUL(one, FMA(A[1], root, FMS(MA[2], c12, MUL(MA[0], c01))));
+		P[2] = MUL(one, FMS(A[2], root, FMA(MA[0], c02, MUL(MA[1], c12))));
+	}
+	for (int n = 0; n < 2; n++) {
+		V value = NAME(ray)(m, P, u, v, dim), grow = NAME(dot)(v, A, dim);
+		V more = DIV(SUB(r2, value), ADD(grow, grow));
+		*delta = ADD(*delta, more);
+		for (int a = 0; a < dim; a++)
+			P[a] = FMA(A[a], more, P[a]);
+		if (live) {
+			V pp = NAME(dot)(P, P, dim), q2 = NAME(dot)(m->axis, P, dim), c = MUL(m->cross, u);
+			q2 = MUL(q2, q2);
+			NAME(complete)(m, DIV(FMA(c, SUB(ADD(q2, q2), pp), m->along), FNMA(c, q2, m->plane)), live, P, dim);
+		}
+	}
+	NAME(ray)(m, P, u, v, dim);
+	return LE(SET1(0), disc);
+}
+
+// Lanes without a causal root lose the axis along which the ray runs most against its upwind
+// side, or that with the latest upwind time where there is no root, and again: the ray then
+// has no component along it. The result is the lanes that have a root in the end.
+static __attribute__((noinline)) TARGET M NAME(fewer_tilted)(const NAME(medium) *m, const V *A, const V *B, V *v, const V *T, const M *far,
+	M *live, V around, V r2, M real, M bad, V *delta, int dim)
+{
+	M whole = live[0], done = MASK(0);
+	for (int a = 1; a < dim; a++)
+		whole = MAND(whole, live[a]);
+	for (int n = 0; n < dim && BITS(bad); n++) {
+		V key[3], worst = SET1(-1e36f), a3[3], b3[3], d;
+		M open = n ? bad : MAND(bad, whole), some = MASK(0);
+		for (int a = 0; a < dim; a++) {
+			key[a] = BLEND(real, T[a], SUB(SET1(0), NEGIF(far[a], v[a])));
+			key[a] = BLEND(live[a], SET1(-1e37f), key[a]);
+			worst = MAX(worst, key[a]);
+		}
+		for (int a = dim - 1; a >= 0; a--) {
+			M drop = MAND(open, LE(worst, key[a]));
+			live[a] = MANDNOT(live[a], drop);
+			open = MANDNOT(open, drop);
+			some = MOR(some, live[a]);
+		}
+		bad = MAND(bad, some);
+		for (int a = 0; a < dim; a++)
+			a3[a] = A[a], b3[a] = B[a];
+		real = NAME(root)(m, a3, b3, around, r2, live, &d, v, dim);
+		M ok = MAND(bad, real);
+		for (int a = 0; a < dim; a++)
+			ok = MANDNOT(ok, MAND(live[a], LT(NEGIF(far[a], v[a]), SET1(0))));
+		*delta = BLEND(ok, *delta, d);
+		done = MOR(done, ok);
+		bad = MANDNOT(bad, ok);
+	}
+	return done;
+}
+
+// The second-order update. Along each axis the upwind side is that from which the ray of the
+// central difference comes, of what has been reached.
+INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, V now, M active, int dim)
+{
+	const V limit = SET1(EIK_UNREACHED / 2);
+	M near[3], live[3];
+	V P[3], v[3], A[3], B[3], q[3], w[3];
+	for (int a = 0; a < dim; a++) {
+		near[a] = LT(p->near1[a], limit), p->far[a] = LT(p->far1[a], limit);
+		live[a] = MOR(near[a], p->far[a]);
+		V lo = BLEND(near[a], now, p->near1[a]), hi = BLEND(p->far[a], now, p->far1[a]);
+		V half = BLEND(MAND(near[a], p->far[a]), SET1(1), SET1(0.5f));
+		q[a] = MUL(p->q, SET1(h[a].ih));
+		P[a] = FMA(now, p->N[a], MUL(MUL(q[a], half), SUB(hi, lo)));
+	}
+	// Its length is set to the ellipse's, so that a bad estimate does no harm.
+	V pp = NAME(dot)(P, P, dim), axial = NAME(dot)(m->axis, P, dim), a2 = MUL(axial, axial);
+	V u = DIV(SET1(1), FMA(m->plane, pp, MUL(m->along, a2)));
+	NAME(ray)(m, P, u, v, dim);
+	V rest = MUL(MUL(MUL(u, u), m->cross), MUL(a2, SUB(pp, a2)));
+	V around = MUL(p->r2, FMA(rest, FMA(SET1(2), rest, SET1(1)), SET1(1)));
+	V steep = MUL(SET1(4), DIV(p->r2, MIN(m->plane, ADD(m->plane, m->along))));
+	V ref = SET1(EIK_UNREACHED);
+	for (int a = 0; a < dim; a++) {
+		M far = MANDNOT(p->far[a], MANDNOT(near[a], LT(v[a], SET1(0))));
+		p->far[a] = far;
+		NAME(axis) *s = &p->s[a];
+		V c = ADD(p->r2, SET1(h[a].hh));
+		s->Tn = MUL(MUL(p->near1[a], p->near1[a]), FNMA(p->rho[a], SET1(h[a].h2), c));
+		s->Tf = MUL(MUL(p->far1[a], p->far1[a]), FMA(p->rho[a], SET1(h[a].h2), c));
+		s->T1 = BLEND(far, s->Tn, s->Tf);
+		s->t1 = BLEND(far, p->near1[a], p->far1[a]);
+		s->t2 = BLEND(far, p->near2[a], p->far2[a]);
+		V side = NEGIF(far, p->N[a]);
+		V before = FMA(q[a], SUB(s->t1, s->t2), MUL(side, s->t1));
+		M use = MAND(LT(s->t2, limit), LE(MUL(before, before), steep));
+		w[a] = KEEPIF(use, SET1(0.5f));
+		q[a] = NEGIF(far, q[a]);
+		ref = MIN(ref, s->t1);
+	}
+	M ok = active;
+	for (int a = 0; a < dim; a++) {
+		NAME(axis) *s = &p->s[a];
+		V d = SUB(s->t1, ref);
+		d = FMA(w[a], ADD(d, SUB(s->t1, s->t2)), d);
+		A[a] = FMA(w[a], q[a], ADD(p->N[a], q[a]));
+		B[a] = FNMA(p->N[a], ref, MUL(q[a], d));
+		ok = MAND(ok, live[a]);
+	}
+	V a3[3], b3[3];
+	for (int a = 0; a < dim; a++)
+		a3[a] = A[a], b3[a] = B[a];
+	M real = NAME(root)(m, a3, b3, around, p->r2, 0, &p->delta, v, dim);
+	ok = MAND(ok, real);
+	for (int a = 0; a < dim; a++)
+		ok = MAND(ok, LE(SET1(0), NEGIF(p->far[a], v[a])));
+	M bad = MANDNOT(active, ok);
+	if (BITS(bad)) {
+		V c3[3], d3[3], v3[3], t3[3], delta = p->delta;
+		M f3[3];
+		for (int a = 0; a < dim; a++)
+			c3[a] = A[a], d3[a] = B[a], v3[a] = v[a], t3[a] = p->s[a].T1, f3[a] = p->far[a];
+		ok = MOR(ok, NAME(fewer_tilted)(m, c3, d3, v3, t3, f3, live, around, p->r2, real, bad, &delta, dim));
+		p->delta = delta;
+	}
+	p->ref = ref;
+	p->ok = ok;
+}
