@@ -79,6 +79,17 @@ INLINE void NAME(complete)(const NAME(medium) *m, V ratio, const M *live, V *x, 
 		x[a] = BLEND(live[a], SUB(SET1(0), MUL(k, m->axis[a])), x[a]);
 }
 
+// Sets components of P that are not live so that the ray has none there.
+INLINE void NAME(still)(const NAME(medium) *m, V *P, V u, const M *live, int dim)
+{
+	V c = MUL(m->cross, u);
+	for (int n = 0; n < 3; n++) {
+		V pp = NAME(dot)(P, P, dim), q2 = NAME(dot)(m->axis, P, dim);
+		q2 = MUL(q2, q2);
+		NAME(complete)(m, DIV(FMA(c, SUB(ADD(q2, q2), pp), m->along), FNMA(c, q2, m->plane)), live, P, dim);
+	}
+}
+
 // The root of the slopes P = A delta - B, from that of the ellipse alone, of which around is
 // the right side, by two of Newton's steps. v is the ray there, and the result whether there
 // is a root. With live, components of the ray that are not live are zero.
@@ -112,18 +123,19 @@ INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, const M *
 		P[1] = MUL(one, FMA(A[1], root, FMS(MA[2], c12, MUL(MA[0], c01))));
 		P[2] = MUL(one, FMS(A[2], root, FMA(MA[0], c02, MUL(MA[1], c12))));
 	}
-	for (int n = 0; n < 2; n++) {
-		V value = NAME(ray)(m, P, u, v, dim), grow = NAME(dot)(v, A, dim);
+	for (int n = 0; n < (live ? 4 : 2); n++) {
+		if (live)
+			NAME(still)(m, P, u, live, dim);
+		V value = NAME(ray)(m, P, u, v, dim), grow = SET1(0);
+		for (int a = 0; a < dim; a++)
+			grow = live ? BLEND(live[a], grow, FMA(v[a], A[a], grow)) : FMA(v[a], A[a], grow);
 		V more = DIV(SUB(r2, value), ADD(grow, grow));
 		*delta = ADD(*delta, more);
 		for (int a = 0; a < dim; a++)
 			P[a] = FMA(A[a], more, P[a]);
-		if (live) {
-			V pp = NAME(dot)(P, P, dim), q2 = NAME(dot)(m->axis, P, dim), c = MUL(m->cross, u);
-			q2 = MUL(q2, q2);
-			NAME(complete)(m, DIV(FMA(c, SUB(ADD(q2, q2), pp), m->along), FNMA(c, q2, m->plane)), live, P, dim);
-		}
 	}
+	if (live)
+		NAME(still)(m, P, u, live, dim);
 	NAME(ray)(m, P, u, v, dim);
 	return LE(SET1(0), disc);
 }
