@@ -359,7 +359,7 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 			return nil, err
 		}
 	}
-	defer a.device.Mark("all-reduce")()
+	defer a.device.Mark(device.MarkAllReduce)()
 	defer timing(&a.times.Waiting)()
 	if a.o.OneSided {
 		return comm.Done, a.copies.(comm.OneSided).Accumulate(buf)
@@ -377,7 +377,7 @@ func (a *application) wait(r comm.Request) error {
 	if r == comm.Done {
 		return nil
 	}
-	defer a.device.Mark("all-reduce")()
+	defer a.device.Mark(device.MarkWaitForSums)()
 	defer timing(&a.times.Waiting)()
 	return r.Wait()
 }

@@ -135,7 +135,7 @@ func (a *application) fetch(x *Vector) (*Vector, error) {
 	if err := x.Device().Copy(h.own(), x.Buf); err != nil {
 		return nil, err
 	}
-	defer a.device.Mark("halo")()
+	defer a.device.Mark(device.MarkHalo)()
 	defer timing(&a.times.Waiting)()
 	if err := comm.Meet(x.Layout.Shards); err != nil {
 		return nil, err
@@ -209,7 +209,7 @@ func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device
 // where an element of the image is in the sums. Sums of other ranks' parts stay as they
 // are. Without exact sums the order of additions depends on the ranks alone.
 func (a *application) land(c comm.Comm, sums device.Buf, at func(element int) int) error {
-	defer a.device.Mark("halo")()
+	defer a.device.Mark(device.MarkHalo)()
 	defer timing(&a.times.Waiting)()
 	if err := comm.Meet(c); err != nil {
 		return err

@@ -35,10 +35,12 @@ func numbersOf(b *gpu.Buf) numbers {
 	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size()}
 }
 
-// post makes a call on the card's thread, for its main stream.
-func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
+// post makes a call on the card's thread, for its main stream. name is that of its time on
+// the card.
+func (g *Group) post(function, name string, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
 	w := g.world
 	stream := w.card.Main().Handle()
+	defer w.dev.Span(w.card.Main(), name)()
 	w.card.Post(func() error {
 		err := w.err()
 		if err == nil {
@@ -85,7 +87,7 @@ func (g *Group) AllReduce(x device.Buf) error {
 // allReduce is an AllReduce that is agreed on.
 func (g *Group) allReduce(b *gpu.Buf) error {
 	v := numbersOf(b)
-	return g.post("AllReduce", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("AllReduce", device.MarkAllReduce, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		return C.nccl_AllReduce(t, v.at, v.at, v.n, v.kind, sum, g.link, stream)
 	})
 }
@@ -103,7 +105,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 		return err
 	}
 	v := numbersOf(b)
-	return g.post("Broadcast", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("Broadcast", device.MarkBroadcast, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		return C.nccl_Broadcast(t, v.at, v.at, v.n, v.kind, C.int(root), g.link, stream)
 	})
 }
@@ -126,7 +128,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)
-	return g.post("AllGather", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("AllGather", device.MarkAllGather, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		if slices.Min(counts) == slices.Max(counts) {
 			return C.nccl_AllGather(t, in.at, out.at, in.n, in.kind, g.link, stream)
 		}

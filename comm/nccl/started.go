@@ -119,6 +119,7 @@ func (r *request) Wait() error {
 	if r.err != nil {
 		return r.err
 	}
+	defer w.dev.Span(w.card.Main(), device.MarkWaitForSums)()
 	w.card.After(w.card.Main(), r.place)
 	return w.err()
 }
@@ -156,6 +157,7 @@ func (r *request) run() error {
 	if err := g.join2(); err != nil {
 		return w.called(err)
 	}
+	defer w.dev.Span(w.stream, device.MarkAllReduce)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err

@@ -54,7 +54,7 @@ func newWorld(lib *Library, dev *gpu.Device, timeout time.Duration) (*world, err
 	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), timeout: timeout,
 		fell: make(chan struct{}), aborted: make(chan struct{}), ended: make(chan struct{})}
 	var err error
-	if w.stream, err = w.card.NewStream(); err != nil {
+	if w.stream, err = w.card.NewStream(device.LaneGPUSums); err != nil {
 		return nil, err
 	}
 	w.jobs = make(chan *request, backlog)

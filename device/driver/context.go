@@ -8,11 +8,13 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -29,10 +31,13 @@ type Context struct {
 	cut      atomic.Pointer[error] // see Cut
 
 	// Touched by the thread alone.
-	events   [2][]Event // unused: untimed and timed
-	spans    []*Span    // ended, not told of yet
-	anchor   Event      // that the places of spans are measured from, without a handle before the first
-	anchored time.Time  // when it was recorded
+	created  []Event    // all events
+	events   [2][]Event // those that are free: untimed and timed
+	telling  []*Stream  // with spans that have ended and were not told of yet
+	timing   int        // spans begun and not told of yet
+	clock    *Stream    // of the anchor alone; nil: no span has begun
+	anchor   Event      // from which the beginnings of spans are measured
+	anchored time.Time  // when the card passed it
 }
 
 // command is one task for the context's thread.
@@ -252,7 +257,7 @@ func (c *Context) poll(waits []waiting) []waiting {
 			continue
 		}
 		if code == 0 {
-			if err := c.told(len(c.spans)); err != nil {
+			if err := c.told(math.MaxInt); err != nil {
 				c.Fail(err)
 			}
 		}
@@ -284,7 +289,7 @@ func (c *Context) open() error {
 		return err
 	}
 	var err error
-	c.main, err = c.newStream()
+	c.main, err = c.newStream(device.LaneGPU)
 	return err
 }
 
@@ -298,13 +303,11 @@ func (c *Context) Bind() error {
 // nothing can be done about them here.
 func (c *Context) close() {
 	d := c.driver
-	if c.anchor.handle != nil {
-		c.events[timed] = append(c.events[timed], c.anchor)
+	for _, e := range c.created {
+		C.gpu_event_destroy(d.calls, e.handle)
 	}
-	for _, events := range c.events {
-		for _, e := range events {
-			C.gpu_event_destroy(d.calls, e.handle)
-		}
+	if c.clock != nil {
+		C.gpu_stream_destroy(d.calls, c.clock.handle)
 	}
 	C.gpu_stream_destroy(d.calls, c.main.handle)
 	var dev C.int

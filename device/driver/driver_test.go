@@ -258,7 +258,7 @@ func TestStreams(t *testing.T) {
 	c := card(t, driver.CUDA)
 	m := compile(t, c, driver.CUDA, program)
 	f := function(t, m, "scale")
-	other, err := c.NewStream()
+	other, err := c.NewStream("other")
 	must(t, err)
 	const n = 1 << 16
 	x, y, z := upload(t, c, make([]float32, n)), upload(t, c, make([]float32, n)), upload(t, c, make([]float32, n))

@@ -137,7 +137,10 @@ func (h *Here) joinCards(cfg *config.Config) error {
 		}
 		return nil
 	}
-	h.Card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
+	h.Card.OnMark = h.Report.Time
+	if h.Report.Books() {
+		h.Card.OnSpan = func(s gpu.Span) { h.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
+	}
 	if stages {
 		h.ShotAxis, h.BlockAxis, h.AllRanks = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis), comm.Staged(h.AllRanks)
 		return nil

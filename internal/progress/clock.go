@@ -169,15 +169,23 @@ func (r *Reporter) KeepTrace(ranks int) {
 	}
 }
 
+// Books reports whether anybody reads the times: a closing table or a trace.
+func (r *Reporter) Books() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opt.JSON || !r.opt.Quiet || r.clock.trace != nil
+}
+
 // Beside books work that went on beside the sections, as that of a GPU does, which has
-// a clock of its own: on a lane of the trace, and in a table behind the closing one. It
-// counts towards no section.
-func (r *Reporter) Beside(lane, name string, begin time.Time, took time.Duration) {
+// a clock of its own: on a lane of the trace, and in a table behind the closing one, where
+// own is what it took without the work inside it that is booked as well. It counts towards
+// no section.
+func (r *Reporter) Beside(lane, name string, begin time.Time, took, own time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	around := r.clock.beside.enter(lane)
 	around.Calls = 0 // a lane is no work
-	around.enter(name).Own += took
+	around.enter(name).Own += own
 	at := max(0, begin.Sub(r.clock.begin))
 	r.clock.trace.stop(r.clock.trace.start(lane, name, at), at+took)
 }

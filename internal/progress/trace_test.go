@@ -63,8 +63,8 @@ func TestTraceFile(t *testing.T) {
 		spend(r, h, "adjoint", 1)
 		begin := h.now()
 		h.move(seconds(1.5))
-		r.Beside("reductions", "piece 0", begin, seconds(1))
-		r.Beside("reductions", "piece 1", begin.Add(seconds(0.5)), seconds(1))
+		r.Beside("reductions", "piece 0", begin, seconds(1), seconds(1))
+		r.Beside("reductions", "piece 1", begin.Add(seconds(0.5)), seconds(1), seconds(1))
 		s.End()
 		r.Time("left open")
 		h.move(seconds(2))
@@ -176,11 +176,11 @@ func TestTraceIsBounded(t *testing.T) {
 func TestNoTraceUnlessAsked(t *testing.T) {
 	r, _, _, h := reporter(Options{})
 	spend(r, h, "a", 1)
-	r.Beside("b", "c", h.now(), seconds(1))
+	r.Beside("b", "c", h.now(), seconds(1), seconds(1))
 	if a := r.Account(); a.Trace != nil {
 		t.Errorf("trace %+v", a.Trace)
 	}
-	if n := testing.AllocsPerRun(100, func() { r.Beside("b", "c", h.now(), seconds(1)) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { r.Beside("b", "c", h.now(), seconds(1), seconds(1)) }); n != 0 {
 		t.Errorf("%g allocations for nothing", n)
 	}
 }
