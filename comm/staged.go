@@ -1,6 +1,10 @@
 package comm
 
-import "github.com/kirchhoff-lsm/lsm/device"
+import (
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
 
 // Copied is a copy of a device buffer in host memory, or a host buffer that needed no copy.
 type Copied struct {
@@ -128,6 +132,8 @@ type stagedRequest struct {
 }
 
 func (r stagedRequest) Wait() error { return r.copied.Finish(r.Request.Wait()) }
+
+func (r stagedRequest) Ended() time.Time { return Ended(r.Request) }
 
 type stagedOneSided struct{ staged }
 

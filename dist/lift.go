@@ -33,6 +33,9 @@ type LiftOptions struct {
 	Reach *Reach
 	// Observe, if not nil, receives the times of each application on this rank.
 	Observe func(Times)
+	// InFlight, if not nil, receives when each started sum began and how long it was under
+	// way, if the communicator knows when it ended ([comm.Ended]).
+	InFlight func(begin time.Time, took time.Duration)
 }
 
 // Times are the durations of one application on one rank. Overlap reduces Waiting.
@@ -365,12 +368,32 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 		return comm.Done, a.copies.(comm.OneSided).Accumulate(buf)
 	}
 	if a.overlap && a.pieced {
-		return a.copies.StartAllReduce(buf)
+		began := time.Now()
+		r, err := a.copies.StartAllReduce(buf)
+		if err != nil || a.o.InFlight == nil {
+			return r, err
+		}
+		return flight{r, began, a.o.InFlight}, nil
 	}
 	if err := a.copies.AllReduce(buf); err != nil || !a.alone {
 		return comm.Done, err
 	}
 	return comm.Done, a.device.Sync()
+}
+
+// flight is a started sum whose time is reported.
+type flight struct {
+	comm.Request
+	began time.Time
+	tell  func(begin time.Time, took time.Duration)
+}
+
+func (f flight) Wait() error {
+	err := f.Request.Wait()
+	if ended := comm.Ended(f.Request); !ended.IsZero() {
+		f.tell(f.began, ended.Sub(f.began))
+	}
+	return err
 }
 
 func (a *application) wait(r comm.Request) error {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -99,6 +100,8 @@ func (r *request) Wait() error {
 	r.stream.reenter(r.seq)
 	return r.stream.leave(r.seq, r.inner.Wait())
 }
+
+func (r *request) Ended() time.Time { return comm.Ended(r.inner) }
 
 func (g *guarded) Bcast(x device.Buf, root int) error {
 	return g.device.call(call{Kind: broadcast, Type: x.Type(), Count: x.Len(), Root: g.world(root)},

@@ -38,6 +38,7 @@ type Context struct {
 	clock    *Stream    // of the anchor alone; nil: no span has begun
 	anchor   Event      // from which the beginnings of spans are measured
 	anchored time.Time  // when the card passed it
+	latest   time.Time  // end of a span that was told of
 }
 
 // command is one task for the context's thread.

@@ -287,6 +287,48 @@ func TestStreams(t *testing.T) {
 	c.CloseStream(other)
 }
 
+// Spans of a stream keep their order, however often the clocks are compared, and those of
+// two streams may overlap.
+func TestSpansKeepTheirOrder(t *testing.T) {
+	defer driver.CompareClocks(driver.CompareClocks(0))
+	c := card(t, driver.CUDA)
+	other, err := c.NewStream("other")
+	must(t, err)
+	x := upload(t, c, make([]float32, 1<<16))
+	type span struct{ begin, end time.Time }
+	var spans []span
+	tell := func(begin time.Time, took time.Duration) { spans = append(spans, span{begin, begin.Add(took)}) }
+	var around span
+	for range 50 {
+		outer := c.Time(other, func(begin time.Time, took time.Duration) { around = span{begin, begin.Add(took)} })
+		c.Follow(c.Main(), other)
+		for range 4 {
+			p := c.Time(c.Main(), tell)
+			c.Fill(c.Main(), x, 0, 1<<18)
+			p.End()
+		}
+		first := len(spans)
+		c.Follow(other, c.Main())
+		outer.End()
+		must(t, c.Finish(c.Main()))
+		must(t, c.Finish(other))
+		for _, s := range spans[first:] {
+			if s.begin.Before(around.begin) || s.end.After(around.end) {
+				t.Fatalf("span %v, while that of the stream it waits for, and that waits for it, is %v", s, around)
+			}
+		}
+	}
+	if len(spans) != 200 {
+		t.Fatalf("%d spans, want 200", len(spans))
+	}
+	for i, s := range spans {
+		if s.end.Before(s.begin) || i > 0 && s.begin.Before(spans[i-1].end) {
+			t.Errorf("span %d is %v, after %v", i, s, spans[max(0, i-1)])
+		}
+	}
+	c.CloseStream(other)
+}
+
 func TestCards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "4")

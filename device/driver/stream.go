@@ -135,8 +135,8 @@ func (p *Span) End() {
 }
 
 // compareEvery is how long one comparison of the clocks serves. The driver gives the time
-// since then as float32 in ms, which is good to 1 µs for so long.
-const compareEvery = 10 * time.Second
+// since then as float32 in ms, which for so long has steps of at most 0.06 µs.
+var compareEvery = time.Second
 
 // compareClocks finds out what time it is here when the card passes the anchor, if no span
 // refers to the one before.
@@ -158,7 +158,9 @@ func (c *Context) compareClocks() error {
 	for { // nothing else is on that stream, so the card passes the anchor at once
 		switch code := C.gpu_event_query(c.driver.calls, c.anchor.handle); code {
 		case 0:
-			c.anchored = time.Now()
+			if c.anchored = time.Now(); c.anchored.Before(c.latest) {
+				c.anchored = c.latest // spans of a stream never overlap
+			}
 			return nil
 		case notReady:
 		default:
@@ -199,18 +201,20 @@ func (c *Context) tell(p *Span) (passed bool, err error) {
 	} else if code != 0 {
 		return false, d.check(code, "event_query")
 	}
-	var since, took C.float // ms
-	if err := cmp.Or(
-		d.check(C.gpu_event_elapsed(d.calls, &since, c.anchor.handle, p.start.handle), "event_elapsed"),
-		d.check(C.gpu_event_elapsed(d.calls, &took, p.start.handle, p.end.handle), "event_elapsed")); err != nil {
-		return false, err
+	// Both ends are measured from the anchor, so that rounding keeps their order.
+	var at [2]time.Duration
+	for i, e := range []Event{p.start, p.end} {
+		var ms C.float
+		if err := d.check(C.gpu_event_elapsed(d.calls, &ms, c.anchor.handle, e.handle), "event_elapsed"); err != nil {
+			return false, err
+		}
+		at[i] = time.Duration(float64(ms) * float64(time.Millisecond))
 	}
 	c.events[timed] = append(c.events[timed], p.start, p.end)
 	c.timing--
-	p.tell(c.anchored.Add(milliseconds(since)), milliseconds(took))
+	if end := c.anchored.Add(at[1]); end.After(c.latest) {
+		c.latest = end
+	}
+	p.tell(c.anchored.Add(at[0]), at[1]-at[0])
 	return true, nil
-}
-
-func milliseconds(t C.float) time.Duration {
-	return time.Duration(float64(t) * float64(time.Millisecond))
 }

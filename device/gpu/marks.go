@@ -17,7 +17,7 @@ type Span struct {
 
 // stretch is a Span under way.
 type stretch struct {
-	around *stretch         // nil: none
+	around *stretch      // nil: none
 	inner  time.Duration // of the spans inside it that ended; the context's thread alone touches it
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
@@ -110,6 +111,11 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 	}
 	if op.Config.Comm.Overlap == "auto" {
 		o.Choose = op.sayOverlap
+	}
+	if op.Report.Books() {
+		o.InFlight = func(begin time.Time, took time.Duration) {
+			op.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
+		}
 	}
 	return o
 }

@@ -95,7 +95,7 @@ func ReadTrace(r io.Reader) ([]Row, error) {
 	for _, e := range f.TraceEvents {
 		// Sections that overlap stand in "sections 2" and so on.
 		lane := names[[2]int{e.PID, e.TID}]
-		if e.Phase == "X" && e.Dur != nil && (lane == mainLane || strings.HasPrefix(lane, mainLane+" ")) {
+		if e.Phase == "X" && e.Dur != nil && (lane == LaneSections || strings.HasPrefix(lane, LaneSections+" ")) {
 			spans[e.PID] = append(spans[e.PID], e)
 		}
 	}
