@@ -23,8 +23,9 @@ const backlog = 1024
 type request struct {
 	group  *Group
 	call   string
-	buf    *gpu.Buf  // nil: this rank cannot take part
-	ballot []float64 // summed over the ranks; the identifier follows
+	buf    *gpu.Buf      // nil: this rank cannot take part
+	filled *driver.Event // when the main stream has written buf
+	ballot []float64     // summed over the ranks; the identifier follows
 	agreed comm.Request
 	done   chan struct{}
 
@@ -77,7 +78,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	if err != nil {
 		r.buf = nil
 	} else {
-		w.card.Follow(w.stream, w.card.Main())
+		r.filled = w.card.Mark(w.card.Main())
 	}
 	w.jobs <- r
 	if err != nil {
@@ -157,6 +158,8 @@ func (r *request) run() error {
 	if err := g.join2(); err != nil {
 		return w.called(err)
 	}
+	// Not before: the stream would wait for the buffers of later all-reduces as well.
+	w.card.After(w.stream, r.filled)
 	defer w.dev.Span(w.stream, device.MarkAllReduce)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {

@@ -96,15 +96,15 @@ func TestTraceFile(t *testing.T) {
 		}
 	}
 	want := []shown{
-		{0, 0, "solver", 250e3, 2.5e6}, {0, 0, "adjoint", 250e3, 1e6}, {0, 0, "left open", 2750e3, 2e6},
-		{0, 1, "piece 0", 1250e3, 1e6}, {0, 2, "piece 1", 1750e3, 1e6},
-		{1, 0, "adjoint", 1e6, 1},
+		{0, 3, "solver", 250e3, 2.5e6}, {0, 3, "adjoint", 250e3, 1e6}, {0, 3, "left open", 2750e3, 2e6},
+		{0, 4, "piece 0", 1250e3, 1e6}, {0, 5, "piece 1", 1750e3, 1e6},
+		{1, 6, "adjoint", 1e6, 1},
 	}
 	if !slices.Equal(spans, want) {
 		t.Errorf("spans %v\nwant  %v", spans, want)
 	}
-	if lanes[[2]int{0, 0}] != "sections" || lanes[[2]int{0, 1}] != "reductions" || lanes[[2]int{0, 2}] != "reductions 2" ||
-		lanes[[2]int{1, 0}] != "sections" || len(lanes) != 4 {
+	if lanes[[2]int{0, 3}] != "sections" || lanes[[2]int{0, 4}] != "reductions" || lanes[[2]int{0, 5}] != "reductions 2" ||
+		lanes[[2]int{1, 6}] != "sections" || len(lanes) != 4 {
 		t.Errorf("lanes %v", lanes)
 	}
 	if ranks[0] != "rank 0 on node" || ranks[1] != "rank 1 on node" {
