@@ -329,6 +329,27 @@ func TestSpansKeepTheirOrder(t *testing.T) {
 	c.CloseStream(other)
 }
 
+// Callers that are cut short leave no span behind.
+func TestSpansOfWorkThatIsCut(t *testing.T) {
+	c := card(t, driver.CUDA)
+	x := upload(t, c, make([]float32, 1<<16))
+	told := 0
+	cut := errors.New("cut")
+	for n := range 5 {
+		p := c.Time(c.Main(), func(time.Time, time.Duration) { told++ })
+		c.Fill(c.Main(), x, 0, 1<<18)
+		c.Cut(cut)
+		p.End()
+		if err := c.Finish(c.Main()); !errors.Is(err, cut) {
+			t.Fatalf("error %v, want that of the cut", err)
+		}
+		c.Cut(nil)
+		if left := c.Timing(); left != 0 || told != n+1 {
+			t.Errorf("%d spans are left, %d were told of, want %d", left, told, n+1)
+		}
+	}
+}
+
 func TestCards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "4")
