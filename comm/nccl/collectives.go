@@ -40,7 +40,7 @@ func numbersOf(b *gpu.Buf) numbers {
 func (g *Group) post(function, name string, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
 	w := g.world
 	stream := w.card.Main().Handle()
-	defer w.dev.Span(w.card.Main(), name)()
+	defer w.dev.Clock.Main(name)()
 	w.card.Post(func() error {
 		err := w.err()
 		if err == nil {

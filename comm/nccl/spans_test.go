@@ -21,7 +21,7 @@ func TestStartedSumsBesideWork(t *testing.T) {
 	seen := make([]map[string][]span, len(devices))
 	for i, d := range devices {
 		seen[i] = map[string][]span{}
-		d.OnSpan = func(s gpu.Span) {
+		d.Clock.OnSpan = func(s gpu.Span) {
 			lock.Lock()
 			defer lock.Unlock()
 			key := s.Lane + ": " + s.Name

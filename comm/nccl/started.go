@@ -120,7 +120,7 @@ func (r *request) Wait() error {
 	if r.err != nil {
 		return r.err
 	}
-	defer w.dev.Span(w.card.Main(), device.MarkWaitForSums)()
+	defer w.dev.Clock.Main(device.MarkWaitForSums)()
 	w.card.After(w.card.Main(), r.place)
 	return w.err()
 }
@@ -160,7 +160,7 @@ func (r *request) run() error {
 	}
 	// Not before: the stream would wait for the buffers of later all-reduces as well.
 	w.card.After(w.stream, r.filled)
-	defer w.dev.Span(w.stream, device.MarkAllReduce)()
+	defer w.dev.Clock.Time(w.stream, device.MarkAllReduce)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err

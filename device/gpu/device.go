@@ -30,15 +30,8 @@ type Device struct {
 
 	// OnMark is what Mark does; nil: nothing. It is set before the device is used.
 	OnMark func(name string) (end func())
-	// OnSpan receives what the card's clock timed, at the latest before the next Sync
-	// returns. If it is nil, nothing is timed on the card. It is set before the device is
-	// used, must not use the device, and may be called from any goroutine.
-	OnSpan func(Span)
-
-	spans struct {
-		sync.Mutex
-		open map[*driver.Stream]*stretch // the innermost of each stream
-	}
+	// Clock times the card's work.
+	Clock Clock
 
 	toDevice, toHost atomic.Int64 // bytes
 }
@@ -87,7 +80,7 @@ func Open(o Options) (*Device, error) {
 	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
 		modules: map[string]*driver.Module{}}
 	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
-	d.spans.open = map[*driver.Stream]*stretch{}
+	d.Clock.context, d.Clock.open = context, map[*driver.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
 	}
@@ -221,3 +214,11 @@ func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }
 // Traffic is the number of bytes copied between host and card so far, the results of Dots
 // included.
 func (d *Device) Traffic() (toDevice, toHost int64) { return d.toDevice.Load(), d.toHost.Load() }
+
+// Mark lets OnMark time, by the host's clock, what the caller does until end is called.
+func (d *Device) Mark(name string) (end func()) {
+	if d.OnMark == nil {
+		return nothing
+	}
+	return d.OnMark(name)
+}

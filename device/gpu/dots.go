@@ -71,7 +71,7 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	}
 	defer d.pinned.give(result)
 	out := s.memory + counterBytes
-	end := d.spanAlone(c.Main(), device.MarkDots)
+	end := d.Clock.outside(c.Main(), device.MarkDots)
 	for lo := 0; lo < len(pairs); lo += mostPairs {
 		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+driver.Memory(lo*sumBytes))
 	}

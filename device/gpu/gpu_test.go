@@ -217,14 +217,14 @@ func TestMisuseOfFree(t *testing.T) {
 func TestSpans(t *testing.T) {
 	d := open(t, Options{})
 	main := d.Context().Main()
-	d.Span(main, "unheard")()
+	d.Clock.Time(main, "unheard")()
 	type sum struct {
 		count      int
 		begin, end time.Time // of the first, of the last
 		took, own  time.Duration
 	}
 	spans := map[string]sum{}
-	d.OnSpan = func(s Span) {
+	d.Clock.OnSpan = func(s Span) {
 		m := spans[s.Name]
 		if m.count++; m.count == 1 {
 			m.begin = s.Begin
@@ -238,9 +238,9 @@ func TestSpans(t *testing.T) {
 	must(t, err)
 	must(t, d.Sync())
 	began := time.Now()
-	outer := d.Span(main, "outer")
+	outer := d.Clock.Time(main, "outer")
 	for range 3 {
-		end := d.Span(main, "inner")
+		end := d.Clock.Time(main, "inner")
 		must(t, d.Axpby(1, b, 1, b)) // counts to inner
 		end()
 	}
@@ -266,13 +266,13 @@ func TestSpansReuseEvents(t *testing.T) {
 	gputest.NeedEmulator(t)
 	d := open(t, Options{})
 	spans := map[string]int{}
-	d.OnSpan = func(s Span) { spans[s.Name]++ }
+	d.Clock.OnSpan = func(s Span) { spans[s.Name]++ }
 	b, err := d.Alloc(1000, device.F32)
 	must(t, err)
 	const iterations = 500
 	round := func() {
 		for range 4 {
-			end := d.Span(d.Context().Main(), "work")
+			end := d.Clock.Main("work")
 			must(t, d.Axpby(1, b, 1, b))
 			end()
 		}
@@ -301,11 +301,11 @@ func TestNoSpansUnlessAsked(t *testing.T) {
 	must(t, d.Sync())
 	main := d.Context().Main()
 	t.Setenv("GPUEMU_FAULT", "cuEventCreate:1:700") // Sync takes the one that it used before
-	if n := testing.AllocsPerRun(100, func() { d.Span(main, "work")(); d.Mark("work")() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { d.Clock.Time(main, "work")(); d.Mark("work")() }); n != 0 {
 		t.Errorf("%g allocations for nothing", n)
 	}
 	for range 10 {
-		end := d.Span(main, "work")
+		end := d.Clock.Time(main, "work")
 		must(t, d.Axpby(1, b, 1, b))
 		must(t, d.Zero(b))
 		end()

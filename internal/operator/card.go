@@ -139,7 +139,7 @@ func (h *Here) joinCards(cfg *config.Config) error {
 	}
 	h.Card.OnMark = h.Report.Time
 	if h.Report.Books() {
-		h.Card.OnSpan = func(s gpu.Span) { h.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
+		h.Card.Clock.OnSpan = func(s gpu.Span) { h.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
 	}
 	if stages {
 		h.ShotAxis, h.BlockAxis, h.AllRanks = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis), comm.Staged(h.AllRanks)

@@ -68,7 +68,7 @@ type group struct{ *kernel }
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 	g.room.Lock()
 	defer g.room.Unlock()
-	defer g.span(dist.Backward.String())()
+	defer g.dev.Clock.Main(dist.Backward.String())()
 	by := g.adjointPass()
 	if !g.correlated(src) {
 		by.correlate(src, g.numbered, 0, g.kept.count)

@@ -58,7 +58,7 @@ func (e *Engine) Peak() float64 { return e.plan.Peak }
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	k.room.Lock()
 	defer k.room.Unlock()
-	defer k.span(d.String())()
+	defer k.dev.Clock.Main(d.String())()
 	if err := k.mine("bound", src); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	}
 	k.room.Lock()
 	defer k.room.Unlock()
-	defer k.span(d.String())()
+	defer k.dev.Clock.Main(d.String())()
 	w, err := k.prepare(ctx, d, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
@@ -119,21 +119,18 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 func (e *Engine) begin(ctx context.Context, name string, w pieces.Work) dist.Application {
 	sum, finish := w.Sum, w.Finish
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
-		defer e.span(name)()
+		defer e.dev.Clock.Main(name)()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return sum(lo, hi, piece)
 	}
 	w.Finish = func(lo, hi, piece int) error {
-		defer e.span(name)()
+		defer e.dev.Clock.Main(name)()
 		return finish(lo, hi, piece)
 	}
 	return e.room.Begin(w)
 }
-
-// span lets the card time the work of its main stream until end is called.
-func (e *Engine) span(name string) (end func()) { return e.dev.Span(e.context.Main(), name) }
 
 // makeRing allocates the sums of two pieces of the forward.
 func (e *Engine) makeRing(exact bool) error {
