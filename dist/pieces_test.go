@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -21,14 +22,15 @@ type late struct {
 }
 
 type lateRequest struct {
-	c late
-	x device.Buf
+	c     late
+	x     device.Buf
+	ended time.Time
 }
 
 func (c late) StartAllReduce(x device.Buf) (comm.Request, error) {
 	*c.under++
 	*c.most = max(*c.most, *c.under)
-	return &lateRequest{c, x}, nil
+	return &lateRequest{c: c, x: x}, nil
 }
 
 func (c late) AllReduce(device.Buf) error {
@@ -42,8 +44,12 @@ func (r *lateRequest) Wait() error {
 	x := r.x
 	r.x = nil
 	*r.c.under--
-	return r.c.Comm.AllReduce(x)
+	err := r.c.Comm.AllReduce(x)
+	r.ended = time.Now()
+	return err
 }
+
+func (r *lateRequest) Ended() time.Time { return r.ended }
 
 // Overlapped sums may take until they are waited for; no more are under way than
 // the kernel has room for, and all the room is used.
@@ -53,9 +59,15 @@ func TestOverlap(t *testing.T) {
 			must(t, Grid(2, 3, device.F64, shots, slabs, func(p Place) error {
 				under, most := 0, 0
 				var times []dist.Times
+				flights := 0
 				p.Data.Copies = late{p.Data.Copies, &under, &most}
 				p.Image.Copies = late{p.Image.Copies, &under, &most}
-				op, err := dist.LiftWith(dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }},
+				op, err := dist.LiftWith(dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) },
+					InFlight: func(begin time.Time, took time.Duration) {
+						if took > 0 && !begin.IsZero() {
+							flights++
+						}
+					}},
 					p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead))
 				if err != nil {
 					return err
@@ -72,8 +84,8 @@ func TestOverlap(t *testing.T) {
 						return fmt.Errorf("of application %d: %+v", d, t)
 					}
 				}
-				if len(times) != 2 {
-					return fmt.Errorf("%d applications observed, want 2", len(times))
+				if len(times) != 2 || flights != 2*5 {
+					return fmt.Errorf("%d applications and %d started sums observed, want 2 and 10", len(times), flights)
 				}
 				return nil
 			}))
