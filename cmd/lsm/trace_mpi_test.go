@@ -49,9 +49,9 @@ func TestTraceOfSums(t *testing.T) {
 	folder := smallCase(t)
 	in := func(name string) string { return filepath.Join(folder, name) }
 	for engine, c := range map[string]struct{ backend, hidden, want string }{
-		"cpu": {"mpi", "sums in flight lay beneath work of sections",
+		"cpu": {"mpi", "% of lane \"sums in flight\", ",
 			"sections: forward, sections: adjoint, sections: dots, sections: all-reduce, sections: wait for sums, sums in flight: all-reduce"},
-		"cuda": {"nccl", "GPU sums lay beneath work of GPU\n",
+		"cuda": {"nccl", "% of lane \"GPU sums\", ",
 			"sections: forward, sections: adjoint, sections: dots, sections: wait for sums, " +
 				"GPU: tables, GPU: forward, GPU: adjoint, GPU: dots, GPU: vectors, GPU: copies, GPU: wait for sums, GPU sums: all-reduce"},
 	} {

@@ -83,7 +83,7 @@ func (r *Reporter) Beneath(all []Account, lane, by, waiting string) {
 		return
 	}
 	seconds, percent := whole.Seconds()/float64(len(all)), 100*float64(beneath)/float64(whole)
-	r.say(fmt.Sprintf("hidden: %.0f %% of the %.3g s a rank of %s lay beneath work of %s", percent, seconds, lane, by),
+	r.say(fmt.Sprintf("hidden: %.0f %% of lane %q, %.3g s a rank, lay beneath work in lane %q", percent, lane, seconds, by),
 		"hidden", "lane", lane, "beneath", by, "seconds", seconds, "percent", percent)
 }
 

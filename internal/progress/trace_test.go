@@ -211,7 +211,7 @@ func TestBeneath(t *testing.T) {
 	r.Beneath([]Account{a, a}, "sums", "GPU", "wait")
 	r.Beneath([]Account{a, a}, "none", "GPU", "wait")
 	r.Beneath([]Account{{}}, "sums", "GPU", "wait")
-	if want := "hidden: 38 % of the 4 s a rank of sums lay beneath work of GPU\n"; out.String() != want {
+	if want := "hidden: 38 % of lane \"sums\", 4 s a rank, lay beneath work in lane \"GPU\"\n"; out.String() != want {
 		t.Errorf("%q, want %q", out, want)
 	}
 }
