@@ -24,6 +24,7 @@ type Trial struct {
 	Setup  float64 // s, reading, traveltimes, tables
 
 	Iteration  float64 // s, median, to the end of the device's work
+	Plain      float64 // s, the same without overlap
 	Residual   float64 // relative to the start's
 	Bytes      int64   // summed over ranks in an iteration, per rank that shares in it: greatest
 	Collective int     // device collectives of this rank in an iteration
@@ -31,7 +32,9 @@ type Trial struct {
 
 	Waiting    float64 // share of an iteration spent on sums over ranks
 	Sequential float64 // the same without overlap
-	Hidden     float64 // share of the sums' time that the overlap hides
+	Left       float64 // s, on sums over ranks in an iteration
+	Alone      float64 // s, the same without overlap
+	Hidden     float64 // share of the sums' time that the overlap hides; 0 if no kernel runs beside any
 
 	Image  []float32 // the solution, the sum of its classes; nil but on rank 0
 	Digest string    // of the image, as a file has it; "" but on rank 0
@@ -81,13 +84,13 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if cfg.Comm.Accumulate == "onesided" {
 		t.Sums += "-onesided"
 	}
-	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums}
+	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
 	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
-	if worst[6] > 0 {
-		t.Hidden = max(0, 1-worst[5]/worst[6])
+	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Collective > t.Last {
+		t.Hidden = max(0, 1-t.Left/t.Alone)
 	}
 	return &t.Trial, nil
 }
