@@ -41,7 +41,7 @@ func (b *backends) tellSums() {
 		for _, w := range ways {
 			text := "-" // memory ended the list
 			if i := slices.IndexFunc(w.sums, func(r bench.CommRow) bool { return r.Size == size }); i >= 0 {
-				text = fmt.Sprintf("%.3f", w.sums[i].Bus/1e9)
+				text = fmt.Sprintf("%.3g", w.sums[i].Bus/1e9)
 			}
 			b.report.Printf("  %15s", text)
 		}
@@ -143,7 +143,7 @@ func (b *backends) limit(w *way) string {
 	if kernels := (t.Plain - t.Alone) / t.Alone; kernels < most {
 		most, why = max(0, kernels), "the sums take longer than the kernels"
 	}
-	text += fmt.Sprintf(" Overlap hides %.0f %% of that, of at most %.0f %%, since %s.", 100*t.Hidden, 100*most, why)
+	text += fmt.Sprintf(" Overlap hides %.0f %% of that; about %.0f %% is the most, since %s.", 100*t.Hidden, 100*most, why)
 	switch all := b.cfg.Machine.Threads == 0 || b.cfg.Machine.Threads >= b.threads; {
 	case t.Hidden >= 0.9*most:
 	case w.engine != "cpu" && strings.HasPrefix(w.backend, "mpi"):

@@ -226,6 +226,7 @@ func (b *backends) reduce(ctx context.Context, w *way) error {
 		return err
 	}
 	return m.Run(ctx, spec.Operations[0], func(r bench.CommRow) {
+		r.Backend = w.backend
 		w.sums = append(w.sums, r)
 		b.wrong += r.Wrong
 		collectiveEvent(b.app, r, spec.Type, b.world.Size(), "engine", w.engine)
