@@ -419,6 +419,21 @@ func TestBenchCommBackends(t *testing.T) {
 	}
 }
 
+// claiming makes a library that, loaded before MPI, claims in its place to take memory of
+// cards, with more functions.
+func claiming(t *testing.T, more string) (library string) {
+	t.Helper()
+	library = filepath.Join(t.TempDir(), "claims.so")
+	text := "int MPIX_Query_cuda_support(void) { return 1; }\n" + more
+	if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O0", "-o", library, library+".c").CombinedOutput(); err != nil {
+		t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
+	}
+	return library
+}
+
 // MPI that claims to take a card's memory is given it only if a child lives through sending
 // some.
 func TestMemoryGivenToMPI(t *testing.T) {
@@ -427,17 +442,11 @@ func TestMemoryGivenToMPI(t *testing.T) {
 		"":               "memory of cuda's GPUs is given to MPI: MPIX_Query_cuda_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
 		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_Query_cuda_support says yes, but in a trial: it ended the process that tried it: ",
 	} {
-		library := filepath.Join(t.TempDir(), "claims.so")
-		text := "int MPIX_Query_cuda_support(void) { return 1; }\n"
+		more := ""
 		if crash != "" {
-			text += "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
+			more = "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
 		}
-		if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O0", "-o", library, library+".c").CombinedOutput(); err != nil {
-			t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
-		}
+		library := claiming(t, more)
 		l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--engine", "cuda", "--backend", "mpi,mpi-staged", "--last", "1KiB",
 			"--iterations", "2", "--operations", "all-reduce")
 		l.Env = append(l.Env, "LD_PRELOAD="+library)
@@ -456,13 +465,7 @@ func TestMemoryGivenToMPI(t *testing.T) {
 func TestBenchBackendsOverMPI(t *testing.T) {
 	emulatedCards(t, 2)
 	folder := smallCase(t)
-	library := filepath.Join(t.TempDir(), "claims.so")
-	if err := os.WriteFile(library+".c", []byte("int MPIX_Query_cuda_support(void) { return 1; }\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", library, library+".c").CombinedOutput(); err != nil {
-		t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
-	}
+	library := claiming(t, "")
 	for preload, want := range map[string][]string{
 		"":      {"cpu mpi", "cuda mpi-staged", "not cuda mpi", "cuda nccl"},
 		library: {"cpu mpi", "cuda mpi-staged", "cuda mpi", "cuda nccl"},

@@ -61,23 +61,23 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 		return nil, err
 	}
 	setup := time.Since(began).Seconds()
-	plain, err := j.try(ctx, d, iterations, dist.LiftOptions{Timed: true})
+	plain, err := try(ctx, j, d, iterations, dist.LiftOptions{Timed: true})
 	if err != nil {
 		return nil, err
 	}
 	t := plain
 	if world.Size() > 1 {
-		if t, err = j.try(ctx, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
+		if t, err = try(ctx, j, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
 	left, share := t.sums, t.Waiting // with overlap
 	if world.Size() > 1 && j.Card != nil {
-		if t, err = j.try(ctx, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
+		if t, err = try(ctx, j, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
-	if err := j.picture(t); err != nil {
+	if err := t.bring(j); err != nil {
 		return nil, err
 	}
 	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
@@ -104,7 +104,7 @@ type tried struct {
 
 // try is one solve, with overlap and timing as how says: medians and means over its
 // iterations.
-func (j *Job) try(ctx context.Context, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
+func try(ctx context.Context, j *Job, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
 	r := &tried{}
 	var waiting time.Duration
 	o := j.LiftOptions()
@@ -152,8 +152,8 @@ func (j *Job) try(ctx context.Context, d *dist.Vector, iterations int, how dist.
 	return r, nil
 }
 
-// picture brings the image of a solve to rank 0.
-func (j *Job) picture(t *tried) error {
+// bring brings the image of a solve to rank 0.
+func (t *tried) bring(j *Job) error {
 	x, err := formulation.Stack(t.x, 1/float64(len(t.x.Rows())))
 	if err == nil {
 		t.Image, err = j.Whole(x)
