@@ -139,13 +139,16 @@ func (b *backends) limit(w *way) string {
 	if t.Collective == t.Last {
 		return text + " Each is one piece, which no kernel runs beside, so overlap hides nothing."
 	}
-	most, why := 1-float64(t.Last)/float64(t.Collective), "the last piece of a sum has no kernel beside it"
+	most, rest := 1-float64(t.Last)/float64(t.Collective), "the last piece of a sum has no kernel beside it"
 	if kernels := (t.Plain - t.Alone) / t.Alone; kernels < most {
-		most, why = max(0, kernels), "the sums take longer than the kernels"
+		most, rest = max(0, kernels), "the sums take longer than the kernels"
 	}
-	text += fmt.Sprintf(" Overlap hides %.0f %% of that; about %.0f %% is the most, since %s.", 100*t.Hidden, 100*most, why)
+	text += fmt.Sprintf(" Overlap hides %.0f %% of that", 100*t.Hidden)
+	if t.Hidden >= 0.9*most {
+		return text + ", all that it can: " + rest + "."
+	}
+	text += fmt.Sprintf(", of about %.0f %% that it could: %s.", 100*most, rest)
 	switch all := b.cfg.Machine.Threads == 0 || b.cfg.Machine.Threads >= b.threads; {
-	case t.Hidden >= 0.9*most:
 	case w.engine != "cpu" && strings.HasPrefix(w.backend, "mpi"):
 		text += " Overlapped sums are copied to the host and back, and the card waits for these copies."
 	case w.engine == "cpu" && all:
