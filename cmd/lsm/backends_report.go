@@ -105,7 +105,7 @@ func (b *backends) verdict() error {
 	if best.trial.Iteration < best.trial.Plain {
 		how = "with overlap"
 	}
-	say("%v takes %.3g s an iteration, %s, and is the fastest of %d.", best, fastest(best.trial), how, len(ways))
+	say("%v takes %.3g s an iteration, %s: the least of %s.", best, fastest(best.trial), how, readable.Count(len(ways), "way"))
 	for _, w := range ways {
 		if w != best {
 			say("%v takes %.3g times as long.", w, fastest(w.trial)/fastest(best.trial))
