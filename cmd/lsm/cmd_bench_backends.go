@@ -70,7 +70,7 @@ docs/performance.md derives the columns.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&o.iterations, "iterations", o.iterations, "timed iterations of CGLS; the median is printed")
+	fl.IntVar(&o.iterations, "iterations", o.iterations, "timed iterations of CGLS, at most 20; the median is printed")
 	fl.StringVar(&o.first, "first", "4KiB", "`bytes` of the smallest array of the all-reduce")
 	fl.StringVar(&o.last, "last", "64MiB", "`bytes` of the largest array; memory may end the list earlier")
 	fl.StringVar(&o.engine, "engine", "auto", "engine of the GPUs: cuda, hip, or auto for the one that is found")
