@@ -31,6 +31,9 @@ type LiftOptions struct {
 	// Reach, if not nil, is what this rank's kernels map of the image. All ranks give one
 	// or none.
 	Reach *Reach
+	// Timed waits for the device before and after each sum over ranks and at the end of
+	// each application, so that Times are of its work where the host does not wait for it.
+	Timed bool
 	// Observe, if not nil, receives the times of each application on this rank.
 	Observe func(Times)
 	// InFlight, if not nil, receives when each started sum began and how long it was under
@@ -197,12 +200,12 @@ type application struct {
 	copies  comm.Comm // of the destination
 	device  device.Device
 	overlap bool
-	alone   bool // sums are timed to their end, with nothing else under way
+	alone   bool // sums are timed to their end, with no kernel under way
 	times   Times
 }
 
 func (l *lifted) application(d Direction, on device.Device) *application {
-	a := &application{lifted: l, copies: l.rng.Copies, device: on, overlap: l.o.Overlap, times: Times{Direction: d}}
+	a := &application{lifted: l, copies: l.rng.Copies, device: on, overlap: l.o.Overlap, alone: l.o.Timed, times: Times{Direction: d}}
 	if d == Backward {
 		a.copies = l.image().Copies
 	}
@@ -223,7 +226,7 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err := f(a); err != nil {
 		return err
 	}
-	if counts {
+	if counts || a.alone {
 		if err := a.device.Sync(); err != nil {
 			return err
 		}
@@ -400,9 +403,17 @@ func (a *application) wait(r comm.Request) error {
 	if r == comm.Done {
 		return nil
 	}
+	if a.alone {
+		if err := a.device.Sync(); err != nil {
+			return errors.Join(err, r.Wait())
+		}
+	}
 	defer a.device.Mark(device.MarkWaitForSums)()
 	defer timing(&a.times.Waiting)()
-	return r.Wait()
+	if err := r.Wait(); err != nil || !a.alone {
+		return err
+	}
+	return a.device.Sync()
 }
 
 // quantum chooses the quantum of an application, 0 if sums need not be exact. If the

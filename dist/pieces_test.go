@@ -51,6 +51,78 @@ func (r *lateRequest) Wait() error {
 
 func (r *lateRequest) Ended() time.Time { return r.ended }
 
+// logging is a device, and a communicator, that note in which order they are called.
+type logging struct {
+	device.Device
+	comm.Comm
+	log *[]string
+}
+
+type loggedBuf struct {
+	device.Buf
+	d logging
+}
+
+func (b loggedBuf) Device() device.Device { return b.d }
+
+func (l logging) note(what string)             { *l.log = append(*l.log, what) }
+func (l logging) Name() string                 { return "logging" }
+func (l logging) Sync() error                  { l.note("sync"); return l.Device.Sync() }
+func (l logging) Zero(b device.Buf) error      { return l.Device.Zero(b.(loggedBuf).Buf) }
+func (l logging) AllReduce(x device.Buf) error { l.note("sum"); return l.Comm.AllReduce(x) }
+
+func (l logging) StartAllReduce(x device.Buf) (comm.Request, error) {
+	l.note("start")
+	r, err := l.Comm.StartAllReduce(x)
+	return loggedRequest{r, l}, err
+}
+
+type loggedRequest struct {
+	comm.Request
+	l logging
+}
+
+func (r loggedRequest) Wait() error { r.l.note("wait"); return r.Request.Wait() }
+
+// With Timed the device is waited for before and after each sum, and at the end.
+func TestTimed(t *testing.T) {
+	for _, c := range []struct {
+		timed, overlap bool
+		want           string
+	}{
+		{false, false, "sum sum"},
+		{false, true, "start start wait wait"},
+		{true, false, "sync sum sync sync sum sync sync"},
+		{true, true, "sync start sync start sync wait sync sync wait sync sync"},
+	} {
+		must(t, Grid(2, 1, device.F64, shots, slabs, func(p Place) error {
+			l := logging{device.NewHost(1), p.Image.Copies, new([]string)}
+			p.Image.Copies = l
+			op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: c.overlap, Timed: c.timed},
+				p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 2, 2))
+			if err != nil {
+				return err
+			}
+			x, err := dist.NewVector(l.Device, p.Image)
+			if err != nil {
+				return err
+			}
+			y, err := Vector(p.Data, Random(3, 1, rows, device.F64)[0])
+			if err != nil {
+				return err
+			}
+			x.Buf = loggedBuf{x.Buf, l}
+			if err := op.ApplyAdjoint(ctx, x, y); err != nil {
+				return err
+			}
+			if got := strings.Join(*l.log, " "); got != c.want {
+				return fmt.Errorf("timed %v, overlap %v: %s, want %s", c.timed, c.overlap, got, c.want)
+			}
+			return nil
+		}))
+	}
+}
+
 // Overlapped sums may take until they are waited for; no more are under way than
 // the kernel has room for, and all the room is used.
 func TestOverlap(t *testing.T) {
