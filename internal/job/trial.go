@@ -17,7 +17,7 @@ import (
 
 // Trial is a solve that was measured. Times are those of the slowest rank.
 type Trial struct {
-	Sums   string // the communicator that sums over ranks went by, and "-onesided" where these were
+	Sums   string // the communicator that sums over ranks went by
 	Shots  int    // of the survey that were taken
 	Traces int
 	Setup  float64 // s, reading, traveltimes, tables
@@ -63,9 +63,6 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 		}
 	}
 	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
-	if cfg.Comm.Accumulate == "onesided" {
-		t.Sums += "-onesided"
-	}
 	worst := []float64{setup, t.Iteration, t.Waiting, plain.Waiting, float64(t.Bytes), left, sums}
 	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
