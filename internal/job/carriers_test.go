@@ -1,0 +1,102 @@
+package job
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+)
+
+// measuredWays are the carriers in the table that a run prints of its choice, each with + or −
+// for overlap.
+func measuredWays(said string) (ways []string) {
+	row := regexp.MustCompile(`(?m)^  (\S+) +(with|without) overlap +[0-9.e-]+ s$`)
+	for _, m := range row.FindAllStringSubmatch(said, -1) {
+		ways = append(ways, m[1]+map[string]string{"with": "+", "without": "-"}[m[2]])
+	}
+	return ways
+}
+
+// With comm.backend = "auto" ranks with cards measure what carries buffers between them, say
+// it, and take one. The image has the bits of each backend alone, on any number of ranks, and
+// if the library is left meanwhile.
+func TestCarriersAreMeasured(t *testing.T) {
+	gputest.NeedEmulator(t)
+	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+	t.Setenv("GPUEMU_NCCL_SILENT", "1")
+	p := wide(t)
+	const iterations = 12
+	var want *solved
+	for _, c := range []struct {
+		ranks    int
+		set      []string
+		fault    string
+		measured []string // but for the last, which is one of them without overlap
+		last     bool
+		fell     bool
+	}{
+		{ranks: 1},
+		{ranks: 2, set: []string{"comm.backend=nccl"}},
+		{ranks: 2, set: []string{"comm.backend=mpi"}},
+		{ranks: 2, set: []string{"comm.backend=mpi-staged"}},
+		{ranks: 2, set: []string{"comm.accumulate=onesided"}},
+		{ranks: 2, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
+		{ranks: 3, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
+		{ranks: 4, set: []string{"comm.grid=2,2"}, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
+		{ranks: 3, set: []string{"comm.overlap=off"}, measured: []string{"nccl-", "goroutines-staged-", "goroutines-onesided-"}},
+		{ranks: 2, set: []string{"comm.fallback=mpi"}, fault: "error:1:2:6", fell: true,
+			measured: []string{"goroutines-staged+", "goroutines-onesided+"}, last: true},
+		{ranks: 2, fault: "error:1:0:2", measured: []string{"goroutines-staged+", "goroutines-onesided+"}, last: true},
+	} {
+		name := fmt.Sprintf("%d ranks %v %s", c.ranks, c.set, c.fault)
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("GPUEMU_NCCL_FAULT", c.fault)
+			var got *solved
+			carrier := ""
+			set := append([]string{"kirchhoff.engine=cuda", fmt.Sprintf("solver.iterations=%d", iterations)}, c.set...)
+			said, err := p.watched(t, c.ranks, 30, set, func(j *Job, op *operator.Operator, d *dist.Vector) error {
+				r, err := j.whole(j.Solve(t.Context(), d, false))
+				if j.Root() {
+					got, carrier = r, j.Carrier()
+				}
+				return err
+			})
+			must(t, err)
+			if want == nil {
+				want = got
+			}
+			sameResult(t, name, got, want)
+			ways := measuredWays(said)
+			taken := regexp.MustCompile(`comm.backend: auto takes (\S+)\. `).FindAllStringSubmatch(said, -1)
+			if c.measured == nil {
+				if ways != nil || taken != nil {
+					t.Errorf("measured: %v\n%s", ways, said)
+				}
+				return
+			}
+			if c.last && len(ways) > 0 {
+				last := strings.TrimSuffix(ways[len(ways)-1], "-")
+				if ways = ways[:len(ways)-1]; !slices.Contains(ways, last+"+") {
+					t.Errorf("%s was not measured with overlap:\n%s", last, said)
+				}
+			}
+			if !slices.Equal(ways, c.measured) || len(taken) != 1 {
+				t.Fatalf("measured: %v, want %v; taken: %v\n%s", ways, c.measured, taken, said)
+			}
+			if c.fell {
+				carrier = strings.TrimPrefix(carrier, "nccl, ")
+			}
+			if carrier != taken[0][1] || c.fell != strings.Contains(said, "failed and is left") {
+				t.Errorf("carried by %s, taken was %s\n%s", carrier, taken[0][1], said)
+			}
+			if n := strings.Count(said, "comm.overlap: o"); n != map[bool]int{true: 1}[c.last] {
+				t.Errorf("overlap is said %d times\n%s", n, said)
+			}
+		})
+	}
+}
