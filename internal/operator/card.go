@@ -179,7 +179,7 @@ func (h *Here) joinMPI(cfg *config.Config) (err error) {
 		if cfg.Comm.Backend == "mpi-staged" {
 			*c = comm.Staged(*c)
 		}
-		if cfg.Comm.Accumulate == "onesided" && h.World.Size() > 1 {
+		if cfg.Comm.Accumulate == "onesided" {
 			if *c, err = comm.OneSidedSums(*c, nil); err != nil {
 				return err
 			}
