@@ -30,10 +30,12 @@ func TestCarriersAreMeasured(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	t.Setenv("GPUEMU_NCCL_SILENT", "1")
 	p := wide(t)
-	const iterations = 12
-	var want *solved
+	aperture := []string{"kirchhoff.aperture=150"}
+	coarse := []string{"solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}
+	want := map[string]*solved{} // by problem
 	for _, c := range []struct {
 		ranks    int
+		problem  []string
 		set      []string
 		fault    string
 		measured []string // but for the last, which is one of them without overlap
@@ -51,14 +53,18 @@ func TestCarriersAreMeasured(t *testing.T) {
 		{ranks: 3, set: []string{"comm.overlap=off"}, measured: []string{"nccl-", "goroutines-staged-", "goroutines-onesided-"}},
 		{ranks: 2, set: []string{"comm.fallback=mpi"}, fault: "error:1:2:6", fell: true,
 			measured: []string{"goroutines-staged+", "goroutines-onesided+"}, last: true},
+		{ranks: 1, problem: aperture},
+		{ranks: 3, problem: aperture, set: []string{"comm.grid=3,1"}, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
+		{ranks: 1, problem: coarse},
+		{ranks: 2, problem: coarse, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
 		{ranks: 2, fault: "error:1:0:2", measured: []string{"goroutines-staged+", "goroutines-onesided+"}, last: true},
 	} {
-		name := fmt.Sprintf("%d ranks %v %s", c.ranks, c.set, c.fault)
+		name := fmt.Sprintf("%d ranks %v %v %s", c.ranks, c.problem, c.set, c.fault)
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("GPUEMU_NCCL_FAULT", c.fault)
 			var got *solved
 			carrier := ""
-			set := append([]string{"kirchhoff.engine=cuda", fmt.Sprintf("solver.iterations=%d", iterations)}, c.set...)
+			set := slices.Concat([]string{"kirchhoff.engine=cuda", "solver.iterations=12"}, c.problem, c.set)
 			said, err := p.watched(t, c.ranks, 30, set, func(j *Job, op *operator.Operator, d *dist.Vector) error {
 				r, err := j.whole(j.Solve(t.Context(), d, false))
 				if j.Root() {
@@ -67,10 +73,11 @@ func TestCarriersAreMeasured(t *testing.T) {
 				return err
 			})
 			must(t, err)
-			if want == nil {
-				want = got
+			problem := fmt.Sprint(c.problem)
+			if want[problem] == nil {
+				want[problem] = got
 			}
-			sameResult(t, name, got, want)
+			sameResult(t, name, got, want[problem])
 			ways := measuredWays(said)
 			taken := regexp.MustCompile(`comm.backend: auto takes (\S+)\. `).FindAllStringSubmatch(said, -1)
 			if c.measured == nil {
