@@ -12,8 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// named is a carrier of its own, whose calls with buffers are counted. Copies of a rank's
-// share the count.
+// named is a carrier of its own, whose calls are counted: splits, and sums by itself and by
+// its parts.
 type named struct {
 	comm.Comm
 	name  string
@@ -23,8 +23,15 @@ type named struct {
 func (c *named) Name() string { return c.name }
 
 func (c *named) Split(color, key int) (comm.Comm, error) {
+	*c.calls++
 	part, err := c.Comm.Split(color, key)
 	return &named{part, c.name, c.calls}, err
+}
+
+func (c *named) Accumulate(x device.Buf) error { *c.calls += 10; return c.Comm.AllReduce(x) }
+
+func (c *named) NewWindow(int, device.Type) (comm.Window, error) {
+	return nil, errors.New("a window where there are sums alone")
 }
 
 func (c *named) AllReduce(x device.Buf) error { *c.calls++; return c.Comm.AllReduce(x) }
@@ -113,13 +120,16 @@ func TestSwitchesChangeTogether(t *testing.T) {
 			one, two int // calls
 			carried  []string
 		}{
-			{func() {}, 1, 0, []string{"one"}},
-			{func() { s.Use("two") }, 1, 1, []string{"one", "two"}},
-			{func() { half.(*comm.Switch).Use("one") }, 2, 1, []string{"one", "two"}},
-			{func() { s.Drop("one") }, 2, 2, []string{"one", "two"}},
-			{func() { s.Drop("two") }, 2, 2, []string{"one", "two", "goroutines"}},
+			{func() {}, 2, 1, []string{"one"}}, // both were split
+			{func() { s.Use("two") }, 2, 2, []string{"one", "two"}},
+			{func() { half.(*comm.Switch).Use("one") }, 3, 2, []string{"one", "two"}},
+			{func() { s.Drop("one") }, 3, 3, []string{"one", "two"}},
+			{func() { half, err = s.Split(s.Rank()%2, 0) }, 3, 5, []string{"one", "two"}},
+			{func() { s.Drop("two") }, 3, 5, []string{"one", "two", "goroutines"}},
 		} {
-			step.turn()
+			if step.turn(); err != nil {
+				return err
+			}
 			if err := half.AllReduce(x); err != nil {
 				return err
 			}
@@ -128,6 +138,40 @@ func TestSwitchesChangeTogether(t *testing.T) {
 			}
 			if *calls["one"] != step.one || *calls["two"] != step.two || !slices.Equal(s.Carried(), step.carried) {
 				return fmt.Errorf("step %d: %d and %d calls, %v have carried", i, *calls["one"], *calls["two"], s.Carried())
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A view of the control is split off as a view of the control's part, of which there is one
+// for all views.
+func TestSwitchSplitsViews(t *testing.T) {
+	err := commtest.Ranks(4, func(c comm.Comm) error {
+		control := &named{c, "control", new(int)}
+		oneSided, err := comm.OneSidedSums(control, nil)
+		if err != nil {
+			return err
+		}
+		part, err := comm.NewSwitch(control, control, oneSided, comm.Staged(control)).Split(c.Rank()/2, 0)
+		if err != nil {
+			return err
+		}
+		s := part.(*comm.Switch)
+		for _, step := range []struct {
+			use   string
+			calls int // so far: 1 for the split
+		}{{"control", 2}, {"control-onesided", 12}, {"control-staged", 13}} {
+			s.Use(step.use)
+			x := device.Wrap(device.NewHost(1), []float64{1})
+			if err := s.AllReduce(x); err != nil {
+				return err
+			}
+			if sum := device.Slice[float64](x)[0]; sum != 2 || *control.calls != step.calls {
+				return fmt.Errorf("%s: sum %g after %d calls, want 2 after %d", step.use, sum, *control.calls, step.calls)
 			}
 		}
 		return nil
