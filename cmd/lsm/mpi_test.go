@@ -449,20 +449,13 @@ func TestMemoryGivenToMPI(t *testing.T) {
 		"":               "memory of cuda's GPUs is given to MPI: MPIX_Query_cuda_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
 		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_Query_cuda_support says yes, but in a trial: it ended the process that tried it: ",
 	} {
-		library := filepath.Join(t.TempDir(), "claims.so")
-		text := "int MPIX_Query_cuda_support(void) { return 1; }\n"
+		more := ""
 		if crash != "" {
-			text += "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
-		}
-		if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O0", "-o", library, library+".c").CombinedOutput(); err != nil {
-			t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
+			more = "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
 		}
 		l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--engine", "cuda", "--backend", "mpi,mpi-staged", "--last", "1KiB",
 			"--iterations", "2", "--operations", "all-reduce")
-		l.Env = append(l.Env, "LD_PRELOAD="+library)
+		l.Env = append(l.Env, "LD_PRELOAD="+claiming(t, more))
 		if code := l.code(t); code != status.Done {
 			t.Fatalf("status %d:\n%s%s", code, l.out.String(), l.errs.String())
 		}
