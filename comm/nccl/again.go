@@ -53,9 +53,9 @@ func (g *Group) Told(why string) {
 }
 
 // Again does work. If the library fails on a rank meanwhile, all ranks leave it for good, and
-// work is done once more, with again set. All ranks call it together. Work must make the same collectives on all ranks, but for
-// messages, which come after a [comm.Meet]. It may end with an error on each rank. Without
-// Recover a failure is an error.
+// work is done once more, with again set. All ranks call it together. Work must make the same
+// collectives on all ranks, but for messages, which come after a [comm.Meet]. It may end with
+// an error on each rank. Without Recover a failure is an error.
 func (g *Group) Again(work func(again bool) error) error {
 	w := g.world
 	b := w.back.Load()

@@ -60,7 +60,8 @@
 // one-word agreement. The others make the same agreement before each collective of the
 // host, so all ranks leave at the same place, and none waits for one that has left. Then
 // Recovery.Left makes something else carry the buffers, as a [comm.Switch] does that drops
-// the group, and the work is done once more. Errors of the card itself, and a rank that dies, still end the run.
+// the group, and the work is done once more. Errors of the card itself, and a rank that dies,
+// still end the run.
 //
 // # Buffers
 //

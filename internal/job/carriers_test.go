@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 )
@@ -20,6 +21,28 @@ func measuredWays(said string) (ways []string) {
 		ways = append(ways, m[1]+map[string]string{"with": "+", "without": "-"}[m[2]])
 	}
 	return ways
+}
+
+// The forecast counts host memory for sums between cards where they may go through the host.
+func TestSumsThroughTheHostAreForeseen(t *testing.T) {
+	gputest.NeedEmulator(t)
+	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
+	p := wide(t)
+	total := func(set ...string) (bytes, points int64) {
+		must(t, p.onEngine(2, "cuda", set, func(j *Job) error {
+			if j.Root() {
+				bytes, points = forecast.Of(j.Plan, j.Share).Total(), int64(j.Points(j.Share))
+			}
+			return nil
+		}))
+		return bytes, points
+	}
+	direct, points := total("comm.backend=nccl")
+	for _, set := range [][]string{nil, {"comm.backend=mpi-staged"}, {"comm.backend=nccl", "comm.fallback=mpi"}} {
+		if bytes, _ := total(set...); bytes < direct+8*points {
+			t.Errorf("%v: %d bytes, want %d more than the %d of NCCL alone", set, bytes, 8*points, direct)
+		}
+	}
 }
 
 // With comm.backend = "auto" ranks with cards measure what carries buffers between them, say

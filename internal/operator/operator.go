@@ -126,7 +126,7 @@ func (op *Operator) sayChoice(c dist.Choice) {
 		rows = append(rows, row{w.Carrier, w.Overlap, w.Took.Seconds()})
 	}
 	op.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
-	if several := c.Ways[0].Carrier != c.Ways[len(c.Ways)-1].Carrier || len(rows) > 2; several {
+	if several := rows[0].Carrier != rows[1].Carrier; several {
 		op.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
 		for _, r := range rows {
 			op.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
