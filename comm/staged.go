@@ -70,8 +70,11 @@ func (s staged) Split(color, key int) (Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Staged(part), nil
+	return s.onto(part), nil
 }
+
+func (s staged) of() Comm         { return s.Comm }
+func (s staged) onto(c Comm) Comm { return Staged(c) }
 
 // with calls f with a host copy of x and copies the result back.
 func (s staged) with(x device.Buf, f func(x device.Buf) error) error {

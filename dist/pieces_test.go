@@ -165,8 +165,9 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Measured sums are chosen once, alike on all ranks, whether or not they overlap, and
-// give the same bits before and after.
+// Measured sums are chosen once, alike on all ranks, whatever carries them and whether or not
+// they overlap, and give the same bits before and after. Every carrier has sums. If the one
+// that was taken is dropped, the others are measured.
 func TestChoose(t *testing.T) {
 	want := ""
 	must(t, Grid(1, 1, device.F32, shots, slabs, func(p Place) error {
@@ -175,26 +176,61 @@ func TestChoose(t *testing.T) {
 		return err
 	}))
 	for _, grid := range [][2]int{{1, 1}, {3, 1}, {1, 2}, {2, 2}} {
-		choices := make([][]dist.Overlapped, grid[0]*grid[1])
-		must(t, Grid(grid[0], grid[1], device.F32, shots, slabs, func(p Place) error {
-			me := p.World.Rank()
-			got, err := applications(p, dist.LiftOptions{Exact: true, Overlap: true,
-				Choose: func(o dist.Overlapped) { choices[me] = append(choices[me], o) }}, 8)
-			if err == nil && got != want {
-				err = fmt.Errorf("grid %v: results differ: %s, want %s", grid, got, want)
-			}
-			return err
-		}))
-		for r, c := range choices {
-			n := 1
-			if len(choices) == 1 {
-				n = 0
-			}
-			if len(c) != n || n > 0 && (c[0] != choices[0][0] || c[0].With <= 0 || c[0].Sums <= 0 || c[0].Without < c[0].Sums) {
-				t.Errorf("grid %v, rank %d chose %+v", grid, r, c)
+		for _, keep := range []bool{false, true} {
+			choices := make([][]dist.Choice, grid[0]*grid[1])
+			must(t, GridOver(carriers, grid[0], grid[1], device.F32, shots, slabs, func(p Place) (err error) {
+				me, s := p.World.Rank(), p.World.(*comm.Switch)
+				o := dist.LiftOptions{Exact: true, Overlap: true, KeepOverlap: keep, Choose: func(c dist.Choice) {
+					if choices[me] = append(choices[me], c); s.Name() != c.Ways[len(c.Ways)-1].Carrier {
+						err = fmt.Errorf("%s was measured last", s.Name())
+					}
+				}, Observe: func(dist.Times) {
+					if last := choices[me]; len(last) == 1 && len(s.Carriers()) == 3 {
+						s.Drop(last[0].Ways[last[0].Taken].Carrier)
+					}
+				}}
+				got, failed := applications(p, o, 20)
+				if err = errors.Join(err, failed); err == nil && got != want {
+					err = fmt.Errorf("grid %v: results differ: %s, want %s", grid, got, want)
+				}
+				if last := choices[me]; err == nil && len(last) == 2 && s.Name() != last[1].Ways[last[1].Taken].Carrier {
+					err = fmt.Errorf("%s carries, chosen was %+v", s.Name(), last)
+				}
+				return err
+			}))
+			for r, got := range choices {
+				if len(choices) == 1 {
+					if got != nil {
+						t.Errorf("a rank alone chose %+v", got)
+					}
+					continue
+				}
+				if len(got) != 2 || fmt.Sprint(got) != fmt.Sprint(choices[0]) {
+					t.Errorf("grid %v, rank %d chose %+v", grid, r, got)
+					continue
+				}
+				for i, c := range got {
+					if n := len(c.Ways); n != 3-i && keep || n != 4-i && !keep {
+						t.Errorf("grid %v: %d ways: %+v", grid, n, c)
+					}
+					for _, w := range c.Ways {
+						if w.Took <= 0 || (w.Sums > 0) == w.Overlap || w.Took < w.Sums || w.Took < c.Ways[c.Taken].Took {
+							t.Errorf("grid %v: %+v of %+v", grid, w, c)
+						}
+					}
+				}
 			}
 		}
 	}
+}
+
+// carriers is a switch between three carriers.
+func carriers(c comm.Comm) comm.Comm {
+	oneSided, err := comm.OneSidedSums(c, nil)
+	if err != nil {
+		panic(err)
+	}
+	return comm.NewSwitch(c, c, comm.Staged(c), oneSided)
 }
 
 // applications is what n pairs of applications to the same vectors give on the whole;
@@ -218,53 +254,11 @@ func applications(p Place, o dist.LiftOptions, n int) (first string, err error) 
 	return first, nil
 }
 
-// onesided is a communicator with one-sided sums, which are counted.
-type onesided struct {
-	comm.Comm
-	n *int
-}
-
-func (c onesided) Accumulate(x device.Buf) error { *c.n++; return c.Comm.AllReduce(x) }
-func (c onesided) NewWindow(int, device.Type) (comm.Window, error) {
-	return nil, errors.New("a window where there are sums alone")
-}
-func (c onesided) AllReduce(device.Buf) error {
-	return errors.New("an all-reduce where sums are one-sided")
-}
-
-func TestOneSided(t *testing.T) {
-	m := Random(1, rows, columns, device.F64)
-	for _, c := range []struct {
-		o    dist.LiftOptions
-		want int // sums of a forward and an adjoint
-	}{
-		{dist.LiftOptions{OneSided: true}, 2},
-		{dist.LiftOptions{OneSided: true, Overlap: true}, 8},
-		{dist.LiftOptions{OneSided: true, Exact: true}, 8},
-	} {
-		must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
-			n := 0
-			p.Data.Copies, p.Image.Copies = onesided{p.Data.Copies, &n}, onesided{p.Image.Copies, &n}
-			// Host sums of the peak go through the same communicators.
-			op, err := dist.LiftWith(c.o, p.Image, p.Data, Block(m, p.Data, p.Image, 4, 2))
-			if err != nil {
-				return err
-			}
-			e, err := dist.DotTest(ctx, device.NewHost(1), op, 4)
-			if err == nil && (!(e < 1e-13) || n != c.want) {
-				err = fmt.Errorf("dot test %g, %d one-sided sums, want %d", e, n, c.want)
-			}
-			return err
-		}))
-	}
-}
-
 // What cannot be done is said on all ranks, before anything is computed.
 func TestLiftWithRefuses(t *testing.T) {
 	m := Random(1, rows, columns, device.F64)
 	must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
 		block := Block(m, p.Data, p.Image, 4, 2)
-		p.Image.Copies = struct{ comm.Comm }{p.Image.Copies} // hides what else it can
 		for name, c := range map[string]struct {
 			k    dist.Kernel
 			o    dist.LiftOptions
@@ -272,7 +266,6 @@ func TestLiftWithRefuses(t *testing.T) {
 			text string
 		}{
 			"not in pieces": {whole{block}, dist.LiftOptions{Exact: true}, status.NoResource, "works in pieces"},
-			"not one-sided": {block, dist.LiftOptions{OneSided: true}, status.NoResource, `"goroutines" has no one-sided sums`},
 		} {
 			_, err := dist.LiftWith(c.o, p.Image, p.Data, c.k)
 			if err == nil || status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) {

@@ -74,9 +74,6 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 
 // AllReduce sums x over all ranks, in place.
 func (g *Group) AllReduce(x device.Buf) error {
-	if g.world.over.Load() {
-		return g.control.AllReduce(x)
-	}
 	b, err := g.mine("all-reduce", x)
 	if err := g.agree(g.placed(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
 		return err
@@ -94,9 +91,6 @@ func (g *Group) allReduce(b *gpu.Buf) error {
 
 // Bcast copies x from the root to all ranks.
 func (g *Group) Bcast(x device.Buf, root int) error {
-	if g.world.over.Load() {
-		return g.control.Bcast(x, root)
-	}
 	b, err := g.mine("broadcast", x)
 	if err == nil {
 		err = comm.CheckRoot(g, root)
@@ -113,9 +107,6 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 // AllGather joins the src buffers of all ranks in dst: by one call if all shares have one
 // length, else by a group of one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
-	if g.world.over.Load() {
-		return g.control.AllGather(dst, src, counts)
-	}
 	to, err := g.mine("all-gather", dst)
 	var from *gpu.Buf
 	if err == nil {

@@ -119,13 +119,8 @@ func (g *Group) open(all comm.Comm) (link unsafe.Pointer, err error) {
 	return g.world.join(id, g.Size(), g.Rank()).together(all)
 }
 
-// Name is "nccl" or "rccl", and the control's name if that carries everything.
-func (g *Group) Name() string {
-	if g.world.over.Load() {
-		return g.control.Name()
-	}
-	return Backend(g.world.lib.Engine)
-}
+// Name is "nccl" or "rccl".
+func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
 
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
 // waiting in them. Callers that wait for the card get an error, and so do all later
@@ -163,9 +158,6 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	}
 	part := &Group{world: g.world, control: control}
 	g.world.groups = append(g.world.groups, part)
-	if g.world.over.Load() {
-		return part, nil
-	}
 	g.world.drain()
 	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
 		return nil, err

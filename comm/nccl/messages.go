@@ -26,10 +26,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
 	}
-	if g.world.over.Load() {
-		return g.control.SendRecv(send, to, recv, from)
-	}
-	if failed := g.world.failure.Load(); failed != nil && g.world.back.Load() == nil {
+	if failed := g.world.failure.Load(); failed != nil && (g.world.back.Load() == nil || g.world.left()) {
 		return *failed
 	}
 	out, offer, outErr := g.end(send, refused)

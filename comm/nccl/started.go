@@ -50,9 +50,6 @@ func (w *world) drain() {
 // StartAllReduce begins an AllReduce on the second stream.
 func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	w := g.world
-	if w.over.Load() {
-		return g.control.StartAllReduce(x)
-	}
 	if failed := w.failure.Load(); failed != nil {
 		return nil, *failed
 	}

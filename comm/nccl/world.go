@@ -39,7 +39,6 @@ type world struct {
 
 	timeout time.Duration            // of the making of a communicator
 	back    atomic.Pointer[recovery] // nil: a failure of the library ends the run
-	over    atomic.Bool              // the control carries everything
 	noting  sync.Mutex               // a failure
 	fell    chan struct{}            // closed when the library has failed
 	aborted chan struct{}            // closed when its communicators are aborted then

@@ -35,13 +35,16 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 	return g
 }
 
-// guardOf returns c as a guarded communicator, or nil if it is none.
+// guardOf returns c, or what controls the switch c, as a guarded communicator, or nil if it
+// is none.
 func guardOf(c comm.Comm) *guarded {
 	switch g := c.(type) {
 	case *guarded:
 		return g
 	case guardedOneSided:
 		return g.guarded
+	case *comm.Switch:
+		return guardOf(g.Control())
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 // Trial is a solve that was measured. Times are those of the slowest rank.
 type Trial struct {
-	Sums   string // the communicator that sums over ranks went by, and "-onesided" where these were
+	Sums   string // the communicator that sums over ranks went by
 	Shots  int    // of the survey that were taken
 	Traces int
 	Setup  float64 // s, reading, traveltimes, tables
@@ -81,9 +81,6 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 		return nil, err
 	}
 	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
-	if cfg.Comm.Accumulate == "onesided" {
-		t.Sums += "-onesided"
-	}
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
 	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
