@@ -54,7 +54,7 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	if err == nil {
 		w, err = newWorld(lib, dev, cmp.Or(o.Timeout, 45*time.Second))
 	}
-	if err := comm.Together(control, err); err != nil {
+	if err := together(control, err); err != nil {
 		if w != nil {
 			w.close()
 		}
@@ -74,6 +74,14 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	}
 	go w.look()
 	return g, nil
+}
+
+// together is [comm.Together] with an error that names its rank.
+func together(control comm.Comm, err error) error {
+	if err != nil && control.Size() > 1 {
+		err = fmt.Errorf("rank %d: %w", control.Rank(), err)
+	}
+	return comm.Together(control, err)
 }
 
 // neighbours makes sure that all ranks have the same library and each a card of its own.

@@ -156,6 +156,8 @@ func (r *request) run() error {
 	if err := g.join2(); err != nil {
 		return w.called(err)
 	}
+	v := numbersOf(r.buf)
+	defer w.overdue(w.stream, "started ncclAllReduce", v.bytes)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err
@@ -163,7 +165,6 @@ func (r *request) run() error {
 	if err := w.err(); err != nil {
 		return err
 	}
-	v := numbersOf(r.buf)
 	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
 	return w.called(w.done(g.second, code, "AllReduce"))
 }
