@@ -135,6 +135,9 @@ func (g *Group) Name() string {
 	return Backend(g.world.lib.Engine)
 }
 
+// Control is the communicator beside which the library carries buffers of cards.
+func (g *Group) Control() comm.Comm { return g.control }
+
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
 // waiting in them. Callers that wait for the card get an error, and so do all later
 // calls.
