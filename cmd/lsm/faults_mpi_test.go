@@ -46,7 +46,7 @@ var faults = []fault{
 // faultyRun is what a run said and wrote.
 type faultyRun struct {
 	warnings []string
-	seconds  float64 // from the fault to going on, -1 without a fallback
+	seconds  float64 // from when the fault was noticed to going on, -1 without a fallback
 	lost     float64 // seconds that the slowest iteration took longer than the fastest
 	digest   string  // of the image
 	wrote    string  // the communicator in the image file

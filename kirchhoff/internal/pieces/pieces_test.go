@@ -100,20 +100,20 @@ func (k kernel) Begin(_ context.Context, _ dist.Direction, dst, _ device.Buf, _ 
 // hidden is the share of the time of sums that an adjoint hides on ranks that compute as
 // long as they please: the sums take the given part of the kernels' time.
 func hidden(t *testing.T, ranks int, part float64, cuts []int) float64 {
-	const second = 100 * time.Microsecond // of an element
+	const each = 100 * time.Microsecond // that the kernel takes for an element
 	n := cuts[len(cuts)-1]
 	var total, waiting [2]time.Duration // by overlap, on rank 0
 	synctest.Test(t, func(t *testing.T) {
 		err := commtest.Ranks(ranks, func(c comm.Comm) error {
 			data, image := dist.Local(device.F64, ranks), dist.Local(device.F64, n)
 			data.Off, data.N, data.Shards = c.Rank(), 1, c
-			image.Copies = &link{Comm: c, each: time.Duration(part * float64(second) / 8)}
+			image.Copies = &link{Comm: c, each: time.Duration(part * float64(each) / 8)}
 			for i, overlap := range []bool{false, true} {
 				op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: overlap, Observe: func(o dist.Times) {
 					if c.Rank() == 0 {
 						total[i], waiting[i] = o.Total, o.Waiting
 					}
-				}}, image, data, kernel{cuts, second})
+				}}, image, data, kernel{cuts, each})
 				if err != nil {
 					return err
 				}
