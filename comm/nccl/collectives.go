@@ -23,34 +23,37 @@ var kinds = [...]C.int{device.F32: 7, device.F64: 8, device.I64: 4}
 
 // numbers is a buffer as the library sees it.
 type numbers struct {
-	at   C.address
-	n    C.size_t
-	kind C.int
-	per  int // numbers of an element
-	size int // bytes of an element
+	at    C.address
+	n     C.size_t
+	kind  C.int
+	per   int // numbers of an element
+	size  int // bytes of an element
+	bytes int
 }
 
 func numbersOf(b *gpu.Buf) numbers {
 	number, per := comm.Numbers(b.Type())
-	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size()}
+	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size(), b.Len() * b.Type().Size()}
 }
 
-// post makes a call on the card's thread, for its main stream. name is that of its time on
-// the card.
-func (g *Group) post(function, name string, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
+// post makes a call that moves a number of bytes on the card's thread, for its main stream.
+// name is that of its time on the card.
+func (g *Group) post(function, name string, bytes int, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
 	w := g.world
-	stream := w.card.Main().Handle()
+	stream := w.card.Main()
 	defer w.dev.Clock.Main(name)()
+	given := w.overdue(stream, "nccl"+function, bytes)
 	w.card.Post(func() error {
 		err := w.err()
 		if err == nil {
-			err = w.done(g.link, f(w.lib.calls, stream), function)
+			err = w.done(g.link, f(w.lib.calls, stream.Handle()), function)
 		}
 		if w.called(err); w.back.Load() != nil {
 			return nil // who waits for the card hears of it
 		}
 		return err
 	})
+	given()
 	return w.card.Err()
 }
 
@@ -84,7 +87,7 @@ func (g *Group) AllReduce(x device.Buf) error {
 // allReduce is an AllReduce that is agreed on.
 func (g *Group) allReduce(b *gpu.Buf) error {
 	v := numbersOf(b)
-	return g.post("AllReduce", device.MarkAllReduce, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("AllReduce", device.MarkAllReduce, v.bytes, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		return C.nccl_AllReduce(t, v.at, v.at, v.n, v.kind, sum, g.link, stream)
 	})
 }
@@ -99,7 +102,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 		return err
 	}
 	v := numbersOf(b)
-	return g.post("Broadcast", device.MarkBroadcast, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("Broadcast", device.MarkBroadcast, v.bytes, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		return C.nccl_Broadcast(t, v.at, v.at, v.n, v.kind, C.int(root), g.link, stream)
 	})
 }
@@ -119,7 +122,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)
-	return g.post("AllGather", device.MarkAllGather, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("AllGather", device.MarkAllGather, out.bytes, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		if slices.Min(counts) == slices.Max(counts) {
 			return C.nccl_AllGather(t, in.at, out.at, in.n, in.kind, g.link, stream)
 		}

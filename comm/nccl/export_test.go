@@ -1,13 +1,10 @@
 package nccl
 
 import (
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-// Control is what a group was made over.
-func (g *Group) Control() comm.Comm { return g.control }
 
 // Unagreed is a sum that no rank has agreed on.
 func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b) }

@@ -54,7 +54,7 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	if err == nil {
 		w, err = newWorld(lib, dev, cmp.Or(o.Timeout, 45*time.Second))
 	}
-	if err := comm.Together(control, err); err != nil {
+	if err := together(control, err); err != nil {
 		if w != nil {
 			w.close()
 		}
@@ -74,6 +74,14 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	}
 	go w.look()
 	return g, nil
+}
+
+// together is [comm.Together] with an error that names its rank.
+func together(control comm.Comm, err error) error {
+	if err != nil && control.Size() > 1 {
+		err = fmt.Errorf("rank %d: %w", control.Rank(), err)
+	}
+	return comm.Together(control, err)
 }
 
 // neighbours makes sure that all ranks have the same library and each a card of its own.
@@ -121,6 +129,9 @@ func (g *Group) open(all comm.Comm) (link unsafe.Pointer, err error) {
 
 // Name is "nccl" or "rccl".
 func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
+
+// Control is the communicator beside which the library carries buffers of cards.
+func (g *Group) Control() comm.Comm { return g.control }
 
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
 // waiting in them. Callers that wait for the card get an error, and so do all later

@@ -157,7 +157,9 @@ func (r *request) run() error {
 	}
 	// Not before: the stream would wait for the buffers of later all-reduces as well.
 	w.card.After(w.stream, r.filled)
+	v := numbersOf(r.buf)
 	defer w.dev.Clock.Time(w.stream, device.MarkAllReduce)()
+	defer w.overdue(w.stream, "started ncclAllReduce", v.bytes)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err
@@ -165,7 +167,6 @@ func (r *request) run() error {
 	if err := w.err(); err != nil {
 		return err
 	}
-	v := numbersOf(r.buf)
 	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
 	return w.called(w.done(g.second, code, "AllReduce"))
 }
