@@ -216,7 +216,7 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err != nil {
 		return err
 	}
-	end := timing(&a.times.Total)
+	end := a.timing(&a.times.Total)
 	if err := f(a); err != nil {
 		return err
 	}
@@ -297,9 +297,9 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 }
 
 // timing begins to time what its result ends, and then adds that to a duration.
-func timing(to *time.Duration) (end func()) {
-	began := time.Now()
-	return func() { *to += time.Since(began) }
+func (a *application) timing(to *time.Duration) (end func()) {
+	began := device.Time(a.device)
+	return func() { *to += device.Time(a.device).Sub(began) }
 }
 
 // carry computes an application piece by piece and sums finished pieces over the copies
@@ -360,7 +360,7 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 		}
 	}
 	defer a.device.Mark("all-reduce")()
-	defer timing(&a.times.Waiting)()
+	defer a.timing(&a.times.Waiting)()
 	if a.o.OneSided {
 		return comm.Done, a.copies.(comm.OneSided).Accumulate(buf)
 	}
@@ -378,7 +378,7 @@ func (a *application) wait(r comm.Request) error {
 		return nil
 	}
 	defer a.device.Mark("all-reduce")()
-	defer timing(&a.times.Waiting)()
+	defer a.timing(&a.times.Waiting)()
 	return r.Wait()
 }
 
