@@ -59,6 +59,25 @@ func wait(r comm.Request, err error) {
 	try(r.Wait())
 }
 
+// Sums over ranks take what Rabenseifner's algorithm does.
+func TestAllReduce(t *testing.T) {
+	l := sim.Link{Bytes: 1e6, Latency: 0.25}
+	for _, c := range []struct {
+		bytes, ranks int
+		want         float64
+	}{
+		{4e6, 1, 0},
+		{4e6, 2, 2*0.25 + 4},
+		{4e6, 4, 4*0.25 + 6},
+		{10e6, 5, 6*0.25 + 16},
+		{0, 4096, 24 * 0.25},
+	} {
+		if got := l.AllReduce(c.bytes, c.ranks); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%d bytes over %d ranks take %g s, want %g", c.bytes, c.ranks, got, c.want)
+		}
+	}
+}
+
 // Every collective takes what its formula says, from when the last rank comes.
 func TestTimes(t *testing.T) {
 	one := func(i int) []int { return slices.Repeat([]int{1}, i) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -51,23 +52,33 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	setup := time.Since(began).Seconds()
-	plain, sums, err := try(ctx, j.Operator, d, iterations, false)
+	t, err := trial(ctx, j.Operator, d, time.Since(began).Seconds(), iterations)
+	if err != nil {
+		return nil, err
+	}
+	t.Sums = j.Carrier()
+	if cfg.Comm.Accumulate == "onesided" {
+		t.Sums += "-onesided"
+	}
+	return t, nil
+}
+
+// trial solves with the operator of all ranks and data d, after a setup of so many seconds on
+// this rank: with sums over ranks overlapped and without.
+func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup float64, iterations int) (*Trial, error) {
+	plain, sums, err := try(ctx, op, d, iterations, false)
 	if err != nil {
 		return nil, err
 	}
 	t, left := plain, sums // of the sums' time, with overlap
-	if world.Size() > 1 {
-		if t, left, err = try(ctx, j.Operator, d, iterations, true); err != nil {
+	if op.World.Size() > 1 {
+		if t, left, err = try(ctx, op, d, iterations, true); err != nil {
 			return nil, err
 		}
 	}
-	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
-	if cfg.Comm.Accumulate == "onesided" {
-		t.Sums += "-onesided"
-	}
+	t.Shots, t.Traces = op.Shots.Len(), op.Shots.Traces()
 	worst := []float64{setup, t.Iteration, t.Waiting, plain.Waiting, float64(t.Bytes), left, sums}
-	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
+	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
@@ -92,7 +103,11 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 	if err != nil {
 		return r, 0, err
 	}
-	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)})
+	opt := solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)}
+	if _, counted := op.Device.(*device.Counter); counted {
+		opt.AdjointFail = -1 // there is no adjoint
+	}
+	m, err := solver.New("cgls", opt)
 	if err != nil {
 		return r, 0, err
 	}
@@ -102,11 +117,11 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 	waiting, r.Bytes, r.Collective = 0, 0, 0
 	var took []float64
 	for range iterations {
-		begin := time.Now()
+		begin := device.Time(op.Device)
 		if err := m.Step(ctx); err != nil {
 			return r, 0, err
 		}
-		took = append(took, time.Since(begin).Seconds())
+		took = append(took, device.Time(op.Device).Sub(begin).Seconds())
 	}
 	slices.Sort(took)
 	sums = waiting.Seconds() / float64(iterations)
