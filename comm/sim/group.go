@@ -101,28 +101,28 @@ func (r *rank) come(v any, end func(m *meeting) (out any, over float64)) *meetin
 func (r *rank) meet(v any, rounds int, end func(values []any) (out any, sent float64)) any {
 	m := r.come(v, func(m *meeting) (any, float64) {
 		out, sent := end(m.values)
-		return out, m.begin + r.takes(rounds, sent)
+		return out, m.begin + r.takes(rounds, sent, r.link)
 	})
 	<-m.done
 	r.clock.until(m.over)
 	return m.out
 }
 
-// takes is the time of a collective, in s: that many times ⌈log₂ size⌉ messages of each rank,
-// of so many bytes in all.
-func (g *group) takes(rounds int, sent float64) float64 {
-	each := float64(Rounds(len(g.ranks))/2)*g.link.Latency + g.switches
-	return float64(rounds)*each + cost(sent, g.link)
+// takes is the time of a collective over a link, in s: that many times ⌈log₂ size⌉ messages of
+// each rank, of so many bytes in all.
+func (g *group) takes(rounds int, sent float64, l Link) float64 {
+	each := float64(Rounds(len(g.ranks))/2)*l.Latency + g.switches
+	return float64(rounds)*each + cost(sent, l)
 }
 
-// sum is what a sum of buffers brings and gets: nil where there are no values.
-func (r *rank) sum(x device.Buf) (*meeting, error) {
+// sum begins a sum of buffers over a link.
+func (r *rank) sum(x device.Buf, l Link) (*meeting, error) {
 	mine, err := keep(x)
 	if err != nil {
 		return nil, err
 	}
 	return r.come(mine, func(m *meeting) (any, float64) {
-		r.free = max(r.free, m.begin) + r.takes(2, r.sent(bytesOf(x)))
+		r.free = max(r.free, m.begin) + r.takes(2, r.sent(bytesOf(x)), l)
 		return add(m.values), r.free
 	}), nil
 }
@@ -165,7 +165,7 @@ func (r *rank) Split(color, key int) (comm.Comm, error) {
 }
 
 func (r *rank) AllReduce(x device.Buf) error {
-	m, err := r.sum(x)
+	m, err := r.sum(x, r.link)
 	if err != nil {
 		return err
 	}
@@ -184,11 +184,12 @@ type request struct {
 // StartAllReduce begins a sum that takes its time once all ranks have begun it and the one
 // before is over.
 func (r *rank) StartAllReduce(x device.Buf) (comm.Request, error) {
-	m, err := r.sum(x)
+	l := r.link.started()
+	m, err := r.sum(x, l)
 	if err != nil {
 		return nil, err
 	}
-	r.clock.begin(r.takes(2, r.sent(bytesOf(x))), r.model.held(r.link))
+	r.clock.begin(r.takes(2, r.sent(bytesOf(x)), l), r.model.held(l))
 	return &request{m, r, x}, nil
 }
 

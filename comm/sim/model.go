@@ -30,8 +30,10 @@ type Model struct {
 type Link struct {
 	Bytes   float64 `toml:"bytes_per_second"` // that each rank sends, and receives, while all do
 	Latency float64 `toml:"latency"`          // s, of a message
-	// Core is the share of its time for which a sum that is under way takes one core from
-	// what the rank computes meanwhile.
+	// Started is Bytes in sums that are begun without waiting; 0: the same.
+	Started float64 `toml:"started_bytes_per_second"`
+	// Core is the share of the time of such a sum in which it takes one core from what the
+	// rank computes meanwhile.
 	Core float64 `toml:"core_share"`
 }
 
@@ -102,6 +104,14 @@ func (m *Model) among(ranks []int) (l Link, switches float64) {
 		switches += far
 	}
 	return l, switches
+}
+
+// started is the link of sums that are begun without waiting.
+func (l Link) started() Link {
+	if l.Started > 0 {
+		l.Bytes = l.Started
+	}
+	return l
 }
 
 // held is the share of the time of a sum over a link that a rank cannot compute in.

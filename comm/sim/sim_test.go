@@ -206,6 +206,17 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// Sums that are begun without waiting have a speed of their own.
+func TestStarted(t *testing.T) {
+	m := model
+	m.Within.Started = 250
+	for r, end := range play(t, 2, m, func(world comm.Comm, _ *sim.Clock) { wait(world.StartAllReduce(buf(1000))) }) {
+		if math.Abs(end-5) > 1e-6 {
+			t.Errorf("rank %d ends at %g s, want 5", r, end)
+		}
+	}
+}
+
 // Vector operations pass the time of the bytes that they move, and read the clock.
 func TestVectors(t *testing.T) {
 	play(t, 1, model, func(_ comm.Comm, clock *sim.Clock) {

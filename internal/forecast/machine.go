@@ -113,6 +113,7 @@ func (m *Machine) check(meta toml.MetaData) error {
 	}{
 		{m.Vectors, "vector_bytes_per_second"}, {float64(m.SwitchNodes), "nodes_per_switch"}, {m.Switch, "switch_latency"},
 		{m.Within.Core, "within_node.core_share"}, {m.Between.Core, "between_nodes.core_share"},
+		{m.Within.Started, "within_node.started_bytes_per_second"}, {m.Between.Started, "between_nodes.started_bytes_per_second"},
 	} {
 		if !(v.value >= 0) || math.IsInf(v.value, 0) {
 			return fmt.Errorf("%s is %v, must not be negative", v.key, v.value)
@@ -151,15 +152,18 @@ points_per_second = %.4g
 [within_node] # %s
 bytes_per_second = %.4g # that each rank sends, and receives, in a sum over ranks while all do
 latency = %.3g # s, of a message
-core_share = %.3g # of the time of a sum under way, in which it takes one core from the kernels
+started_bytes_per_second = %.4g # in sums that are begun without waiting; 0: the same
+core_share = %.3g # of the time of such a sum, in which it takes one core from the kernels
 
 [between_nodes] # %s
 bytes_per_second = %.4g
 latency = %.3g
+started_bytes_per_second = %.4g
 core_share = %.3g
 `, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Vectors, m.SwitchNodes, m.Switch,
 		m.Speed2D.Triples, m.Speed2D.Dynamic, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Dynamic, m.Speed3D.Points,
-		within, m.Within.Bytes, m.Within.Latency, m.Within.Core, between, m.Between.Bytes, m.Between.Latency, m.Between.Core)
+		within, m.Within.Bytes, m.Within.Latency, m.Within.Started, m.Within.Core,
+		between, m.Between.Bytes, m.Between.Latency, m.Between.Started, m.Between.Core)
 }
 
 // Plan returns the plan of a run with so many ranks on the machine. It returns an error if

@@ -10,7 +10,7 @@ import (
 )
 
 var example = Machine{Nodes: 8, Cores: 4, NodeGiB: 64, File: 5e8, Samples: 1e8, Speed2D: Speed{3e8, 25e7, 2e7}, Speed3D: Speed{4e8, 2e8, 1e7},
-	Within: Link{Bytes: 4e9, Latency: 1e-6, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7}
+	Within: Link{Bytes: 4e9, Latency: 1e-6, Started: 3e9, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7}
 
 // A group's sums cross the network unless each such group lies on one node.
 func TestLinkOfSums(t *testing.T) {
