@@ -171,6 +171,7 @@ func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, nod
 	}
 	if local.Size() < world.Size() {
 		between = "measured on " + readable.Count(world.Size(), "rank")
+		m.OnNode = local.Size()
 		m.Between, err = bench.LinkSpeed(ctx, world, threads, memory)
 	}
 	return within, between, err

@@ -32,11 +32,14 @@ type Machine struct {
 	Vectors     float64 `toml:"vector_bytes_per_second"` // that one core reads and writes in operations on vectors; 0: they take no time
 	SwitchNodes int     `toml:"nodes_per_switch"`        // see sim.Model
 	Switch      float64 `toml:"switch_latency"`          // s
+	// OnNode is how many ranks of a node shared its network when Between was measured. Others
+	// share what these had. 0: each rank has Between, however many there are.
+	OnNode int `toml:"ranks_per_node"`
 }
 
 // Model is the machine as the messages of a run of a plan of it see it.
 func (m *Machine) Model(p *plan.Plan, ranks int) sim.Model {
-	return sim.Model{OnNode: m.onNode(ranks), Within: m.Within, Between: m.Between,
+	return sim.Model{OnNode: m.onNode(ranks), Within: m.Within, Between: m.between(ranks),
 		SwitchNodes: m.SwitchNodes, Switch: m.Switch, Cores: m.cores(ranks, p.Config.Machine.Threads)}
 }
 
@@ -111,7 +114,7 @@ func (m *Machine) check(meta toml.MetaData) error {
 		value float64
 		key   string
 	}{
-		{m.Vectors, "vector_bytes_per_second"}, {float64(m.SwitchNodes), "nodes_per_switch"}, {m.Switch, "switch_latency"},
+		{m.Vectors, "vector_bytes_per_second"}, {float64(m.SwitchNodes), "nodes_per_switch"}, {m.Switch, "switch_latency"}, {float64(m.OnNode), "ranks_per_node"},
 		{m.Within.Core, "within_node.core_share"}, {m.Between.Core, "between_nodes.core_share"},
 		{m.Within.Started, "within_node.started_bytes_per_second"}, {m.Between.Started, "between_nodes.started_bytes_per_second"},
 	} {
@@ -138,6 +141,7 @@ samples_per_second = %.4g # of traces, of a core in an iteration: the wavelet an
 vector_bytes_per_second = %.4g # that a core reads and writes in operations on vectors
 nodes_per_switch = %d # that a switch joins, and switches of the next level; 0: one switch joins all
 switch_latency = %.3g # s, of each level of switches above the first, each way
+ranks_per_node = %d # that shared a node's network when it was measured; 0: bytes between nodes hold for any number
 
 [in_2d]
 triples_per_second = %.4g # traces × image points that a core goes through, forward and adjoint together
@@ -160,7 +164,7 @@ bytes_per_second = %.4g
 latency = %.3g
 started_bytes_per_second = %.4g
 core_share = %.3g
-`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Vectors, m.SwitchNodes, m.Switch,
+`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Vectors, m.SwitchNodes, m.Switch, m.OnNode,
 		m.Speed2D.Triples, m.Speed2D.Dynamic, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Dynamic, m.Speed3D.Points,
 		within, m.Within.Bytes, m.Within.Latency, m.Within.Started, m.Within.Core,
 		between, m.Between.Bytes, m.Between.Latency, m.Between.Started, m.Between.Core)
@@ -209,7 +213,17 @@ func (m *Machine) link(span, ranks int) Link {
 	if n := m.onNode(ranks); ranks <= n || n%span == 0 {
 		return m.Within
 	}
-	return m.Between
+	return m.between(ranks)
+}
+
+// between is what carries messages of a run between nodes.
+func (m *Machine) between(ranks int) Link {
+	l := m.Between
+	if m.OnNode > 0 {
+		share := float64(m.OnNode) / float64(m.onNode(ranks))
+		l.Bytes, l.Started = share*l.Bytes, share*l.Started
+	}
+	return l
 }
 
 // sum is what a rank sums with others in an iteration, pieces of an image or of data, or

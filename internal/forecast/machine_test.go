@@ -10,10 +10,12 @@ import (
 )
 
 var example = Machine{Nodes: 8, Cores: 4, NodeGiB: 64, File: 5e8, Samples: 1e8, Speed2D: Speed{3e8, 25e7, 2e7}, Speed3D: Speed{4e8, 2e8, 1e7},
-	Within: Link{Bytes: 4e9, Latency: 1e-6, Started: 3e9, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7}
+	Within: Link{Bytes: 4e9, Latency: 1e-6, Started: 3e9, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7, OnNode: 2}
 
 // A group's sums cross the network unless each such group lies on one node.
 func TestLinkOfSums(t *testing.T) {
+	example := example
+	example.OnNode = 0
 	for _, c := range []struct {
 		span, ranks int
 		want        Link
@@ -23,6 +25,17 @@ func TestLinkOfSums(t *testing.T) {
 	} {
 		if got := example.link(c.span, c.ranks); got != c.want {
 			t.Errorf("groups within %d of %d ranks have %+v", c.span, c.ranks, got)
+		}
+	}
+}
+
+// Ranks of a node share its network.
+func TestSharedNetwork(t *testing.T) {
+	for ranks, share := range map[int]float64{8: 2, 16: 1, 64: 0.25} {
+		want := example.Between
+		want.Bytes, want.Started = share*want.Bytes, share*want.Started
+		if got := example.link(ranks, ranks); got != want {
+			t.Errorf("%d ranks on 8 nodes have %+v, want %+v", ranks, got, want)
 		}
 	}
 }
