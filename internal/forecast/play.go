@@ -39,16 +39,20 @@ func (m *Machine) Play(p *plan.Plan, grid [2]int, body func(r *Role) error) erro
 	if err != nil {
 		return err
 	}
-	cores, heard := m.cores(ranks, p.Config.Machine.Threads), p.Heard()
+	cores := m.cores(ranks, p.Config.Machine.Threads)
 	return sim.Run(ranks, m.Model(p, ranks), func(world comm.Comm, clock *sim.Clock) error {
 		s, d := all[world.Rank()], device.NewCounter(device.NewHost(1))
 		d.Clock, clock.Memory = clock, m.Vectors*cores
 		if speed.Points > 0 {
 			clock.Compute(p.Solved(s) / speed.Points / cores)
 		}
-		return body(&Role{world, p, s, d, m.kernels(p, s, d, clock, heard/triples/cores, cores)})
+		return body(&Role{world, p, s, d, m.kernels(p, s, d, clock, 1/triples/cores, cores)})
 	})
 }
+
+// pairs is from how many pairs of a trace and a point it is found how long the kernels of each
+// rank take, of so many ranks.
+func pairs(ranks int) int { return max(1<<9, (1<<20)/ranks) }
 
 // sampleBytes is what vectors of data move in an iteration of bench.SampleSpeed, in bytes of
 // each sample: one is zeroed, four read and three written for inner products and a sum.
@@ -57,8 +61,18 @@ const sampleBytes = 32
 // kernels are those of a share, which take so many seconds for a triple in both directions.
 func (m *Machine) kernels(p *plan.Plan, s *plan.Share, d *device.Counter, clock *sim.Clock, triple, cores float64) []dist.Kernel {
 	of := p.Problem(s)
-	k := played{device: d, clock: clock, triples: triple * float64(of.Visits())}
+	k := played{device: d, clock: clock}
 	k.pieces, k.elements, k.ahead = of.Pieces()
+	if s.Local() {
+		k.pieces[dist.Backward] = 1
+	}
+	n := max(1, p.Classes.N)
+	if p.Classes.Windows == nil { // each image takes a part of the traces
+		k.pieces[dist.Forward] = max(1, k.pieces[dist.Forward]/n)
+	}
+	var heard float64
+	heard, k.parts = plan.HeardOf(p, s, pairs(s.Grid[0]*s.Grid[1]), k.pieces)
+	k.triples = triple * heard * float64(of.Visits())
 	sample := 1 / m.Samples
 	if m.Vectors > 0 { // the operations on vectors take their own time
 		sample = max(0, sample-sampleBytes/m.Vectors)
@@ -66,13 +80,8 @@ func (m *Machine) kernels(p *plan.Plan, s *plan.Share, d *device.Counter, clock 
 	k.samples = sample / cores * float64(k.elements[dist.Forward])
 	points, _ := of.Slabs()
 	k.units = [2]int{dist.Forward: len(points) - 1, dist.Backward: len(s.Shots)}
-	if s.Local() {
-		k.pieces[dist.Backward] = 1
-	}
-	n := max(1, p.Classes.N)
-	if p.Classes.Windows == nil { // each image takes a part of the traces
+	if p.Classes.Windows == nil {
 		k.triples, k.samples = k.triples/float64(n), k.samples/float64(n)
-		k.pieces[dist.Forward] = max(1, k.pieces[dist.Forward]/n)
 		k.elements[dist.Forward] /= n
 	}
 	return slices.Repeat([]dist.Kernel{&k}, n)
@@ -86,7 +95,8 @@ type played struct {
 	triples, samples float64 // s, of both directions
 	pieces, elements [2]int  // of each direction; see kirchhoff.Problem.Pieces
 	ahead            [2]int
-	units            [2]int // of the source, see dist.Pieced
+	parts            [2][]float64 // of triples, that each piece takes
+	units            [2]int       // of the source, see dist.Pieced
 }
 
 var _ dist.Pieced = (*played)(nil)
@@ -171,7 +181,7 @@ func (a *playing) Sum(i int) (device.Buf, error) {
 			return nil, err
 		}
 	}
-	a.clock.Compute(a.triples / 2 / float64(a.Pieces()))
+	a.clock.Compute(a.triples / 2 * a.parts[a.d][i])
 	return buf, nil
 }
 
