@@ -215,7 +215,7 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err != nil {
 		return err
 	}
-	end := timing(&a.times.Total)
+	end := a.timing(&a.times.Total)
 	if err := f(a); err != nil {
 		return err
 	}
@@ -272,9 +272,9 @@ func (a *application) sumNow(buf device.Buf) error {
 }
 
 // timing begins to time what its result ends, and then adds that to a duration.
-func timing(to *time.Duration) (end func()) {
-	began := time.Now()
-	return func() { *to += time.Since(began) }
+func (a *application) timing(to *time.Duration) (end func()) {
+	began := device.Time(a.device)
+	return func() { *to += device.Time(a.device).Sub(began) }
 }
 
 // carry computes an application piece by piece and sums finished pieces over the copies
@@ -335,7 +335,7 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 		}
 	}
 	defer a.device.Mark(device.MarkAllReduce)()
-	defer timing(&a.times.Waiting)()
+	defer a.timing(&a.times.Waiting)()
 	if a.overlap && a.pieced {
 		began := time.Now()
 		r, err := a.copies.StartAllReduce(buf)
@@ -375,7 +375,7 @@ func (a *application) wait(r comm.Request) error {
 		}
 	}
 	defer a.device.Mark(device.MarkWaitForSums)()
-	defer timing(&a.times.Waiting)()
+	defer a.timing(&a.times.Waiting)()
 	if err := r.Wait(); err != nil || !a.alone {
 		return err
 	}

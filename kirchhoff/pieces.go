@@ -56,12 +56,13 @@ func traceCuts(p *survey.Positions) []int {
 }
 
 // Pieces says what an application in each dist.Direction sums over ranks: the number of its
-// pieces, and of their elements, which in the adjoint are those of whole tiles.
-func (p *Problem) Pieces() (n, elements [2]int) {
+// pieces, and of their elements, which in the adjoint are those of whole tiles. ahead is how
+// many pieces may be under way at once.
+func (p *Problem) Pieces() (n, elements, ahead [2]int) {
 	n[dist.Forward], elements[dist.Forward] = len(traceCuts(p.Positions))-1, p.NumTraces()*p.NT
 	l := Outline(p)
 	n[dist.Backward], elements[dist.Backward] = len(l.cuts(mostImagePieces))-1, l.Tiles*simd.TileSize
-	return n, elements
+	return n, elements, [2]int{dist.Forward: ring, dist.Backward: n[dist.Backward]}
 }
 
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget

@@ -5,7 +5,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
-
 // Unagreed is a sum that no rank has agreed on.
 func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b) }
 

@@ -105,7 +105,7 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	})
 	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: p.Reached(most)}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		pieces, elements = p.Problem(most).Pieces()
+		pieces, elements, _ = p.Problem(most).Pieces()
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
 	}
 	switch team := grid[0] / all[0].Teams; {

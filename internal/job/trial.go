@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -60,36 +62,43 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	setup := time.Since(began).Seconds()
-	plain, err := try(ctx, j, d, iterations, dist.LiftOptions{Timed: true})
+	t, err := trial(ctx, j.Operator, d, time.Since(began).Seconds(), iterations)
 	if err != nil {
 		return nil, err
 	}
-	t := plain
-	if world.Size() > 1 {
-		if t, err = try(ctx, j, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
+	t.Sums = j.Carrier()
+	return &t.Trial, t.bring(j)
+}
+
+// trial solves with the operator of all ranks and data d, after a setup of so many seconds on
+// this rank: with sums over ranks overlapped and without.
+func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup float64, iterations int) (*tried, error) {
+	plain, err := try(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
+	if err != nil {
+		return nil, err
+	}
+	t, several := plain, op.World.Size() > 1
+	if several {
+		if t, err = try(ctx, op, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
 	left, share := t.sums, t.Waiting // with overlap
-	if world.Size() > 1 && j.Card != nil {
-		if t, err = try(ctx, j, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
+	if several && op.Card != nil {
+		if t, err = try(ctx, op, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
-	if err := t.bring(j); err != nil {
-		return nil, err
-	}
-	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
+	t.Shots, t.Traces = op.Shots.Len(), op.Shots.Traces()
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
-	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
+	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
 	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Collective > t.Last {
 		t.Hidden = max(0, 1-t.Left/t.Alone)
 	}
-	return &t.Trial, nil
+	return t, nil
 }
 
 // tried is one solve of a trial on this rank.
@@ -101,10 +110,10 @@ type tried struct {
 
 // try is one solve, with overlap and timing as how says: medians and means over its
 // iterations.
-func try(ctx context.Context, j *Job, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
+func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
 	r := &tried{}
 	var waiting time.Duration
-	o := j.LiftOptions()
+	o := op.LiftOptions()
 	o.Overlap, o.Timed, o.Choose = how.Overlap, how.Timed, nil
 	o.Observe = func(t dist.Times) {
 		waiting += t.Waiting
@@ -112,11 +121,15 @@ func try(ctx context.Context, j *Job, d *dist.Vector, iterations int, how dist.L
 		r.Collective += t.Pieces
 		r.Last += min(t.Pieces, 1)
 	}
-	a, err := j.Lift(o)
+	a, err := op.Lift(o)
 	if err != nil {
 		return nil, err
 	}
-	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(j.Config.Solver.Orthogonalize, iterations)})
+	opt := solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)}
+	if _, counted := op.Device.(*device.Counter); counted {
+		opt.AdjointFail = -1 // there is no adjoint
+	}
+	m, err := solver.New("cgls", opt)
 	if err != nil {
 		return nil, err
 	}
@@ -126,17 +139,17 @@ func try(ctx context.Context, j *Job, d *dist.Vector, iterations int, how dist.L
 	waiting, r.Bytes, r.Collective, r.Last = 0, 0, 0, 0
 	var took []float64
 	for range iterations {
-		if err := j.Device.Sync(); err != nil {
+		if err := op.Device.Sync(); err != nil {
 			return nil, err
 		}
-		begin := time.Now()
+		begin := device.Time(op.Device)
 		if err := m.Step(ctx); err != nil {
 			return nil, err
 		}
-		if err := j.Device.Sync(); err != nil {
+		if err := op.Device.Sync(); err != nil {
 			return nil, err
 		}
-		took = append(took, time.Since(begin).Seconds())
+		took = append(took, device.Time(op.Device).Sub(begin).Seconds())
 	}
 	slices.Sort(took)
 	r.x, r.sums = m.X(), waiting.Seconds()/float64(iterations)

@@ -35,33 +35,71 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 // kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
 // velocity.
 func (p *Plan) Heard() float64 {
-	if least, _ := p.Velocity.Range(); !(least > 0) {
-		return 1
+	mean, _ := heard(p, p.SamplePairs(), [2]int{1, 1})
+	return mean
+}
+
+// HeardOf is Heard of a share, found from so many pairs, and how kernels spread their time over
+// equal parts of its traces and over equal parts of its slab: so many of each, in order. Each
+// list adds up to 1.
+func HeardOf(p *Plan, s *Share, count int, parts [2]int) (mean float64, of [2][]float64) {
+	list := p.Shots.List(s.First, s.Last)
+	if s.Slab[0] == s.Slab[1] || len(list) == 0 {
+		return heard(p, func(func(Pair) bool) {}, parts)
 	}
-	k := &kirchhoff.Problem{Grid: p.Image}
-	p.limit(k)
-	all, cost := 0, 0.0
-	for q := range p.SamplePairs() {
-		inside := true
-		for axis, a := range k.Aperture {
-			inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
+	return heard(p, pairs(p, count, s.Slab, len(list), func(i int) int { return int(list[i]) }), parts)
+}
+
+// heard is HeardOf for given pairs.
+func heard(p *Plan, pairs iter.Seq[Pair], parts [2]int) (mean float64, of [2][]float64) {
+	mean = 1
+	total := 0.0
+	for d, n := range parts {
+		of[d] = make([]float64, n)
+	}
+	if least, _ := p.Velocity.Range(); least > 0 {
+		k := &kirchhoff.Problem{Grid: p.Image}
+		p.limit(k)
+		all := 0
+		for q := range pairs {
+			inside := true
+			for axis, a := range k.Aperture {
+				inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
+			}
+			if !inside {
+				continue
+			}
+			all++
+			cost := tileCost(p, q)
+			total += cost
+			for d, n := range parts {
+				of[d][min(n-1, int(q.at[d]*float64(n)))] += cost
+			}
 		}
-		if !inside {
-			continue
-		}
-		all++
-		arrival, width := straight(p, q)
-		switch early := p.RecordEnd() - arrival; {
-		case math.Abs(early) < width/2:
-			cost += kirchhoff.EndCost
-		case early > 0:
-			cost += kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
+		if all > 0 {
+			mean = total / float64(all)
 		}
 	}
-	if all == 0 {
-		return 1
+	for d, n := range parts {
+		for i := range of[d] {
+			if of[d][i] /= total; total == 0 {
+				of[d][i] = 1 / float64(n)
+			}
+		}
 	}
-	return cost / float64(all)
+	return mean, of
+}
+
+// tileCost is how many times longer than another the tile of a pair takes.
+func tileCost(p *Plan, q Pair) float64 {
+	arrival, width := straight(p, q)
+	switch early := p.RecordEnd() - arrival; {
+	case math.Abs(early) < width/2:
+		return kirchhoff.EndCost
+	case early > 0:
+		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
+	}
+	return 0
 }
 
 // straight is about when a wave arrives on straight rays, and how far apart it does so at the

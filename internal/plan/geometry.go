@@ -162,13 +162,20 @@ func nearest(xyz []float64, dim, k int) []float64 {
 type Pair struct {
 	Source, Receiver []float64 // m
 	X                []float64 // m
+
+	at [2]float64 // where the trace lies among those drawn from, and the point along the first axis: 0 to 1
 }
 
 // SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
 // traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
 // alone. A pair is valid until the next one.
 func (p *Plan) SamplePairs() iter.Seq[Pair] {
-	const pairs = 1 << 16
+	s := p.Survey
+	return pairs(p, 1<<16, [2]int{0, p.Image.Shape[0]}, s.NumTraces(), func(i int) int { return i })
+}
+
+// pairs yields so many pairs of n traces, whose numbers number tells, and points of a slab.
+func pairs(p *Plan, count int, slab [2]int, n int, number func(i int) int) iter.Seq[Pair] {
 	g, s := p.Image, p.Survey
 	numbers := g.Dim() + 1 // that make a pair
 	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
@@ -177,15 +184,24 @@ func (p *Plan) SamplePairs() iter.Seq[Pair] {
 	}
 	return func(yield func(Pair) bool) {
 		q := Pair{X: make([]float64, g.Dim())}
-		for i := range pairs {
-			draw := func(number, n int) int {
-				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
-				return min(n-1, int(f*float64(n)))
+		for i := range count {
+			draw := func(number, n int) (drawn int, f float64) {
+				_, f = math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
+				return min(n-1, int(f*float64(n))), f
 			}
 			for a, n := range g.Shape {
-				q.X[a] = g.Coord(a, draw(a+1, n))
+				first := 0
+				if a == 0 {
+					first, n = slab[0], slab[1]-slab[0]
+				}
+				at, f := draw(a+1, n)
+				if q.X[a] = g.Coord(a, first+at); a == 0 {
+					q.at[1] = f
+				}
 			}
-			source, receiver := s.Pair(draw(numbers, s.NumTraces()))
+			trace, f := draw(numbers, n)
+			q.at[0] = f
+			source, receiver := s.Pair(number(trace))
 			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)
 			if !yield(q) {
 				return
