@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/sim"
@@ -11,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // Role is what one rank is given in a play.
@@ -58,33 +60,59 @@ func pairs(ranks int) int { return max(1<<9, (1<<20)/ranks) }
 // each sample: one is zeroed, four read and three written for inner products and a sum.
 const sampleBytes = 32
 
-// kernels are those of a share, which take so many seconds for a triple in both directions.
-func (m *Machine) kernels(p *plan.Plan, s *plan.Share, d *device.Counter, clock *sim.Clock, triple, cores float64) []dist.Kernel {
-	of := p.Problem(s)
-	k := played{device: d, clock: clock}
-	k.pieces, k.elements, k.ahead = of.Pieces()
-	if s.Local() {
-		k.pieces[dist.Backward] = 1
+// kernels are those of a share, one of each image.
+func (m *Machine) kernels(p *plan.Plan, s *plan.Share, d *device.Counter, clock *sim.Clock, triple, cores float64) (all []dist.Kernel) {
+	traces := p.Shots.List(s.First, s.Last)
+	classes := p.Classes.Of(traces)
+	if p.Classes.ByTrace == nil {
+		k := m.kernel(p, s, p.Problem(s), traces, triple, cores)
+		k.device, k.clock = d, clock
+		return slices.Repeat([]dist.Kernel{k}, max(1, len(classes)))
 	}
-	n := max(1, p.Classes.N)
-	if p.Classes.Windows == nil { // each image takes a part of the traces
-		k.pieces[dist.Forward] = max(1, k.pieces[dist.Forward]/n)
+	for _, c := range classes {
+		of, list := p.Problem(s), make([]int32, len(c.Traces))
+		of.Positions = s.Places.Of(c.Traces)
+		for i, trace := range c.Traces {
+			list[i] = traces[trace]
+		}
+		k := m.kernel(p, s, of, list, triple, cores)
+		k.device, k.clock = d, clock
+		all = append(all, k)
 	}
-	var heard float64
-	heard, k.parts = plan.HeardOf(p, s, pairs(s.Grid[0]*s.Grid[1]), k.pieces)
+	return all
+}
+
+// kernel is that of a problem with some traces of a share. It takes so many seconds for a triple
+// in both directions.
+func (m *Machine) kernel(p *plan.Plan, s *plan.Share, of *kirchhoff.Problem, traces []int32, triple, cores float64) *played {
+	k := &played{}
+	k.cuts, k.ahead = of.Pieces(s.Local())
+	for d, cuts := range k.cuts {
+		k.parts[d] = make([]float64, len(cuts)-1)
+	}
+	l, total := kirchhoff.Outline(of), 0.0
+	heard := p.HeardOf(traces, s.Slab, pairs(s.Grid[0]*s.Grid[1]), func(q plan.Pair, cost float64) {
+		total += cost
+		for d, at := range [2]int{dist.Forward: q.Trace * of.NT, dist.Backward: l.Place(q.Point)} {
+			k.parts[d][sort.SearchInts(k.cuts[d], at+1)-1] += cost
+		}
+	})
+	for d, parts := range k.parts {
+		for i := range parts {
+			if parts[i] /= total; total == 0 {
+				parts[i] = float64(k.length(dist.Direction(d), i)) / float64(k.elements(dist.Direction(d)))
+			}
+		}
+	}
 	k.triples = triple * heard * float64(of.Visits())
 	sample := 1 / m.Samples
 	if m.Vectors > 0 { // the operations on vectors take their own time
 		sample = max(0, sample-sampleBytes/m.Vectors)
 	}
-	k.samples = sample / cores * float64(k.elements[dist.Forward])
+	k.samples = sample / cores * float64(k.elements(dist.Forward))
 	points, _ := of.Slabs()
 	k.units = [2]int{dist.Forward: len(points) - 1, dist.Backward: len(s.Shots)}
-	if p.Classes.Windows == nil {
-		k.triples, k.samples = k.triples/float64(n), k.samples/float64(n)
-		k.elements[dist.Forward] /= n
-	}
-	return slices.Repeat([]dist.Kernel{&k}, n)
+	return k
 }
 
 // played is a kernel that computes nothing and takes the time of one. Each direction takes
@@ -92,14 +120,18 @@ func (m *Machine) kernels(p *plan.Plan, s *plan.Share, d *device.Counter, clock 
 type played struct {
 	device           *device.Counter
 	clock            *sim.Clock
-	triples, samples float64 // s, of both directions
-	pieces, elements [2]int  // of each direction; see kirchhoff.Problem.Pieces
+	triples, samples float64  // s, of both directions
+	cuts             [2][]int // of each direction; see kirchhoff.Problem.Pieces
 	ahead            [2]int
 	parts            [2][]float64 // of triples, that each piece takes
 	units            [2]int       // of the source, see dist.Pieced
 }
 
 var _ dist.Pieced = (*played)(nil)
+
+// elements is how many elements all pieces of a direction have, length how many piece i has.
+func (k *played) elements(d dist.Direction) int      { return k.cuts[d][len(k.cuts[d])-1] }
+func (k *played) length(d dist.Direction, i int) int { return k.cuts[d][i+1] - k.cuts[d][i] }
 
 // Forward implements dist.Kernel.
 func (k *played) Forward(ctx context.Context, dst, src device.Buf) error {
@@ -140,7 +172,7 @@ func (k *played) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if quantum != 0 {
 		t = device.F64
 	}
-	sums, err := k.device.Alloc(k.elements[d], t)
+	sums, err := k.device.Alloc(k.elements(d), t)
 	if err != nil {
 		return nil, err
 	}
@@ -160,22 +192,15 @@ type playing struct {
 }
 
 // Pieces implements dist.Application.
-func (a *playing) Pieces() int { return a.pieces[a.d] }
+func (a *playing) Pieces() int { return len(a.cuts[a.d]) - 1 }
 
 // Ahead implements dist.Application.
 func (a *playing) Ahead() int { return a.ahead[a.d] }
 
-// bounds are the first element of a piece and the one after its last.
-func (a *playing) bounds(i int) (lo, hi int) {
-	n, all := a.Pieces(), a.elements[a.d]
-	return i * all / n, (i + 1) * all / n
-}
-
 // Sum implements dist.Application. Each piece takes its part of the triples, and an adjoint
 // sets its sums to zero before.
 func (a *playing) Sum(i int) (device.Buf, error) {
-	lo, hi := a.bounds(i)
-	buf := a.sums.Slice(lo, hi-lo)
+	buf := a.sums.Slice(a.cuts[a.d][i], a.length(a.d, i))
 	if a.d == dist.Backward {
 		if err := a.device.Zero(buf); err != nil {
 			return nil, err
@@ -188,11 +213,11 @@ func (a *playing) Sum(i int) (device.Buf, error) {
 // Finish implements dist.Application. A forward convolves its traces, an adjoint reads the sums
 // and adds them to the image.
 func (a *playing) Finish(i int) error {
-	lo, hi := a.bounds(i)
+	length := a.length(a.d, i)
 	if a.d == dist.Forward {
-		a.clock.Compute(a.samples / 2 / float64(a.Pieces()))
+		a.clock.Compute(a.samples / 2 * float64(length) / float64(a.elements(a.d)))
 	} else {
-		a.clock.Moved(int64(hi-lo) * int64(a.sums.Type().Size()+8))
+		a.clock.Moved(int64(length) * int64(a.sums.Type().Size()+8))
 	}
 	if i == a.Pieces()-1 {
 		a.device.Free(a.sums)

@@ -17,16 +17,7 @@ import (
 func Play(ctx context.Context, p *plan.Plan, m *forecast.Machine, grid [2]int, iterations int) (*Trial, error) {
 	var first *Trial
 	err := m.Play(p, grid, func(r *forecast.Role) error {
-		setup := device.Time(r.Device).Sub(time.Unix(0, 0)).Seconds()
-		op, err := operator.Play(r)
-		if err != nil {
-			return err
-		}
-		d, err := dist.NewVector(r.Device, op.Range())
-		if err != nil {
-			return err
-		}
-		t, err := trial(ctx, op, d, setup, iterations)
+		t, err := playRole(ctx, r, iterations)
 		if err == nil && r.World.Rank() == 0 {
 			first = &t.Trial
 		}
@@ -37,4 +28,18 @@ func Play(ctx context.Context, p *plan.Plan, m *forecast.Machine, grid [2]int, i
 	}
 	first.Sums, first.Residual = "sim", 0
 	return first, nil
+}
+
+// playRole is the play of one rank.
+func playRole(ctx context.Context, r *forecast.Role, iterations int) (*tried, error) {
+	setup := device.Time(r.Device).Sub(time.Unix(0, 0)).Seconds()
+	op, err := operator.Play(r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := dist.NewVector(r.Device, op.Range())
+	if err != nil {
+		return nil, err
+	}
+	return trial(ctx, op, d, setup, iterations)
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
@@ -31,8 +33,29 @@ func (p *problem) play(t *testing.T, m *forecast.Machine, grid [2]int, set ...st
 	return r
 }
 
-// What is played is the solve that is measured: it sums the same bytes in as many pieces, on
-// all kinds of grids.
+// recorder notes the lengths of what a rank sums over ranks.
+type recorder struct {
+	comm.Comm
+	lengths *[]int
+}
+
+func (r recorder) Split(color, key int) (comm.Comm, error) {
+	c, err := r.Comm.Split(color, key)
+	return recorder{c, r.lengths}, err
+}
+
+func (r recorder) AllReduce(x device.Buf) error {
+	*r.lengths = append(*r.lengths, x.Len())
+	return r.Comm.AllReduce(x)
+}
+
+func (r recorder) StartAllReduce(x device.Buf) (comm.Request, error) {
+	*r.lengths = append(*r.lengths, x.Len())
+	return r.Comm.StartAllReduce(x)
+}
+
+// What is played is the solve that is measured: each rank sums the same pieces, on all kinds of
+// grids.
 func TestPlayIsTheSameSolve(t *testing.T) {
 	for _, c := range []struct {
 		grid [2]int
@@ -44,13 +67,21 @@ func TestPlayIsTheSameSolve(t *testing.T) {
 		{[2]int{3, 1}, streamer(t), []string{"kirchhoff.aperture=100"}}, {[2]int{2, 2}, streamer(t), []string{"kirchhoff.aperture=100"}},
 	} {
 		played := c.p.play(t, slow(), c.grid, c.set...)
+		ranks := c.grid[0] * c.grid[1]
+		want, got := make([][]int, ranks), make([][]int, ranks) // lengths of pieces, measured and played
+		j := c.p.open(t, plan.Planning, progress.Discard(), "cpu", append(c.set, "machine.threads=1")...)
+		must(t, slow().Play(j.Plan, c.grid, func(r *forecast.Role) error {
+			r.World = recorder{r.World, &got[r.World.Rank()]}
+			_, err := playRole(context.Background(), r, 3)
+			return err
+		}))
 		grid := fmt.Sprintf("comm.grid=%d,%d", c.grid[0], c.grid[1])
-		err := commtest.Ranks(c.grid[0]*c.grid[1], func(world comm.Comm) error {
+		err := commtest.Ranks(ranks, func(world comm.Comm) error {
 			cfg, err := config.Parse(c.p.path("config.toml"), []byte(baseConfig), append(c.set, grid, "kirchhoff.engine=cpu"), nil)
 			if err != nil {
 				return err
 			}
-			measured, err := Try(context.Background(), world, cfg, 0, 3)
+			measured, err := Try(context.Background(), recorder{world, &want[world.Rank()]}, cfg, 0, 3)
 			if err != nil || world.Rank() > 0 {
 				return err
 			}
@@ -60,6 +91,11 @@ func TestPlayIsTheSameSolve(t *testing.T) {
 			return nil
 		})
 		must(t, err)
+		for r := range want {
+			if !slices.Equal(got[r], want[r]) {
+				t.Errorf("%v %v: rank %d sums pieces of %v elements, played %v", c.grid, c.set, r, want[r], got[r])
+			}
+		}
 	}
 }
 

@@ -35,59 +35,43 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 // kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
 // velocity.
 func (p *Plan) Heard() float64 {
-	mean, _ := heard(p, p.SamplePairs(), [2]int{1, 1})
-	return mean
+	return heard(p, p.SamplePairs(), func(Pair, float64) {})
 }
 
-// HeardOf is Heard of a share, found from so many pairs, and how kernels spread their time over
-// equal parts of its traces and over equal parts of its slab: so many of each, in order. Each
-// list adds up to 1.
-func HeardOf(p *Plan, s *Share, count int, parts [2]int) (mean float64, of [2][]float64) {
-	list := p.Shots.List(s.First, s.Last)
-	if s.Slab[0] == s.Slab[1] || len(list) == 0 {
-		return heard(p, func(func(Pair) bool) {}, parts)
+// HeardOf is Heard of some traces of the survey and a slab of the image, found from so many pairs.
+// It tells what the tile of each pair costs that is inside the aperture. tell must not keep it.
+func (p *Plan) HeardOf(traces []int32, slab [2]int, count int, tell func(q Pair, cost float64)) float64 {
+	if len(traces) == 0 || slab[0] == slab[1] {
+		return 1
 	}
-	return heard(p, pairs(p, count, s.Slab, len(list), func(i int) int { return int(list[i]) }), parts)
+	return heard(p, pairs(p, count, slab, len(traces), func(i int) int { return int(traces[i]) }), tell)
 }
 
 // heard is HeardOf for given pairs.
-func heard(p *Plan, pairs iter.Seq[Pair], parts [2]int) (mean float64, of [2][]float64) {
-	mean = 1
-	total := 0.0
-	for d, n := range parts {
-		of[d] = make([]float64, n)
+func heard(p *Plan, pairs iter.Seq[Pair], tell func(q Pair, cost float64)) float64 {
+	if least, _ := p.Velocity.Range(); least <= 0 {
+		return 1
 	}
-	if least, _ := p.Velocity.Range(); least > 0 {
-		k := &kirchhoff.Problem{Grid: p.Image}
-		p.limit(k)
-		all := 0
-		for q := range pairs {
-			inside := true
-			for axis, a := range k.Aperture {
-				inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
-			}
-			if !inside {
-				continue
-			}
-			all++
-			cost := tileCost(p, q)
-			total += cost
-			for d, n := range parts {
-				of[d][min(n-1, int(q.at[d]*float64(n)))] += cost
-			}
+	k := &kirchhoff.Problem{Grid: p.Image}
+	p.limit(k)
+	all, total := 0, 0.0
+	for q := range pairs {
+		inside := true
+		for axis, a := range k.Aperture {
+			inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
 		}
-		if all > 0 {
-			mean = total / float64(all)
+		if !inside {
+			continue
 		}
+		all++
+		cost := tileCost(p, q)
+		total += cost
+		tell(q, cost)
 	}
-	for d, n := range parts {
-		for i := range of[d] {
-			if of[d][i] /= total; total == 0 {
-				of[d][i] = 1 / float64(n)
-			}
-		}
+	if all == 0 {
+		return 1
 	}
-	return mean, of
+	return total / float64(all)
 }
 
 // tileCost is how many times longer than another the tile of a pair takes.

@@ -163,7 +163,8 @@ type Pair struct {
 	Source, Receiver []float64 // m
 	X                []float64 // m
 
-	at [2]float64 // where the trace lies among those drawn from, and the point along the first axis: 0 to 1
+	Trace int   // its place among those drawn from
+	Point []int // the point's index along each axis
 }
 
 // SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
@@ -183,25 +184,22 @@ func pairs(p *Plan, count int, slab [2]int, n int, number func(i int) int) iter.
 		root = math.Pow(1+root, 1/float64(numbers+1))
 	}
 	return func(yield func(Pair) bool) {
-		q := Pair{X: make([]float64, g.Dim())}
+		q := Pair{X: make([]float64, g.Dim()), Point: make([]int, g.Dim())}
 		for i := range count {
-			draw := func(number, n int) (drawn int, f float64) {
-				_, f = math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
-				return min(n-1, int(f*float64(n))), f
+			draw := func(number, n int) int {
+				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
+				return min(n-1, int(f*float64(n)))
 			}
 			for a, n := range g.Shape {
 				first := 0
 				if a == 0 {
 					first, n = slab[0], slab[1]-slab[0]
 				}
-				at, f := draw(a+1, n)
-				if q.X[a] = g.Coord(a, first+at); a == 0 {
-					q.at[1] = f
-				}
+				q.Point[a] = first + draw(a+1, n)
+				q.X[a] = g.Coord(a, q.Point[a])
 			}
-			trace, f := draw(numbers, n)
-			q.at[0] = f
-			source, receiver := s.Pair(number(trace))
+			q.Trace = draw(numbers, n)
+			source, receiver := s.Pair(number(q.Trace))
 			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)
 			if !yield(q) {
 				return
