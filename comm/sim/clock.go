@@ -12,6 +12,12 @@ type Clock struct {
 	under int     // sums under way
 	owed  float64 // s, that these will still take from what is computed
 	held  float64 // share of the time in which they do
+
+	turns *turns // nil: the clock moves alone
+	node  int
+	turn  turn
+	left  float64 // s: to compute on cores of its own, or the time until which the rank sleeps
+	wake  chan struct{}
 }
 
 // Now is the time since the run began, as a time after that of Unix.
@@ -25,18 +31,28 @@ func (c *Clock) Moved(bytes int64) {
 }
 
 // Compute passes the time in which the rank's processors do what takes them so many seconds.
-// While sums are under way it takes longer, since they need a part of the processors.
+// While sums are under way it takes longer, since they need a part of the processors, and so it
+// does while more ranks of the node compute than its cores can.
 func (c *Clock) Compute(seconds float64) {
 	if c.owed > 0 {
 		beside := c.owed / c.held // s, of the clock, until nothing is owed
 		if seconds < beside*(1-c.held) {
 			long := seconds / (1 - c.held)
 			c.owed -= long - seconds
-			c.now += long
+			c.pass(long)
 			return
 		}
 		seconds += c.owed
 		c.owed = 0
+	}
+	c.pass(seconds)
+}
+
+// pass passes the time of so many seconds of computing on cores of the rank's own.
+func (c *Clock) pass(seconds float64) {
+	if c.turns != nil {
+		c.turns.wait(c, computing, seconds)
+		return
 	}
 	c.now += seconds
 }
@@ -59,4 +75,10 @@ func (c *Clock) end(at float64) {
 }
 
 // until passes the time until at.
-func (c *Clock) until(at float64) { c.now = max(c.now, at) }
+func (c *Clock) until(at float64) {
+	if c.turns != nil {
+		c.turns.wait(c, sleeping, at)
+		return
+	}
+	c.now = max(c.now, at)
+}

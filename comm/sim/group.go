@@ -21,11 +21,11 @@ func Run(n int, m Model, body func(c comm.Comm, clock *Clock) error) error {
 	g := newGroup(&m, ranks)
 	errs := make([]error, n)
 	var all sync.WaitGroup
-	for r := range n {
+	for r, clock := range clocks(&m, n) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			clock := &Clock{}
+			defer clock.turns.rest()
 			errs[r] = body(&rank{group: g, me: r, clock: clock}, clock)
 		}()
 	}
@@ -70,6 +70,7 @@ type meeting struct {
 	values []any // that the ranks brought
 	out    any   // what all get
 	here   int
+	waits  int     // ranks that wait for the last to come
 	begin  float64 // s, when the last came
 	over   float64 // s
 	done   chan struct{}
@@ -90,10 +91,25 @@ func (r *rank) come(v any, end func(m *meeting) (out any, over float64)) *meetin
 	if m.here++; m.here == len(r.ranks) {
 		m.out, m.over = end(m)
 		delete(r.meetings, r.calls)
+		r.clock.turns.resume(m.waits)
 		close(m.done)
 	}
 	r.calls++
 	return m
+}
+
+// wait waits until all ranks have come to a meeting.
+func (r *rank) wait(m *meeting) {
+	r.mu.Lock()
+	early := m.here < len(r.ranks)
+	if early {
+		m.waits++
+	}
+	r.mu.Unlock()
+	if early {
+		r.clock.turns.rest()
+		<-m.done
+	}
 }
 
 // meet is a collective that returns once it is over. It takes so many rounds of messages.
@@ -103,7 +119,7 @@ func (r *rank) meet(v any, rounds int, end func(values []any) (out any, sent flo
 		out, sent := end(m.values)
 		return out, m.begin + r.takes(rounds, sent, r.link)
 	})
-	<-m.done
+	r.wait(m)
 	r.clock.until(m.over)
 	return m.out
 }
@@ -169,7 +185,7 @@ func (r *rank) AllReduce(x device.Buf) error {
 	if err != nil {
 		return err
 	}
-	<-m.done
+	r.wait(m)
 	r.clock.until(m.over)
 	return take(x, m.out)
 }
@@ -194,7 +210,7 @@ func (r *rank) StartAllReduce(x device.Buf) (comm.Request, error) {
 }
 
 func (q *request) Wait() error {
-	<-q.done
+	q.r.wait(q.meeting)
 	q.r.clock.end(q.over)
 	return take(q.x, q.out)
 }

@@ -13,6 +13,7 @@ type box struct {
 	mu      sync.Mutex
 	came    sync.Cond
 	letters []letter
+	waits   bool // the receiver waits for one
 }
 
 // letter is a message.
@@ -50,6 +51,10 @@ func (r *rank) SendRecv(send device.Buf, to int, recv device.Buf, from int) erro
 		b := r.box(r.me, to)
 		b.mu.Lock()
 		b.letters = append(b.letters, letter{send, entered, values})
+		if b.waits {
+			b.waits = false
+			r.clock.turns.resume(1)
+		}
 		b.mu.Unlock()
 		b.came.Signal()
 		r.clock.until(entered + r.model.message(r.ranks[r.me], r.ranks[to], bytesOf(send)))
@@ -59,6 +64,9 @@ func (r *rank) SendRecv(send device.Buf, to int, recv device.Buf, from int) erro
 	}
 	b := r.box(from, r.me)
 	b.mu.Lock()
+	if b.waits = len(b.letters) == 0; b.waits {
+		r.clock.turns.rest()
+	}
 	for len(b.letters) == 0 {
 		b.came.Wait()
 	}

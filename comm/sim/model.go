@@ -24,6 +24,9 @@ type Model struct {
 	Switch      float64
 	// Cores is how many cores a rank computes with, 0 for one.
 	Cores float64
+	// AtOnce is how many ranks of a node can compute at once each as fast as one alone; 0: all.
+	// When more compute, they share the node's cores equally. Ranks that wait leave theirs.
+	AtOnce float64
 }
 
 // Link is what carries messages between ranks.

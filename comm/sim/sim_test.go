@@ -16,9 +16,18 @@ import (
 
 // Values arrive as over any communicator, whatever the model.
 func TestConformance(t *testing.T) {
-	commtest.Run(t, func(ranks int, body func(c comm.Comm) error) error {
-		return sim.Run(ranks, model, func(c comm.Comm, _ *sim.Clock) error { return body(c) })
-	}, 1, 2, 3, 4, 5)
+	for _, m := range []sim.Model{model, crowded(1)} {
+		commtest.Run(t, func(ranks int, body func(c comm.Comm) error) error {
+			return sim.Run(ranks, m, func(c comm.Comm, _ *sim.Clock) error { return body(c) })
+		}, 1, 2, 3, 4, 5)
+	}
+}
+
+// crowded is model where so many ranks of a node can compute at once.
+func crowded(atOnce float64) sim.Model {
+	m := model
+	m.AtOnce = atOnce
+	return m
 }
 
 // model has two ranks a node, and two nodes a switch.
@@ -115,13 +124,64 @@ func TestTimes(t *testing.T) {
 			return c.SendRecv(buf(500), 1-c.Rank(), buf(500), 1-c.Rank())
 		}, 0.5 + 0.5},
 	} {
-		ends := play(t, c.ranks, model, func(world comm.Comm, clock *sim.Clock) {
-			clock.Compute(float64(world.Rank()))
-			try(c.call(world))
-		})
+		begin := float64(c.ranks - 1)
+		for _, m := range []sim.Model{model, crowded(1)} {
+			if m.AtOnce == 1 && c.ranks%2 == 0 { // the last node has two ranks
+				begin += begin - 1
+			}
+			ends := play(t, c.ranks, m, func(world comm.Comm, clock *sim.Clock) {
+				clock.Compute(float64(world.Rank()))
+				try(c.call(world))
+			})
+			for r, end := range ends {
+				if want := begin + c.want; math.Abs(end-want) > 1e-6 {
+					t.Errorf("%s, at once %g: rank %d of %d ends at %g s, want %g", c.name, m.AtOnce, r, c.ranks, end, want)
+				}
+			}
+		}
+	}
+}
+
+// Ranks of a node share its cores while they compute, and leave them while they wait.
+func TestSharedCores(t *testing.T) {
+	for _, c := range []struct {
+		atOnce   float64
+		onNode   int
+		computes []float64 // s, of each rank
+		want     []float64
+	}{
+		{4, 0, []float64{1, 2, 3, 4}, []float64{1, 2, 3, 4}},
+		{1, 0, []float64{1, 2, 3, 4}, []float64{4, 7, 9, 10}},
+		{2, 0, []float64{2, 2, 2, 2}, []float64{4, 4, 4, 4}},
+		{2, 0, []float64{1, 2, 3, 4}, []float64{2, 3.5, 4.5, 5.5}},
+		{1.5, 0, []float64{3, 0, 0, 6}, []float64{4, 0, 0, 7}},
+		{1, 2, []float64{1, 3, 2, 2}, []float64{2, 4, 4, 4}},
+		{3, 2, []float64{1, 3, 2, 2}, []float64{1, 3, 2, 2}},
+	} {
+		m := sim.Model{OnNode: c.onNode, Within: sim.Link{Bytes: 1000}, Between: sim.Link{Bytes: 1000}, AtOnce: c.atOnce}
+		ends := play(t, len(c.computes), m, func(world comm.Comm, clock *sim.Clock) { clock.Compute(c.computes[world.Rank()]) })
 		for r, end := range ends {
-			if want := float64(c.ranks-1) + c.want; math.Abs(end-want) > 1e-6 {
-				t.Errorf("%s: rank %d of %d ends at %g s, want %g", c.name, r, c.ranks, end, want)
+			if math.Abs(end-c.want[r]) > 1e-6 {
+				t.Errorf("%+v: rank %d ends at %g s", c, r, end)
+			}
+		}
+		// While half of the ranks wait for a message, the others have all cores.
+		ends = play(t, 4, m, func(world comm.Comm, clock *sim.Clock) {
+			if r := world.Rank(); r < 2 {
+				clock.Compute(4)
+				try(world.SendRecv(buf(1000), r+2, nil, comm.None))
+			} else {
+				try(world.SendRecv(nil, comm.None, buf(1000), r-2))
+				clock.Compute(4)
+			}
+		})
+		each := 4.
+		if c.onNode == 0 && c.atOnce < 2 || c.onNode == 2 && c.atOnce < 2 {
+			each = 8 / c.atOnce
+		}
+		for r, end := range ends {
+			if want := each + 1 + float64(r/2)*each; math.Abs(end-want) > 1e-6 {
+				t.Errorf("at once %g: rank %d ends at %g s, want %g", c.atOnce, r, end, want)
 			}
 		}
 	}
@@ -238,9 +298,16 @@ func TestVectors(t *testing.T) {
 
 // Times are the same in every run, whatever the scheduler does.
 func TestSameTimes(t *testing.T) {
+	for _, m := range []sim.Model{model, crowded(1), {Within: model.Within, AtOnce: 2.5}} {
+		sameTimes(t, m)
+	}
+}
+
+func sameTimes(t *testing.T, m sim.Model) {
+	t.Helper()
 	var first []float64
 	for run := range 30 {
-		ends := play(t, 12, model, func(world comm.Comm, clock *sim.Clock) {
+		ends := play(t, 12, m, func(world comm.Comm, clock *sim.Clock) {
 			row, err := world.Split(world.Rank()/3, 0)
 			try(err)
 			column, err := world.Split(world.Rank()%3, 0)

@@ -37,10 +37,11 @@ type Machine struct {
 	OnNode int `toml:"ranks_per_node"`
 }
 
-// Model is the machine as the messages of a run of a plan of it see it.
-func (m *Machine) Model(p *plan.Plan, ranks int) sim.Model {
+// Model is the machine as the ranks of a run see it that have so many cores each, unless others
+// compute there as well.
+func (m *Machine) Model(ranks int, cores float64) sim.Model {
 	return sim.Model{OnNode: m.onNode(ranks), Within: m.Within, Between: m.between(ranks),
-		SwitchNodes: m.SwitchNodes, Switch: m.Switch, Cores: m.cores(ranks, p.Config.Machine.Threads)}
+		SwitchNodes: m.SwitchNodes, Switch: m.Switch, Cores: cores, AtOnce: float64(m.Cores) / cores}
 }
 
 // Speed is that of one core while all cores of the machine work.

@@ -41,8 +41,8 @@ func (m *Machine) Play(p *plan.Plan, grid [2]int, body func(r *Role) error) erro
 	if err != nil {
 		return err
 	}
-	cores := m.cores(ranks, p.Config.Machine.Threads)
-	return sim.Run(ranks, m.Model(p, ranks), func(world comm.Comm, clock *sim.Clock) error {
+	cores := float64(min(p.Threads, m.Cores))
+	return sim.Run(ranks, m.Model(ranks, cores), func(world comm.Comm, clock *sim.Clock) error {
 		s, d := all[world.Rank()], device.NewCounter(device.NewHost(1))
 		d.Clock, clock.Memory = clock, m.Vectors*cores
 		if speed.Points > 0 {

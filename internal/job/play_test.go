@@ -62,8 +62,9 @@ func TestPlayIsTheSameSolve(t *testing.T) {
 		p    *problem
 		set  []string
 	}{
-		{[2]int{1, 1}, wide(t), nil}, {[2]int{3, 1}, wide(t), nil}, {[2]int{1, 2}, wide(t), nil}, {[2]int{2, 2}, wide(t), nil},
+		{[2]int{1, 1}, wide(t), nil}, {[2]int{3, 1}, wide(t), nil}, {[2]int{1, 2}, wide(t), nil}, {[2]int{2, 2}, wideOf(t, 1300, 24, 60), nil},
 		{[2]int{2, 2}, wide(t), []string{"solver.reproducible=off", "comm.overlap=off"}},
+		{[2]int{2, 2}, wide(t), []string{"image.gathers=offset", "image.gather_bins=0,30,100"}},
 		{[2]int{3, 1}, streamer(t), []string{"kirchhoff.aperture=100"}}, {[2]int{2, 2}, streamer(t), []string{"kirchhoff.aperture=100"}},
 	} {
 		played := c.p.play(t, slow(), c.grid, c.set...)
