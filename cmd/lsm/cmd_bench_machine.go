@@ -37,8 +37,14 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 	}
 	mine, memory := seats[a.world.Rank()], machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	threads, _ := machine.Share(mine, seats)
-	m, err := measureCores(ctx, a, bench.KernelSize{Engine: "cpu", Threads: threads, Exact: true}, []int{2, 3}, []bool{false, true})
+	k := bench.KernelSize{Engine: "cpu", Threads: threads, Exact: true}
+	m, err := measureCores(ctx, a, k, []int{2, 3}, []bool{false, true})
 	if err != nil {
+		return err
+	}
+	k.Sources, k.Receivers, k.Samples, k.Wavelet, k.Runs, k.Shape = 32, 64, 750, 1, 5, []int{192, 192}
+	m.Forward, err = bench.ForwardShare(ctx, k)
+	if err := comm.Together(a.world, err); err != nil {
 		return err
 	}
 	m.NodeGiB = float64(cmp.Or(memory.Limit, memory.Total)) / (1 << 30)
@@ -68,7 +74,7 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 		a.report.Printf("%d-D: %.3g triples, %.3g with amplitude weights, and %.3g points of traveltimes a second and core\n",
 			d.dim, d.speed.Triples, d.speed.Dynamic, d.speed.Points)
 	}
-	a.report.Printf("%.3g samples of traces and %.3g GB of vectors a second and core\n", m.Samples, m.Vectors/1e9)
+	a.report.Printf("%.3g samples of traces and %.3g GB of vectors a second and core; the forward takes %.0f %% of the kernels' time\n", m.Samples, m.Vectors/1e9, 100*m.Forward)
 	for _, l := range []struct {
 		where, source string
 		forecast.Link

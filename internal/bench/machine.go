@@ -32,6 +32,20 @@ func TripleSpeed(ctx context.Context, k KernelSize, samples float64) (float64, e
 	return float64(p.Visits()) / (seconds - float64(p.NumTraces()*p.NT)/samples), nil
 }
 
+// ForwardShare is the share of the forward in the time of the kernels of k in both directions,
+// of exact sums if k has them, on the clock. The wavelet of k should be one sample long.
+func ForwardShare(ctx context.Context, k KernelSize) (float64, error) {
+	r, err := Kernel(ctx, k)
+	if err != nil {
+		return 0, err
+	}
+	forward, adjoint := r.Forward, r.Adjoint
+	if k.Exact {
+		forward, adjoint = r.Exact[dist.Forward], r.Exact[dist.Backward]
+	}
+	return forward / (forward + adjoint), nil
+}
+
 // SampleSpeed is how many samples of traces a second a core takes through an iteration of CGLS
 // while all k.Threads work. The image of k should be so small that the kernels take no time.
 func SampleSpeed(ctx context.Context, k KernelSize) (float64, error) {

@@ -29,6 +29,7 @@ type Machine struct {
 	Between Link    `toml:"between_nodes"`
 
 	// The keys of these may be missing, as Link.Core may.
+	Forward     float64 `toml:"forward_share"`           // of the kernels' time in both directions that the forward takes
 	Vectors     float64 `toml:"vector_bytes_per_second"` // that one core reads and writes in operations on vectors; 0: they take no time
 	SwitchNodes int     `toml:"nodes_per_switch"`        // see sim.Model
 	Switch      float64 `toml:"switch_latency"`          // s
@@ -82,6 +83,10 @@ func ReadMachine(path string) (*Machine, error) {
 	return m, nil
 }
 
+// forwardShare is about what lsm bench kernel measures, in 2-D and 3-D, with amplitude weights
+// and without.
+const forwardShare = 0.75
+
 // check refuses keys that mean nothing and values that cannot be. Speeds of only one
 // dimension may be given.
 func (m *Machine) check(meta toml.MetaData) error {
@@ -115,13 +120,19 @@ func (m *Machine) check(meta toml.MetaData) error {
 		value float64
 		key   string
 	}{
-		{m.Vectors, "vector_bytes_per_second"}, {float64(m.SwitchNodes), "nodes_per_switch"}, {m.Switch, "switch_latency"}, {float64(m.OnNode), "ranks_per_node"},
+		{m.Forward, "forward_share"}, {m.Vectors, "vector_bytes_per_second"}, {float64(m.SwitchNodes), "nodes_per_switch"}, {m.Switch, "switch_latency"}, {float64(m.OnNode), "ranks_per_node"},
 		{m.Within.Core, "within_node.core_share"}, {m.Between.Core, "between_nodes.core_share"},
 		{m.Within.Started, "within_node.started_bytes_per_second"}, {m.Between.Started, "between_nodes.started_bytes_per_second"},
 	} {
 		if !(v.value >= 0) || math.IsInf(v.value, 0) {
 			return fmt.Errorf("%s is %v, must not be negative", v.key, v.value)
 		}
+	}
+	if m.Forward > 1 {
+		return fmt.Errorf("forward_share is %v, must be at most 1", m.Forward)
+	}
+	if !meta.IsDefined("forward_share") {
+		m.Forward = forwardShare
 	}
 	for part, l := range map[string]*Link{"within_node": &m.Within, "between_nodes": &m.Between} {
 		if !meta.IsDefined(part, "core_share") {
@@ -139,6 +150,7 @@ cores_per_node = %d # which the ranks of a node share
 memory_gib_per_node = %.4g
 file_bytes_per_second = %.4g # of each rank when all read or write at once
 samples_per_second = %.4g # of traces, of a core in an iteration: the wavelet and the solver's vectors
+forward_share = %.3g # of the kernels' time in both directions, that the forward takes
 vector_bytes_per_second = %.4g # that a core reads and writes in operations on vectors
 nodes_per_switch = %d # that a switch joins, and switches of the next level; 0: one switch joins all
 switch_latency = %.3g # s, of each level of switches above the first, each way
@@ -165,7 +177,7 @@ bytes_per_second = %.4g
 latency = %.3g
 started_bytes_per_second = %.4g
 core_share = %.3g
-`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Vectors, m.SwitchNodes, m.Switch, m.OnNode,
+`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Forward, m.Vectors, m.SwitchNodes, m.Switch, m.OnNode,
 		m.Speed2D.Triples, m.Speed2D.Dynamic, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Dynamic, m.Speed3D.Points,
 		within, m.Within.Bytes, m.Within.Latency, m.Within.Started, m.Within.Core,
 		between, m.Between.Bytes, m.Between.Latency, m.Between.Started, m.Between.Core)

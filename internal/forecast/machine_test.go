@@ -10,7 +10,7 @@ import (
 )
 
 var example = Machine{Nodes: 8, Cores: 4, NodeGiB: 64, File: 5e8, Samples: 1e8, Speed2D: Speed{3e8, 25e7, 2e7}, Speed3D: Speed{4e8, 2e8, 1e7},
-	Within: Link{Bytes: 4e9, Latency: 1e-6, Started: 3e9, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7, OnNode: 2}
+	Within: Link{Bytes: 4e9, Latency: 1e-6, Started: 3e9, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Forward: 0.8, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7, OnNode: 2}
 
 // A group's sums cross the network unless each such group lies on one node.
 func TestLinkOfSums(t *testing.T) {
@@ -101,6 +101,7 @@ func TestMachineFile(t *testing.T) {
 		{"latency = 5e-06", "latency = 5e-06\nhops = 3", "between_nodes.hops is unknown"},
 		{"[within_node]", "[elsewhere]", "elsewhere is unknown"},
 		{"vector_bytes_per_second = 8e+09", "vector_bytes_per_second = -8e+09", "vector_bytes_per_second is -8e+09, must not be negative"},
+		{"forward_share = 0.8", "forward_share = 1.5", "forward_share is 1.5, must be at most 1"},
 		{"core_share = 0.25", "core_share = nan", "between_nodes.core_share is NaN, must not be negative"},
 	} {
 		changed := strings.Replace(text, c.from, c.to, 1)
@@ -111,6 +112,10 @@ func TestMachineFile(t *testing.T) {
 		if _, err := ReadMachine(path); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: status %d: %v, want %q", c.to, status.Code(err), err, c.says)
 		}
+	}
+	write(strings.Replace(text, "forward_share = 0.8", "", 1))
+	if m, err := ReadMachine(path); err != nil || m.Forward != forwardShare {
+		t.Errorf("without forward_share: %+v, %v", m, err)
 	}
 	three, _, _ := strings.Cut(text, "[in_3d]")
 	_, links, _ := strings.Cut(text, "[within_node]")

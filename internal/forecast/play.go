@@ -85,7 +85,7 @@ func (m *Machine) kernels(p *plan.Plan, s *plan.Share, d *device.Counter, clock 
 // kernel is that of a problem with some traces of a share. It takes so many seconds for a triple
 // in both directions.
 func (m *Machine) kernel(p *plan.Plan, s *plan.Share, of *kirchhoff.Problem, traces []int32, triple, cores float64) *played {
-	k := &played{}
+	k := &played{share: [2]float64{dist.Forward: m.Forward, dist.Backward: 1 - m.Forward}}
 	k.cuts, k.ahead = of.Pieces(s.Local())
 	for d, cuts := range k.cuts {
 		k.parts[d] = make([]float64, len(cuts)-1)
@@ -115,13 +115,13 @@ func (m *Machine) kernel(p *plan.Plan, s *plan.Share, of *kirchhoff.Problem, tra
 	return k
 }
 
-// played is a kernel that computes nothing and takes the time of one. Each direction takes
-// half of it.
+// played is a kernel that computes nothing and takes the time of one.
 type played struct {
 	device           *device.Counter
 	clock            *sim.Clock
-	triples, samples float64  // s, of both directions
-	cuts             [2][]int // of each direction; see kirchhoff.Problem.Pieces
+	triples, samples float64    // s, of both directions
+	share            [2]float64 // of triples, that each direction takes
+	cuts             [2][]int   // of each direction; see kirchhoff.Problem.Pieces
 	ahead            [2]int
 	parts            [2][]float64 // of triples, that each piece takes
 	units            [2]int       // of the source, see dist.Pieced
@@ -206,7 +206,7 @@ func (a *playing) Sum(i int) (device.Buf, error) {
 			return nil, err
 		}
 	}
-	a.clock.Compute(a.triples / 2 * a.parts[a.d][i])
+	a.clock.Compute(a.triples * a.share[a.d] * a.parts[a.d][i])
 	return buf, nil
 }
 

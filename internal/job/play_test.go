@@ -20,7 +20,7 @@ import (
 
 // slow is a machine whose kernels take nearly all the time.
 func slow() *forecast.Machine {
-	return &forecast.Machine{Nodes: 2, Cores: 4, NodeGiB: 64, File: 1e8, Samples: 1e6, Speed2D: forecast.Speed{Triples: 1e5, Dynamic: 5e4, Points: 1e5},
+	return &forecast.Machine{Nodes: 2, Cores: 4, NodeGiB: 64, File: 1e8, Samples: 1e6, Forward: 0.7, Speed2D: forecast.Speed{Triples: 1e5, Dynamic: 5e4, Points: 1e5},
 		Within: forecast.Link{Bytes: 1e12, Latency: 1e-9}, Between: forecast.Link{Bytes: 1e11, Latency: 1e-8}}
 }
 
