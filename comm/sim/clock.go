@@ -57,8 +57,8 @@ func (c *Clock) pass(seconds float64) {
 	c.now += seconds
 }
 
-// begin notes that a sum is under way which takes so many seconds, and in a share of them a
-// processor.
+// begin notes that a sum is under way which takes so many seconds of cores of the rank's own, and
+// in a share of them a processor.
 func (c *Clock) begin(seconds, held float64) {
 	c.under++
 	c.owed += seconds * held

@@ -14,6 +14,9 @@ import (
 // and its clock, and returns the first error by rank. A body that returns before its
 // collectives are done leaves the others waiting, as it would with processes.
 func Run(n int, m Model, body func(c comm.Comm, clock *Clock) error) error {
+	if m.OnNode == 0 || m.OnNode > n {
+		m.OnNode = n
+	}
 	ranks := make([]int, n)
 	for r := range ranks {
 		ranks[r] = r
@@ -205,7 +208,8 @@ func (r *rank) StartAllReduce(x device.Buf) (comm.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.clock.begin(r.takes(2, r.sent(bytesOf(x)), l), r.model.held(l))
+	took := r.takes(2, r.sent(bytesOf(x)), l) * r.model.part(r.model.OnNode) // of what cores the rank has while all compute
+	r.clock.begin(took, r.model.held(l))
 	return &request{m, r, x}, nil
 }
 

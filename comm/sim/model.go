@@ -8,10 +8,7 @@
 // On a device.Counter there are none, and only lengths and times are left.
 package sim
 
-import (
-	"math"
-	"math/bits"
-)
+import "math/bits"
 
 // Model is a machine as its messages see it.
 type Model struct {
@@ -57,9 +54,6 @@ func Sent(bytes, p int) float64 { return 2 * float64(p-1) / float64(p) * float64
 
 // node is the node of a rank.
 func (m *Model) node(rank int) int {
-	if m.OnNode == 0 {
-		return 0
-	}
 	return rank / m.OnNode
 }
 
@@ -118,4 +112,12 @@ func (l Link) started() Link {
 }
 
 // held is the share of the time of a sum over a link that a rank cannot compute in.
-func (m *Model) held(l Link) float64 { return math.Min(1, l.Core/math.Max(1, m.Cores)) }
+func (m *Model) held(l Link) float64 { return min(1, l.Core/max(1, m.Cores)) }
+
+// part is the part of its cores that each of so many ranks of a node has while all compute.
+func (m *Model) part(ranks int) float64 {
+	if m.AtOnce == 0 {
+		return 1
+	}
+	return min(1, m.AtOnce/float64(ranks))
+}

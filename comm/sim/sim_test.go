@@ -243,24 +243,29 @@ func TestOverlap(t *testing.T) {
 		{1, 1, 5, 1, 7}, {1, 1, 1, 1, 3}, {0.25, 1, 5, 1, 5.5}, {0.25, 1, 1, 1, 2}, {0.25, 1, 1.5, 1, 2}, {0.25, 1, 7, 3, 8.5},
 		{1, 4, 5, 1, 5.5}, {1, 0.5, 5, 1, 7}, {9, 4, 5, 1, 7},
 	} {
-		m := model
-		m.Within.Core, m.Cores = c.core, c.cores
-		ends := play(t, 2, m, func(world comm.Comm, clock *sim.Clock) {
-			var under []comm.Request
-			for range c.sums {
-				r, err := world.StartAllReduce(buf(1000))
-				try(err)
-				under = append(under, r)
-			}
-			clock.Compute(c.computes)
-			for _, r := range under {
-				try(r.Wait())
-			}
-			clock.Compute(0) // nothing is owed
-		})
-		for r, end := range ends {
-			if math.Abs(end-c.want) > 1e-6 {
-				t.Errorf("%+v: rank %d ends at %g s", c, r, end)
+		for _, m := range []sim.Model{model, crowded(1)} {
+			m.Within.Core, m.Cores = c.core, c.cores
+			ends := play(t, 2, m, func(world comm.Comm, clock *sim.Clock) {
+				var under []comm.Request
+				for range c.sums {
+					r, err := world.StartAllReduce(buf(1000))
+					try(err)
+					under = append(under, r)
+				}
+				if m.AtOnce == 1 { // with half a core
+					clock.Compute(c.computes / 2)
+				} else {
+					clock.Compute(c.computes)
+				}
+				for _, r := range under {
+					try(r.Wait())
+				}
+				clock.Compute(0) // nothing is owed
+			})
+			for r, end := range ends {
+				if math.Abs(end-c.want) > 1e-6 {
+					t.Errorf("%+v, at once %g: rank %d ends at %g s", c, m.AtOnce, r, end)
+				}
 			}
 		}
 	}

@@ -9,13 +9,13 @@ import (
 // or waits until no rank runs. Then time passes for all of them, to the end of what ends first.
 // What ranks do at the same time does not depend on which of them does it first.
 type turns struct {
-	at   []*Clock
-	most float64 // ranks of a node that can compute at once as fast as one alone
+	model *Model
+	at    []*Clock
 
 	mu      sync.Mutex
-	running int       // ranks between two waits
-	now     float64   // s
-	rate    []float64 // by node: the speed of each rank that computes; 1 is that of one alone
+	running int     // ranks between two waits
+	now     float64 // s
+	on      []int   // by node, how many ranks compute
 }
 
 // turn is what a rank waits for.
@@ -30,13 +30,9 @@ const (
 // clocks are those of so many ranks. They move alone if the ranks of a node can all compute at
 // once.
 func clocks(m *Model, ranks int) []*Clock {
-	on := m.OnNode
-	if on == 0 {
-		on = ranks
-	}
 	var t *turns
-	if m.AtOnce > 0 && float64(min(on, ranks)) > m.AtOnce {
-		t = &turns{most: m.AtOnce, running: ranks, rate: make([]float64, m.node(ranks-1)+1)}
+	if m.part(m.OnNode) < 1 {
+		t = &turns{model: m, running: ranks, on: make([]int, m.node(ranks-1)+1)}
 	}
 	all := make([]*Clock, ranks)
 	for r := range all {
@@ -86,14 +82,11 @@ func (t *turns) stop() {
 	if t.running--; t.running > 0 {
 		return
 	}
-	clear(t.rate)
+	clear(t.on)
 	for _, c := range t.at {
 		if c.turn == computing {
-			t.rate[c.node]++
+			t.on[c.node]++
 		}
-	}
-	for node, n := range t.rate {
-		t.rate[node] = min(1, t.most/n)
 	}
 	first := math.Inf(1)
 	for _, c := range t.at {
@@ -107,7 +100,7 @@ func (t *turns) stop() {
 			c.turn, c.now = running, first
 			c.wake <- struct{}{}
 		case c.turn == computing:
-			c.left -= (first - t.now) * t.rate[c.node]
+			c.left -= (first - t.now) * t.model.part(t.on[c.node])
 		}
 	}
 	t.now = first
@@ -117,7 +110,7 @@ func (t *turns) stop() {
 func (t *turns) end(c *Clock) float64 {
 	switch c.turn {
 	case computing:
-		return t.now + c.left/t.rate[c.node]
+		return t.now + c.left/t.model.part(t.on[c.node])
 	case sleeping:
 		return c.left
 	}
