@@ -29,6 +29,7 @@ type Context struct {
 	ended    chan struct{}
 	failure  atomic.Pointer[error] // of the first posted command that failed
 	cut      atomic.Pointer[error] // see Cut
+	awaited  atomic.Bool           // somebody waits for the card
 
 	// Touched by the thread alone.
 	created  []Event    // all events
@@ -146,6 +147,9 @@ func (c *Context) Begin(s *Stream) (wait func() error) {
 	return func() error { return c.await(done) }
 }
 
+// Awaited reports whether a caller waits for the card.
+func (c *Context) Awaited() bool { return c.awaited.Load() }
+
 // waiting is a caller that waits until an event has passed.
 type waiting struct {
 	event Event
@@ -188,6 +192,7 @@ func (c *Context) serve(started chan<- error) {
 		if waits = c.poll(waits); len(waits) < before {
 			polls = 0
 		}
+		c.awaited.Store(len(waits) > 0)
 	}
 }
 
