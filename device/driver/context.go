@@ -157,10 +157,12 @@ type waiting struct {
 }
 
 // While a caller waits, the thread polls the event this many times without a pause, then
-// at this interval.
+// at this interval, and after many polls more rarely.
 const (
 	eagerPolls = 400
 	pollPause  = 50 * time.Microsecond
+	manyPolls  = 20_000
+	rarePause  = time.Millisecond
 )
 
 // serve owns the card's context until it is told to stop.
@@ -209,7 +211,11 @@ func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd co
 			return cmd, false
 		}
 	}
-	pause.Reset(pollPause)
+	if polls < manyPolls {
+		pause.Reset(pollPause)
+	} else {
+		pause.Reset(rarePause)
+	}
 	select {
 	case cmd = <-c.commands:
 		return cmd, true
