@@ -139,3 +139,16 @@ func TestFaultsOverMPI(t *testing.T) {
 		"%-30s %9s %12s  %-12s %-12s  message\n%-30s %9s %12s  %-12s %-12s\n%s", comm.MPI.About(),
 		"fault", "goes on", "slowest less", "digest", "without", "", "after, s", "fastest it.", "", "the fault", &table)
 }
+
+// Without a fallback a collective that never ends is left to the watch.
+func TestHangWithoutFallback(t *testing.T) {
+	emulatedCards(t, 2)
+	folder := smallCase(t)
+	l := onRanks(t, folder, 2, "run", "config.toml", "--set", "kirchhoff.engine=cuda", "--set", "comm.backend=nccl", "--set", "comm.timeout=5",
+		"--set", "comm.overlap=on", "--set", "machine.threads=1", "--set", "solver.iterations=3", "--set", "image.origin=0,0",
+		"--set", "image.spacing=50,50", "--set", "image.shape=40,20")
+	l.Env = append(l.Env, "GPUEMU_NCCL_SILENT=1", "GPUEMU_NCCL_FAULT=hang:1:2")
+	if code := l.code(t); code != status.PeerLost || !strings.Contains(l.errs.String(), "no rank has moved for ") {
+		t.Errorf("status %d, want %d\n%s%s", code, status.PeerLost, &l.out, &l.errs)
+	}
+}

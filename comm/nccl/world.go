@@ -42,6 +42,7 @@ type world struct {
 	noting  sync.Mutex               // a failure
 	fell    chan struct{}            // closed when the library has failed
 	aborted chan struct{}            // closed when its communicators are aborted then
+	stuck   atomic.Int32             // calls that take longer than they may
 
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use

@@ -29,6 +29,7 @@ type Context struct {
 	ended    chan struct{}
 	failure  atomic.Pointer[error] // of the first posted command that failed
 	cut      atomic.Pointer[error] // see Cut
+	awaited  atomic.Bool           // somebody waits for the card
 
 	// Touched by the thread alone.
 	created  []Event    // all events
@@ -146,6 +147,9 @@ func (c *Context) Begin(s *Stream) (wait func() error) {
 	return func() error { return c.await(done) }
 }
 
+// Awaited reports whether a caller waits for the card.
+func (c *Context) Awaited() bool { return c.awaited.Load() }
+
 // waiting is a caller that waits until an event has passed.
 type waiting struct {
 	event Event
@@ -153,10 +157,12 @@ type waiting struct {
 }
 
 // While a caller waits, the thread polls the event this many times without a pause, then
-// at this interval.
+// at this interval, and after many polls more rarely.
 const (
 	eagerPolls = 400
 	pollPause  = 50 * time.Microsecond
+	manyPolls  = 20_000
+	rarePause  = time.Millisecond
 )
 
 // serve owns the card's context until it is told to stop.
@@ -188,6 +194,7 @@ func (c *Context) serve(started chan<- error) {
 		if waits = c.poll(waits); len(waits) < before {
 			polls = 0
 		}
+		c.awaited.Store(len(waits) > 0)
 	}
 }
 
@@ -204,7 +211,11 @@ func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd co
 			return cmd, false
 		}
 	}
-	pause.Reset(pollPause)
+	if polls < manyPolls {
+		pause.Reset(pollPause)
+	} else {
+		pause.Reset(rarePause)
+	}
 	select {
 	case cmd = <-c.commands:
 		return cmd, true

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -137,6 +138,11 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 		}
 		return h.joinMPI(cfg)
 	}
+	card, library := h.Card.Context(), new(atomic.Pointer[nccl.Group])
+	h.unwatch = append(h.unwatch, watch.OnLook(h.World, func() bool {
+		g := library.Load()
+		return card.Awaited() && (g == nil || !g.Stuck())
+	}))
 	h.Card.OnMark = h.Report.Time
 	if h.Report.Books() {
 		h.Card.Clock.OnSpan = func(s gpu.Span) { h.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
@@ -172,7 +178,8 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 		why = "comm.backend asks for it"
 	}
 	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
-	h.nccl, h.unwatch = g, []func(){watch.OnVerdict(h.World, g.Cut)}
+	library.Store(g)
+	h.nccl, h.unwatch = g, append(h.unwatch, watch.OnVerdict(h.World, g.Cut))
 	return nil
 }
 

@@ -43,7 +43,7 @@ type Here struct {
 	onNode   int          // ranks on this machine
 	carriers *comm.Switch // of buffers between ranks; nil: the communicators themselves
 	nccl     *nccl.Group  // the one between the cards of all ranks; nil: none
-	unwatch  []func()     // end the watch's hold on nccl
+	unwatch  []func()     // end the watch's hold on Card and nccl
 	left     []string     // carriers that failed
 	taken    string       // the carrier that was chosen
 }
@@ -80,10 +80,10 @@ func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) err
 
 // Leave gives the card back.
 func (h *Here) Leave() {
+	for _, end := range h.unwatch {
+		end()
+	}
 	if h.nccl != nil {
-		for _, end := range h.unwatch {
-			end()
-		}
 		h.nccl.Close() // all its sums are done
 		h.nccl = nil
 	}
