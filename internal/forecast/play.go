@@ -100,7 +100,7 @@ func (m *Machine) kernel(p *plan.Plan, s *plan.Share, of *kirchhoff.Problem, tra
 	for d, parts := range k.parts {
 		for i := range parts {
 			if parts[i] /= total; total == 0 {
-				parts[i] = float64(k.length(dist.Direction(d), i)) / float64(k.elements(dist.Direction(d)))
+				parts[i] = float64(k.length(dist.Direction(d), i)) / float64(max(1, k.elements(dist.Direction(d))))
 			}
 		}
 	}

@@ -66,6 +66,7 @@ func TestPlayIsTheSameSolve(t *testing.T) {
 		{[2]int{2, 2}, wide(t), []string{"solver.reproducible=off", "comm.overlap=off"}},
 		{[2]int{2, 2}, wide(t), []string{"image.gathers=offset", "image.gather_bins=0,30,100"}},
 		{[2]int{3, 1}, streamer(t), []string{"kirchhoff.aperture=100"}}, {[2]int{2, 2}, streamer(t), []string{"kirchhoff.aperture=100"}},
+		{[2]int{4, 5}, streamer(t), []string{"kirchhoff.aperture=20"}}, // some ranks have no part of the image
 	} {
 		played := c.p.play(t, slow(), c.grid, c.set...)
 		ranks := c.grid[0] * c.grid[1]
