@@ -40,7 +40,7 @@ func (p *Plan) Heard() float64 {
 
 // HeardOf is Heard of some traces of the survey and a slab of the image, found from so many pairs.
 // It tells what the tile of each pair costs that is inside the aperture. tell must not keep it.
-func (p *Plan) HeardOf(traces []int32, slab [2]int, count int, tell func(q Pair, cost float64)) float64 {
+func HeardOf(p *Plan, traces []int32, slab [2]int, count int, tell func(q Pair, cost float64)) float64 {
 	if len(traces) == 0 || slab[0] == slab[1] {
 		return 1
 	}
