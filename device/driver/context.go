@@ -180,7 +180,7 @@ func (c *Context) serve(started chan<- error) {
 	pause := time.NewTimer(time.Hour)
 	defer pause.Stop()
 	for polls := 0; ; polls++ {
-		cmd, ok := c.next(len(waits) > 0, polls, pause)
+		cmd, ok := next(c.commands, len(waits) > 0, polls, pause)
 		if ok {
 			polls = 0
 			if cmd.stop {
@@ -199,13 +199,13 @@ func (c *Context) serve(started chan<- error) {
 }
 
 // next returns the next command, if there is one yet.
-func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd command, ok bool) {
+func next(commands <-chan command, somebodyWaits bool, polls int, pause *time.Timer) (cmd command, ok bool) {
 	switch {
 	case !somebodyWaits:
-		return <-c.commands, true
+		return <-commands, true
 	case polls < eagerPolls:
 		select {
-		case cmd = <-c.commands:
+		case cmd = <-commands:
 			return cmd, true
 		default:
 			return cmd, false
@@ -217,7 +217,7 @@ func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd co
 		pause.Reset(rarePause)
 	}
 	select {
-	case cmd = <-c.commands:
+	case cmd = <-commands:
 		return cmd, true
 	case <-pause.C:
 		return cmd, false
