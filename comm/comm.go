@@ -81,6 +81,15 @@ func Meet(c Comm) error {
 	return nil
 }
 
+// Control returns the communicator that carries the host values of c, of the same ranks: the
+// one beside which c was put for buffers of cards, or c itself.
+func Control(c Comm) Comm {
+	if b, ok := c.(interface{ Control() Comm }); ok {
+		return b.Control()
+	}
+	return c
+}
+
 // Request is a collective under way.
 type Request interface {
 	// Wait returns once the collective is done. It must be called once.

@@ -1,6 +1,10 @@
 package comm
 
-import "github.com/kirchhoff-lsm/lsm/device"
+import (
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
 
 // Copied is a copy of a device buffer in host memory, or a host buffer that needed no copy.
 type Copied struct {
@@ -66,8 +70,11 @@ func (s staged) Split(color, key int) (Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Staged(part), nil
+	return s.onto(part), nil
 }
+
+func (s staged) of() Comm         { return s.Comm }
+func (s staged) onto(c Comm) Comm { return Staged(c) }
 
 // with calls f with a host copy of x and copies the result back.
 func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
@@ -128,6 +135,8 @@ type stagedRequest struct {
 }
 
 func (r stagedRequest) Wait() error { return r.copied.Finish(r.Request.Wait()) }
+
+func (r stagedRequest) Ended() time.Time { return Ended(r.Request) }
 
 type stagedOneSided struct{ staged }
 

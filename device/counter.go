@@ -1,15 +1,36 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Counter is a device that counts the memory of buffers without allocating any. Code
-// written for another device runs on it at once, to find out how much memory it holds.
-// Buffers have only a length, operations do nothing, and every inner product is 1, so
-// that no quotient of two is a special case. It is not safe for concurrent use.
+// written for another device runs on it at once, to find out how much memory it holds and,
+// with a Clock, how long it takes. Buffers have only a length, and operations do nothing. The
+// inner product of a buffer with itself is 1, that of two others is so small that vectors
+// count as orthogonal, but not 0, so that no quotient of two is a special case. It is not safe
+// for concurrent use.
 type Counter struct {
-	idle
+	Clock     Clock // nil: operations take no time, and its time is that of the day
 	of        Device
 	now, peak int64
+}
+
+// Clock is a time that passes as operations on buffers say.
+type Clock interface {
+	// Now is the time.
+	Now() time.Time
+	// Moved passes the time in which so many bytes are read and written.
+	Moved(bytes int64)
+}
+
+// Time is the time on a device: that of the day, or that of a Counter's Clock.
+func Time(d Device) time.Time {
+	if c, ok := d.(*Counter); ok && c.Clock != nil {
+		return c.Clock.Now()
+	}
+	return time.Now()
 }
 
 // NewCounter returns a counter without buffers, which has the name of device of.
@@ -23,9 +44,10 @@ func (c *Counter) Peak() int64 { return c.peak }
 
 // counted is a buffer of a Counter.
 type counted struct {
-	n   int
-	typ Type
-	on  *Counter
+	off, n int
+	typ    Type
+	on     *Counter
+	of     *counted // what it is a slice of; nil: it was allocated
 }
 
 func (b *counted) Len() int       { return b.n }
@@ -36,7 +58,20 @@ func (b *counted) Slice(off, n int) Buf {
 	if off < 0 || n < 0 || off+n > b.n {
 		panic(fmt.Sprintf("device: elements %d to %d of %d", off, off+n, b.n))
 	}
-	return &counted{n, b.typ, b.on}
+	return &counted{b.off + off, n, b.typ, b.on, b.whole()}
+}
+
+// whole is the buffer that was allocated.
+func (b *counted) whole() *counted {
+	if b.of != nil {
+		return b.of
+	}
+	return b
+}
+
+// same reports whether two buffers are the same elements.
+func (b *counted) same(o *counted) bool {
+	return b.whole() == o.whole() && b.off == o.off && b.n == o.n
 }
 
 func (b *counted) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
@@ -46,7 +81,7 @@ func (c *Counter) Name() string { return c.of.Name() }
 
 // Alloc implements Device: it counts.
 func (c *Counter) Alloc(n int, t Type) (Buf, error) {
-	b := &counted{n, t, c}
+	b := &counted{n: n, typ: t, on: c}
 	c.now += b.bytes()
 	c.peak = max(c.peak, c.now)
 	return b, nil
@@ -55,25 +90,79 @@ func (c *Counter) Alloc(n int, t Type) (Buf, error) {
 // Free implements Device.
 func (c *Counter) Free(b Buf) { c.now -= b.(*counted).bytes() }
 
-// Dots implements Device: ones.
+// apart is the inner product of two buffers.
+const apart = 1e-9
+
+// Dots implements Device. It reads each buffer once.
 func (c *Counter) Dots(pairs ...[2]Buf) ([]complex128, error) {
-	ones := make([]complex128, len(pairs))
-	for i := range ones {
-		ones[i] = 1
+	out := make([]complex128, len(pairs))
+	for i, p := range pairs {
+		out[i] = apart
+		if p[0].(*counted).same(p[1].(*counted)) {
+			out[i] = 1
+			c.move(1, p[0])
+		} else {
+			c.move(2, p[0])
+		}
 	}
-	return ones, nil
+	return out, nil
 }
 
-// idle has the operations that need no memory. They do nothing.
-type idle struct{}
+// move passes the time in which x is read or written so many times.
+func (c *Counter) move(times int, x Buf) {
+	if c.Clock != nil {
+		c.Clock.Moved(int64(times) * int64(x.Len()) * int64(x.Type().Size()))
+	}
+}
 
-func (idle) Copy(dst, src Buf) error                              { return nil }
-func (idle) Zero(x Buf) error                                     { return nil }
-func (idle) Axpby(a complex128, x Buf, b complex128, y Buf) error { return nil }
-func (idle) Multiply(dst, x Buf) error                            { return nil }
-func (idle) SoftThreshold(x Buf, t float64) error                 { return nil }
-func (idle) Stencil(s Stencil, dst, src, before, after Buf) error { return nil }
-func (idle) Run(k Kernel, dst, src Buf) error                     { return nil }
-func (idle) Sync() error                                          { return nil }
-func (idle) Mark(name string) (end func())                        { return func() {} }
-func (idle) Traffic() (toDevice, toHost int64)                    { return 0, 0 }
+// Copy implements Device.
+func (c *Counter) Copy(dst, src Buf) error {
+	c.move(2, dst)
+	return nil
+}
+
+// Zero implements Device.
+func (c *Counter) Zero(x Buf) error {
+	c.move(1, x)
+	return nil
+}
+
+// Axpby implements Device.
+func (c *Counter) Axpby(a complex128, x Buf, b complex128, y Buf) error {
+	c.move(3, y)
+	return nil
+}
+
+// Multiply implements Device.
+func (c *Counter) Multiply(dst, x Buf) error {
+	c.move(3, dst)
+	return nil
+}
+
+// SoftThreshold implements Device.
+func (c *Counter) SoftThreshold(x Buf, t float64) error {
+	c.move(2, x)
+	return nil
+}
+
+// Stencil implements Device.
+func (c *Counter) Stencil(s Stencil, dst, src, before, after Buf) error {
+	c.move(2, dst)
+	return nil
+}
+
+// Run implements Device.
+func (c *Counter) Run(k Kernel, dst, src Buf) error {
+	c.move(1, dst)
+	c.move(1, src)
+	return nil
+}
+
+// Sync implements Device.
+func (c *Counter) Sync() error { return nil }
+
+// Mark implements Device.
+func (c *Counter) Mark(name string) (end func()) { return func() {} }
+
+// Traffic implements Device.
+func (c *Counter) Traffic() (toDevice, toHost int64) { return 0, 0 }

@@ -89,7 +89,8 @@ type Device interface {
 
 	// Sync waits until everything asked of the device is done.
 	Sync() error
-	// Mark times the operations asked of the device until end is called, without a barrier.
+	// Mark books the time of the caller until end is called, by the host's clock, under a
+	// name of [MarkAllReduce] and the others.
 	Mark(name string) (end func())
 	// Traffic is the number of bytes that crossed between host and device.
 	Traffic() (toDevice, toHost int64)

@@ -30,7 +30,7 @@ func Dots(pairs ...[2]*Vector) ([]complex128, error) {
 		return out, nil
 	}
 	d := pairs[0][0].Device()
-	defer d.Mark("dots")()
+	defer d.Mark(device.MarkDots)()
 	dots, err := d.Dots(bufs...) // at once, for all units of all pairs
 	if err != nil {
 		return nil, err

@@ -33,18 +33,20 @@ func ScatterEach(v *Vector, limit int, f func(first int, part device.Buf) error)
 	})
 }
 
-// passage moves one leaf to the first rank or back, among the ranks of the first copy.
+// passage moves one leaf to the first rank or back, among the ranks of the first copy. It
+// goes through host memory and by what carries host values, so that no library of a card
+// can fail meanwhile.
 type passage struct {
 	v     *Vector
 	first int // elements of the leaves before this one
 	f     func(first int, part device.Buf) error
+	c     comm.Comm // over the shards
+	held  bool      // the vector itself is in host memory
 
-	all   []holding
-	limit int
-	// stage and host hold one stretch on the first rank: stage on the vector's device,
-	// for stretches of other ranks, and host on the host if that is another device.
-	stage, host device.Buf
-	failed      error // of f
+	all    []holding
+	limit  int
+	stage  device.Buf // for one stretch that is not in host memory here
+	failed error      // of f or of a copy; the messages go on
 }
 
 // pass moves every leaf and makes one rank's error everyone's.
@@ -52,7 +54,8 @@ func (v *Vector) pass(limit int, f func(int, device.Buf) error, way func(*passag
 	first := 0
 	return v.eachLeaf(func(v *Vector) error {
 		l := v.Layout
-		p := &passage{v: v, limit: limit, first: first, f: f}
+		p := &passage{v: v, limit: limit, first: first, f: f, c: comm.Control(l.Shards)}
+		_, p.held = v.Buf.Device().(*device.Host)
 		first += l.Size()
 		if l.Copies.Rank() == 0 {
 			if err := comm.Together(l.Shards, p.prepare()); err != nil {
@@ -91,16 +94,8 @@ func (p *passage) prepare() (err error) {
 	if p.limit < 1 || p.limit > longest {
 		p.limit = longest
 	}
-	if l.Shards.Rank() != 0 {
-		return nil
-	}
-	if l.Shards.Size() > 1 {
-		if p.stage, err = p.v.Buf.Device().Alloc(p.limit, l.Type); err != nil {
-			return err
-		}
-	}
-	if _, ok := p.v.Buf.Device().(*device.Host); !ok {
-		p.host, err = device.NewHost(0).Alloc(p.limit, l.Type)
+	if !p.held || p.c.Rank() == 0 && p.c.Size() > 1 {
+		p.stage, err = device.NewHost(0).Alloc(p.limit, l.Type)
 	}
 	return err
 }
@@ -108,15 +103,9 @@ func (p *passage) prepare() (err error) {
 // gather brings one stretch to f.
 func (p *passage) gather(h holding) error {
 	part := p.part(h)
-	if err := p.exchange(h, part, true); err != nil || p.v.Layout.Shards.Rank() != 0 || p.failed != nil {
+	p.copy(h, part, p.own(h))
+	if err := p.exchange(h, part, true); err != nil || p.c.Rank() != 0 || p.failed != nil {
 		return err
-	}
-	if p.host != nil {
-		host := p.host.Slice(0, h.n)
-		if err := part.Device().Copy(host, part); err != nil {
-			return err
-		}
-		part = host
 	}
 	p.failed = p.f(p.first+h.off, part)
 	return nil
@@ -125,25 +114,17 @@ func (p *passage) gather(h holding) error {
 // scatter sends one stretch, filled by f, to the rank that holds it.
 func (p *passage) scatter(h holding) error {
 	part := p.part(h)
-	if p.v.Layout.Shards.Rank() == 0 && p.failed == nil {
-		fill := part
-		if p.host != nil {
-			fill = p.host.Slice(0, h.n)
-		}
-		p.failed = p.f(p.first+h.off, fill)
-		if p.host != nil {
-			if err := part.Device().Copy(part, fill); err != nil {
-				return err
-			}
-		}
+	if p.c.Rank() == 0 && p.failed == nil {
+		p.failed = p.f(p.first+h.off, part)
 	}
-	return p.exchange(h, part, false)
+	err := p.exchange(h, part, false)
+	p.copy(h, p.own(h), part)
+	return err
 }
 
 // exchange sends a stretch to the first rank, or from it.
 func (p *passage) exchange(h holding, part device.Buf, gather bool) error {
-	c := p.v.Layout.Shards
-	root, peer := c.Rank() == 0, 0
+	root, peer := p.c.Rank() == 0, 0
 	switch {
 	case h.rank == 0:
 		return nil
@@ -153,20 +134,35 @@ func (p *passage) exchange(h holding, part device.Buf, gather bool) error {
 		peer = h.rank
 	}
 	if root == gather {
-		return c.SendRecv(nil, comm.None, part, peer)
+		return p.c.SendRecv(nil, comm.None, part, peer)
 	}
-	return c.SendRecv(part, peer, nil, comm.None)
+	return p.c.SendRecv(part, peer, nil, comm.None)
 }
 
-// part returns the buffer in which this rank has or receives a stretch, nil if the rank
-// is not involved.
+// part is the host memory in which this rank has or receives a stretch, nil if the rank is
+// not involved.
 func (p *passage) part(h holding) device.Buf {
-	l := p.v.Layout
-	switch l.Shards.Rank() {
-	case h.rank:
-		return p.v.Buf.Slice(h.off-l.Off, h.n)
-	case 0:
+	me := p.c.Rank()
+	switch {
+	case me == h.rank && p.held:
+		return p.own(h)
+	case me == h.rank || me == 0:
 		return p.stage.Slice(0, h.n)
 	}
 	return nil
+}
+
+// own is the place in the vector of a stretch that this rank holds.
+func (p *passage) own(h holding) device.Buf {
+	if p.c.Rank() != h.rank {
+		return nil
+	}
+	return p.v.Buf.Slice(h.off-p.v.Layout.Off, h.n)
+}
+
+// copy moves a stretch that this rank holds from its device to the host or back.
+func (p *passage) copy(h holding, dst, src device.Buf) {
+	if p.c.Rank() == h.rank && !p.held && p.failed == nil {
+		p.failed = p.v.Buf.Device().Copy(dst, src)
+	}
 }

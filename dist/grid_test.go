@@ -23,7 +23,13 @@ type Place struct {
 // Grid runs body on every rank of a grid, each a goroutine, for data and an image
 // of units of the given lengths.
 func Grid(shots, blocks int, t device.Type, data, image []int, body func(p Place) error) error {
+	return GridOver(func(c comm.Comm) comm.Comm { return c }, shots, blocks, t, data, image, body)
+}
+
+// GridOver is Grid with another communicator over all ranks.
+func GridOver(over func(c comm.Comm) comm.Comm, shots, blocks int, t device.Type, data, image []int, body func(p Place) error) error {
 	return commtest.Ranks(shots*blocks, func(c comm.Comm) error {
+		c = over(c)
 		i, j := c.Rank()/blocks, c.Rank()%blocks
 		alongShots, err := c.Split(j, i)
 		if err != nil {

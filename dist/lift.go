@@ -21,18 +21,24 @@ type LiftOptions struct {
 	// Overlap sums one piece over the ranks while the next is computed. A kernel that is
 	// not Pieced has only one piece and does not overlap.
 	Overlap bool
-	// Choose, if not nil, makes an Exact operator measure its first applications with and
-	// without Overlap and keep the faster way. Choose then receives the measurement.
-	// Results do not depend on the choice.
-	Choose func(Overlapped)
-	// OneSided sums through comm.OneSided, which the communicators must implement. It
-	// waits for each sum, so Overlap then hides nothing.
-	OneSided bool
+	// Choose, if not nil, makes an Exact operator measure its first applications over each
+	// carrier of a comm.Switch, and with and without Overlap, and keep the fastest way. Choose
+	// then receives the measurement. If a carrier is dropped, it measures again. Results do
+	// not depend on the choice.
+	Choose func(Choice)
+	// KeepOverlap leaves no choice of Overlap, but of carriers alone.
+	KeepOverlap bool
 	// Reach, if not nil, is what this rank's kernels map of the image. All ranks give one
 	// or none.
 	Reach *Reach
+	// Timed waits for the device before and after each sum over ranks and at the end of
+	// each application, so that Times are of its work where the host does not wait for it.
+	Timed bool
 	// Observe, if not nil, receives the times of each application on this rank.
 	Observe func(Times)
+	// InFlight, if not nil, receives when each started sum began and how long it was under
+	// way, if the communicator knows when it ended ([comm.Ended]).
+	InFlight func(begin time.Time, took time.Duration)
 }
 
 // Times are the durations of one application on one rank. Overlap reduces Waiting.
@@ -53,8 +59,8 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 // LiftWith is Lift with options and for any number of kernels, which add to one
 // destination: (A B …)(x; y; …) = A x + B y + …. Its domain is the stack of a layout for
 // each kernel, or that of the only one. It is a collective of all ranks that share domain
-// or range. Its errors are marked as lacking resources, where a kernel or a communicator
-// cannot do what is asked, or as numerical, for a Peak that is no number.
+// or range. Its errors are marked as lacking resources, where a kernel cannot do what is
+// asked, or as numerical, for a Peak that is no number.
 //
 // With Exact the quantum of an application is a power of two of which 2⁵² are at least the
 // bound on the result. Without calling the kernel, a source of zeros gives zeros, and a
@@ -76,21 +82,13 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 			}
 		}
 	}
-	image := l.image()
-	for _, v := range []*Layout{image, rng} {
-		if _, ok := v.Copies.(comm.OneSided); o.OneSided && !ok && v.Copies.Size() > 1 {
-			return nil, status.Resource(fmt.Errorf("dist: the communicator %q has no one-sided sums", v.Copies.Name()))
-		}
-	}
 	if err := l.reachOut(); err != nil {
 		return nil, err
 	}
 	if !o.Exact {
 		return l, nil
 	}
-	if sums := [2]bool{rng.Copies.Size() > 1, image.Copies.Size() > 1 && l.halo == nil}; o.Choose != nil && !o.OneSided && sums != [2]bool{} {
-		l.measuring = &measuring{by: rng.Copies.Name(), sums: sums}
-	}
+	l.startMeasuring()
 	for _, k := range kernels {
 		peak, err := l.largest(k.(Pieced).Peak())
 		if err != nil {
@@ -194,12 +192,13 @@ type application struct {
 	copies  comm.Comm // of the destination
 	device  device.Device
 	overlap bool
-	alone   bool // sums are timed to their end, with nothing else under way
+	kept    bool // its times are kept for a choice
+	alone   bool // sums are timed to their end, with no kernel under way
 	times   Times
 }
 
 func (l *lifted) application(d Direction, on device.Device) *application {
-	a := &application{lifted: l, copies: l.rng.Copies, device: on, overlap: l.o.Overlap, times: Times{Direction: d}}
+	a := &application{lifted: l, copies: l.rng.Copies, device: on, overlap: l.o.Overlap, alone: l.o.Timed, times: Times{Direction: d}}
 	if d == Backward {
 		a.copies = l.image().Copies
 	}
@@ -216,18 +215,18 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err != nil {
 		return err
 	}
-	end := timing(&a.times.Total)
+	end := a.timing(&a.times.Total)
 	if err := f(a); err != nil {
 		return err
 	}
-	if counts {
+	if counts || a.alone {
 		if err := a.device.Sync(); err != nil {
 			return err
 		}
 	}
 	end()
-	if m := l.measuring; m != nil {
-		m.of[d] = append(m.of[d], a.times)
+	if a.kept {
+		l.measuring.of[d] = append(l.measuring.of[d], a.times)
 	}
 	if l.o.Observe != nil {
 		l.o.Observe(a.times)
@@ -272,34 +271,10 @@ func (a *application) sumNow(buf device.Buf) error {
 	return a.wait(r)
 }
 
-// measure sets whether this application overlaps, if the operator is still measuring, and
-// reports whether it counts. Once enough is known it makes the choice.
-func (a *application) measure(d Direction) (counts bool, err error) {
-	l := a.lifted
-	if l.measuring == nil {
-		return false, nil
-	}
-	if by := l.rng.Copies.Name(); by != l.measuring.by { // another carrier has other times
-		l.measuring = &measuring{by: by, sums: l.measuring.sums}
-	}
-	if !l.measuring.complete() {
-		a.overlap, counts = over(len(l.measuring.of[d]))
-		a.alone = counts && !a.overlap
-		return counts, nil
-	}
-	o, err := l.measuring.choose(l.most)
-	if err != nil {
-		return false, err
-	}
-	l.measuring, l.o.Overlap, a.overlap = nil, o.On, o.On
-	l.o.Choose(o)
-	return false, nil
-}
-
 // timing begins to time what its result ends, and then adds that to a duration.
-func timing(to *time.Duration) (end func()) {
-	began := time.Now()
-	return func() { *to += time.Since(began) }
+func (a *application) timing(to *time.Duration) (end func()) {
+	began := device.Time(a.device)
+	return func() { *to += device.Time(a.device).Sub(began) }
 }
 
 // carry computes an application piece by piece and sums finished pieces over the copies
@@ -359,13 +334,15 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 			return nil, err
 		}
 	}
-	defer a.device.Mark("all-reduce")()
-	defer timing(&a.times.Waiting)()
-	if a.o.OneSided {
-		return comm.Done, a.copies.(comm.OneSided).Accumulate(buf)
-	}
+	defer a.device.Mark(device.MarkAllReduce)()
+	defer a.timing(&a.times.Waiting)()
 	if a.overlap && a.pieced {
-		return a.copies.StartAllReduce(buf)
+		began := time.Now()
+		r, err := a.copies.StartAllReduce(buf)
+		if err != nil || a.o.InFlight == nil {
+			return r, err
+		}
+		return flight{r, began, a.o.InFlight}, nil
 	}
 	if err := a.copies.AllReduce(buf); err != nil || !a.alone {
 		return comm.Done, err
@@ -373,13 +350,36 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 	return comm.Done, a.device.Sync()
 }
 
+// flight is a started sum whose time is reported.
+type flight struct {
+	comm.Request
+	began time.Time
+	tell  func(begin time.Time, took time.Duration)
+}
+
+func (f flight) Wait() error {
+	err := f.Request.Wait()
+	if ended := comm.Ended(f.Request); !ended.IsZero() {
+		f.tell(f.began, ended.Sub(f.began))
+	}
+	return err
+}
+
 func (a *application) wait(r comm.Request) error {
 	if r == comm.Done {
 		return nil
 	}
-	defer a.device.Mark("all-reduce")()
-	defer timing(&a.times.Waiting)()
-	return r.Wait()
+	if a.alone {
+		if err := a.device.Sync(); err != nil {
+			return errors.Join(err, r.Wait())
+		}
+	}
+	defer a.device.Mark(device.MarkWaitForSums)()
+	defer a.timing(&a.times.Waiting)()
+	if err := r.Wait(); err != nil || !a.alone {
+		return err
+	}
+	return a.device.Sync()
 }
 
 // quantum chooses the quantum of an application, 0 if sums need not be exact. If the

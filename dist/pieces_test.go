@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -21,14 +22,15 @@ type late struct {
 }
 
 type lateRequest struct {
-	c late
-	x device.Buf
+	c     late
+	x     device.Buf
+	ended time.Time
 }
 
 func (c late) StartAllReduce(x device.Buf) (comm.Request, error) {
 	*c.under++
 	*c.most = max(*c.most, *c.under)
-	return &lateRequest{c, x}, nil
+	return &lateRequest{c: c, x: x}, nil
 }
 
 func (c late) AllReduce(device.Buf) error {
@@ -42,7 +44,83 @@ func (r *lateRequest) Wait() error {
 	x := r.x
 	r.x = nil
 	*r.c.under--
-	return r.c.Comm.AllReduce(x)
+	err := r.c.Comm.AllReduce(x)
+	r.ended = time.Now()
+	return err
+}
+
+func (r *lateRequest) Ended() time.Time { return r.ended }
+
+// logging is a device, and a communicator, that note in which order they are called.
+type logging struct {
+	device.Device
+	comm.Comm
+	log *[]string
+}
+
+type loggedBuf struct {
+	device.Buf
+	d logging
+}
+
+func (b loggedBuf) Device() device.Device { return b.d }
+
+func (l logging) note(what string)             { *l.log = append(*l.log, what) }
+func (l logging) Name() string                 { return "logging" }
+func (l logging) Sync() error                  { l.note("sync"); return l.Device.Sync() }
+func (l logging) Zero(b device.Buf) error      { return l.Device.Zero(b.(loggedBuf).Buf) }
+func (l logging) AllReduce(x device.Buf) error { l.note("sum"); return l.Comm.AllReduce(x) }
+
+func (l logging) StartAllReduce(x device.Buf) (comm.Request, error) {
+	l.note("start")
+	r, err := l.Comm.StartAllReduce(x)
+	return loggedRequest{r, l}, err
+}
+
+type loggedRequest struct {
+	comm.Request
+	l logging
+}
+
+func (r loggedRequest) Wait() error { r.l.note("wait"); return r.Request.Wait() }
+
+// With Timed the device is waited for before and after each sum, and at the end.
+func TestTimed(t *testing.T) {
+	for _, c := range []struct {
+		timed, overlap bool
+		want           string
+	}{
+		{false, false, "sum sum"},
+		{false, true, "start start wait wait"},
+		{true, false, "sync sum sync sync sum sync sync"},
+		{true, true, "sync start sync start sync wait sync sync wait sync sync"},
+	} {
+		must(t, Grid(2, 1, device.F64, shots, slabs, func(p Place) error {
+			l := logging{device.NewHost(1), p.Image.Copies, new([]string)}
+			p.Image.Copies = l
+			op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: c.overlap, Timed: c.timed},
+				p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 2, 2))
+			if err != nil {
+				return err
+			}
+			x, err := dist.NewVector(l.Device, p.Image)
+			if err != nil {
+				return err
+			}
+			y, err := Vector(p.Data, Random(3, 1, rows, device.F64)[0])
+			if err != nil {
+				return err
+			}
+			x.Buf = loggedBuf{x.Buf, l}
+			if err := op.ApplyAdjoint(ctx, x, y); err != nil {
+				return err
+			}
+			if got := strings.Join(*l.log, " "); got != c.want {
+				return fmt.Errorf("timed %v, overlap %v: %s, want %s", c.timed, c.overlap, got, c.want)
+			}
+			return nil
+		}))
+	}
 }
 
 // Overlapped sums may take until they are waited for; no more are under way than
@@ -53,9 +131,15 @@ func TestOverlap(t *testing.T) {
 			must(t, Grid(2, 3, device.F64, shots, slabs, func(p Place) error {
 				under, most := 0, 0
 				var times []dist.Times
+				flights := 0
 				p.Data.Copies = late{p.Data.Copies, &under, &most}
 				p.Image.Copies = late{p.Image.Copies, &under, &most}
-				op, err := dist.LiftWith(dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) }},
+				op, err := dist.LiftWith(dist.LiftOptions{Exact: exact, Overlap: true, Observe: func(t dist.Times) { times = append(times, t) },
+					InFlight: func(begin time.Time, took time.Duration) {
+						if took > 0 && !begin.IsZero() {
+							flights++
+						}
+					}},
 					p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead))
 				if err != nil {
 					return err
@@ -72,8 +156,8 @@ func TestOverlap(t *testing.T) {
 						return fmt.Errorf("of application %d: %+v", d, t)
 					}
 				}
-				if len(times) != 2 {
-					return fmt.Errorf("%d applications observed, want 2", len(times))
+				if len(times) != 2 || flights != 2*5 {
+					return fmt.Errorf("%d applications and %d started sums observed, want 2 and 10", len(times), flights)
 				}
 				return nil
 			}))
@@ -81,8 +165,9 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Measured sums are chosen once, alike on all ranks, whether or not they overlap, and
-// give the same bits before and after.
+// Measured sums are chosen once, alike on all ranks, whatever carries them and whether or not
+// they overlap, and give the same bits before and after. Every carrier has sums. If the one
+// that was taken is dropped, the others are measured.
 func TestChoose(t *testing.T) {
 	want := ""
 	must(t, Grid(1, 1, device.F32, shots, slabs, func(p Place) error {
@@ -91,26 +176,61 @@ func TestChoose(t *testing.T) {
 		return err
 	}))
 	for _, grid := range [][2]int{{1, 1}, {3, 1}, {1, 2}, {2, 2}} {
-		choices := make([][]dist.Overlapped, grid[0]*grid[1])
-		must(t, Grid(grid[0], grid[1], device.F32, shots, slabs, func(p Place) error {
-			me := p.World.Rank()
-			got, err := applications(p, dist.LiftOptions{Exact: true, Overlap: true,
-				Choose: func(o dist.Overlapped) { choices[me] = append(choices[me], o) }}, 8)
-			if err == nil && got != want {
-				err = fmt.Errorf("grid %v: results differ: %s, want %s", grid, got, want)
-			}
-			return err
-		}))
-		for r, c := range choices {
-			n := 1
-			if len(choices) == 1 {
-				n = 0
-			}
-			if len(c) != n || n > 0 && (c[0] != choices[0][0] || c[0].With <= 0 || c[0].Sums <= 0 || c[0].Without < c[0].Sums) {
-				t.Errorf("grid %v, rank %d chose %+v", grid, r, c)
+		for _, keep := range []bool{false, true} {
+			choices := make([][]dist.Choice, grid[0]*grid[1])
+			must(t, GridOver(carriers, grid[0], grid[1], device.F32, shots, slabs, func(p Place) (err error) {
+				me, s := p.World.Rank(), p.World.(*comm.Switch)
+				o := dist.LiftOptions{Exact: true, Overlap: true, KeepOverlap: keep, Choose: func(c dist.Choice) {
+					if choices[me] = append(choices[me], c); s.Name() != c.Ways[len(c.Ways)-1].Carrier {
+						err = fmt.Errorf("%s was measured last", s.Name())
+					}
+				}, Observe: func(dist.Times) {
+					if last := choices[me]; len(last) == 1 && len(s.Carriers()) == 3 {
+						s.Drop(last[0].Ways[last[0].Taken].Carrier)
+					}
+				}}
+				got, failed := applications(p, o, 20)
+				if err = errors.Join(err, failed); err == nil && got != want {
+					err = fmt.Errorf("grid %v: results differ: %s, want %s", grid, got, want)
+				}
+				if last := choices[me]; err == nil && len(last) == 2 && s.Name() != last[1].Ways[last[1].Taken].Carrier {
+					err = fmt.Errorf("%s carries, chosen was %+v", s.Name(), last)
+				}
+				return err
+			}))
+			for r, got := range choices {
+				if len(choices) == 1 {
+					if got != nil {
+						t.Errorf("a rank alone chose %+v", got)
+					}
+					continue
+				}
+				if len(got) != 2 || fmt.Sprint(got) != fmt.Sprint(choices[0]) {
+					t.Errorf("grid %v, rank %d chose %+v", grid, r, got)
+					continue
+				}
+				for i, c := range got {
+					if n := len(c.Ways); n != 3-i && keep || n != 4-i && !keep {
+						t.Errorf("grid %v: %d ways: %+v", grid, n, c)
+					}
+					for _, w := range c.Ways {
+						if w.Took <= 0 || (w.Sums > 0) == w.Overlap || w.Took < w.Sums || w.Took < c.Ways[c.Taken].Took {
+							t.Errorf("grid %v: %+v of %+v", grid, w, c)
+						}
+					}
+				}
 			}
 		}
 	}
+}
+
+// carriers is a switch between three carriers.
+func carriers(c comm.Comm) comm.Comm {
+	oneSided, err := comm.OneSidedSums(c, nil)
+	if err != nil {
+		panic(err)
+	}
+	return comm.NewSwitch(c, c, comm.Staged(c), oneSided)
 }
 
 // applications is what n pairs of applications to the same vectors give on the whole;
@@ -134,53 +254,11 @@ func applications(p Place, o dist.LiftOptions, n int) (first string, err error) 
 	return first, nil
 }
 
-// onesided is a communicator with one-sided sums, which are counted.
-type onesided struct {
-	comm.Comm
-	n *int
-}
-
-func (c onesided) Accumulate(x device.Buf) error { *c.n++; return c.Comm.AllReduce(x) }
-func (c onesided) NewWindow(int, device.Type) (comm.Window, error) {
-	return nil, errors.New("a window where there are sums alone")
-}
-func (c onesided) AllReduce(device.Buf) error {
-	return errors.New("an all-reduce where sums are one-sided")
-}
-
-func TestOneSided(t *testing.T) {
-	m := Random(1, rows, columns, device.F64)
-	for _, c := range []struct {
-		o    dist.LiftOptions
-		want int // sums of a forward and an adjoint
-	}{
-		{dist.LiftOptions{OneSided: true}, 2},
-		{dist.LiftOptions{OneSided: true, Overlap: true}, 8},
-		{dist.LiftOptions{OneSided: true, Exact: true}, 8},
-	} {
-		must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
-			n := 0
-			p.Data.Copies, p.Image.Copies = onesided{p.Data.Copies, &n}, onesided{p.Image.Copies, &n}
-			// Host sums of the peak go through the same communicators.
-			op, err := dist.LiftWith(c.o, p.Image, p.Data, Block(m, p.Data, p.Image, 4, 2))
-			if err != nil {
-				return err
-			}
-			e, err := dist.DotTest(ctx, device.NewHost(1), op, 4)
-			if err == nil && (!(e < 1e-13) || n != c.want) {
-				err = fmt.Errorf("dot test %g, %d one-sided sums, want %d", e, n, c.want)
-			}
-			return err
-		}))
-	}
-}
-
 // What cannot be done is said on all ranks, before anything is computed.
 func TestLiftWithRefuses(t *testing.T) {
 	m := Random(1, rows, columns, device.F64)
 	must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
 		block := Block(m, p.Data, p.Image, 4, 2)
-		p.Image.Copies = struct{ comm.Comm }{p.Image.Copies} // hides what else it can
 		for name, c := range map[string]struct {
 			k    dist.Kernel
 			o    dist.LiftOptions
@@ -188,7 +266,6 @@ func TestLiftWithRefuses(t *testing.T) {
 			text string
 		}{
 			"not in pieces": {whole{block}, dist.LiftOptions{Exact: true}, status.NoResource, "works in pieces"},
-			"not one-sided": {block, dist.LiftOptions{OneSided: true}, status.NoResource, `"goroutines" has no one-sided sums`},
 		} {
 			_, err := dist.LiftWith(c.o, p.Image, p.Data, c.k)
 			if err == nil || status.Code(err) != c.code || !strings.Contains(err.Error(), c.text) {

@@ -1,8 +1,10 @@
 package dist
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -63,22 +65,43 @@ type hop struct {
 // image's layout.
 func newHalo(l *Layout, r Reach) (*halo, error) {
 	c := l.Shards
-	all, err := comm.GatherJSON(c.Host().AllGather, [4]int{l.Off, l.Off + l.N, r.Off, r.Off + r.N})
+	n, me := c.Size(), c.Rank()
+	var mine []byte
+	for _, at := range []int{l.Off, l.Off + l.N, r.Off, r.Off + r.N} {
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(at))
+	}
+	texts, err := c.Host().AllGather(mine)
 	if err != nil {
 		return nil, err
 	}
-	// needs is what one rank reaches of what another holds.
-	needs := func(rank, of int) stretch {
-		return stretch{all[rank][2], all[rank][3]}.meet(stretch{all[of][0], all[of][1]})
-	}
-	h := &halo{Reach: r, held: stretch{l.Off, l.Off + l.N}}
-	n, me := c.Size(), c.Rank()
-	for shift := 1; shift < n; shift++ {
-		moved := 0 // elements, between any two ranks
-		for rank := range n {
-			moved += needs((rank+shift)%n, rank).len()
+	held, reach := make([]stretch, n), make([]stretch, n)
+	var holders []int // of something, in the order of the image
+	for rank, text := range texts {
+		at := func(i int) int { return int(binary.LittleEndian.Uint64(text[8*i:])) }
+		held[rank], reach[rank] = stretch{at(0), at(1)}, stretch{at(2), at(3)}
+		if held[rank].len() > 0 {
+			holders = append(holders, rank)
 		}
-		if to, from := (me+shift)%n, (me-shift+n)%n; moved > 0 {
+	}
+	slices.SortFunc(holders, func(a, b int) int { return held[a].lo - held[b].lo })
+	moves := make([]bool, n) // whether elements move between any two ranks so far apart
+	for rank, s := range reach {
+		if s.len() == 0 {
+			continue
+		}
+		first := sort.Search(len(holders), func(i int) bool { return held[holders[i]].hi > s.lo })
+		for _, of := range holders[first:] {
+			if held[of].lo >= s.hi {
+				break
+			}
+			moves[(rank-of+n)%n] = true
+		}
+	}
+	// needs is what one rank reaches of what another holds.
+	needs := func(rank, of int) stretch { return reach[rank].meet(held[of]) }
+	h := &halo{Reach: r, held: held[me]}
+	for shift := 1; shift < n; shift++ {
+		if to, from := (me+shift)%n, (me-shift+n)%n; moves[shift] {
 			h.hops = append(h.hops, hop{to, from, needs(to, me), needs(me, from)})
 		}
 	}
@@ -135,8 +158,8 @@ func (a *application) fetch(x *Vector) (*Vector, error) {
 	if err := x.Device().Copy(h.own(), x.Buf); err != nil {
 		return nil, err
 	}
-	defer a.device.Mark("halo")()
-	defer timing(&a.times.Waiting)()
+	defer a.device.Mark(device.MarkHalo)()
+	defer a.timing(&a.times.Waiting)()
 	if err := comm.Meet(x.Layout.Shards); err != nil {
 		return nil, err
 	}
@@ -209,8 +232,8 @@ func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device
 // where an element of the image is in the sums. Sums of other ranks' parts stay as they
 // are. Without exact sums the order of additions depends on the ranks alone.
 func (a *application) land(c comm.Comm, sums device.Buf, at func(element int) int) error {
-	defer a.device.Mark("halo")()
-	defer timing(&a.times.Waiting)()
+	defer a.device.Mark(device.MarkHalo)()
+	defer a.timing(&a.times.Waiting)()
 	if err := comm.Meet(c); err != nil {
 		return err
 	}

@@ -328,7 +328,7 @@ func (p *pass) add(ctx context.Context, g Group, lo, hi int, data device.Buf) (s
 			return nil, nil, err
 		}
 	}
-	defer p.o.Device.Mark("adjoint")()
+	defer p.o.Device.Mark(Backward.String())()
 	if bounds, err = g.Bound(Backward, data); err != nil {
 		return nil, nil, err
 	}
@@ -358,14 +358,14 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 	var d device.Buf
 	if p.read {
 		var err error
-		end := p.o.Device.Mark("wait for data")
+		end := p.o.Device.Mark(device.MarkWaitForData)
 		d, err = p.next()
 		end()
 		if err := comm.Together(p.of.rng.Copies, err); err != nil || p.zero {
 			return d, err
 		}
 	}
-	defer p.o.Device.Mark("forward")()
+	defer p.o.Device.Mark(Forward.String())()
 	y := p.work.Slice(0, n)
 	if err := p.o.Device.Zero(y); err != nil || p.zero {
 		return y, err

@@ -111,11 +111,7 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if e.isa, err = chosenISA(); err != nil {
 		return err
 	}
-	most := mostImagePieces
-	if e.work.Whole {
-		most = 1
-	}
-	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(most)
+	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(e.work.Whole)
 	if err := e.Plan.fill(ctx, p); err != nil {
 		return err
 	}

@@ -24,10 +24,13 @@ const (
 	ring                         = 2 // pieces of the forward that have memory
 )
 
-// cuts returns the first tile of each of at most the given number of pieces, followed by
-// the number of tiles. It depends only on the slab.
-func (t *Tiling) cuts(most int) []int {
-	starts := make([]int, len(t.Boxes))
+// cuts returns the first tile of each piece, or of one, followed by the number of tiles. It
+// depends only on the slab.
+func (t *Tiling) cuts(whole bool) []int {
+	starts, most := make([]int, len(t.Boxes)), mostImagePieces
+	if whole {
+		most = 1
+	}
 	for i, b := range t.Boxes {
 		starts[i] = b.First
 	}
@@ -55,13 +58,31 @@ func traceCuts(p *survey.Positions) []int {
 	return pieces.CutTraces(p.Source, laneCells.sources, mostTracePieces, leastTraces)
 }
 
-// Pieces says what an application in each dist.Direction sums over ranks: the number of its
-// pieces, and of their elements, which in the adjoint are those of whole tiles.
-func (p *Problem) Pieces() (n, elements [2]int) {
-	n[dist.Forward], elements[dist.Forward] = len(traceCuts(p.Positions))-1, p.NumTraces()*p.NT
-	l := Outline(p)
-	n[dist.Backward], elements[dist.Backward] = len(l.cuts(mostImagePieces))-1, l.Tiles*simd.TileSize
-	return n, elements
+// Pieces says what an application of the cpu engine in each dist.Direction sums over ranks: the
+// first element of each of its pieces, followed by the number of elements, which in the adjoint
+// are those of whole tiles. ahead is how many pieces may be under way at once. whole is Work's.
+func (p *Problem) Pieces(whole bool) (cuts [2][]int, ahead [2]int) {
+	for _, at := range traceCuts(p.Positions) {
+		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.NT)
+	}
+	for _, at := range Outline(p).cuts(whole) {
+		cuts[dist.Backward] = append(cuts[dist.Backward], at*simd.TileSize)
+	}
+	return cuts, [2]int{dist.Forward: ring, dist.Backward: len(cuts[dist.Backward])}
+}
+
+// Place is the first element, in the sums of an adjoint, of the box of a point, given by its
+// index along each axis of the grid.
+func (l *Plan) Place(point []int) int {
+	hi, _, side := sides(l.Problem.Grid)
+	lo, box := [3]int{}, 0
+	x := 3 - len(point)
+	lo[x], hi[x] = l.Problem.slab()
+	for a, i := range point {
+		a += x
+		box = box*((hi[a]-lo[a]+side[a]-1)/side[a]) + (i-lo[a])/side[a]
+	}
+	return l.Boxes[box].First * simd.TileSize
 }
 
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -81,16 +82,21 @@ default bench comm measures all of these operations that a backend has:
 }
 
 func (o *commOptions) check(force bool) (err error) {
-	if o.First, err = byteCount("first", o.first); err != nil {
-		return err
-	}
-	if o.Last, err = byteCount("last", o.last); err != nil {
-		return err
-	}
 	if o.Type, err = elementType(o.typ); err != nil {
 		return err
 	}
-	if err := checkBackends(o.backends, &o.engine); err != nil || o.plot == "" {
+	if err := checkBackends(o.backends, &o.engine); err != nil {
+		return err
+	}
+	return o.readSizes(force)
+}
+
+// readSizes reads the sizes as typed, and makes sure that a plot can be written.
+func (o *commOptions) readSizes(force bool) (err error) {
+	if o.First, err = byteCount("first", o.first); err != nil {
+		return err
+	}
+	if o.Last, err = byteCount("last", o.last); err != nil || o.plot == "" {
 		return err
 	}
 	return job.CheckOutput(o.plot, force)
@@ -106,45 +112,71 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 	if err := a.agree(cfg); err != nil {
 		return err
 	}
-	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
-	if o.Memory = m.Available; m.Limit > 0 {
-		o.Memory = min(m.Available, m.Limit)
-	}
-	seats, err := comm.GatherJSON(a.world.Host().AllGather, machine.OwnSeat())
+	threads, node, err := o.joinMachine(a.world)
 	if err != nil {
 		return err
 	}
-	threads, node := machine.Share(seats[a.world.Rank()], seats)
 	o.Beside = device.NewHost(threads)
+	aware := false
 	if o.engine != "cpu" {
-		var warning string
-		o.Card, warning, err = operator.OpenCard(engineOf(o.engine), node)
-		if err := comm.Together(a.world, err); err != nil {
+		var claim comm.Claim
+		o.Card, claim, err = a.openCards(engineOf(o.engine), node)
+		if err != nil {
 			return err
 		}
 		defer o.Card.Close()
+		aware = claim.Takes
 		beside, _, err := operator.OpenCard(engineOf(o.engine), node) // with a stream of its own
 		if err := comm.Together(a.world, err); err != nil {
 			return err
 		}
 		defer beside.Close()
 		o.Beside = beside
-		if warning != "" {
-			a.report.Warn(warning)
-		}
-		if a.world.Name() == "mpi" {
-			if err := a.tryMemory(probe.Patience, func() (driver.Engine, bool) { return o.Card.Engine(), true }); err != nil {
-				return err
-			}
-		}
 	}
-	aware := a.world.Name() == "mpi" && o.Card != nil && comm.MPI.Aware(o.Card.Space())
 	comms, done, err := carriers(a, a.world, o.backends, o.Card, aware)
 	if err != nil {
 		return err
 	}
 	defer done()
 	return benchComm(ctx, a, o, comms...)
+}
+
+// joinMachine notes how much memory the ranks of this machine may use, and returns the
+// threads of this rank and the number of those ranks. It is collective.
+func (o *commOptions) joinMachine(world comm.Comm) (threads, ranks int, err error) {
+	m := machine.ReadMemory("/proc", "/sys/fs/cgroup")
+	if o.Memory = m.Available; m.Limit > 0 {
+		o.Memory = min(m.Available, m.Limit)
+	}
+	seats, err := comm.GatherJSON(world.Host().AllGather, machine.OwnSeat())
+	if err != nil {
+		return 0, 0, err
+	}
+	threads, ranks = machine.Share(seats[world.Rank()], seats)
+	return threads, ranks, nil
+}
+
+// openCards opens the GPU of every rank, and says whether MPI takes their memory. An error
+// is one of all ranks, and no card is then open.
+func (a *app) openCards(engine driver.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
+	card, warning, err := operator.OpenCard(engine, onNode)
+	if err := comm.Together(a.world, err); err != nil {
+		if card != nil {
+			card.Close() // another rank has none
+		}
+		return nil, claim, err
+	}
+	if warning != "" {
+		a.report.Warn(warning)
+	}
+	if a.world.Name() != "mpi" {
+		return card, claim, nil
+	}
+	if claim, err = a.tryMemory(probe.Patience, func() (driver.Engine, bool) { return engine, true }); err != nil {
+		card.Close()
+		return nil, claim, err
+	}
+	return card, claim, nil
 }
 
 func byteCount(flag, text string) (int64, error) {
@@ -271,9 +303,14 @@ func tellHead(a *app, operation string, several bool) {
 func tellRow(a *app, r bench.CommRow, typ device.Type, comms []comm.Comm) {
 	a.report.Printf("%12d  %12d  %10v  %6s  %6d  %9.2f  %8.3f  %8.3f  %6d%s\n",
 		r.Size, r.Count, typ, r.Redop, r.Root, 1e6*r.Seconds, r.Algorithm/1e9, r.Bus/1e9, r.Wrong, behind(len(comms) > 1 || r.Direction != "", label(r)))
-	a.report.Event("collective", "operation", r.Operation, "backend", r.Backend, "direction", r.Direction, "beside_kernel", r.Beside, "ranks", comms[0].Size(),
+	collectiveEvent(a, r, typ, comms[0].Size())
+}
+
+// collectiveEvent is a row for --json, with more keys and values.
+func collectiveEvent(a *app, r bench.CommRow, typ device.Type, ranks int, more ...any) {
+	a.report.Event("collective", append([]any{"operation", r.Operation, "backend", r.Backend, "direction", r.Direction, "beside_kernel", r.Beside, "ranks", ranks,
 		"size", r.Size, "count", r.Count, "type", typ.String(), "redop", r.Redop, "root", r.Root,
-		"time_us", 1e6*r.Seconds, "algbw_gbs", r.Algorithm/1e9, "busbw_gbs", r.Bus/1e9, "wrong", r.Wrong)
+		"time_us", 1e6 * r.Seconds, "algbw_gbs", r.Algorithm / 1e9, "busbw_gbs", r.Bus / 1e9, "wrong", r.Wrong}, more...)...)
 }
 
 // tellSum closes a table and returns the number of wrong elements. Several backends, and the
@@ -363,29 +400,43 @@ func carriers(a *app, world comm.Comm, backends []string, card *gpu.Device, awar
 	done = func() {}
 	for _, b := range backends {
 		switch {
-		case b == "nccl" || b == "rccl":
-			g, err := nccl.New(world, card, nccl.Options{})
-			if err != nil {
-				done()
-				return nil, nil, status.Hint(fmt.Errorf("bench: --backend %s: %w", b, err), status.HintOf(err))
-			}
-			before, unwatch := done, watch.OnVerdict(world, g.Cut)
-			done = func() { unwatch(); g.Close(); before() }
-			a.report.Printf("# %s\n", g.About())
-			list = append(list, g)
-		case b == "mpi-staged":
-			list = append(list, comm.Staged(world))
+		case strings.HasPrefix(b, "mpi-") || b == "nccl" || b == "rccl":
 		case card != nil && !aware && world.Size() > 1 && len(backends) > 1:
 			a.report.Infof("%s: its library does not take memory of a GPU: it is left out; mpi-staged goes through the host", b)
+			continue
 		case card != nil && !aware && world.Size() > 1:
 			return nil, nil, status.Resource(fmt.Errorf("bench: the library of backend %s does not take memory of engine %v; mpi-staged goes through the host",
 				world.Name(), card.Engine()))
-		default:
-			list = append(list, world)
 		}
+		c, end, err := carrier(a, world, b, card, 0)
+		if err != nil {
+			done()
+			return nil, nil, status.Hint(fmt.Errorf("bench: --backend %s: %w", b, err), status.HintOf(err))
+		}
+		before := done
+		done = func() { end(); before() }
+		list = append(list, c)
 	}
 	if len(list) == 0 {
 		return nil, nil, status.Resource(errors.New("bench: no backend is left"))
 	}
 	return list, done, nil
+}
+
+// carrier is the communicator of a backend over the ranks of the world; done closes what
+// was opened for it. NCCL and RCCL have the given time to start, 0 for any.
+func carrier(a *app, world comm.Comm, backend string, card *gpu.Device, timeout time.Duration) (c comm.Comm, done func(), err error) {
+	switch backend {
+	case "nccl", "rccl":
+		g, err := nccl.New(world, card, nccl.Options{Timeout: timeout})
+		if err != nil {
+			return nil, nil, err
+		}
+		unwatch := watch.OnVerdict(world, g.Cut)
+		a.report.Printf("# %s\n", g.About())
+		return g, func() { unwatch(); g.Close() }, nil
+	case "mpi-staged":
+		return comm.Staged(world), func() {}, nil
+	}
+	return world, func() {}, nil
 }

@@ -37,8 +37,14 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 	}
 	mine, memory := seats[a.world.Rank()], machine.ReadMemory("/proc", "/sys/fs/cgroup")
 	threads, _ := machine.Share(mine, seats)
-	m, err := measureCores(ctx, a, bench.KernelSize{Engine: "cpu", Threads: threads, Exact: true}, []int{2, 3}, []bool{false, true})
+	k := bench.KernelSize{Engine: "cpu", Threads: threads, Exact: true}
+	m, err := measureCores(ctx, a, k, []int{2, 3}, []bool{false, true})
 	if err != nil {
+		return err
+	}
+	k.Sources, k.Receivers, k.Samples, k.Wavelet, k.Runs, k.Shape = 32, 64, 750, 1, 5, []int{192, 192}
+	m.Forward, err = bench.ForwardShare(ctx, k)
+	if err := comm.Together(a.world, err); err != nil {
 		return err
 	}
 	m.NodeGiB = float64(cmp.Or(memory.Limit, memory.Total)) / (1 << 30)
@@ -54,7 +60,7 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 		free = min(free, memory.Limit)
 	}
 	node := slices.IndexFunc(seats, func(s machine.Seat) bool { return s.Host == mine.Host })
-	within, between, err := measureLinks(ctx, a.world, m, node, free)
+	within, between, err := measureLinks(ctx, a.world, m, node, threads, free)
 	if err != nil {
 		return err
 	}
@@ -68,9 +74,13 @@ func benchMachine(ctx context.Context, a *app, file string) error {
 		a.report.Printf("%d-D: %.3g triples, %.3g with amplitude weights, and %.3g points of traveltimes a second and core\n",
 			d.dim, d.speed.Triples, d.speed.Dynamic, d.speed.Points)
 	}
-	a.report.Printf("%.3g samples of traces a second and core\n", m.Samples)
-	a.report.Printf("sums within a node: %.3g GB/s, %.3g µs; %s\n", m.Within.Bytes/1e9, 1e6*m.Within.Latency, within)
-	a.report.Printf("sums between nodes: %.3g GB/s, %.3g µs; %s\n", m.Between.Bytes/1e9, 1e6*m.Between.Latency, between)
+	a.report.Printf("%.3g samples of traces and %.3g GB of vectors a second and core; the forward takes %.0f %% of the kernels' time\n", m.Samples, m.Vectors/1e9, 100*m.Forward)
+	for _, l := range []struct {
+		where, source string
+		forecast.Link
+	}{{"within a node", within, m.Within}, {"between nodes", between, m.Between}} {
+		a.report.Printf("sums %s: %.3g GB/s, %.3g µs, %.2g of a core while one is under way; %s\n", l.where, l.Bytes/1e9, 1e6*l.Latency, l.Core, l.source)
+	}
 	a.report.Printf("files: %.3g GB/s a rank\n", m.File/1e9)
 	a.wrote("machine", file)
 	return nil
@@ -91,11 +101,14 @@ func measureCores(ctx context.Context, a *app, k bench.KernelSize, dims []int, d
 	if k.Engine == "reference" { // which is slow
 		k.Sources, k.Receivers, shapes = 1, 16, [][]int{2: {64, 64}, 3: {16, 16, 16}}
 	}
-	speeds := []*float64{&m.Samples}
+	speeds := []*float64{&m.Samples, &m.Vectors}
 	measure := func() (err error) {
 		small := k
 		small.Shape, small.Samples = []int{8, 8}, 1000
 		if m.Samples, err = bench.SampleSpeed(ctx, small); err != nil {
+			return err
+		}
+		if m.Vectors, err = bench.VectorSpeed(k.Threads, k.Runs); err != nil {
 			return err
 		}
 		for _, dim := range dims {
@@ -142,8 +155,8 @@ const (
 )
 
 // measureLinks measures the links of m that the ranks have, and says where its numbers are from.
-// node is a number of this rank's node.
-func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, node int, memory int64) (within, between string, err error) {
+// node is a number of this rank's node, which has so many threads.
+func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, node, threads int, memory int64) (within, between string, err error) {
 	local, err := world.Split(node, world.Rank())
 	if err != nil {
 		return "", "", err
@@ -152,19 +165,20 @@ func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, nod
 	if err != nil {
 		return "", "", err
 	}
-	m.Within = forecast.Link{Bytes: copied / copiesOfSum, Latency: withinLatency}
-	m.Between = forecast.Link{Bytes: betweenBytes, Latency: betweenLatency}
+	m.Within = forecast.Link{Bytes: copied / copiesOfSum, Latency: withinLatency, Core: 1}
+	m.Between = forecast.Link{Bytes: betweenBytes, Latency: betweenLatency, Core: 1}
 	within = fmt.Sprintf("not measured: a third of the %.3g GB/s at which a rank copies memory, and a usual latency", copied/1e9)
 	between = "not measured: put in the numbers of your network"
 	if local.Size() > 1 {
 		within = "measured on " + readable.Count(local.Size(), "rank")
-		if m.Within.Bytes, m.Within.Latency, err = bench.LinkSpeed(ctx, local, memory); err != nil {
+		if m.Within, err = bench.LinkSpeed(ctx, local, threads, memory); err != nil {
 			return "", "", err
 		}
 	}
 	if local.Size() < world.Size() {
 		between = "measured on " + readable.Count(world.Size(), "rank")
-		m.Between.Bytes, m.Between.Latency, err = bench.LinkSpeed(ctx, world, memory)
+		m.OnNode = local.Size()
+		m.Between, err = bench.LinkSpeed(ctx, world, threads, memory)
 	}
 	return within, between, err
 }

@@ -21,6 +21,10 @@ type solveOptions struct {
 	backends   []string
 	iterations int
 	weak       bool
+
+	machine string // the file of one that is played; "": this one is measured
+	ranks   []int  // that are played
+	plot    string // PNG of what was played
 }
 
 func newBenchSolve(a *app) *cobra.Command {
@@ -35,14 +39,24 @@ the ranks, the share of the time that the sums take, and how much of it the over
 hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
 Several backends are measured in turn on each grid; mpi-onesided is mpi with
 comm.accumulate = "onesided". Solve writes no file.
-docs/performance.md derives the columns.`,
+docs/performance.md derives the columns.
+
+With --machine and --ranks one process plays the same solve on the ranks of the machine
+that a file describes, in virtual time (lsm bench --machine-file writes such a file). Up
+to 8 ranks it plays all process grids, beyond that the rows of ranks and the grid that is
+nearest to a square, and one rank for comparison. Setup is then the traveltimes alone.
+With --plot it draws the seconds of an iteration and those in it that wait for sums.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   mpirun -n 4 lsm bench solve config.toml --backend mpi,mpi-onesided
-  srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,
+  srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged
+  lsm bench solve config.toml --machine cluster.toml --ranks 64,256,1024,4096 --plot ranks.png`,
 		Annotations: exits("3", "4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := positive(map[string]int{"iterations": o.iterations}); err != nil {
+				return err
+			}
+			if err := o.checkPlay(); err != nil {
 				return err
 			}
 			if err := besideEachOther(o.backends, "mpi", oneSided, "mpi-staged", "nccl", "rccl"); err != nil {
@@ -58,6 +72,9 @@ docs/performance.md derives the columns.`,
 			if err := a.once(func() error { return tryInputs(a, cfg) }); err != nil {
 				return err
 			}
+			if o.machine != "" {
+				return playSolve(cmd.Context(), a, cfg, o)
+			}
 			if len(o.backends) == 0 {
 				o.backends = []string{cfg.Comm.Backend}
 			} else {
@@ -71,6 +88,13 @@ docs/performance.md derives the columns.`,
 	cmd.Flags().IntVar(&o.iterations, "iterations", o.iterations, "timed iterations; the median is printed")
 	cmd.Flags().StringSliceVar(&o.backends, "backend", nil, "communicators, as in comm.backend, separated by commas (default comm.backend)")
 	cmd.Flags().BoolVar(&o.weak, "weak", false, "weak scaling: shots in proportion to the ranks")
+	cmd.Flags().StringVar(&o.machine, "machine", "", "play ranks on the machine that `FILE` describes")
+	cmd.Flags().IntSliceVar(&o.ranks, "ranks", nil, "numbers of `RANKS` to play, separated by commas")
+	cmd.Flags().StringVar(&o.plot, "plot", "", "draw what was played into a `PNG`")
+	notEmpty(cmd, "machine", "a file")
+	notEmpty(cmd, "plot", "a file")
+	cmd.MarkFlagsRequiredTogether("machine", "ranks")
+	cmd.MarkFlagsMutuallyExclusive("machine", "backend")
 	return cmd
 }
 
@@ -104,14 +128,7 @@ func benchSolve(ctx context.Context, a *app, cfg *config.Config, o solveOptions)
 	if n > shots {
 		return status.Usage(fmt.Errorf("bench: %d ranks, the survey has %d shots", n, shots))
 	}
-	kind := "strong"
-	if o.weak {
-		kind = "weak"
-	}
-	a.report.Printf("# %s scaling on %s, %d iterations of CGLS; median of the slowest rank's times\n", kind, a.world.Name(), o.iterations)
-	a.report.Printf("#%6s  %7s  %6s  %9s  %9s  %8s  %6s  %10s  %7s  %7s  %6s  %9s  %s\n",
-		"ranks", "grid", "shots", "setup s", "iter s", "speed-up", "eff %", "bytes/iter", "sums", "alone %", "hid %", "residual", "backend")
-	first := map[string]float64{}
+	table := newScaling(a, o, "median of the slowest rank's times on "+a.world.Name())
 	for _, ranks := range counts(n) {
 		take := shots
 		if o.weak {
@@ -129,25 +146,56 @@ func benchSolve(ctx context.Context, a *app, cfg *config.Config, o solveOptions)
 				if t == nil {
 					continue
 				}
-				if ranks == 1 {
-					first[backend] = t.Iteration
-				}
-				speed := first[backend] / t.Iteration
-				if o.weak {
-					speed *= float64(ranks)
-				}
-				a.report.Printf("%7d  %7s  %6d  %9.3f  %9.4f  %8.2f  %6.1f  %10s  %7d  %7.1f  %6.1f  %9.4e  %s\n",
-					ranks, fmt.Sprintf("%d×%d", grid[0], grid[1]), t.Shots, t.Setup, t.Iteration, speed, 100*speed/float64(ranks),
-					humanize.IBytes(uint64(t.Bytes)), t.Collective, 100*t.Sequential, 100*t.Hidden, t.Residual, t.Sums)
-				a.report.Event("solve", "scaling", kind, "backend", t.Sums, "ranks", ranks, "grid", grid, "shots", t.Shots, "traces", t.Traces,
-					"setup_s", t.Setup, "iteration_s", t.Iteration, "iterations", o.iterations, "seconds", t.Iteration*float64(o.iterations),
-					"speed_up", speed, "efficiency", speed/float64(ranks), "bytes_sent", t.Bytes, "sums", t.Collective,
-					"waiting", t.Waiting, "waiting_without_overlap", t.Sequential, "hidden", t.Hidden, "residual", t.Residual)
+				table.row(ranks, grid, backend, t)
 			}
 		}
 	}
 	a.finish("ranks", n)
 	return nil
+}
+
+// scaling is the table of lsm bench solve.
+type scaling struct {
+	*app
+	o     solveOptions
+	kind  string
+	first map[string]float64 // s, an iteration of one rank, by backend
+}
+
+// newScaling prints the head of a table, of such times.
+func newScaling(a *app, o solveOptions, times string) *scaling {
+	kind := "strong"
+	if o.weak {
+		kind = "weak"
+	}
+	a.report.Printf("# %s scaling, %d iterations of CGLS; %s\n", kind, o.iterations, times)
+	a.report.Printf("#%6s  %7s  %6s  %9s  %9s  %8s  %6s  %10s  %7s  %7s  %6s  %9s  %s\n",
+		"ranks", "grid", "shots", "setup s", "iter s", "speed-up", "eff %", "bytes/iter", "sums", "alone %", "hid %", "residual", "backend")
+	return &scaling{a, o, kind, map[string]float64{}}
+}
+
+// row prints what a trial took. A residual that is not known is 0.
+func (s *scaling) row(ranks int, grid []int, backend string, t *job.Trial) {
+	if ranks == 1 {
+		s.first[backend] = t.Iteration
+	}
+	speed := s.first[backend] / t.Iteration
+	if s.o.weak {
+		speed *= float64(ranks)
+	}
+	residual := "-"
+	event := []any{"scaling", s.kind, "backend", t.Sums, "ranks", ranks, "grid", grid, "shots", t.Shots, "traces", t.Traces,
+		"setup_s", t.Setup, "iteration_s", t.Iteration, "iterations", s.o.iterations, "seconds", t.Iteration * float64(s.o.iterations),
+		"speed_up", speed, "efficiency", speed / float64(ranks), "bytes_sent", t.Bytes, "sums", t.Collective,
+		"waiting", t.Waiting, "waiting_without_overlap", t.Sequential, "hidden", t.Hidden}
+	if t.Residual != 0 {
+		residual = fmt.Sprintf("%9.4e", t.Residual)
+		event = append(event, "residual", t.Residual)
+	}
+	s.report.Printf("%7d  %7s  %6d  %9.3f  %9.4f  %8.2f  %6.1f  %10s  %7d  %7.1f  %6.1f  %9s  %s\n",
+		ranks, fmt.Sprintf("%d×%d", grid[0], grid[1]), t.Shots, t.Setup, t.Iteration, speed, 100*speed/float64(ranks),
+		humanize.IBytes(uint64(t.Bytes)), t.Collective, 100*t.Sequential, 100*t.Hidden, residual, t.Sums)
+	s.report.Event("solve", event...)
 }
 
 // trySolve measures one grid on the first ranks while the others wait. Where the survey

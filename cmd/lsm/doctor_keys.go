@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -78,14 +80,18 @@ func (f found) ranks(want string, l machine.Launcher) string {
 // between is what a backend comes to, also between GPUs where there are some.
 func (f found) between(want string, l machine.Launcher, card driver.Engine, any bool) string {
 	name := f.ranks(want, l)
-	switch {
-	case name != "mpi" || !any:
+	if name != "mpi" || !any {
 		return name
-	case want == "auto" && f[nccl.Backend(card)].Works():
-		return fmt.Sprintf("mpi, and %s between GPUs", nccl.Backend(card))
 	}
+	means, ways := "mpi, and sums between GPUs go through the host", []string{"mpi-staged", "mpi-onesided"}
 	if f.takes(card).Takes {
-		return "mpi, which is given the memory of GPUs"
+		means, ways = "mpi, which is given the memory of GPUs", append([]string{"mpi"}, ways...)
 	}
-	return "mpi, and sums between GPUs go through the host"
+	if want != "auto" {
+		return means
+	}
+	if library := nccl.Backend(card); f[library].Works() {
+		means, ways = fmt.Sprintf("mpi, and %s between GPUs", library), append([]string{library}, ways...)
+	}
+	return fmt.Sprintf(`%s; with reproducible = "ranks" the fastest of %s`, means, english.WordSeries(ways, "and"))
 }

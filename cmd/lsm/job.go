@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -253,6 +254,8 @@ func (a *app) closing(predicted int64) error {
 	}
 	return a.once(func() error {
 		a.report.Closing(all)
+		a.report.Beneath(all, device.LaneGPUSums, device.LaneGPU, device.MarkWaitForSums)
+		a.report.Beneath(all, device.LaneSums, progress.LaneSections, device.MarkWaitForSums)
 		if a.trace == "" {
 			return nil
 		}

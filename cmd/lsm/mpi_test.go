@@ -158,28 +158,6 @@ func TestGathersOverMPI(t *testing.T) {
 	}
 }
 
-// digestOf is the digest of a dataset's numbers.
-func digestOf(t *testing.T, path, name string) string {
-	t.Helper()
-	f, err := h5.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	d, err := f.Dataset(name)
-	if err == nil {
-		err = d.Verify()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := d.Attrs().Text("sha256")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sum
-}
-
 func atoi(t *testing.T, s string) int {
 	t.Helper()
 	n, err := strconv.Atoi(s)
@@ -441,6 +419,21 @@ func TestBenchCommBackends(t *testing.T) {
 	}
 }
 
+// claiming makes a library that, loaded before MPI, claims in its place to take memory of
+// cards, with more functions.
+func claiming(t *testing.T, more string) (library string) {
+	t.Helper()
+	library = filepath.Join(t.TempDir(), "claims.so")
+	text := "int MPIX_Query_cuda_support(void) { return 1; }\n" + more
+	if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O0", "-o", library, library+".c").CombinedOutput(); err != nil {
+		t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
+	}
+	return library
+}
+
 // MPI that claims to take a card's memory is given it only if a child lives through sending
 // some.
 func TestMemoryGivenToMPI(t *testing.T) {
@@ -449,17 +442,11 @@ func TestMemoryGivenToMPI(t *testing.T) {
 		"":               "memory of cuda's GPUs is given to MPI: MPIX_Query_cuda_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
 		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_Query_cuda_support says yes, but in a trial: it ended the process that tried it: ",
 	} {
-		library := filepath.Join(t.TempDir(), "claims.so")
-		text := "int MPIX_Query_cuda_support(void) { return 1; }\n"
+		more := ""
 		if crash != "" {
-			text += "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
+			more = "int MPI_Sendrecv(void) { " + crash + " return 1; }\n"
 		}
-		if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O0", "-o", library, library+".c").CombinedOutput(); err != nil {
-			t.Skipf("no library can be made that answers in place of MPI: %v\n%s", err, out)
-		}
+		library := claiming(t, more)
 		l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--engine", "cuda", "--backend", "mpi,mpi-staged", "--last", "1KiB",
 			"--iterations", "2", "--operations", "all-reduce")
 		l.Env = append(l.Env, "LD_PRELOAD="+library)
@@ -469,6 +456,36 @@ func TestMemoryGivenToMPI(t *testing.T) {
 		direct := regexp.MustCompile(`(?m) 0  mpi$`).MatchString(l.out.String())
 		if said := l.errs.String() + l.out.String(); !strings.Contains(said, want) || direct != (crash == "") {
 			t.Errorf("measured mpi %v, want %q in\n%s%s", direct, want, l.out.String(), l.errs.String())
+		}
+	}
+}
+
+// Every way is compared on ranks that are processes: MPI is given memory of GPUs where it
+// claims to take it, and has a line that says why not where it does not.
+func TestBenchBackendsOverMPI(t *testing.T) {
+	emulatedCards(t, 2)
+	folder := smallCase(t)
+	library := claiming(t, "")
+	for preload, want := range map[string][]string{
+		"":      {"cpu mpi", "cuda mpi-staged", "not cuda mpi", "cuda nccl"},
+		library: {"cpu mpi", "cuda mpi-staged", "cuda mpi", "cuda nccl"},
+	} {
+		l := onRanks(t, folder, 2, "bench", "backends", "config.toml", "--iterations", "2", "--last", "64KiB", "--plot", "plot.png", "--force", "--json")
+		if l.Env = append(l.Env, "LD_PRELOAD="+preload); preload == "" {
+			l.Env = append(l.Env, "MPIR_CVAR_ENABLE_GPU=0", "OMPI_MCA_opal_cuda_support=false")
+		}
+		if code := l.code(t); code != status.Done {
+			t.Fatalf("status %d:\n%s%s", code, l.out.String(), l.errs.String())
+		}
+		got := backendRows(t, l.out.String())
+		if !slices.Equal(got.ways, want) {
+			t.Errorf("ways %q, want %q:\n%s", got.ways, want, l.out.String())
+		}
+		if why := got.why["cuda mpi"]; preload == "" && !strings.Contains(why, "MPI does not take memory of cuda's GPUs: ") {
+			t.Errorf("not said why: %q", why)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "plot.png")); err != nil {
+			t.Error(err)
 		}
 	}
 }

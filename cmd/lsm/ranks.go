@@ -85,7 +85,8 @@ func (a *app) join(cfg *config.Config) error {
 	if cfg != nil && cfg.Comm.Timeout > 0 { // the others wait meanwhile
 		patience = min(patience, time.Duration(cfg.Comm.Timeout/2*float64(time.Second)))
 	}
-	return a.tryMemory(patience, func() (driver.Engine, bool) { return engineFor(cfg) })
+	_, err = a.tryMemory(patience, func() (driver.Engine, bool) { return engineFor(cfg) })
+	return err
 }
 
 // engineFor is the engine of the GPUs whose memory MPI may be given by a configuration, and
@@ -105,9 +106,9 @@ func engineFor(cfg *config.Config) (driver.Engine, bool) {
 }
 
 // tryMemory finds out whether MPI takes the memory of an engine's GPUs. Where it claims so,
-// a child of rank 0 has it send some, in the given time. If that fails, no rank gives it such memory. Only rank
-// 0 asks for the engine, but all ranks take part.
-func (a *app) tryMemory(patience time.Duration, engine func() (driver.Engine, bool)) error {
+// a child of rank 0 has it send some, in the given time. If that fails, no rank gives it such
+// memory, as all ranks learn. Only rank 0 asks for the engine, but all ranks take part.
+func (a *app) tryMemory(patience time.Duration, engine func() (driver.Engine, bool)) (comm.Claim, error) {
 	var mine struct {
 		comm.Claim
 		Engine driver.Engine
@@ -123,12 +124,13 @@ func (a *app) tryMemory(patience time.Duration, engine func() (driver.Engine, bo
 	}
 	all, err := comm.GatherJSON(a.world.Host().AllGather, mine)
 	if err != nil {
-		return err
+		return comm.Claim{}, err
 	}
-	if first := all[0]; first.Asked && !first.Takes {
+	first := all[0]
+	if first.Asked && !first.Takes {
 		comm.MPI.Deny(gpu.SpaceOf(first.Engine))
 	}
-	return nil
+	return first.Claim, nil
 }
 
 // handed says whether MPI is given the memory of an engine's GPUs.

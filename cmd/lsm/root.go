@@ -101,7 +101,7 @@ func (a *app) mark(root, c *cobra.Command) {
 }
 
 // together are the commands that all ranks of a launcher run together.
-var together = []string{"run", "migrate", "model", "check", "doctor", "bench", "bench comm", "bench solve"}
+var together = []string{"run", "migrate", "model", "check", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {

@@ -11,6 +11,7 @@ import "C"
 import (
 	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -88,6 +89,7 @@ func (o *owner) poll() {
 	}
 	C.lsm_batch_free(first.batch)
 	o.pending = o.pending[1:]
+	first.ended = time.Now()
 	first.done <- f
 }
 
@@ -107,6 +109,7 @@ type request struct {
 	group *group
 	batch *C.lsm_batch
 	done  chan fault
+	ended time.Time // set before done
 }
 
 func (g *group) StartAllReduce(x device.Buf) (comm.Request, error) {
@@ -136,3 +139,6 @@ func (r *request) Wait() error {
 	atomic.AddInt32(waiting, -1)
 	return r.finish(r.group.failed("non-blocking all-reduce", f))
 }
+
+// Ended is when the owner saw that the sum was done.
+func (r *request) Ended() time.Time { return r.ended }

@@ -17,8 +17,9 @@ type Recovery struct {
 	// needs neither library nor control, since these may be waiting. Each rank then calls
 	// [Group.Told].
 	Tell func(why string)
-	// Left, if not nil, is called on all ranks when the control carries everything. why
-	// names a rank, and after is how long ago the first rank noticed.
+	// Left is called on all ranks when they have left the library. From then on the methods
+	// of all groups fail, so it makes something else carry the buffers, such as a
+	// [comm.Switch]. why names a rank, and after is how long ago the first rank noticed.
 	Left func(why string, after time.Duration)
 }
 
@@ -51,15 +52,14 @@ func (g *Group) Told(why string) {
 	g.world.lost(status.Peer(fmt.Errorf("another rank: %s", why)), true)
 }
 
-// Again does work. If the library fails on a rank meanwhile, all ranks leave it for good,
-// the control carries everything from then on, and work is done once more, with again set.
-// All ranks call it together. Work must make the same collectives on all ranks, but for
-// messages, which come after a [comm.Meet]. It may end with an error on each rank. Without
-// Recover a failure is an error.
+// Again does work. If the library fails on a rank meanwhile, all ranks leave it for good, and
+// work is done once more, with again set. All ranks call it together. Work must make the same
+// collectives on all ranks, but for messages, which come after a [comm.Meet]. It may end with
+// an error on each rank. Without Recover a failure is an error.
 func (g *Group) Again(work func(again bool) error) error {
 	w := g.world
 	b := w.back.Load()
-	if b == nil || w.over.Load() {
+	if b == nil || w.left() {
 		return work(false)
 	}
 	b.inside = true
@@ -160,7 +160,14 @@ func (w *world) called(err error) error {
 	return err
 }
 
-// leave makes the control carry everything, after a failure that all ranks know of.
+// left reports whether all ranks know that the library has failed.
+func (w *world) left() bool {
+	b := w.back.Load()
+	return b != nil && b.agreed
+}
+
+// leave brings everything to an end that the library was given, after a failure that all
+// ranks know of.
 func (w *world) leave() error {
 	b := w.back.Load()
 	<-w.aborted
@@ -173,13 +180,12 @@ func (w *world) leave() error {
 		return err
 	}
 	w.undo = nil // with the communicators
-	w.over.Store(true)
 	type failure struct {
 		Why     string
 		Seconds float64
 	}
 	all, err := comm.GatherJSON(b.all.Host().AllGather, failure{b.own, time.Since(b.since).Seconds()})
-	if err != nil || b.Left == nil {
+	if err != nil {
 		return err
 	}
 	why, after := "", 0.

@@ -16,11 +16,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// recovering runs body on n ranks whose groups outlive a failure. left receives what each
-// rank is told of one.
-func recovering(t *testing.T, engine driver.Engine, n int, left func(rank int, why string), body func(g *nccl.Group, d *gpu.Device) error) {
+// recovering runs body on n ranks whose groups outlive a failure, by a switch between a group
+// and the goroutines. left receives what each rank is told of one.
+func recovering(t *testing.T, engine driver.Engine, n int, left func(rank int, why string), body func(g *nccl.Group, s *comm.Switch, d *gpu.Device) error) {
 	t.Helper()
 	devices := cards(t, engine, n)
 	must(t, commtest.Ranks(n, func(c comm.Comm) error {
@@ -36,7 +37,9 @@ func recovering(t *testing.T, engine driver.Engine, n int, left func(rank int, w
 		}
 		tell, cancel := watch.OnTold(guarded, g.Told)
 		defer cancel()
+		s := comm.NewSwitch(guarded, g)
 		err = g.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
+			s.Drop(g.Name())
 			if after <= 0 {
 				why = "no time: " + why
 			}
@@ -45,7 +48,7 @@ func recovering(t *testing.T, engine driver.Engine, n int, left func(rank int, w
 		if err != nil {
 			return err
 		}
-		if err := body(g, d); err != nil {
+		if err := body(g, s, d); err != nil {
 			return err
 		}
 		return g.Close()
@@ -107,17 +110,24 @@ func iteration(g, part comm.Comm, d *gpu.Device) (float64, error) {
 // nothing, is left by all; the iteration is made again by the control with the same
 // result, and so are those that follow.
 func TestGoesOnByTheControl(t *testing.T) {
-	for _, fault := range []string{"error:1:1:6", "error:0:2:1", "error:1:3:6", "error:1:5:6", "error:0:7:3", "error:-1:4:6"} {
+	for _, fault := range []string{"error:1:1:6", "error:0:2:1", "error:1:3:6", "error:1:5:6", "error:0:7:3", "error:-1:4:6", "hang:1:1", "hang:1:3"} {
+		hangs := strings.HasPrefix(fault, "hang")
 		for _, ranks := range []int{2, 3} {
+			if hangs && ranks > 2 {
+				continue // each takes the time limit
+			}
 			t.Run(fmt.Sprint(fault, " on ", ranks), func(t *testing.T) {
-				engine, library := driver.CUDA, "NCCL 2.30.3 (libnccl.so.2)"
+				engine, library, failed := driver.CUDA, "NCCL 2.30.3 (libnccl.so.2)", ": a collective failed"
+				if hangs {
+					failed = "AllReduce of "
+				}
 				if fault == "error:0:2:1" {
 					engine, library = driver.HIP, "RCCL of NCCL 2.22.3 (librccl.so.1)"
 				}
 				t.Setenv("GPUEMU_NCCL_SILENT", "1")
 				want, again, told := make([]float64, ranks), make([]int, ranks), make([]string, ranks)
-				run := func(rank int, g *nccl.Group, d *gpu.Device, judge func(k int, got float64) error) error {
-					p, err := g.Split(0, -g.Rank())
+				run := func(rank int, g *nccl.Group, s *comm.Switch, d *gpu.Device, judge func(k int, got float64) error) error {
+					p, err := s.Split(0, -s.Rank())
 					if err != nil {
 						return err
 					}
@@ -127,7 +137,7 @@ func TestGoesOnByTheControl(t *testing.T) {
 							if second {
 								again[rank]++
 							}
-							got, err = iteration(g, p, d)
+							got, err = iteration(s, p, d)
 							return err
 						})
 						if err == nil {
@@ -140,8 +150,8 @@ func TestGoesOnByTheControl(t *testing.T) {
 					return nil
 				}
 				note := func(rank int, why string) { told[rank] += why }
-				recovering(t, engine, ranks, note, func(g *nccl.Group, d *gpu.Device) error {
-					return run(g.Rank(), g, d, func(k int, got float64) error {
+				recovering(t, engine, ranks, note, func(g *nccl.Group, s *comm.Switch, d *gpu.Device) error {
+					return run(g.Rank(), g, s, d, func(k int, got float64) error {
 						want[g.Rank()] = got
 						return nil
 					})
@@ -150,20 +160,23 @@ func TestGoesOnByTheControl(t *testing.T) {
 					t.Fatalf("without a fault: %q", told)
 				}
 				t.Setenv("GPUEMU_NCCL_FAULT", fault)
-				recovering(t, engine, ranks, note, func(g *nccl.Group, d *gpu.Device) error {
-					err := run(g.Rank(), g, d, func(k int, got float64) error {
+				recovering(t, engine, ranks, note, func(g *nccl.Group, s *comm.Switch, d *gpu.Device) error {
+					err := run(g.Rank(), g, s, d, func(k int, got float64) error {
 						if got != want[g.Rank()] {
 							return fmt.Errorf("%v, want %v", got, want[g.Rank()])
 						}
 						return nil
 					})
-					if err == nil && g.Name() != "goroutines" {
-						err = fmt.Errorf("afterwards sums go by %s", g.Name())
+					if err == nil && s.Name() != "goroutines" {
+						err = fmt.Errorf("afterwards sums go by %s", s.Name())
 					}
-					return err
+					if err != nil {
+						return err
+					}
+					return failsLeft(g, d)
 				})
 				for rank := range ranks {
-					if again[rank] != 1 || !strings.HasPrefix(told[rank], "rank ") || strings.Count(told[rank], library+": a collective failed") != 1 {
+					if again[rank] != 1 || !strings.HasPrefix(told[rank], "rank ") || strings.Count(told[rank], library) != 1 || !strings.Contains(told[rank], failed) {
 						t.Errorf("rank %d: made again %d times, told %q", rank, again[rank], told[rank])
 					}
 				}
@@ -172,11 +185,29 @@ func TestGoesOnByTheControl(t *testing.T) {
 	}
 }
 
+// failsLeft makes sure that calls of a group that was left fail at once, without the others.
+func failsLeft(g *nccl.Group, d *gpu.Device) error {
+	x, err := d.Alloc(4, device.F64)
+	if err != nil {
+		return err
+	}
+	_, started := g.StartAllReduce(x)
+	_, split := g.Split(0, 0)
+	peer := (g.Rank() + 1) % g.Size()
+	for what, err := range map[string]error{"all-reduce": g.AllReduce(x), "started all-reduce": started, "split": split,
+		"broadcast": g.Bcast(x, 0), "message": g.SendRecv(x, peer, x, peer)} {
+		if status.Code(err) != status.PeerLost {
+			return fmt.Errorf("%s of a group that was left: status %d: %v", what, status.Code(err), err)
+		}
+	}
+	return nil
+}
+
 // The error of one rank alone is no failure of the library: the work is not made again.
 func TestAgainPassesErrorsOn(t *testing.T) {
 	var again atomic.Int64
 	mine := errors.New("all ranks fail alike")
-	recovering(t, driver.CUDA, 2, func(int, string) { again.Add(1) }, func(g *nccl.Group, d *gpu.Device) error {
+	recovering(t, driver.CUDA, 2, func(int, string) { again.Add(1) }, func(g *nccl.Group, _ *comm.Switch, d *gpu.Device) error {
 		err := g.Again(func(second bool) error { return &comm.Agreed{Err: mine} })
 		if !errors.Is(err, mine) {
 			return fmt.Errorf("%v, want %v", err, mine)
@@ -188,13 +219,15 @@ func TestAgainPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// What a suite of communicators does is done by a group that has left the library, too.
+// What a suite of communicators does is done by a switch that has left the library, too.
 func TestConformanceAfterwards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	devices := cards(t, driver.CUDA, 3)
 	commtest.Run(t, func(n int, body func(c comm.Comm) error) error {
 		return ranks(devices, n, func(g *nccl.Group, d *gpu.Device) error {
-			if err := g.Recover(nccl.Recovery{Tell: func(string) {}}); err != nil {
+			s := comm.NewSwitch(g.Control(), g)
+			left := func(string, time.Duration) { s.Drop(g.Name()) }
+			if err := g.Recover(nccl.Recovery{Tell: func(string) {}, Left: left}); err != nil {
 				return err
 			}
 			err := g.Again(func(second bool) error {
@@ -206,7 +239,7 @@ func TestConformanceAfterwards(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return body(onDevice{g, d})
+			return body(onDevice{s, d})
 		})
 	}, 3)
 }

@@ -35,7 +35,7 @@ func (g *Group) agree(call string, err error) error {
 		if err := g.world.meet(); err != nil {
 			return err
 		}
-	} else if failed := g.world.failure.Load(); failed != nil && !g.world.over.Load() {
+	} else if failed := g.world.failure.Load(); failed != nil {
 		return *failed // of which the others' libraries tell them
 	}
 	if g.Size() == 1 {

@@ -23,32 +23,37 @@ var kinds = [...]C.int{device.F32: 7, device.F64: 8, device.I64: 4}
 
 // numbers is a buffer as the library sees it.
 type numbers struct {
-	at   C.address
-	n    C.size_t
-	kind C.int
-	per  int // numbers of an element
-	size int // bytes of an element
+	at    C.address
+	n     C.size_t
+	kind  C.int
+	per   int // numbers of an element
+	size  int // bytes of an element
+	bytes int
 }
 
 func numbersOf(b *gpu.Buf) numbers {
 	number, per := comm.Numbers(b.Type())
-	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size()}
+	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size(), b.Len() * b.Type().Size()}
 }
 
-// post makes a call on the card's thread, for its main stream.
-func (g *Group) post(function string, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
+// post makes a call that moves a number of bytes on the card's thread, for its main stream.
+// name is that of its time on the card.
+func (g *Group) post(function, name string, bytes int, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
 	w := g.world
-	stream := w.card.Main().Handle()
+	stream := w.card.Main()
+	defer w.dev.Clock.Main(name)()
+	given := w.overdue(stream, "nccl"+function, bytes)
 	w.card.Post(func() error {
 		err := w.err()
 		if err == nil {
-			err = w.done(g.link, f(w.lib.calls, stream), function)
+			err = w.done(g.link, f(w.lib.calls, stream.Handle()), function)
 		}
 		if w.called(err); w.back.Load() != nil {
 			return nil // who waits for the card hears of it
 		}
 		return err
 	})
+	given()
 	return w.card.Err()
 }
 
@@ -72,9 +77,6 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 
 // AllReduce sums x over all ranks, in place.
 func (g *Group) AllReduce(x device.Buf) error {
-	if g.world.over.Load() {
-		return g.control.AllReduce(x)
-	}
 	b, err := g.mine("all-reduce", x)
 	if err := g.agree(g.placed(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
 		return err
@@ -85,16 +87,13 @@ func (g *Group) AllReduce(x device.Buf) error {
 // allReduce is an AllReduce that is agreed on.
 func (g *Group) allReduce(b *gpu.Buf) error {
 	v := numbersOf(b)
-	return g.post("AllReduce", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("AllReduce", device.MarkAllReduce, v.bytes, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		return C.nccl_AllReduce(t, v.at, v.at, v.n, v.kind, sum, g.link, stream)
 	})
 }
 
 // Bcast copies x from the root to all ranks.
 func (g *Group) Bcast(x device.Buf, root int) error {
-	if g.world.over.Load() {
-		return g.control.Bcast(x, root)
-	}
 	b, err := g.mine("broadcast", x)
 	if err == nil {
 		err = comm.CheckRoot(g, root)
@@ -103,7 +102,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 		return err
 	}
 	v := numbersOf(b)
-	return g.post("Broadcast", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("Broadcast", device.MarkBroadcast, v.bytes, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		return C.nccl_Broadcast(t, v.at, v.at, v.n, v.kind, C.int(root), g.link, stream)
 	})
 }
@@ -111,9 +110,6 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 // AllGather joins the src buffers of all ranks in dst: by one call if all shares have one
 // length, else by a group of one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
-	if g.world.over.Load() {
-		return g.control.AllGather(dst, src, counts)
-	}
 	to, err := g.mine("all-gather", dst)
 	var from *gpu.Buf
 	if err == nil {
@@ -126,7 +122,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)
-	return g.post("AllGather", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return g.post("AllGather", device.MarkAllGather, out.bytes, func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		if slices.Min(counts) == slices.Max(counts) {
 			return C.nccl_AllGather(t, in.at, out.at, in.n, in.kind, g.link, stream)
 		}

@@ -59,8 +59,9 @@
 // with that error leaves the work that [Group.Again] does and meets the others in a
 // one-word agreement. The others make the same agreement before each collective of the
 // host, so all ranks leave at the same place, and none waits for one that has left. Then
-// the groups stay what they are, the control carries everything, and the work is done once
-// more. Errors of the card itself, and a rank that dies, still end the run.
+// Recovery.Left makes something else carry the buffers, as a [comm.Switch] does that drops
+// the group, and the work is done once more. Errors of the card itself, and a rank that dies,
+// still end the run.
 //
 // # Buffers
 //

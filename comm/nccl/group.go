@@ -54,7 +54,7 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	if err == nil {
 		w, err = newWorld(lib, dev, cmp.Or(o.Timeout, 45*time.Second))
 	}
-	if err := comm.Together(control, err); err != nil {
+	if err := together(control, err); err != nil {
 		if w != nil {
 			w.close()
 		}
@@ -74,6 +74,14 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	}
 	go w.look()
 	return g, nil
+}
+
+// together is [comm.Together] with an error that names its rank.
+func together(control comm.Comm, err error) error {
+	if err != nil && control.Size() > 1 {
+		err = fmt.Errorf("rank %d: %w", control.Rank(), err)
+	}
+	return comm.Together(control, err)
 }
 
 // neighbours makes sure that all ranks have the same library and each a card of its own.
@@ -119,13 +127,11 @@ func (g *Group) open(all comm.Comm) (link unsafe.Pointer, err error) {
 	return g.world.join(id, g.Size(), g.Rank()).together(all)
 }
 
-// Name is "nccl" or "rccl", and the control's name if that carries everything.
-func (g *Group) Name() string {
-	if g.world.over.Load() {
-		return g.control.Name()
-	}
-	return Backend(g.world.lib.Engine)
-}
+// Name is "nccl" or "rccl".
+func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
+
+// Control is the communicator beside which the library carries buffers of cards.
+func (g *Group) Control() comm.Comm { return g.control }
 
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
 // waiting in them. Callers that wait for the card get an error, and so do all later
@@ -163,9 +169,6 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	}
 	part := &Group{world: g.world, control: control}
 	g.world.groups = append(g.world.groups, part)
-	if g.world.over.Load() {
-		return part, nil
-	}
 	g.world.drain()
 	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
 		return nil, err

@@ -26,10 +26,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
 	}
-	if g.world.over.Load() {
-		return g.control.SendRecv(send, to, recv, from)
-	}
-	if failed := g.world.failure.Load(); failed != nil && g.world.back.Load() == nil {
+	if failed := g.world.failure.Load(); failed != nil && (g.world.back.Load() == nil || g.world.left()) {
 		return *failed
 	}
 	out, offer, outErr := g.end(send, refused)
@@ -62,7 +59,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if (recv == nil || offered[2] == started) && (send == nil || accepted[1] == started) {
 		g.world.drain() // the cards of these ranks have one order then
 	}
-	return errors.Join(wrong, g.post("Send", func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
+	return errors.Join(wrong, g.post("Send", device.MarkSendRecv, max(out.bytes, in.bytes), func(t *C.nccl_calls, stream unsafe.Pointer) C.int {
 		var calls []func() C.int
 		if deliver {
 			calls = append(calls, func() C.int { return C.nccl_Send(t, out.at, out.n, out.kind, C.int(to), g.link, stream) })

@@ -133,14 +133,16 @@ func (s *starting) together(control comm.Comm) (unsafe.Pointer, error) {
 		if !waits && !failed {
 			return s.end(false), nil
 		}
-		if late := v[2] > s.world.timeout.Seconds(); !late && !failed {
+		late := v[2] > s.world.timeout.Seconds()
+		if !late && !failed {
 			continue
-		} else if !failed {
-			err = s.late(control, pending)
 		}
 		s.end(pending)
 		s.world.abort()
-		return nil, comm.Together(control, err)
+		if failed {
+			return nil, together(control, err)
+		}
+		return nil, comm.Together(control, s.late(control, pending))
 	}
 }
 
@@ -162,7 +164,8 @@ func (s *starting) end(pending bool) unsafe.Pointer {
 	return link
 }
 
-// late is the error of a start that takes too long. It names the ranks that are not done.
+// late is the error, on all ranks, of a start that takes too long. It names the ranks that
+// are not done.
 func (s *starting) late(control comm.Comm, pending bool) error {
 	all, err := comm.GatherJSON(control.Host().AllGather, pending)
 	if err != nil {

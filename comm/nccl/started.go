@@ -23,8 +23,9 @@ const backlog = 1024
 type request struct {
 	group  *Group
 	call   string
-	buf    *gpu.Buf  // nil: this rank cannot take part
-	ballot []float64 // summed over the ranks; the identifier follows
+	buf    *gpu.Buf      // nil: this rank cannot take part
+	filled *driver.Event // when the main stream has written buf
+	ballot []float64     // summed over the ranks; the identifier follows
 	agreed comm.Request
 	done   chan struct{}
 
@@ -49,9 +50,6 @@ func (w *world) drain() {
 // StartAllReduce begins an AllReduce on the second stream.
 func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	w := g.world
-	if w.over.Load() {
-		return g.control.StartAllReduce(x)
-	}
 	if failed := w.failure.Load(); failed != nil {
 		return nil, *failed
 	}
@@ -77,7 +75,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	if err != nil {
 		r.buf = nil
 	} else {
-		w.card.Follow(w.stream, w.card.Main())
+		r.filled = w.card.Mark(w.card.Main())
 	}
 	w.jobs <- r
 	if err != nil {
@@ -119,6 +117,7 @@ func (r *request) Wait() error {
 	if r.err != nil {
 		return r.err
 	}
+	defer w.dev.Clock.Main(device.MarkWaitForSums)()
 	w.card.After(w.card.Main(), r.place)
 	return w.err()
 }
@@ -156,6 +155,11 @@ func (r *request) run() error {
 	if err := g.join2(); err != nil {
 		return w.called(err)
 	}
+	// Not before: the stream would wait for the buffers of later all-reduces as well.
+	w.card.After(w.stream, r.filled)
+	v := numbersOf(r.buf)
+	defer w.dev.Clock.Time(w.stream, device.MarkAllReduce)()
+	defer w.overdue(w.stream, "started ncclAllReduce", v.bytes)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err
@@ -163,7 +167,6 @@ func (r *request) run() error {
 	if err := w.err(); err != nil {
 		return err
 	}
-	v := numbersOf(r.buf)
 	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
 	return w.called(w.done(g.second, code, "AllReduce"))
 }

@@ -39,10 +39,10 @@ type world struct {
 
 	timeout time.Duration            // of the making of a communicator
 	back    atomic.Pointer[recovery] // nil: a failure of the library ends the run
-	over    atomic.Bool              // the control carries everything
 	noting  sync.Mutex               // a failure
 	fell    chan struct{}            // closed when the library has failed
 	aborted chan struct{}            // closed when its communicators are aborted then
+	stuck   atomic.Int32             // calls that take longer than they may
 
 	mu      sync.Mutex
 	links   []unsafe.Pointer // communicators in use
@@ -54,7 +54,7 @@ func newWorld(lib *Library, dev *gpu.Device, timeout time.Duration) (*world, err
 	w := &world{lib: lib, dev: dev, card: dev.Context(), host: device.NewHost(1), timeout: timeout,
 		fell: make(chan struct{}), aborted: make(chan struct{}), ended: make(chan struct{})}
 	var err error
-	if w.stream, err = w.card.NewStream(); err != nil {
+	if w.stream, err = w.card.NewStream(device.LaneGPUSums); err != nil {
 		return nil, err
 	}
 	w.jobs = make(chan *request, backlog)

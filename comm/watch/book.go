@@ -138,7 +138,7 @@ type stay struct {
 // beat makes a report from the book. It includes the past calls of a stream whose current
 // wait is longer than settle.
 func (b *book) beat(settle time.Duration) beat {
-	b.effort.look() // outside the lock, since it reads files
+	b.effort.look(b.w.busy) // outside the lock, since it reads files
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()

@@ -10,8 +10,8 @@ import (
 )
 
 // effort looks for signs that a rank works though it enters no collective: it uses a
-// processor, reads or writes, or the file system keeps it waiting. A rank that does none
-// of these has stopped.
+// processor, reads or writes, the file system keeps it waiting, or its card computes. A rank
+// that does none of these has stopped.
 type effort struct {
 	at   time.Time // of the last look
 	last time.Time // of the last sign seen
@@ -26,8 +26,9 @@ const (
 	leastSpan = 250 * time.Millisecond
 )
 
-// look records what the process did since the last look.
-func (e *effort) look() {
+// look records what the process did since the last look. busy says that it works in a way
+// that only others see.
+func (e *effort) look(busy func() bool) {
 	now := time.Now()
 	span := now.Sub(e.at)
 	if span < leastSpan {
@@ -37,7 +38,7 @@ func (e *effort) look() {
 	if e.at.IsZero() ||
 		(cpu-e.cpu).Seconds() > leastCPU*span.Seconds() ||
 		float64(io-e.io) > leastIO*span.Seconds() ||
-		heldByFiles() {
+		heldByFiles() || busy() {
 		e.last = now
 	}
 	e.at, e.cpu, e.io = now, cpu, io

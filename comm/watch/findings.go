@@ -164,5 +164,24 @@ func (j *judge) endless(waiters []waiter) *finding {
 	return nil
 }
 
+// idle finds that no rank shows any sign of work, such as where all of them wait for a
+// collective of their cards that does not end.
+func (j *judge) idle() *finding {
+	least := j.ranks[0].still
+	for _, m := range j.ranks {
+		if least = min(least, m.still); m.gone || least < j.o.Timeout {
+			return nil
+		}
+	}
+	all := make([]int, len(j.ranks))
+	for r := range all {
+		all[r] = r
+	}
+	return &finding{
+		key: "idle", hold: j.o.Settle, blame: all, confirm: all,
+		text: fmt.Sprintf("no rank has moved for %s; %s is %s", seconds(least), j.name(0), j.where(0)),
+	}
+}
+
 // list is ranks for a message.
 func list(ranks []int) string { return comm.ListRanks(ranks, 8) }

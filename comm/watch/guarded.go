@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -34,13 +35,16 @@ func guard(c comm.Comm, w *Watch, id, name string, members []int) comm.Comm {
 	return g
 }
 
-// guardOf returns c as a guarded communicator, or nil if it is none.
+// guardOf returns c, or what controls the switch c, as a guarded communicator, or nil if it
+// is none.
 func guardOf(c comm.Comm) *guarded {
 	switch g := c.(type) {
 	case *guarded:
 		return g
 	case guardedOneSided:
 		return g.guarded
+	case *comm.Switch:
+		return guardOf(g.Control())
 	}
 	return nil
 }
@@ -99,6 +103,8 @@ func (r *request) Wait() error {
 	r.stream.reenter(r.seq)
 	return r.stream.leave(r.seq, r.inner.Wait())
 }
+
+func (r *request) Ended() time.Time { return comm.Ended(r.inner) }
 
 func (g *guarded) Bcast(x device.Buf, root int) error {
 	return g.device.call(call{Kind: broadcast, Type: x.Type(), Count: x.Len(), Root: g.world(root)},

@@ -101,15 +101,12 @@ func (j *judge) find(now time.Time) *finding {
 		return f
 	}
 	waiters := j.waiters(j.o.Settle)
-	if len(waiters) == 0 {
-		return nil
-	}
 	for _, look := range []func([]waiter) *finding{j.left, j.circle, j.unmoved, j.endless} {
 		if f := look(waiters); f != nil {
 			return f
 		}
 	}
-	return nil
+	return j.idle()
 }
 
 // waiter is a rank inside a call.

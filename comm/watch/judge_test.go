@@ -261,3 +261,20 @@ func TestJudgeHearsOfLaterNames(t *testing.T) {
 	c.does(1, onDevice, true, sum999)
 	c.wants(t, c.after(6), "over shots")
 }
+
+// Ranks that all stand still will never move again, whether they wait for each other or for
+// their cards. One that works may still move the others.
+func TestAllIdle(t *testing.T) {
+	c := newCourt()
+	for r := range everyone {
+		c.does(r, 0, false, call{Kind: allReduce, Count: 10, Type: device.F32})
+	}
+	c.wants(t, c.after(60), "no rank has moved for 47 s", "rank 0 (host node, pid 100) is after")
+	c = newCourt()
+	for range 120 {
+		c.beats[2].Still = 0
+		if v := c.after(1); v != nil {
+			t.Fatalf("verdict %q", v.Text)
+		}
+	}
+}

@@ -89,6 +89,7 @@ type Watch struct {
 	mu      sync.Mutex
 	last    map[*func()]bool // to be called on a verdict
 	told    map[*func(string)]bool
+	works   map[*func() bool]bool // say whether there is work that the process does not show
 	once    sync.Once
 	said    sync.Once
 	decided chan struct{}          // closed after Fail has returned
@@ -109,7 +110,7 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 	}
 	w := &Watch{
 		o: o.filled(), me: c.Rank(), size: c.Size(),
-		last: map[*func()]bool{}, told: map[*func(string)]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
+		last: map[*func()]bool{}, told: map[*func(string)]bool{}, works: map[*func() bool]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
 	}
 	w.stop = sync.OnceFunc(func() { close(w.quit) })
 	w.book = &book{w: w}
@@ -188,6 +189,37 @@ func OnTold(c comm.Comm, f func(text string)) (tell func(text string), cancel fu
 		defer w.mu.Unlock()
 		delete(w.told, &f)
 	}
+}
+
+// OnLook lets f, called from another goroutine, say whether this rank works although its
+// process uses no processor, as one does that waits for a card. f must return soon. cancel
+// undoes it. For a communicator that is not guarded it does nothing.
+func OnLook(c comm.Comm, f func() bool) (cancel func()) {
+	g := guardOf(c)
+	if g == nil {
+		return func() {}
+	}
+	w := g.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.works[&f] = true
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.works, &f)
+	}
+}
+
+// busy asks what OnLook was given.
+func (w *Watch) busy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for f := range w.works {
+		if (*f)() {
+			return true
+		}
+	}
+	return false
 }
 
 // runTold calls what OnTold was given.

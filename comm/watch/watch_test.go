@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -31,6 +32,24 @@ func TestOneRankIsLeftAlone(t *testing.T) {
 		t.Fatalf("guard of one rank: %v, %v", c, err)
 	}
 	w.Close(nil)
+}
+
+// The parts of a switch have names by which verdicts call them.
+func TestPartsOfSwitchesAreNamed(t *testing.T) {
+	err := guardedRanks(t)(2, func(c comm.Comm) error {
+		part, err := comm.NewSwitch(c, comm.Staged(c)).Split(0, c.Rank())
+		if err != nil {
+			return err
+		}
+		Name(part, "shots")
+		if name := guardOf(part.(*comm.Switch).Control()).device.called(); name != "shots" {
+			return fmt.Errorf("the part is called %q", name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // BenchmarkCall is the cost of writing down one collective.

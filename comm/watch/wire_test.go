@@ -43,14 +43,20 @@ func TestHubRefusesStrangers(t *testing.T) {
 
 // What a rank does besides collectives counts as work.
 func TestEffort(t *testing.T) {
+	busy := false
 	for what, work := range map[string]func(){
 		"processor": func() {
 			for begin := cpuTime(); cpuTime()-begin < leastSpan; {
 			}
 		},
+		"card": func() {
+			busy = true
+			time.Sleep(leastSpan)
+		},
 	} {
 		var e effort
-		e.look()
+		busy = false
+		e.look(func() bool { return busy })
 		before := e.last
 		// Others may slow this process down below what counts as work.
 		for k := 0; e.last == before; k++ {
@@ -59,7 +65,7 @@ func TestEffort(t *testing.T) {
 				break
 			}
 			work()
-			e.look()
+			e.look(func() bool { return busy })
 		}
 	}
 	now := time.Now()

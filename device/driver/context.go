@@ -8,11 +8,13 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -27,12 +29,17 @@ type Context struct {
 	ended    chan struct{}
 	failure  atomic.Pointer[error] // of the first posted command that failed
 	cut      atomic.Pointer[error] // see Cut
+	awaited  atomic.Bool           // somebody waits for the card
 
 	// Touched by the thread alone.
-	events   [2][]Event // unused: untimed and timed
-	spans    []*Span    // ended, not told of yet
-	anchor   Event      // that the places of spans are measured from, without a handle before the first
-	anchored time.Time  // when it was recorded
+	created  []Event    // all events
+	events   [2][]Event // those that are free: untimed and timed
+	telling  []*Stream  // with spans that have ended and were not told of yet
+	timing   int        // spans begun and not told of yet
+	clock    *Stream    // of the anchor alone; nil: no span has begun
+	anchor   Event      // from which the beginnings of spans are measured
+	anchored time.Time  // when the card passed it
+	latest   time.Time  // end of a span that was told of
 }
 
 // command is one task for the context's thread.
@@ -140,6 +147,9 @@ func (c *Context) Begin(s *Stream) (wait func() error) {
 	return func() error { return c.await(done) }
 }
 
+// Awaited reports whether a caller waits for the card.
+func (c *Context) Awaited() bool { return c.awaited.Load() }
+
 // waiting is a caller that waits until an event has passed.
 type waiting struct {
 	event Event
@@ -147,10 +157,12 @@ type waiting struct {
 }
 
 // While a caller waits, the thread polls the event this many times without a pause, then
-// at this interval.
+// at this interval, and after many polls more rarely.
 const (
 	eagerPolls = 400
 	pollPause  = 50 * time.Microsecond
+	manyPolls  = 20_000
+	rarePause  = time.Millisecond
 )
 
 // serve owns the card's context until it is told to stop.
@@ -168,7 +180,7 @@ func (c *Context) serve(started chan<- error) {
 	pause := time.NewTimer(time.Hour)
 	defer pause.Stop()
 	for polls := 0; ; polls++ {
-		cmd, ok := c.next(len(waits) > 0, polls, pause)
+		cmd, ok := next(c.commands, len(waits) > 0, polls, pause)
 		if ok {
 			polls = 0
 			if cmd.stop {
@@ -182,25 +194,30 @@ func (c *Context) serve(started chan<- error) {
 		if waits = c.poll(waits); len(waits) < before {
 			polls = 0
 		}
+		c.awaited.Store(len(waits) > 0)
 	}
 }
 
 // next returns the next command, if there is one yet.
-func (c *Context) next(somebodyWaits bool, polls int, pause *time.Timer) (cmd command, ok bool) {
+func next(commands <-chan command, somebodyWaits bool, polls int, pause *time.Timer) (cmd command, ok bool) {
 	switch {
 	case !somebodyWaits:
-		return <-c.commands, true
+		return <-commands, true
 	case polls < eagerPolls:
 		select {
-		case cmd = <-c.commands:
+		case cmd = <-commands:
 			return cmd, true
 		default:
 			return cmd, false
 		}
 	}
-	pause.Reset(pollPause)
+	if polls < manyPolls {
+		pause.Reset(pollPause)
+	} else {
+		pause.Reset(rarePause)
+	}
 	select {
-	case cmd = <-c.commands:
+	case cmd = <-commands:
 		return cmd, true
 	case <-pause.C:
 		return cmd, false
@@ -252,7 +269,7 @@ func (c *Context) poll(waits []waiting) []waiting {
 			continue
 		}
 		if code == 0 {
-			if err := c.told(len(c.spans)); err != nil {
+			if err := c.told(math.MaxInt); err != nil {
 				c.Fail(err)
 			}
 		}
@@ -284,7 +301,7 @@ func (c *Context) open() error {
 		return err
 	}
 	var err error
-	c.main, err = c.newStream()
+	c.main, err = c.newStream(device.LaneGPU)
 	return err
 }
 
@@ -298,13 +315,11 @@ func (c *Context) Bind() error {
 // nothing can be done about them here.
 func (c *Context) close() {
 	d := c.driver
-	if c.anchor.handle != nil {
-		c.events[timed] = append(c.events[timed], c.anchor)
+	for _, e := range c.created {
+		C.gpu_event_destroy(d.calls, e.handle)
 	}
-	for _, events := range c.events {
-		for _, e := range events {
-			C.gpu_event_destroy(d.calls, e.handle)
-		}
+	if c.clock != nil {
+		C.gpu_stream_destroy(d.calls, c.clock.handle)
 	}
 	C.gpu_stream_destroy(d.calls, c.main.handle)
 	var dev C.int

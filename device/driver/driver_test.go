@@ -258,7 +258,7 @@ func TestStreams(t *testing.T) {
 	c := card(t, driver.CUDA)
 	m := compile(t, c, driver.CUDA, program)
 	f := function(t, m, "scale")
-	other, err := c.NewStream()
+	other, err := c.NewStream("other")
 	must(t, err)
 	const n = 1 << 16
 	x, y, z := upload(t, c, make([]float32, n)), upload(t, c, make([]float32, n)), upload(t, c, make([]float32, n))
@@ -285,6 +285,69 @@ func TestStreams(t *testing.T) {
 		t.Errorf("ten rounds took %v", took)
 	}
 	c.CloseStream(other)
+}
+
+// Spans of a stream keep their order, however often the clocks are compared, and those of
+// two streams may overlap.
+func TestSpansKeepTheirOrder(t *testing.T) {
+	defer driver.CompareClocks(driver.CompareClocks(0))
+	c := card(t, driver.CUDA)
+	other, err := c.NewStream("other")
+	must(t, err)
+	x := upload(t, c, make([]float32, 1<<16))
+	type span struct{ begin, end time.Time }
+	var spans []span
+	tell := func(begin time.Time, took time.Duration) { spans = append(spans, span{begin, begin.Add(took)}) }
+	var around span
+	for range 50 {
+		outer := c.Time(other, func(begin time.Time, took time.Duration) { around = span{begin, begin.Add(took)} })
+		c.Follow(c.Main(), other)
+		for range 4 {
+			p := c.Time(c.Main(), tell)
+			c.Fill(c.Main(), x, 0, 1<<18)
+			p.End()
+		}
+		first := len(spans)
+		c.Follow(other, c.Main())
+		outer.End()
+		must(t, c.Finish(c.Main()))
+		must(t, c.Finish(other))
+		for _, s := range spans[first:] {
+			if s.begin.Before(around.begin) || s.end.After(around.end) {
+				t.Fatalf("span %v, while that of the stream it waits for, and that waits for it, is %v", s, around)
+			}
+		}
+	}
+	if len(spans) != 200 {
+		t.Fatalf("%d spans, want 200", len(spans))
+	}
+	for i, s := range spans {
+		if s.end.Before(s.begin) || i > 0 && s.begin.Before(spans[i-1].end) {
+			t.Errorf("span %d is %v, after %v", i, s, spans[max(0, i-1)])
+		}
+	}
+	c.CloseStream(other)
+}
+
+// Callers that are cut short leave no span behind.
+func TestSpansOfWorkThatIsCut(t *testing.T) {
+	c := card(t, driver.CUDA)
+	x := upload(t, c, make([]float32, 1<<16))
+	told := 0
+	cut := errors.New("cut")
+	for n := range 5 {
+		p := c.Time(c.Main(), func(time.Time, time.Duration) { told++ })
+		c.Fill(c.Main(), x, 0, 1<<18)
+		c.Cut(cut)
+		p.End()
+		if err := c.Finish(c.Main()); !errors.Is(err, cut) {
+			t.Fatalf("error %v, want that of the cut", err)
+		}
+		c.Cut(nil)
+		if left := c.Timing(); left != 0 || told != n+1 {
+			t.Errorf("%d spans are left, %d were told of, want %d", left, told, n+1)
+		}
+	}
 }
 
 func TestCards(t *testing.T) {

@@ -14,7 +14,12 @@ import (
 )
 
 // Stream is a queue of work for the card. Two streams may overlap.
-type Stream struct{ handle unsafe.Pointer }
+type Stream struct {
+	// Lane is what the closing table and the trace call the work of this stream.
+	Lane   string
+	handle unsafe.Pointer
+	spans  []*Span // ended, not told of yet, the oldest first; the context's thread alone touches it
+}
 
 // Handle is the driver's own handle of a stream.
 func (s *Stream) Handle() unsafe.Pointer { return s.handle }
@@ -33,15 +38,15 @@ const (
 	eventDisableTiming = 2
 )
 
-// NewStream adds a stream.
-func (c *Context) NewStream() (s *Stream, err error) {
-	err = c.Do(func() (err error) { s, err = c.newStream(); return err })
+// NewStream adds a stream with the given [Stream.Lane].
+func (c *Context) NewStream(lane string) (s *Stream, err error) {
+	err = c.Do(func() (err error) { s, err = c.newStream(lane); return err })
 	return s, status.Resource(err)
 }
 
 // newStream runs on the context's thread.
-func (c *Context) newStream() (*Stream, error) {
-	s := new(Stream)
+func (c *Context) newStream(lane string) (*Stream, error) {
+	s := &Stream{Lane: lane}
 	return s, c.driver.check(C.gpu_stream_create(c.driver.calls, &s.handle, streamNonBlocking), "stream_create")
 }
 
@@ -84,6 +89,7 @@ func (c *Context) record(e *Event, s *Stream, kind int) error {
 		if err := d.check(C.gpu_event_create(d.calls, &e.handle, flags), "event_create"); err != nil {
 			return err
 		}
+		c.created = append(c.created, *e)
 	}
 	return d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
 }
@@ -97,21 +103,17 @@ type Span struct {
 }
 
 // Time begins a span here. Once the card has passed its end, the context's thread calls
-// tell, which must not wait for that thread. begin is on this machine's clock, as far as
-// the card's clock keeps step with it, and took is how long the card needed. For a caller
-// that has waited for the stream after End, tell has been called.
+// tell, which must not wait for that thread. Spans of one stream are told of in the order
+// of their ends. begin is on this machine's clock, as far as the card's clock keeps step
+// with it, and took is how long the card needed. For a caller that has waited for the
+// stream after End, tell has been called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
 	c.Post(func() error {
-		if err := c.told(mostTold); err != nil {
+		if err := cmp.Or(c.told(mostTold), c.compareClocks()); err != nil {
 			return err
 		}
-		if c.anchor.handle == nil {
-			c.anchored = time.Now()
-			if err := c.record(&c.anchor, s, timed); err != nil {
-				return err
-			}
-		}
+		c.timing++
 		return c.record(&p.start, s, timed)
 	})
 	return p
@@ -119,45 +121,100 @@ func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)
 
 // End ends the span here.
 func (p *Span) End() {
-	c := p.context
+	c, s := p.context, p.stream
 	c.Post(func() error {
-		err := c.record(&p.end, p.stream, timed)
-		if err == nil {
-			c.spans = append(c.spans, p)
+		if err := c.record(&p.end, s, timed); err != nil {
+			return err
 		}
-		return err
+		if len(s.spans) == 0 {
+			c.telling = append(c.telling, s)
+		}
+		s.spans = append(s.spans, p)
+		return nil
 	})
 }
 
-// mostTold is how many ended spans are processed before the next one begins.
-const mostTold = 4
+// compareEvery is how long one comparison of the clocks serves. The driver gives the time
+// since then as float32 in ms, which for so long has steps of at most 0.06 µs.
+var compareEvery = time.Second
 
-// told reports ended spans that the card has passed, the oldest first and at most the
-// given number. Their events can then be reused.
-func (c *Context) told(most int) error {
-	d := c.driver
-	for n := 0; n < most && len(c.spans) > 0; n++ {
-		p := c.spans[0]
-		switch code := C.gpu_event_query(d.calls, p.end.handle); code {
-		case 0:
-		case notReady:
-			return nil
-		default:
-			return d.check(code, "event_query")
-		}
-		c.spans = c.spans[1:]
-		var since, took C.float // ms
-		if err := cmp.Or(
-			d.check(C.gpu_event_elapsed(d.calls, &since, c.anchor.handle, p.start.handle), "event_elapsed"),
-			d.check(C.gpu_event_elapsed(d.calls, &took, p.start.handle, p.end.handle), "event_elapsed")); err != nil {
+// compareClocks finds out what time it is here when the card passes the anchor, if no span
+// refers to the one before.
+func (c *Context) compareClocks() error {
+	if c.timing > 0 || c.clock != nil && time.Since(c.anchored) < compareEvery {
+		return nil
+	}
+	if c.clock == nil {
+		var err error
+		if c.clock, err = c.newStream(""); err != nil {
 			return err
 		}
-		c.events[timed] = append(c.events[timed], p.start, p.end)
-		p.tell(c.anchored.Add(milliseconds(since)), milliseconds(took))
+	} else {
+		c.events[timed] = append(c.events[timed], c.anchor)
 	}
+	if err := c.record(&c.anchor, c.clock, timed); err != nil {
+		return err
+	}
+	for { // nothing else is on that stream, so the card passes the anchor at once
+		switch code := C.gpu_event_query(c.driver.calls, c.anchor.handle); code {
+		case 0:
+			if c.anchored = time.Now(); c.anchored.Before(c.latest) {
+				c.anchored = c.latest // spans of a stream never overlap
+			}
+			return nil
+		case notReady:
+		default:
+			return c.driver.check(code, "event_query")
+		}
+	}
+}
+
+// mostTold is how many ended spans of a stream are processed before the next one begins.
+const mostTold = 4
+
+// told reports ended spans that the card has passed, at most the given number of each
+// stream. Their events can then be reused.
+func (c *Context) told(most int) error {
+	left := c.telling[:0]
+	for _, s := range c.telling {
+		for n := 0; n < most && len(s.spans) > 0; n++ {
+			if passed, err := c.tell(s.spans[0]); err != nil {
+				return err
+			} else if !passed {
+				break
+			}
+			s.spans = s.spans[1:]
+		}
+		if len(s.spans) > 0 {
+			left = append(left, s)
+		}
+	}
+	c.telling = left
 	return nil
 }
 
-func milliseconds(t C.float) time.Duration {
-	return time.Duration(float64(t) * float64(time.Millisecond))
+// tell reports a span if the card has passed it.
+func (c *Context) tell(p *Span) (passed bool, err error) {
+	d := c.driver
+	if code := C.gpu_event_query(d.calls, p.end.handle); code == notReady {
+		return false, nil
+	} else if code != 0 {
+		return false, d.check(code, "event_query")
+	}
+	// Both ends are measured from the anchor, so that rounding keeps their order.
+	var at [2]time.Duration
+	for i, e := range []Event{p.start, p.end} {
+		var ms C.float
+		if err := d.check(C.gpu_event_elapsed(d.calls, &ms, c.anchor.handle, e.handle), "event_elapsed"); err != nil {
+			return false, err
+		}
+		at[i] = time.Duration(float64(ms) * float64(time.Millisecond))
+	}
+	c.events[timed] = append(c.events[timed], p.start, p.end)
+	c.timing--
+	if end := c.anchored.Add(at[1]); end.After(c.latest) {
+		c.latest = end
+	}
+	p.tell(c.anchored.Add(at[0]), at[1]-at[0])
+	return true, nil
 }

@@ -27,6 +27,7 @@ func (d *Device) Copy(dst, src device.Buf) error {
 		return d.download(d.context.Main(), device.Memory(dst), from.at)
 	}
 	if to.n > 0 {
+		defer d.Clock.outside(d.context.Main(), device.MarkVectors)()
 		d.context.Within(d.context.Main(), to.at, from.at, to.bytes())
 	}
 	return d.context.Err()
@@ -56,6 +57,7 @@ func (d *Device) Receive(s *driver.Stream, dst, src device.Buf) error {
 
 func (d *Device) upload(s *driver.Stream, dst driver.Memory, src []byte) error {
 	c := d.context
+	defer d.Clock.outside(s, device.MarkCopies)()
 	return d.through(src, &d.toDevice, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
 		if staged {
 			copy(p.Bytes, src[lo:lo+n])
@@ -67,6 +69,7 @@ func (d *Device) upload(s *driver.Stream, dst driver.Memory, src []byte) error {
 
 func (d *Device) download(s *driver.Stream, dst []byte, src driver.Memory) error {
 	c := d.context
+	defer d.Clock.outside(s, device.MarkCopies)()
 	return d.through(dst, &d.toHost, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
 		c.ToHost(s, p, at, n, src+driver.Memory(lo))
 		wait := c.Begin(s)

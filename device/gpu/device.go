@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
@@ -29,10 +28,10 @@ type Device struct {
 	pinned   pinned
 	dots     dots
 
-	// OnMark receives what Mark timed, at the latest before the next Sync returns. If it
-	// is nil, nothing is timed. It is set before the device is used, must not use the
-	// device, and may be called from any goroutine.
-	OnMark func(name string, begin time.Time, took time.Duration)
+	// OnMark is what Mark does; nil: nothing. It is set before the device is used.
+	OnMark func(name string) (end func())
+	// Clock times the card's work.
+	Clock Clock
 
 	toDevice, toHost atomic.Int64 // bytes
 }
@@ -81,6 +80,7 @@ func Open(o Options) (*Device, error) {
 	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
 		modules: map[string]*driver.Module{}}
 	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
+	d.Clock.context, d.Clock.open = context, map[*driver.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
 	}
@@ -215,12 +215,10 @@ func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }
 // included.
 func (d *Device) Traffic() (toDevice, toHost int64) { return d.toDevice.Load(), d.toHost.Load() }
 
-// Mark times the card's work until end is called, on the card's own clock and without
-// waiting, and reports it to OnMark.
+// Mark lets OnMark time, by the host's clock, what the caller does until end is called.
 func (d *Device) Mark(name string) (end func()) {
-	tell := d.OnMark
-	if tell == nil {
-		return func() {}
+	if d.OnMark == nil {
+		return nothing
 	}
-	return d.context.Time(d.context.Main(), func(begin time.Time, took time.Duration) { tell(name, begin, took) }).End
+	return d.OnMark(name)
 }

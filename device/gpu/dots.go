@@ -65,17 +65,19 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 		return nil, err
 	}
 	s, c := &d.dots, d.context
-	out := s.memory + counterBytes
-	for lo := 0; lo < len(pairs); lo += mostPairs {
-		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+driver.Memory(lo*sumBytes))
-	}
 	result, err := d.pinned.take(c, len(pairs)*sumBytes)
 	if err != nil {
 		return nil, err
 	}
 	defer d.pinned.give(result)
+	out := s.memory + counterBytes
+	end := d.Clock.outside(c.Main(), device.MarkDots)
+	for lo := 0; lo < len(pairs); lo += mostPairs {
+		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+driver.Memory(lo*sumBytes))
+	}
 	c.ToHost(c.Main(), result, 0, len(pairs)*sumBytes, out)
 	d.toHost.Add(int64(len(pairs) * sumBytes))
+	end()
 	if err := c.Finish(c.Main()); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (d *Device) NewFeed(n int, t device.Type) (f *Feed, err error) {
 			return nil, err
 		}
 	}
-	f.copies, err = d.context.NewStream()
+	f.copies, err = d.context.NewStream(device.LaneGPUCopies)
 	return f, err
 }
 

@@ -3,6 +3,7 @@ package gpu
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -211,57 +212,67 @@ func TestMisuseOfFree(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
+// Spans come from the card's clock, on the host's axis, with the time of those inside them
+// told apart.
+func TestSpans(t *testing.T) {
 	d := open(t, Options{})
-	d.Mark("unheard")()
-	type timing struct {
-		count   int
-		begin   time.Time // of the first
-		seconds float64
+	main := d.Context().Main()
+	d.Clock.Time(main, "unheard")()
+	type sum struct {
+		count      int
+		begin, end time.Time // of the first, of the last
+		took, own  time.Duration
 	}
-	times := map[string]timing{}
-	d.OnMark = func(name string, begin time.Time, took time.Duration) {
-		m := times[name]
-		if m.count == 0 {
-			m.begin = begin
+	spans := map[string]sum{}
+	d.Clock.OnSpan = func(s Span) {
+		m := spans[s.Name]
+		if m.count++; m.count == 1 {
+			m.begin = s.Begin
 		}
-		times[name] = timing{m.count + 1, m.begin, m.seconds + took.Seconds()}
+		m.end, m.took, m.own = s.Begin.Add(s.Took), m.took+s.Took, m.own+s.Own
+		if spans[s.Name] = m; s.Lane != device.LaneGPU {
+			t.Errorf("lane %q", s.Lane)
+		}
 	}
 	b, err := d.Alloc(1<<16, device.F32)
 	must(t, err)
+	must(t, d.Sync())
 	began := time.Now()
-	outer := d.Mark("outer")
+	outer := d.Clock.Time(main, "outer")
 	for range 3 {
-		end := d.Mark("inner")
-		must(t, d.Axpby(1, b, 1, b))
+		end := d.Clock.Time(main, "inner")
+		must(t, d.Axpby(1, b, 1, b)) // counts to inner
 		end()
 	}
 	outer()
+	must(t, d.Axpby(1, b, 1, b))
 	must(t, d.Sync())
 	ended := time.Now()
-	in, out := times["inner"], times["outer"]
-	if len(times) != 2 || in.count != 3 || out.count != 1 || in.seconds <= 0 || out.seconds < in.seconds || in.begin.Before(out.begin) {
-		t.Errorf("times are %+v", times)
+	in, out, vectors := spans["inner"], spans["outer"], spans[device.MarkVectors]
+	if len(spans) != 3 || in.count != 3 || out.count != 1 || vectors.count != 1 {
+		t.Fatalf("spans are %+v", spans)
+	}
+	if in.took <= 0 || in.own != in.took || out.own != out.took-in.took || in.begin.Before(out.begin) || in.end.After(out.end) {
+		t.Errorf("spans are %+v", spans)
 	}
 	const apart = time.Second // what the two clocks may differ by
-	if out.begin.Before(began.Add(-apart)) || out.begin.After(ended.Add(apart)) {
-		t.Errorf("it began at %v, which was between %v and %v", out.begin, began, ended)
+	if out.begin.Before(began.Add(-apart)) || vectors.end.After(ended.Add(apart)) || vectors.begin.Before(out.end) {
+		t.Errorf("spans from %v to %v, and %v, which were between %v and %v", out.begin, out.end, vectors.end, began, ended)
 	}
 }
 
 // However much is timed, a card has no more events than what is under way needs.
-func TestMarksReuseEvents(t *testing.T) {
+func TestSpansReuseEvents(t *testing.T) {
 	gputest.NeedEmulator(t)
 	d := open(t, Options{})
-	times := 0
-	d.OnMark = func(string, time.Time, time.Duration) { times++ }
+	spans := map[string]int{}
+	d.Clock.OnSpan = func(s Span) { spans[s.Name]++ }
 	b, err := d.Alloc(1000, device.F32)
 	must(t, err)
-	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
 	const iterations = 500
-	for range iterations {
+	round := func() {
 		for range 4 {
-			end := d.Mark("axpby")
+			end := d.Clock.Main("work")
 			must(t, d.Axpby(1, b, 1, b))
 			end()
 		}
@@ -269,9 +280,50 @@ func TestMarksReuseEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	round()
+	// 9 untimed and timed events may be under way, beside those of the first round.
+	t.Setenv("GPUEMU_FAULT", "cuEventCreate:9:700")
+	for range iterations - 1 {
+		round()
+	}
 	must(t, d.Sync())
-	if times != 4*iterations {
-		t.Errorf("%d spans were told of, want %d", times, 4*iterations)
+	if spans["work"] != 4*iterations || spans[device.MarkDots] != iterations {
+		t.Errorf("%v spans were told of, want %d and %d", spans, 4*iterations, iterations)
+	}
+}
+
+// Without OnSpan the driver is not asked for anything.
+func TestNoSpansUnlessAsked(t *testing.T) {
+	gputest.NeedEmulator(t)
+	d := open(t, Options{})
+	b, err := d.Alloc(1000, device.F32)
+	must(t, err)
+	must(t, d.Sync())
+	main := d.Context().Main()
+	t.Setenv("GPUEMU_FAULT", "cuEventCreate:1:700") // Sync takes the one that it used before
+	if n := testing.AllocsPerRun(100, func() { d.Clock.Time(main, "work")(); d.Mark("work")() }); n != 0 {
+		t.Errorf("%g allocations for nothing", n)
+	}
+	for range 10 {
+		end := d.Clock.Time(main, "work")
+		must(t, d.Axpby(1, b, 1, b))
+		must(t, d.Zero(b))
+		end()
+	}
+	must(t, d.Sync())
+}
+
+func TestMark(t *testing.T) {
+	d := open(t, Options{})
+	d.Mark("unheard")()
+	var said []string
+	d.OnMark = func(name string) func() {
+		said = append(said, "begin "+name)
+		return func() { said = append(said, "end "+name) }
+	}
+	d.Mark("dots")()
+	if want := []string{"begin dots", "end dots"}; !slices.Equal(said, want) {
+		t.Errorf("marks %q, want %q", said, want)
 	}
 }
 

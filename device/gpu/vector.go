@@ -32,6 +32,7 @@ func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) er
 		return fmt.Errorf("device: %s of %v", op, t)
 	}
 	if n > 0 {
+		defer d.Clock.outside(d.context.Main(), device.MarkVectors)()
 		d.context.Launch(d.context.Main(), k, driver.Line((n+span-1)/span, width), append([]any{int64(n)}, args...)...)
 	}
 	return d.context.Err()
@@ -67,6 +68,7 @@ func (d *Device) Zero(x device.Buf) error {
 		return device.Foreign(d, "zero", x)
 	}
 	if b.n > 0 {
+		defer d.Clock.outside(d.context.Main(), device.MarkVectors)()
 		d.context.Fill(d.context.Main(), b.at, 0, b.bytes())
 	}
 	return d.context.Err()
@@ -181,6 +183,7 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 		defer d.pool.give(scratch, bytes)
 		args = append(args, scratch)
 	}
+	defer d.Clock.outside(d.context.Main(), k.Name)()
 	for round := range k.Rounds {
 		args[2] = int32(round)
 		d.context.Launch(d.context.Main(), f, driver.Line(k.Blocks, k.Threads), args...)

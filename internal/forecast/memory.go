@@ -316,6 +316,7 @@ func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.Vectors, m.Late = 0, 0
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.Scratch += n.Making
+	m.add(c.crossing(n.Pieces))
 	return m
 }
 
@@ -365,6 +366,16 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 		bytes += word * c.points()
 	}
 	return bytes
+}
+
+// crossing is the pinned memory of the host that sums over ranks take on their way between
+// cards, where they may go through the host: as much as is under way, each piece in the next
+// power of two.
+func (c *count) crossing(pieces int64) int64 {
+	if b := c.Config.Comm; (b.Backend == "nccl" || b.Backend == "rccl") && b.Fallback != "mpi" {
+		return 0
+	}
+	return 2 * c.overlap(pieces)
 }
 
 // The traces of a streamed group take at most groupBytes in all buffers, unless a single

@@ -103,10 +103,14 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	most := slices.MaxFunc(all, func(a, b *plan.Share) int {
 		return cmp.Or(cmp.Compare(p.Reached(a), p.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
 	})
-	pieces, elements := [2]int{1, 1}, [2]int{dist.Forward: f.Traces[1] * p.Survey.NT, dist.Backward: p.Reached(most)}
+	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Survey.NT}, dist.Backward: {0, p.Reached(most)}}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		pieces, elements = p.Problem(most).Pieces()
+		cuts, _ = p.Problem(most).Pieces(most.Local())
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
+	}
+	pieces, elements := [2]int{}, [2]int{}
+	for d, of := range cuts {
+		pieces[d], elements[d] = len(of)-1, of[len(of)-1]
 	}
 	switch team := grid[0] / all[0].Teams; {
 	case all[0].Local():

@@ -113,6 +113,7 @@ func TestGoesOnAfterAFailure(t *testing.T) {
 		"cgls":         {2, "error:1:2:6", solve, nil},
 		"start":        {2, "error:0:1:6", solve, nil},
 		"started sums": {3, "error:0:3:6", solve, []string{"comm.overlap=on"}},
+		"checkpoint":   {2, "error:1:3:6", solve, []string{"comm.overlap=off", "checkpoint.iterations=1"}},
 		"grid":         {4, "error:1:2:6", solve, []string{"comm.grid=2,2", "solver.method=lsqr"}},
 		"messages":     {3, "error:1:2:6", solve, []string{"comm.grid=3,1", "kirchhoff.aperture=150"}},
 		"diagonal":     {2, "error:1:2:6", solve, []string{"solver.preconditioner=diagonal", "solver.true_residual_every=1"}},

@@ -52,12 +52,14 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 			Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 	}
-	return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
-		err := j.Gather(r.Image, 1, func(first int, part []float32) error { return w.WriteImage(part, first) })
-		if err != nil || j.Classes.N == 0 {
-			return err
-		}
-		return j.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
+	return j.Again(func(bool) error {
+		return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
+			err := j.Gather(r.Image, 1, func(first int, part []float32) error { return w.WriteImage(part, first) })
+			if err != nil || j.Classes.N == 0 {
+				return err
+			}
+			return j.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
+		})
 	})
 }
 
@@ -77,9 +79,11 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)
 		return h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
-	return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
-		return each(func(first int, traces []float32) error {
-			return w.WriteTraceList(traces, j.Shots.List(first, first+len(traces)/j.Survey.NT))
+	return j.Again(func(bool) error {
+		return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
+			return each(func(first int, traces []float32) error {
+				return w.WriteTraceList(traces, j.Shots.List(first, first+len(traces)/j.Survey.NT))
+			})
 		})
 	})
 }
@@ -111,7 +115,7 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 	var left *dist.Vector
 	w := dist.Work{Ctx: ctx}
 	w.New(j.Device, j.Range(), &left)
-	w.Apply(j.Operator, left, x)
+	w.Do(func() error { return j.Again(func(bool) error { return j.Apply(ctx, left, x) }) })
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })
 	return w.Err

@@ -150,11 +150,15 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 }
 
 // save writes a checkpoint, unless tables have changed.
-func (s *solve) save() (string, error) {
+func (s *solve) save() (path string, err error) {
 	if err := s.intact(); err != nil {
 		return "", err
 	}
-	return s.store.Save(s.Method)
+	err = s.Again(func(bool) error {
+		path, err = s.store.Save(s.Method)
+		return err
+	})
+	return path, err
 }
 
 // LoadStart opens the start model, where one is configured. A command that will

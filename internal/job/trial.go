@@ -6,35 +6,46 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // Trial is a solve that was measured. Times are those of the slowest rank.
 type Trial struct {
-	Sums   string // the communicator that sums over ranks went by, and "-onesided" where these were
+	Sums   string // the communicator that sums over ranks went by
 	Shots  int    // of the survey that were taken
 	Traces int
 	Setup  float64 // s, reading, traveltimes, tables
 
-	Iteration  float64 // s, median
+	Iteration  float64 // s, median, to the end of the device's work
+	Plain      float64 // s, the same without overlap
 	Residual   float64 // relative to the start's
 	Bytes      int64   // summed over ranks in an iteration, per rank that shares in it: greatest
 	Collective int     // device collectives of this rank in an iteration
+	Last       int     // those of them that no kernel of their application follows
 
 	Waiting    float64 // share of an iteration spent on sums over ranks
 	Sequential float64 // the same without overlap
-	Hidden     float64 // share of the sums' time that the overlap hides
+	Left       float64 // s, on sums over ranks in an iteration
+	Alone      float64 // s, the same without overlap
+	Hidden     float64 // share of the sums' time that the overlap hides; 0 if no kernel runs beside any
+
+	Image  []float32 // the solution, the sum of its classes; nil but on rank 0
+	Digest string    // of the image, as a file has it; "" but on rank 0
 }
 
 // Try solves the configured problem, or its first shots (0: all), on all ranks of the
-// world for some iterations. It does so twice: with sums over ranks overlapped and
-// without. It writes nothing.
+// world for some iterations. It does so with sums over ranks overlapped and without. On a
+// card, times of sums are those of their own solves, which wait for the card around each
+// sum. It writes nothing.
 func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterations int) (*Trial, error) {
 	began := time.Now()
 	held := *cfg
@@ -51,71 +62,116 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	setup := time.Since(began).Seconds()
-	plain, sums, err := try(ctx, j.Operator, d, iterations, false)
+	t, err := trial(ctx, j.Operator, d, time.Since(began).Seconds(), iterations)
 	if err != nil {
 		return nil, err
 	}
-	t, left := plain, sums // of the sums' time, with overlap
-	if world.Size() > 1 {
-		if t, left, err = try(ctx, j.Operator, d, iterations, true); err != nil {
+	t.Sums = j.Carrier()
+	return &t.Trial, t.bring(j)
+}
+
+// trial solves with the operator of all ranks and data d, after a setup of so many seconds on
+// this rank: with sums over ranks overlapped and without.
+func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup float64, iterations int) (*tried, error) {
+	plain, err := try(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
+	if err != nil {
+		return nil, err
+	}
+	t, several := plain, op.World.Size() > 1
+	if several {
+		if t, err = try(ctx, op, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
-	t.Sums, t.Shots, t.Traces = j.Carrier(), j.Shots.Len(), j.Shots.Traces()
-	if cfg.Comm.Accumulate == "onesided" {
-		t.Sums += "-onesided"
+	left, share := t.sums, t.Waiting // with overlap
+	if several && op.Card != nil {
+		if t, err = try(ctx, op, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
+			return nil, err
+		}
 	}
-	worst := []float64{setup, t.Iteration, t.Waiting, plain.Waiting, float64(t.Bytes), left, sums}
-	if err := world.Host().AllReduce(worst, comm.Max); err != nil {
+	t.Shots, t.Traces = op.Shots.Len(), op.Shots.Traces()
+	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
+	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
-	if worst[6] > 0 {
-		t.Hidden = max(0, 1-worst[5]/worst[6])
+	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Collective > t.Last {
+		t.Hidden = max(0, 1-t.Left/t.Alone)
 	}
-	return &t, nil
+	return t, nil
 }
 
-// try is one solve: medians and means over its iterations, and the time of sums over ranks
-// in one, s.
-func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations int, overlap bool) (r Trial, sums float64, err error) {
+// tried is one solve of a trial on this rank.
+type tried struct {
+	Trial
+	x    *dist.Vector // the solution
+	sums float64      // s, in sums over ranks in an iteration
+}
+
+// try is one solve, with overlap and timing as how says: medians and means over its
+// iterations.
+func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
+	r := &tried{}
 	var waiting time.Duration
 	o := op.LiftOptions()
-	o.Overlap, o.Choose = overlap, nil
+	o.Overlap, o.Timed, o.Choose = how.Overlap, how.Timed, nil
 	o.Observe = func(t dist.Times) {
 		waiting += t.Waiting
 		r.Bytes += t.Bytes
 		r.Collective += t.Pieces
+		r.Last += min(t.Pieces, 1)
 	}
 	a, err := op.Lift(o)
 	if err != nil {
-		return r, 0, err
+		return nil, err
 	}
-	m, err := solver.New("cgls", solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)})
+	opt := solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)}
+	if _, counted := op.Device.(*device.Counter); counted {
+		opt.AdjointFail = -1 // there is no adjoint
+	}
+	m, err := solver.New("cgls", opt)
 	if err != nil {
-		return r, 0, err
+		return nil, err
 	}
 	if err := m.Init(ctx, solver.Hold(a, d), nil); err != nil {
-		return r, 0, err
+		return nil, err
 	}
-	waiting, r.Bytes, r.Collective = 0, 0, 0
+	waiting, r.Bytes, r.Collective, r.Last = 0, 0, 0, 0
 	var took []float64
 	for range iterations {
-		begin := time.Now()
-		if err := m.Step(ctx); err != nil {
-			return r, 0, err
+		if err := op.Device.Sync(); err != nil {
+			return nil, err
 		}
-		took = append(took, time.Since(begin).Seconds())
+		begin := device.Time(op.Device)
+		if err := m.Step(ctx); err != nil {
+			return nil, err
+		}
+		if err := op.Device.Sync(); err != nil {
+			return nil, err
+		}
+		took = append(took, device.Time(op.Device).Sub(begin).Seconds())
 	}
 	slices.Sort(took)
-	sums = waiting.Seconds() / float64(iterations)
+	r.x, r.sums = m.X(), waiting.Seconds()/float64(iterations)
 	r.Iteration = took[len(took)/2]
-	r.Waiting = sums / r.Iteration
+	r.Waiting = r.sums / r.Iteration
 	r.Bytes /= int64(iterations)
 	r.Collective /= iterations
+	r.Last /= iterations
 	r.Residual = relative(m.State().History.Residual)
-	return r, sums, nil
+	return r, nil
+}
+
+// bring brings the image of a solve to rank 0.
+func (t *tried) bring(j *Job) error {
+	x, err := formulation.Stack(t.x, 1/float64(len(t.x.Rows())))
+	if err == nil {
+		t.Image, err = j.Whole(x)
+	}
+	if err == nil && j.Root() {
+		t.Digest = h5.ImageDigest(j.Image.Shape, t.Image)
+	}
+	return err
 }
 
 // Shots is the number of shots of the configured survey.

@@ -156,7 +156,7 @@ func (h *Here) settle(p *plan.Plan, s *plan.Share, kept string, m measure) (*pla
 	} else if err := comm.Together(h.World, h.useCPU(why)); err != nil {
 		return nil, err
 	}
-	if err := h.take(p.Config, h.sameHardware, h.joinCards, h.measureCard); err != nil {
+	if err := h.take(p.Config, h.sameHardware, h.joinCarriers, h.measureCard); err != nil {
 		return nil, err
 	}
 	return using(p, h.hardware), nil

@@ -3,6 +3,9 @@ package operator
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -120,49 +123,105 @@ func (h *Here) measureCard(*config.Config) error {
 	return nil
 }
 
-// joinCards lets the ranks' GPUs talk to each other by NCCL or RCCL if the configuration
-// asks for it, or if it asks for nothing and the library is there. Otherwise the run's
-// communicator carries everything. It says what it chose and why.
-func (h *Here) joinCards(cfg *config.Config) error {
+// joinCarriers chooses what carries buffers between ranks. On GPUs that is NCCL or RCCL if the
+// configuration asks for it. If it asks for nothing, these and all ways of MPI are there, of
+// which applications choose if sums are exact. Otherwise the run's communicator carries
+// everything. It says what it chose and why.
+func (h *Here) joinCarriers(cfg *config.Config) error {
 	want := cfg.Comm.Backend
 	asked := want == "nccl" || want == "rccl"
-	stages := want == "mpi-staged"
 	if h.Card == nil {
-		if asked && cfg.Kirchhoff.Engine == "auto" && cfg.Comm.Fallback == "mpi" {
-			return nil // as offerCard has said
-		}
-		if asked || stages {
+		back := cfg.Kirchhoff.Engine == "auto" && cfg.Comm.Fallback == "mpi" // as offerCard has said
+		if asked && !back || want == "mpi-staged" {
 			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
 				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
 		}
-		return nil
+		return h.joinMPI(cfg)
 	}
-	h.Card.OnMark = func(name string, begin time.Time, took time.Duration) { h.Report.Beside("GPU", name, begin, took) }
-	if stages {
-		h.ShotAxis, h.BlockAxis, h.AllRanks = comm.Staged(h.ShotAxis), comm.Staged(h.BlockAxis), comm.Staged(h.AllRanks)
-		return nil
+	card, library := h.Card.Context(), new(atomic.Pointer[nccl.Group])
+	h.unwatch = append(h.unwatch, watch.OnLook(h.World, func() bool {
+		g := library.Load()
+		return card.Awaited() && (g == nil || !g.Stuck())
+	}))
+	h.Card.OnMark = h.Report.Time
+	if h.Report.Books() {
+		h.Card.Clock.OnSpan = func(s gpu.Span) { h.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
 	}
-	if !asked && (want != "auto" || h.World.Size() == 1) {
-		return nil
-	}
-	if name := nccl.Backend(h.Card.Engine()); asked && want != name {
+	name, alone := nccl.Backend(h.Card.Engine()), h.World.Size() == 1
+	oneSided := cfg.Comm.Accumulate == "onesided"
+	switch {
+	case asked && want != name:
 		return status.Usage(fmt.Errorf("comm.backend: %q does not carry buffers of engine %q, %q does", want, h.hardware.Engine, name))
+	case asked && oneSided && !alone:
+		return status.Hint(status.Usage(fmt.Errorf("comm.accumulate: \"onesided\": comm.backend = %q has no one-sided sums", want)),
+			`comm.backend = "mpi" has`)
+	case !asked && (want != "auto" || alone || oneSided):
+		return h.joinMPI(cfg)
+	}
+	var others []comm.Comm
+	if !asked && cfg.Solver.Reproducible == "ranks" {
+		others = h.waysOfMPI()
 	}
 	began := time.Now()
 	g, err := nccl.New(h.World, h.Card, nccl.Options{Timeout: time.Duration(cfg.Comm.Timeout * float64(time.Second))})
 	if err == nil {
-		err = h.split(g)
+		err = h.carry(append([]comm.Comm{g}, others...))
 	}
 	if err != nil {
-		return h.goByMPI(cfg, asked, err, time.Since(began))
+		if err := h.leaveLibrary(cfg, asked, err, time.Since(began)); err != nil {
+			return err
+		}
+		return h.carry(others)
 	}
 	why := "it was found"
 	if asked {
 		why = "comm.backend asks for it"
 	}
 	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
-	h.nccl, h.unwatch = g, []func(){watch.OnVerdict(h.World, g.Cut)}
+	library.Store(g)
+	h.nccl, h.unwatch = g, append(h.unwatch, watch.OnVerdict(h.World, g.Cut))
 	return nil
+}
+
+// joinMPI makes the run's communicator carry everything, as the configuration says.
+func (h *Here) joinMPI(cfg *config.Config) (err error) {
+	for _, c := range []*comm.Comm{&h.ShotAxis, &h.BlockAxis, &h.AllRanks} {
+		if cfg.Comm.Backend == "mpi-staged" {
+			*c = comm.Staged(*c)
+		}
+		if cfg.Comm.Accumulate == "onesided" {
+			if *c, err = comm.OneSidedSums(*c, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// waysOfMPI are the ways in which the run's communicator carries buffers of GPUs: directly if
+// it takes their memory, through the host, and by one-sided access if it has that.
+func (h *Here) waysOfMPI() (ways []comm.Comm) {
+	if comm.MPI != nil && comm.MPI.Aware(h.Card.Space()) {
+		ways = append(ways, h.World)
+	}
+	ways = append(ways, comm.Staged(h.World))
+	oneSided, err := comm.OneSidedSums(h.World, func(err error) {
+		h.Report.Infof("comm.backend: auto: all-reduces take the place of one-sided sums: %v", err)
+	})
+	if err == nil {
+		ways = append(ways, oneSided)
+	}
+	return ways
+}
+
+// carry makes several communicators carry what passes between ranks, the first until
+// another is chosen, or the run's if there is none.
+func (h *Here) carry(carriers []comm.Comm) error {
+	if h.carriers = nil; len(carriers) == 0 {
+		return h.split(h.World)
+	}
+	h.carriers = comm.NewSwitch(h.World, carriers...)
+	return h.split(h.carriers)
 }
 
 // recover lets work that Again makes go on by the run's communicator if the cards' library
@@ -179,7 +238,9 @@ func (op *Operator) recover() error {
 	}
 	name := op.nccl.Name()
 	return op.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
-		to := op.World.Name()
+		op.carriers.Drop(name)
+		to := op.carriers.Name()
+		op.left, op.taken = append(op.left, name), ""
 		op.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
 			name, to, after.Seconds(), why))
 		op.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
@@ -195,9 +256,10 @@ func (h *Here) Again(work func(again bool) error) error {
 	return h.nccl.Again(work)
 }
 
-// goByMPI makes the run's communicator carry the sums between GPUs, because their library
-// did not start, if the configuration allows it. It says why, and after how long.
-func (h *Here) goByMPI(cfg *config.Config, asked bool, why error, after time.Duration) error {
+// leaveLibrary says that sums between GPUs go by the run's communicator, because their library
+// did not start, why, and after how long. If the configuration does not allow it, that is an
+// error.
+func (h *Here) leaveLibrary(cfg *config.Config, asked bool, why error, after time.Duration) error {
 	if asked && cfg.Comm.Fallback != "mpi" {
 		return status.Hint(fmt.Errorf("comm.backend: %q: %w", cfg.Comm.Backend, why),
 			`fallback = "mpi" goes on by MPI; `+status.HintOf(why))
@@ -209,7 +271,7 @@ func (h *Here) goByMPI(cfg *config.Config, asked bool, why error, after time.Dur
 	say(fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs, after %.3g s: %v",
 		h.World.Name(), after.Seconds(), why))
 	h.Report.Event("fallback", "to", h.World.Name(), "why", why.Error(), "seconds", after.Seconds())
-	return h.split(h.World)
+	return nil
 }
 
 // registerSums registers with the cards' library the buffers that an engine sums over
@@ -227,7 +289,7 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 		buf  device.Buf
 		over comm.Comm
 	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.BlockAxis}} {
-		g, ok := s.over.(*nccl.Group)
+		g, ok := comm.As[*nccl.Group](s.over)
 		if !ok || g.Size() == 1 {
 			continue
 		}
@@ -240,15 +302,15 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 	return nil
 }
 
-// Carrier names the communicator that carries the sums over ranks, or those that have, one
-// after the other: "nccl, mpi".
+// Carrier names the communicator that carries the sums over ranks. If the library of the
+// cards was left, its name comes before: "nccl, mpi". Without a choice yet it names all that
+// have carried something.
 func (h *Here) Carrier() string {
-	if h.nccl != nil {
-		library, now := nccl.Backend(h.Card.Engine()), h.nccl.Name()
-		if now != library {
-			return library + ", " + now
-		}
-		return now
+	switch {
+	case h.taken != "":
+		return strings.Join(append(slices.Clone(h.left), h.taken), ", ")
+	case h.carriers != nil && h.carriers.Carried() != nil:
+		return strings.Join(h.carriers.Carried(), ", ")
 	}
 	return h.ShotAxis.Name()
 }

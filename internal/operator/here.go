@@ -40,9 +40,12 @@ type Here struct {
 
 	open     bool // whether auto has still to choose between Card and the cpu
 	hardware plan.Hardware
-	onNode   int         // ranks on this machine
-	nccl     *nccl.Group // between the cards of all ranks; nil: none
-	unwatch  []func()    // end the watch's hold on nccl
+	onNode   int          // ranks on this machine
+	carriers *comm.Switch // of buffers between ranks; nil: the communicators themselves
+	nccl     *nccl.Group  // the one between the cards of all ranks; nil: none
+	unwatch  []func()     // end the watch's hold on Card and nccl
+	left     []string     // carriers that failed
+	taken    string       // the carrier that was chosen
 }
 
 // Join finds this rank's place among the others, and makes its hardware ready. With
@@ -53,7 +56,7 @@ func Join(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here
 	h := &Here{Ranks: inputs.Ranks{World: world, Report: report}}
 	err := h.take(cfg, h.joinGrid, h.joinMachine, h.chooseEngine)
 	if err == nil && !h.open {
-		err = h.take(cfg, h.sameHardware, h.joinCards)
+		err = h.take(cfg, h.sameHardware, h.joinCarriers)
 	}
 	if err == nil {
 		err = h.take(cfg, h.measureCard)
@@ -77,10 +80,10 @@ func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) err
 
 // Leave gives the card back.
 func (h *Here) Leave() {
+	for _, end := range h.unwatch {
+		end()
+	}
 	if h.nccl != nil {
-		for _, end := range h.unwatch {
-			end()
-		}
 		h.nccl.Close() // all its sums are done
 		h.nccl = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
@@ -102,26 +103,52 @@ func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, er
 
 // LiftOptions says how contributions of the ranks are added up.
 func (op *Operator) LiftOptions() dist.LiftOptions {
+	overlap := op.Config.Comm.Overlap
 	o := dist.LiftOptions{
-		Exact:    op.Exact(),
-		Overlap:  op.Config.Comm.Overlap != "off",
-		OneSided: op.Config.Comm.Accumulate == "onesided",
-		Reach:    op.reach(),
+		Exact:       op.Exact(),
+		Overlap:     overlap != "off",
+		KeepOverlap: overlap != "auto" || op.Config.Comm.Accumulate == "onesided", // which hides nothing
+		Choose:      op.sayChoice,
+		Reach:       op.reach(),
 	}
-	if op.Config.Comm.Overlap == "auto" {
-		o.Choose = op.sayOverlap
+	if op.Report.Books() {
+		o.InFlight = func(begin time.Time, took time.Duration) {
+			op.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
+		}
 	}
 	return o
 }
 
-// sayOverlap reports what was chosen and why.
-func (op *Operator) sayOverlap(o dist.Overlapped) {
+// sayChoice reports how sums go over ranks, and why.
+func (op *Operator) sayChoice(c dist.Choice) {
+	taken := c.Ways[c.Taken]
+	op.taken = taken.Carrier
+	type row struct {
+		Carrier string  `json:"carrier"`
+		Overlap bool    `json:"overlap"`
+		Seconds float64 `json:"seconds"`
+	}
+	var rows []row
+	for _, w := range c.Ways {
+		rows = append(rows, row{w.Carrier, w.Overlap, w.Took.Seconds()})
+	}
+	op.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
+	if several := rows[0].Carrier != rows[1].Carrier; several {
+		op.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
+		for _, r := range rows {
+			op.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
+		}
+	}
+	hidden, with, without, both := c.Hidden()
+	if !both {
+		return
+	}
 	text := "off: it is slower"
-	if o.On {
-		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*o.Hidden())
+	if taken.Overlap {
+		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*hidden)
 	}
 	op.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
-		text, o.With.Seconds(), o.Without.Seconds(), o.Sums.Seconds())
+		text, with.Took.Seconds(), without.Took.Seconds(), without.Sums.Seconds())
 }
 
 // Lift joins the ranks' parts of the operator.

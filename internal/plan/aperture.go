@@ -35,13 +35,27 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 // kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
 // velocity.
 func (p *Plan) Heard() float64 {
-	if least, _ := p.Velocity.Range(); !(least > 0) {
+	return heard(p, p.SamplePairs(), func(Pair, float64) {})
+}
+
+// HeardOf is Heard of some traces of the survey and a slab of the image, found from so many pairs.
+// It tells what the tile of each pair costs that is inside the aperture. tell must not keep it.
+func HeardOf(p *Plan, traces []int32, slab [2]int, count int, tell func(q Pair, cost float64)) float64 {
+	if len(traces) == 0 || slab[0] == slab[1] {
+		return 1
+	}
+	return heard(p, pairs(p, count, slab, len(traces), func(i int) int { return int(traces[i]) }), tell)
+}
+
+// heard is HeardOf for given pairs.
+func heard(p *Plan, pairs iter.Seq[Pair], tell func(q Pair, cost float64)) float64 {
+	if least, _ := p.Velocity.Range(); least <= 0 {
 		return 1
 	}
 	k := &kirchhoff.Problem{Grid: p.Image}
 	p.limit(k)
-	all, cost := 0, 0.0
-	for q := range p.SamplePairs() {
+	all, total := 0, 0.0
+	for q := range pairs {
 		inside := true
 		for axis, a := range k.Aperture {
 			inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
@@ -50,18 +64,26 @@ func (p *Plan) Heard() float64 {
 			continue
 		}
 		all++
-		arrival, width := straight(p, q)
-		switch early := p.RecordEnd() - arrival; {
-		case math.Abs(early) < width/2:
-			cost += kirchhoff.EndCost
-		case early > 0:
-			cost += kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
-		}
+		cost := tileCost(p, q)
+		total += cost
+		tell(q, cost)
 	}
 	if all == 0 {
 		return 1
 	}
-	return cost / float64(all)
+	return total / float64(all)
+}
+
+// tileCost is how many times longer than another the tile of a pair takes.
+func tileCost(p *Plan, q Pair) float64 {
+	arrival, width := straight(p, q)
+	switch early := p.RecordEnd() - arrival; {
+	case math.Abs(early) < width/2:
+		return kirchhoff.EndCost
+	case early > 0:
+		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
+	}
+	return 0
 }
 
 // straight is about when a wave arrives on straight rays, and how far apart it does so at the

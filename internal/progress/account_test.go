@@ -238,7 +238,7 @@ func TestSectionsOfManyGoroutines(t *testing.T) {
 			defer wg.Done()
 			for range 50 {
 				r.Time("a")()
-				r.Beside("reductions", "all-reduce", time.Now(), 1)
+				r.Beside("reductions", "all-reduce", time.Now(), 1, 1)
 			}
 		}()
 	}
@@ -261,9 +261,9 @@ func TestSectionsOfManyGoroutines(t *testing.T) {
 func TestBesideTable(t *testing.T) {
 	r, out, _, h := reporter(Options{})
 	spend(r, h, "solver", 2)
-	r.Beside("GPU", "forward", h.now(), seconds(1))
-	r.Beside("GPU", "dots", h.now(), seconds(0.25))
-	r.Beside("GPU", "forward", h.now(), seconds(0.5))
+	r.Beside("GPU", "forward", h.now(), seconds(1), seconds(1))
+	r.Beside("GPU", "dots", h.now(), seconds(0.25), seconds(0.25))
+	r.Beside("GPU", "forward", h.now(), seconds(0.5), seconds(0.5))
 	a := r.Account()
 	other := a
 	other.Beside = Node{}

@@ -64,7 +64,7 @@ func (c *clock) enter(name string, now time.Time) *visit {
 	if n := len(c.open); n > 0 {
 		around = c.open[n-1].node
 	}
-	v := &visit{around.enter(name), now, c.whole, c.trace.start(mainLane, name, now.Sub(c.begin))}
+	v := &visit{around.enter(name), now, c.whole, c.trace.start(LaneSections, name, now.Sub(c.begin))}
 	c.open = append(c.open, v)
 	return v
 }
@@ -134,8 +134,8 @@ func merge(path []string, around []*Node) (sections []section) {
 	return sections
 }
 
-// mainLane is where the sections of a rank stand in its trace.
-const mainLane = "sections"
+// LaneSections is the lane of a rank's sections in its trace.
+const LaneSections = "sections"
 
 // traceSpans bounds the trace of a run, over all ranks together: some 100 MB of
 // file. Each rank keeps the first of its spans, as many as are its share, but
@@ -169,15 +169,23 @@ func (r *Reporter) KeepTrace(ranks int) {
 	}
 }
 
+// Books reports whether anybody reads the times: a closing table or a trace.
+func (r *Reporter) Books() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opt.JSON || !r.opt.Quiet || r.clock.trace != nil
+}
+
 // Beside books work that went on beside the sections, as that of a GPU does, which has
-// a clock of its own: on a lane of the trace, and in a table behind the closing one. It
-// counts towards no section.
-func (r *Reporter) Beside(lane, name string, begin time.Time, took time.Duration) {
+// a clock of its own: on a lane of the trace, and in a table behind the closing one, where
+// own is what it took without the work inside it that is booked as well. It counts towards
+// no section.
+func (r *Reporter) Beside(lane, name string, begin time.Time, took, own time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	around := r.clock.beside.enter(lane)
 	around.Calls = 0 // a lane is no work
-	around.enter(name).Own += took
+	around.enter(name).Own += own
 	at := max(0, begin.Sub(r.clock.begin))
 	r.clock.trace.stop(r.clock.trace.start(lane, name, at), at+took)
 }

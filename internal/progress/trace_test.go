@@ -63,8 +63,8 @@ func TestTraceFile(t *testing.T) {
 		spend(r, h, "adjoint", 1)
 		begin := h.now()
 		h.move(seconds(1.5))
-		r.Beside("reductions", "piece 0", begin, seconds(1))
-		r.Beside("reductions", "piece 1", begin.Add(seconds(0.5)), seconds(1))
+		r.Beside("reductions", "piece 0", begin, seconds(1), seconds(1))
+		r.Beside("reductions", "piece 1", begin.Add(seconds(0.5)), seconds(1), seconds(1))
 		s.End()
 		r.Time("left open")
 		h.move(seconds(2))
@@ -96,15 +96,15 @@ func TestTraceFile(t *testing.T) {
 		}
 	}
 	want := []shown{
-		{0, 0, "solver", 250e3, 2.5e6}, {0, 0, "adjoint", 250e3, 1e6}, {0, 0, "left open", 2750e3, 2e6},
-		{0, 1, "piece 0", 1250e3, 1e6}, {0, 2, "piece 1", 1750e3, 1e6},
-		{1, 0, "adjoint", 1e6, 1},
+		{0, 3, "solver", 250e3, 2.5e6}, {0, 3, "adjoint", 250e3, 1e6}, {0, 3, "left open", 2750e3, 2e6},
+		{0, 4, "piece 0", 1250e3, 1e6}, {0, 5, "piece 1", 1750e3, 1e6},
+		{1, 6, "adjoint", 1e6, 1},
 	}
 	if !slices.Equal(spans, want) {
 		t.Errorf("spans %v\nwant  %v", spans, want)
 	}
-	if lanes[[2]int{0, 0}] != "sections" || lanes[[2]int{0, 1}] != "reductions" || lanes[[2]int{0, 2}] != "reductions 2" ||
-		lanes[[2]int{1, 0}] != "sections" || len(lanes) != 4 {
+	if lanes[[2]int{0, 3}] != "sections" || lanes[[2]int{0, 4}] != "reductions" || lanes[[2]int{0, 5}] != "reductions 2" ||
+		lanes[[2]int{1, 6}] != "sections" || len(lanes) != 4 {
 		t.Errorf("lanes %v", lanes)
 	}
 	if ranks[0] != "rank 0 on node" || ranks[1] != "rank 1 on node" {
@@ -176,13 +176,69 @@ func TestTraceIsBounded(t *testing.T) {
 func TestNoTraceUnlessAsked(t *testing.T) {
 	r, _, _, h := reporter(Options{})
 	spend(r, h, "a", 1)
-	r.Beside("b", "c", h.now(), seconds(1))
+	r.Beside("b", "c", h.now(), seconds(1), seconds(1))
 	if a := r.Account(); a.Trace != nil {
 		t.Errorf("trace %+v", a.Trace)
 	}
-	if n := testing.AllocsPerRun(100, func() { r.Beside("b", "c", h.now(), seconds(1)) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { r.Beside("b", "c", h.now(), seconds(1), seconds(1)) }); n != 0 {
 		t.Errorf("%g allocations for nothing", n)
 	}
+}
+
+// What of a lane lies beneath another's work, and which spans meet, is as exact in the file
+// as in the run.
+func TestBeneath(t *testing.T) {
+	if New(Options{Quiet: true}).Books() || !New(Options{}).Books() || !New(Options{Quiet: true, JSON: true}).Books() {
+		t.Error("times are booked where nobody reads them, or not where somebody does")
+	}
+	a := traced(0, func(r *Reporter, h *hand) {
+		if !r.Books() {
+			t.Error("a trace reads no times")
+		}
+		at := func(s float64) time.Time { return h.now().Add(seconds(s)) }
+		beside := func(lane, name string, begin, end float64) {
+			r.Beside(lane, name, at(begin), seconds(end-begin), seconds(end-begin))
+		}
+		beside("GPU", "adjoint", 0, 5)
+		beside("GPU", "forward", 1, 2) // inside
+		beside("GPU", "wait", 5, 7)
+		beside("GPU", "adjoint", 7, 8)
+		beside("sums", "all-reduce", 4, 6) // 1 s of each
+		beside("sums", "all-reduce", 6, 7.5)
+		beside("sums", "all-reduce", 9, 9.5)
+	})
+	r, out, _, _ := reporter(Options{})
+	r.Beneath([]Account{a, a}, "sums", "GPU", "wait")
+	r.Beneath([]Account{a, a}, "none", "GPU", "wait")
+	r.Beneath([]Account{{}}, "sums", "GPU", "wait")
+	if want := "hidden: 38 % of lane \"sums\", 4 s a rank, lay beneath work in lane \"GPU\"\n"; out.String() != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
+
+// Spans that meet in a run meet in the file, as Perfetto reads it: whole ns, cut off.
+func TestSpansMeetInTheFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := rapid.Int64Range(0, 1e13).Draw(t, "start")
+		ns := start
+		tr := &Trace{Start: start, Names: []string{"x"}}
+		for range 9 {
+			took := rapid.Int64Range(1, 3000).Draw(t, "took")
+			tr.Spans = append(tr.Spans, [4]int64{0, 0, ns - start, took})
+			ns += took
+		}
+		thread, end := 0, int64(0)
+		for _, e := range traceEvents(0, &thread, Account{Trace: tr}, 0) {
+			if e.Phase != "X" {
+				continue
+			}
+			if begin := int64(e.TS * 1000); begin < end {
+				t.Fatalf("a span begins at %d ns, the one before ends at %d", begin, end)
+			} else {
+				end = begin + int64(*e.Dur*1000)
+			}
+		}
+	})
 }
 
 // Any two spans of a lane of the file lie apart or one inside the other.

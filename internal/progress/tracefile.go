@@ -57,9 +57,9 @@ func encodeTrace(all []Account) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"displayTimeUnit":"ms","otherData":{"clock":"Unix time of each rank's machine, not corrected","start":%q},"traceEvents":[`,
 		time.Unix(0, start).UTC().Format(time.RFC3339Nano))
-	comma := "\n"
+	comma, thread := "\n", len(all) // no thread has the number of a process: Perfetto takes it for its main thread
 	for rank, a := range all {
-		for _, e := range traceEvents(rank, a, start) {
+		for _, e := range traceEvents(rank, &thread, a, start) {
 			text, err := json.Marshal(e)
 			if err != nil {
 				return nil, err
@@ -95,7 +95,7 @@ func ReadTrace(r io.Reader) ([]Row, error) {
 	for _, e := range f.TraceEvents {
 		// Sections that overlap stand in "sections 2" and so on.
 		lane := names[[2]int{e.PID, e.TID}]
-		if e.Phase == "X" && e.Dur != nil && (lane == mainLane || strings.HasPrefix(lane, mainLane+" ")) {
+		if e.Phase == "X" && e.Dur != nil && (lane == LaneSections || strings.HasPrefix(lane, LaneSections+" ")) {
 			spans[e.PID] = append(spans[e.PID], e)
 		}
 	}
@@ -123,22 +123,23 @@ func nested(spans []traceEvent) *Node {
 	}
 	root := &Node{}
 	around := []open{{root, math.Inf(1)}}
-	micro := func(x float64) time.Duration { return time.Duration(math.Round(1e3 * x)) }
+	took := func(micro float64) time.Duration { return time.Duration(1e3 * micro) }
 	for _, s := range spans {
 		for around[len(around)-1].end <= s.TS {
 			around = around[:len(around)-1]
 		}
 		outer, end := around[len(around)-1], s.TS+*s.Dur
 		in := outer.enter(s.Name)
-		in.Own += micro(*s.Dur)
-		outer.Own -= micro(min(end, outer.end) - s.TS)
+		in.Own += took(*s.Dur)
+		outer.Own -= took(min(end, outer.end) - s.TS)
 		around = append(around, open{in, end})
 	}
 	return root
 }
 
-// traceEvents are the events of one rank: its names, then lane by lane.
-func traceEvents(rank int, a Account, start int64) []traceEvent {
+// traceEvents are the events of one rank: its names, then lane by lane. Lanes of all ranks
+// have numbers of their own after thread, since viewers take threads with one number for one.
+func traceEvents(rank int, thread *int, a Account, start int64) []traceEvent {
 	meta := func(what string, tid int, key string, value any) traceEvent {
 		return traceEvent{Name: what, Phase: "M", PID: rank, TID: tid, Args: map[string]any{key: value}}
 	}
@@ -150,16 +151,22 @@ func traceEvents(rank int, a Account, start int64) []traceEvent {
 	if n := a.Trace.Dropped; n > 0 {
 		events = append(events, meta("process_labels", 0, "labels", fmt.Sprintf("the last %d spans were dropped", n)))
 	}
-	for tid, l := range lanes(a.Trace) {
-		events = append(events, meta("thread_name", tid, "name", l.name), meta("thread_sort_index", tid, "sort_index", tid))
+	for i, l := range lanes(a.Trace) {
+		*thread++
+		tid := *thread
+		events = append(events, meta("thread_name", tid, "name", l.name), meta("thread_sort_index", tid, "sort_index", i))
 		for _, s := range l.spans {
-			dur := float64(s[3]) / 1e3
-			events = append(events, traceEvent{Name: a.Trace.Names[s[1]], Phase: "X", PID: rank, TID: tid,
-				TS: float64(a.Trace.Start-start+s[2]) / 1e3, Dur: &dur})
+			begin, end := micro(a.Trace.Start-start+s[2]), micro(a.Trace.Start-start+s[2]+s[3])
+			dur := end - begin
+			events = append(events, traceEvent{Name: a.Trace.Names[s[1]], Phase: "X", PID: rank, TID: tid, TS: begin, Dur: &dur})
 		}
 	}
 	return events
 }
+
+// micro is a time in ns as whole eighths of µs. These are exact in binary. Perfetto cuts
+// other numbers off and drops spans that then overlap with their neighbours.
+func micro(ns int64) float64 { return math.Round(float64(ns)/125) / 8 }
 
 // laneSpans are the spans of one thread of the format. Any two of them are nested or
 // disjoint.

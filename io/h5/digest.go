@@ -42,6 +42,15 @@ func hashText(h hash.Hash, name, text string) string {
 	return what
 }
 
+// ImageDigest is the attribute sha256 of the dataset /image with these numbers, C order:
+// what a file has that holds them.
+func ImageDigest(shape []int, v []float32) string {
+	h := sha256.New()
+	what := (&array{name: "/image", shape: shape}).head(h, kindOf[float32]())
+	h.Write(littleEndian(v))
+	return sum(h, what)
+}
+
 // textSum is the attribute sha256 of a text. The first version of the program wrote it bare,
 // of the text alone.
 func textSum(name, text string, bare bool) string {

@@ -28,6 +28,7 @@ type Line struct {
 	X, Y []float64 // as many of each
 
 	dashed bool // in the colour of the line before
+	dots   bool // points that nothing joins
 }
 
 // Lines draws up to five lines, y on a logarithmic axis and ticks of x at whole numbers.
@@ -36,6 +37,31 @@ func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
 	f, err := chart(axis{label: x, whole: true}, axis{label: y, log: true}, opt, lines)
 	if err == nil {
 		f.rows[0][0].keyLeft = !falling(lines)
+	}
+	return f, err
+}
+
+// Marks draws values of several things, y on a logarithmic axis: the things lie side by side,
+// named, and X of up to five lines counts them from 0. Nothing joins the points, and those of
+// one thing lie beside each other in the order of the lines. Errors are those of Lines.
+func Marks(names []string, y string, opt Options, lines ...Line) (*Figure, error) {
+	x := axis{given: []plot.Tick{}}
+	for i, name := range names {
+		x.given = append(x.given, plot.Tick{Value: float64(i), Label: name})
+	}
+	lines = slices.Clone(lines)
+	for i := range lines {
+		l := &lines[i]
+		l.dots, l.X = true, slices.Clone(l.X)
+		for k := range l.X {
+			l.X[k] += (float64(i) - float64(len(lines)-1)/2) / 10
+		}
+	}
+	f, err := chart(x, axis{label: y, log: true}, opt, lines)
+	if err == nil {
+		p := f.rows[0][0]
+		p.x.from, p.x.to = -0.5, float64(len(names))-0.5
+		p.y.from *= math.Pow(p.y.from/p.y.to, 0.25) // room for the key
 	}
 	return f, err
 }
@@ -82,13 +108,19 @@ func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 			}
 			xy[k] = plotter.XY{X: l.X[k], Y: l.Y[k]}
 		}
-		drawn := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: lineColors[color%len(lineColors)], Width: vg.Points(1.4)}}
+		dot := draw.GlyphStyle{Color: lineColors[color%len(lineColors)], Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
+		if l.dots {
+			dot.Radius = vg.Points(3)
+			marks := &plotter.Scatter{XYs: xy, GlyphStyle: dot}
+			p.plotters, p.key = append(p.plotters, bare{marks}), append(p.key, entry{l.Name, marks})
+			continue
+		}
+		drawn := &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: dot.Color, Width: vg.Points(1.4)}}
 		if l.dashed {
 			drawn.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 		}
 		p.plotters, p.key = append(p.plotters, drawn), append(p.key, entry{l.Name, drawn})
 		if len(xy) <= mostDots && !l.dashed {
-			dot := draw.GlyphStyle{Color: lineColors[color%len(lineColors)], Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
 			p.plotters = append(p.plotters, bare{&plotter.Scatter{XYs: xy, GlyphStyle: dot}})
 		}
 	}

@@ -32,3 +32,24 @@ func TestLines(t *testing.T) {
 		}
 	}
 }
+
+// Things lie side by side, each with its name, and points keep away from the edges.
+func TestMarks(t *testing.T) {
+	f, err := Marks([]string{"one", "two"}, "time", Options{}, Line{Name: "a", X: []float64{0, 1}, Y: []float64{5, 50}}, Line{Name: "b", X: []float64{1}, Y: []float64{7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.rows[0][0]
+	ticks := p.x.ticks(1, 1)
+	if len(p.key) != 2 || len(ticks) != 2 || ticks[1].Label != "two" || fracX(p, ticks[1].Value) != 0.75 || fracY(p, 50) < 0.1 {
+		t.Errorf("x from %g to %g, y from %g to %g, ticks %v", p.x.from, p.x.to, p.y.from, p.y.to, ticks)
+	}
+	dots := p.plotters[1].(bare).Plotter.(interface{ XY(int) (float64, float64) })
+	if x, y := dots.XY(0); x <= 1 || x > 1.1 || y != 7 {
+		t.Errorf("b of two is at %g, %g", x, y)
+	}
+	decoded(t, f)
+	if _, err := Marks([]string{"one"}, "", Options{}, Line{Name: "a", X: []float64{0}, Y: []float64{0}}); err == nil || !strings.Contains(err.Error(), "y is 0") {
+		t.Errorf("error is %v", err)
+	}
+}

@@ -28,7 +28,7 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 func (k *kernel) apply(ctx context.Context, d dist.Direction, dst, src device.Buf) error {
 	k.room.Lock()
 	defer k.room.Unlock()
-	defer k.dev.Mark(d.String())()
+	defer k.dev.Clock.Main(d.String())()
 	w, err := k.prepare(ctx, d, dst, src, 0, true)
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	}
 	e.dev, e.context = dev, dev.Context()
 	if e.making = e.context.Main(); len(e.banks) > 0 {
-		if e.making, err = e.context.NewStream(); err != nil {
+		if e.making, err = e.context.NewStream(device.LaneGPUTables); err != nil {
 			return nil, err
 		}
 	}

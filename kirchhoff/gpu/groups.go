@@ -47,7 +47,7 @@ func (s stream) Clear(context.Context) error { return s.clear() }
 func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
 	s.room.Lock()
 	defer s.room.Unlock()
-	return s.begin(ctx, dist.Backward, s.backward(dst, 1, quantum, false, func(int, int, device.Buf) (int, error) { return 1, nil }))
+	return s.begin(ctx, dist.Backward.String(), s.backward(dst, 1, quantum, false, func(int, int, device.Buf) (int, error) { return 1, nil }))
 }
 
 func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
@@ -68,6 +68,7 @@ type group struct{ *kernel }
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
 	g.room.Lock()
 	defer g.room.Unlock()
+	defer g.dev.Clock.Main(dist.Backward.String())()
 	by := g.adjointPass()
 	if !g.correlated(src) {
 		by.correlate(src, g.numbered, 0, g.kept.count)

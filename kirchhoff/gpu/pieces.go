@@ -58,6 +58,7 @@ func (e *Engine) Peak() float64 { return e.plan.Peak }
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	k.room.Lock()
 	defer k.room.Unlock()
+	defer k.dev.Clock.Main(d.String())()
 	if err := k.mine("bound", src); err != nil {
 		return nil, err
 	}
@@ -106,22 +107,27 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	}
 	k.room.Lock()
 	defer k.room.Unlock()
+	defer k.dev.Clock.Main(d.String())()
 	w, err := k.prepare(ctx, d, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
 	}
-	return k.begin(ctx, d, w), k.context.Err()
+	return k.begin(ctx, d.String(), w), k.context.Err()
 }
 
-// begin begins an application whose sums the card times.
-func (e *Engine) begin(ctx context.Context, d dist.Direction, w pieces.Work) dist.Application {
-	sum := w.Sum
+// begin begins an application whose pieces the card times under a name.
+func (e *Engine) begin(ctx context.Context, name string, w pieces.Work) dist.Application {
+	sum, finish := w.Sum, w.Finish
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
-		defer e.dev.Mark(d.String())()
+		defer e.dev.Clock.Main(name)()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return sum(lo, hi, piece)
+	}
+	w.Finish = func(lo, hi, piece int) error {
+		defer e.dev.Clock.Main(name)()
+		return finish(lo, hi, piece)
 	}
 	return e.room.Begin(w)
 }

@@ -34,7 +34,7 @@ func (q *squared) Forward(context.Context, device.Buf, device.Buf) error {
 func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	q.room.Lock()
 	defer q.room.Unlock()
-	defer q.dev.Mark(dist.Backward.String())()
+	defer q.dev.Clock.Main(device.MarkSquared)()
 	w, err := q.prepare(ctx, dst, src, 0, true)
 	if err != nil {
 		return err
@@ -100,6 +100,7 @@ func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	}
 	q.room.Lock()
 	defer q.room.Unlock()
+	defer q.dev.Clock.Main(device.MarkSquared)()
 	if err := q.mine("bound", src); err != nil {
 		return nil, err
 	}
@@ -121,9 +122,10 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	}
 	q.room.Lock()
 	defer q.room.Unlock()
+	defer q.dev.Clock.Main(device.MarkSquared)()
 	w, err := q.prepare(ctx, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
 	}
-	return q.begin(ctx, d, w), q.context.Err()
+	return q.begin(ctx, device.MarkSquared, w), q.context.Err()
 }

@@ -117,6 +117,7 @@ func (e *Engine) remake(ctx context.Context, p *kirchhoff.Problem, t *tables) er
 
 // fill makes the tables of p's places in the memory of t.
 func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
+	defer e.dev.Clock.Time(e.making, device.MarkTables)()
 	var n lengths
 	if e.plan.Tiles > 0 {
 		var err error

@@ -50,8 +50,6 @@ done
 lsm compare mpi.h5 nccl.h5 --tolerance 0
 lsm compare mpi-staged.h5 nccl.h5 --tolerance 0
 
-# The tables and the plot.
-list=$(echo "${backends:-auto}" | tr ' ' ,)
-$ranks lsm bench comm --backend "$list" --operations all-reduce --last 1MiB --factor 4 --iterations 3 --plot times.png >times.txt
-$ranks lsm bench solve nccl.toml --backend "$list" --iterations 2 >solve.txt
-cat times.txt solve.txt
+# The tables, the plot and the verdict.
+$ranks lsm bench backends nccl.toml --last 1MiB --iterations 3 --plot backends.png >backends.txt
+cat backends.txt

@@ -9,22 +9,33 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
+// tail is how many times smaller than least the last groups of Cut may be.
+const tail = 8
+
 // Cut joins parts that begin at starts, n elements in all, into at most the given number
 // of groups of nearly the same size, each of at least "least" elements. It returns where
-// the groups begin, followed by n.
+// the groups begin, followed by n. Unless one group is wanted, the last is halved again and
+// again, because nothing is computed beside the sum of the last piece. One group may be empty.
 func Cut(starts []int, n, most, least int) []int {
-	cuts := []int{0}
-	if n == 0 {
-		return cuts
-	}
 	groups := max(1, min(most, n/least))
-	last := 0
+	var wanted []int // beginnings of groups
+	for g := 1; g < groups; g++ {
+		wanted = append(wanted, (n*g+groups-1)/groups)
+	}
+	for at := n * (groups - 1) / groups; most > 1 && n-at >= 2*least/tail; {
+		at += (n - at) / 2
+		wanted = append(wanted, at)
+	}
+	cuts := []int{0}
 	for _, at := range starts {
-		if g := at * groups / n; g > last {
-			cuts, last = append(cuts, at), g
+		if i, _ := slices.BinarySearch(wanted, at+1); i > 0 {
+			cuts, wanted = append(cuts, at), wanted[i:]
 		}
 	}
-	return append(cuts, n)
+	if n > 0 || most == 1 {
+		cuts = append(cuts, n)
+	}
+	return cuts
 }
 
 // Starts returns the first trace of each group of neighbouring traces whose source places
