@@ -277,17 +277,3 @@ func (e *Eikonal) point(n int) tilted {
 	}
 	return m
 }
-
-// lean gives e a medium for each point that is held, in place of its velocities.
-func (e *Eikonal) lean(t *Tilt) {
-	dim := e.model.Dim()
-	e.tilt = make([]float32, 0, len(e.slow2)*(3+dim))
-	s2 := e.scale * e.scale
-	for i, slow2 := range e.slow2 {
-		m := t.at(dim, i, 1/(math.Sqrt(float64(slow2))*e.scale))
-		e.tilt = append(e.tilt, float32(m.plane*s2), float32(m.along*s2), float32(m.cross*s2*s2))
-		for _, x := range m.axis {
-			e.tilt = append(e.tilt, float32(x))
-		}
-	}
-}

@@ -29,45 +29,37 @@ type tiltedReference struct {
 	rounds int
 }
 
-// newTiltedReference sets τ in the start box from times along straight rays.
+// newTiltedReference sets τ in the start box.
 func newTiltedReference(g grid.Grid, at func(x []float64) tilted, source []float64) *tiltedReference {
 	n, dim := g.Len(), g.Dim()
 	s := &tiltedReference{g: g, stride: g.Strides(), medium: make([]tilted, n), t0: make([]float64, n), p0: make([][]float64, n),
 		r: make([]float64, n), tau: make([]float64, n), fixed: make([]bool, n)}
-	x, d := make([]float64, dim), make([]float64, dim)
-	home := at(source)
+	x := make([]float64, dim)
 	for i := range n {
 		g.Point(x, i)
-		s.medium[i], s.tau[i], s.p0[i] = at(x), unreached, make([]float64, dim)
-		near := true
+		s.medium[i] = at(x)
+	}
+	point := func(n int) tilted { return s.medium[n] }
+	home := between(g, source, point)
+	for i := range n {
+		g.Point(x, i)
 		for a := range x {
-			d[a] = x[a] - source[a]
-			near = near && math.Abs(d[a]) <= startHalf*g.Spacing[a]
+			x[a] -= source[a]
 		}
-		s.t0[i], s.r[i] = home.to(s.p0[i], d), math.Sqrt(dot(d, d))
-		if near {
-			s.tau[i], s.fixed[i] = 1, true
-			if s.r[i] > 0 {
-				s.tau[i] = alongRay(at, source, x) / s.t0[i]
-			}
-		}
+		s.tau[i], s.p0[i] = unreached, make([]float64, dim)
+		s.t0[i], s.r[i] = home.to(s.p0[i], x), math.Sqrt(dot(x, x))
 	}
+	startTilted(g, source, point, func(k [3]int, time float64) {
+		i := 0
+		for a, stride := range s.stride {
+			i += k[a] * stride
+		}
+		s.tau[i], s.fixed[i] = 1, true
+		if s.r[i] > 0 {
+			s.tau[i] = time / s.t0[i]
+		}
+	})
 	return s
-}
-
-// alongRay is the time along the straight ray between two points.
-func alongRay(at func(x []float64) tilted, from, to []float64) (time float64) {
-	d, y, p := make([]float64, len(to)), make([]float64, len(to)), make([]float64, len(to))
-	for a := range d {
-		d[a] = to[a] - from[a]
-	}
-	for j, node := range gaussNode {
-		for a := range d {
-			y[a] = from[a] + node*d[a]
-		}
-		time += gaussWeight[j] * at(y).to(p, d)
-	}
-	return time
 }
 
 // solve sweeps until nothing changes by more than a relative tolerance.
