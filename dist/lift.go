@@ -48,6 +48,7 @@ type Times struct {
 	Waiting   time.Duration // in and for the collectives that sum the result
 	Pieces    int           // summed over the ranks
 	Bytes     int64         // of these
+	Last      int64         // bytes of the last of them, beside which nothing is computed
 }
 
 // Lift makes a distributed operator of a local kernel. If the destination has copies,
@@ -328,7 +329,8 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 		return comm.Done, nil
 	}
 	a.times.Pieces++
-	a.times.Bytes += int64(buf.Len()) * int64(buf.Type().Size())
+	a.times.Last = int64(buf.Len()) * int64(buf.Type().Size())
+	a.times.Bytes += a.times.Last
 	if a.alone {
 		if err := a.device.Sync(); err != nil {
 			return nil, err

@@ -220,7 +220,9 @@ func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device
 		to = comm.None
 	} else {
 		a.times.Pieces++
-		a.times.Bytes += int64(send.Len()) * int64(send.Type().Size())
+		n := int64(send.Len()) * int64(send.Type().Size())
+		a.times.Bytes += n
+		a.times.Last += n
 	}
 	if recv == nil {
 		from = comm.None

@@ -136,10 +136,10 @@ func (b *backends) limit(w *way) string {
 		return ""
 	}
 	text := fmt.Sprintf("sums take %.1f %% of an iteration without overlap.", 100*t.Sequential)
-	if t.Collective == t.Last {
+	if t.Last == 1 {
 		return text + " Each is one piece, which no kernel runs beside, so overlap hides nothing."
 	}
-	most, rest := 1-float64(t.Last)/float64(t.Collective), "the last piece of a sum has no kernel beside it"
+	most, rest := 1-t.Last, "the last piece of a sum has no kernel beside it"
 	if kernels := (t.Plain - t.Alone) / t.Alone; kernels < most {
 		most, rest = max(0, kernels), "the sums take longer than the kernels"
 	}

@@ -30,7 +30,7 @@ type Trial struct {
 	Residual   float64 // relative to the start's
 	Bytes      int64   // summed over ranks in an iteration, per rank that shares in it: greatest
 	Collective int     // device collectives of this rank in an iteration
-	Last       int     // those of them that no kernel of their application follows
+	Last       float64 // share of this rank's bytes beside whose sums no kernel runs
 
 	Waiting    float64 // share of an iteration spent on sums over ranks
 	Sequential float64 // the same without overlap
@@ -95,7 +95,7 @@ func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup flo
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
-	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Collective > t.Last {
+	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Last < 1 {
 		t.Hidden = max(0, 1-t.Left/t.Alone)
 	}
 	return t, nil
@@ -119,7 +119,7 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 		waiting += t.Waiting
 		r.Bytes += t.Bytes
 		r.Collective += t.Pieces
-		r.Last += min(t.Pieces, 1)
+		r.Last += float64(t.Last)
 	}
 	a, err := op.Lift(o)
 	if err != nil {
@@ -155,9 +155,9 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 	r.x, r.sums = m.X(), waiting.Seconds()/float64(iterations)
 	r.Iteration = took[len(took)/2]
 	r.Waiting = r.sums / r.Iteration
+	r.Last /= max(1, float64(r.Bytes))
 	r.Bytes /= int64(iterations)
 	r.Collective /= iterations
-	r.Last /= iterations
 	r.Residual = relative(m.State().History.Residual)
 	return r, nil
 }
