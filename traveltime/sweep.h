@@ -23,7 +23,7 @@ typedef struct {
 	int lanes;        // 4, 8 or EIK_LANES
 	int n[3];         // points along x, y, z; n[1] = 1 in 2-D
 	int chunks;       // blocks in a row
-	int wide;         // rows of slow2 along y
+	int wide;         // rows of the medium along y
 	float h[3];       // spacing, in units of the smallest one
 	float *tau;       // [n0*n1][n2 + 2*EIK_GHOSTS][lanes]
 	float *beyond;    // [n2 + 2*EIK_GHOSTS][lanes], stands for rows outside the grid

@@ -157,19 +157,10 @@ func (w *Watch) Close(why error) {
 // work that waits outside of the guarded communicator, such as a card, and must return by
 // itself. cancel undoes it. For a communicator that is not guarded it does nothing.
 func OnVerdict(c comm.Comm, f func()) (cancel func()) {
-	g := guardOf(c)
-	if g == nil {
-		return func() {}
+	if g := guardOf(c); g != nil {
+		return hold(g.w, g.w.last, &f)
 	}
-	w := g.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.last[&f] = true
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.last, &f)
-	}
+	return func() {}
 }
 
 // OnTold calls f on this rank, from another goroutine, with what a rank tells by tell: all
@@ -181,13 +172,18 @@ func OnTold(c comm.Comm, f func(text string)) (tell func(text string), cancel fu
 		return nil, func() {}
 	}
 	w := g.w
+	return func(text string) { w.peer.send(fromPeer{Tell: text}, w.o.Lost) }, hold(w, w.told, &f)
+}
+
+// hold keeps f in one of the watch's sets until cancel is called.
+func hold[F any](w *Watch, set map[*F]bool, f *F) (cancel func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told[&f] = true
-	return func(text string) { w.peer.send(fromPeer{Tell: text}, w.o.Lost) }, func() {
+	set[f] = true
+	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.told, &f)
+		delete(set, f)
 	}
 }
 
@@ -195,19 +191,10 @@ func OnTold(c comm.Comm, f func(text string)) (tell func(text string), cancel fu
 // process uses no processor, as one does that waits for a card. f must return soon. cancel
 // undoes it. For a communicator that is not guarded it does nothing.
 func OnLook(c comm.Comm, f func() bool) (cancel func()) {
-	g := guardOf(c)
-	if g == nil {
-		return func() {}
+	if g := guardOf(c); g != nil {
+		return hold(g.w, g.w.works, &f)
 	}
-	w := g.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.works[&f] = true
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.works, &f)
-	}
+	return func() {}
 }
 
 // busy asks what OnLook was given.
