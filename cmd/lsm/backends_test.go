@@ -72,28 +72,6 @@ func backendRows(t *testing.T, out string) compared {
 	return c
 }
 
-// digestOf is the digest of a dataset's numbers.
-func digestOf(t *testing.T, path, name string) string {
-	t.Helper()
-	f, err := h5.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	d, err := f.Dataset(name)
-	if err == nil {
-		err = d.Verify()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := d.Attrs().Text("sha256")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sum
-}
-
 // The digest of an image is that of the file which lsm run writes of the same solve.
 func TestBenchBackendsDigest(t *testing.T) {
 	emulatedCards(t, 1)

@@ -23,14 +23,17 @@ func succeed(t *testing.T, line string) string {
 	return out.String()
 }
 
-func imageDigest(t *testing.T, path string) string {
+func imageDigest(t *testing.T, path string) string { return digestOf(t, path, "/image") }
+
+// digestOf is the digest of a dataset's numbers.
+func digestOf(t *testing.T, path, name string) string {
 	t.Helper()
 	f, err := h5.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	d, err := f.Dataset("/image")
+	d, err := f.Dataset(name)
 	if err == nil {
 		err = d.Verify()
 	}
