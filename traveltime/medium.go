@@ -17,7 +17,21 @@ type Medium struct {
 	Least, Greatest float64 // m/s, over the whole model
 
 	Slab   [2]int    // the range [lo, hi) of indices along Grid's first axis whose values are held
-	Values []float64 // m/s, in C order, at the points of the slab
+	Values []float64 // m/s, in C order, at the points of the slab; of P waves along the symmetry axis
+
+	// Anisotropic says that the model is transversely isotropic. Anisotropy holds how, like Values.
+	Anisotropic bool
+	Anisotropy  Anisotropy
+}
+
+// Anisotropy is that of transversely isotropic media at points in C order. Slices that are nil
+// stand for zeros.
+type Anisotropy struct {
+	Epsilon, Delta []float64 // Thomsen 1986, Weak elastic anisotropy, Geophysics 51
+
+	// The symmetry axis leans from the vertical by Tilt, towards +x in 2-D, in 3-D towards the
+	// Azimuth, which turns from +x to +y. Both are in degrees.
+	Tilt, Azimuth []float64
 }
 
 // IsConstant reports whether there is no model.

@@ -56,3 +56,11 @@ type Method interface {
 	// It panics if a window is empty or reaches outside the grid.
 	Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error
 }
+
+// Unequal reports whether the slownesses |∇T| of m at a point differ with the place that the
+// waves come from: with their direction in an anisotropic medium, with the place's role for
+// converted waves.
+func Unequal(m Method) bool {
+	u, ok := m.(interface{ unequal() bool })
+	return ok && u.unequal()
+}
