@@ -137,25 +137,38 @@ func (p *Positions) used(traces []int32) (from []int32, to func(place int32) int
 // in order of first use. With share, rows at the same coordinates become one
 // place, a source and a receiver included; without it every used row is a
 // place of its own (as given tables need).
-func (s *Survey) Distinct(share bool) *Positions {
+func (s *Survey) Distinct(share bool) *Positions { return s.distinct(share, false) }
+
+// DistinctRoles is Distinct for times that depend on the role of a place: rows of one
+// role at the same coordinates become one place, a source and a receiver never do.
+func (s *Survey) DistinctRoles() *Positions { return s.distinct(true, true) }
+
+func (s *Survey) distinct(share, byRole bool) *Positions {
 	p := &Positions{Dim: s.Dim}
 	n := s.NumTraces()
 	p.Source = make([]int32, n)
 	p.Receiver = make([]int32, n)
-	seen := map[[3]float64]int32{}
+	type key struct {
+		xyz  [3]float64
+		role Role
+	}
+	seen := map[key]int32{}
 	place := func(role Role, row int, xyz []float64, byRow []int32) int32 {
 		if byRow[row] >= 0 {
 			return byRow[row]
 		}
-		var key [3]float64
-		copy(key[:], xyz)
-		at, known := seen[key]
+		var k key
+		copy(k.xyz[:], xyz)
+		if byRole {
+			k.role = role
+		}
+		at, known := seen[k]
 		if !share || !known {
 			at = int32(len(p.Role))
 			p.XYZ = append(p.XYZ, xyz...)
 			p.Role = append(p.Role, role)
 			p.Row = append(p.Row, int32(row))
-			seen[key] = at
+			seen[k] = at
 		}
 		byRow[row] = at
 		return at

@@ -170,3 +170,24 @@ func TestRoleNames(t *testing.T) {
 		t.Error("roles are misnamed")
 	}
 }
+
+// A source and a receiver at one position are two places where roles count, rows of one role
+// are one.
+func TestDistinctRoles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := draw(t)
+		p := s.DistinctRoles()
+		want := map[string]bool{}
+		for i := range s.NumTraces() {
+			src, rec := s.Pair(i)
+			a, b := p.Source[i], p.Receiver[i]
+			if p.Role[a] != survey.AtSource || p.Role[b] != survey.AtReceiver || !slices.Equal(p.At(int(a)), s.Source(src)) || !slices.Equal(p.At(int(b)), s.Receiver(rec)) {
+				t.Fatalf("trace %d from %v to %v has %s %v and %s %v", i, s.Source(src), s.Receiver(rec), p.Role[a], p.At(int(a)), p.Role[b], p.At(int(b)))
+			}
+			want[fmt.Sprint("source", s.Source(src))], want[fmt.Sprint("receiver", s.Receiver(rec))] = true, true
+		}
+		if p.Len() != len(want) {
+			t.Fatalf("%d places, want %d", p.Len(), len(want))
+		}
+	})
+}

@@ -82,8 +82,10 @@ func (e *Eikonal) Near(p *survey.Positions, places []int) []int {
 // Check returns the error that m's Solve would begin with, and panics as it would.
 func Check(m Method, p *survey.Positions, places []int, opt Options) error {
 	checkPlaces(m.Grid(), p, places, opt)
-	if e, ok := m.(*Eikonal); ok {
-		return e.check(p, places, opt)
+	if c, ok := m.(interface {
+		check(p *survey.Positions, places []int, opt Options) error
+	}); ok {
+		return c.check(p, places, opt)
 	}
 	return nil
 }

@@ -88,8 +88,34 @@ func modelSummary(a *app, d *h5.Description) (lines []string, fields []any, err 
 		a.report.Warn(fmt.Sprintf("%s: %v; velocity.units says in a configuration what they are", d.Path, err))
 	}
 	lines, fields = gridSummary(g)
-	return append(lines, fmt.Sprintf("velocity from %s to %s m/s", readable.Speed(lo), readable.Speed(hi))),
-		append(fields, "velocity_min", lo, "velocity_max", hi), nil
+	lines = append(lines, fmt.Sprintf("velocity from %s to %s m/s", readable.Speed(lo), readable.Speed(hi)))
+	fields = append(fields, "velocity_min", lo, "velocity_max", hi)
+	more, values, err := anisotropySummary(d.Path)
+	return append(lines, more...), append(fields, values...), err
+}
+
+// anisotropySummary is what stands beside the velocity of a model.
+func anisotropySummary(path string) (lines []string, fields []any, err error) {
+	r, err := h5.OpenModel(path, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	if err := r.OpenAnisotropy(); err != nil {
+		return nil, nil, err
+	}
+	for _, p := range h5.Properties() {
+		if !r.Holds(p) {
+			continue
+		}
+		lo, hi, err := r.PropertyRange(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		lines = append(lines, fmt.Sprintf("%v from %.6g to %.6g%s", p, lo, hi, p.Unit()))
+		fields = append(fields, p.String()+"_min", lo, p.String()+"_max", hi)
+	}
+	return lines, fields, nil
 }
 
 func surfaceSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {

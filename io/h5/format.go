@@ -42,6 +42,7 @@ var formats = []struct {
 	}},
 	{"model", FormatModel, []string{"/velocity"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.model(); return err },
+		func(f *File) error { return (&ModelReader{File: f}).openAll() },
 	}},
 	{"surface", "", []string{"/surface"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.surface(2); return err },

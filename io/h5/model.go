@@ -40,18 +40,23 @@ type ModelReader struct {
 	data   *Dataset
 	grid   grid.Grid
 	factor float64 // of the file's unit, m/s
+	beside [numProperties]*Dataset
 }
 
 // OpenModel opens the velocity model of a file. The unit is that of ReadModelIn.
 func OpenModel(path, unit string) (*ModelReader, error) {
-	return opening(path, func(f *File) (r *ModelReader, err error) {
-		r = &ModelReader{File: f}
-		if r.data, r.grid, err = f.model(); err == nil {
-			unit, err = speedUnit(r.data, unit)
-		}
-		r.factor = velocity.Factor(unit)
-		return r, err
+	return opening(path, func(f *File) (*ModelReader, error) {
+		r := &ModelReader{File: f}
+		return r, r.open(unit)
 	})
+}
+
+func (r *ModelReader) open(unit string) (err error) {
+	if r.data, r.grid, err = r.model(); err == nil {
+		unit, err = speedUnit(r.data, unit)
+	}
+	r.factor = velocity.Factor(unit)
+	return err
 }
 
 // Grid is the grid of the model.
@@ -105,8 +110,8 @@ func (f *File) model() (*Dataset, grid.Grid, error) {
 }
 
 // WriteModel writes a velocity model, m/s in C order, as float32 or float64 as
-// it comes.
-func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteOptions) error {
+// it comes, and properties beside it.
+func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteOptions, beside ...Beside) error {
 	w, err := Create(path, FormatModel, opt)
 	if err != nil {
 		return err
@@ -114,6 +119,11 @@ func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteO
 	defer w.Abort()
 	if _, err := over(w, "/velocity", gridAxes(g), v, append(gridAttrs(g), Attr{"units", "m/s"})...); err != nil {
 		return err
+	}
+	for _, b := range beside {
+		if err := b.write(w, g); err != nil {
+			return err
+		}
 	}
 	return w.Commit()
 }
