@@ -34,6 +34,11 @@ type Anisotropy struct {
 	Tilt, Azimuth []float64
 }
 
+// All are the slices of a, in the order in which they are declared.
+func (a *Anisotropy) All() [4]*[]float64 {
+	return [4]*[]float64{&a.Epsilon, &a.Delta, &a.Tilt, &a.Azimuth}
+}
+
 // IsConstant reports whether there is no model.
 func (m Medium) IsConstant() bool { return m.Grid.Shape == nil }
 

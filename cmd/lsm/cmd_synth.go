@@ -194,8 +194,12 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 	in := func(name string) string { return filepath.Join(f.folder, name) }
 	opt := h5.WriteOptions{Force: a.force}
 	err := inOrder(
-		func() error { return h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt) },
-		func() error { return h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt) },
+		func() error {
+			return h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt, inputs.Beside(c.SmoothTilted)...)
+		},
+		func() error {
+			return h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt, inputs.Beside(c.Tilted)...)
+		},
 		func() error {
 			return h5.WriteImage(in(synth.ReflectivityFile), &h5.Image{Grid: c.Grid, Data: c.Reflectivity}, opt)
 		},
@@ -237,14 +241,26 @@ func (f *synthOptions) fromModel(a *app) (*synth.Case, error) {
 	if err != nil {
 		return nil, withUnitsFlag(err)
 	}
+	tilted, err := inputs.ReadAnisotropy(f.model)
+	if err != nil {
+		return nil, err
+	}
 	if f.spacing != 0 {
 		coarse := g
+		for _, values := range tilted.All() {
+			if *values == nil {
+				continue
+			}
+			if _, *values, err = synth.Resample(coarse, *values, f.spacing); err != nil {
+				return nil, status.Usage(err)
+			}
+		}
 		if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
 			return nil, status.Usage(err)
 		}
 		a.report.Infof("the model's %v are resampled, linearly, to %v", coarse, g)
 	}
-	c, err := synth.FromModel(g, v, f.opt)
+	c, err := synth.FromModel(g, v, tilted, f.opt)
 	var small *synth.CoarseError
 	if errors.As(err, &small) {
 		err = status.Hint(err, fmt.Sprintf("--spacing %.3g resamples the model, linearly; a lower --frequency needs less", 0.995*small.Needed))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // As many channels and shots as are asked for fit into the model, unless their spacing
@@ -17,7 +18,7 @@ func TestSpreadsFit(t *testing.T) {
 		v[i] = 2000 + float64(i%101)
 	}
 	for _, n := range []int{2, 50, 201, 301, 1000} {
-		c, err := FromModel(g, v, Options{Geometry: Fixed, Channels: n, Shots: 2})
+		c, err := FromModel(g, v, traveltime.Anisotropy{}, Options{Geometry: Fixed, Channels: n, Shots: 2})
 		if err != nil {
 			t.Errorf("%d channels: %v", n, err)
 			continue
@@ -26,7 +27,7 @@ func TestSpreadsFit(t *testing.T) {
 			t.Errorf("%d channels, want %d", got, n)
 		}
 	}
-	if _, err := FromModel(g, v, Options{Geometry: Fixed, Channels: 201, ReceiverSpacing: 25}); err == nil {
+	if _, err := FromModel(g, v, traveltime.Anisotropy{}, Options{Geometry: Fixed, Channels: 201, ReceiverSpacing: 25}); err == nil {
 		t.Error("201 channels 25 m apart fit into 3000 m")
 	}
 	c, err := Build("points", Options{Channels: 101, Shots: 60})
@@ -50,7 +51,7 @@ func TestResample(t *testing.T) {
 		v[i] = velocity(p)
 	}
 	opt := Options{Peak: 20, Shots: 2, Geometry: Fixed}
-	_, err := FromModel(g, v, opt)
+	_, err := FromModel(g, v, traveltime.Anisotropy{}, opt)
 	var coarse *CoarseError
 	if !errors.As(err, &coarse) {
 		t.Fatalf("error %v, want a CoarseError", err)
@@ -59,7 +60,7 @@ func TestResample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FromModel(fine, w, opt); err != nil {
+	if _, err := FromModel(fine, w, traveltime.Anisotropy{}, opt); err != nil {
 		t.Errorf("with %g m: %v", 0.995*coarse.Needed, err)
 	}
 	if !fine.Inside(g) || fine.End(0) < g.End(0)-fine.Spacing[0] {

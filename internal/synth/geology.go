@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Sections are drawn on a reference frame of 3000 m by 1500 m and stretched to
@@ -183,6 +184,46 @@ func hilly(x, z float64) float64 {
 	}
 	beds := []bed{{420, 2150}, {540, 2350}, {600, 2650}, {760, 2400}, {830, 2750}, {1000, 2550}, {1180, 3000}, {1240, 2700}, {1e9, 3300}}
 	return column(beds, s)
+}
+
+// The beds of the thrust sheet of thrusted dip to the right by sheetDip degrees, and their
+// symmetry axis is normal to them.
+const (
+	sheetDip     = 40.0
+	sheetEpsilon = 0.22 // of the shale in the physical model of Isaac and Lawton 1999, Geophysics 64
+	sheetDelta   = 0.10
+)
+
+// inSheet reports whether a point of the frame lies in the thrust sheet, and how far, in m,
+// above or below its middle.
+func inSheet(x, z float64) (across float64, in bool) {
+	sin, cos := math.Sincos(sheetDip * math.Pi / 180)
+	across = (z-450)*cos - (x-1350)*sin
+	return across, math.Abs(across) < 300 && z > 60 && z < 880
+}
+
+// thrusted is a sheet of dipping shale, thrust between flat beds, above a flat reflector and a
+// small fault. Isotropic imaging misplaces what lies below the sheet.
+func thrusted(x, z float64) float64 {
+	if across, in := inSheet(x, z); in {
+		return column([]bed{{120, 2900}, {200, 3000}, {330, 2850}, {420, 3000}, {1e9, 2900}}, across+300)
+	}
+	if x > 1600 && z > 1000 {
+		z -= 40
+	}
+	return column([]bed{{60, 2600}, {300, 2700}, {480, 2850}, {700, 2750}, {880, 2950}, {1100, 2900}, {1220, 3300}, {1e9, 3600}}, z)
+}
+
+// sheetTilted is the anisotropy of thrusted.
+func sheetTilted(g grid.Grid) traveltime.Anisotropy {
+	a := traveltime.Anisotropy{Epsilon: make([]float64, g.Len()), Delta: make([]float64, g.Len()), Tilt: make([]float64, g.Len())}
+	for i := range a.Epsilon {
+		x, z := i/g.Shape[1], i%g.Shape[1]
+		if _, in := inSheet(frameX*within(x, 2, 5, g.Shape[0]), frameZ*within(z, 2, 5, g.Shape[1])); in {
+			a.Epsilon[i], a.Delta[i], a.Tilt[i] = sheetEpsilon, sheetDelta, -sheetDip
+		}
+	}
+	return a
 }
 
 // domed is the geology of the cube in fractions of its edges: a dome cut

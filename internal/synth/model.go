@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Case is one synthetic survey.
@@ -18,10 +19,12 @@ type Case struct {
 	Title string // one line for people
 
 	Grid         grid.Grid
-	Velocity     []float64 // [Grid.Len()], m/s, the true one
-	Smooth       []float64 // [Grid.Len()], m/s, to migrate with
-	Reflectivity []float32 // [Grid.Len()], what the image should show
-	Surface      []float64 // [nx], z of the topography, m; nil: the top of the grid
+	Velocity     []float64             // [Grid.Len()], m/s, the true one; of P waves along the symmetry axis
+	Smooth       []float64             // [Grid.Len()], m/s, to migrate with
+	Tilted       traveltime.Anisotropy // beside Velocity
+	SmoothTilted traveltime.Anisotropy // beside Smooth
+	Reflectivity []float32             // [Grid.Len()], what the image should show
+	Surface      []float64             // [nx], z of the topography, m; nil: the top of the grid
 
 	Survey *survey.Survey // geometry, sampling and wavelet; Data is nil
 
@@ -42,9 +45,10 @@ const (
 
 // FromModel lays a survey over a velocity model of one's own: v is in m/s on
 // g, [nx, nz] or [nx, ny, nz]. What opt leaves open follows from the size of
-// the model and its least velocity. The model is not changed. A velocity that
-// is not positive and finite, and sampling that would alias, are errors.
-func FromModel(g grid.Grid, v []float64, opt Options) (*Case, error) {
+// the model and its least velocity. Beside v the model may be anisotropic. The model is
+// not changed. A velocity that is not positive and finite, and sampling that would alias,
+// are errors.
+func FromModel(g grid.Grid, v []float64, a traveltime.Anisotropy, opt Options) (*Case, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func FromModel(g grid.Grid, v []float64, opt Options) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Case{Name: "model", Title: "a survey over a given velocity model", Grid: g, Velocity: v}
+	c := &Case{Name: "model", Title: "a survey over a given velocity model", Grid: g, Velocity: v, Tilted: a}
 	c.Reflectivity = Reflectivity(g, v)
 	return c, c.finish(opt, slowest)
 }
@@ -157,6 +161,7 @@ func (c *Case) finish(opt Options, slowest float64) error {
 		return err
 	}
 	c.Smooth = Smooth(g, c.Velocity, opt.Smoothing)
+	c.SmoothTilted = smoothTilted(g, c.Tilted, opt.Smoothing)
 	s, err := lay(g, c.Surface, opt)
 	if err != nil {
 		return err

@@ -65,6 +65,15 @@ func Smooth(g grid.Grid, v []float64, radius float64) []float64 {
 	for i, x := range v {
 		s[i] = 1 / x
 	}
+	blur(g, s, radius)
+	for i, x := range s {
+		s[i] = 1 / x
+	}
+	return s
+}
+
+// blur convolves s, on g, with a Gaussian of standard deviation radius (m) along each axis.
+func blur(g grid.Grid, s []float64, radius float64) {
 	strides := g.Strides()
 	for a, n := range g.Shape {
 		if n == 1 || radius <= 0 {
@@ -85,10 +94,6 @@ func Smooth(g grid.Grid, v []float64, radius float64) []float64 {
 			}
 		}
 	}
-	for i, x := range s {
-		s[i] = 1 / x
-	}
-	return s
 }
 
 // gaussian is half of a symmetric kernel, from its centre on, that sums to one

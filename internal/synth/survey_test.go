@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 	"pgregory.net/rapid"
 )
 
@@ -167,7 +168,7 @@ func TestFromModel(t *testing.T) {
 		"3-D":             {Origin: []float64{0, 0, 0}, Spacing: []float64{20, 20, 10}, Shape: []int{31, 26, 51}},
 	} {
 		for _, geometry := range []Geometry{"", Fixed, Streamer, Land} {
-			c, err := FromModel(g, ramp(g), Options{Geometry: geometry})
+			c, err := FromModel(g, ramp(g), traveltime.Anisotropy{}, Options{Geometry: geometry})
 			if err != nil {
 				t.Errorf("%s, %q: %v", name, geometry, err)
 				continue
@@ -188,14 +189,14 @@ func TestFromModel(t *testing.T) {
 	}
 	// The coarsest axis sets the frequency: 1500/(4·2.5·10) = 15 Hz.
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{101, 101}}
-	c, err := FromModel(g, ramp(g), Options{})
+	c, err := FromModel(g, ramp(g), traveltime.Anisotropy{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Options.Peak != 15 || c.Options.DT != 0.004 {
 		t.Errorf("peak %g Hz at %g s, want 15 Hz at 0.004 s", c.Options.Peak, c.Options.DT)
 	}
-	if c, err = FromModel(g, ramp(g), Options{DT: 0.01}); err != nil || c.Options.Peak != 10 {
+	if c, err = FromModel(g, ramp(g), traveltime.Anisotropy{}, Options{DT: 0.01}); err != nil || c.Options.Peak != 10 {
 		t.Errorf("peak for dt = 0.01 s is %v (%v), want 10 Hz", c, err)
 	}
 }
@@ -204,21 +205,21 @@ func TestFromModelRefuses(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{3, 3}}
 	bad := constant(g, 2000)
 	bad[4] = math.NaN()
-	if _, err := FromModel(g, bad, Options{}); err == nil || err.Error() != "synth: velocity at [10 10] m is NaN m/s, must be positive and finite" {
+	if _, err := FromModel(g, bad, traveltime.Anisotropy{}, Options{}); err == nil || err.Error() != "synth: velocity at [10 10] m is NaN m/s, must be positive and finite" {
 		t.Errorf("NaN velocity: %v", err)
 	}
-	if _, err := FromModel(g, bad[:5], Options{}); err == nil {
+	if _, err := FromModel(g, bad[:5], traveltime.Anisotropy{}, Options{}); err == nil {
 		t.Error("a model of the wrong length is accepted")
 	}
-	if _, err := FromModel(g, constant(g, 2000), Options{Shape: []int{4, 4}}); err == nil {
+	if _, err := FromModel(g, constant(g, 2000), traveltime.Anisotropy{}, Options{Shape: []int{4, 4}}); err == nil {
 		t.Error("a shape is accepted beside a model")
 	}
 	line := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{1, 30}}
-	if _, err := FromModel(line, constant(line, 2000), Options{}); err == nil {
+	if _, err := FromModel(line, constant(line, 2000), traveltime.Anisotropy{}, Options{}); err == nil {
 		t.Error("a single column is accepted")
 	}
 	coarse := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{500, 500}, Shape: []int{9, 9}}
-	if _, err := FromModel(coarse, constant(coarse, 1500), Options{Peak: 5}); err == nil {
+	if _, err := FromModel(coarse, constant(coarse, 1500), traveltime.Anisotropy{}, Options{Peak: 5}); err == nil {
 		t.Error("a grid that aliases is accepted")
 	}
 }

@@ -39,7 +39,7 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, land, cube") {
+	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, land, thrust, cube") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
