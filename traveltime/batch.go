@@ -55,6 +55,7 @@ type batch struct {
 	tau, beyond, back []float32
 	rho               [3][]float32
 	cone              []float32
+	home              [C.EIK_LANES]*home // of each lane; nil where the medium is isotropic
 	box               [3][]uint16
 	in                [2][]uint16
 	dirty, dirs       []uint16
@@ -133,63 +134,76 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int, opt Options
 	for a := range b.in {
 		clear(b.in[a])
 	}
-	skipped := e.skipped()
-	velocity := func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n-skipped])) * e.scale) }
+	tilted := e.tilted(e.Region(p, places[0], opt))
 	for lane := range lanes {
 		// Idle lanes repeat the last source but are never due.
-		at := p.At(places[min(lane, len(places)-1)])
-		b.geometry(lane, at)
-		if lane >= len(places) {
-			continue
+		place := places[min(lane, len(places)-1)]
+		b.geometry(lane, p.At(place))
+		b.home[lane] = nil
+		if tilted {
+			b.home[lane] = newHome(between(e.model, p.At(place), e.point))
 		}
-		own := e.Region(p, places[lane], opt)
-		for a := range b.in {
-			for i := own.Lo[a]; i < own.Hi[a]; i++ {
-				b.in[a][i-b.first(a)] |= 1 << lane
-			}
+		if lane < len(places) {
+			b.include(lane, e.Region(p, place, opt))
+			b.startLane(e, lane, p.At(place))
 		}
-		for axis, x := range at {
-			lo, hi := startRange(e.model, axis, x)
-			a := sweepAxis(axis, p.Dim)
-			for i := lo; i <= hi; i++ {
-				b.box[a][i-b.first(a)] |= 1 << lane
-			}
-		}
-		set := func(k [3]int, t float64) {
-			if p.Dim == 2 {
-				k[1], k[2] = 0, k[1]
-			}
-			b.tau[b.window.before(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
-			C.eik_mark_all(&b.c, C.int(k[0]-b.first(0)), C.int(k[1]-b.first(1)), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
-		}
-		if e.tilt == nil {
-			startBox(e.model, at, velocity, set)
-			continue
-		}
-		home := between(e.model, at, e.point)
-		startTilted(e.model, at, e.point, func(k [3]int, time float64) {
-			x := make([]float64, p.Dim)
-			for a := range x {
-				x[a] = e.model.Coord(a, k[a]) - at[a]
-			}
-			if reach := home.reach(x); reach > 0 {
-				set(k, time/reach)
-			} else {
-				set(k, 1/math.Sqrt(home.plane+home.along))
-			}
-		})
 	}
-	if e.tilt != nil {
-		b.cones(e, p, places)
+	b.c.cone = nil
+	if tilted {
+		b.cones()
 	}
 }
 
-// cones sets the homogeneous media of the sources.
-func (b *batch) cones(e *Eikonal, p *survey.Positions, places []int) {
+// include sets the window of one lane.
+func (b *batch) include(lane int, own Window) {
+	for a := range b.in {
+		for i := own.Lo[a]; i < own.Hi[a]; i++ {
+			b.in[a][i-b.first(a)] |= 1 << lane
+		}
+	}
+}
+
+// startLane sets one lane's start box and its times.
+func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
+	dim, lanes := len(at), int(b.c.lanes)
+	for axis, x := range at {
+		lo, hi := startRange(e.model, axis, x)
+		a := sweepAxis(axis, dim)
+		for i := lo; i <= hi; i++ {
+			b.box[a][i-b.first(a)] |= 1 << lane
+		}
+	}
+	set := func(k [3]int, t float64) {
+		if dim == 2 {
+			k[1], k[2] = 0, k[1]
+		}
+		b.tau[b.window.before(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
+		C.eik_mark_all(&b.c, C.int(k[0]-b.first(0)), C.int(k[1]-b.first(1)), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
+	}
+	home := b.home[lane]
+	if home == nil {
+		skipped := e.skipped()
+		startBox(e.model, at, func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n-skipped])) * e.scale) }, set)
+		return
+	}
+	x := make([]float64, dim)
+	startTilted(e.model, at, e.point, func(k [3]int, time float64) {
+		for a := range x {
+			x[a] = e.model.Coord(a, k[a]) - at[a]
+		}
+		if reach := home.reach(x); reach > 0 {
+			set(k, time/reach)
+		} else {
+			set(k, 1/math.Sqrt(home.plane+home.along))
+		}
+	})
+}
+
+// cones passes the media of the sources on to the sweeps.
+func (b *batch) cones() {
 	lanes := int(b.c.lanes)
-	for lane := range lanes {
-		home := between(e.model, p.At(places[min(lane, len(places)-1)]), e.point)
-		for k, v := range home.cone() {
+	for lane, home := range b.home[:lanes] {
+		for k, v := range home.terms {
 			b.cone[k*lanes+lane] = float32(v)
 		}
 		for a, v := range home.axis {
@@ -227,7 +241,7 @@ func (b *batch) geometry(lane int, at []float64) {
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
 	medium := e.slow2
-	if e.tilt != nil {
+	if b.c.cone != nil {
 		first, medium = first*(3+e.model.Dim()), e.tilt
 	}
 	values := cfloats(medium[first:])
@@ -368,6 +382,7 @@ func (w *lanes) field(lane, place int) (Field, error) {
 			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(part.Len()), C.int(part.Shape[a]), C.long(stride), C.double(part.Spacing[a]))
 		}
 	}
+	f.home = w.batch.home[lane]
 	finish(f, parts, tau, given, e.g, w.p.At(place), e.scale)
 	return f, nil
 }

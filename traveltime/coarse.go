@@ -16,7 +16,8 @@ import (
 // cost more to solve than to interpolate.
 //
 // What is kept and interpolated, cubically, is τ = T/R with R the distance from the
-// position: smooth where T has its tip. Gradients are those of the interpolant.
+// position, or T / (R g) in an anisotropic medium: smooth where T has its tip. Gradients are
+// those of the interpolant.
 type Coarse struct {
 	placewise // with the name of the method whose tables these are
 	coarse    grid.Grid
@@ -24,6 +25,9 @@ type Coarse struct {
 	places    map[row]CoarseTable
 	length    int       // of tau
 	tau       []float32 // of all places; nil before they are solved
+	homes     []*home   // of all tables; nil for isotropic ones
+
+	of Method // whose tables these are
 }
 
 // CoarseTable is where the coarse table of a place lies among all: τ in s/m at the points of a
@@ -31,6 +35,7 @@ type Coarse struct {
 type CoarseTable struct {
 	Window Window
 	First  int
+	number int
 }
 
 // row names a place by where it comes from, since callers number their own.
@@ -97,7 +102,7 @@ func OutlineCoarse(m Method, p *survey.Positions, factor int, opt Options) (*Coa
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{coarse: coarsened(g, factor), places: make(map[row]CoarseTable, p.Len())}
+	c := &Coarse{coarse: coarsened(g, factor), places: make(map[row]CoarseTable, p.Len()), of: m}
 	c.placewise = placewise{name: m.Name(), g: g, tau: true, fill: c.field}
 	var err error
 	if c.r, err = newResample(c.coarse, g); err != nil {
@@ -105,7 +110,7 @@ func OutlineCoarse(m Method, p *survey.Positions, factor int, opt Options) (*Coa
 	}
 	for i := range p.Len() {
 		if w := opt.Window(g, i); !w.empty() {
-			k := CoarseTable{coarseWindow(c.coarse, g, w), c.length}
+			k := CoarseTable{coarseWindow(c.coarse, g, w), c.length, len(c.places)}
 			c.places[rowOf(p, i)] = k
 			c.length += c.points(k)
 		}
@@ -129,6 +134,7 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 		}
 	}
 	c.tau = make([]float32, c.length) // at once: nothing is lost between two
+	c.homes = make([]*home, len(c.places))
 	err = m.Solve(ctx, p, places, CoarseOptions(c.g, factor, opt), func(place int, f Field) error {
 		c.keep(c.places[rowOf(p, place)], f, p.At(place))
 		return nil
@@ -149,10 +155,11 @@ func (c *Coarse) keep(to CoarseTable, f Field, at []float64) {
 	part := f.Window.Grid(c.g)
 	strides := part.Strides()
 	out, nz := to.First, c.coarse.Shape[dim-1]
+	c.homes[to.number] = f.home
 	for column := range to.Window.Columns(c.coarse) {
 		for n := column; n < column+nz; n++ {
 			c.coarse.Point(x[:dim], n)
-			i, r2, rest := 0, 0.0, n
+			i, rest := 0, n
 			for a := dim - 1; a >= 0; a-- {
 				k := finePoint(c.coarse, c.g, a, rest%c.coarse.Shape[a])
 				if a < dim-1 {
@@ -160,35 +167,44 @@ func (c *Coarse) keep(to CoarseTable, f Field, at []float64) {
 				}
 				rest /= c.coarse.Shape[a]
 				i += k * strides[a]
-				r2 += (x[a] - at[a]) * (x[a] - at[a])
+				x[a] -= at[a]
 			}
-			if r2 == 0 {
-				c.tau[out] = float32(slownessAt(part, f.Time, i))
+			if r := f.reach(x[:dim]); r == 0 {
+				c.tau[out] = float32(slownessAt(part, f, i))
 			} else {
-				c.tau[out] = float32(f.Time[i] / math.Sqrt(r2))
+				c.tau[out] = float32(f.Time[i] / r)
 			}
 			out++
 		}
 	}
 }
 
-// slownessAt is the limit of τ at a position that is point i: the mean of T/R
-// over its neighbours.
-func slownessAt(g grid.Grid, t []float64, i int) float64 {
+// slownessAt is the limit of τ at a position that is point i: the mean over its neighbours.
+func slownessAt(g grid.Grid, f Field, i int) float64 {
 	sum, count := 0.0, 0.0
 	for a, stride := range g.Strides() {
-		k := i / stride % g.Shape[a]
+		var x [3]float64
+		x[a] = g.Spacing[a]
+		k, r := i/stride%g.Shape[a], f.reach(x[:g.Dim()])
 		if k > 0 {
-			sum, count = sum+t[i-stride]/g.Spacing[a], count+1
+			sum, count = sum+f.Time[i-stride]/r, count+1
 		}
 		if k < g.Shape[a]-1 {
-			sum, count = sum+t[i+stride]/g.Spacing[a], count+1
+			sum, count = sum+f.Time[i+stride]/r, count+1
 		}
 	}
 	if count == 0 {
 		return 0
 	}
 	return sum / count
+}
+
+// unequal is for Unequal.
+func (c *Coarse) unequal() bool { return Unequal(c.of) }
+
+// rays is for Rays.
+func (c *Coarse) rays(role survey.Role, slowness [][]float64, w Window) {
+	Rays(c.of, role, slowness, w)
 }
 
 // Table returns that of a place from which its window w is interpolated.
@@ -210,6 +226,7 @@ func (c *Coarse) field(f *Field, r *room, p *survey.Positions, place int) error 
 		return err
 	}
 	c.r.apply(r.part, r.line, c.tau[k.First:][:c.points(k)], k.Window, f.Window)
+	f.home = c.homes[k.number]
 	finish(*f, r.part, r.part[0], f.Window, c.g, p.At(place), 1)
 	return nil
 }

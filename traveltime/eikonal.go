@@ -19,10 +19,13 @@ type Eikonal struct {
 	model     grid.Grid
 	slab      [2]int    // the range [lo, hi) of indices along model's first axis that slow2 has
 	slow2     []float32 // (s / scale)², C order on the slab
-	tilt      []float32 // of an anisotropic model instead: plane, along, cross, axis of each point
+	tilt      []float32 // plane, along, cross, axis of each point; nil where no point is anisotropic
+	bent      []bool    // planes of slab with anisotropic points; nil like tilt
 	scale     float64   // s/m, largest slowness
 	resample  *resample // nil where image and model are the same grid
 	widths    []int     // numbers of lanes that a batch may have, largest first
+
+	anisotropic bool // the model is, maybe beside slab
 }
 
 // NewEikonal returns the method for the velocity in m/s, in C order on the grid
@@ -46,7 +49,10 @@ func newEikonalIn(m Medium, image grid.Grid) (*Eikonal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, hold(e, m.Values, m.Slab, m.Least)
+	if err := hold(e, m.Values, m.Slab, m.Least); err != nil {
+		return nil, err
+	}
+	return e, e.lean(m)
 }
 
 // outlineEikonal makes the method without velocities. It can tell what Solve would need.
@@ -130,7 +136,8 @@ func box(g grid.Grid) string {
 // batches groups places near each other, because sources whose rays run alike
 // need the same sweeps, into batches as wide as keeps all threads busy. The
 // last few places go into a narrower batch if there is one. A batch's window of the model
-// holds those of its places and is at most share times as large as the largest of them.
+// holds those of its places and is at most share times as large as the largest of them. All of
+// them are anisotropic, or none.
 func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job {
 	sorted := e.Near(p, places)
 	widest := e.widths
@@ -141,11 +148,11 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	var jobs []job
 	for len(sorted) > 0 {
 		model := e.Region(p, sorted[0], opt)
-		n, largest := 1, model.count()
+		n, largest, tilted := 1, model.count(), e.tilted(model)
 		for ; n < min(widest[0], len(sorted)); n++ {
 			own := e.Region(p, sorted[n], opt)
 			both := model.with(own)
-			if largest = max(largest, own.count()); float64(both.count()) > share*float64(largest) {
+			if largest = max(largest, own.count()); float64(both.count()) > share*float64(largest) || e.tilted(own) != tilted {
 				break
 			}
 			model = both

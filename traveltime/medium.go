@@ -24,21 +24,6 @@ type Medium struct {
 	Anisotropy  Anisotropy
 }
 
-// Anisotropy is that of transversely isotropic media at points in C order. Slices that are nil
-// stand for zeros.
-type Anisotropy struct {
-	Epsilon, Delta []float64 // Thomsen 1986, Weak elastic anisotropy, Geophysics 51
-
-	// The symmetry axis leans from the vertical by Tilt, towards +x in 2-D, in 3-D towards the
-	// Azimuth, which turns from +x to +y. Both are in degrees.
-	Tilt, Azimuth []float64
-}
-
-// All are the slices of a, in the order in which they are declared.
-func (a *Anisotropy) All() [4]*[]float64 {
-	return [4]*[]float64{&a.Epsilon, &a.Delta, &a.Tilt, &a.Azimuth}
-}
-
 // IsConstant reports whether there is no model.
 func (m Medium) IsConstant() bool { return m.Grid.Shape == nil }
 

@@ -17,7 +17,15 @@ func medium(g grid.Grid, v []float64) traveltime.Medium {
 
 // cut is the medium m, which holds all values, with those of a slab alone.
 func cut(m traveltime.Medium, slab [2]int) traveltime.Medium {
-	m.Slab, m.Values = slab, slices.Clone(m.Values[slab[0]*m.Plane():slab[1]*m.Plane()])
+	part := func(v []float64) []float64 {
+		if v == nil {
+			return nil
+		}
+		return slices.Clone(v[slab[0]*m.Plane() : slab[1]*m.Plane()])
+	}
+	a := m.Anisotropy
+	m.Slab, m.Values = slab, part(m.Values)
+	m.Anisotropy = traveltime.Anisotropy{Epsilon: part(a.Epsilon), Delta: part(a.Delta), Tilt: part(a.Tilt), Azimuth: part(a.Azimuth)}
 	return m
 }
 
@@ -42,7 +50,15 @@ func models(r *rand.Rand) (all []traveltime.Medium, images [][2]grid.Grid) {
 		for i := range v {
 			v[i] = 1500 + 1000*r.Float64()
 		}
-		all, images = append(all, medium(g, v)), append(images, [2]grid.Grid{g, other})
+		// The planes beyond the middle are anisotropic in the second model.
+		tilted := medium(g, v)
+		tilted.Anisotropic = true
+		a := &tilted.Anisotropy
+		a.Epsilon, a.Delta, a.Tilt = make([]float64, len(v)), make([]float64, len(v)), make([]float64, len(v))
+		for i := len(v) / 2; i < len(v); i++ {
+			a.Epsilon[i], a.Delta[i], a.Tilt[i] = 0.3*r.Float64(), 0.2*r.Float64()-0.05, 60*r.Float64()
+		}
+		all, images = append(all, medium(g, v), tilted), append(images, [2]grid.Grid{g, other}, [2]grid.Grid{g, other})
 	}
 	return all, images
 }

@@ -125,11 +125,48 @@ static inline __attribute__((always_inline)) void finish_row(double *restrict T,
 	}
 }
 
+// The same with R g for R. N is R times the gradient of R g, as in sweep_tilted.h.
+static inline __attribute__((always_inline)) void finish_tilted(double *restrict T, const float *restrict tau,
+	double *restrict gx, const float *restrict dx, double *restrict gy, const float *restrict dy,
+	double *restrict gz, const float *restrict dz, int n, double x, double y, double oz, double hz, double az,
+	const double *restrict cone, double scale, int gradient, int dim)
+{
+	const double outer = x * x + y * y, mx = cone[EIK_CONE], my = cone[EIK_CONE + 1], mz = cone[EIK_CONE + 2];
+	for (int k = 0; k < n; k++) {
+		const double z = oz + k * hz - az;
+		const double r2 = outer + z * z, r = sqrt(r2), s = tau[k], q = mx * x + my * y + mz * z;
+		const double w = q * q * (r > 0 ? 1 / r2 : 0), c = 2 * w - 1;
+		double f = cone[EIK_CONE - 1], d = 0;
+#pragma GCC unroll 16
+		for (int j = EIK_CONE - 2; j >= 0; j--) {
+			if (gradient)
+				d = d * c + f;
+			f = f * c + cone[j];
+		}
+		const double g = sqrt(f);
+		T[k] = scale * (s * (r * g));
+		if (gradient) {
+			d = 2 * d / g;
+			const double radial = g - d * w, axial = d * q, u = s * (r > 0 ? 1 / r : 0);
+			gx[k] = scale * (u * (radial * x + axial * mx) + r * g * dx[k]);
+			if (dim == 3)
+				gy[k] = scale * (u * (radial * y + axial * my) + r * g * dy[k]);
+			gz[k] = scale * (u * (radial * z + axial * mz) + r * g * dz[k]);
+		}
+	}
+}
+
 #define FINISH(NAME, TARGET) \
 	static TARGET void NAME(double *T, const float *tau, double *const *g, const float *const *d, int n, \
-		double x, double y, double oz, double hz, double az, double scale, int dim) \
+		double x, double y, double oz, double hz, double az, const double *cone, double scale, int dim) \
 	{ \
-		if (!g[0]) \
+		if (cone && !g[0]) \
+			finish_tilted(T, tau, 0, 0, 0, 0, 0, 0, n, x, y, oz, hz, az, cone, scale, 0, 2); \
+		else if (cone && dim == 2) \
+			finish_tilted(T, tau, g[0], d[0], 0, 0, g[1], d[1], n, x, y, oz, hz, az, cone, scale, 1, 2); \
+		else if (cone) \
+			finish_tilted(T, tau, g[0], d[0], g[1], d[1], g[2], d[2], n, x, y, oz, hz, az, cone, scale, 1, 3); \
+		else if (!g[0]) \
 			finish_row(T, tau, 0, 0, 0, 0, 0, 0, n, x, y, oz, hz, az, scale, 0, 2); \
 		else if (dim == 2) \
 			finish_row(T, tau, g[0], d[0], 0, 0, g[1], d[1], n, x, y, oz, hz, az, scale, 1, 2); \
@@ -146,10 +183,10 @@ FINISH(finish_avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
 // Reads tau and the slopes once and writes T and the gradients once.
 void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
 	const int lo[3], const int n[3], int wide, const double origin[3], const double spacing[3], const double at[3],
-	double scale)
+	const double *cone, double scale)
 {
 	void (*row)(double *, const float *, double *const *, const float *const *, int,
-		double, double, double, double, double, double, int) = finish_plain;
+		double, double, double, double, double, const double *, double, int) = finish_plain;
 #if defined(__x86_64__)
 	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
 		row = finish_avx512;
@@ -165,6 +202,6 @@ void eik_finish(double *T, double *const grad[3], const float *tau, const float 
 			for (int a = 0; a < dim && grad[0]; a++)
 				g[a] = grad[a] + o, d[a] = slope[a] + from;
 			row(T + o, tau + from, g, d, n[z], origin[0] + (lo[0] + i) * spacing[0] - at[0],
-				dim == 3 ? origin[1] + (lo[1] + j) * spacing[1] - at[1] : 0, origin[z], spacing[z], at[z], scale, dim);
+				dim == 3 ? origin[1] + (lo[1] + j) * spacing[1] - at[1] : 0, origin[z], spacing[z], at[z], cone, scale, dim);
 		}
 }

@@ -31,9 +31,9 @@ void eik_interpolate(float *const dst[4], float *line, const float *t, const eik
 // T = R tau and, where grad[0] is not null, grad T = tau grad R + R grad tau,
 // with R = |x - at|. slope[a] is the derivative of tau per metre. Axes are x,
 // (y,) z of n points, the first of which is point lo of the grid; scale is the unit of tau
-// in s/m. In 3-D tau and the slopes have wide rows along y for each x, T and grad n[1].
+// in s/m. With cone, R g takes the place of R: [EIK_CONE + 3] as in eik_batch, the axis' y zero in 2-D. In 3-D tau and the slopes have wide rows along y for each x, T and grad n[1].
 void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
 	const int lo[3], const int n[3], int wide, const double origin[3], const double spacing[3], const double at[3],
-	double scale);
+	const double *cone, double scale);
 
 #endif

@@ -120,8 +120,8 @@ func lagrange(w int, u float64) (value, slope [4]float64) {
 	return value, slope
 }
 
-// finish sets f to T = R τ·scale and, where f has gradients, to ∇T with the derivatives
-// of τ in part[1:], on a window of the grid g for the position at. τ and its derivatives
+// finish sets f to T = R τ·scale, or R g τ·scale with f's home, and, where f has gradients, to
+// ∇T with the derivatives of τ in part[1:], on a window of the grid g for the position at. τ and its derivatives
 // cover the window given of the same grid, which f's lies in, and are outside Go's heap.
 func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid, at []float64, scale float64) {
 	z := g.Dim() - 1
@@ -141,6 +141,16 @@ func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid,
 			slope[a] = cfloats(part[1+a][first:])
 		}
 	}
+	var cone *C.double
+	if f.home != nil {
+		c := make([]float64, coneTerms+3)
+		copy(c, f.home.terms[:])
+		copy(c[coneTerms:], f.home.axis)
+		if z == 1 {
+			c[coneTerms+1], c[coneTerms+2] = 0, c[coneTerms+1]
+		}
+		cone = (*C.double)(unsafe.Pointer(&c[0]))
+	}
 	C.eik_finish((*C.double)(unsafe.Pointer(&f.Time[0])), &grad[0], cfloats(tau[first:]), &slope[0], C.int(g.Dim()),
-		&lo[0], &n[0], C.int(given.wide()), &origin[0], &spacing[0], &source[0], C.double(scale))
+		&lo[0], &n[0], C.int(given.wide()), &origin[0], &spacing[0], &source[0], cone, C.double(scale))
 }

@@ -18,6 +18,31 @@ type tilted struct {
 	axis                []float64 // of length 1
 }
 
+// newTilted is the medium with the velocity v0, in m/s, along its axis and Thomsen's
+// parameters ε and δ.
+func newTilted(v0, epsilon, delta float64, axis []float64) tilted {
+	v2 := v0 * v0
+	return tilted{plane: v2 * (1 + 2*epsilon), along: -2 * v2 * epsilon, cross: 2 * v2 * v2 * (epsilon - delta), axis: axis}
+}
+
+// leaning is the axis with a tilt from the vertical, in 3-D towards the azimuth, in degrees.
+func leaning(dim int, tilt, azimuth float64) []float64 {
+	t, a := tilt*math.Pi/180, azimuth*math.Pi/180
+	if dim == 2 {
+		return []float64{math.Sin(t), math.Cos(t)}
+	}
+	return []float64{math.Sin(t) * math.Cos(a), math.Sin(t) * math.Sin(a), math.Cos(t)}
+}
+
+// ray sets v to half the derivative of value, which points along the ray.
+func (m tilted) ray(v, p []float64) {
+	pp, q := dot(p, p), dot(m.axis, p)
+	straight, bent := m.plane-m.cross*q*q, (m.along-m.cross*pp+2*m.cross*q*q)*q
+	for i := range v {
+		v[i] = straight*p[i] + bent*m.axis[i]
+	}
+}
+
 func dot(x, y []float64) (sum float64) {
 	for i := range x {
 		sum += x[i] * y[i]
@@ -69,14 +94,21 @@ func (m tilted) phaseAt(c2 float64) float64 {
 	return 2 / (b + math.Sqrt(max(0, b*b-4*m.cross*c2*(1-c2))))
 }
 
-// between is the medium at a position: velocities and axes are interpolated linearly.
+// between is the medium at a position: velocities and axes are interpolated linearly. An axis
+// has no sense of direction: those of the points are turned to that of the first.
 func between(g grid.Grid, x []float64, at func(n int) tilted) tilted {
 	value := func(of func(m tilted) float64) float64 { return g.At(x, func(n int) float64 { return of(at(n)) }) }
 	v0 := value(func(m tilted) float64 { return math.Sqrt(m.plane + m.along) })
 	vh := value(func(m tilted) float64 { return math.Sqrt(m.plane) })
 	m := tilted{plane: vh * vh, along: v0*v0 - vh*vh, cross: value(func(m tilted) float64 { return m.cross }), axis: make([]float64, len(x))}
+	var first []float64
 	for a := range x {
-		m.axis[a] = value(func(m tilted) float64 { return m.axis[a] })
+		m.axis[a] = value(func(m tilted) float64 {
+			if first == nil {
+				first = m.axis
+			}
+			return math.Copysign(m.axis[a], m.axis[a]*dot(first, m.axis))
+		})
 	}
 	length := math.Sqrt(dot(m.axis, m.axis))
 	for a := range x {
@@ -193,30 +225,32 @@ func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(
 	}
 }
 
-// reach is R g of a position x away from the source: the time there in a homogeneous medium
+// home is the medium of a place. Times of the place are relative to those in it: T = R g τ.
+type home struct {
+	tilted
+	terms [coneTerms]float64 // of g²
+}
+
+func newHome(m tilted) *home { return &home{m, m.cone()} }
+
+// reach is R g of a position x away from the place: the time there in a homogeneous medium
 // over the slowness along its axis.
-func (m tilted) reach(x []float64) float64 {
-	q, r2 := dot(m.axis, x), dot(x, x)
+func (h *home) reach(x []float64) float64 {
+	q, r2 := dot(h.axis, x), dot(x, x)
 	if r2 == 0 {
 		return 0
 	}
 	f, c := 0.0, 2*q*q/r2-1
-	terms := m.cone()
 	for k := coneTerms - 1; k >= 0; k-- {
-		f = f*c + terms[k]
+		f = f*c + h.terms[k]
 	}
 	return math.Sqrt(r2 * f)
 }
 
-// point is the medium of a point of the model.
-func (e *Eikonal) point(n int) tilted {
-	dim := e.model.Dim()
-	v := e.tilt[(n-e.skipped())*(3+dim):][:3+dim]
-	m := tilted{axis: make([]float64, dim)}
-	s2 := e.scale * e.scale
-	m.plane, m.along, m.cross = float64(v[0])/s2, float64(v[1])/s2, float64(v[2])/(s2*s2)
-	for a := range dim {
-		m.axis[a] = float64(v[3+a])
+// reach is that of the home of f's position, or the distance in isotropic media.
+func (f Field) reach(x []float64) float64 {
+	if f.home == nil {
+		return math.Sqrt(dot(x, x))
 	}
-	return m
+	return f.home.reach(x)
 }

@@ -1,69 +1,22 @@
 package traveltime
 
 import (
-	"context"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// lean gives e a medium for each point that is held, in place of its velocities.
-func (e *Eikonal) lean(t *Tilt) {
-	dim := e.model.Dim()
-	e.tilt = make([]float32, 0, len(e.slow2)*(3+dim))
-	s2 := e.scale * e.scale
-	for i, slow2 := range e.slow2 {
-		m := t.at(dim, i, 1/(math.Sqrt(float64(slow2))*e.scale))
-		e.tilt = append(e.tilt, float32(m.plane*s2), float32(m.along*s2), float32(m.cross*s2*s2))
-		for _, x := range m.axis {
-			e.tilt = append(e.tilt, float32(x))
-		}
-	}
-}
-
 // tiltedTimes are the engine's times of one place with so many lanes.
-func tiltedTimes(t testing.TB, g grid.Grid, at func(x []float64) (v0, epsilon, delta, tilt, azimuth float64), source []float64, lanes int) (time []float64) {
+func tiltedTimes(t testing.TB, g grid.Grid, at law, source []float64, lanes int) (time []float64) {
 	t.Helper()
-	n := g.Len()
-	v, tl := make([]float64, n), &Tilt{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
-	x := make([]float64, g.Dim())
-	for i := range n {
-		g.Point(x, i)
-		v[i], tl.Epsilon[i], tl.Delta[i], tl.Tilt[i], tl.Azimuth[i] = at(x)
-	}
-	e, err := NewEikonal(v, g, g)
+	e, err := newEikonalIn(tiltedMedium(g, at), g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.widths = []int{lanes}
-	e.lean(tl)
-	p := &survey.Positions{Dim: g.Dim(), XYZ: source, Role: make([]survey.Role, 1), Row: []int32{0}}
-	var s scratch
-	most := extent{}
-	most.grow(Whole(g))
-	b := newBatch(g, lanes, most, &s)
-	b.shape(Whole(g), lanes)
-	b.start(e, p, []int{0}, Options{})
-	if err := b.settle(context.Background(), e); err != nil {
-		t.Fatal(err)
-	}
-	tau := make([]float32, n)
-	if err := b.split(tau, 1); err != nil {
-		t.Fatal(err)
-	}
-	home := between(g, source, e.point)
-	time = make([]float64, n)
-	for i := range time {
-		g.Point(x, i)
-		for a := range x {
-			x[a] -= source[a]
-		}
-		time[i] = float64(tau[i]) * e.scale * home.reach(x)
-	}
-	return time
+	return solved(t, e, source, Options{}).Time
 }
 
 // The fast engine agrees with the reference, and vectors of different widths give the same bits.
@@ -72,10 +25,10 @@ func TestTiltedEngine(t *testing.T) {
 		name   string
 		source []float64
 		shape  []int
-		at     func(x []float64) (v0, epsilon, delta, tilt, azimuth float64)
+		at     law
 	}{
-		{"isotropic", []float64{834.5, 233.3}, []int{91, 81}, func(x []float64) (v0, epsilon, delta, tilt, azimuth float64) {
-			return 1500 + 0.6*x[1], 0, 0, 0, 0
+		{"nearly isotropic", []float64{834.5, 233.3}, []int{91, 81}, func(x []float64) (v0, epsilon, delta, tilt, azimuth float64) {
+			return 1500 + 0.6*x[1], 1e-9, 0, 0, 0
 		}},
 		{"homogeneous", []float64{834.5, 233.3}, []int{91, 81}, func(x []float64) (v0, epsilon, delta, tilt, azimuth float64) {
 			return 2000, 0.3, 0, 45, 0
@@ -90,7 +43,7 @@ func TestTiltedEngine(t *testing.T) {
 			return 1500 + 0.6*x[2] + 0.2*x[0], 0.2, 0.05, 30 + x[0]/40, x[1] / 20
 		}},
 	} {
-		g := plain(20, c.shape...)
+		g := even(20, c.shape...)
 		at := func(x []float64) tilted {
 			v0, e, d, ti, az := c.at(x)
 			return newTilted(v0, e, d, leaning(len(x), ti, az))

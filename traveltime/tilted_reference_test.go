@@ -10,61 +10,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// newTilted is the medium with the velocity v0, in m/s, along its axis and Thomsen's
-// parameters ε and δ.
-func newTilted(v0, epsilon, delta float64, axis []float64) tilted {
-	v2 := v0 * v0
-	return tilted{plane: v2 * (1 + 2*epsilon), along: -2 * v2 * epsilon, cross: 2 * v2 * v2 * (epsilon - delta), axis: axis}
-}
-
-// leaning is the axis with a tilt from the vertical, in 3-D towards the azimuth, in degrees.
-func leaning(dim int, tilt, azimuth float64) []float64 {
-	t, a := tilt*math.Pi/180, azimuth*math.Pi/180
-	if dim == 2 {
-		return []float64{math.Sin(t), math.Cos(t)}
-	}
-	return []float64{math.Sin(t) * math.Cos(a), math.Sin(t) * math.Sin(a), math.Cos(t)}
-}
-
 // value is the left side of the medium's equation.
 func (m tilted) value(p []float64) float64 {
 	pp, q := dot(p, p), dot(m.axis, p)
 	return m.plane*pp + m.along*q*q - m.cross*q*q*(pp-q*q)
 }
 
-// ray sets v to half the derivative of value, which points along the ray.
-func (m tilted) ray(v, p []float64) {
-	pp, q := dot(p, p), dot(m.axis, p)
-	straight, bent := m.plane-m.cross*q*q, (m.along-m.cross*pp+2*m.cross*q*q)*q
-	for i := range v {
-		v[i] = straight*p[i] + bent*m.axis[i]
-	}
-}
-
 // phase is the squared slowness of waves whose slowness points in direction d.
 func (m tilted) phase(d []float64) float64 {
 	q := dot(m.axis, d)
 	return m.phaseAt(min(1, q*q/dot(d, d)))
-}
-
-// Tilt is what a velocity model says of anisotropy besides the velocity along the symmetry
-// axis: Thomsen's parameters and the axis, in C order on the model's grid. Those that are nil
-// are 0 everywhere.
-type Tilt struct {
-	Epsilon, Delta []float64
-	Tilt           []float64 // degrees from the vertical, in 2-D towards x
-	Azimuth        []float64 // degrees from x towards y, of the horizontal direction in which the axis leans
-}
-
-// at is the medium at a point.
-func (t *Tilt) at(dim, i int, v0 float64) tilted {
-	of := func(x []float64) float64 {
-		if x == nil {
-			return 0
-		}
-		return x[i]
-	}
-	return newTilted(v0, of(t.Epsilon), of(t.Delta), leaning(dim, of(t.Tilt), of(t.Azimuth)))
 }
 
 // tiltedReference solves the eikonal equation of a tilted medium for one source in plain Go
@@ -341,11 +296,6 @@ func (s *tiltedReference) errors(time func(x []float64) float64) (rms, largest f
 	return math.Sqrt(rms / float64(n)), largest
 }
 
-// plain is a grid of equal spacing from the origin on.
-func plain(h float64, shape ...int) grid.Grid {
-	return grid.Grid{Shape: shape, Origin: make([]float64, len(shape)), Spacing: slices.Repeat([]float64{h}, len(shape))}
-}
-
 func TestTiltedReferenceHomogeneous(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, delta, tilt, azimuth float64
@@ -359,7 +309,7 @@ func TestTiltedReferenceHomogeneous(t *testing.T) {
 		{0.15, -0.05, 70, 130, []float64{303, 211, 133}, []int{25, 21, 19}},
 	} {
 		m := newTilted(2000, c.epsilon, c.delta, leaning(len(c.shape), c.tilt, c.azimuth))
-		s := newTiltedReference(plain(20, c.shape...), func([]float64) tilted { return m }, c.source)
+		s := newTiltedReference(even(20, c.shape...), func([]float64) tilted { return m }, c.source)
 		err := s.solve(1e-12)
 		p, d := make([]float64, len(c.shape)), make([]float64, len(c.shape))
 		rms, largest := s.errors(func(x []float64) float64 {
@@ -395,7 +345,7 @@ func TestTiltedReferenceElliptic(t *testing.T) {
 			slopes = []float64{0.2, 0.6}
 		}
 		velocity := func(x []float64) float64 { return 1500 + dot(slopes, x) }
-		s := newTiltedReference(plain(20, c.shape...), func(x []float64) tilted {
+		s := newTiltedReference(even(20, c.shape...), func(x []float64) tilted {
 			return newTilted(velocity(x), c.epsilon, c.epsilon, axis)
 		}, c.source)
 		err := s.solve(1e-10)

@@ -15,6 +15,8 @@ type Field struct {
 
 	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each like Time; nil unless asked for.
 	Gradient [][]float64
+
+	home *home // T = R g τ; nil: T = R τ
 }
 
 // Options steer one call of Solve.

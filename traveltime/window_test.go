@@ -338,53 +338,59 @@ func TestWindowOfOthers(t *testing.T) {
 func TestWindowsCompany(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, g := range []grid.Grid{even(10, 333, 40), even(10, 70, 50, 17)} {
-		image := g
-		if g.Dim() == 3 {
-			image = grid.Grid{Origin: []float64{3, 4, 5}, Spacing: []float64{7, 11, 13}, Shape: []int{80, 40, 11}}
-		}
-		e, err := NewEikonal(variedModel(g, r), g, image)
-		if err != nil {
-			t.Fatal(err)
-		}
-		const n = 41
-		var xyz []float64
-		opt := Options{Gradient: true, Margin: 33, Windows: make([]Window, n)}
-		for i := range n {
-			for a := range g.Dim() {
-				u := r.Float64()
-				xyz = append(xyz, g.End(a)*u)
-				if a < g.Dim()-1 {
-					mid := int(u * float64(image.Shape[a]))
-					opt.Windows[i].Lo[a] = max(0, mid-1-r.IntN(12))
-					opt.Windows[i].Hi[a] = min(image.Shape[a], mid+1+r.IntN(12))
-				}
+		windowsCompany(t, r, g, Medium{Values: variedModel(g, r)})
+		windowsCompany(t, r, g, halfTilted(g, variedModel(g, r), r))
+	}
+}
+
+func windowsCompany(t *testing.T, r *rand.Rand, g grid.Grid, m Medium) {
+	image := g
+	if g.Dim() == 3 {
+		image = grid.Grid{Origin: []float64{3, 4, 5}, Spacing: []float64{7, 11, 13}, Shape: []int{80, 40, 11}}
+	}
+	m.Grid, m.Slab, m.Least = g, [2]int{0, g.Shape[0]}, slices.Min(m.Values)
+	e, err := newEikonalIn(m, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 41
+	var xyz []float64
+	opt := Options{Gradient: true, Margin: 33, Windows: make([]Window, n)}
+	for i := range n {
+		for a := range g.Dim() {
+			u := r.Float64()
+			xyz = append(xyz, g.End(a)*u)
+			if a < g.Dim()-1 {
+				mid := int(u * float64(image.Shape[a]))
+				opt.Windows[i].Lo[a] = max(0, mid-1-r.IntN(12))
+				opt.Windows[i].Hi[a] = min(image.Shape[a], mid+1+r.IntN(12))
 			}
 		}
-		p := sources(g.Dim(), xyz...)
-		want := map[int]Field{}
-		everyone := make([]int, n)
-		for i := range n {
-			want[i] = windowed(t, e, p, []int{i}, opt)[i]
-			everyone[i] = i
+	}
+	p := sources(g.Dim(), xyz...)
+	want := map[int]Field{}
+	everyone := make([]int, n)
+	for i := range n {
+		want[i] = windowed(t, e, p, []int{i}, opt)[i]
+		everyone[i] = i
+	}
+	mixed := 0
+	for _, j := range e.batches(p, everyone, opt) {
+		if own := e.Region(p, j.places[0], opt); own != j.model {
+			mixed++
 		}
-		mixed := 0
-		for _, j := range e.batches(p, everyone, opt) {
-			if own := e.Region(p, j.places[0], opt); own != j.model {
-				mixed++
-			}
-		}
-		if mixed < 3 {
-			t.Errorf("%d-D: %d batches of places whose windows differ, want some", g.Dim(), mixed)
-		}
-		all := widths()
-		for range 6 {
-			opt.Threads = 1 + r.IntN(3)
-			e.widths = all[r.IntN(len(all)):]
-			places := r.Perm(n)[:1+r.IntN(n)]
-			for i, f := range windowed(t, e, p, places, opt) {
-				if !identical(f, want[i]) {
-					t.Errorf("%d-D: place %d among %d on %d threads differs from itself alone", g.Dim(), i, len(places), opt.Threads)
-				}
+	}
+	if mixed < 3 {
+		t.Errorf("%d-D: %d batches of places whose windows differ, want some", g.Dim(), mixed)
+	}
+	all := widths()
+	for range 6 {
+		opt.Threads = 1 + r.IntN(3)
+		e.widths = all[r.IntN(len(all)):]
+		places := r.Perm(n)[:1+r.IntN(n)]
+		for i, f := range windowed(t, e, p, places, opt) {
+			if !identical(f, want[i]) {
+				t.Errorf("%d-D: place %d among %d on %d threads differs from itself alone", g.Dim(), i, len(places), opt.Threads)
 			}
 		}
 	}

@@ -25,8 +25,11 @@ func Program(dim int) driver.Source {
 }
 
 // Knows reports whether a Solver can take the place of m: an Eikonal, a Coarse or a method of
-// NewAnalytic.
+// NewAnalytic, whose slownesses at a point are the same in all directions.
 func Knows(m traveltime.Method) bool {
+	if traveltime.Unequal(m) {
+		return false
+	}
 	switch m.(type) {
 	case *traveltime.Eikonal, *traveltime.Coarse:
 		return true

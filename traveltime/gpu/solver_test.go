@@ -375,3 +375,20 @@ func TestPays(t *testing.T) {
 		}
 	}
 }
+
+// A solver knows methods of isotropic media alone, and coarse tables of them.
+func TestKnows(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{11, 11}}
+	v := slices.Repeat([]float64{2000}, g.Len())
+	m := traveltime.Medium{Grid: g, Least: 2000, Greatest: 2000, Slab: [2]int{0, 11}, Values: v}
+	for _, anisotropic := range []bool{false, true} {
+		m.Anisotropic = anisotropic
+		e, err := traveltime.New("eikonal", traveltime.Spec{Image: g, Medium: m})
+		must(t, err)
+		coarse, err := traveltime.OutlineCoarse(e, &survey.Positions{Dim: 2}, 2, traveltime.Options{})
+		must(t, err)
+		if Knows(e) == anisotropic || Knows(coarse) == anisotropic {
+			t.Errorf("anisotropic %v: the solver knows eikonal: %v, coarse: %v", anisotropic, Knows(e), Knows(coarse))
+		}
+	}
+}
