@@ -237,6 +237,9 @@ func (f *synthOptions) fromModel(a *app) (*synth.Case, error) {
 	if err != nil {
 		return nil, withUnitsFlag(err)
 	}
+	if err := f.isotropic(a); err != nil {
+		return nil, err
+	}
 	if f.spacing != 0 {
 		coarse := g
 		if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
@@ -250,6 +253,22 @@ func (f *synthOptions) fromModel(a *app) (*synth.Case, error) {
 		err = status.Hint(err, fmt.Sprintf("--spacing %.3g resamples the model, linearly; a lower --frequency needs less", 0.995*small.Needed))
 	}
 	return c, status.Usage(err)
+}
+
+// isotropic warns that what --model's file holds beside the velocity is left out.
+func (f *synthOptions) isotropic(a *app) error {
+	r, err := h5.OpenModel(f.model, strings.TrimPrefix(f.units, "auto"))
+	if err != nil {
+		return inputs.FileError(err)
+	}
+	defer r.Close()
+	if err := r.OpenAnisotropy(); err != nil {
+		return inputs.FileError(err)
+	}
+	if slices.ContainsFunc(h5.Properties(), r.Holds) {
+		a.report.Warn(fmt.Sprintf("%s: only /velocity is taken over: the case is isotropic; lsm model makes anisotropic traces", f.model))
+	}
+	return nil
 }
 
 // addData demigrates the true reflectivity into the survey file.

@@ -97,8 +97,12 @@ func (r *report) image() {
 
 // media says whether waves are converted and models anisotropic.
 func (r *report) media() {
-	for _, line := range plan.Media(r.Plan) {
-		r.say("ok", line[0], "%s", line[1])
+	for _, m := range plan.Media(r.Plan) {
+		level := "ok"
+		if m.Doubtful {
+			level = "note"
+		}
+		r.say(level, m.Topic, "%s", m.Text)
 	}
 }
 

@@ -191,7 +191,7 @@ func modelPoint(p *plan.Plan, role survey.Role) (read, solver int64) {
 	if !m.Anisotropic {
 		return 8, 4
 	}
-	return 8 * int64(p.Models[role].Point), 4 * int64(3+m.Grid.Dim())
+	return 8 * int64(p.Models[role].Point), 4 * int64(1+3+m.Grid.Dim())
 }
 
 // model is what a rank holds of the velocity models.

@@ -18,7 +18,7 @@ import (
 // Model is a velocity model file that is open; the zero Model: none.
 type Model struct {
 	*h5.ModelReader
-	file  string
+	File  string
 	Point int // numbers that a run reads at each point: the velocity, and what makes it anisotropic
 
 	// Anisotropy says what the file holds beside the velocity, "" for nothing. Used reports
@@ -55,7 +55,7 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 		return m, m.Constant, nil
 	}
 	model := &in.Models[role]
-	model.file = path.File
+	model.File = path.File
 	var err error
 	model.ModelReader, err = h5.OpenModel(path.File, unitOf(cfg.Velocity.Units))
 	if err == nil {
@@ -83,7 +83,7 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 // anisotropic.
 func (m *Model) check(cfg *config.Config, dim int) error {
 	if n := m.Grid().Dim(); n != dim {
-		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.file, n, dim))
+		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, dim))
 	}
 	if cfg.Velocity.Anisotropy == "none" {
 		var names []string
@@ -93,7 +93,7 @@ func (m *Model) check(cfg *config.Config, dim int) error {
 			}
 		}
 		if names != nil {
-			m.Anisotropy = fmt.Sprintf(`%s: velocity.anisotropy = "none" ignores %s`, m.file, strings.Join(names, ", "))
+			m.Anisotropy = fmt.Sprintf(`%s: velocity.anisotropy = "none" ignores %s`, m.File, strings.Join(names, ", "))
 		}
 		return nil
 	}
@@ -103,7 +103,7 @@ func (m *Model) check(cfg *config.Config, dim int) error {
 // find goes through the file.
 func (m *Model) find(cfg *config.Config) (w whole, err error) {
 	if w.Least, w.Greatest, err = m.Range(); err == nil {
-		err = plausible(m.file, cfg.Velocity.Units, w.Least, w.Greatest)
+		err = plausible(m.File, cfg.Velocity.Units, w.Least, w.Greatest)
 	}
 	for _, p := range h5.Properties() {
 		var of [2]float64
@@ -140,9 +140,9 @@ func (m *Model) describe(w whole) {
 	switch {
 	case held == nil:
 	case m.Used:
-		m.Anisotropy = fmt.Sprintf("%s: transversely isotropic, %s", m.file, strings.Join(held, ", "))
+		m.Anisotropy = fmt.Sprintf("%s: transversely isotropic, %s", m.File, strings.Join(held, ", "))
 	default:
-		m.Anisotropy = fmt.Sprintf("%s: epsilon and delta are 0 everywhere: taken as isotropic", m.file)
+		m.Anisotropy = fmt.Sprintf("%s: epsilon and delta are 0 everywhere: taken as isotropic", m.File)
 	}
 }
 

@@ -220,7 +220,7 @@ func TestConvertedModelSlabs(t *testing.T) {
 			if n < 100 || n > 900 || len(m.Values) != n*m.Plane() {
 				t.Errorf("rank %d holds %d values of slab %v of the %s's model", j.World.Rank(), len(m.Values), m.Slab, survey.Role(role))
 			}
-			bytes += []int64{4*8 + 4*5, 12}[role] * int64(n*m.Plane())
+			bytes += []int64{4*8 + 4*6, 12}[role] * int64(n*m.Plane())
 		}
 		if got := forecast.Of(j.Plan, j.Share).Model; got != bytes {
 			t.Errorf("rank %d: %d bytes of the models are foreseen, want %d", j.World.Rank(), got, bytes)

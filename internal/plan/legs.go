@@ -5,6 +5,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -57,9 +58,15 @@ func Speeds(p *Plan) (least, greatest float64) {
 	return least, greatest
 }
 
-// Media says of the waves what may surprise the user: that they are converted, and how the
-// models are anisotropic, or that this is ignored. A line begins with its topic.
-func Media(p *Plan) (list [][2]string) {
+// Remark is what may surprise the user.
+type Remark struct {
+	Topic, Text string
+	Doubtful    bool // it may not be meant
+}
+
+// Media says that waves are converted, and how the models are anisotropic, or that this is
+// ignored.
+func Media(p *Plan) (list []Remark) {
 	v := p.Config.Velocity
 	if v.Converted() {
 		of := func(m traveltime.Medium, file string) string {
@@ -68,14 +75,24 @@ func Media(p *Plan) (list [][2]string) {
 			}
 			return fmt.Sprintf("%s, %s to %s m/s", file, readable.Speed(m.Least), readable.Speed(m.Greatest))
 		}
-		list = append(list, [2]string{"converted waves", fmt.Sprintf("from the sources %s; to the receivers %s", of(p.Velocity, v.File.File), of(p.Receiver, v.ReceiverFile.File))})
+		list = append(list, Remark{Topic: "converted waves", Text: fmt.Sprintf("from the sources %s; to the receivers %s", of(p.Velocity, v.File.File), of(p.Receiver, v.ReceiverFile.File))})
 	}
 	for _, m := range p.Models {
 		if m.Anisotropy != "" {
-			list = append(list, [2]string{"anisotropy", m.Anisotropy})
+			list = append(list, Remark{"anisotropy", m.Anisotropy, !m.Used})
 		}
 	}
 	return list
+}
+
+// timesOf makes the method of the traveltimes of places in a role.
+func timesOf(p *Plan, role survey.Role, s traveltime.Spec) (traveltime.Method, error) {
+	s.Medium = LegMedium(p, role)
+	m, err := traveltime.New(p.Config.Traveltime.Method, s)
+	if file := p.Models[role].File; err != nil && file != "" && status.Code(err) == status.Other {
+		err = status.Input(fmt.Errorf("%s: %w", file, err))
+	}
+	return m, err
 }
 
 // insideModels refuses an image that reaches outside a model.

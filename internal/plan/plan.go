@@ -173,8 +173,8 @@ func (p *Plan) Remarks() (list []string) {
 		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
 	}
 	if p.Need != Planning { // whose findings say it
-		for _, line := range Media(p) {
-			list = append(list, line[0]+": "+line[1])
+		for _, r := range Media(p) {
+			list = append(list, r.Topic+": "+r.Text)
 		}
 	}
 	return list
@@ -222,7 +222,7 @@ func (p *Plan) Weighted() bool {
 
 // chooseTimes makes the configured traveltime method.
 func chooseTimes(p *Plan) (err error) {
-	s := traveltime.Spec{Image: p.Image, Medium: p.Velocity}
+	s := traveltime.Spec{Image: p.Image}
 	if p.Tables != nil {
 		if err := checkTables(p); err != nil {
 			return err
@@ -232,11 +232,10 @@ func chooseTimes(p *Plan) (err error) {
 			return p.Tables.ReadRow(dst, role, h5.Time, row)
 		}
 	}
-	if p.Times, err = traveltime.New(p.Config.Traveltime.Method, s); err != nil || !p.Config.Velocity.Converted() {
+	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil || !p.Config.Velocity.Converted() {
 		return err
 	}
-	s.Medium = p.Receiver
-	receiver, err := traveltime.New(p.Config.Traveltime.Method, s)
+	receiver, err := timesOf(p, survey.AtReceiver, s)
 	if err == nil {
 		p.Times, err = traveltime.NewConverted(p.Times, receiver)
 	}
