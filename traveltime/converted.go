@@ -51,6 +51,15 @@ func (c *converted) Domain() *grid.Grid { return nil }
 
 func (c *converted) unequal() bool { return true }
 
+// rays are those of a method whose rays do not run along slownesses.
+func (c *converted) rays(role survey.Role, slowness [][]float64, w Window) {
+	if leg, ok := c.legs[role].(interface {
+		rays(role survey.Role, slowness [][]float64, w Window)
+	}); ok {
+		leg.rays(role, slowness, w)
+	}
+}
+
 // split returns the places of each role, in the order given.
 func split(p *survey.Positions, places []int) (of [2][]int) {
 	for _, place := range places {

@@ -5,8 +5,9 @@
 // A Method streams its fields: it calls a sink once for each position with a field that is
 // valid during the call only. The caller packs each field into its own layout, and no more
 // than one field per worker is held here. There are NewAnalytic for a constant velocity,
-// NewTable for given times, NewEikonal for any velocity model, and NewCoarse to keep less
-// of another method's fields.
+// NewTable for given times, NewEikonal for any velocity model, NewCoarse to keep less
+// of another method's fields, and NewConverted for waves that go to receivers at other
+// velocities than from sources.
 //
 // # The eikonal equation, factored
 //

@@ -9,6 +9,9 @@ func badModels() []bad {
 	of := func(name, says string, edits []edit) bad {
 		return bad{name, with(modelFile, soundModel, edits...), readers + "; traveltime config.toml", inputFault, `^lsm: model\.h5: ` + says}
 	}
+	beside := func(name string, value float64) edit { // a dataset on the velocity's grid
+		return func(h hdf) { h.sets[name] = dataset{[]int{nx, nz}, filled(nx*nz, value), onGrid()} }
+	}
 	return []bad{
 		{"model missing", remove(modelFile), "", inputFault, `^lsm: model\.h5: no such file\n$`},
 		{"model is a folder", folder(modelFile), "", inputFault, `model\.h5: is a folder`},
@@ -32,6 +35,17 @@ func badModels() []bad {
 		of("spacing zero", `/velocity: grid: spacing along x is 0 m, must be positive`, velocity(attr("/velocity", "spacing", []float64{0, 10}))),
 		of("spacing negative", `/velocity: grid: spacing along z is -10 m, must be positive`, velocity(attr("/velocity", "spacing", []float64{10, -10}))),
 		of("spacing is text", `/velocity@spacing: attribute is text, want 2 numbers`, velocity(attr("/velocity", "spacing", "10 m"))),
+		of("epsilon of another shape", `/epsilon: has shape \[30\], want \[6, 5\], that of /velocity`, velocity(set("/epsilon", filled(30, 0.1), 30))),
+		of("epsilon impossible", `/epsilon: is -0\.5 at point \[1, 2\] at \(10, 20\) m, must be above -0\.5`, velocity(beside("/epsilon", 0.1), poke("/epsilon", nz+2, -0.5))),
+		of("delta per cent", `/delta: is 12 at point \[0, 0\] .* at most 5, a fraction`, velocity(beside("/delta", 12))),
+		of("delta elsewhere", `/delta@origin: is \(0, 5\) m, want \(0, 0\) m, that of /velocity`, velocity(beside("/delta", 0), attr("/delta", "origin", []float64{0, 5}))),
+		of("tilt NaN", `/tilt: is NaN degrees at point`, velocity(beside("/tilt", math.NaN()))),
+		of("tilt in radians", `/tilt@units: is "radians", want "degrees"`, velocity(beside("/tilt", 1), attr("/tilt", "units", "radians"))),
+		of("azimuth in 2-D", `/azimuth: is 30 degrees at point .* must be 0 in a 2-D model`, velocity(beside("/azimuth", 30))),
+		{"receiver model missing", nil, "run config.toml --set velocity.receiver_file=s.h5; check config.toml --set velocity.receiver_file=s.h5", inputFault, `^lsm: s\.h5: no such file\n$`},
+		{"image given as receiver model", nil, "run config.toml --set velocity.receiver_file=reflectivity.h5", inputFault, `reflectivity\.h5: @format: is "lsm-image", want "lsm-model"`},
+		{"receiver model too small", with("s.h5", soundModel, set("/velocity", filled(9, 900), 3, 3)), "run config.toml --set velocity.receiver_file=s.h5; check config.toml --set velocity.receiver_file=s.h5", usageFault, `image: .* reaches outside the velocity model, x \[0, 20\]`},
+		{"receiver velocity in km/s", nil, "run config.toml --set velocity.receiver_constant=0.9", usageFault, `velocity\.receiver_constant=0\.9: 0\.9 m/s looks like slowness in s/km`},
 	}
 }
 

@@ -133,7 +133,10 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 		}
 		return d, d.surveys(ctx, a, b)
 	case "model":
-		return d, onGrids(d, a, b, h5.ReadModel)
+		if err := onGrids(d, a, b, h5.ReadModel); err != nil {
+			return nil, err
+		}
+		return d, sameAnisotropy(a, b)
 	}
 	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
 }
@@ -166,6 +169,42 @@ func onGrids[T float32 | float64](d *difference, a, b string, read func(path str
 		d.scale = both / own
 	}
 	add(d, x, y)
+	return nil
+}
+
+// sameAnisotropy returns an error unless two models on one grid have the same properties beside
+// the velocity.
+func sameAnisotropy(a, b string) error {
+	var models [2]*h5.ModelReader
+	for i, path := range []string{a, b} {
+		r, err := h5.OpenModel(path, "")
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if err := r.OpenAnisotropy(); err != nil {
+			return err
+		}
+		models[i] = r
+	}
+	g := models[0].Grid()
+	for _, p := range h5.Properties() {
+		values := [2][]float64{make([]float64, g.Len()), make([]float64, g.Len())}
+		for i, r := range models {
+			if v, err := r.ReadProperty(p, 0, g.Len()); err != nil {
+				return err
+			} else if v != nil {
+				values[i] = v
+			}
+		}
+		for n, x := range values[0] {
+			if y := values[1][n]; x != y {
+				at := make([]float64, g.Dim())
+				g.Point(at, n)
+				return fmt.Errorf("%s and %s differ: %v is %g%s in one and %g%[5]s in the other at %[7]s", a, b, p, x, p.Unit(), y, extent(at, g.Dim()))
+			}
+		}
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -39,7 +40,7 @@ type File struct {
 
 // Reads lists the files that a run reads, each of them set.
 func (c *Config) Reads() []File {
-	return c.files("survey.file", "velocity.file", "traveltime.file", "image.surface_file", "solver.start")
+	return c.files("survey.file", "velocity.file", "velocity.receiver_file", "traveltime.file", "image.surface_file", "solver.start")
 }
 
 // Writes lists the files that a run writes, except its checkpoints, each of them set.
@@ -74,6 +75,19 @@ func (t Traveltime) Given() bool {
 	c, _ := traveltime.Choose(t.Method)
 	return c.NeedsTables
 }
+
+// Converted reports whether waves are converted where they are reflected: whether those to
+// the receivers have velocities of their own.
+func (v Velocity) Converted() bool { return v.ReceiverFile.IsSet() || v.ReceiverConstant > 0 }
+
+// Constants returns the constant velocities in m/s, 0 where there is none.
+func (v Velocity) Constants() (source, receiver float64) {
+	f := velocity.Factor(v.Units)
+	return v.Constant * f, v.ReceiverConstant * f
+}
+
+// straight reports whether all rays are straight.
+func (v Velocity) straight() bool { return v.Constant > 0 && !v.ReceiverFile.IsSet() }
 
 // IsSet reports whether the section gives a grid.
 func (i Image) IsSet() bool { return len(i.Shape) > 0 }

@@ -134,22 +134,29 @@ func (r *reader) taper(key string) {
 // UnitsHint is what to do about velocities that do not look like m/s.
 const UnitsHint = `velocity.units = "km/s" or "ft/s" converts, "m/s" takes them as they stand`
 
-// units turns a constant velocity into m/s.
+// units turns constant velocities into m/s, unless velocity.units is needed for a file too.
 func (r *reader) units() {
-	const key = "velocity.constant"
 	v := &r.cfg.Velocity
-	if v.Constant == 0 || v.File.IsSet() || !r.good(key, "velocity.file", "velocity.units") {
+	if !r.good("velocity.constant", "velocity.receiver_constant", "velocity.file", "velocity.receiver_file", "velocity.units") {
 		return
 	}
-	si := v.Constant * velocity.Factor(v.Units)
-	if err := velocity.Possible(si); err != nil {
-		r.clash(err.Error(), key)
-		return
+	source, receiver := v.Constants()
+	for _, c := range []struct {
+		key  string
+		si   float64
+		file Path
+	}{{"velocity.constant", source, v.File}, {"velocity.receiver_constant", receiver, v.ReceiverFile}} {
+		if c.si == 0 || c.file.IsSet() {
+			continue
+		}
+		if err := velocity.Possible(c.si); err != nil {
+			r.clash(err.Error(), c.key)
+		} else if err := velocity.Plausible(c.si, c.si); err != nil && v.Units == "auto" {
+			r.clash(err.Error(), c.key).Hint = UnitsHint
+		}
 	}
-	if v.Units != "auto" {
-		v.Constant, v.Units = si, "m/s"
-	} else if err := velocity.Plausible(si, si); err != nil {
-		r.clash(err.Error(), key).Hint = UnitsHint
+	if v.Constant > 0 && !v.File.IsSet() && !v.ReceiverFile.IsSet() && v.Units != "auto" {
+		v.Constant, v.ReceiverConstant, v.Units = source, receiver, "m/s"
 	}
 }
 

@@ -22,7 +22,8 @@
 //	required "yes": there is no default
 //	live     "yes": uncommented in the template, as required keys are
 //	traces   "same": shapes modelled traces, so survey files remember it; "once":
-//	         changes recorded traces, so a residual remembers it
+//	         changes recorded traces, so a residual remembers it; "converted":
+//	         survey files remember whether waves are converted
 //	order    of a list's values: "ascending", or "sorted", which allows equal ones
 //	with     condition without which the key does not act
 //	also     names that other programs use, for suggestions only

@@ -13,6 +13,9 @@ import (
 const (
 	tracesSame = "same" // an image needs the value that the traces were made with
 	tracesOnce = "once" // it changes recorded traces, which a second time would spoil
+
+	// An image needs converted waves if the traces were made with such, whatever their velocity.
+	tracesConverted = "converted"
 )
 
 // Setting is a key with its value as TOML.
@@ -28,7 +31,7 @@ func (c *Config) Modelled(filtered bool) []Setting {
 	var list []Setting
 	t := table()
 	for _, f := range t.fields() {
-		if f.traces == tracesSame && t.acts(f, c) || f.traces == tracesOnce && filtered {
+		if f.traces == tracesSame && t.acts(f, c) || f.traces == tracesOnce && filtered || f.traces == tracesConverted {
 			list = append(list, Setting{f.Name(), f.effective(c)})
 		}
 	}
@@ -47,10 +50,12 @@ func (c *Config) Differences(survey []Setting) (texts []string) {
 			continue // of another version
 		}
 		was, now := s.Value, f.effective(c)
-		if v, fault := f.parse(was); fault == "" {
+		if v, fault := f.parse(was); fault == "" && f.traces != tracesConverted {
 			was = encode(v) // one spelling
 		}
 		switch {
+		case f.traces == tracesConverted && was != now:
+			texts = append(texts, fmt.Sprintf("%s: the survey's traces are of %s, those of this run of %s", s.Key, waves(was), waves(now)))
 		case f.traces == tracesSame && t.acts(f, c) && was != now:
 			texts = append(texts, fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", s.Key, was, now))
 		case f.traces == tracesOnce && was != f.Default:
@@ -61,14 +66,27 @@ func (c *Config) Differences(survey []Setting) (texts []string) {
 }
 
 // effective is the value of the field in c as TOML, as it acts: the traveltime
-// method is the one that computes the times.
+// method is the one that computes the times. Of converted waves it says that they are.
 func (f *Field) effective(c *Config) string {
 	if f.Name() == "traveltime.method" {
 		if m, err := traveltime.Choose(c.Traveltime.Method); err == nil {
-			return Quote(m.Acting(c.Velocity.Constant > 0).Name)
+			return Quote(m.Acting(c.Velocity.straight()).Name)
 		}
 	}
+	if f.traces == tracesConverted {
+		return map[bool]string{true: converted, false: unconverted}[c.Velocity.Converted()]
+	}
 	return f.encoded(c)
+}
+
+// What a survey remembers of converted waves.
+const converted, unconverted = `"converted"`, `"none"`
+
+func waves(remembered string) string {
+	if remembered == converted {
+		return "converted waves"
+	}
+	return "waves of one kind"
 }
 
 // Overridden are the keys whose value comes from the environment or from --set, in the

@@ -66,6 +66,50 @@ func TestDifferencesOfSpelling(t *testing.T) {
 	}
 }
 
+// Traces of converted waves need an operator of such waves, whatever their velocities and
+// files, and no others do.
+func TestDifferencesOfConvertedWaves(t *testing.T) {
+	pp, ps := parsed(t, plain), parsed(t, plain, "velocity.receiver_file=s.h5")
+	constant := parsed(t, plain, "velocity.receiver_constant=900")
+	if d := constant.Differences(ps.Modelled(false)); d != nil {
+		t.Errorf("differs: %v", d)
+	}
+	for want, d := range map[string][]string{
+		"traces are of converted waves, those of this run of waves of one kind": pp.Differences(ps.Modelled(false)),
+		"traces are of waves of one kind, those of this run of converted waves": constant.Differences(pp.Modelled(false)),
+	} {
+		if len(d) != 1 || !strings.HasPrefix(d[0], "velocity.receiver_file: ") || !strings.Contains(d[0], want) {
+			t.Errorf("differs: %q, want %q", d, want)
+		}
+	}
+}
+
+// A constant velocity is turned into m/s unless velocity.units is for a file as well, and is
+// the same in m/s when the resolved configuration is read again.
+func TestReceiverUnits(t *testing.T) {
+	image := "[image]\norigin = [0.0, 0.0]\nspacing = [1.0, 1.0]\nshape = [2, 2]\n"
+	for _, set := range [][]string{
+		{"velocity.file=", "velocity.constant=2", "velocity.receiver_constant=1.2", "velocity.units=km/s"},
+		{"velocity.receiver_constant=1.2", "velocity.units=km/s"},
+		{"velocity.file=", "velocity.constant=1.2", "velocity.receiver_file=s.h5", "velocity.units=km/s"},
+	} {
+		c := parsed(t, plain+image, set...)
+		again := parsed(t, c.TOML())
+		for _, c := range []*Config{c, again} {
+			source, receiver := c.Velocity.Constants()
+			if max(source, receiver) != 1200 && (source != 2000 || receiver != 1200) {
+				t.Errorf("%v: %g and %g m/s", set, source, receiver)
+			}
+		}
+	}
+	for _, set := range [][]string{{"velocity.receiver_constant=1.2"}, {"velocity.receiver_constant=1e12", "velocity.units=m/s"},
+		{"velocity.receiver_constant=900", "velocity.receiver_file=s.h5"}, {"velocity.receiver_file=s.h5", "traveltime.method=table", "traveltime.file=t.h5"}} {
+		if _, err := Parse("config.toml", []byte(plain), set, nil); err == nil {
+			t.Errorf("%v is accepted", set)
+		}
+	}
+}
+
 // Conditions that name a key which there is not, or a value it cannot have, never hold.
 func TestConditionsExist(t *testing.T) {
 	check := func(text string) {
@@ -77,7 +121,7 @@ func TestConditionsExist(t *testing.T) {
 		}
 	}
 	for _, f := range table().fields() {
-		if f.traces != "" && f.traces != tracesSame && f.traces != tracesOnce {
+		if f.traces != "" && f.traces != tracesSame && f.traces != tracesOnce && f.traces != tracesConverted {
 			t.Errorf("%s: tag traces is %q", f.Name(), f.traces)
 		}
 		if f.with != "" {

@@ -13,11 +13,15 @@ var refused = []rule{
 	// The velocity and the traveltimes.
 	{"velocity.constant", on("velocity.file"), "given beside velocity.file, want exactly one of the two"},
 	{"!velocity.file", on("!velocity.constant"), "missing, want exactly one of velocity.file (a path) and velocity.constant (a number above 0, in m/s)"},
+	{"velocity.receiver_constant", on("velocity.receiver_file"), "given beside velocity.receiver_file, want at most one of the two"},
 	{"!traveltime.file", on("traveltime.method:tables"), "missing, traveltime.method = {traveltime.method} needs the path of a table file"},
 	{"traveltime.method:constant", on("!velocity.constant", "velocity.file"), "{} needs velocity.constant, found velocity.file; " + traveltime.TakesModel() + " takes any model"},
+	{"traveltime.method:constant", on("velocity.receiver_file"), "{} needs velocity.receiver_constant, found velocity.receiver_file; " + traveltime.TakesModel() + " takes any model"},
+	{"velocity.receiver_file", on("traveltime.method:tables"), bothLegs},
+	{"velocity.receiver_constant", on("traveltime.method:tables"), bothLegs},
 
 	// The image and its gathers.
-	{"!image.shape", on("velocity.constant", "!velocity.file", "!image.origin", "!image.spacing"),
+	{"!image.shape", on("velocity.constant", "!velocity.file", "!velocity.receiver_file", "!image.origin", "!image.spacing"),
 		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
@@ -61,6 +65,7 @@ var noted = []rule{
 }
 
 const (
+	bothLegs  = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
 	oneImage  = "{} is for one image, found image.gathers = {image.gathers}"
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )

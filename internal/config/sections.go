@@ -5,7 +5,7 @@ package config
 type Config struct {
 	Survey     Survey     `toml:"survey" json:"survey" help:"The recorded data: geometry, traces and wavelet."`
 	Data       Data       `toml:"data" json:"data" help:"Which of the recorded traces are used, and how much each sample counts in the least-squares solve."`
-	Velocity   Velocity   `toml:"velocity" json:"velocity" help:"The velocity model: exactly one of file and constant."`
+	Velocity   Velocity   `toml:"velocity" json:"velocity" help:"The velocity model: exactly one of file and constant. With one of receiver_file and receiver_constant waves are converted, such as from P to S, where they are reflected."`
 	Image      Image      `toml:"image" json:"image" help:"The grid of the image: all three of origin, spacing and shape, each with 2 values (x, z) or 3 values (x, y, z), or none of them for the velocity model's own grid. A constant velocity has no grid, so they are required with velocity.constant."`
 	Traveltime Traveltime `toml:"traveltime" json:"traveltime" help:"Where the one-way traveltimes from sources and receivers to the image points come from."`
 	Kirchhoff  Kirchhoff  `toml:"kirchhoff" json:"kirchhoff" help:"The modelling operator and its exact adjoint."`
@@ -41,9 +41,12 @@ type Data struct {
 
 // Velocity is the section [velocity].
 type Velocity struct {
-	File     Path    `toml:"file" json:"file" default:"" example:"model.h5" live:"yes" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], in velocity.units, with the attributes origin and spacing in m. It may be the survey file. Empty: use velocity.constant."`
-	Constant float64 `toml:"constant" json:"constant" default:"0.0" example:"2000.0" unit:"m/s" range:"[0,)" also:"velocity,value,v" help:"One velocity everywhere, in velocity.units. 0: use velocity.file."`
-	Units    string  `toml:"units" json:"units" default:"auto" choices:"auto,m/s,km/s,ft/s" also:"unit" help:"Units of the velocities; they are converted to m/s. auto: the attribute units of /velocity, or m/s where there is none; velocities that do not look like it, such as all below 20, are refused. m/s: take them as they stand. An attribute that contradicts this key is an error."`
+	File             Path    `toml:"file" json:"file" default:"" example:"model.h5" live:"yes" also:"model,path" help:"File with the dataset /velocity, shape [nx, (ny,) nz], in velocity.units, with the attributes origin and spacing in m. It may be the survey file. Empty: use velocity.constant."`
+	Constant         float64 `toml:"constant" json:"constant" default:"0.0" example:"2000.0" unit:"m/s" range:"[0,)" also:"velocity,value,v" help:"One velocity everywhere, in velocity.units. 0: use velocity.file."`
+	Units            string  `toml:"units" json:"units" default:"auto" choices:"auto,m/s,km/s,ft/s" also:"unit" help:"Units of the velocities; they are converted to m/s. auto: the attribute units of /velocity, or m/s where there is none; velocities that do not look like it, such as all below 20, are refused. m/s: take them as they stand. An attribute that contradicts this key is an error."`
+	Anisotropy       string  `toml:"anisotropy" json:"anisotropy" traces:"same" default:"auto" choices:"auto,none" also:"anisotropic,tti,vti" help:"Datasets /epsilon, /delta (Thomsen), /tilt and /azimuth (of the symmetry axis, in degrees) of a model file, of the shape of /velocity, which is then the velocity along the axis. auto: use those that the file holds. none: ignore them."`
+	ReceiverFile     Path    `toml:"receiver_file" json:"receiver_file" traces:"converted" default:"" example:"s-velocity.h5" also:"receiver_model,converted_file" help:"Converted waves: file with the velocities of the waves to the receivers, such as S waves, in the form of velocity.file. Those of the waves from the sources are velocity.file or velocity.constant. Both models must hold the image."`
+	ReceiverConstant float64 `toml:"receiver_constant" json:"receiver_constant" default:"0.0" example:"1000.0" unit:"m/s" range:"[0,)" also:"receiver_velocity,converted_constant" help:"Converted waves: one velocity everywhere of the waves to the receivers, in velocity.units. 0: use velocity.receiver_file; if it is empty, waves are not converted."`
 }
 
 // Image is the section [image]. All lists are empty, or all have 2 or 3 values.

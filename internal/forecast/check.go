@@ -14,6 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Finding is one line of `lsm check`.
@@ -42,7 +44,8 @@ func (f *Forecast) Findings() []Finding {
 	r := &report{Plan: f.plan}
 	r.traces()
 	r.image()
-	if vmin, vmax := r.Velocity.Range(); vmin > 0 {
+	r.media()
+	if vmin, vmax := plan.Speeds(r.Plan); vmin > 0 {
 		b := plan.BandOf(r.Wavelet)
 		r.depthSampling(b, vmin)
 		r.aliases(b, vmin)
@@ -89,6 +92,17 @@ func (r *report) image() {
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
 	} else {
 		r.say("ok", "time sampling", "wavelet peak %s Hz, 99 %% of its energy below %s Hz, Nyquist %s Hz", readable.Frequency(b.Peak), readable.Frequency(b.High), readable.Frequency(nyquist))
+	}
+}
+
+// media says whether waves are converted and models anisotropic.
+func (r *report) media() {
+	for _, m := range plan.Media(r.Plan) {
+		level := "ok"
+		if m.Doubtful {
+			level = "note"
+		}
+		r.say(level, m.Topic, "%s", m.Text)
 	}
 }
 
@@ -251,8 +265,9 @@ func (r *report) record(vmax float64) {
 // largest change of their time, in s, over half the spacing at source and receiver
 // together, and the share of pairs that alias at a frequency, in Hz.
 func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float64) {
-	half := func(at, x []float64) (most float64) {
-		slowness := pl.Velocity.Slowness(at, x)
+	source, receiver := plan.LegMedium(pl, survey.AtSource), plan.LegMedium(pl, survey.AtReceiver)
+	half := func(m traveltime.Medium, at, x []float64) (most float64) {
+		slowness := m.Slowness(at, x)
 		for a, h := range spacing {
 			most = max(most, h/2*math.Abs(slowness[a]))
 		}
@@ -260,7 +275,7 @@ func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float
 	}
 	n, steep := 0, 0
 	for p := range pl.SamplePairs() {
-		change := half(p.Source, p.X) + half(p.Receiver, p.X)
+		change := half(source, p.Source, p.X) + half(receiver, p.Receiver, p.X)
 		largest = max(largest, change)
 		n++
 		if 2*change*f > 1 {

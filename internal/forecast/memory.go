@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -136,7 +137,7 @@ func (m Memory) Check() error {
 // tables that are "exact" it also decides whether this rank recomputes them.
 func Of(p *plan.Plan, s *plan.Share) Memory {
 	c := &count{Plan: p, share: s, problem: p.Problem(s)}
-	c.coarser, c.coarserSlab = p.CoarseProblem(s)
+	c.coarser, c.coarserSlabs = p.CoarseProblem(s)
 	m := c.common()
 	m.Vectors = c.vectors() + c.halo()
 	m.Late = m.Vectors + m.Gather
@@ -156,8 +157,8 @@ type count struct {
 	share   *plan.Share
 	problem *kirchhoff.Problem
 
-	coarser     *kirchhoff.Problem // on the coarser grid of the two-level preconditioner; nil: none
-	coarserSlab [2]int             // of the model, that it needs
+	coarser      *kirchhoff.Problem // on the coarser grid of the two-level preconditioner; nil: none
+	coarserSlabs [2][2]int          // of the models, that it needs
 }
 
 func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }
@@ -183,23 +184,34 @@ func (c *count) common() Memory {
 	return m
 }
 
-// A point of the velocity model is held as it is read, and as the eikonal solver takes it.
-const modelPoint, solverPoint = 8 + 4, 4
-
-// model is what a rank holds of the velocity model.
-func (c *count) model() int64 {
-	v, slab := c.Velocity, c.ModelSlab(c.share)
-	if v.IsConstant() {
-		return 0
+// modelPoint is what a point of a velocity model takes as it is read, and solver what the
+// eikonal solver takes of it.
+func modelPoint(p *plan.Plan, role survey.Role) (read, solver int64) {
+	m := plan.LegMedium(p, role)
+	if !m.Anisotropic {
+		return 8, 4
 	}
-	width := func(slab [2]int) int64 { return int64((slab[1] - slab[0]) * v.Plane()) }
-	bytes := modelPoint * width(slab)
-	switch other := c.coarserSlab; {
-	case c.coarser == nil:
-	case other[0] >= slab[0] && other[1] <= slab[1]:
-		bytes += solverPoint * width(slab) // which takes the values of slab
-	default:
-		bytes += modelPoint * width(other)
+	return 8 * int64(p.Models[role].Point), 4 * int64(1+3+m.Grid.Dim())
+}
+
+// model is what a rank holds of the velocity models.
+func (c *count) model() (bytes int64) {
+	slabs := c.ModelSlabs(c.share)
+	for role, slab := range slabs {
+		v := plan.LegMedium(c.Plan, survey.Role(role))
+		if v.IsConstant() {
+			continue
+		}
+		width := func(slab [2]int) int64 { return int64((slab[1] - slab[0]) * v.Plane()) }
+		read, solver := modelPoint(c.Plan, survey.Role(role))
+		bytes += (read + solver) * width(slab)
+		switch other := c.coarserSlabs[role]; {
+		case c.coarser == nil:
+		case other[0] >= slab[0] && other[1] <= slab[1]:
+			bytes += solver * width(slab) // which takes the values of slab
+		default:
+			bytes += (read + solver) * width(other)
+		}
 	}
 	return bytes
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -40,10 +41,9 @@ type WindowCost struct {
 func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter) (*WindowCost, Finding, error) {
 	p, m := f.plan, f.Memory
 	found := Finding{Topic: "window", Level: "ok"}
-	e, solves := p.Times.(*traveltime.Eikonal)
 	all, opt := p.TimesNeeded()
 	switch {
-	case !solves:
+	case plan.Eikonal(p, survey.AtSource) == nil && plan.Eikonal(p, survey.AtReceiver) == nil:
 		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", p.Times.Name())
 	case opt.Windows == nil:
 		found.Text = "without kirchhoff.aperture the whole model is solved: nothing is cut off"
@@ -59,11 +59,11 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	opt.Threads = 1 // one batch, and one field of the image at a time
 	whole := opt
 	whole.Margin = math.Inf(1)
-	need := e.ScratchBytes(p.Places, places, whole)
+	need := p.Times.ScratchBytes(p.Places, places, whole)
 	for _, place := range places {
 		need += 8 * int64(opt.Windows[place].Grid(p.Image).Len())
 	}
-	if room := m.Limit - modelPoint*int64(p.Velocity.Grid.Len()) - m.Lists - m.Program; need > room {
+	if room := m.Limit - modelBytes(p) - m.Lists - m.Program; need > room {
 		found.Level, found.Text = "warning", fmt.Sprintf("not compared: a solve of the whole model takes %s, the limit leaves %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
 		return nil, found, nil
@@ -72,10 +72,14 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	if err != nil {
 		return nil, found, err
 	}
+	models := 0.0
 	for _, place := range all {
-		c.Columns += float64(e.Region(p.Places, place, opt).Grid(*e.Domain()).Len())
+		if e := plan.Eikonal(p, p.Places.Role[place]); e != nil {
+			c.Columns += float64(e.Region(p.Places, place, opt).Grid(*e.Domain()).Len())
+			models += float64(e.Domain().Len())
+		}
 	}
-	c.Columns /= float64(e.Domain().Len()) * float64(len(all))
+	c.Columns /= models
 	found.Text = fmt.Sprintf("%d of %s, solved in windows and in the whole model: %s; a window holds %s of the model's columns on average",
 		len(places), readable.Count(len(all), "place"), c.difference(p), readable.Percent(c.Columns))
 	if c.Largest > windowLimit*p.Survey.DT {
@@ -83,6 +87,17 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 		found.Text += fmt.Sprintf("; more than %g samples: raise traveltime.margin (now %s m)", windowLimit, readable.Length(opt.Margin))
 	}
 	return c, found, nil
+}
+
+// modelBytes is what the whole velocity models take.
+func modelBytes(p *plan.Plan) (bytes int64) {
+	for _, role := range []survey.Role{survey.AtSource, survey.AtReceiver} {
+		if m := plan.LegMedium(p, role); !m.IsConstant() && (role == survey.AtSource || p.Config.Velocity.Converted()) {
+			read, solver := modelPoint(p, role)
+			bytes += (read + solver) * int64(m.Grid.Len())
+		}
+	}
+	return bytes
 }
 
 // difference says how large the difference is, and where it is largest.

@@ -21,13 +21,14 @@ type Inputs struct {
 	Numbers  []int32           // numbers there of Survey's traces; nil: the same
 	Places   *survey.Positions // the survey's distinct places
 
-	Velocity traveltime.Medium // with the values that ReadSlab has read, none at first
-	Slowest  float64           // m/s, the least velocity at the image's points
+	Velocity traveltime.Medium // with the values that ReadSlabs has read, none at first; with converted waves of those from the sources
+	Receiver traveltime.Medium // the same of converted waves, to the receivers; without them of no meaning
+	Slowest  float64           // m/s, the least velocity at the image's points, in any direction
 	Tables   *h5.Tables        // open table file, for traveltime.method = "table"; else nil
 	Relief   Relief            // of image.surface_file; zero without one
 	Digests  []provenance.Input
 
-	model *h5.ModelReader // open; nil with a constant velocity
+	Models [2]Model // of Velocity and Receiver, by survey.Role
 }
 
 // Relief is the z, in m, of the topography at the columns of a grid, downwards.
@@ -38,7 +39,7 @@ type Relief struct {
 
 // Read reads everything but traces, on all ranks.
 func Read(r Ranks, cfg *config.Config) (*Inputs, error) {
-	in := &Inputs{Velocity: traveltime.Medium{Constant: cfg.Velocity.Constant}}
+	in := new(Inputs)
 	for _, step := range []func(Ranks, *config.Config) error{
 		in.digest, in.readSurvey, in.readVelocity, in.openTables, in.readRelief,
 	} {
@@ -56,9 +57,11 @@ func (in *Inputs) Close() {
 		in.Tables.Close()
 		in.Tables = nil
 	}
-	if in.model != nil {
-		in.model.Close()
-		in.model = nil
+	for role := range in.Models {
+		if m := &in.Models[role]; m.ModelReader != nil {
+			m.Close()
+			m.ModelReader = nil
+		}
 	}
 }
 
@@ -74,8 +77,11 @@ func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
 }
 
 // Places are the distinct places of a survey. Rows of given tables keep their own times
-// even at equal positions.
+// even at equal positions, and so do a source and a receiver of converted waves.
 func Places(s *survey.Survey, cfg *config.Config) *survey.Positions {
+	if cfg.Velocity.Converted() {
+		return s.DistinctRoles()
+	}
 	return s.Distinct(!cfg.Traveltime.Given())
 }
 

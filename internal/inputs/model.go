@@ -3,6 +3,7 @@ package inputs
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -10,86 +11,216 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// readVelocity opens the velocity model. Rank 0 finds for all ranks what they need to know
-// of the whole.
-func (in *Inputs) readVelocity(r Ranks, cfg *config.Config) (err error) {
-	in.Slowest = in.Velocity.Constant
-	if !cfg.Velocity.File.IsSet() {
-		return nil
-	}
-	file := cfg.Velocity.File.File
-	in.model, err = h5.OpenModel(file, unitOf(cfg.Velocity.Units))
-	if err == nil {
-		if g := in.model.Grid(); g.Dim() != in.Survey.Dim {
-			err = status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), in.Survey.Dim))
-		}
-	}
-	if err := r.Together(err); err != nil {
-		return err
-	}
-	type speeds struct{ Least, Greatest, Slowest float64 }
-	found, err := First(&r, func() (s speeds, err error) {
-		if s.Least, s.Greatest, err = in.model.Range(); err == nil {
-			err = plausible(file, cfg.Velocity.Units, s.Least, s.Greatest)
-		}
-		if err == nil {
-			s.Slowest, err = in.slowest(cfg, s.Least)
-		}
-		return s, err
-	})
-	if err != nil {
-		return err
-	}
-	in.model.Trust()
-	all, err := comm.GatherJSON(r.World.Host().AllGather, found)
-	if err != nil {
-		return err
-	}
-	in.Velocity.Grid, in.Velocity.Least, in.Velocity.Greatest, in.Slowest = in.model.Grid(), all[0].Least, all[0].Greatest, all[0].Slowest
-	return nil
+// Model is a velocity model file that is open; the zero Model: none.
+type Model struct {
+	*h5.ModelReader
+	File  string
+	Point int // numbers that a run reads at each point: the velocity, and what makes it anisotropic
+
+	// Anisotropy says what the file holds beside the velocity, "" for nothing. Used reports
+	// whether it acts.
+	Anisotropy string
+	Used       bool
 }
 
-// slabBytes is about how much of the model is read at a time to find the slowest point.
+// whole is what all ranks need to know of a whole model. Rank 0 finds it.
+type whole struct {
+	Least, Greatest, Slowest float64
+	Properties               [][2]float64 // least and greatest of each h5.Property
+}
+
+// readVelocity opens the velocity models: of the waves from the sources and, if waves are
+// converted, of those to the receivers.
+func (in *Inputs) readVelocity(r Ranks, cfg *config.Config) (err error) {
+	v := cfg.Velocity
+	in.Velocity.Constant, in.Receiver.Constant = v.Constants()
+	in.Velocity, in.Slowest, err = in.openModel(r, cfg, survey.AtSource, v.File, in.Velocity)
+	if err != nil || !v.Converted() {
+		return err
+	}
+	slowest := 0.0
+	in.Receiver, slowest, err = in.openModel(r, cfg, survey.AtReceiver, v.ReceiverFile, in.Receiver)
+	in.Slowest = min(in.Slowest, slowest)
+	return err
+}
+
+// openModel opens the model of waves from or to places in a role, if it is in a file, and
+// returns their medium and the least velocity at the image's points in any direction.
+func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path config.Path, m traveltime.Medium) (traveltime.Medium, float64, error) {
+	if !path.IsSet() {
+		return m, m.Constant, nil
+	}
+	model := &in.Models[role]
+	model.File = path.File
+	var err error
+	model.ModelReader, err = h5.OpenModel(path.File, unitOf(cfg.Velocity.Units))
+	if err == nil {
+		err = model.check(cfg, in.Survey.Dim)
+	}
+	if err := r.Together(err); err != nil {
+		return m, 0, err
+	}
+	found, err := First(&r, func() (whole, error) { return model.find(cfg) })
+	if err != nil {
+		return m, 0, err
+	}
+	model.Trust()
+	all, err := comm.GatherJSON(r.World.Host().AllGather, found)
+	if err != nil {
+		return m, 0, err
+	}
+	found = all[0]
+	model.describe(found)
+	m = traveltime.Medium{Grid: model.Grid(), Least: found.Least, Greatest: found.Greatest, Anisotropic: model.Used}
+	return m, found.Slowest, nil
+}
+
+// check refuses a model of other dimensions than the survey, and opens what makes it
+// anisotropic.
+func (m *Model) check(cfg *config.Config, dim int) error {
+	if n := m.Grid().Dim(); n != dim {
+		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, dim))
+	}
+	if cfg.Velocity.Anisotropy == "none" {
+		var names []string
+		for _, p := range h5.Properties() {
+			if m.Has("/" + p.String()) {
+				names = append(names, "/"+p.String())
+			}
+		}
+		if names != nil {
+			m.Anisotropy = fmt.Sprintf(`%s: velocity.anisotropy = "none" ignores %s`, m.File, strings.Join(names, ", "))
+		}
+		return nil
+	}
+	return m.OpenAnisotropy()
+}
+
+// find goes through the file.
+func (m *Model) find(cfg *config.Config) (w whole, err error) {
+	if w.Least, w.Greatest, err = m.Range(); err == nil {
+		err = plausible(m.File, cfg.Velocity.Units, w.Least, w.Greatest)
+	}
+	for _, p := range h5.Properties() {
+		var of [2]float64
+		if err == nil {
+			of[0], of[1], err = m.PropertyRange(p)
+		}
+		w.Properties = append(w.Properties, of)
+	}
+	if err == nil {
+		w.Slowest, err = m.slowest(cfg, w)
+	}
+	return w, err
+}
+
+// anisotropic reports whether epsilon or delta is another than 0 anywhere.
+func (w *whole) anisotropic() bool {
+	return w.Properties[h5.Epsilon] != [2]float64{} || w.Properties[h5.Delta] != [2]float64{}
+}
+
+// describe says what the file holds beside the velocity, and whether it acts.
+func (m *Model) describe(w whole) {
+	m.Used, m.Point = w.anisotropic(), 1
+	var held []string
+	for _, p := range h5.Properties() {
+		if !m.Holds(p) {
+			continue
+		}
+		of := w.Properties[p]
+		held = append(held, fmt.Sprintf("%v %.4g to %.4g%s", p, of[0], of[1], p.Unit()))
+		if m.Used {
+			m.Point++
+		}
+	}
+	switch {
+	case held == nil:
+	case m.Used:
+		m.Anisotropy = fmt.Sprintf("%s: transversely isotropic, %s", m.File, strings.Join(held, ", "))
+	default:
+		m.Anisotropy = fmt.Sprintf("%s: epsilon and delta are 0 everywhere: taken as isotropic", m.File)
+	}
+}
+
+// slabBytes is about how much of a model's velocities is read at a time to find the slowest point.
 const slabBytes = 1 << 20
 
-// slowest is the least velocity at the image's points, where least is that of the model. It
-// is least for an image on the model's grid, or where nothing needs to be known.
-func (in *Inputs) slowest(cfg *config.Config, least float64) (float64, error) {
-	m := traveltime.Medium{Grid: in.model.Grid()}
+// slowest is the least velocity at the image's points in any direction. For an isotropic image
+// on the model's grid, or where nothing needs to be known, it is that of the model.
+func (m *Model) slowest(cfg *config.Config, w whole) (float64, error) {
+	medium := traveltime.Medium{Grid: m.Grid(), Anisotropic: w.anisotropic()}
 	g := cfg.Image.Grid()
-	if cfg.Kirchhoff.Antialias == "off" || !cfg.Image.IsSet() || !g.Inside(m.Grid) || g.Equal(m.Grid) {
-		return least, nil
+	if cfg.Kirchhoff.Antialias == "off" || !cfg.Image.IsSet() || !g.Inside(medium.Grid) {
+		g = medium.Grid
+	}
+	if g.Equal(medium.Grid) && !medium.Anisotropic {
+		return w.Least, nil
 	}
 	var all []float64
 	n := g.Shape[0]
-	step := max(1, n*slabBytes/(8*max(g.Len(), m.Grid.Len())))
+	step := max(1, n*slabBytes/(8*max(g.Len(), medium.Grid.Len())))
 	for lo := 0; lo < n; lo += step {
 		slab := [2]int{lo, min(lo+step, n)}
-		m, err := in.readSlab(m, m.Below(g, slab))
+		part, err := m.slab(medium, medium.Below(g, slab))
 		if err != nil {
 			return 0, err
 		}
-		all = append(all, slices.Min(m.On(g, slab)))
+		all = append(all, slices.Min(speeds(part, g, slab)))
 	}
 	return slices.Min(all), nil
 }
 
-// ReadSlab returns Velocity with the values at the indices [slab[0], slab[1]) along the
-// model's first axis, read from its file. It returns a constant as it is.
-func (in *Inputs) ReadSlab(slab [2]int) (traveltime.Medium, error) {
-	if in.Velocity.IsConstant() {
-		return in.Velocity, nil
+// speeds are the least velocities in any direction at the points of a slab of g.
+func speeds(m traveltime.Medium, g grid.Grid, slab [2]int) []float64 {
+	v := m.On(g, slab)
+	if !m.Anisotropic {
+		return v
 	}
-	return in.readSlab(in.Velocity, slab)
+	least, of := make([]float64, len(v)), [2][]float64{}
+	for i, values := range [2][]float64{m.Anisotropy.Epsilon, m.Anisotropy.Delta} {
+		if of[i] = make([]float64, len(v)); values != nil {
+			m.Values = values
+			of[i] = m.On(g, slab)
+		}
+	}
+	for i, v := range v {
+		least[i] = traveltime.LeastSpeed(v, of[0][i], of[1][i])
+	}
+	return least
 }
 
-func (in *Inputs) readSlab(m traveltime.Medium, slab [2]int) (traveltime.Medium, error) {
-	v, err := in.model.Read(slab[0]*m.Plane(), (slab[1]-slab[0])*m.Plane())
-	m.Slab, m.Values = slab, v
-	return m, FileError(err)
+// ReadSlabs returns Velocity and Receiver with the values at the indices [lo, hi) of their
+// slabs along the first axis of their models, read from the files. It returns constants as
+// they are.
+func (in *Inputs) ReadSlabs(slabs [2][2]int) (source, receiver traveltime.Medium, err error) {
+	m := [2]traveltime.Medium{in.Velocity, in.Receiver}
+	for role := range m {
+		if !m[role].IsConstant() && err == nil {
+			m[role], err = in.Models[role].slab(m[role], slabs[role])
+		}
+	}
+	return m[survey.AtSource], m[survey.AtReceiver], err
+}
+
+// slab returns a model's medium with the values of a slab.
+func (m *Model) slab(medium traveltime.Medium, slab [2]int) (traveltime.Medium, error) {
+	first, n := slab[0]*medium.Plane(), (slab[1]-slab[0])*medium.Plane()
+	v, err := m.Read(first, n)
+	medium.Slab, medium.Values = slab, v
+	if !medium.Anisotropic {
+		return medium, FileError(err)
+	}
+	a := &medium.Anisotropy
+	for p, to := range []*[]float64{h5.Epsilon: &a.Epsilon, h5.Delta: &a.Delta, h5.Tilt: &a.Tilt, h5.Azimuth: &a.Azimuth} {
+		if err == nil {
+			*to, err = m.ReadProperty(h5.Property(p), first, n)
+		}
+	}
+	return medium, FileError(err)
 }
 
 // ReadVelocity reads a velocity model and returns it in m/s. unit is as in

@@ -83,10 +83,11 @@ func FileError(err error) error {
 
 // roles are the names of inputs in the provenance, by the keys that name the files.
 var roles = map[string]string{
-	"survey.file":        "survey",
-	"velocity.file":      "velocity",
-	"traveltime.file":    "traveltime",
-	"image.surface_file": "surface",
+	"survey.file":            "survey",
+	"velocity.file":          "velocity",
+	"velocity.receiver_file": "receiver_velocity",
+	"traveltime.file":        "traveltime",
+	"image.surface_file":     "surface",
 }
 
 // digest hashes the files that every walk through the configuration reads.

@@ -95,6 +95,7 @@ func options() (list []option) {
 	add(option{name: "recomputed tables", features: feature.Recomputed, make: shots, tight: true, says: "in 12 stretches", opens: 36}, recompute, straight)
 	add(option{name: "recomputed tables, solved by the processor", make: slice, opens: 3, times: true}, recompute)
 	add(option{name: "coarse tables", features: feature.Coarse, make: slice, says: "interpolated in 1 stretch", opens: 3}, interpolate)
+	add(option{name: "converted waves, recomputed", make: slice, opens: 3, times: true}, recompute, "velocity.receiver_constant=1100")
 	add(option{name: "streamed traces", features: feature.Streamed, make: shots, tight: true, says: "in 4 groups", opens: 4}, stream, "kirchhoff.tables=full")
 	add(option{name: "streamed, weighted traces", make: slice, opens: 1}, append(weighing, stream)...)
 	add(option{name: "weighted traces, regularized", make: slice}, append(everything,

@@ -253,7 +253,7 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	}, h5.WriteOptions{})
 	must(t, err)
 	defer w.Abort()
-	places, rows := everyRow(s, false)
+	places, rows := everyRow(s, func(s *survey.Survey) *survey.Positions { return s.Distinct(false) })
 	all := make([]int, places.Len())
 	for i := range all {
 		all[i] = i

@@ -65,7 +65,7 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 		}
 		defer op.Engine.Close()
 		seen.Lock()
-		seen.slabs[rank], seen.coarser[rank], seen.model[rank] = op.Velocity.Slab, coarser, forecast.Of(j.Plan, j.Share).Model
+		seen.slabs[rank], seen.coarser[rank], seen.model[rank] = op.Velocity.Slab, coarser[survey.AtSource], forecast.Of(j.Plan, j.Share).Model
 		seen.Unlock()
 		if n := len(op.Velocity.Values); n != (op.Velocity.Slab[1]-op.Velocity.Slab[0])*op.Velocity.Plane() {
 			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.Velocity.Slab)

@@ -176,7 +176,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	}
 	defer w.Abort()
 
-	places, rows := everyRow(s, !j.Config.Traveltime.Given())
+	places, rows := everyRow(s, func(s *survey.Survey) *survey.Positions { return inputs.Places(s, j.Config) })
 	all := make([]int, places.Len())
 	for i := range all {
 		all[i] = i
@@ -222,14 +222,14 @@ type row struct {
 
 // everyRow lists the distinct places of all source and receiver rows, used by a
 // trace or not, and for each place the rows that lie there.
-func everyRow(s *survey.Survey, share bool) (*survey.Positions, [][]row) {
+func everyRow(s *survey.Survey, distinct func(*survey.Survey) *survey.Positions) (*survey.Positions, [][]row) {
 	all := &survey.Survey{Dim: s.Dim, Sources: s.Sources, Receivers: s.Receivers}
 	n := max(s.NumSources(), s.NumReceivers())
 	for i := range n {
 		all.SourceIndex = append(all.SourceIndex, int32(min(i, s.NumSources()-1)))
 		all.ReceiverIndex = append(all.ReceiverIndex, int32(min(i, s.NumReceivers()-1)))
 	}
-	p := all.Distinct(share)
+	p := distinct(all)
 	rows := make([][]row, p.Len())
 	for i := range s.NumSources() {
 		rows[p.Source[i]] = append(rows[p.Source[i]], row{survey.AtSource, i})

@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -209,29 +210,35 @@ func (op *Operator) dataLayout() *dist.Layout {
 	return l
 }
 
-// load reads the part of the velocity model that this rank needs, unless the plan has it.
+// load reads the parts of the velocity models that this rank needs, unless the plan has them.
 func (op *Operator) load() error {
-	slab := op.ModelSlab(op.Share)
-	if op.Velocity.Holds(slab) {
+	slabs := op.ModelSlabs(op.Share)
+	if op.Velocity.Holds(slabs[survey.AtSource]) && op.Receiver.Holds(slabs[survey.AtReceiver]) {
 		return nil
 	}
-	m, err := op.ReadSlab(slab)
+	source, receiver, err := op.ReadSlabs(slabs)
 	if err == nil {
-		op.Plan, err = op.With(m)
+		op.Plan, err = op.With(source, receiver)
 	}
 	return err
 }
 
-// LoadAll returns the plan with the whole velocity model at hand.
+// LoadAll returns the plan with the whole velocity models at hand.
 func LoadAll(p *plan.Plan) (*plan.Plan, error) {
-	if p.Velocity.IsConstant() {
+	var all [2][2]int
+	for role, m := range [2]traveltime.Medium{survey.AtSource: p.Velocity, survey.AtReceiver: p.Receiver} {
+		if !m.IsConstant() {
+			all[role][1] = m.Grid.Shape[0]
+		}
+	}
+	if all == [2][2]int{} {
 		return p, nil
 	}
-	m, err := p.ReadSlab([2]int{0, p.Velocity.Grid.Shape[0]})
+	source, receiver, err := p.ReadSlabs(all)
 	if err != nil {
 		return nil, err
 	}
-	return p.With(m)
+	return p.With(source, receiver)
 }
 
 // build makes this rank's part in the memory that was foreseen.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -90,9 +91,10 @@ func tileCost(p *Plan, q Pair) float64 {
 // points of a tile, in s.
 func straight(p *Plan, q Pair) (arrival, width float64) {
 	const parts = 8 // of a ray, whose slowness is their mean
-	slowness, at := 1/p.Velocity.At(q.X), make([]float64, len(q.X))
-	gradient := make([]float64, len(q.X))
-	for _, from := range [2][]float64{q.Source, q.Receiver} {
+	at, gradient := make([]float64, len(q.X)), make([]float64, len(q.X))
+	for role, from := range [2][]float64{survey.AtSource: q.Source, survey.AtReceiver: q.Receiver} {
+		medium := LegMedium(p, survey.Role(role))
+		slowness := 1 / medium.At(q.X)
 		squares, sum := 0.0, 0.0
 		for a, x := range q.X {
 			squares += (x - from[a]) * (x - from[a])
@@ -104,7 +106,7 @@ func straight(p *Plan, q Pair) (arrival, width float64) {
 			for a, x := range q.X {
 				at[a] = from[a] + (float64(i)+0.5)/parts*(x-from[a])
 			}
-			sum += 1 / p.Velocity.At(at)
+			sum += 1 / medium.At(at)
 		}
 		length := math.Sqrt(squares)
 		arrival += length * sum / parts
@@ -135,37 +137,46 @@ func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
 	return k.TimesNeeded()
 }
 
-// Solved is the number of points of the model, over the places of a share, at which
-// traveltimes are computed; 0 for a method that solves nothing.
+// tiltedCost is about how many times longer a point of an anisotropic model takes to solve.
+const tiltedCost = 5
+
+// Solved is the number of points of the models, over the places of a share, at which
+// traveltimes are computed, of anisotropic ones as many as take as long in isotropic ones; 0
+// for a method that solves nothing.
 func (p *Plan) Solved(s *Share) (n float64) {
-	for w := range regions(p, s) {
-		n += float64(w.Grid(p.Velocity.Grid).Len())
+	for role, w := range regions(p, s) {
+		m, cost := LegMedium(p, role), 1.0
+		if m.Anisotropic {
+			cost = tiltedCost
+		}
+		n += cost * float64(w.Grid(m.Grid).Len())
 	}
 	return n
 }
 
-// ModelSlab is the part of the velocity model that the operator of a share needs: the
-// indices [lo, hi) along the model's first axis between which its traveltimes are solved and
-// its dynamic weights take velocities. It is empty where nothing is needed.
-func (p *Plan) ModelSlab(s *Share) (slab [2]int) {
+// ModelSlabs are the parts of the velocity models that the operator of a share needs, by the
+// role of the places whose waves lie there: the indices [lo, hi) along a model's first axis
+// between which traveltimes are solved and dynamic weights take velocities. A part is empty
+// where nothing is needed.
+func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 	if p.Config.Kirchhoff.Dynamic {
-		slab = p.Velocity.Below(p.Image, s.Slab)
+		slabs[survey.AtSource] = p.Velocity.Below(p.Image, s.Slab)
 	}
-	for w := range regions(p, s) {
-		if slab == [2]int{} {
-			slab = [2]int{w.Lo[0], w.Hi[0]}
+	for role, w := range regions(p, s) {
+		slab := &slabs[role]
+		if *slab == [2]int{} {
+			*slab = [2]int{w.Lo[0], w.Hi[0]}
 		}
-		slab = [2]int{min(slab[0], w.Lo[0]), max(slab[1], w.Hi[0])}
+		*slab = [2]int{min(slab[0], w.Lo[0]), max(slab[1], w.Hi[0])}
 	}
-	return slab
+	return slabs
 }
 
-// regions yields the parts of the model in which the places of a share are solved; none for
-// a method that solves nothing.
-func regions(p *Plan, s *Share) iter.Seq[traveltime.Window] {
-	return func(yield func(traveltime.Window) bool) {
-		e, solves := p.Times.(*traveltime.Eikonal)
-		if !solves {
+// regions yields the parts of the models in which the places of a share are solved, with the
+// roles of the models; none for a method that solves nothing.
+func regions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
+	return func(yield func(survey.Role, traveltime.Window) bool) {
+		if Eikonal(p, survey.AtSource) == nil && Eikonal(p, survey.AtReceiver) == nil {
 			return
 		}
 		places, opt := p.Problem(s).TimesNeeded()
@@ -179,7 +190,8 @@ func regions(p *Plan, s *Share) iter.Seq[traveltime.Window] {
 			opt = traveltime.CoarseOptions(p.Image, CoarseFactor, opt)
 		}
 		for _, place := range places {
-			if !yield(e.Region(s.Places, place, opt)) {
+			role := leg(p, s.Places.Role[place])
+			if e := Eikonal(p, role); e != nil && !yield(role, e.Region(s.Places, place, opt)) {
 				return
 			}
 		}

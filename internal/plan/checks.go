@@ -6,6 +6,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 func checkWavelet(p *Plan) error {
@@ -21,22 +22,23 @@ func checkWavelet(p *Plan) error {
 }
 
 // placeImage takes the image's grid from the configuration, if it gives one, or else from
-// the velocity model. With a constant velocity the configuration always gives a valid
+// the first velocity model. With constant velocities the configuration always gives a valid
 // grid.
 func placeImage(p *Plan) error {
 	c := p.Config.Image
 	if !c.IsSet() {
-		p.Image = p.Velocity.Grid
-		return nil
+		for _, m := range media(p) {
+			if p.Image.Shape == nil {
+				p.Image = m.Grid
+			}
+		}
+		return status.Usage(insideModels(p))
 	}
 	p.Image = c.Grid()
 	if p.Image.Dim() != p.Survey.Dim {
 		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Survey.Dim))
 	}
-	if !p.Velocity.IsConstant() && !p.Image.Inside(p.Velocity.Grid) {
-		return status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", inputs.Extent(p.Image), inputs.Extent(p.Velocity.Grid)))
-	}
-	return nil
+	return status.Usage(insideModels(p))
 }
 
 // checkWeights makes sure that the survey has the weights asked for.
@@ -63,12 +65,9 @@ func checkTables(p *Plan) error {
 
 // checkPlaces makes sure that the traveltimes can start at every place.
 func checkPlaces(p *Plan) error {
-	g := p.Times.Domain()
-	if g == nil {
-		return nil
-	}
 	for i := range p.Places.Len() {
-		if at := p.Places.At(i); !g.Contains(at) {
+		g := traveltime.Leg(p.Times, p.Places.Role[i]).Domain()
+		if at := p.Places.At(i); g != nil && !g.Contains(at) {
 			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
 				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))),
 				"extend the velocity model so that it holds every source and receiver")
@@ -95,7 +94,11 @@ func checkUnits(p *Plan) error {
 	if dt := p.Survey.DT; dt > longestInterval {
 		return refuse("dt is %g s, above %g s: looks like ms or µs", dt, longestInterval)
 	}
-	_, fastest := p.Velocity.Range()
+	fastest := 0.0
+	for _, m := range media(p) {
+		_, most := m.Range()
+		fastest = max(fastest, most)
+	}
 	high := BandOf(p.Survey.Wavelet).High
 	if !(fastest > 0 && high > 0) {
 		return nil

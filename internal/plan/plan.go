@@ -147,11 +147,12 @@ func (p *Plan) Holding(r Residency) *Plan {
 	return &q
 }
 
-// With returns the plan with the part of the velocity model that m holds at hand. Traveltimes
-// can then be solved where ModelSlab lies within that part.
-func (p *Plan) With(m traveltime.Medium) (*Plan, error) {
+// With returns the plan with the parts of the velocity models that Velocity and Receiver hold
+// when they are source and receiver. Traveltimes can then be solved where ModelSlabs lie within
+// those parts.
+func (p *Plan) With(source, receiver traveltime.Medium) (*Plan, error) {
 	q, in := *p, *p.Inputs
-	in.Velocity = m
+	in.Velocity, in.Receiver = source, receiver
 	q.Inputs = &in
 	return &q, chooseTimes(&q)
 }
@@ -170,6 +171,11 @@ func (p *Plan) Remarks() (list []string) {
 	}
 	if p.Times.Name() != p.Config.Traveltime.Method {
 		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
+	}
+	if p.Need != Planning { // whose findings say it
+		for _, r := range Media(p) {
+			list = append(list, r.Topic+": "+r.Text)
+		}
 	}
 	return list
 }
@@ -216,7 +222,7 @@ func (p *Plan) Weighted() bool {
 
 // chooseTimes makes the configured traveltime method.
 func chooseTimes(p *Plan) (err error) {
-	s := traveltime.Spec{Image: p.Image, Medium: p.Velocity}
+	s := traveltime.Spec{Image: p.Image}
 	if p.Tables != nil {
 		if err := checkTables(p); err != nil {
 			return err
@@ -226,7 +232,13 @@ func chooseTimes(p *Plan) (err error) {
 			return p.Tables.ReadRow(dst, role, h5.Time, row)
 		}
 	}
-	p.Times, err = traveltime.New(p.Config.Traveltime.Method, s)
+	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil || !p.Config.Velocity.Converted() {
+		return err
+	}
+	receiver, err := timesOf(p, survey.AtReceiver, s)
+	if err == nil {
+		p.Times, err = traveltime.NewConverted(p.Times, receiver)
+	}
 	return err
 }
 

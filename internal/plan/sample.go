@@ -75,7 +75,7 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	}
 	t.Places, t.From = p.Places.Subset(traces)
 	q.Image, q.windows = pieceOf(p, s, &t, part), nil
-	least, most := p.Velocity.Range()
+	least, most := Speeds(p)
 	velocity := math.Sqrt(least * most)
 	times, err := traveltime.NewAnalytic(velocity, q.Image)
 	if err != nil {

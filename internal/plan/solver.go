@@ -79,7 +79,7 @@ func (p *Plan) PSFSpacing() []int {
 	if s := p.Config.Output.PSFSpacing; len(s) > 0 {
 		return s
 	}
-	lo, hi := p.Velocity.Range()
+	lo, hi := Speeds(p)
 	length := 2 * (lo + hi) / BandOf(p.Survey.Wavelet).Peak
 	step := make([]int, p.Image.Dim())
 	for a, h := range p.Image.Spacing {
@@ -113,7 +113,7 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 	}
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
-		lo, hi := p.Velocity.Range()
+		lo, hi := Speeds(p)
 		third := (lo + hi) / 2 / (6 * BandOf(p.Wavelet).Peak)
 		for a, h := range p.Image.Spacing {
 			factor[a] = int(max(1, min(math.Round(third/h), float64(p.Image.Shape[a]))))
@@ -127,7 +127,7 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 
 // On returns the plan of the same traces, thinned, for an image on the coarser grid.
 func (p *Plan) On(c *imaging.Coarsened) (*Plan, error) {
-	q, err := p.thinned(c).With(p.Velocity)
+	q, err := p.thinned(c).With(p.Velocity, p.Receiver)
 	return q, cmp.Or(err, findSurface(q))
 }
 
@@ -141,7 +141,7 @@ func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	for a, h := range p.Image.Spacing {
 		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))
 	}
-	in.Velocity.Slab, in.Velocity.Values = [2]int{}, nil
+	in.Velocity, in.Receiver = bare(in.Velocity), bare(in.Receiver)
 	in.Survey, q.Wavelet = thin(p.Survey, p.Wavelet, p.Thinning())
 	q.Mute = newMute(cfg.Data, in.Survey)
 	q.findWindows()
@@ -185,16 +185,16 @@ func coarser(of Plan) func() *Plan {
 }
 
 // CoarseProblem describes the coarser grid's operator for a share, on the whole of that
-// grid, and returns its ModelSlab. The problem is nil if there is no coarser grid.
-func (p *Plan) CoarseProblem(s *Share) (*kirchhoff.Problem, [2]int) {
+// grid, and returns its ModelSlabs. The problem is nil if there is no coarser grid.
+func (p *Plan) CoarseProblem(s *Share) (*kirchhoff.Problem, [2][2]int) {
 	coarser := p.coarser()
 	if coarser == nil {
-		return nil, [2]int{}
+		return nil, [2][2]int{}
 	}
 	q, part := *coarser, *s
 	q.Hardware, q.Held = p.Hardware, p.Held
 	part.Slab = [2]int{}
 	k := q.Problem(&part)
 	part.Slab[0], part.Slab[1] = k.Reach()
-	return k, q.ModelSlab(&part)
+	return k, q.ModelSlabs(&part)
 }

@@ -12,4 +12,4 @@ lsm plot migrated.h5 image.h5 -o images.png
 
 # The same with waves that are as fast in every direction as along the axis.
 lsm run config.toml --set velocity.anisotropy=none --set output.file=isotropic.h5 --set output.adjoint=migrated-isotropic.h5
-lsm plot thrust/reflectivity.h5 isotropic.h5 image.h5 -o anisotropy.png
+lsm plot isotropic.h5 image.h5 -o anisotropy.png
