@@ -25,7 +25,7 @@ func TestMediaAreSaid(t *testing.T) {
 		{"migrate config.toml -o b.h5 --set velocity.receiver_file=model.h5", "converted waves: from the sources model.h5"},
 		{"info b.h5", "input_receiver_velocity  "},
 		{"compare leaning.h5 leaning.h5", "models agree"},
-		{"synth --model leaning.h5 -o case --frequency 5 --spacing 8 --geometry-only", "next: lsm check"},
+		{"synth --model leaning.h5 -o case --frequency 5 --spacing 8 --nt 100 --geometry-only", "next: lsm check"},
 		{"info case/model.h5", "  epsilon from 0."},
 		{"info case/true-model.h5", "  tilt from 30 to 30 degrees\n"},
 	} {
