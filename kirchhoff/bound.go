@@ -12,7 +12,7 @@ import (
 const slack = 1.01
 
 // peak returns the largest weight that p's operator may give a sample: the largest b_s
-// b_r, times the largest |p_s + p_r| in 3-D, of any trace and box of tiles in which it may
+// b_r, times the largest |p_s + p_r| of vectors in tables, of any trace and box of tiles in which it may
 // count. It follows only from the geometry. The maximum over all shares is therefore the same however
 // traces and slabs are shared out.
 func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
@@ -23,7 +23,10 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	if !p.Dynamic {
 		return most, nil
 	}
-	if p.Grid.Dim() == 3 {
+	switch {
+	case unequal(p):
+		most *= 2 * excess
+	case p.Grid.Dim() == 3:
 		most *= 2
 	}
 	b := make([][]float64, p.Positions.Len()) // largest in each box, by place

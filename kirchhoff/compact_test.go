@@ -56,55 +56,60 @@ func TestCompact(t *testing.T) {
 	shifts := map[uint8]int{}
 	left := 0
 	for i, c := range trials() {
-		t.Run(c.String(), func(t *testing.T) {
-			p := c.compactProblem(t, uint64(i))
-			all := everyEngine(t, p)
-			ref := all[0].(*referenceEngine).images[0]
-			table := all[1].(*cpu).tables
-			for _, place := range p.usedPlaces() {
-				time, unit := compactTimes(table, place)
-				for n, exact := range ref.time[place] {
-					q := (exact - p.T0/2) / p.DT
-					switch {
-					case math.IsInf(time[n], 1):
-						left++
-						if q >= 0 && q < float64(p.NT-1)+p.T0/(2*p.DT) {
-							t.Fatalf("place %d, point %d: %g s is left out, the record has %d samples", place, n, exact, p.NT)
-						}
-					case !(math.Abs(time[n]-exact) <= unit[n]/2*(1+1e-9)):
-						t.Fatalf("place %d, point %d: %g s became %g, half a unit is %g", place, n, exact, time[n], unit[n]/2)
-					}
-				}
-				ref.time[place] = time
-			}
-			for j, shift := range table.shifts.S {
-				shifts[shift]++
-				if w := table.spans.S[j].Width; shift > 0 && w < 32 {
-					t.Fatalf("shift %d with times %g samples apart", shift, w)
-				}
-			}
-			data, image := both(t, p, all[0], uint64(i))
-			for _, e := range all[1:] {
-				d, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, e), 7)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !(d <= 1e-6) {
-					t.Errorf("%s: dot test %.2e, want at most 1e-6", name(e), d)
-				}
-				gotData, gotImage := both(t, p, e, uint64(i))
-				if d := difference(gotData, data); !(d <= 5e-6) {
-					t.Errorf("%s: forward differs from the reference by %.2e", name(e), d)
-				}
-				if d := difference(gotImage, image); !(d <= 5e-6) {
-					t.Errorf("%s: adjoint differs from the reference by %.2e", name(e), d)
-				}
-			}
-		})
+		t.Run(c.String(), func(t *testing.T) { left += c.compacts(t, uint64(i), shifts) })
 	}
 	if left == 0 || shifts[0] == 0 || shifts[1] == 0 || shifts[2] == 0 {
 		t.Errorf("trials leave %d points out and have shifts %v: not all cases are tested", left, shifts)
 	}
+}
+
+// compacts checks compact tables of a trial's problem. It counts their shifts and the points that
+// are left out.
+func (c trial) compacts(t *testing.T, seed uint64, shifts map[uint8]int) (left int) {
+	p := c.compactProblem(t, seed)
+	all := everyEngine(t, p)
+	ref := all[0].(*referenceEngine).images[0]
+	table := all[1].(*cpu).tables
+	for _, place := range p.usedPlaces() {
+		time, unit := compactTimes(table, place)
+		for n, exact := range ref.time[place] {
+			q := (exact - p.T0/2) / p.DT
+			switch {
+			case math.IsInf(time[n], 1):
+				left++
+				if q >= 0 && q < float64(p.NT-1)+p.T0/(2*p.DT) {
+					t.Fatalf("place %d, point %d: %g s is left out, the record has %d samples", place, n, exact, p.NT)
+				}
+			case !(math.Abs(time[n]-exact) <= unit[n]/2*(1+1e-9)):
+				t.Fatalf("place %d, point %d: %g s became %g, half a unit is %g", place, n, exact, time[n], unit[n]/2)
+			}
+		}
+		ref.time[place] = time
+	}
+	for j, shift := range table.shifts.S {
+		shifts[shift]++
+		if w := table.spans.S[j].Width; shift > 0 && w < 32 {
+			t.Fatalf("shift %d with times %g samples apart", shift, w)
+		}
+	}
+	data, image := both(t, p, all[0], seed)
+	for _, e := range all[1:] {
+		d, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, e), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(d <= 1e-6) {
+			t.Errorf("%s: dot test %.2e, want at most 1e-6", name(e), d)
+		}
+		gotData, gotImage := both(t, p, e, seed)
+		if d := difference(gotData, data); !(d <= 5e-6) {
+			t.Errorf("%s: forward differs from the reference by %.2e", name(e), d)
+		}
+		if d := difference(gotImage, image); !(d <= 5e-6) {
+			t.Errorf("%s: adjoint differs from the reference by %.2e", name(e), d)
+		}
+	}
+	return left
 }
 
 // TestCompactShift: a tile is held with as many fraction bits as its times leave.

@@ -12,7 +12,8 @@ import (
 // make an angle of x lie 2 sin ½x apart.
 
 // cone says that the directions of a place's rays, unit vectors, lie within spread of axis,
-// a vector that may be shorter. The zero cone holds none.
+// a vector that may be shorter. Of unequal slownesses it holds the vectors u, of any length.
+// The zero cone holds none.
 type cone struct {
 	axis   [3]float32
 	spread float32
@@ -30,7 +31,7 @@ type cones [64 / stretch]cone
 const rounding = 1e-5
 
 // rays are the least and the largest of what tables hold of the directions of some rays:
-// the angle in 2-D, each component in 3-D.
+// the angle, or each component of a vector.
 type rays struct{ lo, hi [3]float64 }
 
 // noRays are those of none.
@@ -51,12 +52,12 @@ func (r *rays) add(f int, x float64) {
 	}
 }
 
-// cone is one that holds the rays in a grid of so many dimensions.
-func (r *rays) cone(dim int) (c cone) {
+// cone is one that holds the rays, given by angles or by vectors.
+func (r *rays) cone(angles bool) (c cone) {
 	if r.lo[0] > r.hi[0] {
 		return c
 	}
-	if dim == 2 {
+	if angles {
 		half := 0.5 * (r.hi[0] - r.lo[0])
 		sin, cos := math.Sincos(r.lo[0] + half)
 		return cone{axis: [3]float32{float32(sin), 0, float32(cos)}, spread: float32(chord(half) + rounding)}
@@ -73,10 +74,14 @@ func (r *rays) cone(dim int) (c cone) {
 
 // zeros says where the windows of pairs are 0: below the chord near and from far on
 // between the rays, and from steep on between a reflector's normal and the vertical.
-type zeros struct{ near, far, steep float64 }
+type zeros struct {
+	near, far, steep float64
+	unequal          bool
+}
 
 // zerosOf are those of the windows of o.
 func zerosOf(o *simd.Operator) (z zeros) {
+	z.unequal = o.Unequal
 	z.near, z.far = ends(o.Opening)
 	_, z.steep = ends(o.Dip)
 	return z
@@ -117,7 +122,11 @@ func (z *zeros) apart(s, r *cone) bool {
 		gap += (x - y) * (x - y)
 	}
 	sum, gap = math.Sqrt(sum), math.Sqrt(gap)
-	if gap-spread >= z.far || gap+spread <= z.near {
+	lo, hi := gap-spread, gap+spread
+	if z.unequal {
+		lo, hi = chords(s, r)
+	}
+	if lo >= z.far || hi <= z.near {
 		return true
 	}
 	// p_s + p_r lies within spread of the axes' sum, so their directions differ by
@@ -128,4 +137,25 @@ func (z *zeros) apart(s, r *cone) bool {
 	}
 	down := (float64(s.axis[2]) + float64(r.axis[2])) / sum
 	return math.Sqrt(max(0, 2-2*down))-math.Sqrt(2-2*math.Sqrt(1-sin*sin)) >= z.steep
+}
+
+// chords bound the chord of the angle between two vectors of any length in two cones. A vector
+// within spread of an axis makes an angle of asin(spread/|axis|) with it at most.
+func chords(s, r *cone) (lo, hi float64) {
+	_, angle := angles3(s.vector(), r.vector())
+	wide := s.half() + r.half()
+	return chord(angle - wide), chord(angle + wide)
+}
+
+// half is the largest angle between the axis and a vector in the cone.
+func (c *cone) half() float64 {
+	v := c.vector()
+	if sin := float64(c.spread) / math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]); sin < 1 {
+		return math.Asin(sin)
+	}
+	return math.Pi
+}
+
+func (c *cone) vector() [3]float64 {
+	return [3]float64{float64(c.axis[0]), float64(c.axis[1]), float64(c.axis[2])}
 }

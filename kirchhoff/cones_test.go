@@ -13,10 +13,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// randomRays are some unit vectors that lie close together or far apart, in 2-D with a
-// second component of 0, and a cone that holds them.
-func randomRays(r *rand.Rand, dim int) (all [][3]float64, c cone) {
-	lists, wide := noRays(), math.Pow(10, -4*r.Float64())
+// randomRays are some vectors that lie close together or far apart, in 2-D with a second
+// component of 0, and a cone that holds them. Of equal slownesses they are unit vectors.
+func randomRays(r *rand.Rand, dim int, unequal bool) (all [][3]float64, c cone) {
+	lists, wide, size := noRays(), math.Pow(10, -4*r.Float64()), 0.2+0.8*r.Float64()
 	middle := [3]float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
 	for range 12 {
 		p, norm := middle, 0.0
@@ -27,18 +27,22 @@ func randomRays(r *rand.Rand, dim int) (all [][3]float64, c cone) {
 			}
 			norm += p[a] * p[a]
 		}
+		long := 1.0
+		if unequal {
+			long = size * (1 + 0.3*wide*r.Float64())
+		}
 		for a := range p {
-			p[a] /= math.Sqrt(norm)
-			if dim == 3 {
+			p[a] *= long / math.Sqrt(norm)
+			if dim == 3 || unequal {
 				lists.add(a, p[a])
 			}
 		}
-		if dim == 2 {
+		if dim == 2 && !unequal {
 			lists.add(0, math.Atan2(p[0], p[2]))
 		}
 		all = append(all, p)
 	}
-	return all, lists.cone(dim)
+	return all, lists.cone(dim == 2 && !unequal)
 }
 
 // TestCones: where cones say that a pair is cut off, the windows are 0 for all rays in
@@ -50,10 +54,10 @@ func TestCones(t *testing.T) {
 		slices.Sort(x)
 		return Window{x[0], x[1], x[2], x[3]}
 	}
-	for dim := 2; dim <= 3; dim++ {
-		zero, found := 0, 0
+	for kind := range 4 {
+		dim, zero, found := 2+kind%2, 0, 0
 		for range 20000 {
-			var op simd.Operator
+			op := simd.Operator{Unequal: kind > 1}
 			dip, opening := angles(), angles()
 			switch r.IntN(3) {
 			case 0:
@@ -63,8 +67,8 @@ func TestCones(t *testing.T) {
 			default:
 				op.Dip, op.Opening = Window{Fall0: dip.Rise0, Fall1: dip.Rise1}.kernel(), opening.kernel()
 			}
-			s, sources := randomRays(r, dim)
-			q, receivers := randomRays(r, dim)
+			s, sources := randomRays(r, dim, op.Unequal)
+			q, receivers := randomRays(r, dim, op.Unequal)
 			none := true
 			for _, a := range s {
 				for _, b := range q {
@@ -85,7 +89,7 @@ func TestCones(t *testing.T) {
 			}
 		}
 		if found < 3*zero/4 || zero < 1000 {
-			t.Errorf("%d-D: of %d pairs of cones that are cut off %d are found", dim, zero, found)
+			t.Errorf("%d-D, unequal %v: of %d pairs of cones that are cut off %d are found", dim, kind > 1, zero, found)
 		}
 	}
 }
@@ -149,7 +153,7 @@ func held(t *testing.T, tables *tables) {
 			value := func(f, i int) float64 { return float64(math.Float32frombits(fields[f*simd.TileSize+i])) }
 			for i := range simd.TileSize {
 				p := [3]float64{math.Sin(value(1, i)), 0, math.Cos(value(1, i))}
-				if tables.Problem.Grid.Dim() == 3 {
+				if !angular(&tables.Problem) {
 					p = [3]float64{value(1, i), value(2, i), value(3, i)}
 				}
 				far := 0.0
@@ -189,6 +193,10 @@ func TestCutOff(t *testing.T) {
 			p.Aperture, p.ApertureTaper = []float64{700, 500}[:p.Grid.Dim()-1], []float64{90, 60}[:p.Grid.Dim()-1]
 		}, Work{}},
 		{"gaps", [2]float64{1, 1}, func(p *Problem) { p.DipLimit, p.Times = []float64{20, 30}, gaps{p.Times} }, Work{}},
+		{"unequal", [2]float64{0.45, 0.55}, func(p *Problem) {
+			p.DipLimit, p.Opening = []float64{20, 30}, Window{5, 20, 40, 60}
+			p.Dynamic, p.Times, p.Slowest = true, twoSpeeds(p.Grid).method(), 1150
+		}, Work{}},
 		{"classes", [2]float64{0.75, 0.85}, func(p *Problem) { p.Opening = Window{Fall0: 20, Fall1: 40} }, classes},
 	} {
 		for _, shape := range [][]int{{405, 90}, {101, 18, 37}} {

@@ -25,11 +25,12 @@ type trial struct {
 	limits            int     // 0 none, 1 dip, 2 opening angle, 3 both
 	antialias         bool
 	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
+	unequal           int // slownesses: 0 equal, 1 of converted waves, 2 of an anisotropic medium
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal)
 }
 
 func trials() []trial {
@@ -126,8 +127,18 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 		t.Fatal(err)
 	}
 	p.Times = analytic
+	if c.unequal > 0 {
+		media := closed{}
+		if media = twoSpeeds(g); c.unequal == 2 {
+			media = elliptic(g)
+		}
+		p.Times, p.Slowest, p.Velocity = media.method(), media.slowest(), nil
+	}
 	if c.gaps {
-		p.Times = gaps{analytic}
+		p.Times = gaps{p.Times}
+	}
+	if c.gaps && c.unequal > 0 {
+		p.Times = traveltime.NewUnequal(p.Times, nil)
 	}
 	return p
 }
@@ -266,55 +277,11 @@ func TestConformance(t *testing.T) {
 	empty, plain := 0, 0 // of trials without tapers, which may leave nothing
 	for i, c := range trials() {
 		t.Run(c.String(), func(t *testing.T) {
-			p := c.problem(t, uint64(i))
 			if c.limits == 0 && c.aperture == 0 {
 				plain++
 			}
-			// Times are float32 relative to their tile. On a grid of 60 m those
-			// of one tile lie up to 150 samples apart, and resolve 1e-5 samples.
-			near := 5e-6
-			if slices.Max(p.Grid.Spacing) > 40 {
-				near = 2e-5
-			}
-			// Tapers are good to 1e-6 of the weights without them.
-			var slack [2]float64 // data, image
-			if c.limits > 0 || c.aperture > 0 {
-				q := *p
-				q.DipLimit, q.Opening, q.Aperture = nil, Window{}, nil
-				ref, err := NewReference(context.Background(), &q, Work{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				d, m := both(t, &q, ref, uint64(i))
-				slack = [2]float64{5e-6 * largest(d), 5e-6 * largest(m)}
-			}
-			var data, image []float64
-			for _, e := range everyEngine(t, p) {
-				tolerance := 1e-13
-				if e.Type() == device.F32 {
-					tolerance = 1e-6
-				}
-				d, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, e), 7)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !(d <= tolerance) {
-					t.Errorf("%s: dot test %.2e, want at most %g", name(e), d, tolerance)
-				}
-				gotData, gotImage := both(t, p, e, uint64(i))
-				if data == nil {
-					data, image = gotData, gotImage
-					if c.limits == 0 && c.aperture == 0 && slices.Max(data) == 0 {
-						empty++
-					}
-					continue
-				}
-				if d := difference(gotData, data); !(d <= near || d*largest(data) <= slack[0]) {
-					t.Errorf("%s: forward differs from the reference by %.2e", name(e), d)
-				}
-				if d := difference(gotImage, image); !(d <= near || d*largest(image) <= slack[1]) {
-					t.Errorf("%s: adjoint differs from the reference by %.2e", name(e), d)
-				}
+			if c.conforms(t, uint64(i)) && c.limits == 0 && c.aperture == 0 {
+				empty++
 			}
 		})
 	}
@@ -323,10 +290,60 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// conforms checks every engine for a trial's problem, and reports whether its data are empty.
+func (c trial) conforms(t *testing.T, seed uint64) (empty bool) {
+	p := c.problem(t, seed)
+	// Times are float32 relative to their tile. On a grid of 60 m those
+	// of one tile lie up to 150 samples apart, and resolve 1e-5 samples.
+	near := 5e-6
+	if slices.Max(p.Grid.Spacing) > 40 {
+		near = 2e-5
+	}
+	// Tapers are good to 1e-6 of the weights without them.
+	var slack [2]float64 // data, image
+	if c.limits > 0 || c.aperture > 0 {
+		q := *p
+		q.DipLimit, q.Opening, q.Aperture = nil, Window{}, nil
+		ref, err := NewReference(context.Background(), &q, Work{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, m := both(t, &q, ref, seed)
+		slack = [2]float64{5e-6 * largest(d), 5e-6 * largest(m)}
+	}
+	var data, image []float64
+	for _, e := range everyEngine(t, p) {
+		tolerance := 1e-13
+		if e.Type() == device.F32 {
+			tolerance = 1e-6
+		}
+		d, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, e), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(d <= tolerance) {
+			t.Errorf("%s: dot test %.2e, want at most %g", name(e), d, tolerance)
+		}
+		gotData, gotImage := both(t, p, e, seed)
+		if data == nil {
+			data, image = gotData, gotImage
+			empty = slices.Max(data) == 0
+			continue
+		}
+		if d := difference(gotData, data); !(d <= near || d*largest(data) <= slack[0]) {
+			t.Errorf("%s: forward differs from the reference by %.2e", name(e), d)
+		}
+		if d := difference(gotImage, image); !(d <= near || d*largest(image) <= slack[1]) {
+			t.Errorf("%s: adjoint differs from the reference by %.2e", name(e), d)
+		}
+	}
+	return empty
+}
+
 // TestThreads: an engine's result has the same bits on any number of threads, and
 // again on the same engine.
 func TestThreads(t *testing.T) {
-	for _, c := range []trial{{dim: 2}, {dim: 3, weights: 2, irregular: true}} {
+	for _, c := range []trial{{dim: 2}, {dim: 3, weights: 2, irregular: true}, {dim: 2, weights: 2, limits: 3, unequal: 2}} {
 		p := c.problem(t, 23)
 		p.Grid.Shape[0], p.Grid.Shape[c.dim-1] = 67, 41
 		p.Velocity = make([]float64, p.Grid.Len())
@@ -336,6 +353,9 @@ func TestThreads(t *testing.T) {
 		var err error
 		if p.Times, err = traveltime.NewAnalytic(2000, p.Grid); err != nil {
 			t.Fatal(err)
+		}
+		if c.unequal > 0 {
+			p.Times = elliptic(p.Grid).method()
 		}
 		var data, image [][]float64
 		for threads := 1; threads <= 3; threads++ {

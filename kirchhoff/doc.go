@@ -52,6 +52,22 @@
 // each of the two that is ≥ lo multiplies by R[floor(20 (|a| − lo)/(hi − lo))],
 // R[0] = 1, R[j] = ½ − ½ cos(π (20 − j)/19) for j = 1 … 20.
 //
+// # Unequal slownesses
+//
+// In anisotropic media and for converted waves (traveltime.Unequal) the slownesses p_s and p_r
+// of two rays at a point differ in length. The reflector's normal lies along their sum, so
+// weights take p = ∇t with its magnitude, in 2-D too, and
+//
+//	A = |p_s + p_r| b[s,i] b[r,i] · taper(a_s) taper(a_r),
+//
+// which is the formula above where both lengths are 1/v. No velocity enters. Central differences
+// fall short of |∇t| by a share of the order of (h/D)², D the distance from the place. A |p|
+// above 1.05/c, c the least velocity in any direction (Problem.Slowest), is that of a difference
+// across points that no ray reaches or at an edge, and is cut to that. A point where ∇t vanishes
+// makes no contribution in 2-D either. AngleLimit is one of rays: a is the angle of the ray, or
+// group direction, that traveltime.Rays makes of ∇t. The dip below is that of p_s + p_r, and the
+// opening angle lies between p_s and p_r.
+//
 // # Dip and opening angle
 //
 // A pair of rays with directions p_s and p_r at a point (unit vectors along ∇t, as with
@@ -64,8 +80,8 @@
 // ∇t vanishes has a = 0 in 2-D and makes no contribution in 3-D; neither does, in both, a
 // point where ∇t is not a number, between two that a ray does not reach.
 //
-// The tables of the cpu engine tell cones in which the directions of a place's rays lie in
-// the parts of a box. Kernels are not given pairs of a trace and a box whose cones lie so
+// The tables of the cpu engine tell cones in which the directions of a place's rays, or unequal
+// slownesses, lie in the parts of a box. Kernels are not given pairs of a trace and a box whose cones lie so
 // that the windows are 0 all over the box.
 //
 // # Aperture

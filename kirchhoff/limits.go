@@ -83,14 +83,9 @@ func angles2(a, b float64) (dip, opening float64) {
 	return dip, opening
 }
 
-// angles3 does so of two unit vectors.
+// angles3 does so of two slowness vectors, of one length or not.
 func angles3(a, b [3]float64) (dip, opening float64) {
-	var n [3]float64
-	sum, gap := 0.0, 0.0
-	for i := range n {
-		n[i] = a[i] + b[i]
-		sum += n[i] * n[i]
-		gap += (a[i] - b[i]) * (a[i] - b[i])
-	}
-	return math.Atan2(math.Hypot(n[0], n[1]), n[2]), 2 * math.Atan2(math.Sqrt(gap), math.Sqrt(sum))
+	x, y, z := a[1]*b[2]-a[2]*b[1], a[2]*b[0]-a[0]*b[2], a[0]*b[1]-a[1]*b[0]
+	dip = math.Atan2(math.Hypot(a[0]+b[0], a[1]+b[1]), a[2]+b[2])
+	return dip, math.Atan2(math.Sqrt(x*x+y*y+z*z), a[0]*b[0]+a[1]*b[1]+a[2]*b[2])
 }

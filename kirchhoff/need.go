@@ -40,6 +40,14 @@ func Needs(p *Problem, w Work) (n Need) {
 	return n
 }
 
+// AmplitudeBytes is the memory in which one thread makes HostAmplitudes.
+func AmplitudeBytes(p *Problem) int64 {
+	if !tapers(p) {
+		return 0
+	}
+	return Outline(p).newMaker(p, true).bytes
+}
+
 // traceBytes is the memory of the given number of traces in the lists that are held at
 // once. It counts all bands, since only the tables tell how many are used.
 func (k *kernel) traceBytes(traces int) int64 {

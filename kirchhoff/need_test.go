@@ -2,11 +2,13 @@ package kirchhoff
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 func bytesOf[T any](list ...*simd.Memory[T]) (n int64) {
@@ -25,13 +27,15 @@ func TestNeeds(t *testing.T) {
 		dynamic bool
 		compact bool
 		alias   []float64
+		unequal bool
 	}{
-		{[]int{201, 90}, [2]int{}, true, false, nil},
-		{[]int{201, 90}, [2]int{64, 192}, true, true, nil},
-		{[]int{300, 90}, [2]int{256, 300}, false, false, nil},
-		{[]int{300, 90}, [2]int{}, false, false, []float64{25}},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}},
+		{[]int{201, 90}, [2]int{}, true, false, nil, false},
+		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false},
+		{[]int{201, 90}, [2]int{}, true, false, nil, true},
+		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false},
+		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false},
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
@@ -39,6 +43,9 @@ func TestNeeds(t *testing.T) {
 			takeSlab(p, c.slab)
 		}
 		p.Compact, p.Threads, p.Antialias = c.compact, 2, c.alias
+		if c.unequal {
+			p.Times = traveltime.NewUnequal(p.Times, nil)
+		}
 		e := newCPUEngine(t, p, Work{})
 		n := Needs(p, Work{})
 		o := e.tables
@@ -75,7 +82,7 @@ func TestNeeds(t *testing.T) {
 		k := e.newMaker(p, false)
 		defer k.free()
 		making := 8 * (len(k.slow.amp) + len(k.slow.angle))
-		for _, x := range append(k.along, k.slow.unit[:]...) {
+		for _, x := range slices.Concat(k.along, k.slow.unit[:], k.slow.ray[:]) {
 			making += 8 * len(x)
 		}
 		if got, want := n.Making-2*p.timesBytes(), 2*int64(making); got != want {

@@ -37,11 +37,15 @@ func outline(p *Problem, m *memory) *Plan {
 // fill computes what a plan knows of p.
 func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
 	factor := 2.0 // 2/v or, where cos θ = |p_s + p_r|/2, 1/v
-	if p.Grid.Dim() == 3 {
+	if !angular(p) {
 		factor = 1
 	}
 	for i := range l.Scale {
-		l.Scale[i] = float32(factor / p.Velocity[i])
+		v := p.Slowest
+		if !unequal(p) {
+			v = p.Velocity[i]
+		}
+		l.Scale[i] = float32(factor / v)
 	}
 	l.Peak, err = peak(ctx, p, &l.Tiling)
 	return err
@@ -83,10 +87,11 @@ func Outline(p *Problem) *Plan { return outline(p, &memory{counting: true}) }
 // with Compact, in 16 bits, followed by Fields − 1 arrays of 64 float32 from which
 // weights are made.
 type Layout struct {
-	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D
+	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D and of unequal slownesses
 	Words   int // 32-bit words of a tile
 	Compact bool
-	Limits  bool // weights depend on the dip or the opening angle, see Fade
+	Limits  bool // weights depend on the dip or the opening angle, see Fade, or slownesses are unequal
+	Unequal bool // vectors are of any length, see Vectors
 	Bands   int  // of each trace, see the package comment; 1 without anti-aliasing
 	// Aperture is the number of horizontal axes of a problem with an aperture, else 0.
 	// Tables do not depend on it.
@@ -99,7 +104,7 @@ func (l *Plan) Layout() Layout {
 	if l.Problem.local() {
 		axes = l.Problem.Grid.Dim() - 1
 	}
-	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Bands: l.bands.n, Aperture: axes}
+	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Unequal: unequal(&l.Problem), Bands: l.bands.n, Aperture: axes}
 }
 
 // maker makes the tables of places one after the other, on one thread.
@@ -128,7 +133,7 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	}
 	take := func() []float64 { return alloc[float64](&k.memory, n).S }
 	if p.Directed() {
-		k.slow = newSlowness(p.Grid.Dim(), take)
+		k.slow = newSlowness(p, take)
 	}
 	if l.bands.n > 1 {
 		k.along, k.gradient = [][]float64{}, make([][]float64, p.Grid.Dim())

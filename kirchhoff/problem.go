@@ -58,7 +58,8 @@ type Problem struct {
 	// 0 along an axis without neighbours. See the package comment.
 	Antialias []float64
 	// Slowest is the least velocity in any direction, in m/s, or 0 where it is not known.
-	// Antialias needs it. On a card it says how finely times can be held.
+	// Antialias needs it, and weights of unequal slownesses do. On a card it says how finely
+	// times can be held.
 	Slowest float64
 
 	Dynamic bool
@@ -67,7 +68,8 @@ type Problem struct {
 	// the operator's definition; only angles beyond 100 degrees notice it, by
 	// less than 3 per cent.
 	AngleLimit []float64
-	// Velocity is [ImageLen()], m/s, at the points of the slab; needed with Dynamic only.
+	// Velocity is [ImageLen()], m/s, at the points of the slab; needed with Dynamic only, and
+	// not for unequal slownesses.
 	Velocity []float64
 	// Amplitude returns given spreading factors b of one place, [Grid.Len()];
 	// nil computes them from distances. It may be called concurrently, and its
@@ -157,10 +159,23 @@ func (p *Problem) Validate() error {
 	case len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
 	}
-	if err := cmp.Or(p.checkAperture(), p.checkLimits(), p.checkAntialias()); err != nil {
+	if err := cmp.Or(p.checkAperture(), p.checkLimits(), p.checkAntialias(), checkUnequal(p)); err != nil {
 		return err
 	}
 	if !p.Dynamic {
+		return nil
+	}
+	if err := checkVelocity(p); err != nil {
+		return err
+	}
+	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
+		return fmt.Errorf("kirchhoff: angle limit is %v degrees, must be start and cut with 0 <= start <= cut", a)
+	}
+	return nil
+}
+
+func checkVelocity(p *Problem) error {
+	if unequal(p) {
 		return nil
 	}
 	if n := p.ImageLen(); len(p.Velocity) != n {
@@ -170,9 +185,6 @@ func (p *Problem) Validate() error {
 		if !(v > 0) || math.IsInf(v, 0) {
 			return fmt.Errorf("kirchhoff: velocity at point %d of the slab is %g m/s, must be positive", i, v)
 		}
-	}
-	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
-		return fmt.Errorf("kirchhoff: angle limit is %v degrees, must be start and cut with 0 <= start <= cut", a)
 	}
 	return nil
 }

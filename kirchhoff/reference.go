@@ -85,7 +85,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		if ends == nil {
 			return nil
 		}
-		all.slow[place] = newSlowness(p.Grid.Dim(), take)
+		all.slow[place] = newSlowness(p, take)
 		return ends.of(&all.slow[place], place, f)
 	}
 	opt := traveltime.Options{Threads: all.threads, Progress: p.Progress}
@@ -176,8 +176,12 @@ func (e *referenceEngine) TableBytes() int64 {
 // amplitudes, and angles or unit vectors.
 func (p *Problem) referencePlace() int64 {
 	arrays := int64(1)
-	if p.Directed() {
-		arrays = 2*int64(p.Grid.Dim()) - 1
+	switch {
+	case !p.Directed():
+	case angular(p):
+		arrays = 3
+	default:
+		arrays = 5
 	}
 	return arrays * 8 * int64(p.Grid.Len())
 }
@@ -276,6 +280,9 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 	if !r.p.Dynamic {
 		return k, w, a
 	}
+	if unequal(&r.p) {
+		return k, w, a * sum(r.slow[s].direction(i), r.slow[rec].direction(i)) / r.p.Slowest
+	}
 	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i-r.first]
 }
 
@@ -284,20 +291,24 @@ func (r *reference) cosine(s, rec, i int) float64 {
 	if r.p.Grid.Dim() == 2 {
 		return math.Cos((r.slow[s].angle[i] - r.slow[rec].angle[i]) / 2)
 	}
-	a, b := r.slow[s].direction(i), r.slow[rec].direction(i)
+	return sum(r.slow[s].direction(i), r.slow[rec].direction(i)) / 2
+}
+
+// sum is |a + b|.
+func sum(a, b [3]float64) float64 {
 	x, y, z := a[0]+b[0], a[1]+b[1], a[2]+b[2]
-	return math.Sqrt(x*x+y*y+z*z) / 2
+	return math.Sqrt(x*x + y*y + z*z)
 }
 
 // angles returns the dip and the opening angle of a pair of rays, in radians.
 func (r *reference) angles(s, rec, i int) (dip, opening float64) {
-	if r.p.Grid.Dim() == 2 {
+	if angular(&r.p) {
 		return angles2(r.slow[s].angle[i], r.slow[rec].angle[i])
 	}
 	return angles3(r.slow[s].direction(i), r.slow[rec].direction(i))
 }
 
-// direction is the unit vector at point i, in 3-D.
+// direction is the vector at point i, where tables hold vectors.
 func (s *slowness) direction(i int) [3]float64 {
 	return [3]float64{s.unit[0][i], s.unit[1][i], s.unit[2][i]}
 }

@@ -50,7 +50,7 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	_, wide, _ := sides(p.Grid)
 	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
-	o.Dynamic, o.Dip, o.Opening = p.Dynamic, p.Dip().kernel(), p.Opening.kernel()
+	o.Dynamic, o.Unequal, o.Dip, o.Opening = p.Dynamic, unequal(p), p.Dip().kernel(), p.Opening.kernel()
 	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())
 	t.spans = alloc[simd.Span](m, n.rows)
 	t.reach = alloc[simd.Reach](m, n.places)
@@ -135,10 +135,10 @@ func (p *Problem) mode() simd.Mode {
 	switch {
 	case !p.Directed():
 		mode = simd.Static
-	case p.Grid.Dim() == 2:
+	case angular(p):
 		mode = simd.Plane
 	}
-	if p.limited() {
+	if p.limited() || unequal(p) {
 		mode += simd.Limits
 	}
 	if p.Compact {
@@ -211,7 +211,7 @@ func (t *tables) pack(place int, k *maker) error {
 				return err
 			}
 			if t.cones != nil {
-				t.cones.S[from.places+n][(tile-b.First)/stretch] = k.rays.cone(t.Problem.Grid.Dim())
+				t.cones.S[from.places+n][(tile-b.First)/stretch] = k.rays.cone(angular(&t.Problem))
 			}
 			if k.along != nil {
 				slope = t.bands.slope(k.gradient, &t.Tiling, tile, k.at)

@@ -63,17 +63,24 @@ func (w *weights) limit(a float64) float64 {
 type slowness struct {
 	amp   []float64    // b · taper; zero where the place drops the pair
 	angle []float64    // 2-D: a, radians
-	unit  [3][]float64 // 3-D: ∇t/|∇t|; 2-D: scratch
+	unit  [3][]float64 // 3-D: ∇t/|∇t|; 2-D: scratch; see unequal for c ∇t in both
+	ray   [3][]float64 // scratch for directions of rays that are not those of ∇t
 }
 
-// newSlowness makes a slowness from arrays that take returns.
-func newSlowness(dim int, take func() []float64) (s slowness) {
+// newSlowness makes a slowness from arrays that take returns, zeroed.
+func newSlowness(p *Problem, take func() []float64) (s slowness) {
 	s.amp = take()
-	for a := range dim {
-		s.unit[a] = take()
-	}
-	if dim == 2 {
+	vectors := p.Grid.Dim()
+	if angular(p) {
 		s.angle = take()
+	} else {
+		vectors = 3
+	}
+	for a := range vectors {
+		s.unit[a] = take()
+		if unequal(p) && p.Dynamic {
+			s.ray[a] = take()
+		}
 	}
 	return s
 }
@@ -84,6 +91,15 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	n, dim := g.Len(), g.Dim()
 	if err := w.spreading(s.amp[:n], place, f.Window); err != nil {
 		return err
+	}
+	if unequal(w.p) {
+		grad := w.axes(s.unit)
+		for a := range grad {
+			grad[a] = grad[a][:n]
+		}
+		traveltime.CentralGradient(grad, f.Time, g)
+		w.vectors(s, place, f.Window, n)
+		return nil
 	}
 	grad := make([][]float64, dim)
 	for a := range grad {

@@ -81,7 +81,9 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Times = times
+	if q.Times = times; traveltime.Unequal(p.Times) {
+		q.Times = traveltime.NewUnequal(times, nil) // as much work as the operator
+	}
 	k := &Sample{Problem: q.Problem(&t)}
 	k.Amplitude = nil
 	if k.Dynamic {

@@ -51,7 +51,7 @@ func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
 	}
 	flag := map[bool]int{true: 1}
 	return driver.Source{Name: "kirchhoff.cu", Text: text,
-		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]),
+		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]), fmt.Sprintf("UNEQUAL=%d", flag[l.Unequal]),
 			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared]),
 			fmt.Sprintf("BANDS=%d", flag[l.Bands > 1])}}
 }

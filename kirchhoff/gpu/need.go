@@ -31,7 +31,7 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 		n.OnCard = making
 	}
 	places, opt := p.TimesNeeded()
-	n.Making = int64(max(1, p.Threads)) * p.Times.ScratchBytes(p.Positions, places, opt) // if the host solves
+	n.Making = int64(max(1, p.Threads)) * (p.Times.ScratchBytes(p.Positions, places, opt) + kirchhoff.AmplitudeBytes(p)) // if the host solves
 	return n
 }
 

@@ -43,6 +43,7 @@ struct Packing {
 	double dt, shift;      // s; t0 / 2, in samples
 	double limit, last;    // times from limit on are not stored, those from last on are off the record
 	double origin[3], spacing[3]; // m, of the image along x, y, z
+	double speed, longest; // m/s, of slownesses in place of unit vectors, and their longest; 0 without
 	double stabiliser, lowest, highest; // m; radians
 	double taper[21];      // the weight of angles between lowest and highest
 	double rate[2];        // m/s, along x, y: of a slope, for each s/m of the gradient
@@ -146,7 +147,7 @@ __device__ __forceinline__ bool weighted(const Packing &c, const Times &t, const
 	if (!plane) {
 #pragma unroll
 		for (int axis = 0; axis < 3; axis++)
-			field[1 + axis] = (float)(gradient[axis] / norm);
+			field[1 + axis] = (float)(c.speed > 0 ? fmin(c.speed, c.longest / norm) * gradient[axis] : gradient[axis] / norm);
 	} else if (c.limits) {
 		field[1] = (float)angle;
 	} else {

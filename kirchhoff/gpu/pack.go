@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"unsafe"
@@ -34,6 +35,7 @@ type (
 		ny, nz, dynamic, bits                int32
 		dt, shift, limit, last               float64
 		origin, spacing                      [3]float64
+		speed, longest                       float64
 		stabiliser, lowest, highest          float64
 		taper                                [21]float64
 		rate                                 [2]float64
@@ -106,7 +108,7 @@ func (e *Engine) task(p *kirchhoff.Problem) (t times.Task, solves bool) {
 	if t.Together = len(t.Places); e.work.Remake {
 		t.Together = min(t.Together, e.most.places)
 	}
-	return t, times.Knows(p.Times) && p.Amplitude == nil && (e.dev == nil || e.dev.Compiles()) && times.Pays(t)
+	return t, times.Knows(p.Times) && !kirchhoff.FromHost(p) && (e.dev == nil || e.dev.Compiles()) && times.Pays(t)
 }
 
 // makingBytes is the memory that making the tables of p takes on the card.
@@ -131,7 +133,7 @@ func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
 		points = max(points, task.Options.Window(p.Grid, place).Grid(p.Grid).Len())
 	}
 	k.field = b.alloc(2*points, device.F32)
-	if p.Amplitude != nil {
+	if kirchhoff.FromHost(p) {
 		k.given = b.alloc(2*points, device.F32)
 	}
 	return task, false
@@ -201,7 +203,7 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 	}
 	var one sync.Mutex
 	return p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		amplitudes, err := kirchhoff.Given(p, place, f.Window)
+		amplitudes, err := kirchhoff.HostAmplitudes(p, place, f)
 		if err != nil {
 			return err
 		}
@@ -233,6 +235,9 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 		stabiliser: fading.Stabiliser, lowest: fading.Lo, highest: fading.Hi, taper: fading.Taper}
 	if p.Dynamic {
 		c.dynamic = 1
+	}
+	if c.speed, c.longest = e.plan.Vectors(); c.speed > 0 {
+		c.lowest, c.highest = math.Inf(1), math.Inf(1) // the host tapers
 	}
 	if l.Limits {
 		c.limits = 1

@@ -72,7 +72,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	places, opt := p.TimesNeeded()
 	opt.Threads = 1
 	must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		given, err := kirchhoff.Given(p, place, f.Window)
+		given, err := kirchhoff.HostAmplitudes(p, place, f)
 		if err != nil {
 			return err
 		}
@@ -149,14 +149,23 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, grad
 	case p.Dynamic:
 		b = math.Pow(d, -0.5*float64(dim-1))
 	}
+	vectors := dim == 3 || l.Unequal
 	switch a := math.Abs(angle); {
-	case !(a < w.fading.Hi) || dim == 3 && (!(norm > 0) || math.IsInf(norm, 1)):
+	case l.Unequal && norm > 0 && !math.IsInf(norm, 1): // the host tapers
+	case !(a < w.fading.Hi) || vectors && (!(norm > 0) || math.IsInf(norm, 1)):
 		b = 0
 	case a >= w.fading.Lo:
 		b *= w.fading.Taper[min(20, int(20*(a-w.fading.Lo)/(w.fading.Hi-w.fading.Lo)))]
 	}
 	switch {
-	case b == 0 && (dim == 2 || !(norm > 0) || math.IsInf(norm, 1)):
+	case b == 0 && (!vectors || !(norm > 0) || math.IsInf(norm, 1)):
+	case l.Unequal:
+		speed, longest := w.plan.Vectors()
+		scale := min(speed, longest/norm)
+		out.fields = []float64{b, scale * gradient[0][i], 0, scale * z}
+		if dim == 3 {
+			out.fields[2] = scale * gradient[1][i]
+		}
 	case dim == 3:
 		out.fields = []float64{b, gradient[0][i] / norm, gradient[1][i] / norm, z / norm}
 	case l.Limits:

@@ -1,7 +1,8 @@
 // The Kirchhoff operator on a GPU: what the kernels of package gpu share. They are one
 // program with weight.cu, aperture.cu, adjoint.cu and forward.cu, compiled for one kind of
 // operators at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, LIMITS says that
-// these depend on the dip or the opening angle, COMPACT that times have 16 bits, APERTURE is
+// these depend on the dip or the opening angle, UNEQUAL that slownesses are vectors of any
+// length, with WEIGHTS 2 and LIMITS in 2-D too, COMPACT that times have 16 bits, APERTURE is
 // 0 without an aperture, 1 in 2-D, 2 in 3-D, SQUARED that all elements of the operator are
 // squared, BANDS that there is anti-aliasing. tables.go explains the tables, lists.go the
 // lists of traces.

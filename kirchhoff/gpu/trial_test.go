@@ -52,12 +52,13 @@ type trial struct {
 	compact           bool
 	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
 	antialias         bool
-	limits            int // 1 of the dip, 2 of the opening angle, 3 of both
+	limits            int  // 1 of the dip, 2 of the opening angle, 3 of both
+	unequal           bool // slownesses
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d,antialias=%v",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits, c.antialias)
+	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d,antialias=%v,unequal=%v",
+		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits, c.antialias, c.unequal)
 }
 
 func trials() []trial {
@@ -70,6 +71,11 @@ func trials() []trial {
 		c.aperture = []int{0, 0, 2, 0, 1, 0, 2, 3, 0, 0, 0}[len(all)%11]
 		c.limits = []int{0, 1, 0, 3, 0, 2, 0, 0, 3, 0, 0, 0, 0}[len(all)%13]
 		c.antialias = len(all)%3 == 1
+		all = append(all, c)
+	}
+	for i := range 8 {
+		c := all[7*i+5]
+		c.weights, c.limits, c.unequal = []int{1, 2, 0}[i%3], []int{0, 2, 3, 1}[i%4], true
 		all = append(all, c)
 	}
 	return all
@@ -153,7 +159,24 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 	if c.gaps {
 		p.Times = gaps{analytic}
 	}
+	if c.unequal {
+		p.Times, p.Slowest, p.Velocity = traveltime.NewUnequal(slower{p.Times}, nil), 1200, nil
+	}
 	return p
+}
+
+// slower makes the times of receivers longer, as for converted waves.
+type slower struct{ traveltime.Method }
+
+func (m slower) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
+	return m.Method.Solve(ctx, p, places, opt, func(place int, f traveltime.Field) error {
+		for i := range f.Time {
+			if p.Role[place] == survey.AtReceiver {
+				f.Time[i] *= 5.0 / 3
+			}
+		}
+		return sink(place, f)
+	})
 }
 
 // gaps makes some points of each field unreachable.

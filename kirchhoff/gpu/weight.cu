@@ -1,6 +1,7 @@
 // What a pair of rays weighs at a point. Without limits of the dip or the opening angle the
 // fields of a place are C and S in 2-D, b and the ray's unit vector in 3-D, see kirchhoff's
-// package simd. With limits they are b and the ray's angle in 2-D, and the same in 3-D.
+// package simd. With limits they are b and the ray's angle in 2-D, and the same in 3-D. Unequal
+// slownesses have vectors of any length.
 
 // root is √|x|, to 3e-7: what costs least, and is 0 for 0.
 __device__ __forceinline__ float root(float x)
@@ -44,6 +45,27 @@ __device__ __forceinline__ float within(const Fade &w, float x)
 	return lowered(fmaxf((w.rise1 - x) * w.rise, (x - w.fall0) * w.fall));
 }
 
+#if UNEQUAL
+// chord is |p_s/|p_s| − p_r/|p_r||.
+__device__ __forceinline__ float chord(const float *s, const float *r)
+{
+	float ss = 0, rr = 0, gap = 0;
+#pragma unroll
+	for (int a = 1; a < 4; a++) {
+		ss = fmaf(s[a], s[a], ss);
+		rr = fmaf(r[a], r[a], rr);
+	}
+	ss = rsqrtf(fmaxf(ss, 1e-30f));
+	rr = rsqrtf(fmaxf(rr, 1e-30f));
+#pragma unroll
+	for (int a = 1; a < 4; a++) {
+		const float d = fmaf(-rr, r[a], ss * s[a]);
+		gap = fmaf(d, d, gap);
+	}
+	return root(gap);
+}
+#endif
+
 // limits says that w is not 1 everywhere. Two branches fewer save registers where time is not
 // dear.
 __device__ __forceinline__ bool limits(const Fade &w) { return SQUARED || BANDS || w.rise != 0 || w.fall != 0; }
@@ -76,7 +98,11 @@ __device__ __forceinline__ float weight(const Operator &o, const float *s, const
 		v *= within(o.dip, twice_asin(0.5f * root(chord) * rsqrtf(fmaxf(sum, 1e-30f))));
 	}
 	if (limits(o.opening))
+#if UNEQUAL
+		v *= within(o.opening, twice_asin(0.5f * chord(s, r)));
+#else
 		v *= within(o.opening, twice_asin(0.5f * root(gap)));
+#endif
 	return o.dynamic ? v * length : v;
 #elif WEIGHTS == 1
 	return fmaf(s[0], r[0], s[1] * r[1]);

@@ -39,6 +39,7 @@ var (
 		{Fields: 3, Compact: true, Aperture: 1}, {Fields: 5, Compact: true, Aperture: 2},
 		{Fields: 3, Limits: true}, {Fields: 3, Limits: true, Aperture: 1}, {Fields: 3, Limits: true, Compact: true, Aperture: 1},
 		{Fields: 5, Limits: true}, {Fields: 5, Limits: true, Aperture: 2}, {Fields: 5, Limits: true, Compact: true, Aperture: 2},
+		{Fields: 5, Limits: true, Unequal: true, Bands: 2, Aperture: 1}, {Fields: 5, Limits: true, Unequal: true, Compact: true, Aperture: 2},
 		{Fields: 1, Bands: 2}, {Fields: 1, Bands: 2, Compact: true, Aperture: 1}, {Fields: 3, Bands: 2}, {Fields: 3, Bands: 2, Limits: true, Aperture: 1},
 		{Fields: 5, Bands: 2}, {Fields: 5, Bands: 2, Compact: true, Aperture: 2}, {Fields: 5, Bands: 2, Limits: true, Aperture: 2}}
 )

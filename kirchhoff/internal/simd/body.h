@@ -145,8 +145,25 @@ FAST V plane(const lsm_operator *op, const float *s, const float *r) {
 	return op->dynamic ? v * cosine(0.5f * gap) : v;
 }
 
-// space returns them in 3-D, from amplitudes b and unit vectors p.
-FAST V space(const lsm_operator *op, const float *s, const float *r) {
+// chord is |p_s/|p_s| − p_r/|p_r|| of vectors p behind amplitudes.
+FAST V chord(const float *s, const float *r) {
+	V ss = {0}, rr = {0}, gap = {0};
+	for (int a = 1; a < 4; a++) {
+		const V ps = AT(s + a * TILE), pr = AT(r + a * TILE);
+		ss = FMA(ps, ps, ss);
+		rr = FMA(pr, pr, rr);
+	}
+	ss = 1 / (V)SQRT(MAX(ss, ALL(1e-30f)));
+	rr = 1 / (V)SQRT(MAX(rr, ALL(1e-30f)));
+	for (int a = 1; a < 4; a++) {
+		const V d = FNMA(rr, AT(r + a * TILE), ss * AT(s + a * TILE));
+		gap = FMA(d, d, gap);
+	}
+	return SQRT(gap);
+}
+
+// space returns them in 3-D, from amplitudes b and unit vectors p, or unequal ones.
+FAST V space(const int unequal, const lsm_operator *op, const float *s, const float *r) {
 	V v = AT(s) * AT(r), n[3], sum = {0}, gap = {0};
 	for (int a = 0; a < 3; a++) {
 		const V ps = AT(s + (1 + a) * TILE), pr = AT(r + (1 + a) * TILE);
@@ -166,20 +183,30 @@ FAST V space(const lsm_operator *op, const float *s, const float *r) {
 		v *= within(&op->dip, twice_asin(0.5f * chord));
 	}
 	if (op->opening.fall != 0 || op->opening.rise != 0)
-		v *= within(&op->opening, twice_asin(0.5f * SQRT(gap)));
+		v *= within(&op->opening, twice_asin(0.5f * (unequal ? chord(s, r) : (V)SQRT(gap))));
 	return op->dynamic ? v * length : v;
+}
+
+FAST int limits_of(const int unequal, const lsm_operator *op, const float *s, const float *r, float *weight) {
+	I bits = {0};
+	for (int i = 0; i < TILE; i += POINTS) {
+		const V v = unequal || op->mode & SPACE ? space(unequal, op, s + i, r + i) : plane(op, s + i, r + i);
+		AT(weight + i) = v;
+		bits |= (I)v;
+	}
+	return ANY(~EQI(bits + bits, (I){0})); // without the sign
+}
+
+// limits_unequal is a function by itself: the registers of the other need not know.
+TARGET __attribute__((noinline)) static int limits_unequal(const lsm_operator *op, const float *s, const float *r, float *weight) {
+	return limits_of(1, op, s, r, weight);
 }
 
 // limits sets weight [TILE] from the fields behind the times of two rows, see kirchhoff's
 // angles2 and angles3. It returns whether any is not 0.
 TARGET __attribute__((noinline)) static int limits(const lsm_operator *op, const float *s, const float *r, float *weight) {
-	I bits = {0};
-	for (int i = 0; i < TILE; i += POINTS) {
-		const V v = op->mode & SPACE ? space(op, s + i, r + i) : plane(op, s + i, r + i);
-		AT(weight + i) = v;
-		bits |= (I)v;
-	}
-	return ANY(~EQI(bits + bits, (I){0})); // without the sign
+	if (op->unequal) return limits_unequal(op, s, r, weight);
+	return limits_of(0, op, s, r, weight);
 }
 
 // The aperture of traces.

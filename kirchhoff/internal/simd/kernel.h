@@ -92,6 +92,7 @@ typedef struct {
 	const float *taps;        // of each band after the first in turn
 	const int32_t *half;      // [band]
 	int32_t dynamic;          // of modes with LIMITS: whether cos θ is a factor of the weight
+	int32_t unequal;          // of SPACE + LIMITS: whether vectors are of any length
 	lsm_window dip, opening;
 } lsm_operator;
 

@@ -15,7 +15,8 @@
 //
 // With Limits, Plane holds time, b and the ray's angle a. Weights are then b_s b_r times
 // the windows of dip and opening angle, and with Dynamic also times cos ((a_s − a_r)/2) in
-// 2-D or |p_s + p_r| in 3-D.
+// 2-D or |p_s + p_r| in 3-D. With Unequal the vectors p have any length, in 2-D too, where
+// y = 0.
 //
 // With k0 = base_s + base_r the time of a pair is q = k0 + table_s + table_r: one addition
 // for each register, no conversion.
@@ -242,6 +243,7 @@ type Operator struct {
 	Half   *Memory[int32]   // [band]
 
 	Dynamic      bool   // with Limits: whether the rays' obliquity is in the weights
+	Unequal      bool   // with Space and Limits: vectors p are of any length
 	Dip, Opening Window // with Limits
 }
 
@@ -267,13 +269,16 @@ func Pitch(bands, stride int) int {
 	return bands * stride
 }
 
-func (o *Operator) c() C.lsm_operator {
-	dynamic := C.int32_t(0)
-	if o.Dynamic {
-		dynamic = 1
+func flag(set bool) C.int32_t {
+	if set {
+		return 1
 	}
+	return 0
+}
+
+func (o *Operator) c() C.lsm_operator {
 	op := C.lsm_operator{
-		bands: 1, dynamic: dynamic, dip: o.Dip.c(), opening: o.Opening.c(),
+		bands: 1, dynamic: flag(o.Dynamic), unequal: flag(o.Unequal), dip: o.Dip.c(), opening: o.Opening.c(),
 		table:     (*C.char)(first(o.Table)),
 		shift:     (*C.uint8_t)(first(o.Shift)),
 		span:      (*C.lsm_span)(first(o.Span)),

@@ -1,0 +1,90 @@
+package kirchhoff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Where the slownesses of two rays at a point differ, as in anisotropic media and for converted
+// waves, the reflector's normal lies along the sum of their true slowness vectors p. Tables then
+// hold u = c p in place of unit vectors, c one speed, in three components in 2-D too.
+
+// unequal reports whether weights are of such slownesses.
+func unequal(p *Problem) bool { return p.Directed() && traveltime.Unequal(p.Times) }
+
+// angular reports whether slownesses holds the angles of rays instead of vectors.
+func angular(p *Problem) bool { return p.Grid.Dim() == 2 && !unequal(p) }
+
+func checkUnequal(p *Problem) error {
+	if unequal(p) && (!(p.Slowest > 0) || math.IsInf(p.Slowest, 0)) {
+		return fmt.Errorf("kirchhoff: the slowest velocity is %g m/s, must be positive for weights of unequal slownesses (%s)", p.Slowest, p.Times.Name())
+	}
+	return nil
+}
+
+// vectors finishes s, which holds b and ∇t at n points of a window: b is tapered by the angles
+// of the rays and ∇t becomes u. No slowness exceeds 1/c, so what is longer than differences of
+// times explain comes of points that no ray reaches. It is cut, so that weights have a bound.
+func (w *weights) vectors(s *slowness, place int, window traveltime.Window, n int) {
+	var p, ray [3][]float64
+	for a := range p {
+		p[a] = s.unit[a][:n]
+	}
+	ray = p
+	if w.p.Dynamic {
+		for a := range ray {
+			ray[a] = s.ray[a][:n]
+			copy(ray[a], p[a])
+		}
+		traveltime.Rays(w.p.Times, w.p.Positions.Role[place], w.axes(ray), window)
+	}
+	c := w.p.Slowest
+	for i := range n {
+		x, y, z := p[0][i], p[1][i], p[2][i]
+		norm := math.Sqrt(x*x + y*y + z*z)
+		if !(norm > 0) || math.IsInf(norm, 0) { // no direction, or a neighbour is unreachable
+			p[0][i], p[1][i], p[2][i], s.amp[i] = 0, 0, 0, 0
+			continue
+		}
+		s.amp[i] *= w.limit(math.Atan2(math.Hypot(ray[0][i], ray[1][i]), ray[2][i]))
+		scale := min(c, excess/norm)
+		p[0][i], p[1][i], p[2][i] = scale*x, scale*y, scale*z
+	}
+}
+
+// Vectors says what vectors tables hold: ∇t times speed, in m/s, but cut to the length longest.
+// Zeros stand for unit vectors.
+func (l *Plan) Vectors() (speed, longest float64) {
+	if !unequal(&l.Problem) {
+		return 0, 0
+	}
+	return l.Problem.Slowest, excess
+}
+
+// tapers reports whether amplitudes fall with angles of rays that are not those of ∇t.
+func tapers(p *Problem) bool { return p.Dynamic && unequal(p) }
+
+// FromHost reports whether a card takes HostAmplitudes.
+func FromHost(p *Problem) bool { return p.Dynamic && (p.Amplitude != nil || unequal(p)) }
+
+// HostAmplitudes are what a card does not compute itself of the weights of a place with a field of
+// traveltimes, at the points of the field's window: given amplitudes, which it tapers, or of
+// unequal slownesses tapered ones. They are nil where the card computes all.
+func HostAmplitudes(p *Problem, place int, f traveltime.Field) ([]float64, error) {
+	if !tapers(p) {
+		return Given(p, place, f.Window)
+	}
+	s := newSlowness(p, func() []float64 { return make([]float64, len(f.Time)) })
+	err := newWeights(p).of(&s, place, f)
+	return s.amp, err
+}
+
+// axes are the components of v along the axes of the grid: without y in 2-D.
+func (w *weights) axes(v [3][]float64) [][]float64 {
+	if w.p.Grid.Dim() == 2 {
+		return [][]float64{v[0], v[2]}
+	}
+	return v[:]
+}
