@@ -155,6 +155,9 @@ func onGrids[T float32 | float64](d *difference, a, b string, read func(path str
 	d.describe = func(number int) string {
 		p := make([]float64, g.Dim())
 		g.Point(p, number)
+		if g.Domain == grid.Time {
+			return g.Place(p)
+		}
 		return extent(p, g.Dim())
 	}
 	both, own := 0.0, 0.0

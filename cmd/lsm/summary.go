@@ -152,7 +152,7 @@ func tablesSummary(_ *app, d *h5.Description) (lines []string, fields []any, err
 
 // gridSummary is what all files on a grid have.
 func gridSummary(g grid.Grid) (lines []string, fields []any) {
-	return []string{fmt.Sprintf("%s; %s", g, gridExtent(g))}, []any{"shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
+	return []string{fmt.Sprintf("%s; %s", g, gridExtent(g))}, []any{"domain", g.Domain.String(), "shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
 }
 
 // extent is the box around positions [n, dim], such as "x 0 to 4000 m, z 10 m".
@@ -171,6 +171,9 @@ func extent(positions []float64, dim int) string {
 
 // gridExtent is the box around a grid.
 func gridExtent(g grid.Grid) string {
+	if g.Domain == grid.Time {
+		return g.Extent()
+	}
 	corners := slices.Clone(g.Origin)
 	for axis := range g.Dim() {
 		corners = append(corners, g.End(axis))

@@ -137,7 +137,7 @@ func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
 	q.Config, q.Inputs = &cfg, &in
-	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape}
+	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape, Domain: p.Image.Domain}
 	for a, h := range p.Image.Spacing {
 		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))
 	}
