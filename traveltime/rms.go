@@ -8,12 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Limits of η, see RMS. At the lower one nothing would move sideways; values above the upper
-// one are those of a slip, such as η in per cent.
-const (
-	BelowEta    = -0.5 // η must be greater
-	GreatestEta = 2
-)
+// belowEta is less than every η: there waves would not move sideways.
+const belowEta = -0.5
 
 // rms is the method of time migration.
 type rms struct {
@@ -59,21 +55,13 @@ func NewRMS(m Medium, g grid.Grid) (Method, error) {
 		r.eta = m.on(m.Eta, g, [2]int{r.lo, r.hi})
 	}
 	for i, eta := range r.eta {
-		if err := CheckEta(eta); err != nil {
+		if !(eta > belowEta) || math.IsInf(eta, 0) {
 			x := make([]float64, g.Dim())
 			g.Point(x, r.lo*(g.Len()/g.Shape[0])+i)
-			return nil, fmt.Errorf("traveltime: at %s: %w", g.Place(x), err)
+			return nil, fmt.Errorf("traveltime: η at %s is %g, must be above %g and finite", g.Place(x), eta, belowEta)
 		}
 	}
 	return r, nil
-}
-
-// CheckEta returns an error for an η with which times of waves cannot be computed.
-func CheckEta(eta float64) error {
-	if !(eta > BelowEta && eta <= GreatestEta) {
-		return fmt.Errorf("η is %g, must be above %g and at most %g", eta, BelowEta, float64(GreatestEta))
-	}
-	return nil
 }
 
 // RMS returns the one-way time, in s, from a place on the datum to the image point of the one-way

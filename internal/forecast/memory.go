@@ -7,6 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -193,6 +194,9 @@ func (c *count) model() int64 {
 		return 0
 	}
 	width := func(slab [2]int) int64 { return int64((slab[1] - slab[0]) * v.Plane()) }
+	if c.Image.Domain == grid.Time {
+		return c.modelInTime(width(slab))
+	}
 	bytes := modelPoint * width(slab)
 	switch other := c.coarserSlab; {
 	case c.coarser == nil:
@@ -202,6 +206,22 @@ func (c *count) model() int64 {
 		bytes += modelPoint * width(other)
 	}
 	return bytes
+}
+
+// modelInTime is model for so many points of a model in time: velocity and η as they are read, and
+// at the image's points where these are others, also on the coarser grid.
+func (c *count) modelInTime(points int64) int64 {
+	each := int64(8)
+	if c.HasEta() {
+		each = 16
+	}
+	if columns := plan.TimedColumns(c.Plan, c.share); !c.Velocity.Grid.Equal(c.Image) {
+		points += int64((columns[1] - columns[0]) * (c.Image.Len() / c.Image.Shape[0]))
+	}
+	if c.coarser != nil {
+		points += int64(c.coarser.Grid.Len())
+	}
+	return each * points
 }
 
 // Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.

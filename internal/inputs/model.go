@@ -27,6 +27,9 @@ func (in *Inputs) readVelocity(r Ranks, cfg *config.Config) (err error) {
 			err = status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", file, g.Dim(), in.Survey.Dim))
 		}
 	}
+	if err == nil {
+		err = checkDomain(file, in.model, cfg)
+	}
 	if err := r.Together(err); err != nil {
 		return err
 	}
@@ -37,6 +40,9 @@ func (in *Inputs) readVelocity(r Ranks, cfg *config.Config) (err error) {
 		}
 		if err == nil {
 			s.Slowest, err = in.slowest(cfg, s.Least)
+		}
+		if err == nil && in.model.HasEta() {
+			err = in.slowestInTime(&s.Slowest)
 		}
 		return s, err
 	})
@@ -89,6 +95,9 @@ func (in *Inputs) ReadSlab(slab [2]int) (traveltime.Medium, error) {
 func (in *Inputs) readSlab(m traveltime.Medium, slab [2]int) (traveltime.Medium, error) {
 	v, err := in.model.Read(slab[0]*m.Plane(), (slab[1]-slab[0])*m.Plane())
 	m.Slab, m.Values = slab, v
+	if err == nil && in.model.HasEta() {
+		m.Eta, err = in.model.ReadEta(slab[0]*m.Plane(), (slab[1]-slab[0])*m.Plane())
+	}
 	return m, FileError(err)
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -27,7 +28,7 @@ func placeImage(p *Plan) error {
 	c := p.Config.Image
 	if !c.IsSet() {
 		p.Image = p.Velocity.Grid
-		return nil
+		return checkTime(p)
 	}
 	p.Image = c.Grid()
 	if p.Image.Dim() != p.Survey.Dim {
@@ -35,6 +36,22 @@ func placeImage(p *Plan) error {
 	}
 	if !p.Velocity.IsConstant() && !p.Image.Inside(p.Velocity.Grid) {
 		return status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", inputs.Extent(p.Image), inputs.Extent(p.Velocity.Grid)))
+	}
+	return checkTime(p)
+}
+
+// checkTime makes sure that the axis of two-way time can be one.
+func checkTime(p *Plan) error {
+	last := p.Image.Dim() - 1
+	if p.Image.Domain != grid.Time {
+		return nil
+	}
+	if first := p.Image.Origin[last]; first < 0 {
+		return status.Usage(fmt.Errorf("image.origin: two-way time starts at %g s, must be 0 s or later", first))
+	}
+	if h := p.Image.Spacing[last]; h > longestInterval && p.Config.Survey.Units == "auto" {
+		err := status.Usage(fmt.Errorf("image.spacing: %g s of two-way time, above %g s: looks like ms", h, longestInterval))
+		return status.Hint(err, `survey.units = "si" takes it as it stands`)
 	}
 	return nil
 }

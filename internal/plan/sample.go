@@ -77,7 +77,7 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	q.Image, q.windows = pieceOf(p, s, &t, part), nil
 	least, most := p.Velocity.Range()
 	velocity := math.Sqrt(least * most)
-	times, err := traveltime.NewAnalytic(velocity, q.Image)
+	times, err := constant(velocity, q.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +91,14 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 		k.Classes = p.Classes.Of(traces)
 	}
 	return k, nil
+}
+
+// constant is the method for a constant velocity, m/s, on an image in depth or time.
+func constant(velocity float64, image grid.Grid) (traveltime.Method, error) {
+	if image.Domain == grid.Time {
+		return traveltime.NewRMS(traveltime.Medium{Constant: velocity}, image)
+	}
+	return traveltime.NewAnalytic(velocity, image)
 }
 
 // pieceOf is the part of a share's image that a sample's traces reach, or of that a part

@@ -40,6 +40,8 @@ type ModelReader struct {
 	data   *Dataset
 	grid   grid.Grid
 	factor float64 // of the file's unit, m/s
+	kind   VelocityKind
+	eta    *Dataset // nil: none
 }
 
 // OpenModel opens the velocity model of a file. The unit is that of ReadModelIn.
@@ -50,6 +52,9 @@ func OpenModel(path, unit string) (*ModelReader, error) {
 			unit, err = speedUnit(r.data, unit)
 		}
 		r.factor = velocity.Factor(unit)
+		if err == nil {
+			err = r.timed()
+		}
 		return r, err
 	})
 }
@@ -105,15 +110,31 @@ func (f *File) model() (*Dataset, grid.Grid, error) {
 }
 
 // WriteModel writes a velocity model, m/s in C order, as float32 or float64 as
-// it comes.
+// it comes. In the time domain the velocities are root-mean-square ones.
 func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteOptions) error {
+	return writeModel(path, g, v, nil, nil, opt)
+}
+
+// WriteTimeModel writes velocities of a kind on a grid in the time domain, with η unless that
+// is nil.
+func WriteTimeModel[T float32 | float64](path string, g grid.Grid, kind VelocityKind, v, eta []T, opt WriteOptions) error {
+	return writeModel(path, g, v, eta, []Attr{{"kind", string(kind)}}, opt)
+}
+
+func writeModel[T float32 | float64](path string, g grid.Grid, v, eta []T, attrs []Attr, opt WriteOptions) error {
 	w, err := Create(path, FormatModel, opt)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	if _, err := over(w, "/velocity", gridAxes(g), v, append(gridAttrs(g), Attr{"units", "m/s"})...); err != nil {
+	attrs = slices.Concat(gridAttrs(g), []Attr{{"units", "m/s"}}, attrs)
+	if _, err := over(w, "/velocity", gridAxes(g), v, attrs...); err != nil {
 		return err
+	}
+	if eta != nil {
+		if _, err := over(w, "/eta", gridAxes(g), eta, gridAttrs(g)...); err != nil {
+			return err
+		}
 	}
 	return w.Commit()
 }
