@@ -9,28 +9,73 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 )
 
-// VelocityKind says what velocities a model holds.
-type VelocityKind string
+// ReadWholeModel reads a velocity model with all that is known of its velocities: their kind, and
+// in depth ε and δ. The symmetry axis must then be vertical. The unit is that of ReadModelIn.
+func ReadWholeModel(path, unit string) (*velocity.Model, error) {
+	r, err := OpenModel(path, unit)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	m := &velocity.Model{Grid: r.grid, Kind: r.kind}
+	if m.V, err = Read[float64](r.data); err == nil {
+		err = r.convert(m.V, 0)
+	}
+	if err != nil || r.grid.Domain == grid.Time {
+		return m, err
+	}
+	for name, to := range map[string]*[]float64{"/epsilon": &m.Epsilon, "/delta": &m.Delta} {
+		if err := r.parameter(name, to, -0.5); err != nil {
+			return nil, err
+		}
+	}
+	var tilt []float64
+	if err := r.parameter("/tilt", &tilt, math.Inf(-1)); err != nil {
+		return nil, err
+	}
+	for i, v := range tilt {
+		if v != 0 {
+			return nil, inputError(path, "/tilt", "is %g degrees at point %s: vertical times are known for a vertical symmetry axis only", v, pointText(r.grid, i))
+		}
+	}
+	return m, nil
+}
 
-const (
-	Interval VelocityKind = "interval" // of the rock at a point
-	RMS      VelocityKind = "rms"      // root-mean-square, from the datum to a point, in the time domain
-)
+// parameter reads a parameter of anisotropy, if the file has it, whose values must be finite and
+// above least.
+func (r *ModelReader) parameter(name string, to *[]float64, least float64) error {
+	if !r.Has(name) {
+		return nil
+	}
+	d, err := r.Dataset(name)
+	if err == nil {
+		err = d.Want("like /velocity", r.data.shape...)
+	}
+	if err == nil {
+		*to, err = Read[float64](d)
+	}
+	for i, v := range *to {
+		if !(v > least) || math.IsInf(v, 0) {
+			return inputError(r.path, name, "is %g at point %s, must be above %g and finite", v, pointText(r.grid, i), least)
+		}
+	}
+	return err
+}
 
 // timed finds what a model in time has beside others: its kind and η.
 func (r *ModelReader) timed() (err error) {
-	r.kind = Interval
+	r.kind = velocity.Interval
 	if r.grid.Domain == grid.Depth {
 		return nil
 	}
-	r.kind = RMS
+	r.kind = velocity.RMS
 	if a := r.data.Attrs(); a.Has("kind") {
 		text, err := a.Text("kind")
 		if err != nil {
 			return err
 		}
-		if r.kind = VelocityKind(text); r.kind != Interval && r.kind != RMS {
-			return a.fault("kind", "is %q, want %q or %q", text, RMS, Interval)
+		if r.kind = velocity.Kind(text); r.kind != velocity.Interval && r.kind != velocity.RMS {
+			return a.fault("kind", "is %q, want %q or %q", text, velocity.RMS, velocity.Interval)
 		}
 	}
 	if !r.Has("/eta") {
@@ -49,9 +94,9 @@ func (r *ModelReader) timed() (err error) {
 	return err
 }
 
-// Kind says what velocities the model holds: in depth Interval, in time what the attribute
-// kind of /velocity says, or else RMS.
-func (r *ModelReader) Kind() VelocityKind { return r.kind }
+// Kind says what velocities the model holds: in depth interval velocities, in time what the attribute
+// kind of /velocity says, or else root-mean-square ones.
+func (r *ModelReader) Kind() velocity.Kind { return r.kind }
 
 // HasEta reports whether the file has /eta, beside velocities in time.
 func (r *ModelReader) HasEta() bool { return r.eta != nil }
