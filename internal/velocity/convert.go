@@ -144,6 +144,14 @@ func (m *Model) finest(domain grid.Domain) float64 {
 	default:
 		h *= slices.Min(m.V) / 2
 	}
-	digit := math.Pow(10, math.Floor(math.Log10(h))-1)
-	return math.Floor(h/digit) * digit
+	return twoDigits(h)
+}
+
+// twoDigits rounds a number above 0 down.
+func twoDigits(v float64) float64 {
+	digit := math.Floor(math.Log10(v)) - 1
+	if digit < 0 {
+		return math.Floor(v*math.Pow(10, -digit)) / math.Pow(10, -digit) // exact for short numbers
+	}
+	return math.Floor(v/math.Pow(10, digit)) * math.Pow(10, digit)
 }
