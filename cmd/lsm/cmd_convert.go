@@ -43,7 +43,7 @@ spacing could not hold.`,
 	fl.StringVar(&f.velocity, "velocity", "", "velocity model `FILE`")
 	fl.StringVar(&f.to, "to", "", "`DOMAIN` of the output, time or depth")
 	fl.StringVar(&f.units, "units", "auto", "unit of the velocities: auto, m/s, km/s or ft/s")
-	fl.Float64Var(&f.spacing, "spacing", 0, "metres or seconds, `H`, between the points of a column (default: so that nothing is lost)")
+	fl.Float64Var(&f.spacing, "spacing", 0, "`H` metres or seconds between points (default: nothing is lost)")
 	require(cmd, "output", "velocity", "to")
 	return cmd
 }

@@ -101,7 +101,7 @@ func (f *velocityOptions) convert(a *app, path string) error {
 	if out.Grid.Domain == grid.Depth {
 		err = h5.WriteModel(f.output, out.Grid, single(out.V), h5.WriteOptions{Force: a.force})
 	} else {
-		err = h5.WriteTimeModel(f.output, out.Grid, out.Kind, single(out.V), single(out.Eta), h5.WriteOptions{Force: a.force})
+		err = h5.WriteTimeModel(f.output, out.Grid, h5.VelocityKind(out.Kind), single(out.V), single(out.Eta), h5.WriteOptions{Force: a.force})
 	}
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package inputs
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -20,8 +19,8 @@ func checkDomain(file string, m *h5.ModelReader, cfg *config.Config) error {
 	case has != want:
 		return status.Hint(status.Input(fmt.Errorf("%s: /velocity lies in %s, image.domain is %q", file, has, want)),
 			"lsm velocity --to converts a model between depth and time")
-	case m.Grid().Domain == grid.Time && m.Kind() != velocity.RMS:
-		return status.Hint(status.Input(fmt.Errorf("%s: /velocity@kind is %q, an image in time needs %q", file, m.Kind(), velocity.RMS)),
+	case m.Grid().Domain == grid.Time && m.Kind() != h5.RMS:
+		return status.Hint(status.Input(fmt.Errorf("%s: /velocity@kind is %q, an image in time needs %q", file, m.Kind(), h5.RMS)),
 			"lsm velocity --to rms converts it")
 	}
 	return nil
@@ -38,11 +37,39 @@ func (in *Inputs) slowestInTime(slowest *float64) error {
 	return err
 }
 
-// ReadWholeModel is ReadVelocity with all that is known of the velocities.
+// ReadWholeModel is ReadVelocity with all that is known of the velocities: their kind, and in
+// depth ε and δ. The symmetry axis must then be vertical.
 func ReadWholeModel(file, unit string) (*velocity.Model, error) {
-	m, err := h5.ReadWholeModel(file, unitOf(unit))
-	if err == nil {
-		err = plausible(file, unit, slices.Min(m.V), slices.Max(m.V))
+	r, err := h5.OpenModel(file, unitOf(unit))
+	if err != nil {
+		return nil, FileError(err)
 	}
-	return m, FileError(err)
+	defer r.Close()
+	m := &velocity.Model{Grid: r.Grid(), Kind: velocity.Kind(r.Kind())}
+	least, greatest, err := r.Range() // which compares with the digest
+	if err == nil {
+		err = plausible(file, unit, least, greatest)
+	}
+	if err == nil {
+		m.V, err = r.Read(0, m.Grid.Len())
+	}
+	if err != nil || m.Grid.Domain == grid.Time {
+		return m, FileError(err)
+	}
+	var tilt []float64
+	for _, p := range []struct {
+		name  string
+		least float64
+		to    *[]float64
+	}{{"/epsilon", -0.5, &m.Epsilon}, {"/delta", -0.5, &m.Delta}, {"/tilt", math.Inf(-1), &tilt}} {
+		if *p.to, err = r.Parameter(p.name, p.least); err != nil {
+			return nil, FileError(err)
+		}
+	}
+	for _, v := range tilt {
+		if v != 0 {
+			return nil, status.Input(fmt.Errorf("%s: /tilt is %g degrees at a point, vertical times are known for 0 alone", file, v))
+		}
+	}
+	return m, nil
 }

@@ -138,6 +138,7 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"line, gathers":  {streamer, []string{"solver.iterations=1", "kirchhoff.aperture=150", "image.gathers=offset", "image.gather_bins=0,60,200", "kirchhoff.dynamic=true"}},
 		"line, streamed": {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
+		"2-D, in time":   {timedWide, append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"}, inTime...)},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {
 		t.Run(name, func(t *testing.T) {

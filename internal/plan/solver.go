@@ -79,7 +79,7 @@ func (p *Plan) PSFSpacing() []int {
 	if s := p.Config.Output.PSFSpacing; len(s) > 0 {
 		return s
 	}
-	lengths := p.wavelengths(p.Survey.Wavelet)
+	lengths := wavelengths(p, p.Survey.Wavelet)
 	step := make([]int, p.Image.Dim())
 	for a, h := range p.Image.Spacing {
 		step[a] = 8
@@ -93,7 +93,7 @@ func (p *Plan) PSFSpacing() []int {
 // wavelengths are, along each axis of the image, a wave's at the middle velocity and the
 // wavelet's peak. Along an axis of two-way time it is two periods, since the image of a wave is
 // half as long in depth.
-func (p *Plan) wavelengths(w survey.Wavelet) []float64 {
+func wavelengths(p *Plan, w survey.Wavelet) []float64 {
 	lo, hi := p.Velocity.Range()
 	peak := BandOf(w).Peak
 	lengths := slices.Repeat([]float64{(lo + hi) / 2 / peak}, p.Image.Dim())
@@ -125,7 +125,7 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 	}
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
-		lengths := p.wavelengths(p.Wavelet)
+		lengths := wavelengths(p, p.Wavelet)
 		for a, h := range p.Image.Spacing {
 			factor[a] = int(max(1, min(math.Round(lengths[a]/6/h), float64(p.Image.Shape[a]))))
 		}

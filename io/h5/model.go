@@ -40,7 +40,7 @@ type ModelReader struct {
 	data   *Dataset
 	grid   grid.Grid
 	factor float64 // of the file's unit, m/s
-	kind   velocity.Kind
+	kind   VelocityKind
 	eta    *Dataset // nil: none
 }
 
@@ -117,7 +117,7 @@ func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteO
 
 // WriteTimeModel writes velocities of a kind on a grid in the time domain, with η unless that
 // is nil.
-func WriteTimeModel[T float32 | float64](path string, g grid.Grid, kind velocity.Kind, v, eta []T, opt WriteOptions) error {
+func WriteTimeModel[T float32 | float64](path string, g grid.Grid, kind VelocityKind, v, eta []T, opt WriteOptions) error {
 	return writeModel(path, g, v, eta, []Attr{{"kind", string(kind)}}, opt)
 }
 

@@ -9,73 +9,50 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 )
 
-// ReadWholeModel reads a velocity model with all that is known of its velocities: their kind, and
-// in depth ε and δ. The symmetry axis must then be vertical. The unit is that of ReadModelIn.
-func ReadWholeModel(path, unit string) (*velocity.Model, error) {
-	r, err := OpenModel(path, unit)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	m := &velocity.Model{Grid: r.grid, Kind: r.kind}
-	if m.V, err = Read[float64](r.data); err == nil {
-		err = r.convert(m.V, 0)
-	}
-	if err != nil || r.grid.Domain == grid.Time {
-		return m, err
-	}
-	for name, to := range map[string]*[]float64{"/epsilon": &m.Epsilon, "/delta": &m.Delta} {
-		if err := r.parameter(name, to, -0.5); err != nil {
-			return nil, err
-		}
-	}
-	var tilt []float64
-	if err := r.parameter("/tilt", &tilt, math.Inf(-1)); err != nil {
-		return nil, err
-	}
-	for i, v := range tilt {
-		if v != 0 {
-			return nil, inputError(path, "/tilt", "is %g degrees at point %s: vertical times are known for a vertical symmetry axis only", v, pointText(r.grid, i))
-		}
-	}
-	return m, nil
-}
+// VelocityKind says what the velocities of a model are.
+type VelocityKind string
 
-// parameter reads a parameter of anisotropy, if the file has it, whose values must be finite and
-// above least.
-func (r *ModelReader) parameter(name string, to *[]float64, least float64) error {
+const (
+	Interval VelocityKind = "interval" // of the rock at a point
+	RMS      VelocityKind = "rms"      // root-mean-square, along the vertical from the datum to a point
+)
+
+// Parameter reads a dataset like /velocity, such as /epsilon, whose values must be finite and above
+// least. It returns nil where the file has none.
+func (r *ModelReader) Parameter(name string, least float64) ([]float64, error) {
 	if !r.Has(name) {
-		return nil
+		return nil, nil
 	}
 	d, err := r.Dataset(name)
 	if err == nil {
 		err = d.Want("like /velocity", r.data.shape...)
 	}
-	if err == nil {
-		*to, err = Read[float64](d)
+	if err != nil {
+		return nil, err
 	}
-	for i, v := range *to {
+	values, err := Read[float64](d)
+	for i, v := range values {
 		if !(v > least) || math.IsInf(v, 0) {
-			return inputError(r.path, name, "is %g at point %s, must be above %g and finite", v, pointText(r.grid, i), least)
+			return nil, inputError(r.path, name, "is %g at point %s, must be above %g and finite", v, pointText(r.grid, i), least)
 		}
 	}
-	return err
+	return values, err
 }
 
 // timed finds what a model in time has beside others: its kind and η.
 func (r *ModelReader) timed() (err error) {
-	r.kind = velocity.Interval
+	r.kind = Interval
 	if r.grid.Domain == grid.Depth {
 		return nil
 	}
-	r.kind = velocity.RMS
+	r.kind = RMS
 	if a := r.data.Attrs(); a.Has("kind") {
 		text, err := a.Text("kind")
 		if err != nil {
 			return err
 		}
-		if r.kind = velocity.Kind(text); r.kind != velocity.Interval && r.kind != velocity.RMS {
-			return a.fault("kind", "is %q, want %q or %q", text, velocity.RMS, velocity.Interval)
+		if r.kind = VelocityKind(text); r.kind != Interval && r.kind != RMS {
+			return a.fault("kind", "is %q, want %q or %q", text, RMS, Interval)
 		}
 	}
 	if !r.Has("/eta") {
@@ -96,7 +73,7 @@ func (r *ModelReader) timed() (err error) {
 
 // Kind says what velocities the model holds: in depth interval velocities, in time what the attribute
 // kind of /velocity says, or else root-mean-square ones.
-func (r *ModelReader) Kind() velocity.Kind { return r.kind }
+func (r *ModelReader) Kind() VelocityKind { return r.kind }
 
 // HasEta reports whether the file has /eta, beside velocities in time.
 func (r *ModelReader) HasEta() bool { return r.eta != nil }
