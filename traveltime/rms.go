@@ -71,7 +71,7 @@ func NewRMS(m Medium, g grid.Grid) (Method, error) {
 //	T² = t0² + u − 2 η u² / (t0² + (1 + 2η) u)
 //
 // (Alkhalifah and Tsvankin 1995, Velocity analysis for transversely isotropic media, Geophysics
-// 60, equation 29, for each leg of the double square root). T² is positive for η > −1/2.
+// 60, for each leg of the double square root). T² is positive for η > −1/2.
 func RMS(w, u, eta float64) (t, byW, byU float64) {
 	below := w + (1+2*eta)*u
 	if !(below > 0) {

@@ -133,7 +133,7 @@ func (r *Vertical) Interval(domain grid.Domain, at float64) float64 {
 }
 
 // RMS is the root-mean-square moveout velocity, m/s, at a two-way time, s, and the effective η of
-// Alkhalifah and Tsvankin (1995, Geophysics 60, equations 38 and 39):
+// Alkhalifah and Tsvankin (1995, Geophysics 60):
 //
 //	V² t = ∫ v_nmo² dt,   η_eff = (∫ v_nmo⁴ (1 + 8η) dt / (V⁴ t) − 1) / 8
 //
