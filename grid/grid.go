@@ -3,7 +3,8 @@
 //
 // Axis i of an array is coordinate column i: an array of shape [nx, nz] (2-D) or
 // [nx, ny, nz] (3-D) is stored in C order, so z is the fastest axis. Coordinates
-// are in metres and z points down.
+// are in metres and z points down. In the time domain the last axis is two-way vertical time,
+// in seconds, in place of z.
 package grid
 
 import (
@@ -20,6 +21,7 @@ type Grid struct {
 	Origin  []float64 // m, position of the first point
 	Spacing []float64 // m, positive
 	Shape   []int     // number of points on each axis
+	Domain  Domain    // of the last axis, which in the time domain is in s
 }
 
 // Limits on grids and coordinates, m. Smaller cells and farther places come from a slip
@@ -30,7 +32,7 @@ const (
 	Farthest        = 1e15 // of a coordinate from 0
 )
 
-// AxisNames are the names of the coordinate columns of a grid with dim axes.
+// AxisNames are the names of the coordinate columns of positions with dim axes.
 func AxisNames(dim int) []string {
 	if dim == 2 {
 		return []string{"x", "z"}
@@ -50,12 +52,12 @@ func (g Grid) Len() int {
 	return n
 }
 
-// Coord is the coordinate, in metres, of point i on the given axis.
+// Coord is the coordinate, in the axis's Unit, of point i on the given axis.
 func (g Grid) Coord(axis, i int) float64 {
 	return g.Origin[axis] + float64(i)*g.Spacing[axis]
 }
 
-// End is the coordinate, in metres, of the last point on the given axis.
+// End is the coordinate, in the axis's Unit, of the last point on the given axis.
 func (g Grid) End(axis int) float64 { return g.Coord(axis, g.Shape[axis]-1) }
 
 // Strides are the distances, in elements, between neighbours along each axis.
@@ -91,7 +93,7 @@ func (g Grid) Contains(p []float64) bool {
 
 // Inside reports whether every point of g lies inside the box of outer.
 func (g Grid) Inside(outer Grid) bool {
-	if g.Dim() != outer.Dim() {
+	if g.Dim() != outer.Dim() || g.Domain != outer.Domain {
 		return false
 	}
 	end := make([]float64, g.Dim())
@@ -99,10 +101,10 @@ func (g Grid) Inside(outer Grid) bool {
 	return outer.Contains(g.Origin) && outer.Contains(end)
 }
 
-// Equal reports whether two grids have the same shape and, within a millionth
+// Equal reports whether two grids have the same domain and shape and, within a millionth
 // of a cell, the same points.
 func (g Grid) Equal(o Grid) bool {
-	if !slices.Equal(g.Shape, o.Shape) {
+	if g.Domain != o.Domain || !slices.Equal(g.Shape, o.Shape) {
 		return false
 	}
 	for a := range g.Shape {
@@ -126,7 +128,7 @@ func (g Grid) Validate() error {
 	}
 	total := 1
 	for a, n := range g.Shape {
-		name := AxisNames(dim)[a]
+		name, unit := g.AxisName(a), g.Unit(a)
 		if n < 1 {
 			return fmt.Errorf("grid: shape along %s is %d, must be at least 1", name, n)
 		}
@@ -137,17 +139,18 @@ func (g Grid) Validate() error {
 		h, o := g.Spacing[a], g.Origin[a]
 		switch {
 		case !(h > 0):
-			return fmt.Errorf("grid: spacing along %s is %g m, must be positive", name, h)
+			return fmt.Errorf("grid: spacing along %s is %g %s, must be positive", name, h, unit)
 		case !(h >= LeastSpacing && h <= GreatestSpacing):
-			return fmt.Errorf("grid: spacing along %s is %g m, must be from %g to %g m", name, h, LeastSpacing, GreatestSpacing)
+			return fmt.Errorf("grid: spacing along %s is %g %s, must be from %g to %g %s", name, h, unit, LeastSpacing, GreatestSpacing, unit)
 		case !(math.Abs(o) <= Farthest):
-			return fmt.Errorf("grid: origin along %s is %g m, must be finite and at most %g m from 0", name, o, Farthest)
+			return fmt.Errorf("grid: origin along %s is %g %s, must be finite and at most %g %s from 0", name, o, unit, Farthest, unit)
 		}
 	}
 	return nil
 }
 
-// String is a short description such as "401×301 points, 10×10 m".
+// String is a short description such as "401×301 points, 10×10 m", or "401×501 points,
+// 10 m×0.004 s" in the time domain.
 func (g Grid) String() string {
-	return readable.Join("%d", "×", g.Shape) + " points, " + readable.Join("%g", "×", g.Spacing) + " m"
+	return readable.Join("%d", "×", g.Shape) + " points, " + g.each("×", func(a int) string { return fmt.Sprintf("%g", g.Spacing[a]) })
 }

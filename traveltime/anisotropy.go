@@ -16,11 +16,14 @@ type Anisotropy struct {
 	// The symmetry axis leans from the vertical by Tilt, towards +x in 2-D, in 3-D towards the
 	// Azimuth, which turns from +x to +y. Both are in degrees.
 	Tilt, Azimuth []float64
+
+	// Eta is Alkhalifah and Tsvankin's η of a model in two-way time, which has nothing of the others.
+	Eta []float64
 }
 
 // All are the slices of a, in the order in which they are declared.
-func (a *Anisotropy) All() [4]*[]float64 {
-	return [4]*[]float64{&a.Epsilon, &a.Delta, &a.Tilt, &a.Azimuth}
+func (a *Anisotropy) All() [5]*[]float64 {
+	return [5]*[]float64{&a.Epsilon, &a.Delta, &a.Tilt, &a.Azimuth, &a.Eta}
 }
 
 // of returns Thomsen's parameters and the axis' angles at a point.

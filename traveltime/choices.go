@@ -2,6 +2,7 @@ package traveltime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -17,6 +18,8 @@ type Choice struct {
 	NeedsConstant bool // it takes one velocity, no model
 	NeedsTables   bool // it takes times from given tables, on their grid alone, a row for each source and receiver
 
+	Domains []grid.Domain // of the images that it is for
+
 	// InConstant names the method that gives the same times exactly where the velocity
 	// is one constant; empty: this one.
 	InConstant string
@@ -27,16 +30,20 @@ type Choice struct {
 // Choices are all methods, in the order of the help.
 var Choices = []Choice{
 	{
-		Name: "analytic", Help: "distance over velocity, for velocity.constant", NeedsConstant: true,
+		Name: "analytic", Help: "distance over velocity, for velocity.constant", NeedsConstant: true, Domains: []grid.Domain{grid.Depth},
 		make: func(s Spec) (Method, error) { return NewAnalytic(s.Medium.Constant, s.Image) },
 	},
 	{
-		Name: "eikonal", Help: "factored eikonal equation, second order, sources anywhere", InConstant: "analytic",
+		Name: "eikonal", Help: "factored eikonal equation, second order, sources anywhere", InConstant: "analytic", Domains: []grid.Domain{grid.Depth},
 		make: func(s Spec) (Method, error) { return newEikonalIn(s.Medium, s.Image) },
 	},
 	{
-		Name: "table", Help: "read from traveltime.file", NeedsTables: true,
+		Name: "table", Help: "read from traveltime.file", NeedsTables: true, Domains: []grid.Domain{grid.Depth, grid.Time},
 		make: func(s Spec) (Method, error) { return NewTable(s.Tables, s.TablesGrid, s.Image) },
+	},
+	{
+		Name: "rms", Help: "closed form of time migration, for image.domain = \"time\": from the root-mean-square velocity and /eta, if the file has it, at each image point", Domains: []grid.Domain{grid.Time},
+		make: func(s Spec) (Method, error) { return NewRMS(s.Medium, s.Image) },
 	},
 }
 
@@ -50,11 +57,11 @@ func Choose(name string) (Choice, error) {
 	return Choice{}, fmt.Errorf("traveltime: there is no method %q", name)
 }
 
-// TakesModel lists the methods that take any velocity model, such as `"eikonal"`.
+// TakesModel lists the methods that take any velocity model in depth, such as `"eikonal"`.
 func TakesModel() string {
 	var names []string
 	for _, c := range Choices {
-		if !c.NeedsConstant && !c.NeedsTables {
+		if !c.NeedsConstant && !c.NeedsTables && slices.Contains(c.Domains, grid.Depth) {
 			names = append(names, fmt.Sprintf("%q", c.Name))
 		}
 	}

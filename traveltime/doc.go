@@ -5,9 +5,9 @@
 // A Method streams its fields: it calls a sink once for each position with a field that is
 // valid during the call only. The caller packs each field into its own layout, and no more
 // than one field per worker is held here. There are NewAnalytic for a constant velocity,
-// NewTable for given times, NewEikonal for any velocity model, NewCoarse to keep less
-// of another method's fields, and NewConverted for waves that go to receivers at other
-// velocities than from sources.
+// NewTable for given times, NewEikonal for any velocity model, NewRMS for images in time,
+// NewCoarse to keep less of another method's fields, and NewConverted for waves that go to
+// receivers at other velocities than from sources.
 //
 // # The eikonal equation, factored
 //
@@ -64,7 +64,7 @@
 // A caller who needs a part of the image for each place sets Options.Windows: rectangles of
 // the image's columns, with all of z. Memory and time of a place are then those of its window
 // instead of the image. Analytic times and given tables have the same bits in a window as in
-// the whole grid, and a Coarse interpolates with the same bits.
+// the whole grid, as do those of NewRMS, and a Coarse interpolates with the same bits.
 //
 // The eikonal equation is solved in a window of the model: the image window, Options.Margin
 // on each side of it, and the place itself with its start box, wherever it lies. A ray that

@@ -64,25 +64,35 @@ func (m Medium) Below(g grid.Grid, slab [2]int) [2]int {
 // in [slab[0], slab[1]), in C order, interpolated linearly. The result may share memory with
 // m. It panics if a model does not hold the slab that Below says.
 func (m Medium) On(g grid.Grid, slab [2]int) []float64 {
-	plane := g.Len() / g.Shape[0]
-	first, n := slab[0]*plane, (slab[1]-slab[0])*plane
+	n := (slab[1] - slab[0]) * (g.Len() / g.Shape[0])
 	switch {
 	case n == 0:
 		return nil
 	case m.IsConstant():
 		return slices.Repeat([]float64{m.Constant}, n)
 	}
+	return m.on(m.Values, g, slab)
+}
+
+// on is On for any values like those of a model.
+func (m Medium) on(from []float64, g grid.Grid, slab [2]int) []float64 {
+	plane := g.Len() / g.Shape[0]
+	first, n := slab[0]*plane, (slab[1]-slab[0])*plane
+	if n == 0 {
+		return nil
+	}
 	if need := m.Below(g, slab); !m.Holds(need) {
 		panic(fmt.Sprintf("traveltime: velocities of slab %v are needed, those of %v are held", need, m.Slab))
 	}
 	if g.Equal(m.Grid) {
 		first -= m.Slab[0] * plane
-		return m.Values[first : first+n]
+		return from[first : first+n]
 	}
 	values, x := make([]float64, n), make([]float64, g.Dim())
+	skip := m.Slab[0] * m.Plane()
 	for i := range values {
 		g.Point(x, first+i)
-		values[i] = m.At(x)
+		values[i] = m.Grid.At(x, func(n int) float64 { return from[n-skip] })
 	}
 	return values
 }

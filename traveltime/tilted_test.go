@@ -19,7 +19,7 @@ type law func(x []float64) (v0, epsilon, delta, tilt, azimuth float64)
 func tiltedMedium(g grid.Grid, at law) Medium {
 	n := g.Len()
 	m := Medium{Grid: g, Slab: [2]int{0, g.Shape[0]}, Values: make([]float64, n), Anisotropic: true,
-		Anisotropy: Anisotropy{make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}}
+		Anisotropy: Anisotropy{Epsilon: make([]float64, n), Delta: make([]float64, n), Tilt: make([]float64, n), Azimuth: make([]float64, n)}}
 	a, x := m.Anisotropy, make([]float64, g.Dim())
 	for i := range n {
 		g.Point(x, i)

@@ -34,8 +34,8 @@ func TestMediaAreSaid(t *testing.T) {
 		}
 	}
 	for line, says := range map[string]string{
-		"compare leaning.h5 model.h5":                    "differ: epsilon is 0.2 in one and 0 in the other at x 0 m, z 0 m",
-		"synth --model leaning.h5 -o case --units mph":   "units",
+		"compare leaning.h5 model.h5":                  "differ: epsilon is 0.2 in one and 0 in the other at (0, 0 m)",
+		"synth --model leaning.h5 -o case --units mph": "units",
 	} {
 		var out, errs bytes.Buffer
 		if code := run(strings.Fields(line), &out, &errs); !strings.Contains(errs.String(), says) || code == status.Done && !strings.HasPrefix(line, "synth") {

@@ -158,6 +158,9 @@ func onGrids[T float32 | float64](d *difference, a, b string, read func(path str
 	d.describe = func(number int) string {
 		p := make([]float64, g.Dim())
 		g.Point(p, number)
+		if g.Domain == grid.Time {
+			return g.Place(p)
+		}
 		return extent(p, g.Dim())
 	}
 	both, own := 0.0, 0.0
@@ -188,7 +191,7 @@ func sameAnisotropy(a, b string) error {
 		models[i] = r
 	}
 	g := models[0].Grid()
-	for _, p := range h5.Properties() {
+	for _, p := range models[0].Properties() {
 		values := [2][]float64{make([]float64, g.Len()), make([]float64, g.Len())}
 		for i, r := range models {
 			if v, err := r.ReadProperty(p, 0, g.Len()); err != nil {
@@ -201,7 +204,7 @@ func sameAnisotropy(a, b string) error {
 			if y := values[1][n]; x != y {
 				at := make([]float64, g.Dim())
 				g.Point(at, n)
-				return fmt.Errorf("%s and %s differ: %v is %g%s in one and %g%[5]s in the other at %[7]s", a, b, p, x, p.Unit(), y, extent(at, g.Dim()))
+				return fmt.Errorf("%s and %s differ: %v is %g%s in one and %g%[5]s in the other at %[7]s", a, b, p, x, p.Unit(), y, g.Place(at))
 			}
 		}
 	}

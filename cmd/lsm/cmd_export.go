@@ -30,7 +30,7 @@ func newExport(a *app) *cobra.Command {
 		Use:   "export FILE -o SEGY",
 		Short: "An image, a model or a survey as SEG-Y or SU",
 		Long: `Export writes an image or a velocity model as SEG-Y revision 1: a trace for each
-column of depth, with coordinates, inline and crossline numbers. It writes a survey as
+column of depth or time, with coordinates, inline and crossline numbers. It writes a survey as
 shot gathers, and with --gathers the gathers of an image, an ensemble for each column.
 It says what the format cannot hold exactly, and writes revision 2 where revision 1
 cannot hold the sampling. A name that ends in .su makes an SU file.

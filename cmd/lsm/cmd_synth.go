@@ -13,6 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
@@ -240,6 +241,9 @@ func (f *synthOptions) fromModel(a *app) (*synth.Case, error) {
 	g, v, err := inputs.ReadVelocity(f.model, f.units)
 	if err != nil {
 		return nil, withUnitsFlag(err)
+	}
+	if g.Domain != grid.Depth {
+		return nil, status.Input(fmt.Errorf("%s: /velocity lies in %s, a survey needs a model in depth", f.model, g.Domain))
 	}
 	tilted, err := inputs.ReadAnisotropy(f.model)
 	if err != nil {

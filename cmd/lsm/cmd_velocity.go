@@ -16,37 +16,59 @@ import (
 
 // velocityOptions are the choices of lsm velocity.
 type velocityOptions struct {
-	output, units          string
-	at, rms                []string
-	spacing, margin, depth float64
+	output, units, to                      string
+	at, rms                                []string
+	spacing, margin, depth, interval, time float64
 }
 
 func newVelocity(a *app) *cobra.Command {
 	var f velocityOptions
 	cmd := &cobra.Command{
-		Use:   "velocity SURVEY -o MODEL",
-		Short: "A plain velocity model for a survey, from a few picks",
+		Use:   "velocity SURVEY|MODEL -o MODEL",
+		Short: "A plain velocity model from a few picks, or one model made of another",
 		Long: `Velocity makes a model that holds every source and receiver of a survey and in
 which velocity changes with depth alone: for a first image of a line whose
 velocities nobody has analysed yet.
 
 --at gives velocities at depths, linear in between; two at one depth are a step.
 --rms gives root-mean-square (stacking) velocities at two-way times, which become
-layers of interval velocity (Dix 1955).`,
+layers of interval velocity (Dix 1955). With --to rms the model is one for time
+migration: velocities on two-way time, linear between the picks of --rms.
+
+--to alone converts a MODEL instead, along the vertical below each column:
+
+  rms            root-mean-square velocities on two-way time
+  interval       interval velocities on depth
+  interval-time  interval velocities on two-way time
+
+Interval velocities are found from rms ones as Dix does. A model with epsilon or
+delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 1995).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
-  lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5`,
+  lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5
+  lsm velocity model.h5 -o rms.h5 --to rms --interval 0.004`,
 		Annotations: exits("3", "4"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(cmd); err != nil {
+				return status.Usage(fmt.Errorf("velocity: %w", err))
+			}
+			if f.to != "" && f.rms == nil {
+				return f.convert(a, args[0])
+			}
+			return f.run(a, args[0])
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "model `FILE` to write")
 	fl.StringSliceVar(&f.at, "at", nil, "`DEPTH:VELOCITY` pairs, m and m/s")
 	fl.StringSliceVar(&f.rms, "rms", nil, "`TIME:VELOCITY` pairs, two-way s and rms m/s")
 	fl.StringVar(&f.units, "units", "auto", "unit of the velocities given: auto, m/s, km/s or ft/s")
-	fl.Float64Var(&f.spacing, "spacing", 0, "`M` metres between points")
+	fl.StringVar(&f.to, "to", "", "convert a model to `KIND`: rms, interval or interval-time")
+	fl.Float64Var(&f.spacing, "spacing", 0, "`M` metres between points; with --to interval between depths")
 	fl.Float64Var(&f.depth, "depth", 0, "depth of the model's bottom, `M` metres")
+	fl.Float64Var(&f.interval, "interval", 0, "`S` seconds between points in two-way time")
+	fl.Float64Var(&f.time, "time", 0, "two-way time of the model's end, `S` seconds")
 	fl.Float64Var(&f.margin, "margin", 0, "`M` metres of model beyond the outermost positions")
-	require(cmd, "output", "spacing", "depth")
+	require(cmd, "output")
 	return cmd
 }
 
@@ -65,7 +87,7 @@ func (f *velocityOptions) run(a *app, path string) error {
 	if err != nil {
 		return err
 	}
-	g, err := velocity.Cover(s, f.spacing, f.margin, f.depth)
+	g, err := f.cover(s)
 	if err != nil {
 		return status.Usage(fmt.Errorf("velocity: %w", err))
 	}
@@ -85,6 +107,9 @@ func (f *velocityOptions) profile() (velocity.Profile, error) {
 	}
 	if f.rms != nil {
 		flag, list, profile = "--rms", f.rms, velocity.Dix
+	}
+	if f.to != "" {
+		profile = velocity.NewProfile // of two-way time
 	}
 	picks, err := f.parsePicks(list)
 	if err != nil {

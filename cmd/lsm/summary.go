@@ -104,7 +104,7 @@ func anisotropySummary(path string) (lines []string, fields []any, err error) {
 	if err := r.OpenAnisotropy(); err != nil {
 		return nil, nil, err
 	}
-	for _, p := range h5.Properties() {
+	for _, p := range r.Properties() {
 		if !r.Holds(p) {
 			continue
 		}
@@ -178,7 +178,7 @@ func tablesSummary(_ *app, d *h5.Description) (lines []string, fields []any, err
 
 // gridSummary is what all files on a grid have.
 func gridSummary(g grid.Grid) (lines []string, fields []any) {
-	return []string{fmt.Sprintf("%s; %s", g, gridExtent(g))}, []any{"shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
+	return []string{fmt.Sprintf("%s; %s", g, gridExtent(g))}, []any{"domain", g.Domain.String(), "shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
 }
 
 // extent is the box around positions [n, dim], such as "x 0 to 4000 m, z 10 m".
@@ -197,6 +197,9 @@ func extent(positions []float64, dim int) string {
 
 // gridExtent is the box around a grid.
 func gridExtent(g grid.Grid) string {
+	if g.Domain == grid.Time {
+		return g.Extent()
+	}
 	corners := slices.Clone(g.Origin)
 	for axis := range g.Dim() {
 		corners = append(corners, g.End(axis))

@@ -49,7 +49,11 @@ func methods() (list []Choice) {
 
 func traveltimes() (list []Choice) {
 	for _, m := range traveltime.Choices {
-		list = append(list, Choice{m.Name, m.Help, traits(map[string]bool{"tables": m.NeedsTables, "constant": m.NeedsConstant})})
+		has := map[string]bool{"tables": m.NeedsTables, "constant": m.NeedsConstant}
+		for _, d := range m.Domains {
+			has[d.String()] = true
+		}
+		list = append(list, Choice{m.Name, m.Help, traits(has)})
 	}
 	return list
 }

@@ -94,5 +94,6 @@ func (i Image) IsSet() bool { return len(i.Shape) > 0 }
 
 // Grid is the grid of the section; only where IsSet. It shares the slices.
 func (i Image) Grid() grid.Grid {
-	return grid.Grid{Origin: i.Origin, Spacing: i.Spacing, Shape: i.Shape}
+	domain, _ := grid.ParseDomain(i.Domain) // one of the key's choices
+	return grid.Grid{Origin: i.Origin, Spacing: i.Spacing, Shape: i.Shape, Domain: domain}
 }

@@ -166,6 +166,7 @@ func TestDefaults(t *testing.T) {
 		"velocity.constant":            "0.0",
 		"image.origin":                 "[]",
 		"image.spacing":                "[]",
+		"image.domain":                 `"depth"`,
 		"image.shape":                  "[]",
 		"traveltime.method":            `"eikonal"`,
 		"traveltime.file":              `""`,

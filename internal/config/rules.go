@@ -20,6 +20,16 @@ var refused = []rule{
 	{"velocity.receiver_file", on("traveltime.method:tables"), bothLegs},
 	{"velocity.receiver_constant", on("traveltime.method:tables"), bothLegs},
 
+	// Images in the time domain.
+	{"image.domain=time", on("!traveltime.method:time"), `{} needs traveltime.method = "rms" or "table", found {traveltime.method}`},
+	{"image.domain=depth", on("!traveltime.method:depth"), `{} does not go with traveltime.method = {traveltime.method}, which needs image.domain = "time"`},
+	{"image.gathers=angle", on("image.domain=time"), inTime},
+	{"image.surface", on("image.domain=time"), "{} needs depths: an image in the time domain starts at a flat datum"},
+	{"kirchhoff.dynamic", on("image.domain=time"), inTime},
+	{"kirchhoff.dip_limit", on("image.domain=time"), inTime},
+	{"kirchhoff.opening_limit", on("image.domain=time"), inTime},
+	{"kirchhoff.tables=coarse", on("image.domain=time"), "{} interpolates time over distance, which an image in the time domain does not have, want another"},
+
 	// The image and its gathers.
 	{"!image.shape", on("velocity.constant", "!velocity.file", "!velocity.receiver_file", "!image.origin", "!image.spacing"),
 		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},
@@ -66,6 +76,7 @@ var noted = []rule{
 
 const (
 	bothLegs  = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
+	inTime    = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage  = "{} is for one image, found image.gathers = {image.gathers}"
 	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )

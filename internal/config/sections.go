@@ -51,6 +51,7 @@ type Velocity struct {
 
 // Image is the section [image]. All lists are empty, or all have 2 or 3 values.
 type Image struct {
+	Domain  string    `toml:"domain" json:"domain" default:"depth" choices:"depth,time" also:"axis" help:"What the last axis of the image is. depth: z, in m. time: two-way vertical time, in s, also in image.origin and image.spacing; /velocity then holds root-mean-square velocities on (x, (y,) time), velocity.constant is one, and traveltime.method = \"rms\" makes the traveltimes."`
 	Origin  []float64 `toml:"origin" json:"origin" default:"[]" example:"[0.0, 0.0]" unit:"m" len:"0,2,3" also:"start,o" help:"Position of the first image point, in the column order x z or x y z; z points down."`
 	Spacing []float64 `toml:"spacing" json:"spacing" default:"[]" example:"[10.0, 10.0]" unit:"m" range:"(0,)" len:"0,2,3" also:"dx,d,step,sampling" help:"Distance between neighbouring image points along each axis."`
 	Shape   []int     `toml:"shape" json:"shape" default:"[]" example:"[401, 301]" range:"[1,)" len:"0,2,3" also:"n,size,points" help:"Number of image points along each axis."`

@@ -13,13 +13,13 @@ import (
 )
 
 // ExportGrid writes an image or a model, v on g in C order, as one trace a column
-// of depth: with inline and crossline numbers, and the column's place as that of
+// of depth or time: with inline and crossline numbers, and the column's place as that of
 // the ensemble, the source and the receiver. In 3-D inlines are the lines along x,
 // one after the other.
 //
 // SEG-Y measures time. Depths stand in its fields as is customary: the sample interval
 // in thousandths of a metre in place of microseconds, the depth of the first sample in
-// metres in place of a delay in milliseconds.
+// metres in place of a delay in milliseconds. A grid in the time domain needs no such custom.
 func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt ExportOptions, report *progress.Reporter) (*Exported, error) {
 	nz := g.Shape[g.Dim()-1]
 	return exportColumns(ctx, path, g, nil, opt, report, func(at int) ([]float32, error) { return v[at*nz : (at+1)*nz], nil })
@@ -37,7 +37,11 @@ func ExportGathers(ctx context.Context, path string, r *h5.GatherReader, opt Exp
 func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Gathers, opt ExportOptions, report *progress.Reporter, read func(at int) ([]float32, error)) (*Exported, error) {
 	last, classes := g.Dim()-1, 1
 	nz := g.Shape[last]
-	t, err := newTarget(opt, g.Dim(), nz, g.Spacing[last]/1000, g.Origin[last]/1000)
+	thousand := 1000.0
+	if g.Domain == grid.Time {
+		thousand = 1
+	}
+	t, err := newTarget(opt, g.Dim(), nz, g.Spacing[last]/thousand, g.Origin[last]/thousand)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +55,11 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 		return nil, err
 	}
 	t.out.lose("coordinates", place.worst, "m")
-	t.out.lose("depths", 1000*t.time.worst, "m")
+	if g.Domain == grid.Depth {
+		t.out.lose("depths", 1000*t.time.worst, "m")
+	} else {
+		t.out.lose("times", t.time.worst, "s")
+	}
 	t.spec.Sorting = 4 // horizontally stacked
 	t.spec.Text = append(opt.Text, gridText(g, t, place)...)
 	if gathers != nil {
@@ -89,7 +97,7 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 	})
 }
 
-// column is the header of one column of depth.
+// column is the header of one column of depth or time.
 func (t *target) column(g grid.Grid, i, j, number int, place scalar, east, north float64) map[segy.Field]int64 {
 	e, n := place.store(east), place.store(north)
 	fields := map[segy.Field]int64{
@@ -127,14 +135,21 @@ func columns(g grid.Grid, l Line) (east, north []float64) {
 
 func gridText(g grid.Grid, t *target, place scalar) []string {
 	last := g.Dim() - 1
-	text := []string{
+	samples := []string{
 		fmt.Sprintf("SAMPLES ARE DEPTHS, Z DOWN: %d FROM %g M ON, INTERVAL %g M", g.Shape[last], g.Origin[last], g.Spacing[last]),
 		"SAMPLE INTERVAL (BYTES 3217, 117) IN MM, FIRST DEPTH (BYTE 109) IN M,",
+	}
+	if g.Domain == grid.Time {
+		samples = []string{
+			fmt.Sprintf("SAMPLES ARE TWO-WAY VERTICAL TIMES: %d FROM %g S ON, INTERVAL %g S", g.Shape[last], g.Origin[last], g.Spacing[last]),
+			"SAMPLE INTERVAL (BYTES 3217, 117) IN US, FIRST TIME (BYTE 109) IN MS,",
+		}
+	}
+	text := append(samples,
 		fmt.Sprintf("MULTIPLIED BY THE SCALAR OF BYTE 215, HERE %d", t.time.header),
 		fmt.Sprintf("COORDINATES IN M AT BYTES 181, 185 AND 73 TO 85, SCALAR %d AT BYTE 71", place.header),
 		"INLINE NUMBER AT BYTE 189, CROSSLINE NUMBER AT BYTE 193",
-		fmt.Sprintf("CROSSLINES 1 TO %d: X FROM %g M ON, INTERVAL %g M", g.Shape[0], g.Origin[0], g.Spacing[0]),
-	}
+		fmt.Sprintf("CROSSLINES 1 TO %d: X FROM %g M ON, INTERVAL %g M", g.Shape[0], g.Origin[0], g.Spacing[0]))
 	if g.Dim() == 3 {
 		return append(text, fmt.Sprintf("INLINES 1 TO %d: Y FROM %g M ON, INTERVAL %g M", g.Shape[1], g.Origin[1], g.Spacing[1]))
 	}

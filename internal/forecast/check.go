@@ -50,6 +50,7 @@ func (f *Forecast) Findings() []Finding {
 		r.depthSampling(b, vmin)
 		r.aliases(b, vmin)
 		r.record(vmax)
+		r.datum(b, vmin)
 	}
 	r.surface()
 	for _, d := range r.Config.Differences(r.Found.Made) {
@@ -110,7 +111,7 @@ func (r *report) media() {
 func (r *report) settings() {
 	out := 0
 	for i := range r.Places.Len() {
-		if !r.Image.Contains(r.Places.At(i)) {
+		if !r.Image.Contains(r.onDatum(r.Places.At(i))) {
 			out++
 		}
 	}
@@ -239,9 +240,13 @@ func (r *report) depthSampling(b plan.Band, vmin float64) {
 	// A reflection's shortest wavelength in depth is v/(2f); two points each.
 	limit := vmin / (4 * b.High)
 	for a, h := range r.Image.Spacing {
+		if r.Image.Unit(a) == "s" {
+			r.timeSampling(b, h)
+			continue
+		}
 		if r.Image.Shape[a] > 1 && h > limit*1.001 {
 			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
-				grid.AxisNames(r.Image.Dim())[a], readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
+				r.Image.AxisName(a), readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
@@ -249,6 +254,10 @@ func (r *report) depthSampling(b plan.Band, vmin float64) {
 }
 
 func (r *report) record(vmax float64) {
+	if r.Image.Domain == grid.Time {
+		r.recordInTime()
+		return
+	}
 	z := r.Image.Dim() - 1
 	top := math.Inf(-1)
 	for i := range r.Places.Len() {
@@ -268,6 +277,9 @@ func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float
 	source, receiver := plan.LegMedium(pl, survey.AtSource), plan.LegMedium(pl, survey.AtReceiver)
 	half := func(m traveltime.Medium, at, x []float64) (most float64) {
 		slowness := m.Slowness(at, x)
+		if pl.Image.Domain == grid.Time {
+			_, slowness = m.RMSTime(at, x)
+		}
 		for a, h := range spacing {
 			most = max(most, h/2*math.Abs(slowness[a]))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -203,6 +204,10 @@ func (c *count) model() (bytes int64) {
 			continue
 		}
 		width := func(slab [2]int) int64 { return int64((slab[1] - slab[0]) * v.Plane()) }
+		if c.Image.Domain == grid.Time {
+			bytes += c.modelInTime(v, 8*int64(c.Models[role].Point), width(slab))
+			continue
+		}
 		read, solver := modelPoint(c.Plan, survey.Role(role))
 		bytes += (read + solver) * width(slab)
 		switch other := c.coarserSlabs[role]; {
@@ -214,6 +219,18 @@ func (c *count) model() (bytes int64) {
 		}
 	}
 	return bytes
+}
+
+// modelInTime is model for so many points of a model in time, of so many bytes each: as they are
+// read, and at the image's points where these are others, also on the coarser grid.
+func (c *count) modelInTime(v traveltime.Medium, each, points int64) int64 {
+	if columns := plan.TimedColumns(c.Plan, c.share); !v.Grid.Equal(c.Image) {
+		points += int64((columns[1] - columns[0]) * (c.Image.Len() / c.Image.Shape[0]))
+	}
+	if c.coarser != nil {
+		points += int64(c.coarser.Grid.Len())
+	}
+	return each * points
 }
 
 // Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.

@@ -2,6 +2,7 @@ package inputs
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ type Model struct {
 // whole is what all ranks need to know of a whole model. Rank 0 finds it.
 type whole struct {
 	Least, Greatest, Slowest float64
-	Properties               [][2]float64 // least and greatest of each h5.Property
+	Properties               map[h5.Property][2]float64 // least and greatest of each
 }
 
 // readVelocity opens the velocity models: of the waves from the sources and, if waves are
@@ -85,9 +86,12 @@ func (m *Model) check(cfg *config.Config, dim int) error {
 	if n := m.Grid().Dim(); n != dim {
 		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, dim))
 	}
+	if err := checkDomain(m.File, m.ModelReader, cfg); err != nil {
+		return err
+	}
 	if cfg.Velocity.Anisotropy == "none" {
 		var names []string
-		for _, p := range h5.Properties() {
+		for _, p := range m.Properties() {
 			if m.Has("/" + p.String()) {
 				names = append(names, "/"+p.String())
 			}
@@ -105,12 +109,13 @@ func (m *Model) find(cfg *config.Config) (w whole, err error) {
 	if w.Least, w.Greatest, err = m.Range(); err == nil {
 		err = plausible(m.File, cfg.Velocity.Units, w.Least, w.Greatest)
 	}
-	for _, p := range h5.Properties() {
+	w.Properties = map[h5.Property][2]float64{}
+	for _, p := range m.Properties() {
 		var of [2]float64
 		if err == nil {
 			of[0], of[1], err = m.PropertyRange(p)
 		}
-		w.Properties = append(w.Properties, of)
+		w.Properties[p] = of
 	}
 	if err == nil {
 		w.Slowest, err = m.slowest(cfg, w)
@@ -118,16 +123,17 @@ func (m *Model) find(cfg *config.Config) (w whole, err error) {
 	return w, err
 }
 
-// anisotropic reports whether epsilon or delta is another than 0 anywhere.
+// anisotropic reports whether epsilon, delta or eta is another than 0 anywhere.
 func (w *whole) anisotropic() bool {
-	return w.Properties[h5.Epsilon] != [2]float64{} || w.Properties[h5.Delta] != [2]float64{}
+	none := [2]float64{}
+	return w.Properties[h5.Epsilon] != none || w.Properties[h5.Delta] != none || w.Properties[h5.Eta] != none
 }
 
 // describe says what the file holds beside the velocity, and whether it acts.
 func (m *Model) describe(w whole) {
 	m.Used, m.Point = w.anisotropic(), 1
 	var held []string
-	for _, p := range h5.Properties() {
+	for _, p := range m.Properties() {
 		if !m.Holds(p) {
 			continue
 		}
@@ -142,7 +148,7 @@ func (m *Model) describe(w whole) {
 	case m.Used:
 		m.Anisotropy = fmt.Sprintf("%s: transversely isotropic, %s", m.File, strings.Join(held, ", "))
 	default:
-		m.Anisotropy = fmt.Sprintf("%s: epsilon and delta are 0 everywhere: taken as isotropic", m.File)
+		m.Anisotropy = fmt.Sprintf("%s: epsilon, delta and eta are 0 everywhere: taken as isotropic", m.File)
 	}
 }
 
@@ -180,15 +186,16 @@ func speeds(m traveltime.Medium, g grid.Grid, slab [2]int) []float64 {
 	if !m.Anisotropic {
 		return v
 	}
-	least, of := make([]float64, len(v)), [2][]float64{}
-	for i, values := range [2][]float64{m.Anisotropy.Epsilon, m.Anisotropy.Delta} {
+	least, of := make([]float64, len(v)), [3][]float64{}
+	for i, values := range [3][]float64{m.Anisotropy.Epsilon, m.Anisotropy.Delta, m.Anisotropy.Eta} {
 		if of[i] = make([]float64, len(v)); values != nil {
 			m.Values = values
 			of[i] = m.On(g, slab)
 		}
 	}
 	for i, v := range v {
-		least[i] = traveltime.LeastSpeed(v, of[0][i], of[1][i])
+		// In two-way time waves move sideways with v sqrt(1 + 2η) far away.
+		least[i] = traveltime.LeastSpeed(v, of[0][i], of[1][i]) * math.Sqrt(1+2*min(of[2][i], 0))
 	}
 	return least
 }
@@ -214,8 +221,7 @@ func (m *Model) slab(medium traveltime.Medium, slab [2]int) (traveltime.Medium, 
 	if !medium.Anisotropic {
 		return medium, FileError(err)
 	}
-	a := &medium.Anisotropy
-	for p, to := range []*[]float64{h5.Epsilon: &a.Epsilon, h5.Delta: &a.Delta, h5.Tilt: &a.Tilt, h5.Azimuth: &a.Azimuth} {
+	for p, to := range medium.Anisotropy.All() {
 		if err == nil {
 			*to, err = m.ReadProperty(h5.Property(p), first, n)
 		}

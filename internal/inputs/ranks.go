@@ -164,11 +164,7 @@ func Point(p []float64) string {
 
 // Extent says where a grid lies.
 func Extent(g grid.Grid) string {
-	var axes []string
-	for a, name := range grid.AxisNames(g.Dim()) {
-		axes = append(axes, fmt.Sprintf("%s [%s, %s]", name, readable.Length(g.Origin[a]), readable.Length(g.End(a))))
-	}
-	return fmt.Sprintf("%s m (%s)", strings.Join(axes, " × "), g)
+	return fmt.Sprintf("%s (%s)", g.Extent(), g)
 }
 
 // hash hashes an input file, for the output's provenance and the checkpoint's plan,

@@ -92,6 +92,7 @@ func options() (list []option) {
 	add(option{name: "two-level preconditioner", make: slice}, twoLevel)
 	add(option{name: "times in 16 bits", features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")
 	add(option{name: "times far apart", make: apart})
+	add(option{name: "image in time", make: timedSlice, times: true}, append(inTime, antialias, local)...)
 	add(option{name: "recomputed tables", features: feature.Recomputed, make: shots, tight: true, says: "in 12 stretches", opens: 36}, recompute, straight)
 	add(option{name: "recomputed tables, solved by the processor", make: slice, opens: 3, times: true}, recompute)
 	add(option{name: "coarse tables", features: feature.Coarse, make: slice, says: "interpolated in 1 stretch", opens: 3}, interpolate)

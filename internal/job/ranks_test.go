@@ -140,6 +140,7 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
 		"2-D, converted": {converted, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.aperture=150", "traveltime.margin=20"}},
 		"3-D, leaning":   {leaning, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.tables=coarse"}},
+		"2-D, in time":   {timedWide, append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"}, inTime...)},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -90,6 +91,9 @@ func tileCost(p *Plan, q Pair) float64 {
 // straight is about when a wave arrives on straight rays, and how far apart it does so at the
 // points of a tile, in s.
 func straight(p *Plan, q Pair) (arrival, width float64) {
+	if p.Image.Domain == grid.Time {
+		return straightInTime(p, q)
+	}
 	const parts = 8 // of a ray, whose slowness is their mean
 	at, gradient := make([]float64, len(q.X)), make([]float64, len(q.X))
 	for role, from := range [2][]float64{survey.AtSource: q.Source, survey.AtReceiver: q.Receiver} {
@@ -114,11 +118,29 @@ func straight(p *Plan, q Pair) (arrival, width float64) {
 			gradient[a] += (x - from[a]) / length * slowness
 		}
 	}
-	side := float64(kirchhoff.TileSide(len(q.X)) - 1)
+	return arrival, tileWidth(p, gradient)
+}
+
+// straightInTime is straight for an image in the time domain, without η.
+func straightInTime(p *Plan, q Pair) (arrival, width float64) {
+	gradient := make([]float64, len(q.X))
+	for role, from := range [2][]float64{survey.AtSource: q.Source, survey.AtReceiver: q.Receiver} {
+		t, slope := LegMedium(p, survey.Role(role)).RMSTime(from, q.X)
+		arrival += t
+		for a := range gradient {
+			gradient[a] += slope[a]
+		}
+	}
+	return arrival, tileWidth(p, gradient)
+}
+
+// tileWidth is how far apart waves of that gradient arrive at the points of a tile, in s.
+func tileWidth(p *Plan, gradient []float64) (width float64) {
+	side := float64(kirchhoff.TileSide(len(gradient)) - 1)
 	for a, g := range gradient {
 		width += math.Abs(g) * side * p.Image.Spacing[a]
 	}
-	return arrival, width
+	return width
 }
 
 // Missed returns the number of traces that count at no point of a plan's image, and the
@@ -162,6 +184,11 @@ func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 	if p.Config.Kirchhoff.Dynamic {
 		slabs[survey.AtSource] = p.Velocity.Below(p.Image, s.Slab)
 	}
+	if p.Image.Domain == grid.Time && !p.Config.Traveltime.Given() {
+		for role := range media(p) {
+			slabs[role] = LegMedium(p, survey.Role(role)).Below(p.Image, TimedColumns(p, s))
+		}
+	}
 	for role, w := range regions(p, s) {
 		slab := &slabs[role]
 		if *slab == [2]int{} {
@@ -170,6 +197,23 @@ func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 		*slab = [2]int{min(slab[0], w.Lo[0]), max(slab[1], w.Hi[0])}
 	}
 	return slabs
+}
+
+// TimedColumns are the columns [lo, hi) of an image in the time domain, along x, at which the
+// places of a share have times.
+func TimedColumns(p *Plan, s *Share) (columns [2]int) {
+	places, opt := p.Problem(s).TimesNeeded()
+	if p.Engine == "reference" && len(places) > 0 { // which solves for all places everywhere
+		return [2]int{0, p.Image.Shape[0]}
+	}
+	for i, place := range places {
+		w := opt.Window(p.Image, place)
+		if i == 0 {
+			columns = [2]int{w.Lo[0], w.Hi[0]}
+		}
+		columns = [2]int{min(columns[0], w.Lo[0]), max(columns[1], w.Hi[0])}
+	}
+	return columns
 }
 
 // regions yields the parts of the models in which the places of a share are solved, with the

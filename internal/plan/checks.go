@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -32,13 +33,32 @@ func placeImage(p *Plan) error {
 				p.Image = m.Grid
 			}
 		}
-		return status.Usage(insideModels(p))
+		return fits(p)
 	}
 	p.Image = c.Grid()
 	if p.Image.Dim() != p.Survey.Dim {
 		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Survey.Dim))
 	}
-	return status.Usage(insideModels(p))
+	return fits(p)
+}
+
+// fits makes sure that the image lies in the models, and that its axis of two-way time can be one.
+func fits(p *Plan) error {
+	if err := insideModels(p); err != nil {
+		return status.Usage(err)
+	}
+	last := p.Image.Dim() - 1
+	if p.Image.Domain != grid.Time {
+		return nil
+	}
+	if first := p.Image.Origin[last]; first < 0 {
+		return status.Usage(fmt.Errorf("image.origin: two-way time starts at %g s, must be 0 s or later", first))
+	}
+	if h := p.Image.Spacing[last]; h > longestInterval && p.Config.Survey.Units == "auto" {
+		err := status.Usage(fmt.Errorf("image.spacing: %g s of two-way time, above %g s: looks like ms", h, longestInterval))
+		return status.Hint(err, `survey.units = "si" takes it as it stands`)
+	}
+	return nil
 }
 
 // checkWeights makes sure that the survey has the weights asked for.

@@ -287,6 +287,9 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	}
 	if k.Antialias != nil || p.Tables == nil {
 		k.Slowest = p.Slowest
+		if p.Image.Domain == grid.Time {
+			k.Slowest /= 2 // where the velocity changes sideways times change faster
+		}
 	}
 	if c.Dynamic {
 		k.MaxDistance = p.farthest()

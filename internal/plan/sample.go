@@ -77,7 +77,7 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	q.Image, q.windows = pieceOf(p, s, &t, part), nil
 	least, most := Speeds(p)
 	velocity := math.Sqrt(least * most)
-	times, err := traveltime.NewAnalytic(velocity, q.Image)
+	times, err := constant(velocity, q.Image)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +95,20 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	return k, nil
 }
 
+// constant is the method for a constant velocity, m/s, on an image in depth or time.
+func constant(velocity float64, image grid.Grid) (traveltime.Method, error) {
+	if image.Domain == grid.Time {
+		return traveltime.NewRMS(traveltime.Medium{Constant: velocity}, image)
+	}
+	return traveltime.NewAnalytic(velocity, image)
+}
+
 // pieceOf is the part of a share's image that a sample's traces reach, or of that a part
 // around their midpoints which is as wide, but at least a slab.
 func pieceOf(p *Plan, s, sample *Share, part float64) grid.Grid {
 	reach := &kirchhoff.Problem{Grid: p.Image, Positions: sample.Places}
 	p.limit(reach)
-	g := grid.Grid{Origin: slices.Clone(p.Image.Origin), Spacing: p.Image.Spacing, Shape: slices.Clone(p.Image.Shape)}
+	g := grid.Grid{Origin: slices.Clone(p.Image.Origin), Spacing: p.Image.Spacing, Shape: slices.Clone(p.Image.Shape), Domain: p.Image.Domain}
 	for axis := range g.Dim() - 1 {
 		lo, hi := 0, g.Shape[axis]
 		if axis == 0 && s.Slab[0] < s.Slab[1] {

@@ -79,16 +79,28 @@ func (p *Plan) PSFSpacing() []int {
 	if s := p.Config.Output.PSFSpacing; len(s) > 0 {
 		return s
 	}
-	lo, hi := Speeds(p)
-	length := 2 * (lo + hi) / BandOf(p.Survey.Wavelet).Peak
+	lengths := wavelengths(p, p.Survey.Wavelet)
 	step := make([]int, p.Image.Dim())
 	for a, h := range p.Image.Spacing {
 		step[a] = 8
-		if n := math.Ceil(length / h); n > 8 {
+		if n := math.Ceil(4 * lengths[a] / h); n > 8 {
 			step[a] = int(min(n, float64(p.Image.Shape[a])))
 		}
 	}
 	return step
+}
+
+// wavelengths are, along each axis of the image, a wave's at the middle velocity and the
+// wavelet's peak. Along an axis of two-way time it is two periods, since the image of a wave is
+// half as long in depth.
+func wavelengths(p *Plan, w survey.Wavelet) []float64 {
+	lo, hi := Speeds(p)
+	peak := BandOf(w).Peak
+	lengths := slices.Repeat([]float64{(lo + hi) / 2 / peak}, p.Image.Dim())
+	if p.Image.Domain == grid.Time {
+		lengths[len(lengths)-1] = 2 / peak
+	}
+	return lengths
 }
 
 // Readings is how often a streamed solve reads the traces.
@@ -113,10 +125,9 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 	}
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
-		lo, hi := Speeds(p)
-		third := (lo + hi) / 2 / (6 * BandOf(p.Wavelet).Peak)
+		lengths := wavelengths(p, p.Wavelet)
 		for a, h := range p.Image.Spacing {
-			factor[a] = int(max(1, min(math.Round(third/h), float64(p.Image.Shape[a]))))
+			factor[a] = int(max(1, min(math.Round(lengths[a]/6/h), float64(p.Image.Shape[a]))))
 		}
 	}
 	if slices.Max(factor) == 1 {
@@ -137,7 +148,7 @@ func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
 	cfg.Solver.Preconditioner = "none"
 	q.Config, q.Inputs = &cfg, &in
-	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape}
+	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape, Domain: p.Image.Domain}
 	for a, h := range p.Image.Spacing {
 		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))
 	}

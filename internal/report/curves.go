@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -118,19 +119,23 @@ func trimRight(lines []picture.Line) {
 	}
 }
 
-// drawDepthSpectra draws the spectra of the images along depth.
+// drawDepthSpectra draws the spectra of the images along depth, or two-way time.
 func (p *page) drawDepthSpectra() error {
 	note, lines := "", []picture.Line(nil)
+	axis, what, unit, thousand := "depth", "wavenumber", "cycles/km", 1000.0
+	if p.Image.Grid.Domain == grid.Time {
+		axis, what, unit, thousand = "two-way time", "frequency", "Hz", 1
+	}
 	add := func(name string, im *h5.Image) {
 		last := im.Grid.Dim() - 1
-		s := meanSpectrum(im.Data, im.Grid.Shape[last], im.Grid.Spacing[last]/1000)
+		s := meanSpectrum(im.Data, im.Grid.Shape[last], im.Grid.Spacing[last]/thousand)
 		ref := s.most()
 		if ref == 0 {
 			return
 		}
 		lines = append(lines, s.line(name, ref))
 		lo, hi := s.band()
-		note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g cycles/km. ", strings.ToUpper(name[:1])+name[1:], lo, hi)
+		note += fmt.Sprintf("%s: at least half its maximum from %.3g to %.3g %s. ", strings.ToUpper(name[:1])+name[1:], lo, hi, unit)
 	}
 	if p.Adjoint != nil {
 		add("adjoint", p.Adjoint)
@@ -140,7 +145,7 @@ func (p *page) drawDepthSpectra() error {
 	if p.Adjoint != nil && p.Solved() {
 		note += " Least squares should be the broader one."
 	}
-	return p.chart("Images along depth", note, "wavenumber (cycles/km)", "dB below each maximum", lines)
+	return p.chart("Images along "+axis, note, fmt.Sprintf("%s (%s)", what, unit), "dB below each maximum", lines)
 }
 
 // drawTimeSpectra draws the spectra of the traces in time.

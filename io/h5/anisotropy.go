@@ -10,7 +10,7 @@ import (
 )
 
 // Property is what a model may hold beside /velocity, on the same grid: how the medium is
-// transversely isotropic.
+// transversely isotropic. Eta is for models in two-way time, the others are for models in depth.
 type Property int
 
 const (
@@ -18,6 +18,7 @@ const (
 	Delta                   // the same
 	Tilt                    // of the symmetry axis from the vertical, degrees
 	Azimuth                 // in which the axis leans, degrees from +x towards +y; 3-D only
+	Eta                     // of Alkhalifah and Tsvankin 1995
 	numProperties
 )
 
@@ -31,10 +32,16 @@ var properties = [numProperties]struct {
 	Delta:   {"delta", false, -0.5, 5},
 	Tilt:    {"tilt", true, -180, 180},
 	Azimuth: {"azimuth", true, -360, 360},
+	Eta:     {"eta", false, -0.5, 2},
 }
 
-// Properties lists all of them.
-func Properties() []Property { return []Property{Epsilon, Delta, Tilt, Azimuth} }
+// Properties lists those that a model in its domain may have.
+func (r *ModelReader) Properties() []Property {
+	if r.grid.Domain == grid.Time {
+		return []Property{Eta}
+	}
+	return []Property{Epsilon, Delta, Tilt, Azimuth}
+}
 
 func (p Property) String() string { return properties[p].name }
 
@@ -51,7 +58,7 @@ var degrees = []string{"degrees", "degree", "deg"}
 // OpenAnisotropy opens the properties that the file holds. Their grid must be that of
 // /velocity. Without it the model counts as isotropic.
 func (r *ModelReader) OpenAnisotropy() error {
-	for _, p := range Properties() {
+	for _, p := range r.Properties() {
 		name := "/" + p.String()
 		if !r.Has(name) {
 			continue

@@ -36,7 +36,7 @@ func TestAnisotropyInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range Properties() {
+	for _, p := range r.Properties() {
 		want, ok := map[Property][]float64{Epsilon: epsilon, Azimuth: azimuth}[p]
 		part, err := r.ReadProperty(p, 160, 400)
 		if err != nil || r.Holds(p) != ok || ok && !slices.Equal(part, want[160:560]) || !ok && part != nil {

@@ -19,11 +19,11 @@ type axis struct {
 	texts  []string // in place of numbers
 }
 
-// gridAxes are x, (y,) z of a grid, m.
+// gridAxes are x, (y,) z of a grid, m, or x, (y,) time, s.
 func gridAxes(g grid.Grid) []axis {
 	axes := make([]axis, g.Dim())
-	for a, name := range grid.AxisNames(g.Dim()) {
-		axes[a] = regular("/"+name, g.Shape[a], g.Origin[a], g.Spacing[a], "m")
+	for a := range axes {
+		axes[a] = regular("/"+g.AxisName(a), g.Shape[a], g.Origin[a], g.Spacing[a], g.Unit(a))
 	}
 	return axes
 }

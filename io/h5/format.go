@@ -112,14 +112,42 @@ func (f *File) field(name string, leading ...string) (d *Dataset, g grid.Grid, e
 			return nil, g, err
 		}
 	}
+	if g.Domain, err = f.domain(d); err != nil {
+		return nil, g, err
+	}
 	if err := g.Validate(); err != nil {
 		return nil, g, inputError(f.path, name, "%w", err)
 	}
 	return d, g, nil
 }
 
+// domain is that of a dataset's grid: its attribute, or that of the root, or depth.
+func (f *File) domain(d *Dataset) (grid.Domain, error) {
+	from := d.Attrs()
+	if !from.Has("domain") {
+		if from = f.Attrs(); !from.Has("domain") {
+			return grid.Depth, nil
+		}
+	}
+	text, err := from.Text("domain")
+	if err != nil {
+		return grid.Depth, err
+	}
+	domain, err := grid.ParseDomain(strings.TrimSpace(text))
+	if err != nil {
+		return domain, from.fault("domain", "is %q, want %q or %q", text, grid.Depth, grid.Time)
+	}
+	return domain, nil
+}
+
 // gridAttrs are the attributes that field reads.
-func gridAttrs(g grid.Grid) []Attr { return []Attr{{"origin", g.Origin}, {"spacing", g.Spacing}} }
+func gridAttrs(g grid.Grid) []Attr {
+	attrs := []Attr{{"origin", g.Origin}, {"spacing", g.Spacing}}
+	if g.Domain != grid.Depth {
+		attrs = append(attrs, Attr{"domain", g.Domain.String()})
+	}
+	return attrs
+}
 
 // pointText names a point of a grid by index and position.
 func pointText(g grid.Grid, n int) string {
@@ -129,6 +157,9 @@ func pointText(g grid.Grid, n int) string {
 	for a := g.Dim() - 1; a >= 0; a-- {
 		index[a] = n % g.Shape[a]
 		n /= g.Shape[a]
+	}
+	if g.Domain != grid.Depth {
+		return fmt.Sprintf("%s at %s", shapeText(index), g.Place(at))
 	}
 	return fmt.Sprintf("%s at %s m", shapeText(index), tuple(at))
 }

@@ -41,6 +41,7 @@ type ModelReader struct {
 	grid   grid.Grid
 	factor float64 // of the file's unit, m/s
 	beside [numProperties]*Dataset
+	kind   VelocityKind
 }
 
 // OpenModel opens the velocity model of a file. The unit is that of ReadModelIn.
@@ -56,6 +57,9 @@ func (r *ModelReader) open(unit string) (err error) {
 		unit, err = speedUnit(r.data, unit)
 	}
 	r.factor = velocity.Factor(unit)
+	if err == nil {
+		err = r.findKind()
+	}
 	return err
 }
 
@@ -110,14 +114,24 @@ func (f *File) model() (*Dataset, grid.Grid, error) {
 }
 
 // WriteModel writes a velocity model, m/s in C order, as float32 or float64 as
-// it comes, and properties beside it.
+// it comes, and properties beside it. In the time domain the velocities are root-mean-square ones.
 func WriteModel[T float32 | float64](path string, g grid.Grid, v []T, opt WriteOptions, beside ...Beside) error {
+	return writeModel(path, g, v, nil, opt, beside)
+}
+
+// WriteTimeModel is WriteModel for velocities of a kind on a grid in the time domain.
+func WriteTimeModel[T float32 | float64](path string, g grid.Grid, kind VelocityKind, v []T, opt WriteOptions, beside ...Beside) error {
+	return writeModel(path, g, v, []Attr{{"kind", string(kind)}}, opt, beside)
+}
+
+func writeModel[T float32 | float64](path string, g grid.Grid, v []T, attrs []Attr, opt WriteOptions, beside []Beside) error {
 	w, err := Create(path, FormatModel, opt)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	if _, err := over(w, "/velocity", gridAxes(g), v, append(gridAttrs(g), Attr{"units", "m/s"})...); err != nil {
+	attrs = slices.Concat(gridAttrs(g), []Attr{{"units", "m/s"}}, attrs)
+	if _, err := over(w, "/velocity", gridAxes(g), v, attrs...); err != nil {
 		return err
 	}
 	for _, b := range beside {

@@ -250,8 +250,8 @@ func TestRefused(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		{"NaN", func() error { _, err := Image(g, nan, Options{}); return err }, "value 3 (at [120 60] m) is NaN"},
-		{"too big for float32", func() error { _, err := Model(g, big, Options{}); return err }, "value 5 (at [140 60] m) is 1e+300"},
+		{"NaN", func() error { _, err := Image(g, nan, Options{}); return err }, "value 3 (at (120, 60 m)) is NaN"},
+		{"too big for float32", func() error { _, err := Model(g, big, Options{}); return err }, "value 5 (at (140, 60 m)) is 1e+300"},
 		{"length", func() error { _, err := Image(g, ok[:5], Options{}); return err }, "5 values for a grid of 6 points"},
 		{"clip", func() error { _, err := Image(g, ok, Options{Clip: 101}); return err }, "clip percentile is 101"},
 		{"clip NaN", func() error { _, err := Image(g, ok, Options{Clip: math.NaN()}); return err }, "clip percentile is NaN"},

@@ -49,7 +49,7 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	vals, err := finite(v, func(i int) string {
 		p := make([]float64, g.Dim())
 		g.Point(p, i)
-		return fmt.Sprintf("at %v m", p)
+		return "at " + g.Place(p)
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +65,10 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	look.v, look.n0, look.n1 = vals, g.Shape[0], g.Shape[1]
 	x, y := cells(g, 0), cells(g, 1)
 	w, h, scale := 6.2, 4.0, "not to scale"
-	if g.Shape[0] > 1 && g.Shape[1] > 1 {
+	if g.Domain == grid.Time {
+		scale = "" // metres and seconds have none in common
+	}
+	if g.Domain == grid.Depth && g.Shape[0] > 1 && g.Shape[1] > 1 {
 		w, h, scale = fit(x.length(), y.length())
 	}
 	p := newPanel(w, h, x, y, opt.Title, look.win.note, scale)
@@ -90,11 +93,14 @@ func finite[T Float](v []T, where func(i int) string) ([]float32, error) {
 // first and last points.
 func cells(g grid.Grid, a int) axis {
 	h := g.Spacing[a]
-	name := grid.AxisNames(g.Dim())[a]
-	if name == "z" {
+	name := g.AxisName(a)
+	switch name {
+	case "z":
 		name = "depth"
+	case "time":
+		name = "two-way time"
 	}
-	return axis{from: g.Coord(a, 0) - h/2, to: g.End(a) + h/2, label: name + " (m)"}
+	return axis{from: g.Coord(a, 0) - h/2, to: g.End(a) + h/2, label: fmt.Sprintf("%s (%s)", name, g.Unit(a))}
 }
 
 // fit sizes a frame for lx by lz metres, in inches, true to scale where the
@@ -143,8 +149,8 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 		}
 		i := math.Round((opt.At[a] - g.Origin[a]) / g.Spacing[a])
 		if !(i >= 0 && i < float64(n)) {
-			return nil, fmt.Errorf("picture: slices through %s = %s m: outside the grid [%s, %s] m",
-				grid.AxisNames(3)[a], readable.Length(opt.At[a]), readable.Length(g.Origin[a]), readable.Length(g.End(a)))
+			return nil, fmt.Errorf("picture: slices through %s = %s %s: outside the grid [%s, %s] %[3]s",
+				g.AxisName(a), g.Text(a, opt.At[a]), g.Unit(a), g.Text(a, g.Origin[a]), g.Text(a, g.End(a)))
 		}
 		at[a] = int(i)
 	}
@@ -152,11 +158,21 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 	north := axis{from: y.to, to: y.from, label: y.label} // y upward on the map
 	point := [3]float64{g.Coord(0, at[0]), g.Coord(1, at[1]), g.Coord(2, at[2])}
 
-	// One scale for all three, so that they can be folded into a box.
-	inches := min(7.6/(x.length()+y.length()), 7.0/(y.length()+z.length()))
-	size := func(a axis) float64 { return max(0.8, inches*a.length()) }
+	// One scale for all three, so that they can be folded into a box. Two-way time is drawn as
+	// high as the shorter side is wide.
+	high := z.length()
+	if g.Domain == grid.Time {
+		high = min(x.length(), y.length())
+	}
+	inches := min(7.6/(x.length()+y.length()), 7.0/(y.length()+high))
+	size := func(a axis) float64 {
+		if a.label == z.label {
+			return max(0.8, inches*high)
+		}
+		return max(0.8, inches*a.length())
+	}
 	note := ""
-	if inches*min(x.length(), y.length(), z.length()) < 0.8 {
+	if inches*min(x.length(), y.length(), high) < 0.8 {
 		note = "not to scale"
 	}
 	cut := func(right, down axis, first, second, fixed int, name string) *panel {
@@ -169,12 +185,12 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 				r.v[i*r.n1+j] = v[i*st[first]+j*st[second]+at[fixed]*st[fixed]]
 			}
 		}
-		p := newPanel(size(right), size(down), right, down, "", fmt.Sprintf("%s = %s m", name, coordinate(point[fixed])))
+		p := newPanel(size(right), size(down), right, down, "", fmt.Sprintf("%s = %s %s", name, g.Text(fixed, point[fixed]), g.Unit(fixed)))
 		p.raster = &r
 		p.guides(point[first], point[second])
 		return p
 	}
-	top := cut(x, north, 0, 1, 2, "depth slice at z")
+	top := cut(x, north, 0, 1, 2, map[grid.Domain]string{grid.Depth: "depth slice at z", grid.Time: "time slice at"}[g.Domain])
 	top.raster.flip = true
 	top.title = opt.Title
 	top.notes = append(oneLine(look.win.note, note), top.notes...)

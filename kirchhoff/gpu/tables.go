@@ -5,6 +5,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
@@ -38,11 +39,11 @@ const mostBits, leastBits = 23, simd.Bits
 // fractionBits is the number of bits of a time behind the point, as large as times that may
 // lie far apart in a box allow. It depends only on what all ranks know, since results
 // depend on it. Times that count lie on the record; and since rays are straight or faster,
-// those of two points of a box differ by at most what the slowest velocity needs. A tenth
-// is added for times that are computed.
+// those of two points of a box in depth differ by at most what the slowest velocity needs. A
+// tenth is added for times that are computed.
 func fractionBits(p *kirchhoff.Problem) int {
 	apart := float64(p.NT) + max(p.T0, 0)/p.DT
-	if p.Slowest > 0 {
+	if p.Slowest > 0 && p.Grid.Domain == grid.Depth {
 		square := 0.0
 		for a, n := range p.Grid.Shape {
 			side := float64(min(n, kirchhoff.SlabPoints(p.Grid.Dim()))-1) * p.Grid.Spacing[a]

@@ -1,0 +1,136 @@
+package velocity
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// A Stretch moves the columns of images between depth and two-way time, along the vertical below
+// each point of the surface. Values keep their size.
+type Stretch struct {
+	From, To grid.Grid
+	rays     []*Vertical // below each column
+	Beyond   float64     // m or s, by which From reaches beyond the model at most
+	Cut      bool        // and To does not, since the model lies in its domain; else velocities go on there
+}
+
+// NewStretch is the way from images on a grid to the other domain. A spacing of 0 is that at which
+// no cell of the model or the image becomes longer. The image must lie inside the model sideways.
+func NewStretch(m *Model, from grid.Grid, spacing float64) (*Stretch, error) {
+	s, last := &Stretch{From: from, To: from}, from.Dim()-1
+	s.To.Domain = grid.Time - from.Domain
+	x, n := make([]float64, last+1), from.Shape[last]
+	end, fastest, slowest := 0.0, 0.0, math.Inf(1)
+	for i := 0; i < from.Len(); i += n {
+		from.Point(x, i)
+		r, err := m.below(x[:last])
+		if err != nil {
+			return nil, err
+		}
+		s.rays = append(s.rays, r)
+		s.Beyond = max(s.Beyond, from.End(last)-r.to(m.Grid, from.Domain))
+		end = max(end, r.other(from.Domain, from.End(last)))
+		fastest, slowest = max(fastest, slices.Max(r.v)), min(slowest, slices.Min(r.v))
+	}
+	if spacing == 0 {
+		spacing = from.Spacing[last] * slowest / 2
+		if s.To.Domain == grid.Time {
+			spacing = from.Spacing[last] * 2 / fastest
+		}
+		spacing = twoDigits(spacing)
+	}
+	if m.Grid.Domain == s.To.Domain && s.Beyond > 0 {
+		s.Cut, end = true, min(end, m.Grid.End(last))
+	}
+	first := 0.0
+	if origin := from.Origin[last]; origin != 0 {
+		first = math.Inf(1)
+		for _, r := range s.rays {
+			first = min(first, r.other(from.Domain, origin))
+		}
+		first = math.Floor(first/spacing) * spacing
+	}
+	s.To.Origin, s.To.Spacing, s.To.Shape = slices.Clone(from.Origin), slices.Clone(from.Spacing), slices.Clone(from.Shape)
+	points := math.Ceil((end-first)/spacing-1e-6) + 1
+	if !(spacing > 0 && points*float64(len(s.rays)) <= maxPoints) {
+		return nil, fmt.Errorf("spacing is %g %s, must be positive and make at most %d points", spacing, s.To.Unit(last), maxPoints)
+	}
+	s.To.Origin[last], s.To.Spacing[last], s.To.Shape[last] = first, spacing, max(1, int(points))
+	return s, s.To.Validate()
+}
+
+// other is the time of a depth, or the depth of a time.
+func (r *Vertical) other(domain grid.Domain, at float64) float64 {
+	if domain == grid.Depth {
+		return r.Time(at)
+	}
+	return r.Depth(at)
+}
+
+// below is the ray at a point of the surface. Velocities of a depth or time are linear between the
+// columns of m.
+func (m *Model) below(at []float64) (*Vertical, error) {
+	last := m.Grid.Dim() - 1
+	surface := grid.Grid{Origin: m.Grid.Origin[:last], Spacing: m.Grid.Spacing[:last], Shape: m.Grid.Shape[:last]}
+	if !surface.Contains(at) {
+		return nil, fmt.Errorf("%s lies outside the velocity model, %s", surface.Place(at), m.Grid.Extent())
+	}
+	x, v := make([]float64, m.Grid.Shape[last]), make([]float64, m.Grid.Shape[last])
+	for k := range v {
+		x[k] = m.Grid.Coord(last, k)
+		v[k] = surface.At(at, func(column int) float64 { return m.V[column*len(v)+k] })
+	}
+	if m.Kind == Interval {
+		return NewVertical(m.Grid.Domain, x, v, Thomsen{}), nil
+	}
+	r, err := DixVertical(x, v)
+	if err != nil {
+		return nil, fmt.Errorf("below %s: %w", surface.Place(at), err)
+	}
+	return r, nil
+}
+
+// reach is how many points, of the coarser spacing, interpolation takes on either side.
+const reach = 8
+
+// Apply stretches an image, both in C order. dst is set at the points of To. It is interpolated
+// band-limited, by sinc functions under a Hann window of 16 points; where points of dst lie farther
+// apart than those of src, what they could not hold is left out. Beyond the image it is 0.
+func (s *Stretch) Apply(dst, src []float32) {
+	last := s.From.Dim() - 1
+	n, m := s.From.Shape[last], s.To.Shape[last]
+	h := s.From.Spacing[last]
+	for column, r := range s.rays {
+		in, out := src[column*n:][:n], dst[column*m:][:m]
+		for k := range out {
+			z := s.To.Coord(last, k)
+			at := (r.other(s.To.Domain, z) - s.From.Origin[last]) / h
+			next := (r.other(s.To.Domain, z+s.To.Spacing[last]) - s.From.Origin[last]) / h
+			out[k] = sample(in, at, max(1, next-at))
+		}
+	}
+}
+
+// sample is the value between samples at so many of them from the first, without what is shorter
+// than two times width samples.
+func sample(in []float32, at, width float64) float32 {
+	if at < -1e-6 || at > float64(len(in)-1)+1e-6 {
+		return 0
+	}
+	sum, weights := 0.0, 0.0
+	for i := int(math.Ceil(at - reach*width)); float64(i) <= at+reach*width; i++ {
+		u := (float64(i) - at) / width
+		weight := 0.5 + 0.5*math.Cos(math.Pi*u/reach)
+		if u != 0 {
+			weight *= math.Sin(math.Pi*u) / (math.Pi * u)
+		}
+		weights += weight
+		if i >= 0 && i < len(in) {
+			sum += weight * float64(in[i])
+		}
+	}
+	return float32(sum / weights)
+}
