@@ -25,6 +25,9 @@ func TestMediaAreSaid(t *testing.T) {
 		{"migrate config.toml -o b.h5 --set velocity.receiver_file=model.h5", "converted waves: from the sources model.h5"},
 		{"info b.h5", "input_receiver_velocity  "},
 		{"compare leaning.h5 leaning.h5", "models agree"},
+		{"synth points -o ps --shots 2 --channels 5 --nt 300 --set velocity.receiver_constant=1200", "next: lsm run"},
+		{"info ps/survey.h5", `"converted"`},
+		{"check ps/config.toml", "to the receivers 1200 m/s"},
 	} {
 		if out := succeed(t, c.line); !strings.Contains(out, c.says) {
 			t.Errorf("lsm %s: does not say %q:\n%s", c.line, c.says, out)
