@@ -43,9 +43,9 @@ func TestConverted(t *testing.T) {
 	windows := slices.Repeat([]Window{{Lo: [2]int{8, 0}, Hi: [2]int{30, 1}}}, p.Len())
 	all := []int{4, 0, 2, 1, 3}
 	for name, opt := range map[string]Options{"whole": {Gradient: true}, "windows": {Windows: windows, Margin: 40}} {
-		got := solvedBy(t, m, p, all, opt)
+		got := fieldsOf(t, m, p, all, opt)
 		for role, leg := range []*Eikonal{survey.AtSource: source, survey.AtReceiver: receiver} {
-			for place, f := range solvedBy(t, leg, p, split(p, all)[role], opt) {
+			for place, f := range fieldsOf(t, leg, p, split(p, all)[role], opt) {
 				if !slices.Equal(f.Time, got[place].Time) || !slices.EqualFunc(f.Gradient, got[place].Gradient, slices.Equal) {
 					t.Errorf("%s: %s %d: times are not those of its own leg", name, p.Role[place], p.Row[place])
 				}
@@ -56,8 +56,8 @@ func TestConverted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for place, f := range solvedBy(t, m, p, all, Options{}) {
-		for i, time := range solvedBy(t, coarse, p, all, Options{})[place].Time {
+	for place, f := range fieldsOf(t, m, p, all, Options{}) {
+		for i, time := range fieldsOf(t, coarse, p, all, Options{})[place].Time {
 			if math.Abs(time-f.Time[i]) > 1e-4 {
 				t.Fatalf("%s %d: a coarse table has %g s at point %d, want %g s", p.Role[place], p.Row[place], time, i, f.Time[i])
 			}
@@ -65,7 +65,7 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-func solvedBy(t *testing.T, m Method, p *survey.Positions, places []int, opt Options) map[int]Field {
+func fieldsOf(t *testing.T, m Method, p *survey.Positions, places []int, opt Options) map[int]Field {
 	out := map[int]Field{}
 	opt.Threads = 1
 	err := m.Solve(context.Background(), p, places, opt, func(place int, f Field) error {

@@ -28,6 +28,9 @@ func TestMediaAreSaid(t *testing.T) {
 		{"synth --model leaning.h5 -o case --frequency 5 --spacing 8 --nt 100 --geometry-only", "next: lsm check"},
 		{"info case/model.h5", "  epsilon from 0."},
 		{"info case/true-model.h5", "  tilt from 30 to 30 degrees\n"},
+		{"synth points -o ps --shots 2 --channels 5 --nt 300 --set velocity.receiver_constant=1200", "next: lsm run"},
+		{"info ps/survey.h5", `"converted"`},
+		{"check ps/config.toml", "to the receivers 1200 m/s"},
 	} {
 		if out := succeed(t, c.line); !strings.Contains(out, c.says) {
 			t.Errorf("lsm %s: does not say %q:\n%s", c.line, c.says, out)

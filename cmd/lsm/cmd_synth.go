@@ -151,6 +151,8 @@ func amend(c *synth.Case, folder string, set []string) error {
 		section, _, _ := strings.Cut(key, ".")
 		switch {
 		case section == "machine" || section == "comm":
+		case key == "velocity.receiver_constant": // converted waves
+			settings = append(settings, config.Setting{Key: key, Value: cfg.Value(key)})
 		case section == "survey" || section == "velocity" || slices.Contains([]string{"image.origin", "image.spacing", "image.shape"}, key):
 			return status.Hint(status.Usage(fmt.Errorf("synth: %s is given by %s, but it is what synth makes", key, cfg.Origin(key))),
 				"the flags of lsm synth -h change the case; the key may be given when it is imaged")

@@ -89,8 +89,10 @@ func Media(p *Plan) (list []Remark) {
 func timesOf(p *Plan, role survey.Role, s traveltime.Spec) (traveltime.Method, error) {
 	s.Medium = LegMedium(p, role)
 	m, err := traveltime.New(p.Config.Traveltime.Method, s)
-	if file := p.Models[role].File; err != nil && file != "" && status.Code(err) == status.Other {
-		err = status.Input(fmt.Errorf("%s: %w", file, err))
+	if file := p.Models[leg(p, role)].File; err != nil && file != "" {
+		if err = fmt.Errorf("%s: %w", file, err); status.Code(err) == status.Other {
+			err = status.Input(err)
+		}
 	}
 	return m, err
 }
