@@ -43,7 +43,8 @@ type cpu struct {
 }
 
 // New makes the engine for the host's processor. Tables take 4 bytes per place and
-// image point, 12 with Dynamic or an aperture in 2-D, 20 in 3-D; two less with Compact.
+// image point, 12 with Dynamic or limits of angles in 2-D, 20 in 3-D and of unequal
+// slownesses; two less with Compact.
 // The environment variable LSM_CPU_ISA (avx512, avx2, portable) forces one set of
 // kernels; they agree to rounding. Errors are those of Validate, of the traveltime
 // method, of ctx, groups that are not of whole shots, a budget below the tables of one

@@ -62,6 +62,9 @@ func TestDiagonal(t *testing.T) {
 	nonzero := 0
 	for i, c := range trials() {
 		c.antialias = false // see TestDiagonalOfBands
+		if i%4 == 0 && c.weights+c.limits > 0 {
+			c.unequal = 1 + i%3%2
+		}
 		p := c.problem(t, uint64(i))
 		if i%5 != 0 || p.Grid.Len() > 400 {
 			continue

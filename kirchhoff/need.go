@@ -42,7 +42,7 @@ func Needs(p *Problem, w Work) (n Need) {
 
 // AmplitudeBytes is the memory in which one thread makes HostAmplitudes.
 func AmplitudeBytes(p *Problem) int64 {
-	if !tapers(p) {
+	if !hostTapers(p) {
 		return 0
 	}
 	return Outline(p).newMaker(p, true).bytes

@@ -33,6 +33,7 @@ type reference struct {
 	slow []slowness  // by place; with weights only
 
 	dip, opening simd.Window
+	unequal      bool
 
 	bands *bands
 	slope [][]float32 // by place, [tile]; with several bands
@@ -49,8 +50,8 @@ type correlated struct {
 
 // NewReference makes the engine in plain Go and float64, in loops that read like the
 // package comment's formulas. Every other engine is tested against it. Its tables are
-// kept and take 8 bytes per place and image point, 24 (2-D) or 40 (3-D) with Dynamic or
-// an aperture. Its errors are those of Validate, of the traveltime method and of ctx. It
+// kept and take 8 bytes per place and image point, 24 (2-D) or 40 (3-D, or of unequal
+// slownesses) with Dynamic or limits of angles. Its errors are those of Validate, of the traveltime method and of ctx. It
 // also refuses work that it does not offer, see package engines.
 func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
@@ -60,7 +61,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		return nil, err
 	}
 	lo, _ := p.slab()
-	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), correlated: &correlated{}}
+	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), unequal: unequal(p), correlated: &correlated{}}
 	all.time = make([][]float64, p.Positions.Len())
 	all.slow = make([]slowness, p.Positions.Len())
 	var ends *weights
@@ -86,7 +87,9 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 			return nil
 		}
 		all.slow[place] = newSlowness(p, take)
-		return ends.of(&all.slow[place], place, f)
+		err := ends.of(&all.slow[place], place, f)
+		all.slow[place].ray = [3][]float64{}
+		return err
 	}
 	opt := traveltime.Options{Threads: all.threads, Progress: p.Progress}
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
@@ -280,7 +283,7 @@ func (r *reference) at(trace, i int) (k int, w, a float64) {
 	if !r.p.Dynamic {
 		return k, w, a
 	}
-	if unequal(&r.p) {
+	if r.unequal {
 		return k, w, a * sum(r.slow[s].direction(i), r.slow[rec].direction(i)) / r.p.Slowest
 	}
 	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i-r.first]
@@ -302,7 +305,7 @@ func sum(a, b [3]float64) float64 {
 
 // angles returns the dip and the opening angle of a pair of rays, in radians.
 func (r *reference) angles(s, rec, i int) (dip, opening float64) {
-	if angular(&r.p) {
+	if r.slow[s].angle != nil {
 		return angles2(r.slow[s].angle[i], r.slow[rec].angle[i])
 	}
 	return angles3(r.slow[s].direction(i), r.slow[rec].direction(i))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -63,8 +64,8 @@ func (w *weights) limit(a float64) float64 {
 type slowness struct {
 	amp   []float64    // b · taper; zero where the place drops the pair
 	angle []float64    // 2-D: a, radians
-	unit  [3][]float64 // 3-D: ∇t/|∇t|; 2-D: scratch; see unequal for c ∇t in both
-	ray   [3][]float64 // scratch for directions of rays that are not those of ∇t
+	unit  [3][]float64 // 3-D: ∇t/|∇t|; 2-D: scratch; of unequal slownesses c ∇t in both
+	ray   [3][]float64 // of unequal slownesses: scratch for the directions of rays
 }
 
 // newSlowness makes a slowness from arrays that take returns, zeroed.
@@ -92,20 +93,18 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	if err := w.spreading(s.amp[:n], place, f.Window); err != nil {
 		return err
 	}
+	grad := slices.Clone(s.unit[:dim])
 	if unequal(w.p) {
-		grad := w.axes(s.unit)
-		for a := range grad {
-			grad[a] = grad[a][:n]
-		}
-		traveltime.CentralGradient(grad, f.Time, g)
+		grad = w.axes(s.unit)
+	}
+	for a := range grad {
+		grad[a] = grad[a][:n]
+	}
+	traveltime.CentralGradient(grad, f.Time, g)
+	if unequal(w.p) {
 		w.vectors(s, place, f.Window, n)
 		return nil
 	}
-	grad := make([][]float64, dim)
-	for a := range grad {
-		grad[a] = s.unit[a][:n]
-	}
-	traveltime.CentralGradient(grad, f.Time, g)
 	if dim == 2 {
 		for i := range n {
 			s.angle[i] = math.Atan2(grad[0][i], grad[1][i])

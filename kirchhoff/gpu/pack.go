@@ -202,8 +202,9 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 		return k.solver.Solve(ctx, p.Positions, places, opt, func(f times.Fields) error { return each(f, 0) })
 	}
 	var one sync.Mutex
+	amplitudesOf := kirchhoff.HostAmplitudes(p)
 	return p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		amplitudes, err := kirchhoff.HostAmplitudes(p, place, f)
+		amplitudes, err := amplitudesOf(place, f)
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	places, opt := p.TimesNeeded()
 	opt.Threads = 1
 	must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		given, err := kirchhoff.HostAmplitudes(p, place, f)
+		given, err := kirchhoff.HostAmplitudes(p)(place, f)
 		if err != nil {
 			return err
 		}
