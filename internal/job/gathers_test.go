@@ -92,7 +92,7 @@ func TestGathersAddUp(t *testing.T) {
 			info, gathers := readGathers(t, p.path("image.h5"))
 			wantInfo := &h5.Gathers{Kind: "offset", Centers: []float64{75, 275, 1200}, Limits: []float64{0, 150, 400, 2000}}
 			if c.classes[0] == byAngle[0] {
-				wantInfo = &h5.Gathers{Kind: "angle", Centers: []float64{20, 70, 120}, Limits: []float64{0, 45, 95, 145}}
+				wantInfo = &h5.Gathers{Kind: "angle", Angle: "opening", Centers: []float64{20, 70, 120}, Limits: []float64{0, 45, 95, 145}}
 				if len(c.classes) == len(openAngle) {
 					wantInfo.Limits[3] = 180
 				}

@@ -107,7 +107,7 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 	r, err := inputs.First(&j.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
 		want := j.Classes.Gathers()
-		if err == nil && (r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+		if err == nil && (r == nil || !r.Grid().Equal(j.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
 			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return r, err
