@@ -144,6 +144,7 @@ func TestDefaults(t *testing.T) {
 		"image.gathers":                `"none"`,
 		"image.gather_bins":            "[]",
 		"image.gather_angle":           `"opening"`,
+		"image.gather_normalize":       `"none"`,
 		"image.gather_ends":            `"closed"`,
 		"kirchhoff.dip_limit":          "[]",
 		"kirchhoff.opening_limit":      "[]",

@@ -124,6 +124,8 @@ func TestGathersOnRanks(t *testing.T) {
 		"cgls":      {wide, append([]string{"solver.iterations=3", "solver.damping=0.2"}, byOffset...)},
 		"fista":     {shuffled, append([]string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}, byOffset...)},
 		"lsqr, 3-D": {long, append([]string{"solver.iterations=2", "solver.method=lsqr", "kirchhoff.dynamic=true"}, byOffset...)},
+		"diagonal": {wide, append([]string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.2",
+			"kirchhoff.dynamic=true", "image.gather_normalize=illumination"}, byAngle...)},
 		"recompute": {wide, append([]string{"solver.iterations=1", "kirchhoff.tables=recompute"}, byOffset...)},
 		"angle":     {wide, append([]string{"solver.iterations=2", "solver.damping=0.2"}, byAngle...)},
 		"dips": {wide, append([]string{"solver.iterations=1", "solver.method=cg",

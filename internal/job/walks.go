@@ -17,7 +17,7 @@ import (
 )
 
 // Migrate applies the adjoint to the survey's weighted traces. Its result is the plain
-// Kirchhoff image.
+// Kirchhoff image, or with image.gather_normalize its classes over their illumination.
 func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 	s, err := j.setting(d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
@@ -37,6 +37,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		return j.Again(func(bool) error { return j.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return j.cutAbove(r.Classes) })
+	w.Do(func() error { return weighClasses(ctx, j, r, true) })
 	w.Do(func() error { return j.finish(r, 1, true) })
 	return r, w.Err
 }

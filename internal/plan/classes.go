@@ -61,6 +61,9 @@ func (c Classes) Of(traces []int32) []kirchhoff.Class {
 	return out
 }
 
+// Normalized reports whether the classes count by their illumination.
+func (c Classes) Normalized() bool { return c.N > 0 && c.image.Normalize == "illumination" }
+
 // String says what the classes hold, "" where there are none.
 func (c Classes) String() string {
 	if c.ByTrace == nil {
