@@ -201,9 +201,15 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 		},
 		func() error { return job.WriteText(in(synth.ConfigFile), c.Config) },
 		func() error { return job.WriteText(in(readme), c.Readme) },
+		func() error {
+			if c.Survey.Data == nil {
+				return nil
+			}
+			return f.addNoise(a, c.Survey.Data)
+		},
 		func() error { return h5.WriteSurvey(in(synth.SurveyFile), c.Survey, opt) },
 	)
-	if err != nil || f.opt.GeometryOnly {
+	if err != nil || f.opt.GeometryOnly || c.Survey.Data != nil {
 		return err
 	}
 	if err := f.addData(ctx, a, c); err != nil {
@@ -271,7 +277,14 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 		return err
 	}
 	if f.snr != 0 {
-		if err := f.addNoise(a, d.Buf); err != nil {
+		x := make([]float32, d.Buf.Len())
+		if err := device.Download(x, d.Buf); err != nil {
+			return err
+		}
+		if err := f.addNoise(a, x); err != nil {
+			return err
+		}
+		if err := device.Upload(d.Buf, x); err != nil {
 			return err
 		}
 	}
@@ -280,15 +293,15 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }
 
-func (f *synthOptions) addNoise(a *app, traces device.Buf) error {
-	x := make([]float32, traces.Len())
-	if err := device.Download(x, traces); err != nil {
-		return err
+// addNoise adds the noise that is asked for to traces.
+func (f *synthOptions) addNoise(a *app, traces []float32) error {
+	if f.snr == 0 {
+		return nil
 	}
-	sigma, err := synth.AddNoise(x, f.snr, f.seed)
+	sigma, err := synth.AddNoise(traces, f.snr, f.seed)
 	if err != nil {
 		return status.Usage(err)
 	}
 	a.report.Infof("noise of standard deviation %.3g added (signal-to-noise ratio %g, seed %d)", sigma, f.snr, f.seed)
-	return device.Upload(traces, x)
+	return nil
 }
