@@ -42,9 +42,6 @@ func (c *count) vectors() int64 {
 		}
 		if c.Config.Output.Adjoint.IsSet() {
 			v.vector(v.image) // written before the solve, and not at once given back
-			if c.Classes.Normalized() {
-				v.vector(v.data) // as its squared weights
-			}
 		}
 	}
 	if c.Config.Output.Residual.IsSet() {

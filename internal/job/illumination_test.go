@@ -95,3 +95,22 @@ func meanBy(weights []float64, images []float32, n int) []float32 {
 	}
 	return out
 }
+
+// Normalised gathers of a migration, and their image, have the same bits on any ranks, with
+// an aperture as well.
+func TestNormalizedGathersOnRanks(t *testing.T) {
+	for _, aperture := range []string{"kirchhoff.aperture=[]", "kirchhoff.aperture=150"} {
+		p := wide(t)
+		set := append(slices.Clone(byAngle), "image.gather_normalize=illumination", "kirchhoff.dynamic=true", aperture)
+		want := p.migrateTo(t, p.path("image.h5"), 1, "cpu", set...)
+		_, gathers := readGathers(t, p.path("image.h5"))
+		for _, ranks := range []int{2, 3} {
+			for _, grid := range []string{"0,1", "1,0"} {
+				got := p.migrateTo(t, p.path("image.h5"), ranks, "cpu", append(set, "comm.grid="+grid)...)
+				_, parts := readGathers(t, p.path("image.h5"))
+				equal(t, "image", got, want)
+				equal(t, "gathers", parts, gathers)
+			}
+		}
+	}
+}
