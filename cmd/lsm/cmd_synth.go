@@ -45,8 +45,8 @@ func newSynth(a *app) *cobra.Command {
 		Short: "A small synthetic survey, model and configuration",
 		Long: `Synth writes a survey, the velocity to migrate it with, the true velocity, the
 true reflectivity and a configuration into DIR. The traces are made by the
-program's own operator from the true reflectivity, so the best image is known.
-NAME is one of
+program's own operator from the true reflectivity, so the best image is known. Those of
+ava are made by ray theory instead. NAME is one of
 
 ` + names.String() + `
 or left out with --model FILE, which lays a survey over your own velocity model.
