@@ -122,6 +122,7 @@ func plainReference(t *testing.T, p *Problem, traces []int32) Engine {
 }
 
 func classesAgree(t *testing.T, p *Problem, c, plain Engine, limit, tight float64, seed uint64) {
+	diagonalsAgree(t, p, c, seed)
 	for _, exact := range []bool{false, true} {
 		if exact && c.Type() == device.F64 {
 			continue // not offered
@@ -167,6 +168,44 @@ func classesAgree(t *testing.T, p *Problem, c, plain Engine, limit, tight float6
 		}
 		if diff := difference(numbers(t, traces), applied(t, h, ref, wide(m), false)); diff > limit {
 			t.Errorf("exact %v: traces differ by %.1e", exact, diff)
+		}
+	}
+}
+
+// diagonalsAgree compares the diagonal of each class with the columns of its operator.
+func diagonalsAgree(t *testing.T, p *Problem, c Engine, seed uint64) {
+	if p.Antialias != nil || p.Grid.Len() > 200 {
+		return
+	}
+	h := device.NewHost(1)
+	traces, points := dist.Local(c.Type(), p.NumTraces(), p.NT), dist.Local(c.Type(), p.ImageLen())
+	w2 := noise(seed+2, p.NumTraces()*p.NT)
+	for i, v := range w2 {
+		w2[i] = v * v
+	}
+	for k, q := range c.Squared() {
+		op, err := dist.LiftWith(dist.LiftOptions{}, points, traces, c.Kernels()[k])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, unit := make([]float64, p.ImageLen()), make([]float64, p.ImageLen())
+		for i := range want {
+			unit[i] = 1
+			for n, v := range applied(t, h, op, unit, false) {
+				want[i] += float64(w2[n]) * v * v
+			}
+			unit[i] = 0
+		}
+		from := vectorOf(t, h, traces, w2)
+		got, err := dist.NewVector(h, points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Adjoint(t.Context(), got.Buf, from.Buf); err != nil {
+			t.Fatal(err)
+		}
+		if diff := difference(numbers(t, got), want); !(diff <= 1e-5) {
+			t.Errorf("class %d: diagonal differs from the columns' by %.2e", k, diff)
 		}
 	}
 }

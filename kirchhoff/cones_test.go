@@ -128,7 +128,7 @@ func results(t *testing.T, p *Problem, e Engine, exact bool) (all []float64) {
 	all = append(all, numbers(t, data)...)
 	if p.Antialias == nil {
 		w2 := vectorOf(t, h, op.Range(), noise(4, p.NumTraces()*p.NT))
-		if err := e.Squared().Adjoint(context.Background(), image.Parts[0].Buf, w2.Buf); err != nil {
+		if err := e.Squared()[0].Adjoint(context.Background(), image.Parts[0].Buf, w2.Buf); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, numbers(t, image.Parts[0])...)

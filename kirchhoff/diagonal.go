@@ -28,6 +28,13 @@ func products(h []float64, lag int) []float64 {
 
 type squaredReference struct{ r *reference }
 
+func (e *referenceEngine) Squared() (out []dist.Kernel) {
+	for _, r := range e.images {
+		out = append(out, squaredReference{r})
+	}
+	return out
+}
+
 func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error {
 	return ErrSquaredForward
 }
@@ -77,8 +84,8 @@ func (l *Plan) Squares() (norms, inner *Filter) {
 	return norms, inner
 }
 
-func (e *cpu) Squared() dist.Kernel {
-	q := &squared{kernel: e.kernels[0]}
+func (e *cpu) Squared() (out []dist.Kernel) {
+	var q squared // what the images share
 	q.norms, q.inner = e.Squares()
 	for range e.threads {
 		q.ends = append(q.ends, [2]padded{q.norms.padded(&memory{}, e.Problem.NT), q.inner.padded(&memory{}, e.Problem.NT)})
@@ -89,7 +96,12 @@ func (e *cpu) Squared() dist.Kernel {
 			q.scale[i] = v * v
 		}
 	}
-	return q
+	for _, k := range e.kernels {
+		of := q
+		of.kernel = k
+		out = append(out, &of)
+	}
+	return out
 }
 
 // correlations sets e and f, of nt samples, from the squared weights of a trace, and

@@ -79,7 +79,7 @@ func TestDiagonal(t *testing.T) {
 				for _, e := range all {
 					got := make([]float64, len(want))
 					near := 1e-12
-					q, err := e.Squared(), error(nil)
+					q, err := e.Squared()[0], error(nil)
 					if e.Type() == device.F64 {
 						err = q.Adjoint(t.Context(), device.Wrap(h, got), device.Wrap(h, w2))
 					} else {
@@ -152,7 +152,7 @@ func BenchmarkDiagonal(b *testing.B) {
 				for i := range ones {
 					ones[i] = 1
 				}
-				q := e.Squared()
+				q := e.Squared()[0]
 				apply := func(k dist.Kernel) float64 {
 					start := b.Elapsed()
 					if err := k.Adjoint(b.Context(), device.Wrap(h, image), device.Wrap(h, ones)); err != nil {
@@ -180,7 +180,7 @@ func TestDiagonalOfBands(t *testing.T) {
 	for _, e := range everyEngine(t, p) {
 		h := device.NewHost(1)
 		image, w2 := buffer(t, h, e, p.Grid.Len()), buffer(t, h, e, p.NumTraces()*p.NT)
-		if err := e.Squared().Adjoint(t.Context(), image, w2); err == nil || !strings.Contains(err.Error(), "kirchhoff.antialias") {
+		if err := e.Squared()[0].Adjoint(t.Context(), image, w2); err == nil || !strings.Contains(err.Error(), "kirchhoff.antialias") {
 			t.Errorf("%s: error %v", name(e), err)
 		}
 	}

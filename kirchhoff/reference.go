@@ -153,7 +153,6 @@ func (r *reference) smooth(y, x []float64, band int) {
 func (e *referenceEngine) Name() string         { return "reference" }
 func (e *referenceEngine) Type() device.Type    { return device.F64 }
 func (e *referenceEngine) Groups() dist.Grouped { return nil }
-func (e *referenceEngine) Squared() dist.Kernel { return squaredReference{e.images[0]} }
 func (e *referenceEngine) Intact() error        { return nil } // nothing is known of these tables
 func (e *referenceEngine) Close()               {}             // the tables are the garbage collector's business
 

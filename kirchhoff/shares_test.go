@@ -95,7 +95,7 @@ func split(t testing.TB, p *Problem, shots, blocks, threads int, budget int64, s
 func (g *process) square() {
 	for _, line := range g.share {
 		for j := range line {
-			line[j].kernel = line[j].engine.Squared().(dist.Pieced)
+			line[j].kernel = line[j].engine.Squared()[0].(dist.Pieced)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Engine interface {
 	Kernels() []dist.Kernel
 	// Groups applies the operator to streamed traces; nil unless Work has Cuts.
 	Groups() dist.Grouped
-	// Squared is the operator of the first image with its elements squared. Its adjoint
+	// Squared are the operators with their elements squared, one for each image. Their adjoint
 	// takes w², the squared weights of all samples, [ntrace, nt], to the diagonal of
 	// Aᵀ W² A, in one pass and without approximation: with the columns c[k] = W C e[k] of
 	// the convolution over the record,
@@ -31,11 +31,11 @@ type Engine interface {
 	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
 	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
 	//
-	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Its forward is an error. With anti-aliasing,
-	// where columns differ from band to band, its adjoint is one too. It shares the
-	// engine's memory: of the two one application may be under way at a time. Nil where
-	// the engine does not know it.
-	Squared() dist.Kernel
+	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Their forward is an error. With anti-aliasing,
+	// where columns differ from band to band, their adjoint is one too. They share the
+	// engine's memory: of all these and of Kernels one application may be under way at a
+	// time. Nil where the engine does not know them.
+	Squared() []dist.Kernel
 
 	Name() string      // in the configuration
 	Info() string      // element type, instruction set or card, and how the work is done

@@ -3,6 +3,7 @@
 package tutorials
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -20,7 +21,7 @@ type expected struct {
 	Data   string   // public file that the lesson takes, where LSM_SHARED/data has it
 	Checks []struct {
 		File, Against string
-		Quantity      string // "residual_fall" or "correlation"
+		Quantity      string // "residual_fall", "correlation", "intercept_error" or "gradient_error"
 		Min, Max      *float64
 	}
 }
@@ -100,14 +101,17 @@ func check(t *testing.T, want expected, out string) {
 		}
 	}
 	for _, c := range want.Checks {
-		im := image(t, filepath.Join(out, c.File))
-		v := math.NaN()
+		file, v := filepath.Join(out, c.File), math.NaN()
 		switch c.Quantity {
 		case "residual_fall":
-			h := im.ResidualNorm
+			h := image(t, file).ResidualNorm
 			v = h[len(h)-1] / h[0]
+		case "intercept_error":
+			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Intercept, r.ExpectedIntercept })
+		case "gradient_error":
+			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Gradient, r.ExpectedGradient })
 		case "correlation":
-			v = correlation(im.Data, image(t, filepath.Join(out, c.Against)).Data)
+			v = correlation(image(t, file).Data, image(t, filepath.Join(out, c.Against)).Data)
 		default:
 			t.Errorf("unknown quantity %q", c.Quantity)
 		}
@@ -136,4 +140,42 @@ func correlation(a, b []float32) float64 {
 		bb += y * y
 	}
 	return ab / math.Sqrt(aa*bb)
+}
+
+// reflectors reads what lsm ava --json says.
+func reflectors(t *testing.T, path string) (found []reflector) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var r reflector
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if r.Event == "reflector" {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// reflector is one of lsm ava.
+type reflector struct {
+	Event               string
+	Intercept, Gradient float64
+	ExpectedIntercept   float64 `json:"expected_intercept"`
+	ExpectedGradient    float64 `json:"expected_gradient"`
+}
+
+// furthest is the largest relative distance from what was expected, NaN without reflectors.
+func furthest(found []reflector, of func(r reflector) (value, expected float64)) float64 {
+	most := math.NaN()
+	for _, r := range found {
+		v, want := of(r)
+		if d := math.Abs(v/want - 1); !(d <= most) {
+			most = d
+		}
+	}
+	return most
 }

@@ -46,8 +46,8 @@ func newSynth(a *app) *cobra.Command {
 		Short: "A small synthetic survey, model and configuration",
 		Long: `Synth writes a survey, the velocity to migrate it with, the true velocity, the
 true reflectivity and a configuration into DIR. The traces are made by the
-program's own operator from the true reflectivity, so the best image is known.
-NAME is one of
+program's own operator from the true reflectivity, so the best image is known. Those of
+ava are made by ray theory instead. NAME is one of
 
 ` + names.String() + `
 or left out with --model FILE, which lays a survey over your own velocity model.
@@ -208,9 +208,15 @@ func (f *synthOptions) write(ctx context.Context, a *app, c *synth.Case) error {
 		},
 		func() error { return job.WriteText(in(synth.ConfigFile), c.Config) },
 		func() error { return job.WriteText(in(readme), c.Readme) },
+		func() error {
+			if c.Survey.Data == nil {
+				return nil
+			}
+			return f.addNoise(a, c.Survey.Data)
+		},
 		func() error { return h5.WriteSurvey(in(synth.SurveyFile), c.Survey, opt) },
 	)
-	if err != nil || f.opt.GeometryOnly {
+	if err != nil || f.opt.GeometryOnly || c.Survey.Data != nil {
 		return err
 	}
 	if err := f.addData(ctx, a, c); err != nil {
@@ -293,7 +299,14 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 		return err
 	}
 	if f.snr != 0 {
-		if err := f.addNoise(a, d.Buf); err != nil {
+		x := make([]float32, d.Buf.Len())
+		if err := device.Download(x, d.Buf); err != nil {
+			return err
+		}
+		if err := f.addNoise(a, x); err != nil {
+			return err
+		}
+		if err := device.Upload(d.Buf, x); err != nil {
 			return err
 		}
 	}
@@ -302,15 +315,15 @@ func (f *synthOptions) addData(ctx context.Context, a *app, c *synth.Case) error
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }
 
-func (f *synthOptions) addNoise(a *app, traces device.Buf) error {
-	x := make([]float32, traces.Len())
-	if err := device.Download(x, traces); err != nil {
-		return err
+// addNoise adds the noise that is asked for to traces.
+func (f *synthOptions) addNoise(a *app, traces []float32) error {
+	if f.snr == 0 {
+		return nil
 	}
-	sigma, err := synth.AddNoise(x, f.snr, f.seed)
+	sigma, err := synth.AddNoise(traces, f.snr, f.seed)
 	if err != nil {
 		return status.Usage(err)
 	}
 	a.report.Infof("noise of standard deviation %.3g added (signal-to-noise ratio %g, seed %d)", sigma, f.snr, f.seed)
-	return device.Upload(traces, x)
+	return nil
 }

@@ -300,7 +300,7 @@ func gathersOf(file string, at []float64) (*imageGathers, error) {
 	}
 	defer r.Close()
 	list, err := readGathers(r, at)
-	return &imageGathers{r.Grid(), picture.Classes{Name: r.Kind, Unit: h5.GatherUnits(r.Kind), Centers: r.Centers}, r.Limits, list}, err
+	return &imageGathers{r.Grid(), picture.Classes{Name: r.Name(), Unit: h5.GatherUnits(r.Kind), Centers: r.Centers}, r.Limits, list}, err
 }
 
 func noGathers(file string) error {

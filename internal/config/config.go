@@ -92,6 +92,14 @@ func (v Velocity) straight() bool { return v.Constant > 0 && !v.ReceiverFile.IsS
 // IsSet reports whether the section gives a grid.
 func (i Image) IsSet() bool { return len(i.Shape) > 0 }
 
+// LargestAngle is the largest angle of the kind of image.gather_angle, in degrees.
+func (i Image) LargestAngle() float64 {
+	if i.GatherAngle == "reflection" {
+		return 90
+	}
+	return 180
+}
+
 // Grid is the grid of the section; only where IsSet. It shares the slices.
 func (i Image) Grid() grid.Grid {
 	domain, _ := grid.ParseDomain(i.Domain) // one of the key's choices

@@ -201,8 +201,8 @@ func (r *reader) gathers() {
 	if n < least {
 		r.clash(fmt.Sprintf("%s, image.gathers = %s needs at least %d", readable.Count(n, "value"), Quote(im.Gathers), least), bins, kind)
 	}
-	if im.Gathers == "angle" && n > 0 && im.GatherBins[n-1] > 180 {
-		r.clash(fmt.Sprintf("%g degrees, opening angles reach 180", im.GatherBins[n-1]), bins)
+	if im.Gathers == "angle" && r.good("image.gather_angle") && n > 0 && im.GatherBins[n-1] > im.LargestAngle() {
+		r.clash(fmt.Sprintf("%g degrees, %s angles reach %g", im.GatherBins[n-1], im.GatherAngle, im.LargestAngle()), bins, "image.gather_angle")
 	}
 }
 

@@ -143,6 +143,8 @@ func TestDefaults(t *testing.T) {
 		"image.surface_taper":          "0.0",
 		"image.gathers":                `"none"`,
 		"image.gather_bins":            "[]",
+		"image.gather_angle":           `"opening"`,
+		"image.gather_normalize":       `"none"`,
 		"image.gather_ends":            `"closed"`,
 		"kirchhoff.dip_limit":          "[]",
 		"kirchhoff.opening_limit":      "[]",

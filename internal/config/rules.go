@@ -36,9 +36,11 @@ var refused = []rule{
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
 	{"solver.method=matching", on("image.gathers"), oneImage},
-	{"solver.preconditioner", on("image.gathers"), oneImage},
+	{"solver.preconditioner=two-level", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
 
+	{"image.gather_normalize=illumination", on("image.gathers", "kirchhoff.antialias"),
+		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}`},
 	{"solver.preconditioner=diagonal", on("kirchhoff.antialias"),
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none" or "two-level" beside it`},
 

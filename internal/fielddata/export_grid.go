@@ -66,13 +66,13 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 		classes = len(gathers.Centers)
 		t.spec.Sorting = 2 // by ensemble
 		t.spec.Text = append(t.spec.Text,
-			fmt.Sprintf("GATHERS: %d TRACES AN ENSEMBLE, BY %s", classes, strings.ToUpper(gathers.Kind)),
-			fmt.Sprintf("THE %s IN %s AT BYTE 37", strings.ToUpper(gathers.Kind), strings.ToUpper(h5.GatherUnits(gathers.Kind))))
+			fmt.Sprintf("GATHERS: %d TRACES AN ENSEMBLE, BY %s", classes, strings.ToUpper(gathers.Name())),
+			fmt.Sprintf("THE %s IN %s AT BYTE 37", strings.ToUpper(gathers.Name()), strings.ToUpper(h5.GatherUnits(gathers.Kind))))
 		worst := 0.0
 		for _, c := range gathers.Centers {
 			worst = max(worst, math.Abs(c-math.Round(c)))
 		}
-		t.out.lose(gathers.Kind+"s", worst, h5.GatherUnits(gathers.Kind))
+		t.out.lose(gathers.Name()+"s", worst, h5.GatherUnits(gathers.Kind))
 	}
 	return t.write(ctx, path, classes, nx*ny*classes, report, func(put putTrace) error {
 		for number := range nx * ny {

@@ -281,7 +281,7 @@ func TestGathersHeaders(t *testing.T) {
 		values[i] = float32(i)
 	}
 	w, err := h5.CreateImage(filepath.Join(dir, "im.h5"), &h5.Image{Grid: g, Data: make([]float32, g.Len()),
-		Gathers: &h5.Gathers{Kind: "angle", Centers: []float64{10, 32.5}}}, h5.WriteOptions{})
+		Gathers: &h5.Gathers{Kind: "angle", Angle: "reflection", Centers: []float64{10, 32.5}}}, h5.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestGathersHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if !strings.Contains(f.Text, "THE ANGLE IN DEGREES AT BYTE 37") {
+	if !strings.Contains(f.Text, "THE REFLECTION ANGLE IN DEGREES AT BYTE 37") {
 		t.Error(f.Text)
 	}
 	r, order := f.Reader(), f.ByteOrder()

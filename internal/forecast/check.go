@@ -320,30 +320,31 @@ func (r *report) aliases(b plan.Band, vmin float64) {
 	}
 }
 
-// Beyond says which opening angles are in no class, and about how many pairs of
+// Beyond says which angles are in no class, and about how many pairs of
 // a trace and an image point have such an angle, "" where every angle is in a class.
 func Beyond(p *plan.Plan) string {
 	if p.Classes.Windows == nil {
 		return ""
 	}
-	limits := plan.AngleLimits(p.Config.Image)
+	im := p.Config.Image
+	limits, most := plan.AngleLimits(im), im.LargestAngle()
 	first, last := limits[0], limits[len(limits)-1]
-	if first == 0 && last == 180 {
+	if first == 0 && last == most {
 		return ""
 	}
 	beyond := fmt.Sprintf("above %.6g degrees", last)
 	switch {
-	case last == 180:
+	case last == most:
 		beyond = fmt.Sprintf("below %.6g degrees", first)
 	case first > 0:
 		beyond = fmt.Sprintf("below %.6g and above %.6g degrees", first, last)
 	}
-	return fmt.Sprintf("opening angles %s, %s of all pairs of trace and image point along straight rays, are in no class and so not in the image (image.gather_ends = \"open\" takes them in)",
-		beyond, readable.Percent(ShareBeyond(p, first, last)))
+	return fmt.Sprintf("%s angles %s, %s of all pairs of trace and image point along straight rays, are in no class and so not in the image (image.gather_ends = \"open\" takes them in)",
+		im.GatherAngle, beyond, readable.Percent(ShareBeyond(p, first*180/most, last*180/most)))
 }
 
 // ShareBeyond is the share of pairs of a trace and an image point whose straight rays
-// meet at an angle outside [first, last] degrees.
+// meet at an opening angle outside [first, last] degrees.
 func ShareBeyond(pl *plan.Plan, first, last float64) float64 {
 	n, beyond := 0, 0
 	for p := range pl.SamplePairs() {

@@ -37,6 +37,9 @@ func (c *count) vectors() int64 {
 	}
 	if n := c.Classes.N; n > 1 {
 		v.vector(v.image.Parts[0]) // their sum
+		if c.Classes.Normalized() {
+			v.illuminate(s)
+		}
 		if c.Config.Output.Adjoint.IsSet() {
 			v.vector(v.image) // written before the solve, and not at once given back
 		}
@@ -49,6 +52,13 @@ func (c *count) vectors() int64 {
 		peak -= 4 * c.samples()
 	}
 	return peak
+}
+
+// illuminate counts what the mean of the classes by their illumination takes.
+func (v *imagined) illuminate(s *formulation.Setting) {
+	if light, err := s.Illumination(context.Background()); err == nil {
+		light.Mean(v.vector(v.image))
+	}
 }
 
 // imagined is a problem that is made to count its vectors.

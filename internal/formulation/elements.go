@@ -42,6 +42,17 @@ func each(dst, src *dist.Vector, f func(i int, v float64) float64) error {
 	return nil
 }
 
+// eachRow sets every element of dst, an image or a stack of them, to f of that of src.
+func eachRow(dst, src *dist.Vector, f func(v float64) float64) (err error) {
+	to := dst.Rows()
+	for i, from := range src.Rows() {
+		if err == nil {
+			err = each(to[i], from, func(_ int, v float64) float64 { return f(v) })
+		}
+	}
+	return err
+}
+
 // Diagonal is an image vector of the values of f at every point of the grid, in single
 // precision and the same for each class.
 func Diagonal(d device.Device, l *dist.Layout, f func(point int) float64) (*dist.Vector, error) {

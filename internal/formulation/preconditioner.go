@@ -23,7 +23,8 @@ const leastLight = 0.01
 // diagonal has the solver look for x, the image being P x, with the diagonal
 // P = √((1 + ε) max D / (D + ε max D)) and D the diagonal of what is minimised:
 // S AᵀW²A S, exactly, and the squares of the rows below it, of derivatives at points
-// away from the image's edges. P is 1 where the image is lit best and 1/√ε at most.
+// away from the image's edges. P is 1 where the image is lit best and 1/√ε at most. Of
+// several images by class each has its own D, and max D is that of all.
 func diagonal(ctx context.Context, f *Formulation) error {
 	d, err := f.Light(ctx)
 	if err != nil {
@@ -34,7 +35,7 @@ func diagonal(ctx context.Context, f *Formulation) error {
 		return err
 	}
 	if f.Start != nil {
-		if err := each(d, p, func(_ int, v float64) float64 { return 1 / v }); err != nil {
+		if err := eachRow(d, p, func(v float64) float64 { return 1 / v }); err != nil {
 			return err
 		}
 		if err := dist.Multiply(f.Start, d); err != nil {
@@ -45,7 +46,7 @@ func diagonal(ctx context.Context, f *Formulation) error {
 	return f.change(p)
 }
 
-// Light is the diagonal of S AᵀW²A S.
+// Light is the diagonal of S AᵀW²A S, for several images by class a stack of theirs.
 func (s *Setting) Light(ctx context.Context) (*dist.Vector, error) {
 	squared, err := s.Squared()
 	if err != nil {
@@ -79,17 +80,23 @@ func (f *Formulation) scaling(d *dist.Vector) (*dist.Vector, error) {
 	if err := comm.Together(f.World, err); err != nil {
 		return nil, err
 	}
-	top, err := f.most(d, func(v float64) float64 { return v + f.rows })
+	top, err := f.top(d, f.rows)
 	if err != nil {
 		return nil, err
 	}
-	if math.IsNaN(top) || math.IsInf(top, 0) {
-		return nil, status.Numerical(fmt.Errorf("solver.preconditioner: the diagonal of the operator is not finite (%g)", top))
-	}
-	return p, each(p, d, func(_ int, v float64) float64 {
+	return p, eachRow(p, d, func(v float64) float64 {
 		if top == 0 {
 			return 1
 		}
 		return math.Sqrt((1 + leastLight) * top / (v + f.rows + leastLight*top))
 	})
+}
+
+// top is the largest element of a diagonal, of all classes, plus a constant.
+func (s *Setting) top(d *dist.Vector, constant float64) (float64, error) {
+	top, err := s.most(d, func(v float64) float64 { return v + constant })
+	if err == nil && (math.IsNaN(top) || math.IsInf(top, 0)) {
+		err = status.Numerical(fmt.Errorf("the diagonal of the operator is not finite (%g)", top))
+	}
+	return top, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // The image of a class is the same whatever classes lie beyond.
@@ -65,5 +67,20 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 	}
 	if j, log := build("image.gather_ends=open"); strings.Contains(log, "in no class") || forecast.Beyond(j.Plan) != "" {
 		t.Errorf("open classes: %s", log)
+	}
+}
+
+// Classes of reflection angles are those of twice the opening angle, bit for bit, and the
+// file says what they are.
+func TestReflectionAngles(t *testing.T) {
+	p := wide(t)
+	want := p.migrateTo(t, p.path("opening.h5"), 1, "cpu", byAngle...)
+	got := p.migrateTo(t, p.path("reflection.h5"), 1, "cpu", "image.gathers=angle", "image.gather_angle=reflection", "image.gather_bins=10,35,60")
+	equal(t, "image", got, want)
+	_, gathers := readGathers(t, p.path("opening.h5"))
+	info, halves := readGathers(t, p.path("reflection.h5"))
+	equal(t, "gathers", halves, gathers)
+	if wantInfo := (&h5.Gathers{Kind: "angle", Angle: "reflection", Centers: []float64{10, 35, 60}, Limits: []float64{0, 22.5, 47.5, 72.5}}); !reflect.DeepEqual(info, wantInfo) {
+		t.Errorf("%+v, want %+v", info, wantInfo)
 	}
 }

@@ -87,7 +87,7 @@ func options() (list []option) {
 	add(option{name: "opening limit", features: feature.OpeningLimit, make: slice}, opening)
 	add(option{name: "anti-aliasing", features: feature.Antialias, make: slice}, antialias)
 	add(option{name: "gathers by offset", features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
-	add(option{name: "gathers by angle", features: feature.Gathers, make: slice, says: "3 images by angle"}, byAngle...)
+	add(option{name: "gathers by angle", features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
 	add(option{name: "diagonal preconditioner", features: feature.Diagonal, make: slice}, diagonal)
 	add(option{name: "two-level preconditioner", make: slice}, twoLevel)
 	add(option{name: "times in 16 bits", features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")

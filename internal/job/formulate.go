@@ -80,11 +80,11 @@ func weights(op *operator.Operator) (*dist.Vector, error) {
 func squared(op *operator.Operator) (dist.Operator, error) {
 	k := op.Engine.Squared()
 	if k == nil {
-		return nil, status.Usage(fmt.Errorf("solver.preconditioner: kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
+		return nil, status.Usage(fmt.Errorf("kirchhoff.engine = %q does not know the diagonal of its operator", op.Engine.Name()))
 	}
 	o := op.LiftOptions()
 	o.Choose = nil
-	lifted, err := dist.LiftWith(o, op.Domain(), op.Range(), k)
+	lifted, err := dist.LiftWith(o, op.Domain(), op.Range(), k...)
 	return lifted, comm.Together(op.World, err)
 }
 

@@ -92,7 +92,7 @@ func TestGathersAddUp(t *testing.T) {
 			info, gathers := readGathers(t, p.path("image.h5"))
 			wantInfo := &h5.Gathers{Kind: "offset", Centers: []float64{75, 275, 1200}, Limits: []float64{0, 150, 400, 2000}}
 			if c.classes[0] == byAngle[0] {
-				wantInfo = &h5.Gathers{Kind: "angle", Centers: []float64{20, 70, 120}, Limits: []float64{0, 45, 95, 145}}
+				wantInfo = &h5.Gathers{Kind: "angle", Angle: "opening", Centers: []float64{20, 70, 120}, Limits: []float64{0, 45, 95, 145}}
 				if len(c.classes) == len(openAngle) {
 					wantInfo.Limits[3] = 180
 				}
@@ -124,6 +124,8 @@ func TestGathersOnRanks(t *testing.T) {
 		"cgls":      {wide, append([]string{"solver.iterations=3", "solver.damping=0.2"}, byOffset...)},
 		"fista":     {shuffled, append([]string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}, byOffset...)},
 		"lsqr, 3-D": {long, append([]string{"solver.iterations=2", "solver.method=lsqr", "kirchhoff.dynamic=true"}, byOffset...)},
+		"diagonal": {wide, append([]string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.2",
+			"kirchhoff.dynamic=true", "image.gather_normalize=illumination"}, byAngle...)},
 		"recompute": {wide, append([]string{"solver.iterations=1", "kirchhoff.tables=recompute"}, byOffset...)},
 		"angle":     {wide, append([]string{"solver.iterations=2", "solver.damping=0.2"}, byAngle...)},
 		"dips": {wide, append([]string{"solver.iterations=1", "solver.method=cg",

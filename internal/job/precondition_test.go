@@ -92,6 +92,28 @@ func TestPreconditionedSolve(t *testing.T) {
 		}
 	}
 
+	by := append([]string{"image.gathers=offset", "image.gather_bins=0,40,150"}, set...)
+	images := func(set ...string) (all []float32) {
+		must(t, p.onEngine(1, "reference", append(by, set...), withData(func(j *Job, _ *operator.Operator, d *dist.Vector) error {
+			r, err := j.Solve(t.Context(), d, false)
+			if err != nil {
+				return err
+			}
+			for _, class := range r.Classes.Rows() {
+				one, err := j.Whole(class)
+				if err != nil {
+					return err
+				}
+				all = append(all, one...)
+			}
+			return nil
+		})))
+		return all
+	}
+	if diff := relativeDifference(images("solver.preconditioner=diagonal"), images()); !(diff < 1e-5) {
+		t.Errorf("images by class differ by %.2e", diff)
+	}
+
 	start := p.solve(t, "cpu", "solver.iterations=2")
 	must(t, h5.WriteImage(p.path("start.h5"), &h5.Image{Grid: p.grid, Data: start.Image}, h5.WriteOptions{}))
 	got := p.solve(t, "cpu", "solver.iterations=0", "solver.preconditioner=diagonal", "solver.start="+p.path("start.h5"))

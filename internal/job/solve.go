@@ -67,13 +67,20 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	if r.Classes, err = f.ImageOf(s.X()); err != nil {
 		return nil, err
 	}
+	if err := weighClasses(whole, j, r, false); err != nil {
+		return nil, err
+	}
 	return r, j.finish(r, 1/float64(len(r.Classes.Rows())), r.History.Gradient[0] == 0)
 }
 
 // finish completes the image of a result. For several images by class it is their sum
-// times a factor. If empty is set, it warns of an image that is zero everywhere.
+// times a factor, unless it is there. If empty is set, it warns of an image that is zero
+// everywhere.
 func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
-	if r.Image, err = formulation.Stack(r.Classes, factor); err != nil || !empty {
+	if r.Image == nil {
+		r.Image, err = formulation.Stack(r.Classes, factor)
+	}
+	if err != nil || !empty {
 		return err
 	}
 	size, err := dist.Norm(r.Image)

@@ -17,7 +17,7 @@ import (
 )
 
 // Migrate applies the adjoint to the survey's weighted traces. Its result is the plain
-// Kirchhoff image.
+// Kirchhoff image, or with image.gather_normalize its classes over their illumination.
 func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 	s, err := j.setting(d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
@@ -37,6 +37,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		return j.Again(func(bool) error { return j.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return j.cutAbove(r.Classes) })
+	w.Do(func() error { return weighClasses(ctx, j, r, true) })
 	w.Do(func() error { return j.finish(r, 1, true) })
 	return r, w.Err
 }
@@ -107,7 +108,7 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 	r, err := inputs.First(&j.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
 		want := j.Classes.Gathers()
-		if err == nil && (r == nil || !r.Grid().Equal(j.Image) || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+		if err == nil && (r == nil || !r.Grid().Equal(j.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
 			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return r, err

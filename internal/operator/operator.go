@@ -276,7 +276,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	}
 	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
 	if w.Classes != nil {
-		op.Info += " by " + op.Config.Image.Gathers
+		op.Info += " by " + op.Classes.Gathers().Name()
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -33,7 +35,7 @@ func newClasses(p *Plan) Classes {
 			c.ByTrace[i] = inputs.Interval(c.image.GatherBins, p.Survey.Offset(i))
 		}
 	case kind == "angle":
-		c.Windows = angleWindows(c.image.GatherBins, AngleLimits(c.image))
+		c.Windows = angleWindows(c.image)
 		c.N = len(c.Windows)
 	}
 	return c
@@ -59,11 +61,14 @@ func (c Classes) Of(traces []int32) []kirchhoff.Class {
 	return out
 }
 
+// Normalized reports whether the classes count by their illumination.
+func (c Classes) Normalized() bool { return c.N > 0 && c.image.Normalize == "illumination" }
+
 // String says what the classes hold, "" where there are none.
 func (c Classes) String() string {
 	if c.ByTrace == nil {
 		if c.N > 0 {
-			return fmt.Sprintf("%d images by opening angle: an application costs %d times that of one image", c.N, c.N)
+			return fmt.Sprintf("%d images by %s angle: an application costs %d times that of one image", c.N, c.image.GatherAngle, c.N)
 		}
 		return ""
 	}
@@ -84,7 +89,7 @@ func (c Classes) Gathers() *h5.Gathers {
 	case c.N == 0:
 		return nil
 	case c.Windows != nil:
-		return &h5.Gathers{Kind: im.Gathers, Centers: im.GatherBins, Limits: AngleLimits(im)}
+		return &h5.Gathers{Kind: im.Gathers, Angle: im.GatherAngle, Centers: im.GatherBins, Limits: AngleLimits(im)}
 	default:
 		g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
 		for i := range c.N {
@@ -94,28 +99,35 @@ func (c Classes) Gathers() *h5.Gathers {
 	}
 }
 
-// AngleLimits returns, in degrees, where the classes of opening angles of
+// AngleLimits returns, in degrees of image.gather_angle, where the classes of angles of
 // image.gather_bins begin, where each passes into the next, and where the last one ends.
 // The first and the last class are as wide on their outer side as towards their
 // neighbour, or open.
 func AngleLimits(im config.Image) []float64 {
-	centers, last := im.GatherBins, len(im.GatherBins)-1
+	centers, last, most := im.GatherBins, len(im.GatherBins)-1, im.LargestAngle()
 	limits := make([]float64, last+2)
 	for i := range last {
 		limits[i+1] = (centers[i] + centers[i+1]) / 2
 	}
-	limits[last+1] = 180
+	limits[last+1] = most
 	if im.GatherEnds == "closed" {
 		limits[0] = max(0, 2*centers[0]-limits[1])
-		limits[last+1] = min(180, 2*centers[last]-limits[last])
+		limits[last+1] = min(most, 2*centers[last]-limits[last])
 	}
 	return limits
 }
 
-// angleWindows are the windows of classes with the given centres and limits. From the
+// angleWindows are the windows of the classes, of opening angles. From the
 // first centre to the last they add up to 1. Beyond, their sum falls as between classes:
 // to 1/2 at the limit and to 0 as far again, or it stays 1 where the limit is 0 or 180.
-func angleWindows(centers, limits []float64) (out []kirchhoff.Window) {
+func angleWindows(im config.Image) (out []kirchhoff.Window) {
+	opening := 180 / im.LargestAngle() // 2 or 1: no rounding
+	scaled := func(x []float64) []float64 {
+		x = slices.Clone(x)
+		floats.Scale(opening, x)
+		return x
+	}
+	centers, limits := scaled(im.GatherBins), scaled(AngleLimits(im))
 	last := len(centers) - 1
 	for i, c := range centers {
 		w := kirchhoff.Window{Rise1: c, Fall0: c}

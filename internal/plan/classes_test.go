@@ -39,12 +39,12 @@ func TestAngleClassesEnd(t *testing.T) {
 		if got := AngleLimits(im); !slices.Equal(got, c.closed) {
 			t.Errorf("%v: limits %v, want %v", c.bins, got, c.closed)
 		}
-		closed := angleWindows(c.bins, AngleLimits(im))
+		closed := angleWindows(im)
 		im.GatherEnds = "open"
 		if got := AngleLimits(im); !slices.Equal(got, c.open) {
 			t.Errorf("%v, open: limits %v, want %v", c.bins, got, c.open)
 		}
-		open := angleWindows(c.bins, AngleLimits(im))
+		open := angleWindows(im)
 		for angle := range 181 {
 			within, all := 0.0, 0.0
 			for i := range closed {
@@ -74,11 +74,18 @@ func TestAngleWindowsAreValid(t *testing.T) {
 		bins := rapid.SliceOfNDistinct(rapid.Float64Range(0, 180), 2, 6, rapid.ID[float64]).Draw(t, "bins")
 		slices.Sort(bins)
 		im := config.Image{GatherBins: bins, GatherEnds: rapid.SampledFrom([]string{"closed", "open"}).Draw(t, "ends")}
-		windows := angleWindows(bins, AngleLimits(im))
+		windows := angleWindows(im)
 		for i, w := range windows {
 			if !(0 <= w.Rise0 && w.Rise0 <= w.Rise1 && w.Rise1 <= w.Fall0 && w.Fall0 <= w.Fall1 && w.Fall1 > 0 && w.Fall1 <= 180) {
 				t.Fatalf("class %d of %v: %+v does not ascend within 180 degrees", i, bins, w)
 			}
+		}
+		half := config.Image{GatherAngle: "reflection", GatherEnds: im.GatherEnds}
+		for _, b := range bins {
+			half.GatherBins = append(half.GatherBins, b/2)
+		}
+		if got := angleWindows(half); !slices.Equal(got, windows) {
+			t.Fatalf("reflection angles %v: %v, want those of twice the opening angle, %v", half.GatherBins, got, windows)
 		}
 	})
 }

@@ -473,17 +473,17 @@ func TestImageGathersOnThePage(t *testing.T) {
 	if p, _ := write(t, r); strings.Contains(p.text, "Image gathers") {
 		t.Error("a section of image gathers without any")
 	}
-	r.Classes = picture.Classes{Name: "angle", Unit: "degrees", Centers: []float64{10, 30}}
+	r.Classes = picture.Classes{Name: "opening angle", Unit: "degrees", Centers: []float64{10, 30}}
 	r.ImageGathers = []picture.ImageGather{{Name: "x = 40 m", Values: make([]float32, 2*r.Image.Grid.Shape[1])}}
 	r.AdjointGathers, r.ClassLimits = r.ImageGathers, []float64{0, 20, 40}
 	r.Image.ResidualNorm = []float64{1, 0.9, 0.9}
 	p, _ := write(t, r)
-	for _, want := range []string{"The classes end at 0 and 40 degrees", "angles below 0 and above 40 degrees are in no class"} {
+	for _, want := range []string{"The classes end at 0 and 40 degrees", "No class holds opening angles below 0 and above 40 degrees"} {
 		if !strings.Contains(p.text, want) {
 			t.Errorf("the page does not say %q: %s", want, p.text)
 		}
 	}
-	if !strings.Contains(p.text, "those that rise with angle") || len(p.attrs["src"]) != 7 {
+	if !strings.Contains(p.text, "those that rise with opening angle") || len(p.attrs["src"]) != 7 {
 		t.Errorf("%d pictures, want image and gathers of both images, the velocity, convergence and spectra: %s", len(p.attrs["src"]), p.text)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"html/template"
 	"image/png"
 	"slices"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -77,7 +79,11 @@ func (p *page) drawImages() error {
 // It is nil if nothing lies beyond them, or if they are not known.
 func (r *Run) ClassEnds() []float64 {
 	l := r.ClassLimits
-	if len(l) == 0 || r.Classes.Name == "angle" && l[0] <= 0 && l[len(l)-1] >= 180 {
+	if len(l) == 0 {
+		return nil
+	}
+	kind, angles := strings.CutSuffix(r.Classes.Name, " angle")
+	if angles && l[0] <= 0 && l[len(l)-1] >= (config.Image{GatherAngle: kind}).LargestAngle() {
 		return nil
 	}
 	return []float64{l[0], l[len(l)-1]}

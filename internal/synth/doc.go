@@ -4,7 +4,8 @@
 // reflectivity on the same grid, a survey without data, and the configuration
 // that images it. The caller makes the data with the product's own forward
 // operator: d = L(smooth) · reflectivity, so that least squares has an exact
-// answer to come close to, and may add seeded noise with AddNoise.
+// answer to come close to, and may add seeded noise with AddNoise. The case ava brings
+// its own data, of ray theory, to test amplitudes with what the operator does not know.
 //
 // Velocities are in m/s, positions in m with z down, times in s; arrays are in
 // C order, [nx, nz] or [nx, ny, nz]. Density is constant, so the reflection

@@ -26,7 +26,9 @@ type Case struct {
 	Reflectivity []float32             // [Grid.Len()], what the image should show
 	Surface      []float64             // [nx], z of the topography, m; nil: the top of the grid
 
-	Survey *survey.Survey // geometry, sampling and wavelet; Data is nil
+	Interfaces []Interface // whose reflections the survey holds; nil: its traces are to be modelled
+
+	Survey *survey.Survey // geometry, sampling and wavelet; Data is nil without Interfaces
 
 	Options Options // with every default filled in
 	Config  string  // TOML; names the files below
@@ -182,6 +184,9 @@ func (c *Case) finish(opt Options, slowest float64) error {
 		return fmt.Errorf("synth: traces have %d samples, must be at least the wavelet's %d", s.NT, n)
 	}
 	c.Survey, c.Options = s, opt
+	if c.Interfaces != nil && !opt.GeometryOnly {
+		s.Data = reflections(s, c.Interfaces, c.Velocity[0], opt.Peak)
+	}
 	c.describe()
 	return nil
 }

@@ -17,6 +17,7 @@ type scenario struct {
 	reflect     func(g grid.Grid, v []float64) []float32
 	surface     func(x float64) float64                 // z of the topography in the frame; nil: the top of the grid
 	tilted      func(g grid.Grid) traveltime.Anisotropy // nil: isotropic
+	interfaces  []Interface                             // that reflect by themselves; nil: the reflectivity does
 }
 
 // scenarios lists the cases. Their spreads are sized so that 20 iterations of
@@ -24,34 +25,38 @@ type scenario struct {
 func scenarios() []scenario {
 	frame, cells := []int{301, 151}, []float64{10, 10}
 	return []scenario{
-		{"points", "point scatterers in a constant velocity, with analytic traveltimes", Options{
+		{name: "points", title: "point scatterers in a constant velocity, with analytic traveltimes", defaults: Options{
 			Shape: []int{201, 101}, Spacing: cells, Geometry: Fixed, Shots: 20, ShotSpacing: 100, FirstShot: 50,
 			Channels: 50, ReceiverSpacing: 40, Peak: 20, Smoothing: -1,
-		}, func(g grid.Grid) []float64 { return constant(g, 2000) }, func(g grid.Grid, _ []float64) []float32 { return points(g) }, nil, nil},
-		{"layers", "five homogeneous layers with dips up to 6 degrees", Options{
+		}, velocity: func(g grid.Grid) []float64 { return constant(g, 2000) }, reflect: func(g grid.Grid, _ []float64) []float32 { return points(g) }},
+		{name: "layers", title: "five homogeneous layers with dips up to 6 degrees", defaults: Options{
 			Shape: frame, Spacing: cells, Geometry: Land, Shots: 30, ShotSpacing: 100, FirstShot: 50,
 			Channels: 60, ReceiverSpacing: 25, Peak: 20, Smoothing: 80,
-		}, section(dipping), Reflectivity, nil, nil},
-		{"faults", "folded beds, thick and thin, with a graben, an unconformity and a gas lens", Options{
+		}, velocity: section(dipping), reflect: Reflectivity},
+		{name: "faults", title: "folded beds, thick and thin, with a graben, an unconformity and a gas lens", defaults: Options{
 			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
 			Channels: 72, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 60,
-		}, section(faulted), Reflectivity, nil, nil},
-		{"salt", "an overhanging salt body that shadows the beds below it", Options{
+		}, velocity: section(faulted), reflect: Reflectivity},
+		{name: "salt", title: "an overhanging salt body that shadows the beds below it", defaults: Options{
 			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
 			Channels: 90, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 50,
-		}, section(salted), Reflectivity, nil, nil},
-		{"land", "a split spread that moves over hills, above folded beds and a fault", Options{
+		}, velocity: section(salted), reflect: Reflectivity},
+		{name: "land", title: "a split spread that moves over hills, above folded beds and a fault", defaults: Options{
 			Shape: frame, Spacing: cells, Geometry: Land, Shots: 36, ShotSpacing: 80, FirstShot: 100,
 			Channels: 60, ReceiverSpacing: 20, Peak: 18, Smoothing: 60,
-		}, section(hilly), Reflectivity, hills, nil},
-		{"thrust", "a dipping anisotropic thrust sheet above a flat reflector", Options{
+		}, velocity: section(hilly), reflect: Reflectivity, surface: hills},
+		{name: "thrust", title: "a dipping anisotropic thrust sheet above a flat reflector", defaults: Options{
 			Shape: frame, Spacing: cells, Geometry: Land, Shots: 40, ShotSpacing: 75, FirstShot: 40,
 			Channels: 100, ReceiverSpacing: 20, Peak: 20, Smoothing: 50,
-		}, section(thrusted), Reflectivity, nil, sheetTilted},
-		{"cube", "a faulted dome under a buried channel, in 3-D", Options{
+		}, velocity: section(thrusted), reflect: Reflectivity, tilted: sheetTilted},
+		{name: "cube", title: "a faulted dome under a buried channel, in 3-D", defaults: Options{
 			Shape: []int{41, 41, 41}, Spacing: []float64{15, 15, 15}, Geometry: Fixed, Shots: 4, ShotSpacing: 150, FirstShot: 75,
 			Lines: 4, Channels: 10, ReceiverSpacing: 60, ReceiverLines: 10, Peak: 13, Smoothing: 60, Iterations: 10,
-		}, func(g grid.Grid) []float64 { return meanSlowness(g, 3, domed) }, Reflectivity, nil, nil},
+		}, velocity: func(g grid.Grid) []float64 { return meanSlowness(g, 3, domed) }, reflect: Reflectivity},
+		{name: "ava", title: "three flat interfaces whose amplitudes change with the angle, by ray theory", defaults: Options{
+			Shape: []int{121, 141}, Spacing: []float64{20, 10}, Geometry: Fixed, Shots: 31, ShotSpacing: 80,
+			Channels: 121, ReceiverSpacing: 20, Peak: 25, Smoothing: -1,
+		}, velocity: func(g grid.Grid) []float64 { return constant(g, 2500) }, reflect: func(g grid.Grid, _ []float64) []float32 { return intercepts(g, interfaces()) }, interfaces: interfaces()},
 	}
 }
 
@@ -101,6 +106,7 @@ func Build(name string, opt Options) (*Case, error) {
 	if s.tilted != nil {
 		c.Tilted = s.tilted(g)
 	}
+	c.Interfaces = s.interfaces
 	c.Reflectivity = s.reflect(g, c.Velocity)
 	return c, c.finish(opt.over(opt.fit(s.defaults, g)), slices.Min(c.Velocity))
 }

@@ -48,10 +48,15 @@ func Ricker(peak, dt float64) survey.Wavelet {
 	half := int(math.Ceil(1.5 / (peak * dt)))
 	w := survey.Wavelet{Samples: make([]float64, 2*half+1), DT: dt, Zero: half}
 	for i := range w.Samples {
-		a := math.Pi * peak * float64(i-half) * dt
-		w.Samples[i] = (1 - 2*a*a) * math.Exp(-a*a)
+		w.Samples[i] = ricker(peak, float64(i-half)*dt)
 	}
 	return w
+}
+
+// ricker is the Ricker wavelet at a time, s.
+func ricker(peak, t float64) float64 {
+	a := math.Pi * peak * t
+	return (1 - 2*a*a) * math.Exp(-a*a)
 }
 
 // Smooth returns the velocity whose slowness is the slowness of v (m/s, on g)

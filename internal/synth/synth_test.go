@@ -39,7 +39,7 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, land, thrust, cube") {
+	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, land, thrust, cube, ava") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func checkCase(t *testing.T, c *Case) {
 	if err := s.Validate(); err != nil {
 		t.Error(err)
 	}
-	if s.Data != nil || s.Dim != c.Grid.Dim() {
+	if (s.Data != nil) != (c.Interfaces != nil) || s.Dim != c.Grid.Dim() {
 		t.Errorf("survey has %d samples of data and %d dimensions", len(s.Data), s.Dim)
 	}
 	for i := range s.NumSources() {
@@ -109,6 +109,10 @@ func checkConfig(t *testing.T, c *Case) {
 			Origin, Spacing []float64
 			Shape           []int
 			Surface         string
+			Gathers         string
+			GatherAngle     string    `toml:"gather_angle"`
+			GatherBins      []float64 `toml:"gather_bins"`
+			GatherEnds      string    `toml:"gather_ends"`
 		}
 		Traveltime struct{ Method string }
 		Kirchhoff  struct {

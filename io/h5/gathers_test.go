@@ -64,3 +64,37 @@ func TestGathers(t *testing.T) {
 		t.Errorf("gathers of a file without: %v, %v", r, err)
 	}
 }
+
+// The kind of angle is kept; a file without it has opening angles, and another kind is
+// refused.
+func TestGatherAngles(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{1, 2}}
+	for angle, want := range map[string]string{"reflection": "reflection angle", "opening": "opening angle", "": "opening angle", "azimuth": ""} {
+		path := filepath.Join(t.TempDir(), "image.h5")
+		w, err := CreateImage(path, &Image{Grid: g, Data: make([]float32, 2), Gathers: &Gathers{Kind: "angle", Angle: angle, Centers: []float64{5, 15}}}, WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		if err := w.WriteGathers(make([]float32, 4), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := OpenGathers(path)
+		if want == "" {
+			if !errors.Is(err, ErrInput) {
+				t.Errorf("%q: %v, want an error of the input", angle, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Name() != want {
+			t.Errorf("%q is read as %q", angle, r.Name())
+		}
+		r.Close()
+	}
+}

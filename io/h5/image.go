@@ -125,6 +125,9 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 		if g.Limits != nil {
 			attrs = append(attrs, Attr{"limits", g.Limits})
 		}
+		if g.Angle != "" {
+			attrs = append(attrs, Attr{"angle", g.Angle})
+		}
 		classes := axis{name: "/" + g.Kind, size: len(g.Centers), values: g.Centers, units: GatherUnits(g.Kind)}
 		iw.gathers, _ = over[float32](w, "/gathers", append([]axis{classes}, gridAxes(im.Grid)...), nil, attrs...)
 	}
@@ -195,8 +198,17 @@ func (r *ImageReader) Read(dst []float32, first int) error {
 // Gathers describes the images by class of an image file.
 type Gathers struct {
 	Kind    string    // "offset" or "angle"
+	Angle   string    // "opening", between the rays of source and receiver, or "reflection", half of it; "" by offset
 	Centers []float64 // one a class, ascending: m, or degrees
 	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
+}
+
+// Name is what the classes differ by: offset, opening angle or reflection angle.
+func (g *Gathers) Name() string {
+	if g.Kind == "angle" {
+		return g.Angle + " angle"
+	}
+	return g.Kind
 }
 
 // GatherUnits is the unit of a kind of classes, "" for one that is not known.
@@ -237,6 +249,16 @@ func (r *GatherReader) read() (err error) {
 	}
 	if GatherUnits(r.Kind) == "" {
 		return a.fault("kind", "is %q, want offset or angle", r.Kind)
+	}
+	if r.Kind == "angle" {
+		if r.Angle = "opening"; a.Has("angle") { // a file of an earlier version says no more
+			if r.Angle, err = a.Text("angle"); err != nil {
+				return err
+			}
+		}
+		if r.Angle != "opening" && r.Angle != "reflection" {
+			return a.fault("angle", "is %q, want opening or reflection", r.Angle)
+		}
 	}
 	n := r.data.shape[0]
 	if r.Centers, err = a.Floats("centers", n); err != nil {

@@ -1,4 +1,4 @@
-// Package picture draws images, velocity models, gathers and convergence
+// Package picture draws images, velocity models, gathers, amplitudes and convergence
 // histories as PNG pictures.
 //
 // Arrays are in C order with axis 0 horizontal and the last axis downward: a

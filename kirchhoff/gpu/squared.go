@@ -17,13 +17,22 @@ const squaredKernel = "squared"
 // [trace][2][pitch].
 type squared struct {
 	*kernel
-	norms, inner taps
+	*squareFilters
 }
+
+// squareFilters make E and F, the same for all images, once they are needed.
+type squareFilters struct{ norms, inner taps }
 
 var _ dist.Pieced = (*squared)(nil)
 
-// Squared implements kirchhoff.Engine, for the first image.
-func (e *Engine) Squared() dist.Kernel { return &squared{kernel: e.kernels[0]} }
+// Squared implements kirchhoff.Engine.
+func (e *Engine) Squared() (out []dist.Kernel) {
+	of := &squareFilters{}
+	for _, k := range e.kernels {
+		out = append(out, &squared{k, of})
+	}
+	return out
+}
 
 // Forward is an error.
 func (q *squared) Forward(context.Context, device.Buf, device.Buf) error {

@@ -23,16 +23,44 @@ func squares(p *kirchhoff.Problem, ones bool) []float32 {
 	return w2
 }
 
-// diagonal is the adjoint of an engine's squared operator.
+// diagonal is the adjoint of an engine's squared operator, of one image.
 func diagonal(t *testing.T, d device.Device, e kirchhoff.Engine, w2 []float32, points int) []float32 {
 	t.Helper()
-	from, err := d.Alloc(len(w2), e.Type())
-	must(t, err)
-	must(t, device.Upload(from, w2))
-	to, err := d.Alloc(points, e.Type())
-	must(t, err)
-	must(t, e.Squared().Adjoint(t.Context(), to, from))
-	return download(t, to)
+	return diagonals(t, d, e, w2, points)[:points]
+}
+
+// diagonals are those of all images of an engine, one after the other.
+func diagonals(t *testing.T, d device.Device, e kirchhoff.Engine, w2 []float32, points int) (all []float32) {
+	t.Helper()
+	for _, k := range e.Squared() {
+		from, err := d.Alloc(len(w2), e.Type())
+		must(t, err)
+		must(t, device.Upload(from, w2))
+		to, err := d.Alloc(points, e.Type())
+		must(t, err)
+		must(t, k.Adjoint(t.Context(), to, from))
+		all = append(all, download(t, to)...)
+	}
+	return all
+}
+
+// TestDiagonals: each of several images has the diagonal that the cpu engine gives it.
+func TestDiagonals(t *testing.T) {
+	d, h := open(t, driver.CUDA), device.NewHost(2)
+	for i, p := range gathered(t) {
+		if p.Antialias != nil {
+			continue
+		}
+		w := classesOf(p)(p, 0, p.NumTraces())
+		cpu, err := kirchhoff.New(t.Context(), p, w)
+		must(t, err)
+		defer cpu.Close()
+		w2 := squares(p, false)
+		got, want := diagonals(t, d, working(t, d, p, w), w2, p.Grid.Len()), diagonals(t, h, cpu, w2, p.Grid.Len())
+		if diff := difference(got, want); !(diff <= 1e-5) {
+			t.Errorf("problem %d differs by %.2e", i, diff)
+		}
+	}
 }
 
 // TestDiagonal: the diagonal is that of the cpu engine and of the reference, whatever the
@@ -70,7 +98,7 @@ func TestDiagonal(t *testing.T) {
 				t.Error("the adjoint is another after the diagonal")
 			}
 			data := upload(t, d, x)
-			if err := e.Squared().Forward(t.Context(), data, upload(t, d, make([]float32, n))); err == nil {
+			if err := e.Squared()[0].Forward(t.Context(), data, upload(t, d, make([]float32, n))); err == nil {
 				t.Error("the squared operator has a forward")
 			}
 		})

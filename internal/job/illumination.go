@@ -1,0 +1,36 @@
+package job
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+)
+
+// weighClasses makes the image of a result the mean of its classes by their illumination,
+// with image.gather_normalize. Migrated classes are first divided by it.
+func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
+	if !j.Classes.Normalized() {
+		return nil
+	}
+	defer j.Report.Time("illumination")()
+	s, err := j.setting(nil)
+	if err != nil {
+		return err
+	}
+	var light *formulation.Illumination
+	err = j.Again(func(bool) error {
+		light, err = s.Illumination(ctx)
+		return j.Together(err)
+	})
+	if err != nil {
+		return err
+	}
+	defer light.Free()
+	if migrated {
+		err = light.Normalize(r.Classes)
+	}
+	if err == nil {
+		r.Image, err = light.Mean(r.Classes)
+	}
+	return j.Together(err)
+}
