@@ -37,8 +37,8 @@ func (in *Inputs) slowestInTime(slowest *float64) error {
 	return err
 }
 
-// ReadWholeModel is ReadVelocity with all that is known of the velocities: their kind, and in
-// depth ε and δ. The symmetry axis must then be vertical.
+// ReadWholeModel is ReadVelocity with all that is known of the velocities: their kind, in time η, and
+// in depth ε and δ. The symmetry axis must then be vertical.
 func ReadWholeModel(file, unit string) (*velocity.Model, error) {
 	r, err := h5.OpenModel(file, unitOf(unit))
 	if err != nil {
@@ -52,6 +52,9 @@ func ReadWholeModel(file, unit string) (*velocity.Model, error) {
 	}
 	if err == nil {
 		m.V, err = r.Read(0, m.Grid.Len())
+	}
+	if err == nil && r.HasEta() {
+		m.Eta, err = r.ReadEta(0, m.Grid.Len())
 	}
 	if err != nil || m.Grid.Domain == grid.Time {
 		return m, FileError(err)
