@@ -94,6 +94,7 @@ func (f *velocityOptions) convert(a *app, path string) error {
 	if to.Domain == grid.Time {
 		to.Spacing, to.End = f.interval, f.time
 	}
+	a.warnOfEta(path, m)
 	out, err := m.Convert(to)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: %w", path, err))
@@ -117,6 +118,13 @@ func (f *velocityOptions) convert(a *app, path string) error {
 	}
 	a.finish("output", f.output, "shape", out.Grid.Shape, "kind", out.Kind)
 	return nil
+}
+
+// warnOfEta says what becomes of a model's η where vertical velocities are made of moveout ones.
+func (a *app) warnOfEta(path string, m *velocity.Model) {
+	if m.Eta != nil {
+		a.report.Warn(path + ": /eta says nothing of the vertical: vertical velocities are taken to be those of moveout")
+	}
 }
 
 // single are the values as float32.

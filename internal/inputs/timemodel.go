@@ -26,8 +26,8 @@ func checkDomain(file string, m *h5.ModelReader, cfg *config.Config) error {
 	return nil
 }
 
-// ReadWholeModel is ReadVelocity with all that is known of the velocities: their kind, and in
-// depth ε and δ. The symmetry axis must then be vertical.
+// ReadWholeModel is ReadVelocity with all that is known of the velocities: their kind, in time η, and
+// in depth ε and δ. The symmetry axis must then be vertical.
 func ReadWholeModel(file, unit string) (*velocity.Model, error) {
 	r, err := h5.OpenModel(file, unitOf(unit))
 	if err != nil {
@@ -42,13 +42,13 @@ func ReadWholeModel(file, unit string) (*velocity.Model, error) {
 	if err == nil {
 		m.V, err = r.Read(0, m.Grid.Len())
 	}
-	if err == nil && m.Grid.Domain == grid.Depth {
+	if err == nil {
 		err = readUpright(r, m)
 	}
 	return m, FileError(err)
 }
 
-// readUpright reads ε and δ of a model in depth whose symmetry axis is vertical.
+// readUpright reads what makes a model anisotropic. Its symmetry axis must be vertical.
 func readUpright(r *h5.ModelReader, m *velocity.Model) error {
 	if err := r.OpenAnisotropy(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func readUpright(r *h5.ModelReader, m *velocity.Model) error {
 	if tilt := cmp.Or(least, greatest); err == nil && tilt != 0 {
 		err = status.Input(fmt.Errorf("%s: /tilt is %g degrees at a point, vertical times are known for 0 alone", r.Path(), tilt))
 	}
-	for p, to := range map[h5.Property]*[]float64{h5.Epsilon: &m.Epsilon, h5.Delta: &m.Delta} {
+	for p, to := range map[h5.Property]*[]float64{h5.Epsilon: &m.Epsilon, h5.Delta: &m.Delta, h5.Eta: &m.Eta} {
 		if err == nil {
 			*to, err = r.ReadProperty(p, 0, m.Grid.Len())
 		}

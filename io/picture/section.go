@@ -190,7 +190,7 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 		p.guides(point[first], point[second])
 		return p
 	}
-	top := cut(x, north, 0, 1, 2, map[grid.Domain]string{grid.Depth: "depth slice at z", grid.Time: "time slice at"}[g.Domain])
+	top := cut(x, north, 0, 1, 2, map[grid.Domain]string{grid.Depth: "depth slice at z", grid.Time: "slice at time"}[g.Domain])
 	top.raster.flip = true
 	top.title = opt.Title
 	top.notes = append(oneLine(look.win.note, note), top.notes...)
