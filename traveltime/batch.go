@@ -35,7 +35,7 @@ const (
 	secondTolerance = 1e-6
 	patience        = 16
 	maxRounds       = 1000
-	careless        = 8
+	careless        = 16
 	unsettled       = 0.1
 )
 
