@@ -10,11 +10,14 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -23,11 +26,17 @@ import (
 // where two waves meet, because there a difference of one rounding switches the stencil;
 // so after a number of rounds the tolerance doubles with each further one. All bounds
 // count rounds alike for every source, whatever else is in its batch.
+//
+// A change in an anisotropic medium may count where no ray of its block runs. What is not at
+// rest after careless rounds is swept in all directions from there on. It is an error if it
+// still changes by more than unsettled.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6
 	patience        = 16
 	maxRounds       = 1000
+	careless        = 16
+	unsettled       = 0.1
 )
 
 // portable is the number of lanes of the portable sweeps.
@@ -186,13 +195,9 @@ func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
 		startBox(e.model, at, func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n-skipped])) * e.scale) }, set)
 		return
 	}
-	x := make([]float64, dim)
-	startTilted(e.model, at, e.point, func(k [3]int, time float64) {
-		for a := range x {
-			x[a] = e.model.Coord(a, k[a]) - at[a]
-		}
-		if reach := home.reach(x); reach > 0 {
-			set(k, time/reach)
+	startTilted(e.model, at, e.point, func(k [3]int, time, distance float64) {
+		if distance > 0 {
+			set(k, time/distance)
 		} else {
 			set(k, 1/math.Sqrt(home.plane+home.along))
 		}
@@ -240,24 +245,24 @@ func (b *batch) geometry(lane int, at []float64) {
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
-	medium := e.slow2
-	if b.c.cone != nil {
-		first, medium = first*(3+e.model.Dim()), e.tilt
-	}
-	values := cfloats(medium[first:])
+	values := cfloats(e.slow2[first:])
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
 			blocks += int(C.eik_sweep(&b.c, values, C.int(d), order))
 		}
 		return blocks
 	}
-	b.c.tolerance = firstTolerance
+	b.c.tolerance, b.c.careful = firstTolerance, 0
 	for r := 0; r < maxRounds && round(0) > 0; r++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
 	copy(b.dirty, b.dirs)
+	if b.c.cone != nil {
+		C.eik_refactor(&b.c)
+		values = cfloats(e.tilt[first*(3+e.model.Dim()):])
+	}
 	b.c.tolerance = secondTolerance
 	for r := 1; r <= maxRounds && round(1) > 0; r++ {
 		if err := ctx.Err(); err != nil {
@@ -266,9 +271,44 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 		if r > patience {
 			b.c.tolerance *= 2
 		}
+		if b.c.cone == nil {
+			continue
+		}
+		if r == careless {
+			b.again()
+		}
+		if lanes := b.due(); lanes != 0 && b.c.tolerance > unsettled {
+			return unsettledError{bits.TrailingZeros16(lanes)}
+		}
 	}
 	return nil
 }
+
+// due are the lanes in which any block of their window is due.
+func (b *batch) due() (lanes uint16) {
+	each := len(b.dirty) / b.window.count()
+	for row := range b.window.count() {
+		in := b.in[0][row/len(b.in[1])] & b.in[1][row%len(b.in[1])]
+		for _, due := range b.dirty[row*each:][:each] {
+			lanes |= due & in
+		}
+	}
+	return lanes
+}
+
+// again makes all blocks due in all directions, in lanes in which any is, and the sweeps careful.
+func (b *batch) again() {
+	b.c.careful = 1
+	lanes := b.due()
+	for i := range b.dirty {
+		b.dirty[i] = lanes
+	}
+}
+
+// unsettledError is that of a lane whose times do not come to rest.
+type unsettledError struct{ lane int }
+
+func (unsettledError) Error() string { return "times do not settle" }
 
 // split writes τ of the first n lanes to dst, [n][points of the largest window].
 func (b *batch) split(dst []float32, n int) error {
@@ -361,9 +401,20 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 	b.shape(j.model, j.lanes)
 	b.start(w.e, w.p, j.places, w.opt)
 	if err := b.settle(ctx, w.e); err != nil {
-		return err
+		return w.named(err, j)
 	}
 	return b.split(w.split[:len(j.places)*w.points()], len(j.places))
+}
+
+// named is an error that names the place whose times do not settle.
+func (w *lanes) named(err error, j job) error {
+	var u unsettledError
+	if !errors.As(err, &u) {
+		return err
+	}
+	i := j.places[u.lane]
+	return status.Hint(status.Input(fmt.Errorf("traveltime: times of %s %d at %s m do not settle in the anisotropic velocity model", w.p.Role[i], w.p.Row[i], point(w.p.At(i)))),
+		"epsilon, delta and tilt must change little from point to point: smooth them")
 }
 
 // field is that of one lane of the batch.

@@ -2,6 +2,7 @@ package traveltime_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -11,8 +12,12 @@ import (
 // benchmark solves 32 positions along a line at the surface on one thread and
 // reports milliseconds a position, output of the times included.
 func benchmark(b *testing.B, g grid.Grid, model func(g grid.Grid) []float64, opt traveltime.Options) {
-	m := eikonal(b, model(g), g, g)
+	benchmarkMethod(b, eikonal(b, model(g), g, g), opt)
+}
+
+func benchmarkMethod(b *testing.B, m traveltime.Method, opt traveltime.Options) {
 	const n = 32
+	g := m.Grid()
 	var xyz []float64
 	for i := range n {
 		for a := range g.Dim() - 1 {
@@ -47,3 +52,19 @@ func BenchmarkEikonal401x301Layers(b *testing.B) {
 func BenchmarkEikonal101x101x101(b *testing.B) {
 	benchmark(b, square(10, 101, 101, 101), linear, traveltime.Options{})
 }
+
+// benchmarkTilted is benchmark in a tilted medium with a non-elliptic term.
+func benchmarkTilted(b *testing.B, g grid.Grid) {
+	v := linear(g)
+	a := traveltime.Anisotropy{Epsilon: slices.Repeat([]float64{0.2}, len(v)), Delta: slices.Repeat([]float64{0.05}, len(v)), Tilt: slices.Repeat([]float64{30}, len(v)), Azimuth: slices.Repeat([]float64{40}, len(v))}
+	m, err := traveltime.New("eikonal", traveltime.Spec{Image: g, Medium: traveltime.Medium{Grid: g, Least: slices.Min(v), Greatest: slices.Max(v),
+		Slab: [2]int{0, g.Shape[0]}, Values: v, Anisotropic: true, Anisotropy: a}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkMethod(b, m, traveltime.Options{})
+}
+
+func BenchmarkTilted401x301(b *testing.B) { benchmarkTilted(b, square(10, 401, 301)) }
+
+func BenchmarkTilted101x101x101(b *testing.B) { benchmarkTilted(b, square(10, 101, 101, 101)) }

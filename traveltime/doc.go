@@ -57,7 +57,35 @@
 // with it, in whatever order and on however many threads. AVX2 and AVX-512 give the same bits.
 //
 // Where the image grid is not the model's, τ and ∇τ are interpolated by cubics, never T, and
-// multiplied by the exact R and ∇R. ∇T = τ ∇R + R ∇τ.
+// multiplied by the exact R and ∇R. ∇T = τ ∇R + R ∇τ, or with R g for R.
+//
+// # Anisotropy
+//
+// In a transversely isotropic model (Medium.Anisotropy) the slownesses p = ∇T of P waves satisfy
+// the acoustic equation of Alkhalifah (2000, An acoustic wave equation for anisotropic media,
+// Geophysics 65). With p∥ along the symmetry axis and p⊥ normal to it, v0 the velocity along the
+// axis, vn² = v0² (1 + 2δ), vh² = v0² (1 + 2ε) and η = (ε - δ) / (1 + 2δ),
+//
+//	vh² p⊥² + v0² p∥² (1 - 2 η vn² p⊥²) = 1.
+//
+// T is split into R g τ: R g is the exact time in the homogeneous medium of the place, in units of
+// its slowness along the axis (Luo and Qian 2012; Waheed and Alkhalifah 2017, A fast sweeping
+// algorithm for accurate solution of the tilted transversely isotropic eikonal equation using
+// factorization, Geophysics 82). g² is a polynomial in the squared cosine between axis and ray.
+// Rays do not run along slownesses, so the upwind side of an axis is that from which the ray of
+// the central difference comes. Where waves meet it is the earlier side. The root of the ellipse
+// is followed by two of Newton's steps. Along an axis that is left out the ray has no component.
+// First-order rounds take the least velocity of each point for an isotropic one: their times are
+// too late everywhere, and the second-order rounds lower them.
+//
+// 1 + 2ε and 1 + 2δ must be positive, and η from -0.3 to 0.6. A place whose part of the model has
+// no anisotropy is solved as in an isotropic model, with the same bits. In very rough models
+// times may not settle, which is an error that names the place.
+//
+// At 20 m the relative error of the times is at most 3e-7 rms in homogeneous media with η up to
+// 0.3 and any tilt, and 2.1e-6 rms for ε = δ = 0.2 and 0.3, tilted by 0 to 60 degrees, and a
+// velocity that rises by 0.6 m/s per m; that of the gradients is 1e-5 and 1.4e-5 rms. It is the
+// same on nodes and between. For the largest η it is 1e-5 rms, for the least 1e-4.
 //
 // # Windows
 //

@@ -36,6 +36,7 @@ typedef struct {
 	const float *cone; // [EIK_CONE + dim][lanes]: g² of the lane's source, in powers of 2 cos² - 1, and
 	                   // the symmetry axis there, z last; null where the medium is isotropic
 	float tolerance;  // a relative change up to this one goes unnoticed
+	int careful;      // every neighbour of a change is due, in all directions
 } eik_batch;
 
 // Whether this machine and build sweep batches of 16 (AVX-512), 8 (AVX2) or 4
@@ -44,9 +45,13 @@ int eik_offers(int lanes);
 
 // One sweep over all due blocks; returns their number. Bit a of direction is
 // set if axis a runs backwards; medium is the squared slowness, [n0][wide][n2],
-// scaled to a largest value of 1, or with a cone plane, along, cross and the symmetry axis
-// of each point, [n0][wide][n2][3 + dim].
+// in a unit near its largest value, or with a cone in second-order sweeps plane, along, cross and
+// the symmetry axis of each point, [n0][wide][n2][3 + dim].
 long eik_sweep(eik_batch *b, const float *medium, int direction, int second);
+
+// Brings tau from first-order sweeps, where it is T / R, to that of second-order ones with a
+// cone, T / (R g).
+void eik_refactor(const eik_batch *b);
 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);

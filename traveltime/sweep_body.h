@@ -29,7 +29,7 @@ typedef struct {
 	unsigned boxed;                 // lanes whose start box this row crosses
 	const uint16_t *box;            // of z
 	unsigned due;
-	long block;
+	int careful;
 	int at, left;                   // next point, points left
 	int x, y, chunk;
 } NAME(block);
@@ -148,22 +148,28 @@ typedef struct {
 	M ok;                           // it is a time
 } NAME(stencil);
 
+INLINE const float *NAME(row)(const eik_batch *b, int x, int y)
+{
+	const long len = (long)(b->n[2] + 2 * EIK_GHOSTS) * LANES;
+	const float *p = b->beyond;
+	if (x >= 0 && x < b->n[0] && y >= 0 && y < b->n[1])
+		p = b->tau + ((long)x * b->n[1] + y) * len;
+	return p + EIK_GHOSTS * LANES;
+}
+
 #include "sweep_tilted.h"
 
 // The update of an isotropic medium, whose squared slowness times R^2 is f.
-INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second, int factored)
+INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second)
 {
-	for (int a = 0; a < dim; a++) {
+	for (int a = 0; a < dim; a++)
 		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, f, h[a], second, &p->far[a]);
-		if (factored)
-			p->s[a].s = NEGIF(p->far[a], p->N[a]);
-	}
 	V ref = MIN(p->s[0].t1, p->s[1].t1);
 	if (dim == 3)
 		ref = MIN(ref, p->s[2].t1);
 	V A[3], B[3], delta;
 	for (int a = 0; a < dim; a++)
-		NAME(coefficients)(&p->s[a], ref, factored ? p->q : p->r2, h[a].ih, second, &A[a], &B[a]);
+		NAME(coefficients)(&p->s[a], ref, p->r2, h[a].ih, second, &A[a], &B[a]);
 	V least = MIN(A[0], A[1]);
 	if (dim == 3)
 		least = MIN(least, A[2]);
@@ -198,14 +204,11 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	p.r2 = FMA(p.rho[z], p.rho[z], r->outer);
 	p.ok = r->active;
 	if (!tilted) {
-		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second, 0);
+		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second);
 	} else {
 		NAME(medium) m = NAME(at)(r->medium + (long)r->at * (3 + dim), dim, step);
 		NAME(factor)(&p, r->cone, dim, step);
-		if (second)
-			NAME(anisotropic)(&p, &m, h, r->now, r->active, dim);
-		else
-			NAME(isotropic)(&p, MUL(NAME(phase)(&m, p.N, dim), p.r2), h, r->active, dim, 0, 1);
+		NAME(anisotropic)(&p, &m, h, r->now, r->active, dim);
 	}
 
 	V t = ADD(p.ref, p.delta);
@@ -227,8 +230,8 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 		r->next[a][0] = MOR(r->next[a][0], LTIF(moved, T, p.s[a].Tn));
 		r->next[a][1] = MOR(r->next[a][1], LTIF(moved, T, p.s[a].Tf));
 		if (tilted) { // a ray may come from a later neighbour
-			r->next[a][0] = MOR(r->next[a][0], MAND(moved, p.far[a]));
-			r->next[a][1] = MOR(r->next[a][1], MANDNOT(moved, p.far[a]));
+			r->next[a][0] = MOR(r->next[a][0], r->careful ? moved : MAND(moved, p.far[a]));
+			r->next[a][1] = MOR(r->next[a][1], r->careful ? moved : MANDNOT(moved, p.far[a]));
 		}
 		r->any[a] = MOR(r->any[a], p.far[a]);
 		r->all[a] = MAND(r->all[a], p.far[a]);
@@ -239,15 +242,6 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	r->a1 = r->a2;
 	r->at += step;
 	r->left--;
-}
-
-INLINE const float *NAME(row)(const eik_batch *b, int x, int y)
-{
-	const long len = (long)(b->n[2] + 2 * EIK_GHOSTS) * LANES;
-	const float *p = b->beyond;
-	if (x >= 0 && x < b->n[0] && y >= 0 && y < b->n[1])
-		p = b->tau + ((long)x * b->n[1] + y) * len;
-	return p + EIK_GHOSTS * LANES;
 }
 
 INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *medium, int dim,
@@ -266,7 +260,7 @@ INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *medium,
 	}
 	r->rz = step > 0 ? b->rho[2] : b->rho_back;
 	r->medium = medium + ((long)x * b->wide + y) * nz * (tilted ? 3 + dim : 1);
-	r->cone = b->cone;
+	r->cone = b->cone, r->careful = b->careful;
 	r->rho[0] = LOAD(b->rho[0] + (long)x * LANES);
 	r->outer = MUL(r->rho[0], r->rho[0]);
 	r->boxed = due & b->box[0][x];
@@ -362,17 +356,15 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int directio
 }
 
 // Apart, so that each keeps its registers.
-static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction, int second)
+static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction)
 {
-	if (b->dim == 2)
-		return second ? NAME(sweep)(b, medium, 2, direction, 1, 1) : NAME(sweep)(b, medium, 2, direction, 0, 1);
-	return second ? NAME(sweep)(b, medium, 3, direction, 1, 1) : NAME(sweep)(b, medium, 3, direction, 0, 1);
+	return b->dim == 2 ? NAME(sweep)(b, medium, 2, direction, 1, 1) : NAME(sweep)(b, medium, 3, direction, 1, 1);
 }
 
 static TARGET long NAME(run)(eik_batch *b, const float *medium, int direction, int second)
 {
-	if (b->cone)
-		return NAME(sweep_tilted)(b, medium, direction, second);
+	if (b->cone && second)
+		return NAME(sweep_tilted)(b, medium, direction);
 	if (b->dim == 2)
 		return second ? NAME(sweep)(b, medium, 2, direction, 1, 0) : NAME(sweep)(b, medium, 2, direction, 0, 0);
 	return second ? NAME(sweep)(b, medium, 3, direction, 1, 0) : NAME(sweep)(b, medium, 3, direction, 0, 0);

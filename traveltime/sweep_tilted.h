@@ -46,15 +46,6 @@ INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int dim, int step)
 	p->q = MUL(g, p->r2);
 }
 
-// The squared phase slowness in direction d.
-INLINE V NAME(phase)(const NAME(medium) *m, const V *d, int dim)
-{
-	V q = NAME(dot)(m->axis, d, dim);
-	V c2 = MIN(SET1(1), DIV(MUL(q, q), NAME(dot)(d, d, dim)));
-	V b = FMA(m->along, c2, m->plane), c = MUL(MUL(m->cross, c2), SUB(SET1(1), c2));
-	return DIV(SET1(2), ADD(b, SQRT(MAX(SET1(0), FNMA(SET1(4), c, MUL(b, b))))));
-}
-
 // Half the derivative of the equation's left side, along the ray, and that side. u is 1 / R^2.
 INLINE V NAME(ray)(const NAME(medium) *m, const V *P, V u, V *v, int dim)
 {
@@ -183,7 +174,7 @@ INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAM
 {
 	const V limit = SET1(EIK_UNREACHED / 2);
 	M near[3], live[3];
-	V P[3], v[3], A[3], B[3], q[3], w[3];
+	V P[3], v[3], A[3], B[3], q[3], w[3], kink[3];
 	for (int a = 0; a < dim; a++) {
 		near[a] = LT(p->near1[a], limit), p->far[a] = LT(p->far1[a], limit);
 		live[a] = MOR(near[a], p->far[a]);
@@ -191,17 +182,24 @@ INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAM
 		V half = BLEND(MAND(near[a], p->far[a]), SET1(1), SET1(0.5f));
 		q[a] = MUL(p->q, SET1(h[a].ih));
 		P[a] = FMA(now, p->N[a], MUL(MUL(q[a], half), SUB(hi, lo)));
+		kink[a] = MUL(q[a], SUB(ADD(now, now), ADD(hi, lo)));
 	}
 	// Its length is set to the ellipse's, so that a bad estimate does no harm.
 	V pp = NAME(dot)(P, P, dim), axial = NAME(dot)(m->axis, P, dim), a2 = MUL(axial, axial);
 	V u = DIV(SET1(1), FMA(m->plane, pp, MUL(m->along, a2)));
 	NAME(ray)(m, P, u, v, dim);
 	V rest = MUL(MUL(MUL(u, u), m->cross), MUL(a2, SUB(pp, a2)));
-	V around = MUL(p->r2, FMA(rest, FMA(SET1(2), rest, SET1(1)), SET1(1)));
+	V around = DIV(ADD(p->r2, p->r2), ADD(SET1(1), SQRT(MAX(FNMA(SET1(4), rest, SET1(1)), SET1(0)))));
 	V steep = MUL(SET1(4), DIV(p->r2, MIN(m->plane, ADD(m->plane, m->along))));
 	V ref = SET1(EIK_UNREACHED);
 	for (int a = 0; a < dim; a++) {
-		M far = MANDNOT(p->far[a], MANDNOT(near[a], LT(v[a], SET1(0))));
+		// Where waves meet the rays of both sides run here: the earlier one counts.
+		V bend = MUL(FMA(m->along, MUL(m->axis[a], m->axis[a]), m->plane), kink[a]);
+		V twice = ADD(v[a], v[a]), step = SET1(0.5f * h[a].h2);
+		M meet = MAND(MAND(near[a], p->far[a]), LT(MAX(twice, SUB(SET1(0), twice)), bend));
+		M earlier = LT(MUL(p->far1[a], FMA(step, p->N[a], p->q)), MUL(p->near1[a], FNMA(step, p->N[a], p->q)));
+		M against = MOR(MANDNOT(LT(v[a], SET1(0)), meet), MAND(meet, earlier));
+		M far = MANDNOT(p->far[a], MANDNOT(near[a], against));
 		p->far[a] = far;
 		NAME(axis) *s = &p->s[a];
 		V c = ADD(p->r2, SET1(h[a].hh));
@@ -244,4 +242,27 @@ INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAM
 	}
 	p->ref = ref;
 	p->ok = ok;
+}
+
+// Divides the tau of times relative to R by g, as the second-order rounds take them.
+static TARGET void NAME(refactor)(const eik_batch *b)
+{
+	const int dim = b->dim, nz = b->n[2];
+	for (int x = 0; x < b->n[0]; x++)
+		for (int y = 0; y < b->n[1]; y++) {
+			float *t = (float *)NAME(row)(b, x, y);
+			for (int z = 0; z < nz; z++, t += LANES) {
+				NAME(stencil) p;
+				p.rho[0] = LOAD(b->rho[0] + (long)x * LANES);
+				if (dim == 3)
+					p.rho[1] = LOAD(b->rho[1] + (long)y * LANES);
+				p.rho[dim - 1] = LOAD(b->rho[2] + (long)z * LANES);
+				p.r2 = NAME(dot)(p.rho, p.rho, dim);
+				NAME(factor)(&p, b->cone, dim, 1);
+				V old = LOAD(t), tau = DIV(MUL(old, p.r2), p.q);
+				M reached = MAND(LT(old, SET1(EIK_UNREACHED / 2)), LT(SET1(0), p.r2));
+				tau = BLEND(reached, old, tau);
+				STORE(t, tau);
+			}
+		}
 }

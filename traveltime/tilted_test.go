@@ -239,7 +239,8 @@ func TestTiltedRefuses(t *testing.T) {
 	}{
 		{-0.5, 0, 0, 0, "epsilon is -0.5, must be greater than -0.5"},
 		{0, -0.6, 0, 0, "delta is -0.6, must be greater than -0.5"},
-		{-0.25, 0.5, 0, 0, "delta is 0.5 with epsilon -0.25, must be less than 4 epsilon + 1.5 = 0.5"},
+		{-0.25, 0.5, 0, 0, "epsilon is -0.25 and delta is 0.5: eta = (epsilon - delta) / (1 + 2 delta) is -0.375, must be from -0.3 to 0.6"},
+		{0.7, 0, 0, 0, "epsilon is 0.7 and delta is 0: eta = (epsilon - delta) / (1 + 2 delta) is 0.7, must be from -0.3 to 0.6"},
 		{math.NaN(), 0, 0, 0, "epsilon is NaN, must be finite"},
 		{0, math.Inf(1), 0, 0, "delta is +Inf, must be finite"},
 		{0, 0, math.Inf(-1), 0, "tilt is -Inf, must be finite"},
