@@ -38,6 +38,8 @@ var refused = []rule{
 	{"solver.method=matching", on("image.gathers"), oneImage},
 	{"solver.preconditioner=two-level", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
+	{"image.gather_angle=reflection", on("velocity.receiver_file"), unequalLegs},
+	{"image.gather_angle=reflection", on("velocity.receiver_constant"), unequalLegs},
 
 	{"image.gather_normalize=illumination", on("image.gathers", "kirchhoff.antialias"),
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}`},
@@ -77,10 +79,11 @@ var noted = []rule{
 }
 
 const (
-	bothLegs  = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
-	inTime    = `{} needs the angles of rays, which an image in the time domain does not have`
-	oneImage  = "{} is for one image, found image.gathers = {image.gathers}"
-	unmatched = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
+	unequalLegs = "{} is half the opening angle, which converted waves are not reflected at: want \"opening\""
+	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
+	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
+	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
+	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
 func on(conditions ...string) []string { return conditions }

@@ -45,6 +45,7 @@ func TestTimeDomainIsAdjoint(t *testing.T) {
 			nil,
 			{"kirchhoff.wavelet_filter=true", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"},
 			{"kirchhoff.aperture=60", "kirchhoff.tables=uint16"},
+			{"velocity.receiver_constant=1100"},
 		} {
 			set = append(slices.Clone(inTime), set...)
 			p := timed(t, make(t))

@@ -105,7 +105,7 @@ func sameGrid(d *Dataset, other string, g grid.Grid) error {
 			return err
 		}
 		if *part.to = found; own.Validate() != nil || !own.Equal(g) {
-			return inputError(d.path, d.name+"@"+part.name, "is %s m, want %s m, that of %s", tuple(found), tuple(want), other)
+			return inputError(d.path, d.name+"@"+part.name, "is %s, want %s, that of %s", tuple(found), tuple(want), other)
 		}
 	}
 	return nil

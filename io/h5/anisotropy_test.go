@@ -81,8 +81,8 @@ func TestBadAnisotropy(t *testing.T) {
 		}
 	}
 	for want, attrs := range map[string][]Attr{
-		"/delta@origin: is (5, 0) m, want (0, 0) m, that of /velocity":     {{"origin", []float64{5, 0}}, {"spacing", g.Spacing}},
-		"/delta@spacing: is (10, 10) m, want (10, 5) m, that of /velocity": {{"spacing", []float64{10, 10}}},
+		"/delta@origin: is (5, 0), want (0, 0), that of /velocity":     {{"origin", []float64{5, 0}}, {"spacing", g.Spacing}},
+		"/delta@spacing: is (10, 10), want (10, 5), that of /velocity": {{"spacing", []float64{10, 10}}},
 		"": nil,
 	} {
 		if err := beside(t, g, g.Shape, attrs...); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

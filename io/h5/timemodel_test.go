@@ -14,7 +14,7 @@ func TestTimeModel(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{25, 0.004}, Shape: []int{2, 3}, Domain: grid.Time}
 	v, eta := []float64{1500, 1600, 1700, 1500, 1650, 1750}, []float64{0, 0.1, 0.2, -0.1, 0, 0.05}
 	path := filepath.Join(t.TempDir(), "model.h5")
-	if err := WriteTimeModel(path, g, Interval, v, eta, WriteOptions{}); err != nil {
+	if err := WriteTimeModel(path, g, Interval, v, WriteOptions{}, Beside{Eta, eta}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := OpenModel(path, "")
@@ -22,8 +22,11 @@ func TestTimeModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	least, err := r.LeastEta()
-	got, fault := r.ReadEta(2, 3)
+	if err := r.OpenAnisotropy(); err != nil {
+		t.Fatal(err)
+	}
+	least, _, err := r.PropertyRange(Eta)
+	got, fault := r.ReadProperty(Eta, 2, 3)
 	if err != nil || fault != nil || least != -0.1 || !slices.Equal(got, eta[2:5]) || !r.Grid().Equal(g) || r.Kind() != Interval {
 		t.Errorf("least η %g, η %v, %v, kind %s (%v, %v)", least, got, r.Grid(), r.Kind(), err, fault)
 	}
@@ -42,10 +45,10 @@ func TestBadTimeModel(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{25, 0.004}, Shape: []int{2, 3}, Domain: grid.Time}
 	six := []float64{2000, 2000, 2000, 2000, 2000, 2000}
 	for want, write := range map[string]func(path string) error{
-		"/eta: at point [1, 0] at (25 m, 0 s): η is 7": func(path string) error {
-			return WriteTimeModel(path, g, RMS, six, []float64{0, 0, 0, 7, 0, 0}, WriteOptions{})
+		"/eta: is 7 at point [1, 0] at (25 m, 0 s), must be above -0.5 and at most 2": func(path string) error {
+			return WriteTimeModel(path, g, RMS, six, WriteOptions{}, Beside{Eta, []float64{0, 0, 0, 7, 0, 0}})
 		},
-		"/velocity@kind: is \"fast\"": func(path string) error { return WriteTimeModel(path, g, "fast", six, nil, WriteOptions{}) },
+		"/velocity@kind: is \"fast\"": func(path string) error { return WriteTimeModel(path, g, "fast", six, WriteOptions{}) },
 		"/velocity@domain: is \"z\"": func(path string) error {
 			return write(path, func(w *Writer) error {
 				return Write(w, "/velocity", g.Shape, six, Attr{"origin", g.Origin}, Attr{"spacing", g.Spacing}, Attr{"domain", "z"})
@@ -59,7 +62,7 @@ func TestBadTimeModel(t *testing.T) {
 				return Write(w, "/eta", []int{3, 2}, make([]float64, 6))
 			})
 		},
-		"/eta: lies on": func(path string) error {
+		"/eta@spacing: is (50, 0.004), want (25, 0.004), that of /velocity": func(path string) error {
 			return write(path, func(w *Writer) error {
 				if err := Write(w, "/velocity", g.Shape, six, gridAttrs(g)...); err != nil {
 					return err
@@ -74,7 +77,9 @@ func TestBadTimeModel(t *testing.T) {
 		}
 		r, err := OpenModel(path, "")
 		if err == nil {
-			_, err = r.LeastEta()
+			if err = r.OpenAnisotropy(); err == nil {
+				_, _, err = r.PropertyRange(Eta)
+			}
 			r.Close()
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
