@@ -38,8 +38,8 @@ var refused = []rule{
 	{"solver.method=matching", on("image.gathers"), oneImage},
 	{"solver.preconditioner=two-level", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
-	{"image.gather_angle=reflection", on("velocity.receiver_file"), unequalLegs},
-	{"image.gather_angle=reflection", on("velocity.receiver_constant"), unequalLegs},
+	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
+	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
 	{"image.gather_normalize=illumination", on("image.gathers", "kirchhoff.antialias"),
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}`},
@@ -79,7 +79,7 @@ var noted = []rule{
 }
 
 const (
-	unequalLegs = "{} is half the opening angle, which converted waves are not reflected at: want \"opening\""
+	unequalLegs = `{} is half the opening angle, but the angles of converted waves are two: want "opening"`
 	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
