@@ -74,8 +74,7 @@
 // Rays do not run along slownesses, so the upwind side of an axis is that from which the ray of
 // the central difference comes. Where waves meet it is the earlier side. The root of the ellipse
 // is followed by two of Newton's steps. Along an axis that is left out the ray has no component.
-// First-order rounds take the least velocity of each point for an isotropic one: their times are
-// too late everywhere, and the second-order rounds lower them.
+// First-order rounds take the phase velocity in the direction of ∇(R g) for an isotropic one.
 //
 // 1 + 2ε and 1 + 2δ must be positive, and η from -0.3 to 0.6. A place whose part of the model has
 // no anisotropy is solved as in an isotropic model, with the same bits. In very rough models
