@@ -120,9 +120,6 @@ func (e *Eikonal) lean(m Medium) error {
 	e.bent, e.tilt = bent, make([]float32, 0, len(m.Values)*(3+dim))
 	s2 := e.scale * e.scale
 	for i, v0 := range m.Values {
-		epsilon, delta, _, _ := a.of(i)
-		slow := 1 / (LeastSpeed(v0, epsilon, delta) * e.scale)
-		e.slow2[i] = float32(slow * slow)
 		m := a.at(dim, i, v0)
 		e.tilt = append(e.tilt, float32(m.plane*s2), float32(m.along*s2), float32(m.cross*s2*s2))
 		for _, x := range m.axis {

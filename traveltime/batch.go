@@ -35,7 +35,7 @@ const (
 	secondTolerance = 1e-6
 	patience        = 16
 	maxRounds       = 1000
-	careless        = 16
+	careless        = 8
 	unsettled       = 0.1
 )
 
@@ -195,9 +195,13 @@ func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
 		startBox(e.model, at, func(n int) float64 { return 1 / (math.Sqrt(float64(e.slow2[n-skipped])) * e.scale) }, set)
 		return
 	}
-	startTilted(e.model, at, e.point, func(k [3]int, time, distance float64) {
-		if distance > 0 {
-			set(k, time/distance)
+	x := make([]float64, dim)
+	startTilted(e.model, at, e.point, func(k [3]int, time float64) {
+		for a := range x {
+			x[a] = e.model.Coord(a, k[a]) - at[a]
+		}
+		if reach := home.reach(x); reach > 0 {
+			set(k, time/reach)
 		} else {
 			set(k, 1/math.Sqrt(home.plane+home.along))
 		}
@@ -245,7 +249,11 @@ func (b *batch) geometry(lane int, at []float64) {
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
-	values := cfloats(e.slow2[first:])
+	medium := e.slow2
+	if b.c.cone != nil {
+		first, medium = first*(3+e.model.Dim()), e.tilt
+	}
+	values := cfloats(medium[first:])
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
 			blocks += int(C.eik_sweep(&b.c, values, C.int(d), order))
@@ -259,10 +267,6 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 		}
 	}
 	copy(b.dirty, b.dirs)
-	if b.c.cone != nil {
-		C.eik_refactor(&b.c)
-		values = cfloats(e.tilt[first*(3+e.model.Dim()):])
-	}
 	b.c.tolerance = secondTolerance
 	for r := 1; r <= maxRounds && round(1) > 0; r++ {
 		if err := ctx.Err(); err != nil {

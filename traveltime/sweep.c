@@ -220,15 +220,3 @@ long eik_sweep(eik_batch *b, const float *medium, int direction, int second)
 #endif
 	return run_portable(b, medium, direction, second);
 }
-
-void eik_refactor(const eik_batch *b)
-{
-#if defined(__x86_64__)
-	if (b->lanes == 16)
-		refactor_avx512(b);
-	else if (b->lanes == 8)
-		refactor_avx2(b);
-	else
-#endif
-		refactor_portable(b);
-}

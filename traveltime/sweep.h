@@ -45,13 +45,9 @@ int eik_offers(int lanes);
 
 // One sweep over all due blocks; returns their number. Bit a of direction is
 // set if axis a runs backwards; medium is the squared slowness, [n0][wide][n2],
-// in a unit near its largest value, or with a cone in second-order sweeps plane, along, cross and
-// the symmetry axis of each point, [n0][wide][n2][3 + dim].
+// scaled to a largest value of 1, or with a cone plane, along, cross and the symmetry axis
+// of each point, [n0][wide][n2][3 + dim].
 long eik_sweep(eik_batch *b, const float *medium, int direction, int second);
-
-// Brings tau from first-order sweeps, where it is T / R, to that of second-order ones with a
-// cone, T / (R g).
-void eik_refactor(const eik_batch *b);
 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);

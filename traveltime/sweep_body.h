@@ -148,28 +148,22 @@ typedef struct {
 	M ok;                           // it is a time
 } NAME(stencil);
 
-INLINE const float *NAME(row)(const eik_batch *b, int x, int y)
-{
-	const long len = (long)(b->n[2] + 2 * EIK_GHOSTS) * LANES;
-	const float *p = b->beyond;
-	if (x >= 0 && x < b->n[0] && y >= 0 && y < b->n[1])
-		p = b->tau + ((long)x * b->n[1] + y) * len;
-	return p + EIK_GHOSTS * LANES;
-}
-
 #include "sweep_tilted.h"
 
 // The update of an isotropic medium, whose squared slowness times R^2 is f.
-INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second)
+INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second, int factored)
 {
-	for (int a = 0; a < dim; a++)
+	for (int a = 0; a < dim; a++) {
 		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, f, h[a], second, &p->far[a]);
+		if (factored)
+			p->s[a].s = NEGIF(p->far[a], p->N[a]);
+	}
 	V ref = MIN(p->s[0].t1, p->s[1].t1);
 	if (dim == 3)
 		ref = MIN(ref, p->s[2].t1);
 	V A[3], B[3], delta;
 	for (int a = 0; a < dim; a++)
-		NAME(coefficients)(&p->s[a], ref, p->r2, h[a].ih, second, &A[a], &B[a]);
+		NAME(coefficients)(&p->s[a], ref, factored ? p->q : p->r2, h[a].ih, second, &A[a], &B[a]);
 	V least = MIN(A[0], A[1]);
 	if (dim == 3)
 		least = MIN(least, A[2]);
@@ -204,11 +198,14 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	p.r2 = FMA(p.rho[z], p.rho[z], r->outer);
 	p.ok = r->active;
 	if (!tilted) {
-		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second);
+		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second, 0);
 	} else {
 		NAME(medium) m = NAME(at)(r->medium + (long)r->at * (3 + dim), dim, step);
 		NAME(factor)(&p, r->cone, dim, step);
-		NAME(anisotropic)(&p, &m, h, r->now, r->active, dim);
+		if (second)
+			NAME(anisotropic)(&p, &m, h, r->now, r->active, dim);
+		else
+			NAME(isotropic)(&p, MUL(NAME(phase)(&m, p.N, dim), p.r2), h, r->active, dim, 0, 1);
 	}
 
 	V t = ADD(p.ref, p.delta);
@@ -242,6 +239,15 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	r->a1 = r->a2;
 	r->at += step;
 	r->left--;
+}
+
+INLINE const float *NAME(row)(const eik_batch *b, int x, int y)
+{
+	const long len = (long)(b->n[2] + 2 * EIK_GHOSTS) * LANES;
+	const float *p = b->beyond;
+	if (x >= 0 && x < b->n[0] && y >= 0 && y < b->n[1])
+		p = b->tau + ((long)x * b->n[1] + y) * len;
+	return p + EIK_GHOSTS * LANES;
 }
 
 INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *medium, int dim,
@@ -356,15 +362,17 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int directio
 }
 
 // Apart, so that each keeps its registers.
-static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction)
+static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction, int second)
 {
-	return b->dim == 2 ? NAME(sweep)(b, medium, 2, direction, 1, 1) : NAME(sweep)(b, medium, 3, direction, 1, 1);
+	if (b->dim == 2)
+		return second ? NAME(sweep)(b, medium, 2, direction, 1, 1) : NAME(sweep)(b, medium, 2, direction, 0, 1);
+	return second ? NAME(sweep)(b, medium, 3, direction, 1, 1) : NAME(sweep)(b, medium, 3, direction, 0, 1);
 }
 
 static TARGET long NAME(run)(eik_batch *b, const float *medium, int direction, int second)
 {
-	if (b->cone && second)
-		return NAME(sweep_tilted)(b, medium, direction);
+	if (b->cone)
+		return NAME(sweep_tilted)(b, medium, direction, second);
 	if (b->dim == 2)
 		return second ? NAME(sweep)(b, medium, 2, direction, 1, 0) : NAME(sweep)(b, medium, 2, direction, 0, 0);
 	return second ? NAME(sweep)(b, medium, 3, direction, 1, 0) : NAME(sweep)(b, medium, 3, direction, 0, 0);

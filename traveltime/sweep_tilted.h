@@ -46,6 +46,15 @@ INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int dim, int step)
 	p->q = MUL(g, p->r2);
 }
 
+// The squared phase slowness in direction d.
+INLINE V NAME(phase)(const NAME(medium) *m, const V *d, int dim)
+{
+	V q = NAME(dot)(m->axis, d, dim);
+	V c2 = MIN(SET1(1), DIV(MUL(q, q), NAME(dot)(d, d, dim)));
+	V b = FMA(m->along, c2, m->plane), c = MUL(MUL(m->cross, c2), SUB(SET1(1), c2));
+	return DIV(SET1(2), ADD(b, SQRT(MAX(SET1(0), FNMA(SET1(4), c, MUL(b, b))))));
+}
+
 // Half the derivative of the equation's left side, along the ray, and that side. u is 1 / R^2.
 INLINE V NAME(ray)(const NAME(medium) *m, const V *P, V u, V *v, int dim)
 {
@@ -242,27 +251,4 @@ INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAM
 	}
 	p->ref = ref;
 	p->ok = ok;
-}
-
-// Divides the tau of times relative to R by g, as the second-order rounds take them.
-static TARGET void NAME(refactor)(const eik_batch *b)
-{
-	const int dim = b->dim, nz = b->n[2];
-	for (int x = 0; x < b->n[0]; x++)
-		for (int y = 0; y < b->n[1]; y++) {
-			float *t = (float *)NAME(row)(b, x, y);
-			for (int z = 0; z < nz; z++, t += LANES) {
-				NAME(stencil) p;
-				p.rho[0] = LOAD(b->rho[0] + (long)x * LANES);
-				if (dim == 3)
-					p.rho[1] = LOAD(b->rho[1] + (long)y * LANES);
-				p.rho[dim - 1] = LOAD(b->rho[2] + (long)z * LANES);
-				p.r2 = NAME(dot)(p.rho, p.rho, dim);
-				NAME(factor)(&p, b->cone, dim, 1);
-				V old = LOAD(t), tau = DIV(MUL(old, p.r2), p.q);
-				M reached = MAND(LT(old, SET1(EIK_UNREACHED / 2)), LT(SET1(0), p.r2));
-				tau = BLEND(reached, old, tau);
-				STORE(t, tau);
-			}
-		}
 }

@@ -185,8 +185,8 @@ func normalTo(x []float64) []float64 {
 	return n
 }
 
-// startTilted is startBox in a tilted medium: set receives T, in s, and the distance, in m.
-func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(index [3]int, time, distance float64)) {
+// startTilted is startBox in a tilted medium: set receives T, in s.
+func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(index [3]int, time float64)) {
 	dim := g.Dim()
 	var lo, hi, k [3]int
 	for a := range 3 {
@@ -219,7 +219,7 @@ func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(
 				stretched := v2 * ((dot(x, x)-q*q)/home.plane + q*q/v2)
 				along := dot(gradient, x)
 				across := math.Max(0, steep*stretched-along*along)
-				set(k, time*(1-math.Min(across/v2/24, bendLimit)), math.Sqrt(dot(x, x)))
+				set(k, time*(1-math.Min(across/v2/24, bendLimit)))
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func newTiltedReference(g grid.Grid, at func(x []float64) tilted, source []float
 		s.tau[i], s.p0[i] = unreached, make([]float64, dim)
 		s.t0[i], s.r[i] = home.to(s.p0[i], x), math.Sqrt(dot(x, x))
 	}
-	startTilted(g, source, point, func(k [3]int, time, _ float64) {
+	startTilted(g, source, point, func(k [3]int, time float64) {
 		i := 0
 		for a, stride := range s.stride {
 			i += k[a] * stride
