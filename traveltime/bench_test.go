@@ -47,3 +47,16 @@ func BenchmarkEikonal401x301Layers(b *testing.B) {
 func BenchmarkEikonal101x101x101(b *testing.B) {
 	benchmark(b, square(10, 101, 101, 101), linear, traveltime.Options{})
 }
+
+// Spreading costs a part of the times on top.
+func BenchmarkEikonal401x301Spreading(b *testing.B) {
+	benchmark(b, square(10, 401, 301), linear, traveltime.Options{Spreading: traveltime.RaySpreading})
+}
+
+func BenchmarkEikonal401x301LayersSpreading(b *testing.B) {
+	benchmark(b, square(10, 401, 301), func(g grid.Grid) []float64 { return blurred(layers(g), g, 5) }, traveltime.Options{Spreading: traveltime.RaySpreading})
+}
+
+func BenchmarkEikonal101x101x101Spreading(b *testing.B) {
+	benchmark(b, square(10, 101, 101, 101), linear, traveltime.Options{Spreading: traveltime.RaySpreading})
+}

@@ -83,9 +83,11 @@ func (e *Eikonal) Near(p *survey.Positions, places []int) []int {
 func Check(m Method, p *survey.Positions, places []int, opt Options) error {
 	checkPlaces(m.Grid(), p, places, opt)
 	if e, ok := m.(*Eikonal); ok {
-		return e.check(p, places, opt)
+		if err := e.check(p, places, opt); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkSpreads(m, opt)
 }
 
 // Constant returns the velocity, in m/s, of a method of NewAnalytic, and 0 for other methods.

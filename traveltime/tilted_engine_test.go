@@ -44,7 +44,7 @@ func tiltedTimes(t testing.TB, g grid.Grid, at func(x []float64) (v0, epsilon, d
 	var s scratch
 	most := extent{}
 	most.grow(Whole(g))
-	b := newBatch(g, lanes, most, &s)
+	b := newBatch(g, lanes, most, Options{}, &s)
 	b.shape(Whole(g), lanes)
 	b.start(e, p, []int{0}, Options{})
 	if err := b.settle(context.Background(), e); err != nil {
