@@ -176,6 +176,8 @@ func TestDefaults(t *testing.T) {
 		"survey.units":                 `"auto"`,
 		"velocity.units":               `"auto"`,
 		"kirchhoff.angle_limit":        "[72.0, 90.0]",
+		"kirchhoff.spreading":          `"distance"`,
+		"kirchhoff.takeoff_limit":      "[]",
 		"comm.backend":                 `"auto"`,
 		"comm.grid":                    "[0, 1]",
 		"comm.fallback":                `"none"`,

@@ -138,6 +138,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"line, gathers":  {streamer, []string{"solver.iterations=1", "kirchhoff.aperture=150", "image.gathers=offset", "image.gather_bins=0,60,200", "kirchhoff.dynamic=true"}},
 		"line, streamed": {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
+		"2-D, rays":      {wide, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray-2.5d", "kirchhoff.takeoff_limit=[50,80]", "kirchhoff.aperture=150", "kirchhoff.tables=recompute"}},
+		"3-D, rays":      {long, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {
 		t.Run(name, func(t *testing.T) {
