@@ -88,7 +88,7 @@ func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Field, g gr
 }
 
 // Sources on and off the nodes, at an edge and inside, and gradients in any direction: the error
-// of b beyond four cells is below one per cent.
+// of b beyond four cells is below one per cent; three hundred cells right below a source it is 1.5.
 func TestSpreadingOfAGradient(t *testing.T) {
 	down, side, space := gradient{1500, []float64{0, 0.6}}, gradient{2200, []float64{-0.5, 0.3}}, gradient{1800, []float64{0.4, -0.3, 0.6}}
 	for _, c := range []struct {
@@ -97,18 +97,20 @@ func TestSpreadingOfAGradient(t *testing.T) {
 		m            gradient
 		s            traveltime.Spreading
 		from         []float64
+		most         float64
 	}{
-		{"downwards", square(10, 201, 151), square(10, 201, 151), down, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755, 1997, 600}},
-		{"sideways", square(10, 201, 151), square(10, 201, 151), side, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755}},
-		{"2.5-D", square(10, 201, 151), square(10, 201, 151), side, traveltime.PointSpreading, []float64{1000, 0, 1003.3, 4, 500, 755}},
-		{"another grid", square(15, 135, 101), square(10, 201, 151), down, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755}},
-		{"3-D", square(20, 41, 37, 45), square(20, 41, 37, 45), space, traveltime.RaySpreading, []float64{400, 300, 0, 403, 311, 4, 230, 600, 335}},
+		{"downwards", square(10, 201, 151), square(10, 201, 151), down, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755, 1997, 600}, 0.01},
+		{"far", square(10, 401, 301), square(10, 401, 301), down, traveltime.RaySpreading, []float64{1203.3, 4}, 0.02},
+		{"sideways", square(10, 201, 151), square(10, 201, 151), side, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755}, 0.01},
+		{"2.5-D", square(10, 201, 151), square(10, 201, 151), side, traveltime.PointSpreading, []float64{1000, 0, 1003.3, 4, 500, 755}, 0.01},
+		{"another grid", square(15, 135, 101), square(10, 201, 151), down, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755}, 0.01},
+		{"3-D", square(20, 41, 37, 45), square(20, 41, 37, 45), space, traveltime.RaySpreading, []float64{400, 300, 0, 403, 311, 4, 230, 600, 335}, 0.01},
 	} {
 		p := positions(c.model.Dim(), c.from...)
 		opt := traveltime.Options{Spreading: c.s, Takeoff: true}
 		for i, f := range rays(t, eikonal(t, sample(c.model, c.m.at), c.model, c.image), p, opt) {
 			most, rms, angle := gradientErrors(c.m, c.s, f, c.image, p.At(i))
-			if !(most < 0.01) || !(rms < 0.003) || !(angle < 6e-3) {
+			if !(most < c.most) || !(rms < 0.003) || !(angle < 6e-3) {
 				t.Errorf("%s, from %v: b is off by up to %.2g, %.2g rms, and the cosine of the take-off angle by %.2g", c.name, p.At(i), most, rms, angle)
 			}
 		}
