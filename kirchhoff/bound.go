@@ -58,13 +58,18 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 func (w *weights) largest(place int, t *Tiling) ([]float64, error) {
 	out := make([]float64, len(t.Boxes))
 	if w.p.Amplitude == nil {
+		most := w.decay
+		if s := spread(w.p); s != traveltime.NoSpreading {
+			b := s.Homogeneous(w.p.Grid)
+			most = func(d float64) float64 { return traveltime.MostSpreading * b(d) }
+		}
 		for i, b := range t.Boxes {
-			out[i] = w.decay(b.distance(w.p.Grid, w.p.Positions.At(place)))
+			out[i] = most(b.distance(w.p.Grid, w.p.Positions.At(place)))
 		}
 		return out, nil
 	}
-	given := make([]float64, w.p.Grid.Len())
-	if err := w.spreading(given, place, traveltime.Whole(w.p.Grid)); err != nil {
+	given, err := given(w.p, place, traveltime.Whole(w.p.Grid))
+	if err != nil {
 		return nil, err
 	}
 	given = given[t.first:]

@@ -24,13 +24,14 @@ type trial struct {
 	short, gaps       bool    // record ends early; unreachable points
 	limits            int     // 0 none, 1 dip, 2 opening angle, 3 both
 	antialias         bool
-	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
-	unequal           int // slownesses: 0 equal, 1 of converted waves, 2 of an anisotropic medium
+	aperture          int  // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
+	unequal           int  // slownesses: 0 equal, 1 of converted waves, 2 of an anisotropic medium
+	rays              bool // spreading of rays, and a limit of their take-off
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal)
+	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d",
+		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal)
 }
 
 func trials() []trial {
@@ -40,6 +41,7 @@ func trials() []trial {
 		c := trial{dim: 2 + digit(2), weights: digit(3), irregular: digit(2) == 1, filter: digit(2) == 1,
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
 		c.gaps = len(all)%7 == 4
+		c.rays = c.weights > 0 && !c.gaps && len(all)%3 == 2
 		c.antialias = len(all)%3 == 1
 		c.limits = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
 		c.aperture = []int{0, 0, 0, 2, 0, 1, 0, 2, 3, 0, 0}[len(all)%11]
@@ -96,6 +98,13 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 	p.Velocity = make([]float64, g.Len())
 	for i := range p.Velocity {
 		p.Velocity[i] = 1500 + 1000*r.Float64()
+	}
+	if c.rays {
+		p.Spreading = traveltime.RaySpreading
+		if c.dim == 2 && c.filter {
+			p.Spreading = traveltime.PointSpreading
+		}
+		p.TakeoffLimit = []float64{35, 85}
 	}
 	if c.weights == 2 {
 		p.AngleLimit = []float64{25, 55}

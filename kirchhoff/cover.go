@@ -223,6 +223,7 @@ func (p *Problem) Windows() []traveltime.Window {
 // and says how their traveltimes are solved.
 func (p *Problem) TimesNeeded() ([]int, traveltime.Options) {
 	opt := traveltime.Options{Threads: p.threads(), Progress: p.Progress, Windows: p.Windows(), Margin: p.Margin}
+	opt = askRays(p, opt)
 	used := p.usedPlaces()
 	if opt.Windows != nil {
 		used = slices.DeleteFunc(used, func(place int) bool { return opt.Windows[place] == traveltime.Window{} })

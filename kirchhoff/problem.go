@@ -75,6 +75,13 @@ type Problem struct {
 	// nil computes them from distances. It may be called concurrently, and its
 	// result is only read.
 	Amplitude func(place int) ([]float64, error)
+	// Spreading says that the factors b are those of the rays of Times, not of distances, where
+	// Amplitude is nil. traveltime.Spreads must be true of Times.
+	Spreading traveltime.Spreading
+	// TakeoffLimit is nil, or where the taper starts and where it cuts, in degrees from the
+	// vertical, of rays as they leave source and receiver (Dynamic only). It also needs Times that
+	// spread.
+	TakeoffLimit []float64
 	// MaxDistance holds the largest distances, in m, from a source and from a
 	// receiver to an image point over the whole survey; zeros stand for those
 	// of this problem's own places (see MaxDistance the function). A rank that
@@ -171,7 +178,7 @@ func (p *Problem) Validate() error {
 	if a := p.AngleLimit; a != nil && (len(a) != 2 || !(a[0] >= 0) || !(a[1] > 0) || a[0] > a[1]) {
 		return fmt.Errorf("kirchhoff: angle limit is %v degrees, must be start and cut with 0 <= start <= cut", a)
 	}
-	return nil
+	return checkRays(p)
 }
 
 func checkVelocity(p *Problem) error {

@@ -91,7 +91,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		all.slow[place].ray = [3][]float64{}
 		return err
 	}
-	opt := traveltime.Options{Threads: all.threads, Progress: p.Progress}
+	opt := askRays(p, traveltime.Options{Threads: all.threads, Progress: p.Progress})
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}

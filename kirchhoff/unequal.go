@@ -66,25 +66,6 @@ func (l *Plan) Vectors() (speed, longest float64) {
 // hostTapers reports whether amplitudes fall with angles of rays that only the host knows.
 func hostTapers(p *Problem) bool { return p.Dynamic && unequal(p) }
 
-// FromHost reports whether a card takes HostAmplitudes.
-func FromHost(p *Problem) bool { return p.Dynamic && (p.Amplitude != nil || unequal(p)) }
-
-// HostAmplitudes returns a function that makes what a card does not compute itself of the weights
-// of a place with a field of traveltimes, at the points of the field's window: given amplitudes,
-// which it tapers, or of unequal slownesses tapered ones. It returns nil where the card computes
-// all, and may be called concurrently.
-func HostAmplitudes(p *Problem) func(place int, f traveltime.Field) ([]float64, error) {
-	if !hostTapers(p) {
-		return func(place int, f traveltime.Field) ([]float64, error) { return Given(p, place, f.Window) }
-	}
-	w := newWeights(p)
-	return func(place int, f traveltime.Field) ([]float64, error) {
-		s := newSlowness(p, func() []float64 { return make([]float64, len(f.Time)) })
-		err := w.of(&s, place, f)
-		return s.amp, err
-	}
-}
-
 // axes are the components of v along the axes of the grid: without y in 2-D.
 func (w *weights) axes(v [3][]float64) [][]float64 {
 	if w.p.Grid.Dim() == 2 {

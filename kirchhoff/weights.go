@@ -49,13 +49,15 @@ func (p *Problem) Fading() Fading {
 func newWeights(p *Problem) *weights { return &weights{p, p.Fading()} }
 
 // limit returns the taper at an angle of a radians from the vertical.
-func (w *weights) limit(a float64) float64 {
-	a = math.Abs(a)
-	if !(a < w.Hi) { // a NaN is dropped
+func (w *weights) limit(a float64) float64 { return w.within(math.Abs(a), w.Lo, w.Hi) }
+
+// within returns the taper that starts at lo and cuts at hi.
+func (w *weights) within(a, lo, hi float64) float64 {
+	if !(a < hi) { // a NaN is dropped
 		return 0
 	}
-	if a >= w.Lo {
-		return w.Taper[min(20, int(20*(a-w.Lo)/(w.Hi-w.Lo)))]
+	if a >= lo {
+		return w.Taper[min(20, int(20*(a-lo)/(hi-lo)))]
 	}
 	return 1
 }
@@ -90,7 +92,7 @@ func newSlowness(p *Problem, take func() []float64) (s slowness) {
 func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	g := f.Window.Grid(w.p.Grid)
 	n, dim := g.Len(), g.Dim()
-	if err := w.spreading(s.amp[:n], place, f.Window); err != nil {
+	if err := w.spreading(s.amp[:n], place, f); err != nil {
 		return err
 	}
 	grad := slices.Clone(s.unit[:dim])
@@ -125,21 +127,44 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	return nil
 }
 
-// spreading fills b with the geometrical spreading of a place in a window, with the given
-// one if there is one, or without Dynamic with 1.
-func (w *weights) spreading(b []float64, place int, window traveltime.Window) error {
-	g := window.Grid(w.p.Grid)
+// spreading fills b with the geometrical spreading of a place on the window of its field, times
+// the taper of the take-off angle; without Dynamic with 1.
+func (w *weights) spreading(b []float64, place int, f traveltime.Field) error {
+	if err := w.untapered(b, place, f); err != nil || !takeoff(w.p) {
+		return err
+	}
+	const radian = math.Pi / 180
+	for i, a := range f.Takeoff {
+		b[i] *= w.within(a, w.p.TakeoffLimit[0]*radian, w.p.TakeoffLimit[1]*radian)
+	}
+	return nil
+}
+
+// untapered fills b with the given spreading if there is one, with that of the field's rays, or
+// with that of distances.
+func (w *weights) untapered(b []float64, place int, f traveltime.Field) error {
 	if !w.p.Dynamic {
 		for i := range b {
 			b[i] = 1
 		}
 		return nil
 	}
-	given, err := Given(w.p, place, window)
+	given, err := given(w.p, place, f.Window)
 	if given != nil || err != nil {
 		copy(b, given)
 		return err
 	}
+	if spread(w.p) != traveltime.NoSpreading {
+		copy(b, f.Spreading)
+		return nil
+	}
+	w.distances(b, place, f.Window)
+	return nil
+}
+
+// distances fills b with the spreading that follows from the distances to a place.
+func (w *weights) distances(b []float64, place int, window traveltime.Window) {
+	g := window.Grid(w.p.Grid)
 	at := w.p.Positions.At(place)
 	last := g.Dim() - 1
 	n := g.Shape[last]
@@ -155,12 +180,11 @@ func (w *weights) spreading(b []float64, place int, window traveltime.Window) er
 			b[row+k] = w.decay(math.Sqrt(across + z*z))
 		}
 	}
-	return nil
 }
 
-// Given returns the given amplitudes of a place in a window, nil without such or without
+// given returns the given amplitudes of a place in a window, nil without such or without
 // Dynamic.
-func Given(p *Problem, place int, window traveltime.Window) ([]float64, error) {
+func given(p *Problem, place int, window traveltime.Window) ([]float64, error) {
 	if p.Amplitude == nil || !p.Dynamic {
 		return nil, nil
 	}

@@ -19,8 +19,14 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
-	return &placewise{name: "analytic", g: g, velocity: v, fill: func(f *Field, _ *room, p *survey.Positions, place int) error {
+	return &placewise{name: "analytic", g: g, velocity: v, fill: func(f *Field, r *room, p *survey.Positions, place int) error {
 		straight(*f, g, v, p.At(place))
+		if f.Spreading != nil {
+			f.spread(r.opt.Spreading, nil, f.Window, g, p.At(place))
+		}
+		if f.Takeoff != nil {
+			f.leave(nil, f.Window, g, p.At(place))
+		}
 		return nil
 	}}, nil
 }

@@ -62,6 +62,9 @@ func widths() (list []int) {
 type batch struct {
 	c                 C.eik_batch
 	tau, beyond, back []float32
+	swept             []float32    // tau, and behind it what rays carry
+	carried           [3][]float32 // parts of swept like tau
+	slowness          []float32    // at each lane's source; of rays
 	rho               [3][]float32
 	cone              []float32
 	home              [C.EIK_LANES]*home // of each lane; nil where the medium is isotropic
@@ -70,13 +73,14 @@ type batch struct {
 	dirty, dirs       []uint16
 	window            Window
 	row               int // floats in a row of tau
+	rays              int // number of values that rays carry
 	origin, spacing   [3]float64
 	unit              float64 // m, the smallest spacing
 }
 
 // newBatch makes a batch of at most so many lanes on windows of g of at most the given
 // extent. Where s fails, it may not be used.
-func newBatch(g grid.Grid, lanes int, most extent, s *scratch) *batch {
+func newBatch(g grid.Grid, lanes int, most extent, opt Options, s *scratch) *batch {
 	b := &batch{spacing: [3]float64{1: math.Inf(1)}}
 	dim := g.Dim()
 	for axis := range dim {
@@ -100,10 +104,18 @@ func newBatch(g grid.Grid, lanes int, most extent, s *scratch) *batch {
 		c.in[a] = cwords(b.in[a])
 	}
 	b.back, b.cone = take[float32](s, lanes*nz), take[float32](s, lanes*(coneTerms+dim))
-	b.tau, b.beyond = take[float32](s, most.columns*row), take[float32](s, row)
+	b.rays = opt.carried(dim)
+	b.swept, b.beyond = take[float32](s, (1+b.rays)*most.columns*row), take[float32](s, row)
+	if b.rays > 0 {
+		b.slowness = take[float32](s, lanes)
+		c.home = cfloats(b.slowness)
+	}
+	if dim == 2 && b.rays == 2 {
+		c.line = 1
+	}
 	flags := C.EIK_DIRECTIONS * most.columns * int(c.chunks)
 	b.dirty, b.dirs = take[uint16](s, flags), take[uint16](s, flags)
-	c.rho_back, c.tau, c.beyond = cfloats(b.back), cfloats(b.tau), cfloats(b.beyond)
+	c.rho_back, c.tau, c.beyond = cfloats(b.back), cfloats(b.swept), cfloats(b.beyond)
 	c.dirty, c.dirs = cwords(b.dirty), cwords(b.dirs)
 	c.n[2] = C.int(nz)
 	fill(b.beyond, C.EIK_UNREACHED)
@@ -120,7 +132,13 @@ func (b *batch) shape(w Window, lanes int) {
 	}
 	b.row = int(c.n[2]+2*C.EIK_GHOSTS) * lanes
 	flags := C.EIK_DIRECTIONS * w.count() * int(c.chunks)
-	b.tau, b.dirty, b.dirs = b.tau[:w.count()*b.row], b.dirty[:flags], b.dirs[:flags]
+	b.dirty, b.dirs = b.dirty[:flags], b.dirs[:flags]
+	n := w.count() * b.row
+	b.tau = b.swept[:n]
+	for i := range b.rays {
+		c.carried[i] = C.long((1 + i) * n)
+		b.carried[i] = b.swept[(1+i)*n:][:n]
+	}
 }
 
 // sweepAxis is the number that the sweeps give to a grid's axis: z is always number 2.
@@ -245,15 +263,19 @@ func (b *batch) geometry(lane int, at []float64) {
 	}
 }
 
+// medium is where the model's values for the batch's window begin.
+func (b *batch) medium(e *Eikonal) *C.float {
+	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
+	if e.tilt != nil {
+		return cfloats(e.tilt[first*(3+e.model.Dim()):])
+	}
+	return cfloats(e.slow2[first:])
+}
+
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
-	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
-	medium := e.slow2
-	if b.c.cone != nil {
-		first, medium = first*(3+e.model.Dim()), e.tilt
-	}
-	values := cfloats(medium[first:])
+	values := b.medium(e)
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
 			blocks += int(C.eik_sweep(&b.c, values, C.int(d), order))
@@ -316,7 +338,7 @@ func (unsettledError) Error() string { return "times do not settle" }
 
 // split writes τ of the first n lanes to dst, [n][points of the largest window].
 func (b *batch) split(dst []float32, n int) error {
-	if lost := C.eik_split(cfloats(dst), &b.c, C.long(len(dst)/n), C.int(n)); lost > 0 {
+	if lost := C.eik_split(cfloats(dst), &b.c, b.c.tau, C.long(len(dst)/n), C.int(n)); lost > 0 {
 		return fmt.Errorf("traveltime: %d times of %d places were never reached by the sweeps", lost, n)
 	}
 	return nil
@@ -344,6 +366,9 @@ type lanes struct {
 
 	batch *batch
 	split []float32    // [lanes][points of the largest window], its results
+	ratio []float32    // the same, b over that of a homogeneous medium
+	turn  []float32    // the same, of the take-off
+	rays  []float32    // [points along z][lanes]; then one of them on the image
 	part  [4][]float32 // τ on the image, its derivatives
 	line  []float32
 	out   Field
@@ -367,7 +392,7 @@ func (w *lanes) allocate() {
 	e, s := w.e, &w.scratch
 	dim, widest := e.g.Dim(), e.widths[0]
 	nz := e.model.Shape[dim-1]
-	w.out = takeField(s, w.image, dim, w.opt.Gradient)
+	w.out = takeField(s, w.image, dim, w.opt)
 	slopes := w.image
 	if e.resample != nil {
 		w.line = take[float32](s, nz)
@@ -378,8 +403,17 @@ func (w *lanes) allocate() {
 	for a := range w.out.Gradient {
 		w.part[1+a] = take[float32](s, slopes)
 	}
-	w.batch = newBatch(e.model, widest, w.model.shared(Whole(e.model)), s)
+	w.batch = newBatch(e.model, widest, w.model.shared(Whole(e.model)), w.opt, s)
 	w.split = take[float32](s, widest*w.points())
+	if w.opt.Spreading != NoSpreading {
+		w.ratio = take[float32](s, widest*w.points())
+	}
+	if w.opt.Takeoff {
+		w.turn = take[float32](s, widest*w.points())
+	}
+	if w.opt.rays() {
+		w.rays = take[float32](s, max(nz*widest, w.image))
+	}
 }
 
 // ScratchBytes implements Method: the memory besides the model.
@@ -407,7 +441,11 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 	if err := b.settle(ctx, w.e); err != nil {
 		return w.named(err, j)
 	}
-	return b.split(w.split[:len(j.places)*w.points()], len(j.places))
+	n := len(j.places)
+	if err := b.split(w.split[:n*w.points()], n); err != nil || !w.opt.rays() {
+		return err
+	}
+	return w.leave(ctx, j)
 }
 
 // named is an error that names the place whose times do not settle.
@@ -439,5 +477,8 @@ func (w *lanes) field(lane, place int) (Field, error) {
 	}
 	f.home = w.batch.home[lane]
 	finish(f, parts, tau, given, e.g, w.p.At(place), e.scale)
+	if w.opt.rays() {
+		w.spread(f, lane, model, w.p.At(place))
+	}
 	return f, nil
 }

@@ -68,3 +68,16 @@ func benchmarkTilted(b *testing.B, g grid.Grid) {
 func BenchmarkTilted401x301(b *testing.B) { benchmarkTilted(b, square(10, 401, 301)) }
 
 func BenchmarkTilted101x101x101(b *testing.B) { benchmarkTilted(b, square(10, 101, 101, 101)) }
+
+// Spreading costs a part of the times on top.
+func BenchmarkEikonal401x301Spreading(b *testing.B) {
+	benchmark(b, square(10, 401, 301), linear, traveltime.Options{Spreading: traveltime.RaySpreading})
+}
+
+func BenchmarkEikonal401x301LayersSpreading(b *testing.B) {
+	benchmark(b, square(10, 401, 301), func(g grid.Grid) []float64 { return blurred(layers(g), g, 5) }, traveltime.Options{Spreading: traveltime.RaySpreading})
+}
+
+func BenchmarkEikonal101x101x101Spreading(b *testing.B) {
+	benchmark(b, square(10, 101, 101, 101), linear, traveltime.Options{Spreading: traveltime.RaySpreading})
+}

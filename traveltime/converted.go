@@ -51,6 +51,8 @@ func (c *converted) Domain() *grid.Grid { return nil }
 
 func (c *converted) unequal() bool { return true }
 
+func (c *converted) spreads() bool { return Spreads(c.legs[0]) && Spreads(c.legs[1]) }
+
 // rays are those of a method whose rays do not run along slownesses.
 func (c *converted) rays(role survey.Role, slowness [][]float64, w Window) {
 	if leg, ok := c.legs[role].(interface {

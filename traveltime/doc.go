@@ -88,6 +88,29 @@
 // about fifteen times as long as in an isotropic model (BenchmarkTilted401x301 and
 // BenchmarkTilted101x101x101 beside BenchmarkEikonal).
 //
+// # Spreading
+//
+// The geometrical spreading b solves the transport equation ∇·(b² ∇T) = 0. Then b² s dA is the
+// same all along a ray tube of section dA (Červený 2001, Seismic ray theory, section 3.10). With
+// u the direction in which the ray that arrives at x leaves its source, and s0 the slowness there,
+//
+//	b² = (s0/s) |∇α| in 2-D, α the angle of u,   b² = (s0/s) dΩ/dA in 3-D,
+//
+// dΩ the solid angle of u. A ray keeps its u, so ∇T·∇u = 0. This is solved for δ = u - u0, u0 the
+// direction of the straight line, by the upwind differences of the times: δ is smooth where T has
+// its tip, as τ is, and 0 for straight rays. Five points along each axis round the source start
+// from the bending of the straight ray to first order. The slopes of u come from central
+// differences; where fronts meet and u jumps, which is where they change by more than 1/2D from
+// one side to the other, from the side where they are smaller. PointSpreading needs σ as well,
+// from ∇T·∇σ = 1 in the same way.
+//
+// What is kept and interpolated is b over that of a homogeneous medium, between 0 and
+// MostSpreading. A head wave's rays leave in one direction, so their b tends to 0, and so does it
+// behind obstacles. Nothing is known of what interfaces reflect.
+//
+// In media of constant gradient, in any direction, the error of b beyond four cells is 0.01 % to
+// 0.2 % rms, and at most 1 %, or 1.5 % in the column below a source 300 cells further down.
+//
 // # Windows
 //
 // A caller who needs a part of the image for each place sets Options.Windows: rectangles of

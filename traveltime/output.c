@@ -6,11 +6,11 @@
 #include <string.h>
 
 // Reads every value once, and writes those in windows; a row stays in the cache meanwhile.
-long eik_split(float *out, const eik_batch *b, long most, int used)
+long eik_split(float *out, const eik_batch *b, const float *from, long most, int used)
 {
 	const int n = b->n[2], lanes = b->lanes;
 	long lost = 0, done[EIK_LANES] = {0};
-	const float *row = b->tau + EIK_GHOSTS * lanes;
+	const float *row = from + EIK_GHOSTS * lanes;
 	for (int x = 0; x < b->n[0]; x++)
 		for (int y = 0; y < b->n[1]; y++, row += (n + 2 * EIK_GHOSTS) * lanes) {
 			const unsigned in = b->in[0][x] & b->in[1][y];

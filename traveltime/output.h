@@ -4,10 +4,10 @@
 
 #include "sweep.h"
 
-// Splits tau of the first used lanes into out [used][most], each in C order of the points of
-// its window, of which there are at most so many. Returns the number of values that no wave
-// reached.
-long eik_split(float *out, const eik_batch *b, long most, int used);
+// Splits tau, or an array like it, of the first used lanes into out [used][most], each in C
+// order of the points of its window, of which there are at most so many. Returns the number of
+// values that no wave reached.
+long eik_split(float *out, const eik_batch *b, const float *from, long most, int used);
 
 // Second-order derivative of t along an axis of n points that lie inner apart,
 // one-sided at the ends; zero where n is 1.

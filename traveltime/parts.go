@@ -85,9 +85,11 @@ func Check(m Method, p *survey.Positions, places []int, opt Options) error {
 	if c, ok := m.(interface {
 		check(p *survey.Positions, places []int, opt Options) error
 	}); ok {
-		return c.check(p, places, opt)
+		if err := c.check(p, places, opt); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkSpreads(m, opt)
 }
 
 // Constant returns the velocity, in m/s, of a method of NewAnalytic, and 0 for other methods.

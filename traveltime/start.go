@@ -35,19 +35,7 @@ func startRange(g grid.Grid, axis int, at float64) (first, last int) {
 // allows. velocity gives the value at a C-order point number.
 func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(index [3]int, tau float64)) {
 	dim := g.Dim()
-	var lo, hi [3]int
-	for a := range dim {
-		lo[a], hi[a] = startRange(g, a, at[a])
-	}
-	each := func(f func(k [3]int)) {
-		for x := lo[0]; x <= hi[0]; x++ {
-			for y := lo[1]; y <= hi[1]; y++ {
-				for z := lo[2]; z <= hi[2]; z++ {
-					f([3]int{x, y, z})
-				}
-			}
-		}
-	}
+	each := func(f func(k [3]int)) { eachStart(g, at, f) }
 	slope := velocitySlope(g, at, velocity)
 	fastest, stride := 0.0, g.Strides()
 	each(func(k [3]int) {
@@ -83,6 +71,21 @@ func startBox(g grid.Grid, at []float64, velocity func(n int) float64, set func(
 		}
 		set(k, tau)
 	})
+}
+
+// eachStart calls f with the index of each point of the start box.
+func eachStart(g grid.Grid, at []float64, f func(k [3]int)) {
+	var lo, hi [3]int
+	for a, x := range at {
+		lo[a], hi[a] = startRange(g, a, x)
+	}
+	for x := lo[0]; x <= hi[0]; x++ {
+		for y := lo[1]; y <= hi[1]; y++ {
+			for z := lo[2]; z <= hi[2]; z++ {
+				f([3]int{x, y, z})
+			}
+		}
+	}
 }
 
 // velocitySlope is the velocity's gradient over the cells next to a position.

@@ -82,6 +82,15 @@ static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 		eik_due_around(b, x, y, chunk, direction, next);
 }
 
+// A lane's value at a point of an array like tau, so many floats behind it.
+static float eik_at(const eik_batch *b, long behind, const int at[3], int lane)
+{
+	if (at[0] < 0 || at[0] >= b->n[0] || at[1] < 0 || at[1] >= b->n[1])
+		return EIK_UNREACHED;
+	const long row = ((long)at[0] * b->n[1] + at[1]) * (b->n[2] + 2 * EIK_GHOSTS);
+	return b->tau[behind + (row + EIK_GHOSTS + at[2]) * b->lanes + lane];
+}
+
 // What all sets write alike.
 #define LOAD(p) NAME(load)(p)
 #define STORE(p, v) memcpy(p, &(v), sizeof(V))
@@ -219,4 +228,41 @@ long eik_sweep(eik_batch *b, const float *medium, int direction, int second)
 		return run_avx2(b, medium, direction, second);
 #endif
 	return run_portable(b, medium, direction, second);
+}
+
+long eik_carry(eik_batch *b, const float *medium, int direction)
+{
+#if defined(__x86_64__)
+	if (b->lanes == 16)
+		return rays_avx512(b, medium, direction);
+	if (b->lanes == 8)
+		return rays_avx2(b, medium, direction);
+#endif
+	return rays_portable(b, medium, direction);
+}
+
+void eik_spreading(float *out, const eik_batch *b, const float *medium, float *row, long most, int used, float limit)
+{
+	const int n = b->n[2], lanes = b->lanes;
+	long done[EIK_LANES] = {0};
+	for (int x = 0; x < b->n[0]; x++)
+		for (int y = 0; y < b->n[1]; y++) {
+			const unsigned in = b->in[0][x] & b->in[1][y];
+#if defined(__x86_64__)
+			if (lanes == 16)
+				ratio_avx512(b, row, medium, x, y, limit);
+			else if (lanes == 8)
+				ratio_avx2(b, row, medium, x, y, limit);
+			else
+#endif
+				ratio_portable(b, row, medium, x, y, limit);
+			for (int l = 0; l < used; l++) {
+				if (!(in >> l & 1))
+					continue;
+				float *dst = out + l * most + done[l];
+				for (int j = 0; j < n; j++)
+					dst[j] = row[(long)j * lanes + l];
+				done[l] += n;
+			}
+		}
 }

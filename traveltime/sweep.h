@@ -37,6 +37,13 @@ typedef struct {
 	                   // the symmetry axis there, z last; null where the medium is isotropic
 	float tolerance;  // a relative change up to this one goes unnoticed
 	int careful;      // every neighbour of a change is due, in all directions
+
+	// What stays with a ray: how it left its source, as the turn from the straight line to the
+	// point in 2-D (radians, from z to x), as the difference of two unit vectors in 3-D; and with
+	// line, in 2-D, by how much of a homogeneous medium's the integral of v along the ray differs.
+	long carried[3]; // from tau to arrays like it
+	int line;
+	float *home;     // [lanes], slowness at the source
 } eik_batch;
 
 // Whether this machine and build sweep batches of 16 (AVX-512), 8 (AVX2) or 4
@@ -48,6 +55,14 @@ int eik_offers(int lanes);
 // scaled to a largest value of 1, or with a cone plane, along, cross and the symmetry axis
 // of each point, [n0][wide][n2][3 + dim].
 long eik_sweep(eik_batch *b, const float *medium, int direction, int second);
+
+// One sweep like these for what rays carry, once tau is there, whose medium is not tilted.
+// Values start unreached but in the start boxes, and a change is an absolute one.
+long eik_carry(eik_batch *b, const float *medium, int direction);
+
+// The spreading that follows, over that of a homogeneous medium, at most limit: out [used][most]
+// like eik_split's. row is scratch, [n2][lanes].
+void eik_spreading(float *out, const eik_batch *b, const float *medium, float *row, long most, int used, float limit);
 
 // Marks all blocks that read row and chunk as due in all directions.
 void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes);

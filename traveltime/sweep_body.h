@@ -361,6 +361,8 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int directio
 	return done;
 }
 
+#include "sweep_rays.h"
+
 // Apart, so that each keeps its registers.
 static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction, int second)
 {

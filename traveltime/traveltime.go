@@ -16,12 +16,22 @@ type Field struct {
 	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each like Time; nil unless asked for.
 	Gradient [][]float64
 
+	// Spreading is the geometrical spreading b, like Time, at most MostSpreading times that of a
+	// homogeneous medium; nil unless asked for. Takeoff is the angle, in radians, between the
+	// vertical and the ray as it leaves the position.
+	Spreading, Takeoff []float64
+
 	home *home // T = R g τ; nil: T = R τ
 }
 
 // Options steer one call of Solve.
 type Options struct {
 	Gradient bool
+	// Spreading and Takeoff ask for those of the fields. It is an error to ask where Spreads says
+	// that the method does not have them.
+	Spreading Spreading
+	Takeoff   bool
+
 	Threads  int    // workers; 0 means all processors
 	Progress func() // called after each position, maybe from several goroutines at once; may be nil
 

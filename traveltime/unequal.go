@@ -15,6 +15,8 @@ type unequalMethod struct {
 
 func (m *unequalMethod) unequal() bool { return true }
 
+func (m *unequalMethod) spreads() bool { return Spreads(m.Method) }
+
 func (m *unequalMethod) rays(role survey.Role, slowness [][]float64, w Window) {
 	if m.turn != nil {
 		m.turn(role, slowness, w)

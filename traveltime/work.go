@@ -37,12 +37,18 @@ func take[T any](s *scratch, n int) []T {
 }
 
 // takeField makes a field of at most so many points of dim axes.
-func takeField(s *scratch, points, dim int, gradient bool) (f Field) {
+func takeField(s *scratch, points, dim int, opt Options) (f Field) {
 	f.Time = take[float64](s, points)
 	for range dim {
-		if gradient {
+		if opt.Gradient {
 			f.Gradient = append(f.Gradient, take[float64](s, points))
 		}
+	}
+	if opt.Spreading != NoSpreading {
+		f.Spreading = take[float64](s, points)
+	}
+	if opt.Takeoff {
+		f.Takeoff = take[float64](s, points)
 	}
 	return f
 }
@@ -52,6 +58,12 @@ func (f Field) on(w Window, points int) Field {
 	out := Field{Window: w, Time: f.Time[:points]}
 	for _, d := range f.Gradient {
 		out.Gradient = append(out.Gradient, d[:points])
+	}
+	if f.Spreading != nil {
+		out.Spreading = f.Spreading[:points]
+	}
+	if f.Takeoff != nil {
+		out.Takeoff = f.Takeoff[:points]
 	}
 	return out
 }
@@ -180,7 +192,7 @@ func (m *placewise) room(p *survey.Positions, places []int, opt Options) *room {
 
 func (r *room) allocate() {
 	dim := r.g.Dim()
-	r.out = takeField(&r.scratch, r.points, dim, r.opt.Gradient)
+	r.out = takeField(&r.scratch, r.points, dim, r.opt)
 	if r.tau {
 		for range 1 + len(r.out.Gradient) {
 			r.part = append(r.part, take[float32](&r.scratch, r.points))
@@ -210,6 +222,9 @@ func (r *room) field(_, place int) (Field, error) {
 // Solve implements Method, place by place.
 func (m *placewise) Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error {
 	checkPlaces(m.g, p, places, opt)
+	if err := checkSpreads(m, opt); err != nil {
+		return err
+	}
 	jobs := make([]job, len(places))
 	for i := range jobs {
 		jobs[i].places = places[i : i+1]

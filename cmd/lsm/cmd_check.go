@@ -18,14 +18,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
-	dotTest bool
-	window  bool
-	ranks   int
-	machine string
+	dotTest  bool
+	window   bool
+	arrivals string
+	ranks    int
+	machine  string
 }
 
 func newCheck(a *app) *cobra.Command {
@@ -33,7 +35,7 @@ func newCheck(a *app) *cobra.Command {
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
-is written. Where lsm run would refuse to start, check says everything else first and
+is written but the picture of --arrivals. Where lsm run would refuse to start, check says everything else first and
 then ends with the exit status of that refusal. The survey file need not hold traces
 yet: check then says nothing of dead traces, of weights made from traces, of damping and
 sparsity.
@@ -48,15 +50,23 @@ with sums over ranks if nothing hides them. lsm bench --machine-file measures su
 With --window it says what solving traveltimes in windows of the model costs
 (kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
 compares the times with those of the whole model. That takes the time and memory of
-eight solves of the whole model at once.`,
+eight solves of the whole model at once.
+
+With --arrivals it says where first arrivals are weak, such as head waves and waves that come
+round obstacles, because their spreading is below 0.3 of what the distance gives: for
+eight places, spread over the survey. The picture shows from which share of them.`,
 		`  lsm check config.toml --dot-test
   lsm check config.toml --window
+  lsm check config.toml --arrivals weak.png
   lsm check config.toml --ranks 512 --machine cluster.toml`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
 	cmd.Flags().StringVar(&o.machine, "machine", "", "predict the time on the machine that `FILE` describes")
 	notEmpty(cmd, "machine", "a file")
 	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
+	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
+	notEmpty(cmd, "arrivals", "a file")
+	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
 	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
@@ -75,6 +85,11 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	if o.machine != "" {
 		m, err = forecast.ReadMachine(o.machine)
 		if err := comm.Together(a.world, err); err != nil {
+			return err
+		}
+	}
+	if o.arrivals != "" {
+		if err := checkOutput([]fileUse{{"the configuration", path}}, o.arrivals, a.force); err != nil {
 			return err
 		}
 	}
@@ -122,6 +137,11 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	}
 	if o.window {
 		if err := compareWindows(ctx, a, f, show); err != nil {
+			return err
+		}
+	}
+	if o.arrivals != "" {
+		if err := findWeak(ctx, a, j.Plan, f, path, o.arrivals, show); err != nil {
 			return err
 		}
 	}
@@ -210,6 +230,31 @@ func compareWindows(ctx context.Context, a *app, f *forecast.Forecast, show func
 		if cost != nil {
 			a.finish("window_error", cost.Largest, "window_rms", cost.RMS, "window_columns", cost.Columns)
 		}
+		return nil
+	})
+}
+
+// findWeak says where first arrivals are weak, and draws it.
+func findWeak(ctx context.Context, a *app, p *plan.Plan, f *forecast.Forecast, config, out string, show func(forecast.Finding)) error {
+	return a.once(func() error {
+		weak, found, err := f.FindWeak(ctx, a.report)
+		if err != nil {
+			return operator.BlameInput(err)
+		}
+		show(found)
+		if weak == nil {
+			return nil
+		}
+		figure, err := picture.Model(p.Image, weak.Weak, picture.Options{Title: "weak first arrivals", Bar: "share of the places"})
+		if err != nil {
+			return err
+		}
+		figure.Software, figure.Source = "lsm check", sourceOf(out, config)
+		if err := picture.WriteFile(out, figure, a.force); err != nil {
+			return err
+		}
+		a.wrote("picture", out)
+		a.finish("weak_arrivals", weak.Share)
 		return nil
 	})
 }

@@ -17,7 +17,7 @@ func (r *reader) cross() {
 	r.required()
 	r.ordered()
 	r.mute()
-	for _, key := range []string{"kirchhoff.angle_limit", "kirchhoff.dip_limit", "kirchhoff.opening_limit"} {
+	for _, key := range []string{"kirchhoff.angle_limit", "kirchhoff.takeoff_limit", "kirchhoff.dip_limit", "kirchhoff.opening_limit"} {
 		r.taper(key)
 	}
 	for _, u := range refused {

@@ -182,6 +182,8 @@ func TestDefaults(t *testing.T) {
 		"velocity.receiver_file":       `""`,
 		"velocity.receiver_constant":   `0.0`,
 		"kirchhoff.angle_limit":        "[72.0, 90.0]",
+		"kirchhoff.spreading":          `"distance"`,
+		"kirchhoff.takeoff_limit":      "[]",
 		"comm.backend":                 `"auto"`,
 		"comm.grid":                    "[0, 1]",
 		"comm.fallback":                `"none"`,

@@ -46,6 +46,9 @@ var refused = []rule{
 	{"solver.preconditioner=diagonal", on("kirchhoff.antialias"),
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none" or "two-level" beside it`},
 
+	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.spreading"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
+	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
+
 	// The ranks.
 	{"comm.grid=[0, 0]", nil, "only one of the two values may be 0, for as many ranks as there are"},
 	{"!comm.grid=[0, 0]|[0, 1]|[1, 0]|[1, 1]", on("comm.backend=self"), `{} is for several ranks, but comm.backend = "self" has one`},

@@ -148,7 +148,11 @@ func (m *Model) describe(w whole) {
 	case m.Used:
 		m.Anisotropy = fmt.Sprintf("%s: transversely isotropic, %s", m.File, strings.Join(held, ", "))
 	default:
-		m.Anisotropy = fmt.Sprintf("%s: epsilon, delta and eta are 0 everywhere: taken as isotropic", m.File)
+		zero := "epsilon and delta are"
+		if m.Grid().Domain == grid.Time {
+			zero = "eta is"
+		}
+		m.Anisotropy = fmt.Sprintf("%s: %s 0 everywhere: taken as isotropic", m.File, zero)
 	}
 }
 

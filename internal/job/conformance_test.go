@@ -81,6 +81,8 @@ func options() (list []option) {
 	add(option{name: "sums in any order", make: slice, anyOrder: true}, "solver.reproducible=off")
 	add(option{name: "dynamic weights", features: feature.Dynamic, make: slice}, dynamic)
 	add(option{name: "dynamic weights, 3-D", features: feature.Dynamic, make: block}, dynamic)
+	add(option{name: "spreading of rays", features: feature.Dynamic, make: slice}, dynamic, "kirchhoff.spreading=ray-2.5d kirchhoff.takeoff_limit=[40,80]")
+	add(option{name: "spreading of rays, 3-D", features: feature.Dynamic, make: block}, dynamic, "kirchhoff.spreading=ray")
 	add(option{name: "aperture, local tables", features: feature.Aperture, make: slice}, local)
 	add(option{name: "aperture, local tables, 3-D", features: feature.Aperture, make: block}, local3)
 	add(option{name: "dip limit", features: feature.DipLimit, make: slice}, "kirchhoff.dip_limit=[30,60]")

@@ -94,6 +94,7 @@ func TestModelAndMigrateAreAdjoint(t *testing.T) {
 			{"kirchhoff.wavelet_filter=true"},
 			{"kirchhoff.dynamic=true"},
 			{"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", "kirchhoff.angle_limit=[30,60]"},
+			{"kirchhoff.dynamic=true", "kirchhoff.spreading=ray", "kirchhoff.takeoff_limit=[40,75]"},
 			{"kirchhoff.antialias=triangle"},
 			{"kirchhoff.aperture=80"},
 			{"kirchhoff.aperture=60", "kirchhoff.aperture_taper=60", "kirchhoff.dynamic=true", "kirchhoff.antialias=triangle"},

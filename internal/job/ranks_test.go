@@ -141,6 +141,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, converted": {converted, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.aperture=150", "traveltime.margin=20"}},
 		"3-D, leaning":   {leaning, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.tables=coarse"}},
 		"2-D, in time":   {timedWide, append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"}, inTime...)},
+		"2-D, rays":      {wide, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray-2.5d", "kirchhoff.takeoff_limit=[50,80]", "kirchhoff.aperture=150", "kirchhoff.tables=recompute"}},
+		"3-D, rays":      {long, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	} {
 		t.Run(name, func(t *testing.T) {

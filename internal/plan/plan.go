@@ -232,14 +232,19 @@ func chooseTimes(p *Plan) (err error) {
 			return p.Tables.ReadRow(dst, role, h5.Time, row)
 		}
 	}
-	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil || !p.Config.Velocity.Converted() {
+	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil {
 		return err
 	}
-	receiver, err := timesOf(p, survey.AtReceiver, s)
-	if err == nil {
-		p.Times, err = traveltime.NewConverted(p.Times, receiver)
+	if p.Config.Velocity.Converted() {
+		receiver, err := timesOf(p, survey.AtReceiver, s)
+		if err == nil {
+			p.Times, err = traveltime.NewConverted(p.Times, receiver)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return checkRays(p)
 }
 
 // farthest makes the function that finds the largest distances of a survey.
@@ -296,7 +301,8 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		if len(c.AngleLimit) == 2 {
 			k.AngleLimit = c.AngleLimit
 		}
-		if t := p.Tables; t != nil && t.Has(survey.AtSource, h5.Amplitude) && t.Has(survey.AtReceiver, h5.Amplitude) {
+		askRays(k, c)
+		if t := p.Tables; givenAmplitudes(p) {
 			k.Amplitude = func(own int) ([]float64, error) {
 				b, place := make([]float64, p.Image.Len()), s.From[own]
 				return b, t.ReadRow(b, p.Places.Role[place], h5.Amplitude, int(p.Places.Row[place]))

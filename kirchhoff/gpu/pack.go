@@ -108,7 +108,7 @@ func (e *Engine) task(p *kirchhoff.Problem) (t times.Task, solves bool) {
 	if t.Together = len(t.Places); e.work.Remake {
 		t.Together = min(t.Together, e.most.places)
 	}
-	return t, times.Knows(p.Times) && !kirchhoff.FromHost(p) && (e.dev == nil || e.dev.Compiles()) && times.Pays(t)
+	return t, times.Knows(p.Times) && kirchhoff.HostAmplitudes(p) == nil && (e.dev == nil || e.dev.Compiles()) && times.Pays(t)
 }
 
 // makingBytes is the memory that making the tables of p takes on the card.
@@ -133,7 +133,7 @@ func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
 		points = max(points, task.Options.Window(p.Grid, place).Grid(p.Grid).Len())
 	}
 	k.field = b.alloc(2*points, device.F32)
-	if kirchhoff.FromHost(p) {
+	if kirchhoff.HostAmplitudes(p) != nil {
 		k.given = b.alloc(2*points, device.F32)
 	}
 	return task, false
@@ -195,18 +195,21 @@ func (c *counted) check(bits int, slowest float64) error {
 	return nil
 }
 
-// times passes on the times of places, and given amplitudes, as they become known: some places'
+// times passes on the times of places, and amplitudes that the host knows, as they become known: some places'
 // from the solver, or each place's from the host.
 func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(f times.Fields, given driver.Memory) error) error {
 	if k.solver != nil {
 		return k.solver.Solve(ctx, p.Positions, places, opt, func(f times.Fields) error { return each(f, 0) })
 	}
 	var one sync.Mutex
-	amplitudesOf := kirchhoff.HostAmplitudes(p)
+	host := kirchhoff.HostAmplitudes(p)
 	return p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		amplitudes, err := amplitudesOf(place, f)
-		if err != nil {
-			return err
+		var amplitudes []float64
+		if host != nil {
+			var err error
+			if amplitudes, err = host(place, f); err != nil {
+				return err
+			}
 		}
 		one.Lock()
 		defer one.Unlock()

@@ -54,11 +54,12 @@ type trial struct {
 	antialias         bool
 	limits            int  // 1 of the dip, 2 of the opening angle, 3 of both
 	unequal           bool // slownesses
+	rays              bool // spreading of rays, and a limit of their take-off
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d,antialias=%v,unequal=%v",
-		c.dim, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits, c.antialias, c.unequal)
+	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d,antialias=%v,unequal=%v",
+		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits, c.antialias, c.unequal)
 }
 
 func trials() []trial {
@@ -70,6 +71,7 @@ func trials() []trial {
 		c.gaps, c.compact = len(all)%7 == 4, len(all)%5 == 3
 		c.aperture = []int{0, 0, 2, 0, 1, 0, 2, 3, 0, 0, 0}[len(all)%11]
 		c.limits = []int{0, 1, 0, 3, 0, 2, 0, 0, 3, 0, 0, 0, 0}[len(all)%13]
+		c.rays = c.weights > 0 && !c.gaps && len(all)%3 == 2
 		c.antialias = len(all)%3 == 1
 		all = append(all, c)
 	}
@@ -126,6 +128,13 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 	p.Velocity = make([]float64, g.Len())
 	for i := range p.Velocity {
 		p.Velocity[i] = 1500 + 1000*r.Float64()
+	}
+	if c.rays {
+		p.Spreading = traveltime.RaySpreading
+		if c.dim == 2 && c.filter {
+			p.Spreading = traveltime.PointSpreading
+		}
+		p.TakeoffLimit = []float64{35, 85}
 	}
 	if c.weights == 2 {
 		p.AngleLimit = []float64{25, 55}

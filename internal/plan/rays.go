@@ -1,0 +1,53 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// spreadings are the choices of kirchhoff.spreading.
+var spreadings = map[string]traveltime.Spreading{
+	"distance": traveltime.NoSpreading, "ray": traveltime.RaySpreading, "ray-2.5d": traveltime.PointSpreading,
+}
+
+// askRays sets what dynamic weights take from the rays.
+func askRays(k *kirchhoff.Problem, c config.Kirchhoff) {
+	k.Spreading = spreadings[c.Spreading]
+	if len(c.TakeoffLimit) == 2 {
+		k.TakeoffLimit = c.TakeoffLimit
+	}
+}
+
+// givenAmplitudes reports whether the spreading comes from a table file.
+func givenAmplitudes(p *Plan) bool {
+	t := p.Tables
+	return t != nil && t.Has(survey.AtSource, h5.Amplitude) && t.Has(survey.AtReceiver, h5.Amplitude)
+}
+
+// checkRays returns an error if the weights need what the traveltimes do not tell of their rays.
+func checkRays(p *Plan) error {
+	c := p.Config.Kirchhoff
+	if !c.Dynamic {
+		return nil
+	}
+	key, value := "spreading", c.Spreading
+	switch {
+	case c.Spreading == "ray-2.5d" && p.Image.Dim() != 2:
+		return status.Usage(fmt.Errorf(`kirchhoff.spreading = "ray-2.5d" is for lines, but the image has %d axes: want "ray"`, p.Image.Dim()))
+	case len(c.TakeoffLimit) > 0:
+		key, value = "takeoff_limit", fmt.Sprint(c.TakeoffLimit)
+	case c.Spreading == "distance" || givenAmplitudes(p):
+		return nil
+	}
+	if !traveltime.Spreads(p.Times) {
+		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.%s = %s needs to know how rays leave and spread, which the traveltimes (%s) of this model do not tell", key, value, p.Times.Name())),
+			`they are known of isotropic velocity models in depth, with traveltime.method = "eikonal" or "analytic"`)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package kirchhoff
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// spread is the spreading that p's fields are to bring.
+func spread(p *Problem) traveltime.Spreading {
+	if !p.Dynamic || p.Amplitude != nil {
+		return traveltime.NoSpreading
+	}
+	return p.Spreading
+}
+
+// takeoff reports whether p's fields are to bring take-off angles.
+func takeoff(p *Problem) bool { return p.Dynamic && p.TakeoffLimit != nil }
+
+// checkRays returns the first fault of what p asks of its rays.
+func checkRays(p *Problem) error {
+	if t := p.TakeoffLimit; t != nil && (len(t) != 2 || !(t[0] >= 0) || !(t[1] > 0) || t[0] > t[1] || t[1] > 180) {
+		return fmt.Errorf("kirchhoff: take-off limit is %v degrees, must be start and cut with 0 <= start <= cut <= 180", t)
+	}
+	if spread(p) == traveltime.PointSpreading && p.Grid.Dim() != 2 {
+		return fmt.Errorf("kirchhoff: spreading of point sources in 2-D media, but the image has %d axes", p.Grid.Dim())
+	}
+	if (spread(p) != traveltime.NoSpreading || takeoff(p)) && !traveltime.Spreads(p.Times) {
+		return fmt.Errorf("kirchhoff: traveltimes (%s) do not know how their rays spread and leave", p.Times.Name())
+	}
+	return nil
+}
+
+// askRays adds to the options of p's times what its amplitudes need.
+func askRays(p *Problem, opt traveltime.Options) traveltime.Options {
+	opt.Spreading, opt.Takeoff = spread(p), takeoff(p)
+	return opt
+}
+
+// HostAmplitudes returns a function that makes what a card does not compute itself of the weights
+// of a place with a field of traveltimes, at the points of the field's window: amplitudes with all
+// tapers, but without those of angles at the image point where slownesses are equal. It returns nil
+// where the card computes all, and may be called concurrently.
+func HostAmplitudes(p *Problem) func(place int, f traveltime.Field) ([]float64, error) {
+	if !p.Dynamic || p.Amplitude == nil && spread(p) == traveltime.NoSpreading && !takeoff(p) && !hostTapers(p) {
+		return nil
+	}
+	w := newWeights(p)
+	return func(place int, f traveltime.Field) ([]float64, error) {
+		take := func() []float64 { return make([]float64, len(f.Time)) }
+		if !hostTapers(p) {
+			b := take()
+			return b, w.spreading(b, place, f)
+		}
+		s := newSlowness(p, take)
+		err := w.of(&s, place, f)
+		return s.amp, err
+	}
+}
