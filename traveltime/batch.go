@@ -266,7 +266,7 @@ func (b *batch) geometry(lane int, at []float64) {
 // medium is where the model's values for the batch's window begin.
 func (b *batch) medium(e *Eikonal) *C.float {
 	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
-	if e.tilt != nil {
+	if b.c.cone != nil {
 		return cfloats(e.tilt[first*(3+e.model.Dim()):])
 	}
 	return cfloats(e.slow2[first:])

@@ -77,7 +77,7 @@ func trials() []trial {
 	}
 	for i := range 8 {
 		c := all[7*i+5]
-		c.weights, c.limits, c.unequal = []int{1, 2, 0}[i%3], []int{0, 2, 3, 1}[i%4], true
+		c.weights, c.limits, c.unequal, c.rays = []int{1, 2, 0}[i%3], []int{0, 2, 3, 1}[i%4], true, false
 		all = append(all, c)
 	}
 	return all
