@@ -28,15 +28,17 @@ import (
 // count rounds alike for every source, whatever else is in its batch.
 //
 // A change in an anisotropic medium may count where no ray of its block runs. What is not at
-// rest after careless rounds is swept in all directions from there on. It is an error if it
-// still changes by more than unsettled.
+// rest after careless rounds is swept in all directions from there on. Where two waves meet,
+// times there may swing between those of the one and of the other: after patience rounds they go
+// a smaller share of the way in each further one, and the tolerance grows after as many again.
+// It is an error if a time would still change by more than unsettled.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6
 	patience        = 16
 	maxRounds       = 1000
-	careless        = 8
-	unsettled       = 0.1
+	careless        = 4
+	unsettled       = 2e-3
 )
 
 // portable is the number of lanes of the portable sweeps.
@@ -282,7 +284,7 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 		}
 		return blocks
 	}
-	b.c.tolerance, b.c.careful = firstTolerance, 0
+	b.c.tolerance, b.c.careful, b.c.gain = firstTolerance, 0, 1
 	for r := 0; r < maxRounds && round(0) > 0; r++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -294,14 +296,20 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if r > patience {
-			b.c.tolerance *= 2
-		}
 		if b.c.cone == nil {
+			if r > patience {
+				b.c.tolerance *= 2
+			}
 			continue
 		}
 		if r == careless {
 			b.again()
+		}
+		if r > patience {
+			b.c.gain = 1 / C.float(r-patience+1)
+		}
+		if r > 2*patience {
+			b.c.tolerance *= 2
 		}
 		if lanes := b.due(); lanes != 0 && b.c.tolerance > unsettled {
 			return unsettledError{bits.TrailingZeros16(lanes)}
@@ -315,8 +323,10 @@ func (b *batch) due() (lanes uint16) {
 	each := len(b.dirty) / b.window.count()
 	for row := range b.window.count() {
 		in := b.in[0][row/len(b.in[1])] & b.in[1][row%len(b.in[1])]
-		for _, due := range b.dirty[row*each:][:each] {
-			lanes |= due & in
+		for i, due := range b.dirty[row*each:][:each] {
+			if i%C.EIK_DIRECTIONS < 1<<b.c.dim { // no other is ever swept
+				lanes |= due & in
+			}
 		}
 	}
 	return lanes

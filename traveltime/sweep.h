@@ -37,6 +37,7 @@ typedef struct {
 	                   // the symmetry axis there, z last; null where the medium is isotropic
 	float tolerance;  // a relative change up to this one goes unnoticed
 	int careful;      // every neighbour of a change is due, in all directions
+	float gain;       // share of the way to its new value that a tilted medium's second-order time goes
 
 	// What stays with a ray: how it left its source, as the turn from the straight line to the
 	// point in 2-D (radians, from z to x), as the difference of two unit vectors in 3-D; and with

@@ -30,6 +30,8 @@ typedef struct {
 	const uint16_t *box;            // of z
 	unsigned due;
 	int careful;
+	V gain;
+	M slow;                         // gain is less than 1
 	int at, left;                   // next point, points left
 	int x, y, chunk;
 } NAME(block);
@@ -215,6 +217,8 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 		use = MANDNOT(use, MASK(r->boxed & r->box[r->at]));
 	if (!second)
 		use = MAND(use, LT(t, r->now)); // the first-order scheme is monotone
+	if (tilted && second)
+		t = BLEND(MAND(r->slow, LT(r->now, SET1(EIK_UNREACHED / 2))), t, FMA(r->gain, SUB(t, r->now), r->now));
 	t = BLEND(use, r->now, t);
 	V change = SUB(t, r->now), first = MIN(t, r->now);
 	first = MUL(first, first);
@@ -266,7 +270,8 @@ INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *medium,
 	}
 	r->rz = step > 0 ? b->rho[2] : b->rho_back;
 	r->medium = medium + ((long)x * b->wide + y) * nz * (tilted ? 3 + dim : 1);
-	r->cone = b->cone, r->careful = b->careful;
+	r->cone = b->cone, r->careful = b->careful, r->gain = SET1(b->gain);
+	r->slow = LT(r->gain, SET1(1));
 	r->rho[0] = LOAD(b->rho[0] + (long)x * LANES);
 	r->outer = MUL(r->rho[0], r->rho[0]);
 	r->boxed = due & b->box[0][x];
