@@ -63,7 +63,7 @@ func TestDiagonal(t *testing.T) {
 	for i, c := range trials() {
 		c.antialias = false // see TestDiagonalOfBands
 		if i%4 == 0 && c.weights+c.limits > 0 {
-			c.unequal = 1 + i%3%2
+			c.unequal, c.rays = 1+i%3%2, false
 		}
 		p := c.problem(t, uint64(i))
 		if i%5 != 0 || p.Grid.Len() > 400 {
