@@ -38,7 +38,7 @@ func badModels() []bad {
 		of("epsilon of another shape", `/epsilon: has shape \[30\], want \[6, 5\], that of /velocity`, velocity(set("/epsilon", filled(30, 0.1), 30))),
 		of("epsilon impossible", `/epsilon: is -0\.5 at point \[1, 2\] at \(10, 20\) m, must be above -0\.5`, velocity(beside("/epsilon", 0.1), poke("/epsilon", nz+2, -0.5))),
 		of("delta per cent", `/delta: is 12 at point \[0, 0\] .* at most 5, a fraction`, velocity(beside("/delta", 12))),
-		of("delta elsewhere", `/delta@origin: is \(0, 5\) m, want \(0, 0\) m, that of /velocity`, velocity(beside("/delta", 0), attr("/delta", "origin", []float64{0, 5}))),
+		of("delta elsewhere", `/delta@origin: is \(0, 5\), want \(0, 0\), that of /velocity`, velocity(beside("/delta", 0), attr("/delta", "origin", []float64{0, 5}))),
 		of("tilt NaN", `/tilt: is NaN degrees at point`, velocity(beside("/tilt", math.NaN()))),
 		of("tilt in radians", `/tilt@units: is "radians", want "degrees"`, velocity(beside("/tilt", 1), attr("/tilt", "units", "radians"))),
 		of("azimuth in 2-D", `/azimuth: is 30 degrees at point .* must be 0 in a 2-D model`, velocity(beside("/azimuth", 30))),

@@ -35,10 +35,10 @@ func newCheck(a *app) *cobra.Command {
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
 finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
-is written but the picture of --arrivals. Where lsm run would refuse to start, check says everything else first and
-then ends with the exit status of that refusal. The survey file need not hold traces
-yet: check then says nothing of dead traces, of weights made from traces, of damping and
-sparsity.
+is written but the picture of --arrivals. Where lsm run would refuse to start, check
+says everything else first and then ends with the exit status of that refusal. The
+survey file need not hold traces yet: check then says nothing of dead traces, of weights
+made from traces, of damping and sparsity.
 
 With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
