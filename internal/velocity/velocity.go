@@ -198,21 +198,6 @@ func Possible(v float64) error {
 	return nil
 }
 
-// Limits of η. At the lower one waves would not move sideways; values above the upper one
-// come from a slip, such as η in per cent.
-const (
-	belowEta    = -0.5
-	greatestEta = 2.0
-)
-
-// PossibleEta returns an error for an η with which nothing can be computed.
-func PossibleEta(eta float64) error {
-	if !(eta > belowEta && eta <= greatestEta) {
-		return fmt.Errorf("η is %.6g, must be above %g and at most %g", eta, belowEta, greatestEta)
-	}
-	return nil
-}
-
 // Plausible returns an error if velocities from lo to hi cannot be those of rock in m/s.
 // The error says what they look like.
 func Plausible(lo, hi float64) error {
