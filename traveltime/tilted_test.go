@@ -1,10 +1,12 @@
 package traveltime
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -339,5 +341,18 @@ func TestTiltedBetween(t *testing.T) {
 	got := between(g, []float64{5, 5}, func(n int) tilted { return m.Anisotropy.at(2, n, 2000) })
 	if want := leaning(2, 90, 0); math.Abs(dot(got.axis, want)) < 1-1e-12 {
 		t.Errorf("axis %v, want %v", got.axis, want)
+	}
+}
+
+// Times of a model of noise do not settle: the error names the place.
+func TestTiltedUnsettled(t *testing.T) {
+	g, r := even(10, 24, 24, 24), rand.New(rand.NewPCG(1, 2))
+	m := tiltedMethod(t, tiltedMedium(g, func([]float64) (v0, epsilon, delta, tilt, azimuth float64) {
+		return 1000 + 4000*r.Float64(), 0.4 * r.Float64(), 0, 180 * r.Float64(), 360 * r.Float64()
+	}), g)
+	p := &survey.Positions{Dim: 3, XYZ: []float64{115, 115, 5}, Role: []survey.Role{survey.AtSource}, Row: []int32{7}}
+	err := m.Solve(context.Background(), p, []int{0}, Options{}, func(int, Field) error { return nil })
+	if want := "times of source 7 at (115.0, 115.0, 5.0) m do not settle"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
