@@ -6,7 +6,7 @@
 # the usual places. CI=true never waits for a password.
 #
 # bootstrap.sh test also installs what some tests need: Open MPI, MPICH and Slurm,
-# unless MPI=none, and compilers for GPU kernels. It goes on if they cannot be
+# unless MPI=none, a browser, and compilers for GPU kernels. It goes on if they cannot be
 # installed; those tests are then skipped. NVRTC=none leaves NVIDIA's compiler and assembler out,
 # which are not free software.
 set -eu
@@ -115,7 +115,7 @@ install_debian() {
 }
 
 # missing_for_tests sets $missing to the Debian names of what some tests need
-# beyond a build: two MPIs, a Slurm, compilers for GPU kernels.
+# beyond a build: two MPIs, a Slurm, a browser, compilers for GPU kernels.
 missing_for_tests() {
 	missing=
 	if [ "${MPI:-}" != none ]; then
@@ -128,6 +128,7 @@ missing_for_tests() {
 		has slurmctld || missing="$missing slurmctld slurmd slurm-client munge libpmix2"
 	fi
 	has g++ || missing="$missing g++"
+	has chromium || has google-chrome || missing="$missing chromium"
 	ls /usr/lib/*/libamdhip64.so.5 >/dev/null 2>&1 || missing="$missing libamdhip64-5 libhiprtc-builtins5"
 	missing=${missing# }
 }

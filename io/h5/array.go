@@ -29,20 +29,8 @@ func (a *array) id() C.hid_t { return C.hid_t(a.set.ID()) }
 // transfer reads or writes n elements from number first on. The numbers in memory are of
 // type typ. The caller is inside the library.
 func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsafe.Pointer) error {
-	move := func(mem, file C.hid_t, to unsafe.Pointer) error {
-		code := C.herr_t(0)
-		if write {
-			code = C.H5Dwrite(a.id(), C.hid_t(typ.ID()), mem, file, C.H5P_DEFAULT, to)
-		} else {
-			code = C.H5Dread(a.id(), C.hid_t(typ.ID()), mem, file, C.H5P_DEFAULT, to)
-		}
-		if code < 0 {
-			return libraryError()
-		}
-		return nil
-	}
 	if len(a.shape) == 0 {
-		return move(C.H5S_ALL, C.H5S_ALL, data)
+		return a.move(write, typ, nil, nil, data)
 	}
 	file := a.set.Space()
 	if file == nil {
@@ -58,13 +46,31 @@ func (a *array) transfer(write bool, typ *hdf5.Datatype, first, n int, data unsa
 		if file.SelectHyperslab(unsigned(b.start), nil, unsigned(b.count), nil) != nil {
 			err = libraryError()
 		} else {
-			err = move(C.hid_t(mem.ID()), C.hid_t(file.ID()), data)
+			err = a.move(write, typ, mem, file, data)
 		}
 		mem.Close()
 		if err != nil {
 			return err
 		}
 		data = unsafe.Add(data, count*int(typ.Size()))
+	}
+	return nil
+}
+
+// move reads or writes what is selected of the spaces in memory and in the file; nil stands
+// for all of both.
+func (a *array) move(write bool, typ *hdf5.Datatype, mem, file *hdf5.Dataspace, data unsafe.Pointer) error {
+	in, at, code := C.hid_t(C.H5S_ALL), C.hid_t(C.H5S_ALL), C.herr_t(0)
+	if mem != nil {
+		in, at = C.hid_t(mem.ID()), C.hid_t(file.ID())
+	}
+	if write {
+		code = C.H5Dwrite(a.id(), C.hid_t(typ.ID()), in, at, C.H5P_DEFAULT, data)
+	} else {
+		code = C.H5Dread(a.id(), C.hid_t(typ.ID()), in, at, C.H5P_DEFAULT, data)
+	}
+	if code < 0 {
+		return libraryError()
 	}
 	return nil
 }

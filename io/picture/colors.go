@@ -33,6 +33,19 @@ func ParseColors(name string) (Colors, error) {
 	return 0, fmt.Errorf("picture: colours %q are unknown, want one of %s", name, strings.Join(colorNames, ", "))
 }
 
+// String is the name of the map.
+func (c Colors) String() string { return colorNames[c] }
+
+// Table is the map as n colours at equal steps, red, green and blue each.
+func (c Colors) Table(n int) [][3]uint8 {
+	t := make([][3]uint8, n)
+	for i := range t {
+		at := c.at(float64(i) / float64(max(1, n-1)))
+		t[i] = [3]uint8{at.R, at.G, at.B}
+	}
+	return t
+}
+
 // knots are the colours of a map at equal steps from its lower end to its upper one.
 // Grey and Diverging have equal steps of lightness, L* of CIELAB; both ends of Diverging
 // have the same, so that neither sign looks stronger. Sequential is viridis (public

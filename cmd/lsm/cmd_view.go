@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/view"
+)
+
+func newView(a *app) *cobra.Command {
+	var port int
+	cmd := &cobra.Command{
+		Use:   "view FILE...",
+		Short: "Images, models, gathers and surveys in a browser on this machine",
+		Long: `View shows files in a browser: images and their gathers, velocity models, surveys and
+traveltime tables. It prints an address, which is good for one visit from this
+machine, and answers until it is interrupted. Only what is on the screen is read.
+
+The wheel zooms, dragging pans, and a click in an image opens the gather there. Two
+arrays stand side by side or alternate, and one can lie beneath another.
+
+On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --port 8080 FILE`,
+		Example: `  lsm view image.h5
+  lsm view adjoint.h5 image.h5 model.h5`,
+		Annotations: exits("3", "4"),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if port < 0 || port > 65535 {
+				return status.Usage(fmt.Errorf("view: --port %d: want 0 to 65535", port))
+			}
+			s, err := view.New(files, port)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			a.report.Printf("open %s\n", s.URL())
+			a.report.Event("view", "url", s.URL())
+			return s.Serve(cmd.Context())
+		},
+	}
+	cmd.Flags().IntVar(&port, "port", 0, "`port` to answer on (default: any free one)")
+	return cmd
+}

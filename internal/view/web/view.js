@@ -1,0 +1,349 @@
+"use strict";
+// The page of lsm view. Leaflet pans, zooms and keeps tiles; a tile's values come from
+// api/window. Coordinates on a map are those of the array's axes: lng to the right, lat down.
+
+const TILE = 256;
+const byId = (id) => document.getElementById(id);
+let files, tables, panels = [], gatherPanel = null, pending = 0;
+
+function fail(text) {
+  const p = byId("fault");
+  p.textContent = text;
+  p.hidden = false;
+}
+
+const number = (v) => (v === 0 || (Math.abs(v) >= 1e-3 && Math.abs(v) < 1e6) ? String(+v.toPrecision(5)) : v.toExponential(3));
+const begin = (axis) => axis.origin - axis.spacing / 2;
+const end = (axis) => axis.origin + (axis.size - 0.5) * axis.spacing;
+const index = (axis, at) => Math.max(0, Math.min(axis.size - 1, Math.round((at - axis.origin) / axis.spacing)));
+const label = (axis, i) => number(axis.values ? axis.values[i] : axis.origin + i * axis.spacing);
+
+// All arrays of all files, as a list.
+const arrays = () => files.flatMap((f, file) => f.arrays.map((a, array) => ({ file, array, info: a, name: files.length > 1 ? `${f.name}: ${a.title}` : a.title })));
+
+// ArrayLayer draws one array on a map. It keeps the values of its tiles, so that other colours
+// need no request.
+const ArrayLayer = L.GridLayer.extend({
+  initialize(source, view, options) {
+    L.GridLayer.prototype.initialize.call(this, { tileSize: TILE, minNativeZoom: -30, keepBuffer: 1, updateWhenZooming: false, noWrap: true, ...options });
+    this.source = source;
+    this.view = view;
+    this.values = new Map();
+    this.on("tileunload", (e) => this.values.delete(e.tile));
+  },
+  createTile(coords, done) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = TILE;
+    const { crs } = this._map.options, at = coords.scaleBy(L.point(TILE, TILE));
+    const nw = crs.pointToLatLng(at, coords.z), se = crs.pointToLatLng(at.add([TILE, TILE]), coords.z);
+    const query = new URLSearchParams({
+      file: this.source.file, array: this.source.array, axes: [this.view.right, this.view.down],
+      at: this.view.at, edges: [nw.lng, nw.lat, se.lng, se.lat], pixels: [TILE, TILE],
+    });
+    pending++;
+    fetch("api/window?" + query).then(async (answer) => {
+      if (!answer.ok) throw new Error(await answer.text());
+      const v = new DataView(await answer.arrayBuffer());
+      const values = new Float32Array(v.byteLength / 4);
+      for (let i = 0; i < values.length; i++) values[i] = v.getFloat32(4 * i, true);
+      this.values.set(tile, { values, nw, se });
+      this.paint(tile);
+      done(null, tile);
+    }).catch((fault) => { fail(fault.message); done(fault, tile); }).finally(() => { pending--; settled(); });
+    return tile;
+  },
+  paint(tile) {
+    const { values } = this.values.get(tile), { low, high, colors } = this.look, table = tables[colors];
+    const context = tile.getContext("2d"), image = context.createImageData(TILE, TILE), scale = 255 / (high - low);
+    for (let i = 0; i < values.length; i++) {
+      if (Number.isNaN(values[i])) continue; // transparent
+      const c = table[Math.max(0, Math.min(255, Math.round((values[i] - low) * scale)))];
+      image.data.set([c[0], c[1], c[2], 255], 4 * i);
+    }
+    context.putImageData(image, 0, 0);
+  },
+  recolor(look) {
+    this.look = look;
+    for (const tile of this.values.keys()) this.paint(tile);
+  },
+  // valueAt is the value of the pixel at a place, undefined where no tile shows it.
+  valueAt(p) {
+    let best;
+    for (const { values, nw, se } of this.values.values()) {
+      const x = Math.floor((p.lng - nw.lng) / (se.lng - nw.lng) * TILE), y = Math.floor((p.lat - nw.lat) / (se.lat - nw.lat) * TILE);
+      if (x < 0 || y < 0 || x >= TILE || y >= TILE) continue;
+      if (!best || se.lng - nw.lng < best.width) best = { width: se.lng - nw.lng, value: values[y * TILE + x] };
+    }
+    return best && best.value;
+  },
+});
+
+// settled tells, for whoever waits, that no request is under way.
+function settled() {
+  if (pending === 0) document.body.dataset.settled = String(1 + Number(document.body.dataset.settled || 0));
+}
+
+// Panel is one picture with its controls.
+class Panel {
+  constructor(start) {
+    this.root = byId("panel").content.cloneNode(true).firstElementChild;
+    byId("panels").append(this.root);
+    this.list = arrays();
+    this.$("array").append(...this.list.map((a, i) => new Option(a.name, i)));
+    this.$("beneath").append(new Option("nothing", -1), ...this.list.map((a, i) => new Option(a.name, i)));
+    this.$("colors").append(...Object.keys(tables).map((name) => new Option(name, name)));
+    this.$("array").value = start;
+    this.on("array", "change", () => this.choose());
+    this.on("section", "change", () => this.turn());
+    this.on("colors", "change", () => this.recolor());
+    this.on("clip", "input", () => recolorAll(this));
+    this.on("beneath", "change", () => this.draw());
+    this.on("opacity", "input", () => this.top.setOpacity(this.opacity()));
+    this.on("whole", "click", () => this.whole());
+    this.map = null;
+    this.choose();
+  }
+  $(name) { return this.root.querySelector("." + name); }
+  on(name, event, act) { this.$(name).addEventListener(event, act); }
+  get shown() { return this.list[this.$("array").value]; }
+  get axes() { return this.shown.info.axes; }
+  opacity() { return this.below ? Number(this.$("opacity").value) : 1; }
+
+  // choose takes the array that was picked.
+  choose() {
+    const { axes, info } = { axes: this.axes, info: this.shown.info }, last = axes.length - 1;
+    const sections = [];
+    for (let right = 0; right < axes.length; right++)
+      for (let down = right + 1; down < axes.length; down++) sections.push([right, down]);
+    sections.sort((p, q) => (q[1] === last) - (p[1] === last) || (axes[p[0]].name === "x" ? -1 : 0) - (axes[q[0]].name === "x" ? -1 : 0));
+    this.$("section").replaceChildren(...sections.map((s) => new Option(s.map((i) => axes[i].name).join(" – "), s)));
+    this.$("section").hidden = sections.length < 2;
+    this.$("colors").value = info.colors;
+    this.at = axes.map((axis) => Math.floor(axis.size / 2));
+    this.turn();
+  }
+  // turn takes the section that was picked.
+  turn() {
+    [this.right, this.down] = this.$("section").value.split(",").map(Number);
+    this.part = [begin(this.axes[this.right]), end(this.axes[this.right])];
+    const sliders = this.axes.map((axis, i) => this.slider(axis, i)).filter((s) => s);
+    if (this.shown.info.shots) sliders.push(this.shots(this.shown.info.shots));
+    this.$("sliders").replaceChildren(...sliders);
+    for (const option of this.$("beneath").options) option.disabled = option.value >= 0 && !this.lies(this.list[option.value]);
+    this.rebuild();
+  }
+  slider(axis, i) {
+    if (i === this.right || i === this.down) return null;
+    const row = document.createElement("label"), input = document.createElement("input"), text = document.createElement("output");
+    Object.assign(input, { type: "range", min: 0, max: axis.size - 1, value: this.at[i] });
+    input.dataset.axis = axis.name;
+    const say = () => { text.textContent = ` ${axis.name} = ${label(axis, this.at[i])} ${axis.unit}`; };
+    input.addEventListener("input", () => { this.at[i] = Number(input.value); say(); });
+    input.addEventListener("change", () => this.draw());
+    say();
+    row.append(input, text);
+    return row;
+  }
+  // shots is a slider that brings the traces of one shot to the screen.
+  shots(first) {
+    const row = document.createElement("label"), input = document.createElement("input"), text = document.createElement("output");
+    Object.assign(input, { type: "range", min: -1, max: first.length - 1, value: -1 });
+    input.dataset.axis = "shot";
+    text.textContent = " all shots";
+    input.addEventListener("input", () => {
+      const [h, v] = [this.axes[this.right], this.axes[this.down]], k = Number(input.value);
+      text.textContent = k < 0 ? " all shots" : ` traces ${first[k]} to ${(first[k + 1] ?? h.size) - 1}`;
+      this.zoomTo(k < 0 ? begin(h) : first[k] - 0.5, k < 0 ? end(h) : (first[k + 1] ?? h.size) - 0.5);
+    });
+    row.append(input, text);
+    return row;
+  }
+  // zoomTo stretches part of the axis to the right over the whole width.
+  zoomTo(from, to) {
+    this.part = [from, to];
+    this.rebuild();
+  }
+  // rebuild makes the map, whose scales are those of the axes.
+  rebuild() {
+    if (this.map) this.map.remove();
+    const box = this.$("map"), [h, v] = [this.axes[this.right], this.axes[this.down]], [from, to] = this.part;
+    let a = (box.clientWidth || 1) / (to - from), c = (box.clientHeight || 1) / (end(v) - begin(v));
+    if (byId("true-scale").checked && h.unit === v.unit) a = c = Math.min(a, c);
+    const crs = L.extend({}, L.CRS.Simple, { transformation: new L.Transformation(a, -a * begin(h), c, -c * begin(v)) });
+    this.map = L.map(box, { crs, zoomSnap: 0.25, minZoom: -3, maxZoom: 12, attributionControl: false, fadeAnimation: false, zoomAnimation: false });
+    this.whole();
+    this.map.on("move zoom resize", () => { this.rulers(); follow(this); });
+    this.map.on("mousemove", (e) => this.read(e.latlng));
+    this.map.on("click", (e) => showGather(this, e.latlng));
+    this.below = this.top = null;
+    this.draw();
+  }
+  whole() {
+    const v = this.axes[this.down];
+    this.map.fitBounds([[begin(v), this.part[0]], [end(v), this.part[1]]], { animate: false });
+  }
+  // draw replaces the layers.
+  draw() {
+    for (const layer of [this.below, this.top]) if (layer) layer.remove();
+    if (!this.lies(this.list[this.$("beneath").value])) this.$("beneath").value = -1;
+    const under = this.list[this.$("beneath").value], view = { right: this.right, down: this.down, at: this.at };
+    this.below = under ? this.beneath(under) : null;
+    this.$("opacity").hidden = !this.below;
+    this.top = new ArrayLayer(this.shown, view, { opacity: this.opacity(), zIndex: 2 });
+    this.recolor();
+    if (this.below) this.below.addTo(this.map);
+    this.top.addTo(this.map);
+    this.rulers();
+  }
+  // lies reports whether a source has the axes of this picture, and so can lie beneath it.
+  lies(source) {
+    const has = (axis) => source && source.info.axes.some((other) => other.name === axis.name && other.unit === axis.unit);
+    return has(this.axes[this.right]) && has(this.axes[this.down]);
+  }
+  // beneath is a layer of another array.
+  beneath(source) {
+    const find = (axis) => source.info.axes.findIndex((other) => other.name === axis.name);
+    const right = find(this.axes[this.right]), down = find(this.axes[this.down]);
+    const at = source.info.axes.map((axis) => {
+      const same = this.axes.findIndex((other) => other.name === axis.name);
+      return same < 0 ? Math.floor(axis.size / 2) : index(axis, this.axes[same].origin + this.at[same] * this.axes[same].spacing);
+    });
+    const layer = new ArrayLayer(source, { right, down, at }, { zIndex: 1 });
+    layer.look = { low: source.info.low, high: source.info.high, colors: source.info.colors };
+    return layer;
+  }
+  // look is what the colours mean.
+  look() {
+    const from = byId("common").checked ? panels[0] : this;
+    const { low, high } = from.shown.info, factor = 10 ** Number(from.$("clip").value), colors = this.$("colors").value;
+    if (low === -high) return { low: low * factor, high: high * factor, colors };
+    const middle = (low + high) / 2, half = (high - low) / 2 * factor;
+    return { low: middle - half, high: middle + half, colors };
+  }
+  recolor() {
+    const look = this.look(), unit = this.shown.info.unit ? " " + this.shown.info.unit : "";
+    this.top.recolor(look);
+    this.$("high").textContent = number(look.high) + unit;
+    this.$("low").textContent = number(look.low) + unit;
+    const context = this.root.querySelector(".bar canvas").getContext("2d");
+    tables[look.colors].forEach((c, i) => { context.fillStyle = `rgb(${c})`; context.fillRect(0, 255 - i, 14, 1); });
+  }
+  read(p) {
+    const parts = [this.right, this.down].map((i, k) => {
+      const axis = this.axes[i], at = k ? p.lat : p.lng;
+      return `${axis.name} ${axis.values ? label(axis, index(axis, at)) : number(at)} ${axis.unit}`;
+    });
+    const value = this.top.valueAt(p);
+    if (value !== undefined && !Number.isNaN(value)) parts.push(`value ${number(value)} ${this.shown.info.unit}`);
+    byId("readout").textContent = parts.join("   ");
+  }
+  // rulers draws ticks along the top and the left edge.
+  rulers() {
+    const bounds = this.map.getBounds(), [h, v] = [this.axes[this.right], this.axes[this.down]];
+    ruler(this.$("top"), h, bounds.getWest(), bounds.getEast(), false);
+    ruler(this.$("left"), v, bounds.getSouth(), bounds.getNorth(), true); // lat grows downward here
+  }
+}
+
+function ruler(canvas, axis, a, b, upright) {
+  const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  const context = canvas.getContext("2d"), length = upright ? height : width, [from, to] = [Math.min(a, b), Math.max(a, b)];
+  context.scale(ratio, ratio);
+  context.font = "12px system-ui, sans-serif";
+  context.textAlign = upright ? "right" : "center";
+  context.textBaseline = upright ? "middle" : "bottom";
+  if (!(to > from)) return;
+  const raw = (to - from) / Math.max(2, length / (upright || axis.values ? 60 : 90)), power = 10 ** Math.floor(Math.log10(raw));
+  let step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
+  if (axis.values) step = Math.max(1, Math.round(step));
+  for (let k = Math.ceil(from / step); k * step <= to; k++) {
+    const at = k * step, px = (at - from) / (to - from) * length;
+    if (axis.values && !(at >= 0 && at < axis.size)) continue;
+    const text = axis.values ? label(axis, at) : number(at);
+    if (upright) { context.fillRect(56, px, 6, 1); context.fillText(text, 52, Math.max(7, Math.min(length - 7, px))); }
+    else { context.fillRect(px, 30, 1, 6); context.fillText(text, Math.max(20, Math.min(length - 20, px)), 29); }
+  }
+  context.save();
+  context.fillStyle = "#666";
+  const name = axis.unit ? `${axis.name} (${axis.unit})` : axis.name;
+  if (upright) { context.translate(11, length / 2); context.rotate(-Math.PI / 2); context.textAlign = "center"; context.fillText(name, 0, 0); }
+  else context.fillText(name, length / 2, 14);
+  context.restore();
+}
+
+// follow brings the other picture to where this one is.
+let following = false;
+function follow(panel) {
+  if (following || !panels.includes(panel)) return;
+  following = true;
+  for (const other of panels) {
+    const same = (i, k) => other.axes[i] && other.axes[i].name === panel.axes[k].name;
+    if (other !== panel && same(other.right, panel.right) && same(other.down, panel.down) && other.$("map").clientWidth)
+      other.map.fitBounds(panel.map.getBounds(), { animate: false });
+  }
+  following = false;
+}
+
+function recolorAll(panel) {
+  for (const p of byId("common").checked ? panels : [panel]) p.recolor();
+}
+
+// showGather opens the gather of the file at the place that was clicked.
+function showGather(panel, p) {
+  const { file } = panel.shown, number = panel.list.findIndex((a) => a.file === file && a.info.name === "/gathers");
+  if (number < 0 || panel === gatherPanel || panel.shown.info.name === "/gathers") return;
+  if (!gatherPanel) {
+    gatherPanel = new Panel(number);
+    gatherPanel.root.classList.add("gather");
+  } else if (Number(gatherPanel.$("array").value) !== number) {
+    gatherPanel.$("array").value = number;
+    gatherPanel.choose();
+  }
+  const axes = gatherPanel.axes;
+  gatherPanel.$("section").value = `0,${axes.length - 1}`;
+  panel.axes.forEach((axis, i) => {
+    const at = i === panel.right ? p.lng : i === panel.down ? p.lat : axis.origin + panel.at[i] * axis.spacing;
+    gatherPanel.at[axes.findIndex((other) => other.name === axis.name)] = index(axis, at);
+  });
+  gatherPanel.turn();
+  arrangeAgain();
+  if (panel.mark) panel.mark.remove();
+  const v = panel.axes[panel.down];
+  panel.mark = L.polyline([[begin(v), p.lng], [end(v), p.lng]], { weight: 1, color: "#b31023", interactive: false }).addTo(panel.map);
+}
+
+// arrangeAgain lets the maps take the room that they now have.
+function arrangeAgain() {
+  for (const panel of panels) panel.map.invalidateSize({ animate: false });
+}
+
+let flicker = 0;
+function arrange() {
+  const how = byId("arrangement").value;
+  clearInterval(flicker);
+  if (how !== "one" && panels.length < 2) panels.push(new Panel(Math.min(1, panels[0].list.length - 1)));
+  if (gatherPanel) byId("panels").append(gatherPanel.root);
+  panels.forEach((p, i) => p.root.classList.toggle("hidden", i > 0 && how !== "beside"));
+  if (how === "flicker") {
+    let shown = 0;
+    flicker = setInterval(() => {
+      shown = 1 - shown;
+      panels.forEach((p, i) => p.root.classList.toggle("hidden", i !== shown));
+      panels[shown].map.invalidateSize({ animate: false });
+    }, 700);
+  }
+  for (const p of panels) if (p.$("map").clientWidth) p.rebuild();
+}
+
+fetch("api/files").then(async (answer) => {
+  if (!answer.ok) throw new Error(await answer.text());
+  ({ files, colors: tables } = await answer.json());
+  document.title = files.map((f) => f.name).join(", ") + " – lsm view";
+  panels.push(new Panel(0));
+  byId("arrangement").addEventListener("change", arrange);
+  byId("common").addEventListener("change", () => panels.forEach((p) => p.recolor()));
+  byId("true-scale").addEventListener("change", () => panels.forEach((p) => p.rebuild()));
+  new ResizeObserver(arrangeAgain).observe(byId("panels"));
+}).catch((fault) => fail(fault.message));
