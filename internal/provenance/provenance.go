@@ -169,6 +169,21 @@ func FromAttrs(attrs []h5.Attr) Record {
 	return r
 }
 
+// Others returns the attributes that are none of a record's, to hand on to a file made of this
+// one.
+func Others(attrs []h5.Attr) (out []h5.Attr) {
+	own := map[string]bool{"program": true}
+	for name := range new(Record).fields {
+		own[name] = true
+	}
+	for _, a := range attrs {
+		if !own[a.Name] && !strings.HasPrefix(a.Name, inputPrefix) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
 // Input is a file that a run read.
 type Input struct {
 	Role   string // what it was for: "survey", "velocity", "traveltime", ...
