@@ -18,19 +18,26 @@ func newPlot(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot FILE [FILE]",
 		Short: "A picture of an image, a model, a gather, a convergence history",
-		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), one
-shot of a survey, a traveltime table, or with --convergence the course of a run.
-Two files are drawn side by side, two histories in one diagram. Below an image that
+		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), traces
+of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, or
+with --convergence the course of a run. Two files are drawn side by side, with
+--difference and their difference, two histories in one diagram. Below an image that
 has gathers, some of them are drawn. A picture that plot drew of the same files is
 replaced; any other file of that name is kept, unless --force is given.`,
 		Example: `  lsm plot image.h5
   lsm plot adjoint.h5 image.h5 -o both.png
+  lsm plot image.h5 --under model.h5 --window 1000,3000,200,1500
+  lsm plot before.h5 after.h5 --difference -o change.png
+  lsm plot survey.h5 --cmp 2500 --wiggles --gain 1
   lsm plot image.h5 --convergence -o convergence.png
   lsm plot survey.h5 --shot 12 --clip 95`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if o.output == "" {
 				o.output = strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0])) + ".png"
+			}
+			if err := o.pick.complete(cmd.Flags()); err != nil {
+				return err
 			}
 			return plotFiles(a, files, &o, cmd.Flags())
 		},
@@ -42,7 +49,14 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.StringVar(&o.colors, "colors", "default", "`map`: default, grey, diverging or sequential")
 	flags.Float64SliceVar(&o.at, "at", nil, "`x,y,z` in m, where slices of a 3-D array cross (default: its centre)")
 	flags.Float64SliceVar(&o.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
-	flags.IntVar(&o.shot, "shot", 0, "`row` of /sources whose gather to draw")
+	flags.Float64SliceVar(&o.window, "window", nil, "`left,right,top,bottom`: draw this part, in the units of the axes")
+	flags.Float64SliceVar(&o.size, "size", nil, "`width,height` of the frame in inches (0: as usual)")
+	flags.Float64Var(&o.gain, "gain", 0, "`power` of depth or time by which to multiply before drawing")
+	flags.BoolVar(&o.wiggles, "wiggles", false, "draw traces as lines, their positive side filled")
+	flags.StringVar(&o.under, "under", "", "velocity model `FILE` that colours the ground of an image")
+	flags.BoolVar(&o.common, "common", false, "give two pictures one scale of colours")
+	flags.BoolVar(&o.difference, "difference", false, "draw the second file less the first as well, all on one scale")
+	o.pick.define(flags)
 	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
 	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
@@ -59,7 +73,11 @@ func plotFiles(a *app, files []string, d *drawing, flags *pflag.FlagSet) error {
 		made, from := picture.Origin(out)
 		return a.force || made == plotSoftware && from == source
 	}
-	if err := checkOutput(alike("the input", files...), out, redraws()); err != nil {
+	inputs := alike("the input", files...)
+	if d.under != "" {
+		inputs = append(inputs, alike("--under", d.under)...)
+	}
+	if err := checkOutput(inputs, out, redraws()); err != nil {
 		return err
 	}
 	figure, err := d.draw(files)
@@ -70,6 +88,16 @@ func plotFiles(a *app, files []string, d *drawing, flags *pflag.FlagSet) error {
 		{"at", "no slices of a 3-D array are drawn"},
 		{"gather", "no image is drawn"},
 		{"shot", "no traces are drawn"},
+		{"receiver", "no traces are drawn"},
+		{"cmp", "no traces are drawn"},
+		{"offset", "no traces are drawn"},
+		{"wiggles", "neither traces nor a 2-D image are drawn"},
+		{"gain", "no 2-D array is drawn"},
+		{"window", "no 2-D array is drawn"},
+		{"under", "no 2-D image is drawn"},
+		{"size", "no array is drawn"},
+		{"common", "no arrays are drawn"},
+		{"difference", "no arrays are drawn"},
 		{"row", "no traveltime table is drawn"},
 		{"velocity", "no velocity model is drawn"},
 		{"clip", "no amplitudes are drawn"},

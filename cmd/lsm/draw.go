@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -19,21 +20,60 @@ import (
 // drawing is a picture in the making, with the choices of lsm plot.
 type drawing struct {
 	output, title, colors string
-	clip                  float64
+	clip, gain            float64
 	at, gathers           []float64
-	shot, row             int
+	window, size          []float64
+	row                   int
+	pick                  tracePick
 	convergence, velocity bool
+	common, difference    bool
+	wiggles               bool
+	under                 string
 
 	used []string // names of flags that have had an effect
+}
+
+// item is what one file gives to a picture: an array on a grid, or a gather of traces.
+type item struct {
+	title  string
+	values []float32
+
+	grid  grid.Grid
+	bar   string // of a model's colours; "" for what has signs
+	less  bool   // a difference of models
+	below *imageGathers
+
+	times  picture.Times // of a gather; NT is 0 for none
+	across string        // what distance is
+	at     []float64     // of each trace, m; nil for none
 }
 
 func (d *drawing) draw(files []string) (*picture.Figure, error) {
 	if d.convergence {
 		return d.histories(files)
 	}
-	var figures []*picture.Figure
+	var items []*item
 	for _, file := range files {
-		figure, err := d.one(file)
+		it, err := d.load(file)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, it)
+	}
+	opt, err := d.options(items)
+	if err != nil {
+		return nil, err
+	}
+	if d.difference {
+		it, err := d.differ(files, items)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, it)
+	}
+	var figures []*picture.Figure
+	for _, it := range items {
+		figure, err := d.one(it, opt)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +85,8 @@ func (d *drawing) draw(files []string) (*picture.Figure, error) {
 	return picture.Beside(figures...), nil
 }
 
-func (d *drawing) one(file string) (*picture.Figure, error) {
+// load reads what is to be drawn of a file.
+func (d *drawing) load(file string) (*item, error) {
 	kind, err := h5.Kind(file)
 	if err != nil {
 		return nil, withFormatHint(file, err)
@@ -55,55 +96,140 @@ func (d *drawing) one(file string) (*picture.Figure, error) {
 	}
 	switch kind {
 	case "image":
-		return d.image(file)
+		return d.loadImage(file)
 	case "model":
 		g, v, err := h5.ReadModel(file)
-		if err != nil {
-			return nil, err
-		}
-		return d.array(g, filepath.Base(file), func(opt picture.Options) (*picture.Figure, error) { return picture.Model(g, v, opt) })
+		return &item{title: filepath.Base(file), grid: g, values: single(v), bar: "velocity (m/s)"}, err
 	case "survey":
-		return d.gather(file)
+		return d.loadTraces(file)
 	case "tables":
-		return d.table(file)
+		return d.loadTable(file)
 	}
 	return nil, status.Input(fmt.Errorf("%s: nothing to draw in a file of kind %s", file, kind))
 }
 
-// options are what all kinds of pictures share.
-func (d *drawing) options(title string) (picture.Options, error) {
-	colors, err := picture.ParseColors(d.colors)
-	if err != nil {
-		return picture.Options{}, status.Usage(err)
+// options are what all pictures share.
+func (d *drawing) options(items []*item) (opt picture.Options, err error) {
+	if opt.Colors, err = picture.ParseColors(d.colors); err != nil {
+		return opt, status.Usage(err)
 	}
 	if d.clip < 0 || d.clip > 100 {
-		return picture.Options{}, status.Usage(fmt.Errorf("plot: clip is %g, must be above 0, up to 100", d.clip))
+		return opt, status.Usage(fmt.Errorf("plot: clip is %g, must be above 0, up to 100", d.clip))
 	}
-	return picture.Options{Title: cmp.Or(d.title, title), Colors: colors, Clip: d.clip, At: d.at}, nil
+	opt.Clip, opt.At, opt.Gain, opt.Window, opt.Wiggles = d.clip, d.at, d.gain, d.window, d.wiggles
+	if len(d.size) > 0 {
+		if len(d.size) != 2 {
+			return opt, status.Usage(fmt.Errorf("plot: --size has %s, want width and height in inches", readable.Count(len(d.size), "value")))
+		}
+		opt.Size = [2]float64(d.size)
+	}
+	if d.under != "" {
+		g, v, err := h5.ReadModel(d.under)
+		if err != nil {
+			return opt, err
+		}
+		opt.Under = &picture.Layer{Grid: g, Values: v, Bar: "velocity (m/s)"}
+	}
+	if d.common || d.difference {
+		for _, it := range items {
+			if it.bar != "" {
+				low, high := float64(slices.Min(it.values)), float64(slices.Max(it.values))
+				if opt.Span != [2]float64{} {
+					low, high = min(low, opt.Span[0]), max(high, opt.Span[1])
+				}
+				opt.Span = [2]float64{low, high}
+				continue
+			}
+			opt.Limit = max(opt.Limit, picture.Limit(it.values, cmp.Or(d.clip, 99)))
+		}
+		d.used = append(d.used, "common")
+	}
+	return opt, nil
 }
 
-// array draws an array on a grid. What cannot be drawn is the file's fault.
-func (d *drawing) array(g grid.Grid, title string, draw func(picture.Options) (*picture.Figure, error)) (*picture.Figure, error) {
-	opt, err := d.options(title)
-	if err != nil {
-		return nil, err
+// differ is the second item less the first.
+func (d *drawing) differ(files []string, items []*item) (*item, error) {
+	if len(items) != 2 {
+		return nil, status.Usage(fmt.Errorf("plot: --difference is that of two files, %s is given", readable.Count(len(items), "file")))
 	}
-	d.used = append(d.used, "clip", "colors")
-	if g.Dim() == 3 {
+	a, b := items[0], items[1]
+	switch {
+	case a.times != b.times || (a.bar != "") != (b.bar != ""):
+		return nil, status.Input(fmt.Errorf("%s and %s are of different kinds or sampling: they have no difference", files[0], files[1]))
+	case a.times.NT == 0 && !a.grid.Equal(b.grid):
+		return nil, status.Input(fmt.Errorf("%s lies on another grid than %s: %v, not %v", files[1], files[0], b.grid, a.grid))
+	case len(a.values) != len(b.values) || !slices.Equal(a.at, b.at):
+		return nil, status.Input(fmt.Errorf("%s has other traces than %s", files[1], files[0]))
+	}
+	c := *b
+	c.title, c.below, c.values = "difference: second less first", nil, slices.Clone(b.values)
+	if c.bar != "" {
+		c.bar, c.less = "difference", true
+	}
+	for i := range c.values {
+		c.values[i] -= a.values[i]
+	}
+	d.used = append(d.used, "difference")
+	return &c, nil
+}
+
+// drawFault classifies an error of package picture: what no option mends is the file's fault.
+func drawFault(err error) error {
+	if errors.Is(err, picture.ErrOption) {
+		return status.Usage(err)
+	}
+	return status.Input(err)
+}
+
+// one draws an item.
+func (d *drawing) one(it *item, opt picture.Options) (*picture.Figure, error) {
+	opt.Title = cmp.Or(d.title, it.title)
+	d.used = append(d.used, "clip", "colors", "size")
+	if it.less { // signed, on a scale of its own
+		opt.Limit, opt.Span, opt.Bar, opt.Under = 0, [2]float64{}, it.bar, nil
+		opt.Colors = cmp.Or(opt.Colors, picture.Diverging)
+		f, err := picture.Image(it.grid, it.values, opt)
+		return f, drawFault(err)
+	}
+	flat := []string{"window", "gain"}
+	switch {
+	case it.times.NT > 0:
+		d.used = append(append(d.used, flat...), "wiggles")
+		opt.Across, opt.Under = it.across, nil
+		f, err := picture.Gather(it.values, it.times, it.at, opt)
+		return f, drawFault(err)
+	case it.grid.Dim() == 3:
 		d.used = append(d.used, "at")
 		if n := len(d.at); n != 0 && n != 3 {
 			return nil, status.Usage(fmt.Errorf("plot: --at has %s, the array has 3 axes", readable.Count(n, "value")))
 		}
+	default:
+		d.used = append(d.used, flat...)
 	}
-	f, err := draw(opt)
-	return f, status.Input(err)
+	if it.bar != "" {
+		opt.Bar, opt.Under, opt.Wiggles = it.bar, nil, false
+		f, err := picture.Model(it.grid, it.values, opt)
+		return f, drawFault(err)
+	}
+	d.used = append(d.used, "under", "wiggles")
+	whole, err := picture.Image(it.grid, it.values, opt)
+	if err != nil || it.below == nil {
+		return whole, drawFault(err)
+	}
+	g, below := it.below, picture.Options{Colors: opt.Colors, Clip: opt.Clip, Title: "gathers by " + it.below.classes.Name}
+	under, err := picture.ImageGathers(g.grid, g.list, g.classes, below)
+	if err != nil {
+		return nil, drawFault(err)
+	}
+	return picture.Stack(whole, under), nil
 }
 
 func (d *drawing) histories(files []string) (*picture.Figure, error) {
-	opt, err := d.options("convergence")
+	opt, err := d.options(nil)
 	if err != nil {
 		return nil, err
 	}
+	opt.Title = cmp.Or(d.title, "convergence")
 	var histories []picture.History
 	for _, file := range files {
 		im, err := h5.ReadImage(file)
@@ -124,41 +250,27 @@ func (d *drawing) histories(files []string) (*picture.Figure, error) {
 	return f, status.Input(err)
 }
 
-// image draws an image, and some of its gathers below it.
-func (d *drawing) image(file string) (*picture.Figure, error) {
+// loadImage reads an image, and some of its gathers.
+func (d *drawing) loadImage(file string) (*item, error) {
 	im, err := h5.ReadImage(file)
 	if err != nil {
 		return nil, err
 	}
-	title := filepath.Base(file)
+	it := &item{title: filepath.Base(file), grid: im.Grid, values: im.Data}
 	if n := len(im.ResidualNorm); n > 0 {
-		title += ": least squares, " + readable.Count(n-1, "iteration")
+		it.title += ": least squares, " + readable.Count(n-1, "iteration")
 	} else if provenance.FromAttrs(im.Attrs).Command == "migrate" {
-		title += ": Kirchhoff migration"
+		it.title += ": Kirchhoff migration"
 	}
-	g, err := gathersOf(file, d.gathers)
-	if err == nil && g == nil && len(d.gathers) > 0 {
+	it.below, err = gathersOf(file, d.gathers)
+	if err == nil && it.below == nil && len(d.gathers) > 0 {
 		err = noGathers(file)
 	}
-	if err != nil {
-		return nil, err
-	}
 	d.used = append(d.used, "gather")
-	return d.array(im.Grid, title, func(opt picture.Options) (*picture.Figure, error) {
-		whole, err := picture.Image(im.Grid, im.Data, opt)
-		if err != nil || g == nil {
-			return whole, err
-		}
-		opt.Title = "gathers by " + g.classes.Name
-		below, err := picture.ImageGathers(g.grid, g.list, g.classes, opt)
-		if err != nil {
-			return nil, err
-		}
-		return picture.Stack(whole, below), nil
-	})
+	return it, err
 }
 
-func (d *drawing) table(file string) (*picture.Figure, error) {
+func (d *drawing) loadTable(file string) (*item, error) {
 	t, err := h5.OpenTables(file)
 	if err != nil {
 		return nil, err
@@ -172,10 +284,7 @@ func (d *drawing) table(file string) (*picture.Figure, error) {
 	if err := t.ReadRow(times, survey.AtSource, h5.Time, d.row); err != nil {
 		return nil, err
 	}
-	return d.array(t.Grid(), fmt.Sprintf("%s: times of source %d", filepath.Base(file), d.row), func(opt picture.Options) (*picture.Figure, error) {
-		opt.Bar = "time (s)"
-		return picture.Model(t.Grid(), times, opt)
-	})
+	return &item{title: fmt.Sprintf("%s: times of source %d", filepath.Base(file), d.row), grid: t.Grid(), values: single(times), bar: "time (s)"}, nil
 }
 
 // openTraces opens a survey file. It is an error, with the hint, if it has no traces.
@@ -189,56 +298,6 @@ func openTraces(file, hint string) (*h5.SurveyReader, error) {
 		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no traces", file)), hint)
 	}
 	return r, nil
-}
-
-// gather draws the traces of one shot; in 2-D by offset, else in their order.
-func (d *drawing) gather(file string) (*picture.Figure, error) {
-	r, err := openTraces(file, "--velocity draws a model that it carries")
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	s := r.Survey()
-	if d.shot < 0 || d.shot >= s.NumSources() {
-		return nil, status.Usage(fmt.Errorf("plot: shot %d: %s has sources 0 to %d", d.shot, file, s.NumSources()-1))
-	}
-	traces, offset := shotTraces(s, d.shot)
-	if len(traces) == 0 {
-		return nil, status.Input(fmt.Errorf("%s: no trace belongs to shot %d", file, d.shot))
-	}
-	data, err := readTraces(r, traces, nil)
-	if err != nil {
-		return nil, err
-	}
-	d.used = append(d.used, "shot", "clip", "colors")
-	opt, err := d.options(fmt.Sprintf("%s: shot %d", filepath.Base(file), d.shot))
-	if err != nil {
-		return nil, err
-	}
-	f, err := picture.Gather(data, picture.Times{NT: s.NT, DT: s.DT, T0: s.T0}, offset, opt)
-	return f, status.Input(err)
-}
-
-// shotTraces lists the traces of a shot; in 2-D sorted by their signed offset in
-// metres, which in 3-D is nil.
-func shotTraces(s *survey.Survey, shot int) (traces []int32, offset []float64) {
-	for i := range s.NumTraces() {
-		if src, _ := s.Pair(i); src == shot {
-			traces = append(traces, int32(i))
-		}
-	}
-	if s.Dim != 2 {
-		return traces, nil
-	}
-	signed := func(i int32) float64 {
-		src, rec := s.Pair(int(i))
-		return s.Receiver(rec)[0] - s.Source(src)[0]
-	}
-	slices.SortStableFunc(traces, func(p, q int32) int { return cmp.Compare(signed(p), signed(q)) })
-	for _, i := range traces {
-		offset = append(offset, signed(i))
-	}
-	return traces, offset
 }
 
 // shownGathers is how many image gathers are shown unless told otherwise.

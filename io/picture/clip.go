@@ -34,6 +34,8 @@ func (opt Options) window(v []float32, model bool) (window, error) {
 	switch {
 	case clip < 0 || clip > 100 || math.IsNaN(clip):
 		return window{}, fmt.Errorf("picture: clip percentile is %g, must be in (0, 100]", clip)
+	case model && opt.Span != [2]float64{}:
+		return spanning(opt.Span[0], opt.Span[1]), nil
 	case model && opt.Clip == 0:
 		return fullWindow(v), nil
 	case model:
@@ -62,7 +64,11 @@ func signedWindow(v []float32, percentile float64) window {
 
 // fullWindow spans the least to the greatest value.
 func fullWindow(v []float32) window {
-	lo, hi := float64(slices.Min(v)), float64(slices.Max(v))
+	return spanning(float64(slices.Min(v)), float64(slices.Max(v)))
+}
+
+// spanning spans two values, or a little around one.
+func spanning(lo, hi float64) window {
 	if lo == hi {
 		pad := 0.5 * math.Max(math.Abs(lo)*1e-2, 1)
 		return window{lo - pad, hi + pad, "constant: " + number(lo)}

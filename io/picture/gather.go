@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,7 +23,7 @@ type Times struct {
 }
 
 // Gather draws traces side by side, time downward. data is [ntrace, NT] in C
-// order. With offset (m, one a trace) the horizontal axis is the offset when
+// order. With offset (m, one a trace; or what Options.Across says) the horizontal axis is the offset when
 // the traces lie at equal steps, else the trace number with the range of
 // offsets in a note; nil means trace numbers from 0. NaN is an error.
 func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure, error) {
@@ -41,15 +42,11 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 		return nil, err
 	}
 	r := &raster{v: vals, n0: n, n1: ts.NT, smooth: true, colors: opt.Colors}
-	if r.win, err = opt.window(vals, false); err != nil {
-		return nil, err
-	}
-
 	x := axis{from: -0.5, to: float64(n) - 0.5, label: "trace number", whole: true}
 	y := axis{from: ts.T0 - ts.DT/2, to: ts.T0 + (float64(ts.NT)-0.5)*ts.DT, label: "time (s)"}
-	note := ""
+	note, across := "", cmp.Or(opt.Across, "offset")
 	if step, ok := even(offset); ok {
-		x = axis{from: offset[0] - step/2, to: offset[n-1] + step/2, label: "offset (m)"}
+		x = axis{from: offset[0] - step/2, to: offset[n-1] + step/2, label: across + " (m)"}
 		if step < 0 {
 			traces := slices.Collect(slices.Chunk(vals, ts.NT))
 			slices.Reverse(traces)
@@ -57,11 +54,9 @@ func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure
 			x.from, x.to = x.to, x.from
 		}
 	} else if offset != nil {
-		note = fmt.Sprintf("offsets %s to %s m", coordinate(slices.Min(offset)), coordinate(slices.Max(offset)))
+		note = fmt.Sprintf("%ss %s to %s m", across, coordinate(slices.Min(offset)), coordinate(slices.Max(offset)))
 	}
-	p := newPanel(4.2, 4.6, x, y, opt.Title, r.win.note, note)
-	p.raster = r
-	return single(p, opt.Bar), nil
+	return opt.section(r, x, y, false, func(axis, axis) (float64, float64, string) { return 4.2, 4.6, "" }, note)
 }
 
 // even reports the step of equally spaced offsets, with a slack of a

@@ -72,13 +72,16 @@ func oneLine(notes ...string) []string {
 
 // bar is the colour bar of a panel with a raster.
 func (p *panel) bar(label string) *panel {
-	ramp := make([]float32, 256)
-	win := p.raster.win
+	ramp, of := make([]float32, 256), p.raster
+	if of.under != nil {
+		of = of.under
+	}
+	win := of.win
 	for i := range ramp {
 		ramp[i] = float32(win.hi + (win.lo-win.hi)*(float64(i)+0.5)/float64(len(ramp)))
 	}
 	b := &panel{w: 10.0 / 72, h: p.h, x: axis{from: 0, to: 1, given: []plot.Tick{}}, y: axis{from: win.hi, to: win.lo, label: label}}
-	b.raster = &raster{v: ramp, n0: 1, n1: len(ramp), win: win, colors: p.raster.colors}
+	b.raster = &raster{v: ramp, n0: 1, n1: len(ramp), win: win, colors: of.colors}
 	return b
 }
 

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"image"
+	"image/color"
 	"math"
 )
 
@@ -14,6 +15,8 @@ type raster struct {
 	smooth bool // interpolate between samples, else draw each as a block
 	win    window
 	colors Colors
+
+	under *raster // colours the ground; of the same shape, nil for none
 }
 
 // tap is the part that one pixel takes of the samples from first on.
@@ -75,13 +78,28 @@ func resampled(v []float32, n, px int, smooth bool) []float32 {
 func (r *raster) paint(img *image.RGBA, at image.Rectangle) {
 	w, h := at.Dx(), at.Dy()
 	v := r.resample(w, h)
+	var ground []float32
+	if r.under != nil {
+		ground = r.under.resample(w, h)
+	}
 	for x := range w {
 		for y := range h {
 			row := y
 			if r.flip {
 				row = h - 1 - y
 			}
-			img.SetRGBA(at.Min.X+x, at.Min.Y+y, r.colors.at(r.win.norm(float64(v[x*h+row]))))
+			share := r.win.norm(float64(v[x*h+row]))
+			c := r.colors.at(share)
+			if ground != nil {
+				c = mix(r.under.colors.at(r.under.win.norm(float64(ground[x*h+row]))), c, min(1, math.Abs(2*share-1)))
+			}
+			img.SetRGBA(at.Min.X+x, at.Min.Y+y, c)
 		}
 	}
+}
+
+// mix is a share of the colour on a ground.
+func mix(ground, c color.RGBA, share float64) color.RGBA {
+	part := func(a, b uint8) uint8 { return uint8(float64(a) + share*(float64(b)-float64(a)) + 0.5) }
+	return color.RGBA{R: part(ground.R, c.R), G: part(ground.G, c.G), B: part(ground.B, c.B), A: 255}
 }

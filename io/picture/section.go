@@ -23,6 +23,23 @@ type Options struct {
 	// At is the point, m, through which the slices of a 3-D array are taken;
 	// nil means the centre of the grid.
 	At []float64
+
+	// What follows is for sections and gathers, not for 3-D arrays.
+
+	Span    [2]float64 // least and greatest value that the colours of a model span, instead of its own; zeros for none
+	Window  []float64  // left, right, upper and lower end of what is shown, in the units of the axes; nil for all
+	Gain    float64    // what is drawn is multiplied by depth or time to this power
+	Size    [2]float64 // width and height of the frame, inches; 0 leaves one to the picture
+	Wiggles bool       // traces as lines whose positive side is filled, instead of colours
+	Across  string     // what the distances of a gather are; "" means offset
+	Under   *Layer     // a model that colours the ground of an image
+}
+
+// Layer is a model to lie beneath an image, on a grid of its own.
+type Layer struct {
+	Grid   grid.Grid
+	Values []float64 // C order
+	Bar    string    // label of its colour bar
 }
 
 // Image draws an image on a grid: a section with x to the right and z down, or
@@ -54,26 +71,32 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	look := raster{colors: opt.Colors}
-	if look.win, err = opt.window(vals, model); err != nil {
-		return nil, err
-	}
-	look.smooth = !model
+	look := raster{v: vals, colors: opt.Colors, smooth: !model}
 	if g.Dim() == 3 {
+		if err := opt.flat(); err != nil {
+			return nil, err
+		}
+		if look.win, err = opt.window(vals, model); err != nil {
+			return nil, err
+		}
 		return threeSlices(g, vals, look, opt)
 	}
-	look.v, look.n0, look.n1 = vals, g.Shape[0], g.Shape[1]
-	x, y := cells(g, 0), cells(g, 1)
-	w, h, scale := 6.2, 4.0, "not to scale"
-	if g.Domain == grid.Time {
-		scale = "" // metres and seconds have none in common
+	look.n0, look.n1 = g.Shape[0], g.Shape[1]
+	if opt.Under != nil {
+		if look.under, err = opt.Under.on(g); err != nil {
+			return nil, err
+		}
+		opt.Bar = opt.Under.Bar
 	}
-	if g.Domain == grid.Depth && g.Shape[0] > 1 && g.Shape[1] > 1 {
-		w, h, scale = fit(x.length(), y.length())
-	}
-	p := newPanel(w, h, x, y, opt.Title, look.win.note, scale)
-	p.raster = &look
-	return single(p, opt.Bar), nil
+	return opt.section(&look, cells(g, 0), cells(g, 1), model, func(x, y axis) (w, h float64, scale string) {
+		switch {
+		case g.Domain == grid.Time:
+			return 6.2, 4, "" // metres and seconds have no scale in common
+		case g.Shape[0] == 1 || g.Shape[1] == 1:
+			return 6.2, 4, "not to scale"
+		}
+		return fit(x.length(), y.length())
+	})
 }
 
 // finite converts to float32 and refuses NaN and what is or becomes infinite;
