@@ -24,12 +24,8 @@ func eikonalReference(dst Field, velocity []float64, g grid.Grid, source []float
 		return fmt.Errorf("traveltime: source at %s m lies outside the velocity model %s", point(source), box(g))
 	}
 	r := newReference(velocity, g, source)
-	for _, order := range []int{1, 2} {
-		for r.round(order) > 1e-12 {
-			if r.rounds++; r.rounds > 1000 {
-				return fmt.Errorf("traveltime: reference: source at %s m: still changing after %d rounds", point(source), r.rounds)
-			}
-		}
+	if err := r.settle(); err != nil {
+		return err
 	}
 	r.fill(dst)
 	return nil
@@ -64,6 +60,18 @@ func newReference(velocity []float64, g grid.Grid, source []float64) *reference 
 		r.tau[at], r.fixed[at] = tau/r.scale, true
 	})
 	return r
+}
+
+// settle sweeps until the times stay.
+func (r *reference) settle() error {
+	for _, order := range []int{1, 2} {
+		for r.round(order) > 1e-12 {
+			if r.rounds++; r.rounds > 1000 {
+				return fmt.Errorf("traveltime: reference: source at %s m: still changing after %d rounds", point(r.source), r.rounds)
+			}
+		}
+	}
+	return nil
 }
 
 // round sweeps once in every direction and returns the largest relative change.

@@ -88,7 +88,8 @@ func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Field, g gr
 }
 
 // Sources on and off the nodes, at an edge and inside, and gradients in any direction: the error
-// of b beyond four cells is below one per cent; three hundred cells right below a source it is 1.5.
+// of b beyond four cells is below one per cent, however far away, in every column. No ray of these
+// would leave the model.
 func TestSpreadingOfAGradient(t *testing.T) {
 	down, side, space := gradient{1500, []float64{0, 0.6}}, gradient{2200, []float64{-0.5, 0.3}}, gradient{1800, []float64{0.4, -0.3, 0.6}}
 	for _, c := range []struct {
@@ -100,7 +101,8 @@ func TestSpreadingOfAGradient(t *testing.T) {
 		most         float64
 	}{
 		{"downwards", square(10, 201, 151), square(10, 201, 151), down, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755, 1997, 600}, 0.01},
-		{"far", square(10, 401, 301), square(10, 401, 301), down, traveltime.RaySpreading, []float64{1203.3, 4}, 0.02},
+		{"far", square(10, 401, 301), square(10, 401, 301), down, traveltime.RaySpreading, []float64{1203.3, 4, 2000, 0, 7, 4, 0, 0, 998, 513, 2005, 1505}, 0.006},
+		{"far sideways", square(10, 401, 301), square(10, 401, 301), gradient{3200, []float64{-0.5, 0.3}}, traveltime.PointSpreading, []float64{998, 513, 2005, 1505, 3140, 1714}, 0.003},
 		{"sideways", square(10, 201, 151), square(10, 201, 151), side, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755}, 0.01},
 		{"2.5-D", square(10, 201, 151), square(10, 201, 151), side, traveltime.PointSpreading, []float64{1000, 0, 1003.3, 4, 500, 755}, 0.01},
 		{"another grid", square(15, 135, 101), square(10, 201, 151), down, traveltime.RaySpreading, []float64{1000, 0, 1003.3, 4, 500, 755}, 0.01},
@@ -120,7 +122,7 @@ func TestSpreadingOfAGradient(t *testing.T) {
 // Half the spacing leaves less than half of the error.
 func TestSpreadingConverges(t *testing.T) {
 	m, rms := gradient{1500, []float64{0.2, 0.6}}, []float64{}
-	for _, n := range []int{51, 101} {
+	for _, n := range []int{21, 41} {
 		g := square(2000/float64(n-1), n, n)
 		p := positions(2, 903.3, 251)
 		f := rays(t, eikonal(t, sample(g, m.at), g, g), p, traveltime.Options{Spreading: traveltime.RaySpreading, Takeoff: true})[0]
@@ -128,7 +130,7 @@ func TestSpreadingConverges(t *testing.T) {
 		rms = append(rms, e)
 	}
 	if !(rms[1] < rms[0]/2) {
-		t.Errorf("errors of %.2g at 40 m and of %.2g at 20 m", rms[0], rms[1])
+		t.Errorf("errors of %.2g at 100 m and of %.2g at 50 m", rms[0], rms[1])
 	}
 }
 

@@ -10,6 +10,9 @@ enum { EIK_CHUNK = 32, EIK_GHOSTS = 2, EIK_DIRECTIONS = 8, EIK_LANES = 16 };
 // Coefficients of the polynomial that is the square of a tilted medium's g (sweep_tilted.h).
 enum { EIK_CONE = 17 };
 
+// The spreading takes slopes over this part of the distance to the source, at most, on each side.
+enum { EIK_APART = 32 };
+
 // Value of tau where no wave has come yet, and at the ghost points beyond both
 // ends of every row. tau is scaled so that no true value exceeds 1.
 #define EIK_UNREACHED 1e4f

@@ -37,6 +37,28 @@ static __attribute__((noinline)) void NAME(lean)(const eik_batch *b, const NAME(
 	}
 }
 
+// A value one point beyond c, from those at c and on the other side.
+INLINE V NAME(beyond)(V two, V one, V c)
+{
+	return FMA(SET1(3), SUB(c, one), two);
+}
+
+// R times the slope of T away from the upwind side of an axis, R the distance and q its square over
+// the spacing, or zero where nothing comes from there. It is that of central differences, which
+// do not jump where the upwind side changes, as it does in the columns beside the source. Where
+// the slopes on both sides differ by more than a tenth of the slowness, it is that of the upwind
+// side alone.
+INLINE V NAME(along)(const NAME(axis) *a, V near2, V near, V now, V far, V far2, V rho, V q, V f, M up)
+{
+	const V none = SET1(EIK_UNREACHED / 2), one = SUB(now, a->t1);
+	const V side = FMA(a->s, now, MUL(q, FMA(a->w, SUB(one, SUB(a->t1, a->t2)), one)));
+	const V n = BLEND(LE(none, near), near, NAME(beyond)(far2, far, now));
+	const V r = BLEND(LE(none, far), far, NAME(beyond)(near2, near, now));
+	const V bend = MUL(q, SUB(SUB(n, now), SUB(now, r)));
+	const V middle = NEGIF(up, FMA(rho, now, MUL(MUL(SET1(0.5f), q), SUB(r, n))));
+	return MAX(BLEND(LE(MUL(bend, bend), MUL(SET1(0.01f), f)), side, middle), SET1(0));
+}
+
 INLINE void NAME(carry)(eik_batch *b, const float *medium, const NAME(step) *h, int dim, int line, int x, int y, int chunk,
 	int direction, unsigned due)
 {
@@ -64,10 +86,7 @@ INLINE void NAME(carry)(eik_batch *b, const float *medium, const NAME(step) *h, 
 			p[a] = NAME(upwind)(near1, near2, far1, far2, a == z ? rz : r.rho[a], r2, f, h[a], 1, &far);
 			r.any[a] = MOR(r.any[a], far);
 			r.all[a] = MAND(r.all[a], far);
-			V one = SUB(now, p[a].t1), R = MUL(r2, SET1(h[a].ih));
-			// R times the slope of T away from the upwind side, zero where nothing comes from there
-			V c = FMA(p[a].s, now, MUL(R, FMA(p[a].w, SUB(one, SUB(p[a].t1, p[a].t2)), one)));
-			c = MAX(c, SET1(0));
+			V c = NAME(along)(&p[a], near2, near1, now, far1, far2, a == z ? rz : r.rho[a], MUL(r2, SET1(h[a].ih)), f, far);
 			g[a] = NEGIF(far, c);
 			M causal = LT(p[a].T1, T0);
 			fars[a] = BITS(far), lean[a] = c;
@@ -172,14 +191,44 @@ INLINE V NAME(slope)(V l2, V l1, V c, V r1, V r2, V rate)
 {
 	const V most = SET1(EIK_UNREACHED / 2);
 	M nol = LE(most, l1), nor = LE(most, r1);
-	V three = MUL(SET1(3), SUB(r1, c)), back = MUL(SET1(3), SUB(l1, c));
-	V l = BLEND(LE(most, r2), SUB(r2, three), SUB(c, SUB(r1, c)));
-	V r = BLEND(LE(most, l2), SUB(l2, back), SUB(c, SUB(l1, c)));
+	V l = BLEND(LE(most, r2), NAME(beyond)(r2, r1, c), SUB(c, SUB(r1, c)));
+	V r = BLEND(LE(most, l2), NAME(beyond)(l2, l1, c), SUB(c, SUB(l1, c)));
 	l = BLEND(MAND(nol, nor), l, c), r = BLEND(MAND(nol, nor), r, c);
 	V m = MUL(rate, SUB(c, BLEND(nol, l1, l))), q = MUL(rate, SUB(BLEND(nor, r1, r), c));
 	V bend = SUB(q, m), am = MAX(m, SUB(SET1(0), m)), aq = MAX(q, SUB(SET1(0), q));
 	M kink = LT(SET1(0.5f), MAX(bend, SUB(SET1(0), bend)));
 	return BLEND(kink, MUL(SET1(0.5f), ADD(m, q)), BLEND(LT(am, aq), q, m));
+}
+
+// What is carried at a point, unreached beyond the grid.
+INLINE V NAME(carried)(const eik_batch *b, int k, int x, int y, int z)
+{
+	if (x < 0 || x >= b->n[0] || y < 0 || y >= b->n[1] || z < 0 || z >= b->n[2])
+		return SET1(EIK_UNREACHED);
+	return LOAD(NAME(row)(b, x, y) + (long)z * LANES + b->carried[k]);
+}
+
+// The same derivative at a point, from points 1, 2, 4 ... apart, at most D / EIK_APART and at least
+// one. Float32 leaves errors of about 1e-7 D / h in the directions of rays, so that
+// differences over a given number of points would lose accuracy with the square of the distance.
+INLINE V NAME(change)(const eik_batch *b, int k, int axis, int dim, int x, int y, int z, V away)
+{
+	const int way[3] = {axis == 0, dim == 3 && axis == 1, axis == dim - 1};
+	const float h = b->h[axis == dim - 1 ? 2 : axis];
+	const V c = NAME(carried)(b, k, x, y, z);
+	V slope = c;
+	for (int m = 1; m == 1 || BITS(LE(SET1(EIK_APART * m * h), away)); m *= 2) {
+		if (BITS(LT(away, SET1(2 * EIK_APART * m * h))) == 0)
+			continue;
+		V v[4];
+		for (int j = 0; j < 4; j++) {
+			const int s = m * (j < 2 ? j - 2 : j - 1);
+			v[j] = NAME(carried)(b, k, x + s * way[0], y + s * way[1], z + s * way[2]);
+		}
+		V at = NAME(slope)(v[0], v[1], c, v[2], v[3], MUL(away, SET1(1 / (m * h))));
+		slope = BLEND(LE(SET1(m == 1 ? 0 : EIK_APART * m * h), away), slope, at);
+	}
+	return slope;
 }
 
 // The spreading of a row's points, over that of a homogeneous medium, in to [n2][LANES].
@@ -188,9 +237,7 @@ INLINE void NAME(ratios)(const eik_batch *b, float *to, const float *medium, int
 	NAME(block) r;
 	NAME(enter)(&r, b, medium, dim, 0, x, y, 0, 1, 0);
 	const int z = dim - 1, directions = dim == 3 ? 3 : 1;
-	V ih[3], most = SET1(EIK_UNREACHED / 2), home = LOAD(b->home);
-	for (int a = 0; a < dim; a++)
-		ih[a] = SET1(1 / b->h[a == z ? 2 : a]);
+	const V most = SET1(EIK_UNREACHED / 2), home = LOAD(b->home);
 	for (int at = 0; at < b->n[2]; at++) {
 		const long o = (long)at * LANES;
 		const V rz = LOAD(r.rz + o), r2 = FMA(rz, rz, r.outer);
@@ -200,18 +247,8 @@ INLINE void NAME(ratios)(const eik_batch *b, float *to, const float *medium, int
 		for (int a = 0; a < dim; a++)
 			n[a] = MUL(a == z ? rz : r.rho[a], per);
 		for (int k = 0; k < directions; k++)
-			for (int a = 0; a < dim; a++) {
-				const float *q = r.self + o + b->carried[k];
-				V v[4];
-				for (int j = 0; j < 4; j++) {
-					const long s = (j == 0 ? -1 : j == 1 ? -2 : j == 2 ? 1 : 2) * LANES;
-					const float *p = a < z ? r.side[a][j] + o : 0;
-					if (a < z && r.side[a][j] != b->beyond + EIK_GHOSTS * LANES)
-						p += b->carried[k];
-					v[j] = LOAD(a == z ? q + s : p);
-				}
-				d[k][a] = NAME(slope)(v[1], v[0], LOAD(q), v[2], v[3], MUL(away, ih[a]));
-			}
+			for (int a = 0; a < dim; a++)
+				d[k][a] = NAME(change)(b, k, a, dim, x, y, at, away);
 		V J;
 		if (dim == 2) {
 			V gx = ADD(n[1], d[0][0]), gz = SUB(d[0][1], n[0]);

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
@@ -18,8 +19,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// computeMissing computes what is in no file: the adjoint, the residual of the image, and
-// a dot test.
+// computeMissing computes what is in no file: where first arrivals are weak, the adjoint, the
+// residual of the image, and a dot test.
 func (c *collector) computeMissing() error {
 	r := c.run
 	if !c.compute {
@@ -47,6 +48,9 @@ func (c *collector) computeMissing() error {
 	}
 	if !j.Image.Equal(r.Image.Grid) {
 		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Image))
+	}
+	if err := c.findWeak(j.Plan); err != nil {
+		return err
 	}
 	if err := j.Build(c.ctx); err != nil {
 		return err
@@ -89,6 +93,30 @@ func (c *collector) computeMissing() error {
 		return err
 	}
 	return j.WriteResidual(c.ctx, c.residual, d, x, src)
+}
+
+// findWeak looks where first arrivals of the run are weak.
+func (c *collector) findWeak(p *plan.Plan) error {
+	if !c.run.MayBeWeak() {
+		return nil
+	}
+	p, err := operator.LoadAll(p) // the job reads what its traces need when it is built
+	if err != nil {
+		return err
+	}
+	f, err := forecast.New(p, []int{0, 1}, 1)
+	if err != nil {
+		return err
+	}
+	weak, found, err := f.FindWeak(c.ctx, c.a.report)
+	if err != nil {
+		return operator.BlameInput(err)
+	}
+	c.run.Arrivals = &report.Arrivals{Says: found.Text, Warning: found.Level == "warning"}
+	if weak != nil {
+		c.run.Arrivals.Weak = weak.Weak
+	}
+	return nil
 }
 
 // readImageGathers reads a few image gathers of the image, and those of the adjoint

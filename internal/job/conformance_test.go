@@ -52,6 +52,7 @@ var (
 	recompute   = "kirchhoff.tables=recompute data.read=memory"
 	interpolate = "kirchhoff.tables=coarse data.read=memory"
 	straight    = `velocity.file="" velocity.constant=2000 traveltime.method=analytic image.origin=[-20,0] image.spacing=[4,5] image.shape=[130,13]`
+	allUnequal  = "velocity.receiver_constant=1100 " + local + " " + together + " " + opening + " " + antialias
 	together    = "kirchhoff.dip_limit=[30,60] " + dynamic
 )
 
@@ -59,6 +60,13 @@ func slice(t *testing.T) *problem         { return wideOf(t, 130, 3, 6) }
 func shuffledSlice(t *testing.T) *problem { return shuffle(t, slice(t)) }
 func shots(t *testing.T) *problem         { return wideOf(t, 130, 4, 40) }
 func block(t *testing.T) *problem         { return longOf(t, 36, 3, 6) }
+
+// leaningSlice is an anisotropic slice.
+func leaningSlice(t *testing.T) *problem {
+	p := slice(t)
+	p.lean(t)
+	return p
+}
 
 // apart is a problem whose times lie thousands of samples apart in a box of tiles.
 func apart(t *testing.T) *problem {
@@ -118,6 +126,7 @@ func options() (list []option) {
 		o.name, o.times = "all, streamed, coarse"+at, false
 		add(o, all, opening, antialias, stream, "kirchhoff.tables=coarse")
 	}
+	add(option{name: "all, anisotropic, converted", features: feature.Dynamic, make: leaningSlice, times: true}, allUnequal)
 	return list
 }
 

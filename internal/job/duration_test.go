@@ -26,3 +26,32 @@ func TestEstimateDuration(t *testing.T) {
 		t.Errorf("printed %q, want %q", got, want)
 	}
 }
+
+// Rays, and diagonals of the normal matrix, take time on top, and rays take memory.
+func TestEstimateCountsRaysAndDiagonals(t *testing.T) {
+	p := line(t)
+	machine := &forecast.Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: forecast.Speed{Triples: 3e8, Dynamic: 3e8, Points: 5e5}}
+	of := func(set ...string) (forecast.Duration, forecast.Memory) {
+		j := p.open(t, plan.Planning, progress.Discard(), "cpu", set...)
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
+		must(t, err)
+		return f.Duration(machine, 0), f.Memory
+	}
+	plain, room := of("kirchhoff.dynamic=true")
+	for _, set := range []string{"kirchhoff.spreading=ray", "kirchhoff.takeoff_limit=60,80"} {
+		d, m := of("kirchhoff.dynamic=true", set)
+		if d.Traveltimes < 2*plain.Traveltimes || d.Iteration != plain.Iteration || m.Total() <= room.Total() {
+			t.Errorf("%s: times take %v after %v, an iteration %v after %v, memory %d after %d", set, d.Traveltimes, plain.Traveltimes, d.Iteration, plain.Iteration, m.Total(), room.Total())
+		}
+	}
+	classes := []string{"image.gathers=offset", "image.gather_bins=0,100,1000"}
+	plain, room = of(classes...)
+	d, m := of(append(classes, "image.gather_normalize=illumination")...)
+	if d.Diagonals <= 0 || d.Diagonals >= d.Iteration || d.Total != plain.Total+d.Diagonals || m.Vectors <= room.Vectors {
+		t.Errorf("illumination takes %v of %v, %v without it; vectors %d after %d", d.Diagonals, d.Total, plain.Total, m.Vectors, room.Vectors)
+	}
+	both, _ := of(append(classes, "image.gather_normalize=illumination", "solver.preconditioner=diagonal")...)
+	if both.Diagonals != 2*d.Diagonals {
+		t.Errorf("two diagonals take %v, one %v", both.Diagonals, d.Diagonals)
+	}
+}

@@ -140,6 +140,7 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
 		"2-D, converted": {converted, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.aperture=150", "traveltime.margin=20"}},
 		"3-D, leaning":   {leaning, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.tables=coarse"}},
+		"2-D, unequal":   {leaningWide, append(strings.Fields(allUnequal), "solver.iterations=1")},
 		"2-D, in time":   {timedWide, append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"}, inTime...)},
 		"2-D, rays":      {wide, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray-2.5d", "kirchhoff.takeoff_limit=[50,80]", "kirchhoff.aperture=150", "kirchhoff.tables=recompute"}},
 		"3-D, rays":      {long, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}},
@@ -156,6 +157,13 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// leaningWide is wide in an anisotropic model.
+func leaningWide(t *testing.T) *problem {
+	p := wide(t)
+	p.lean(t)
+	return p
 }
 
 // shuffled is wide with its traces in no order, some missing and some twice.

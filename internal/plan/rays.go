@@ -24,6 +24,24 @@ func askRays(k *kirchhoff.Problem, c config.Kirchhoff) {
 	}
 }
 
+// FollowsRays reports whether the weights need what rays tell of their way: spreading or take-off.
+func FollowsRays(p *Plan) bool {
+	c := p.Config.Kirchhoff
+	return c.Dynamic && (c.Spreading != "distance" && !givenAmplitudes(p) || len(c.TakeoffLimit) > 0)
+}
+
+// Diagonals is how many times a run finds the diagonal of the normal matrix, which takes an
+// adjoint: for its preconditioner, and for the illumination of the classes.
+func Diagonals(p *Plan) (n int) {
+	if p.Classes.Normalized() {
+		n++
+	}
+	if p.Config.Solver.Preconditioner == "diagonal" {
+		n++
+	}
+	return n
+}
+
 // givenAmplitudes reports whether the spreading comes from a table file.
 func givenAmplitudes(p *Plan) bool {
 	t := p.Tables

@@ -160,6 +160,7 @@ func whole(t testing.TB, shape ...int) *Run {
 	return &Run{
 		File: "line/image.h5", Image: im, Config: cfg,
 		Velocity: &Model{File: "line/model.h5", Grid: im.Grid, Values: speeds(im.Grid.Len())},
+		Arrivals: &Arrivals{Weak: make([]float64, im.Grid.Len()), Says: "8 of 23 places: first arrivals are weak at 7 % of the image points", Warning: true},
 		Adjoint:  layers(7e5, 12, shape...), AdjointFrom: "line/adjoint.h5",
 		Gathers: []Gather{{Name: "Shot 3, x 500 m, z 0 m", NT: 100, DT: 0.004, Data: data.Data, Residual: residual.Data}},
 		DotTest: &DotTest{Error: 2.5e-8, Limit: 1e-6},
@@ -196,6 +197,7 @@ func TestWholePage(t *testing.T) {
 		"Least-squares migration", "line/image.h5, started 2 January 2026, 03:04:05 UTC on node7",
 		"iterations 3", "residual left 10 %", "40×60 points", "4 × 8", "memory 200 MiB", "velocity 1500 to 4300 m/s",
 		"Velocity line/model.h5 The model that the run read: 1500 to 4300 m/s, on 40×60 points",
+		"First arrivals Share of the places whose first arrival is weak Warning: 8 of 23 places: first arrivals are weak at 7 % of the image points.",
 		"Stopped at its limit after 3 iterations", "solver.iterations (3)",
 		"fell from 8000 to 800, to 10 % of its start, which leaves 1 % of the energy",
 		"last iteration still lowered it by 60 %", "gradient ended at 1 % of its start",
@@ -218,8 +220,8 @@ func TestWholePage(t *testing.T) {
 	if slices.Contains(p.attrs["class"], "missing") {
 		t.Error("something is missing on the page of a whole run")
 	}
-	if n := len(p.attrs["src"]); n != 9 {
-		t.Errorf("%d pictures, want adjoint, image, velocity, convergence, spectra in depth and time, data, prediction and residual", n)
+	if n := len(p.attrs["src"]); n != 10 {
+		t.Errorf("%d pictures, want adjoint, image, velocity, weak arrivals, convergence, spectra in depth and time, data, prediction and residual", n)
 	}
 	for _, src := range p.attrs["src"] {
 		b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(src, "data:image/png;base64,"))
@@ -248,6 +250,7 @@ func TestMissingParts(t *testing.T) {
 	}{
 		{"adjoint", func(r *Run) { r.Adjoint = nil }, []string{"No adjoint image", "output.adjoint", "--adjoint FILE", "--compute"}},
 		{"velocity", func(r *Run) { r.Velocity = nil }, []string{"No velocity model: the one that the run read is not where", "--folder DIR"}},
+		{"arrivals", func(r *Run) { r.Arrivals = nil }, []string{"such as head waves, are weaker than later ones: --compute"}},
 		{"history", func(r *Run) { r.Image.ResidualNorm, r.Image.GradientNorm = nil, nil }, []string{"no solver ran", "No history: lsm run writes one"}},
 		{"gradient", func(r *Run) { r.Image.GradientNorm = nil }, nil},
 		{"iterations", func(r *Run) { r.Image.ResidualNorm, r.Image.GradientNorm = []float64{5}, []float64{2} }, nil},

@@ -38,7 +38,8 @@ type Run struct {
 	Image  *h5.Image      // with history, configuration and provenance
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
-	Velocity *Model // that the run read; nil: constant, or not known
+	Velocity *Model    // that the run read; nil: constant, or not known
+	Arrivals *Arrivals // of the run's traveltimes; nil: not looked at
 
 	Adjoint     *h5.Image // on the grid of Image
 	AdjointFrom string    // the file, or how it was made
@@ -86,8 +87,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // page is what the template shows: a run, and the pictures of it.
 type page struct {
 	*Run
-	Images, VelocityModel, ByClass, Course part
-	Spectra, Shots                         []part
+	Images, VelocityModel, Weak, ByClass, Course part
+	Spectra, Shots                               []part
 }
 
 // Write writes the page. An error is an adjoint on another grid, slices outside
@@ -98,7 +99,7 @@ func Write(w io.Writer, r *Run) error {
 	}
 	p := &page{Run: r}
 	for _, draw := range []func() error{
-		p.drawImages, p.drawVelocity, p.drawImageGathers, p.drawConvergence, p.drawDepthSpectra, p.drawTimeSpectra, p.drawShots,
+		p.drawImages, p.drawVelocity, p.drawArrivals, p.drawImageGathers, p.drawConvergence, p.drawDepthSpectra, p.drawTimeSpectra, p.drawShots,
 	} {
 		if err := draw(); err != nil {
 			return err
