@@ -27,17 +27,15 @@ import (
 // so after a number of rounds the tolerance doubles with each further one. All bounds
 // count rounds alike for every source, whatever else is in its batch.
 //
-// A change in an anisotropic medium may count where no ray of its block runs. What is not at
-// rest after careless rounds is swept in all directions from there on. Where two waves meet,
-// times there may swing between those of the one and of the other: after patience rounds they go
-// a smaller share of the way in each further one, and the tolerance grows after as many again.
+// Where two waves meet in an anisotropic medium, times may swing between those of the one and of
+// the other: after patience rounds they go a smaller share of the way in each further one, and
+// the tolerance grows after as many again.
 // It is an error if a time would still change by more than unsettled.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6
 	patience        = 16
 	maxRounds       = 1000
-	careless        = 4
 	unsettled       = 2e-3
 )
 
@@ -231,9 +229,13 @@ func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
 // cones passes the media of the sources on to the sweeps.
 func (b *batch) cones() {
 	lanes := int(b.c.lanes)
+	b.c.terms = 2
 	for lane, home := range b.home[:lanes] {
 		for k, v := range home.terms {
 			b.cone[k*lanes+lane] = float32(v)
+			if v != 0 {
+				b.c.terms = max(b.c.terms, C.int(k+1))
+			}
 		}
 		for a, v := range home.axis {
 			b.cone[(coneTerms+a)*lanes+lane] = float32(v)
@@ -284,7 +286,7 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 		}
 		return blocks
 	}
-	b.c.tolerance, b.c.careful, b.c.gain = firstTolerance, 0, 1
+	b.c.tolerance, b.c.gain = firstTolerance, 1
 	for r := 0; r < maxRounds && round(0) > 0; r++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -301,9 +303,6 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 				b.c.tolerance *= 2
 			}
 			continue
-		}
-		if r == careless {
-			b.again()
 		}
 		if r > patience {
 			b.c.gain = 1 / C.float(r-patience+1)
@@ -330,15 +329,6 @@ func (b *batch) due() (lanes uint16) {
 		}
 	}
 	return lanes
-}
-
-// again makes all blocks due in all directions, in lanes in which any is, and the sweeps careful.
-func (b *batch) again() {
-	b.c.careful = 1
-	lanes := b.due()
-	for i := range b.dirty {
-		b.dirty[i] = lanes
-	}
 }
 
 // unsettledError is that of a lane whose times do not come to rest.

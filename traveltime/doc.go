@@ -72,10 +72,13 @@
 // its slowness along the axis (Luo and Qian 2012; Waheed and Alkhalifah 2017, A fast sweeping
 // algorithm for accurate solution of the tilted transversely isotropic eikonal equation using
 // factorization, Geophysics 82). g² is a polynomial in the squared cosine between axis and ray.
-// Rays do not run along slownesses, so the upwind side of an axis is that from which the ray of
-// the central difference comes. Where waves meet it is the earlier side. The root of the ellipse
-// is followed by two of Newton's steps. Along an axis that is left out the ray has no component.
-// First-order rounds take the phase velocity in the direction of ∇(R g) for an isotropic one.
+// The root of the ellipse is followed by three of Newton's steps. Rays do not run along slownesses.
+// A root counts if the ray comes from the upwind side of each axis, and along an axis that is left
+// out the ray has no component. In first-order rounds, which only ever lower a time, the upwind
+// side is the earlier one: this finds the regions in which waves come first. In second-order rounds
+// it is that from which the ray of the central difference comes. Where waves meet it is the
+// earlier side. Such a front moves by a cell in a sweep only, so first-order times that are off by
+// more than about a cell cost many rounds.
 //
 // 1 + 2ε and 1 + 2δ must be positive, and η from -0.3 to 0.6. A place whose part of the model has
 // no anisotropy is solved as in an isotropic model, with the same bits. In very rough models
@@ -85,10 +88,11 @@
 // 0.3 and any tilt, and 2.1e-6 rms for ε = δ = 0.2 and 0.3, tilted by 0 to 60 degrees, and a
 // velocity that rises by 0.6 m/s per m; that of the gradients is 1e-5 and 1.4e-5 rms. It is the
 // same on nodes and between. For the largest η it is 1e-5 rms, for the least 1e-4. A place takes
-// 13 to 18 times as long as in an isotropic model in BenchmarkTilted401x301 and
-// BenchmarkTilted101x101x101, where all is tilted by 30 degrees and not elliptic. In the model of
-// lsm synth thrust, a fifth of which is, it takes 3.5 times as long (lsm traveltime with
-// velocity.anisotropy = "auto" and "none", median of five pairs).
+// 5 to 6 times as long as in an isotropic model in BenchmarkTilted401x301 and
+// BenchmarkTilted101x101x101, where all is tilted by 30 degrees and not elliptic: an
+// update is dearer, and they take about as many. In the model of lsm synth thrust, a fifth of which is, it
+// takes 2.5 times as long (medians of five of the processor's time, lsm traveltime with
+// velocity.anisotropy = "auto" and "none").
 //
 // # Spreading
 //

@@ -30,7 +30,7 @@ static inline void eik_due(const eik_batch *b, int x, int y, int chunk, int dire
 	const long k = eik_block(b, x, y, chunk) * EIK_DIRECTIONS;
 	uint16_t *dirty = b->dirty + k;
 	const uint16_t *dirs = b->dirs + k;
-	const unsigned unknown = b->careful ? ~0u : eik_unknown(dirs);
+	const unsigned unknown = eik_unknown(dirs);
 	for (unsigned d = 0; d < EIK_DIRECTIONS; d++)
 		dirty[d] |= (dirs[d] | unknown) & lanes;
 	dirty[direction] |= lanes;
@@ -72,7 +72,7 @@ static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 	for (int d = 0; d < EIK_DIRECTIONS; d++) {
 		const unsigned fresh = now[d] & ~dirs[d];
 		dirs[d] = (dirs[d] & ~lanes) | now[d];
-		dirty[d] = (dirty[d] & (dirs[d] | ~lanes | (b->careful ? lanes : 0))) | fresh | (dirs[d] & changed);
+		dirty[d] = (dirty[d] & (dirs[d] | ~lanes)) | fresh | (dirs[d] & changed);
 	}
 	dirty[direction] = rest;
 	// Points along z that this sweep had passed when their upwind side changed.

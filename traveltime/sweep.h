@@ -38,8 +38,8 @@ typedef struct {
 	uint16_t *dirs;   // like dirty: lanes some of whose rays run in that direction
 	const float *cone; // [EIK_CONE + dim][lanes]: g² of the lane's source, in powers of 2 cos² - 1, and
 	                   // the symmetry axis there, z last; null where the medium is isotropic
+	int terms;        // powers in cone beyond these have no coefficients
 	float tolerance;  // a relative change up to this one goes unnoticed
-	int careful;      // every neighbour of a change is due, in all directions
 	float gain;       // share of the way to its new value that a tilted medium's second-order time goes
 
 	// What stays with a ray: how it left its source, as the turn from the straight line to the

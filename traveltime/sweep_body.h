@@ -29,7 +29,7 @@ typedef struct {
 	unsigned boxed;                 // lanes whose start box this row crosses
 	const uint16_t *box;            // of z
 	unsigned due;
-	int careful;
+	int terms;                      // of the polynomials in cone
 	V gain;
 	M slow;                         // gain is less than 1
 	int at, left;                   // next point, points left
@@ -142,7 +142,7 @@ static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T,
 // The stencils of one point along all axes, and what they come to.
 typedef struct {
 	V rho[3], r2;                   // position, square of its length
-	V N[3], q;                      // R times the gradient of R g, and g R^2
+	V u, N[3], q;                   // 1 / R^2, R times the gradient of R g, and g R^2
 	V near1[3], near2[3], far1[3], far2[3];
 	M far[3];                       // is the far side upwind?
 	NAME(axis) s[3];
@@ -153,19 +153,16 @@ typedef struct {
 #include "sweep_tilted.h"
 
 // The update of an isotropic medium, whose squared slowness times R^2 is f.
-INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second, int factored)
+INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second)
 {
-	for (int a = 0; a < dim; a++) {
+	for (int a = 0; a < dim; a++)
 		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, f, h[a], second, &p->far[a]);
-		if (factored)
-			p->s[a].s = NEGIF(p->far[a], p->N[a]);
-	}
 	V ref = MIN(p->s[0].t1, p->s[1].t1);
 	if (dim == 3)
 		ref = MIN(ref, p->s[2].t1);
 	V A[3], B[3], delta;
 	for (int a = 0; a < dim; a++)
-		NAME(coefficients)(&p->s[a], ref, factored ? p->q : p->r2, h[a].ih, second, &A[a], &B[a]);
+		NAME(coefficients)(&p->s[a], ref, p->r2, h[a].ih, second, &A[a], &B[a]);
 	V least = MIN(A[0], A[1]);
 	if (dim == 3)
 		least = MIN(least, A[2]);
@@ -200,14 +197,12 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	p.r2 = FMA(p.rho[z], p.rho[z], r->outer);
 	p.ok = r->active;
 	if (!tilted) {
-		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second, 0);
+		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second);
 	} else {
 		NAME(medium) m = NAME(at)(r->medium + (long)r->at * (3 + dim), dim, step);
-		NAME(factor)(&p, r->cone, dim, step);
-		if (second)
-			NAME(anisotropic)(&p, &m, h, r->now, r->active, dim);
-		else
-			NAME(isotropic)(&p, MUL(NAME(phase)(&m, p.N, dim), p.r2), h, r->active, dim, 0, 1);
+		p.u = DIV(SET1(1), p.r2);
+		NAME(factor)(&p, r->cone, r->terms, dim, step);
+		NAME(anisotropic)(&p, &m, h, r->now, r->active, dim, second);
 	}
 
 	V t = ADD(p.ref, p.delta);
@@ -231,8 +226,8 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 		r->next[a][0] = MOR(r->next[a][0], LTIF(moved, T, p.s[a].Tn));
 		r->next[a][1] = MOR(r->next[a][1], LTIF(moved, T, p.s[a].Tf));
 		if (tilted) { // a ray may come from a later neighbour
-			r->next[a][0] = MOR(r->next[a][0], r->careful ? moved : MAND(moved, p.far[a]));
-			r->next[a][1] = MOR(r->next[a][1], r->careful ? moved : MANDNOT(moved, p.far[a]));
+			r->next[a][0] = MOR(r->next[a][0], MAND(moved, p.far[a]));
+			r->next[a][1] = MOR(r->next[a][1], MANDNOT(moved, p.far[a]));
 		}
 		r->any[a] = MOR(r->any[a], p.far[a]);
 		r->all[a] = MAND(r->all[a], p.far[a]);
@@ -270,7 +265,7 @@ INLINE void NAME(enter)(NAME(block) *r, const eik_batch *b, const float *medium,
 	}
 	r->rz = step > 0 ? b->rho[2] : b->rho_back;
 	r->medium = medium + ((long)x * b->wide + y) * nz * (tilted ? 3 + dim : 1);
-	r->cone = b->cone, r->careful = b->careful, r->gain = SET1(b->gain);
+	r->cone = b->cone, r->terms = b->terms, r->gain = SET1(b->gain);
 	r->slow = LT(r->gain, SET1(1));
 	r->rho[0] = LOAD(b->rho[0] + (long)x * LANES);
 	r->outer = MUL(r->rho[0], r->rho[0]);

@@ -23,8 +23,8 @@ INLINE V NAME(dot)(const V *x, const V *y, int dim)
 	return dim == 3 ? FMA(x[2], y[2], d) : d;
 }
 
-// R times the gradient of R g, and g R^2.
-INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int dim, int step)
+// R times the gradient of R g, and g R^2. The polynomial has so many terms.
+INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int terms, int dim, int step)
 {
 	V axis[3];
 	for (int a = 0; a < dim; a++)
@@ -32,9 +32,9 @@ INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int dim, int step)
 	if (step < 0)
 		axis[dim - 1] = SUB(SET1(0), axis[dim - 1]);
 	V q = NAME(dot)(axis, p->rho, dim);
-	V w = DIV(MUL(q, q), p->r2), x = FMA(SET1(2), w, SET1(-1));
-	V f = LOAD(cone + (long)(EIK_CONE - 1) * LANES), d = SET1(0);
-	for (int k = EIK_CONE - 2; k >= 0; k--) {
+	V w = MUL(MUL(q, q), p->u), x = FMA(SET1(2), w, SET1(-1));
+	V f = LOAD(cone + (long)(terms - 1) * LANES), d = SET1(0);
+	for (int k = terms - 2; k >= 0; k--) {
 		d = FMA(d, x, f);
 		f = FMA(f, x, LOAD(cone + (long)k * LANES));
 	}
@@ -46,15 +46,6 @@ INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int dim, int step)
 	p->q = MUL(g, p->r2);
 }
 
-// The squared phase slowness in direction d.
-INLINE V NAME(phase)(const NAME(medium) *m, const V *d, int dim)
-{
-	V q = NAME(dot)(m->axis, d, dim);
-	V c2 = MIN(SET1(1), DIV(MUL(q, q), NAME(dot)(d, d, dim)));
-	V b = FMA(m->along, c2, m->plane), c = MUL(MUL(m->cross, c2), SUB(SET1(1), c2));
-	return DIV(SET1(2), ADD(b, SQRT(MAX(SET1(0), FNMA(SET1(4), c, MUL(b, b))))));
-}
-
 // Half the derivative of the equation's left side, along the ray, and that side. u is 1 / R^2.
 INLINE V NAME(ray)(const NAME(medium) *m, const V *P, V u, V *v, int dim)
 {
@@ -64,6 +55,18 @@ INLINE V NAME(ray)(const NAME(medium) *m, const V *P, V u, V *v, int dim)
 	for (int a = 0; a < dim; a++)
 		v[a] = FMA(straight, P[a], MUL(bent, m->axis[a]));
 	return FMA(straight, pp, MUL(q2, FMA(c, q2, m->along)));
+}
+
+// Estimates from the direction of P alone what the ellipse comes to where the equation comes to
+// r2. v is the ray there.
+INLINE V NAME(ellipse)(const NAME(medium) *m, const V *P, V r2, V *v, int dim)
+{
+	V pp = NAME(dot)(P, P, dim), q = NAME(dot)(m->axis, P, dim), q2 = MUL(q, q);
+	V u = DIV(SET1(1), FMA(m->plane, pp, MUL(m->along, q2)));
+	NAME(ray)(m, P, u, v, dim);
+	V k = MUL(MUL(MUL(u, u), m->cross), MUL(q2, SUB(pp, q2)));
+	V series = FMA(k, FMA(k, FMA(k, SET1(5), SET1(2)), SET1(1)), SET1(1)); // of 2 / (1 + sqrt(1 - 4 k))
+	return MUL(r2, series);
 }
 
 // Sets components of x that are not live so that x + ratio (m.x) m has none.
@@ -91,11 +94,11 @@ INLINE void NAME(still)(const NAME(medium) *m, V *P, V u, const M *live, int dim
 }
 
 // The root of the slopes P = A delta - B, from that of the ellipse alone, of which around is
-// the right side, by two of Newton's steps. v is the ray there, and the result whether there
-// is a root. With live, components of the ray that are not live are zero.
-INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, const M *live, V *delta, V *v, int dim)
+// the right side, by three of Newton's steps. v is the ray there, and the result whether there
+// is a root, and they came near it. With live, components of the ray that are not live are zero.
+INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, V u, const M *live, V *delta, V *v, int dim)
 {
-	V u = DIV(SET1(1), r2), MA[3], P[3];
+	V MA[3], P[3], off, steep;
 	if (live) {
 		V k = DIV(m->along, m->plane);
 		NAME(complete)(m, k, live, A, dim);
@@ -123,28 +126,28 @@ INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, const M *
 		P[1] = MUL(one, FMA(A[1], root, FMS(MA[2], c12, MUL(MA[0], c01))));
 		P[2] = MUL(one, FMS(A[2], root, FMA(MA[0], c02, MUL(MA[1], c12))));
 	}
-	for (int n = 0; n < (live ? 4 : 2); n++) {
+	for (int n = 0; n < (live ? 4 : 3); n++) {
 		if (live)
 			NAME(still)(m, P, u, live, dim);
-		V value = NAME(ray)(m, P, u, v, dim), grow = SET1(0);
+		off = SUB(r2, NAME(ray)(m, P, u, v, dim));
+		V grow = SET1(0);
 		for (int a = 0; a < dim; a++)
 			grow = live ? BLEND(live[a], grow, FMA(v[a], A[a], grow)) : FMA(v[a], A[a], grow);
-		V more = DIV(SUB(r2, value), ADD(grow, grow));
+		if (live || n < 2)
+			steep = DIV(SET1(0.5f), grow); // the third step follows the slope of the second
+		V more = MUL(off, steep);
 		*delta = ADD(*delta, more);
 		for (int a = 0; a < dim; a++)
 			P[a] = FMA(A[a], more, P[a]);
 	}
-	if (live)
-		NAME(still)(m, P, u, live, dim);
-	NAME(ray)(m, P, u, v, dim);
-	return LE(SET1(0), disc);
+	return MAND(LE(SET1(0), disc), LE(MAX(off, SUB(SET1(0), off)), MUL(SET1(0.01f), r2)));
 }
 
 // Lanes without a causal root lose the axis along which the ray runs most against its upwind
 // side, or that with the latest upwind time where there is no root, and again: the ray then
 // has no component along it. The result is the lanes that have a root in the end.
 static __attribute__((noinline)) TARGET M NAME(fewer_tilted)(const NAME(medium) *m, const V *A, const V *B, V *v, const V *T, const M *far,
-	M *live, V around, V r2, M real, M bad, V *delta, int dim)
+	M *live, V around, V r2, V u, M real, M bad, V *delta, int dim)
 {
 	M whole = live[0], done = MASK(0);
 	for (int a = 1; a < dim; a++)
@@ -166,7 +169,7 @@ static __attribute__((noinline)) TARGET M NAME(fewer_tilted)(const NAME(medium) 
 		bad = MAND(bad, some);
 		for (int a = 0; a < dim; a++)
 			a3[a] = A[a], b3[a] = B[a];
-		real = NAME(root)(m, a3, b3, around, r2, live, &d, v, dim);
+		real = NAME(root)(m, a3, b3, around, r2, u, live, &d, v, dim);
 		M ok = MAND(bad, real);
 		for (int a = 0; a < dim; a++)
 			ok = MANDNOT(ok, MAND(live[a], LT(NEGIF(far[a], v[a]), SET1(0))));
@@ -177,76 +180,84 @@ static __attribute__((noinline)) TARGET M NAME(fewer_tilted)(const NAME(medium) 
 	return done;
 }
 
-// The second-order update. Along each axis the upwind side is that from which the ray of the
-// central difference comes, of what has been reached.
-INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, V now, M active, int dim)
+// First-order stencils: the upwind side of an axis is the earlier one.
+INLINE V NAME(earlier)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, int dim)
+{
+	V v[3];
+	for (int a = 0; a < dim; a++)
+		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, p->r2, h[a], 0, &p->far[a]);
+	return NAME(ellipse)(m, p->N, p->r2, v, dim);
+}
+
+// Second-order stencils: the upwind side of an axis is that from which the ray of the central
+// difference comes, of what has been reached. The result is for NAME(root).
+INLINE V NAME(alongside)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, V now, int dim)
 {
 	const V limit = SET1(EIK_UNREACHED / 2);
-	M near[3], live[3];
-	V P[3], v[3], A[3], B[3], q[3], w[3], kink[3];
+	M near[3], far[3];
+	V P[3], v[3], kink[3];
 	for (int a = 0; a < dim; a++) {
-		near[a] = LT(p->near1[a], limit), p->far[a] = LT(p->far1[a], limit);
-		live[a] = MOR(near[a], p->far[a]);
-		V lo = BLEND(near[a], now, p->near1[a]), hi = BLEND(p->far[a], now, p->far1[a]);
-		V half = BLEND(MAND(near[a], p->far[a]), SET1(1), SET1(0.5f));
-		q[a] = MUL(p->q, SET1(h[a].ih));
-		P[a] = FMA(now, p->N[a], MUL(MUL(q[a], half), SUB(hi, lo)));
-		kink[a] = MUL(q[a], SUB(ADD(now, now), ADD(hi, lo)));
+		near[a] = LT(p->near1[a], limit), far[a] = LT(p->far1[a], limit);
+		V lo = BLEND(near[a], now, p->near1[a]), hi = BLEND(far[a], now, p->far1[a]);
+		V half = BLEND(MAND(near[a], far[a]), SET1(1), SET1(0.5f)), q = MUL(p->q, SET1(h[a].ih));
+		P[a] = FMA(now, p->N[a], MUL(MUL(q, half), SUB(hi, lo)));
+		kink[a] = MUL(q, SUB(ADD(now, now), ADD(hi, lo)));
 	}
-	// Its length is set to the ellipse's, so that a bad estimate does no harm.
-	V pp = NAME(dot)(P, P, dim), axial = NAME(dot)(m->axis, P, dim), a2 = MUL(axial, axial);
-	V u = DIV(SET1(1), FMA(m->plane, pp, MUL(m->along, a2)));
-	NAME(ray)(m, P, u, v, dim);
-	V rest = MUL(MUL(MUL(u, u), m->cross), MUL(a2, SUB(pp, a2)));
-	V around = DIV(ADD(p->r2, p->r2), ADD(SET1(1), SQRT(MAX(FNMA(SET1(4), rest, SET1(1)), SET1(0)))));
-	V steep = MUL(SET1(4), DIV(p->r2, MIN(m->plane, ADD(m->plane, m->along))));
-	V ref = SET1(EIK_UNREACHED);
+	V around = NAME(ellipse)(m, P, p->r2, v, dim);
+	V least = MIN(m->plane, ADD(m->plane, m->along)), steep = MUL(SET1(4), p->r2);
 	for (int a = 0; a < dim; a++) {
 		// Where waves meet the rays of both sides run here: the earlier one counts.
 		V bend = MUL(FMA(m->along, MUL(m->axis[a], m->axis[a]), m->plane), kink[a]);
 		V twice = ADD(v[a], v[a]), step = SET1(0.5f * h[a].h2);
-		M meet = MAND(MAND(near[a], p->far[a]), LT(MAX(twice, SUB(SET1(0), twice)), bend));
-		M earlier = LT(MUL(p->far1[a], FMA(step, p->N[a], p->q)), MUL(p->near1[a], FNMA(step, p->N[a], p->q)));
-		M against = MOR(MANDNOT(LT(v[a], SET1(0)), meet), MAND(meet, earlier));
-		M far = MANDNOT(p->far[a], MANDNOT(near[a], against));
-		p->far[a] = far;
+		M meet = MAND(MAND(near[a], far[a]), LT(MAX(twice, SUB(SET1(0), twice)), bend));
+		M later = LT(MUL(p->far1[a], FMA(step, p->N[a], p->q)), MUL(p->near1[a], FNMA(step, p->N[a], p->q)));
+		M against = MOR(MANDNOT(LT(v[a], SET1(0)), meet), MAND(meet, later));
+		M side = p->far[a] = MANDNOT(far[a], MANDNOT(near[a], against));
 		NAME(axis) *s = &p->s[a];
 		V c = ADD(p->r2, SET1(h[a].hh));
 		s->Tn = MUL(MUL(p->near1[a], p->near1[a]), FNMA(p->rho[a], SET1(h[a].h2), c));
 		s->Tf = MUL(MUL(p->far1[a], p->far1[a]), FMA(p->rho[a], SET1(h[a].h2), c));
-		s->T1 = BLEND(far, s->Tn, s->Tf);
-		s->t1 = BLEND(far, p->near1[a], p->far1[a]);
-		s->t2 = BLEND(far, p->near2[a], p->far2[a]);
-		V side = NEGIF(far, p->N[a]);
-		V before = FMA(q[a], SUB(s->t1, s->t2), MUL(side, s->t1));
-		M use = MAND(LT(s->t2, limit), LE(MUL(before, before), steep));
-		w[a] = KEEPIF(use, SET1(0.5f));
-		q[a] = NEGIF(far, q[a]);
-		ref = MIN(ref, s->t1);
+		s->T1 = BLEND(side, s->Tn, s->Tf);
+		s->t1 = BLEND(side, p->near1[a], p->far1[a]);
+		s->t2 = BLEND(side, p->near2[a], p->far2[a]);
+		V before = FMA(MUL(p->q, SET1(h[a].ih)), SUB(s->t1, s->t2), MUL(NEGIF(side, p->N[a]), s->t1));
+		M use = MAND(LT(s->t2, limit), LE(MUL(least, MUL(before, before)), steep));
+		s->w = KEEPIF(use, SET1(0.5f));
 	}
-	M ok = active;
+	return around;
+}
+
+// The update of an anisotropic medium.
+INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, V now, M active, int dim, int second)
+{
+	V around = second ? NAME(alongside)(p, m, h, now, dim) : NAME(earlier)(p, m, h, dim);
+	M live[3], ok = active;
+	V v[3], A[3], B[3], a3[3], b3[3], ref = p->s[0].t1;
+	for (int a = 1; a < dim; a++)
+		ref = MIN(ref, p->s[a].t1);
 	for (int a = 0; a < dim; a++) {
 		NAME(axis) *s = &p->s[a];
-		V d = SUB(s->t1, ref);
-		d = FMA(w[a], ADD(d, SUB(s->t1, s->t2)), d);
-		A[a] = FMA(w[a], q[a], ADD(p->N[a], q[a]));
-		B[a] = FNMA(p->N[a], ref, MUL(q[a], d));
+		V q = NEGIF(p->far[a], MUL(p->q, SET1(h[a].ih))), d = SUB(s->t1, ref), k = ADD(p->N[a], q);
+		if (second) {
+			d = FMA(s->w, ADD(d, SUB(s->t1, s->t2)), d);
+			k = FMA(s->w, q, k);
+		}
+		A[a] = a3[a] = k;
+		B[a] = b3[a] = FNMA(p->N[a], ref, MUL(q, d));
+		live[a] = LT(s->t1, SET1(EIK_UNREACHED / 2));
 		ok = MAND(ok, live[a]);
 	}
-	V a3[3], b3[3];
-	for (int a = 0; a < dim; a++)
-		a3[a] = A[a], b3[a] = B[a];
-	M real = NAME(root)(m, a3, b3, around, p->r2, 0, &p->delta, v, dim);
+	M real = NAME(root)(m, a3, b3, around, p->r2, p->u, 0, &p->delta, v, dim);
 	ok = MAND(ok, real);
 	for (int a = 0; a < dim; a++)
 		ok = MAND(ok, LE(SET1(0), NEGIF(p->far[a], v[a])));
 	M bad = MANDNOT(active, ok);
 	if (BITS(bad)) {
-		V c3[3], d3[3], v3[3], t3[3], delta = p->delta;
+		V t3[3], delta = p->delta; // copies: only these need memory
 		M f3[3];
 		for (int a = 0; a < dim; a++)
-			c3[a] = A[a], d3[a] = B[a], v3[a] = v[a], t3[a] = p->s[a].T1, f3[a] = p->far[a];
-		ok = MOR(ok, NAME(fewer_tilted)(m, c3, d3, v3, t3, f3, live, around, p->r2, real, bad, &delta, dim));
+			a3[a] = A[a], b3[a] = B[a], t3[a] = p->s[a].T1, f3[a] = p->far[a];
+		ok = MOR(ok, NAME(fewer_tilted)(m, a3, b3, v, t3, f3, live, around, p->r2, p->u, real, bad, &delta, dim));
 		p->delta = delta;
 	}
 	p->ref = ref;

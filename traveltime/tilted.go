@@ -117,8 +117,12 @@ func between(g grid.Grid, x []float64, at func(n int) tilted) tilted {
 	return m
 }
 
-// coneTerms is the number of terms of a cone's polynomial.
-const coneTerms = 17
+// coneTerms is the number of terms of a cone's polynomial. The last of them are 0 where they would
+// be negligible.
+const (
+	coneTerms  = 17
+	negligible = 1e-9
+)
 
 // cone returns the polynomial in 2 cos² - 1, where the angle is that between axis and ray,
 // that is the squared time for a unit length in a homogeneous medium, relative to that along
@@ -142,6 +146,9 @@ func (m tilted) cone() (terms [coneTerms]float64) {
 		}
 	}
 	series[0] /= 2
+	for j := coneTerms - 1; j > 1 && math.Abs(series[j]) < negligible; j-- {
+		series[j] = 0
+	}
 	// From Chebyshev's polynomials to powers.
 	var before, now [coneTerms]float64
 	before[0], now[1] = 1, 1

@@ -77,3 +77,26 @@ func TestTiltedEngine(t *testing.T) {
 		}
 	}
 }
+
+// In a smooth model times come to rest within a few rounds, before any of them goes but a share of
+// its way: the first-order times are near enough to tell where rays come from.
+func TestTiltedSettles(t *testing.T) {
+	for _, g := range []grid.Grid{even(10, 401, 301), even(10, 41, 41, 41)} {
+		dim := g.Dim()
+		e, err := newEikonalIn(tiltedMedium(g, func(x []float64) (v0, epsilon, delta, tilt, azimuth float64) {
+			z := x[dim-1]
+			return 1500 + 0.6*z + 150*math.Sin(x[0]/250)*math.Sin(z/250), 0.15 + 0.05*math.Sin(x[0]/400), 0.05 + 0.05*math.Sin(z/300), 40 * math.Sin(x[0]/700+z/900), x[dim-2] / 20
+		}), g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := e.worker(sources(dim, []float64{123, 203.3, 4}[3-dim:]...), []int{0}, Options{})
+		defer w.free()
+		if err := w.solve(t.Context(), job{[]int{0}, e.widths[0], Whole(g)}); err != nil {
+			t.Fatal(err)
+		}
+		if c := w.batch.c; c.gain != 1 || float64(c.tolerance) != float64(float32(secondTolerance)) {
+			t.Errorf("%v: settled to %g with a gain of %g, want %g and 1", g, c.tolerance, c.gain, secondTolerance)
+		}
+	}
+}

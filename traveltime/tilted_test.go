@@ -115,6 +115,34 @@ func TestTiltedHomogeneous(t *testing.T) {
 	}
 }
 
+// At the limits of η every point is reached, and times are near those of a straight ray.
+func TestTiltedLimits(t *testing.T) {
+	for _, shape := range [][]int{{41, 31}, {17, 15, 13}} {
+		dim, g := len(shape), even(20, shape...)
+		source := []float64{153, 177, 101}[3-dim:]
+		for _, eta := range []float64{leastEta, greatestEta} {
+			for _, delta := range []float64{-0.4, 0, 0.5} {
+				for _, tilt := range []float64{0, 35, -70} {
+					epsilon := delta + eta*(1+2*delta)
+					method := tiltedMethod(t, tiltedMedium(g, func([]float64) (v0, e, d, lean, azimuth float64) {
+						return 2000, epsilon, delta, tilt, 40
+					}), g)
+					m, d := newTilted(2000, epsilon, delta, leaning(dim, tilt, 40)), make([]float64, dim)
+					rms, largest, _ := gauge(solved(t, method, source, Options{}), g, source, func(x, p []float64) float64 {
+						for a := range x {
+							d[a] = x[a] - source[a]
+						}
+						return m.to(p, d)
+					})
+					if !(rms < 5e-4 && largest < 5e-3) {
+						t.Errorf("%d-D, ε %g, δ %g, tilt %g: relative error %.1e rms, %.1e at most", dim, epsilon, delta, tilt, rms, largest)
+					}
+				}
+			}
+		}
+	}
+}
+
 // With ε = δ and a constant axis a stretch normal to the axis makes the medium isotropic, and a
 // linear velocity stays linear.
 type elliptic struct {
