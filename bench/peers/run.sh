@@ -11,11 +11,12 @@ if [ ! "$venv/made" -nt requirements.txt ]; then
 fi
 lsm=${LSM:-../../bin/lsm}
 [ -x "$lsm" ] || { echo "$lsm: not built; make build" >&2; exit 4; }
-[ $# -gt 0 ] || set -- small large cube streamer eikonal lsm line
+[ $# -gt 0 ] || set -- small large cube streamer eikonal anisotropy lsm line
 echo "processor: $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo 2>/dev/null), $(nproc) threads; $("$lsm" version | head -1)"
 for case in "$@"; do
 	case $case in
 	eikonal) "$venv/bin/python" eikonal.py "$lsm" ;;
+	anisotropy) "$venv/bin/python" anisotropy.py "$lsm" ;;
 	lsm) "$venv/bin/python" solve.py "$lsm" ;;
 	line) "$venv/bin/python" line.py "$lsm" ../../line.png ;;
 	*) "$venv/bin/python" kernel.py "$lsm" "$case" ;;

@@ -168,10 +168,13 @@ func tellKernel(a *app, o kernelOptions, r *bench.KernelResult, limits *bench.Li
 func newBenchTraveltime(a *app) *cobra.Command {
 	var shape []int
 	var sources, threads, runs int
+	var gradient float64
+	var anisotropy []float64
 	cmd := &cobra.Command{
-		Use:         "traveltime",
-		Short:       "Milliseconds per source and error of the eikonal solver",
-		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
+		Use:   "traveltime",
+		Short: "Milliseconds per source and error of the eikonal solver",
+		Example: `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1
+  lsm bench traveltime --gradient 0 --anisotropy 0.2,0.05,30`,
 		Annotations: exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := positive(map[string]int{"sources": sources, "runs": runs}); err != nil {
@@ -180,7 +183,14 @@ func newBenchTraveltime(a *app) *cobra.Command {
 			if threads <= 0 {
 				threads = runtime.GOMAXPROCS(0)
 			}
-			r, err := bench.Traveltimes(cmd.Context(), shape, sources, threads, runs)
+			medium := bench.Medium{Gradient: gradient}
+			if cmd.Flags().Changed("anisotropy") {
+				if len(anisotropy) != 3 {
+					return status.Usage(fmt.Errorf("bench: --anisotropy has %s, must have 3: epsilon, delta, tilt", readable.Count(len(anisotropy), "number")))
+				}
+				medium.Epsilon, medium.Delta, medium.Tilt = anisotropy[0], anisotropy[1], anisotropy[2]
+			}
+			r, err := bench.Traveltimes(cmd.Context(), medium, shape, sources, threads, runs)
 			if err != nil {
 				return status.Usage(err)
 			}
@@ -193,6 +203,8 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.IntSliceVar(&shape, "shape", []int{401, 301}, "points of the model, `NX,NZ` or NX,NY,NZ, 10 m apart")
+	fl.Float64Var(&gradient, "gradient", bench.Linear.Gradient, "the velocity along the axis is 1500 + `G` z m/s")
+	fl.Float64SliceVar(&anisotropy, "anisotropy", nil, "`EPSILON,DELTA,TILT` with the axis tilted towards +x, in degrees; unequal epsilon and delta need --gradient 0")
 	fl.IntVar(&sources, "sources", 32, "sources")
 	fl.IntVar(&threads, "threads", 0, "number of threads; 0: all processors")
 	fl.IntVar(&runs, "runs", 5, "number of runs; the median is printed")

@@ -115,7 +115,11 @@ func processorTime(runs int, f func() error) (float64, error) {
 // place, while all threads work.
 func PointSpeed(ctx context.Context, shape []int, threads, runs int) (float64, error) {
 	const places = 16 // of each thread
-	g, _, m, err := gradientModel(shape)
+	g, err := square(shape, spacing)
+	if err != nil {
+		return 0, err
+	}
+	m, err := Linear.solver(g)
 	if err != nil {
 		return 0, err
 	}

@@ -3,18 +3,13 @@ package bench
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
-)
-
-// The model of `lsm bench traveltime`: v = 1500 + 0.6 z m/s at 10 m.
-const (
-	topVelocity = 1500
-	gradient    = 0.6
 )
 
 // TimesResult is one line of `lsm bench traveltime`.
@@ -28,20 +23,23 @@ type TimesResult struct {
 	Verdict   string // "OK" where rms_relative ≤ 1e-5, else "FAILED"
 }
 
-// Traveltimes measures the eikonal solver against the analytic solution for a
-// constant gradient g: T = arcosh(1 + g²|x − x_s|²/(2 v(x) v(x_s)))/g (Červený,
-// 2001, eq. 3.7.6).
-func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (*TimesResult, error) {
-	g, v, m, err := gradientModel(shape)
+// Traveltimes measures the eikonal solver against the exact solution for a medium.
+func Traveltimes(ctx context.Context, medium Medium, shape []int, sources, threads, runs int) (*TimesResult, error) {
+	g, err := square(shape, spacing)
 	if err != nil {
 		return nil, err
 	}
+	m, err := medium.solver(g)
+	if err != nil {
+		return nil, err
+	}
+	exact := medium.exact()
 	p, all := scattered(g, sources)
 	var mu sync.Mutex
 	var sum, worst float64
 	var count int
 	accuracy := func(place int, f traveltime.Field) error {
-		s, w, n := compare(g, v, p.At(place), f.Time)
+		s, w, n := compare(g, exact, p.At(place), f.Time)
 		mu.Lock()
 		defer mu.Unlock()
 		sum, worst, count = sum+s, math.Max(worst, w), count+n
@@ -68,20 +66,6 @@ func Traveltimes(ctx context.Context, shape []int, sources, threads, runs int) (
 	return r, nil
 }
 
-// gradientModel makes the model, with velocities v in m/s, and its solver.
-func gradientModel(shape []int) (g grid.Grid, v []float64, m *traveltime.Eikonal, err error) {
-	if g, err = square(shape, spacing); err != nil {
-		return g, nil, nil, err
-	}
-	v = make([]float64, g.Len())
-	nz := shape[len(shape)-1]
-	for i := range v {
-		v[i] = topVelocity + gradient*spacing*float64(i%nz)
-	}
-	m, err = traveltime.NewEikonal(v, g, g)
-	return g, v, m, err
-}
-
 // scattered lays n sources along the top, each a little further off the grid, and numbers them.
 func scattered(g grid.Grid, n int) (p *survey.Positions, all []int) {
 	s := &survey.Survey{Dim: g.Dim(), Fixed: true, Receivers: make([]float64, g.Dim())}
@@ -100,22 +84,15 @@ func scattered(g grid.Grid, n int) (p *survey.Positions, all []int) {
 
 // compare returns the sum of squared relative errors, the worst, and the number
 // of points compared; the source's own point has no relative error.
-func compare(g grid.Grid, v []float64, at, t []float64) (sum, worst float64, n int) {
+func compare(g grid.Grid, exact func(at, x []float64) float64, at, t []float64) (sum, worst float64, n int) {
 	x := make([]float64, g.Dim())
-	vs := topVelocity + gradient*at[g.Dim()-1]
 	for i := range t {
 		g.Point(x, i)
-		d2 := 0.0
-		for a := range x {
-			d2 += (x[a] - at[a]) * (x[a] - at[a])
-		}
-		if d2 == 0 {
+		if slices.Equal(x, at) {
 			continue
 		}
-		// arcosh(1+u) = log1p(u + √(u(2+u))), which keeps its figures near 0.
-		u := gradient * gradient * d2 / (2 * v[i] * vs)
-		exact := math.Log1p(u+math.Sqrt(u*(2+u))) / gradient
-		e := math.Abs(t[i]-exact) / exact
+		want := exact(at, x)
+		e := math.Abs(t[i]-want) / want
 		sum += e * e
 		worst = math.Max(worst, e)
 		n++
