@@ -88,10 +88,10 @@
 // 0.3 and any tilt, and 2.1e-6 rms for ε = δ = 0.2 and 0.3, tilted by 0 to 60 degrees, and a
 // velocity that rises by 0.6 m/s per m; that of the gradients is 1e-5 and 1.4e-5 rms. It is the
 // same on nodes and between. For the largest η it is 1e-5 rms, for the least 1e-4. A place takes
-// 13 to 18 times as long as in an isotropic model in BenchmarkTilted401x301 and
+// 5 to 6 times as long as in an isotropic model in BenchmarkTilted401x301 and
 // BenchmarkTilted101x101x101, where all is tilted by 30 degrees and not elliptic. In the model of
-// lsm synth thrust, a fifth of which is, it takes 3.5 times as long (lsm traveltime with
-// velocity.anisotropy = "auto" and "none", median of five pairs).
+// lsm synth thrust, a fifth of which is, it takes 2.5 times as long (lsm traveltime with
+// velocity.anisotropy = "auto" and "none"). These are medians of five of the processor's time.
 //
 // # Spreading
 //
