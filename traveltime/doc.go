@@ -89,10 +89,9 @@
 // velocity that rises by 0.6 m/s per m; that of the gradients is 1e-5 and 1.4e-5 rms. It is the
 // same on nodes and between. For the largest η it is 1e-5 rms, for the least 1e-4. A place takes
 // 5 to 6 times as long as in an isotropic model in BenchmarkTilted401x301 and
-// BenchmarkTilted101x101x101, where all is tilted by 30 degrees and not elliptic: an
-// update is dearer, and they take about as many. In the model of lsm synth thrust, a fifth of which is, it
-// takes 2.5 times as long (medians of five of the processor's time, lsm traveltime with
-// velocity.anisotropy = "auto" and "none").
+// BenchmarkTilted101x101x101, where all is tilted by 30 degrees and not elliptic. In the model of
+// lsm synth thrust, a fifth of which is, it takes 2.5 times as long (lsm traveltime with
+// velocity.anisotropy = "auto" and "none"). These are medians of five of the processor's time.
 //
 // # Spreading
 //
