@@ -255,7 +255,8 @@ func (w *writer) header() (head, tail []byte, out *Exported, err error) {
 	case RSF:
 		return w.rsfHeader(), nil, &Exported{What: "RSF, " + what, WayBack: w.wayBack("")}, nil
 	case NetCDF:
-		head, tail, version := w.netCDF()
+		version := ncVersion(int64(len(w.Values)) * int64(w.number.bytes))
+		head, tail := w.netCDF(version)
 		return head, tail, &Exported{What: fmt.Sprintf("NetCDF classic (CDF-%d), %s", version, what), WayBack: w.wayBack("")}, nil
 	}
 	g := w.Grid
@@ -301,17 +302,23 @@ func (w *writer) rsfHeader() []byte {
 	return b.Bytes()
 }
 
-// netCDF is the header of a classic file, with coordinates of each axis, before the values, and
-// what fills them up. It is of the oldest version that can hold them.
-func (w *writer) netCDF() (head, tail []byte, version int) {
-	version = 1
-	size := int64(len(w.Values)) * int64(w.number.bytes)
+// ncVersion is the oldest version of classic files that holds an array of a size after its
+// coordinates: the first two count bytes in 31 and 32 bits.
+func ncVersion(size int64) int {
+	const coordinates = 1 << 20
 	switch {
 	case size > math.MaxUint32-3:
-		version = 5
-	case size > math.MaxInt32-1<<20:
-		version = 2
+		return 5
+	case size > math.MaxInt32-coordinates:
+		return 2
 	}
+	return 1
+}
+
+// netCDF is the header of a classic file of a version, with coordinates of each axis, before the
+// values, and what fills them up.
+func (w *writer) netCDF(version int) (head, tail []byte) {
+	size := int64(len(w.Values)) * int64(w.number.bytes)
 	var b bytes.Buffer
 	put := func(wide bool, n int64) {
 		if wide {
@@ -380,7 +387,7 @@ func (w *writer) netCDF() (head, tail []byte, version int) {
 			binary.Write(&b, binary.BigEndian, g.Coord(a, i))
 		}
 	}
-	return b.Bytes(), make([]byte, -size&3), version
+	return b.Bytes(), make([]byte, -size&3)
 }
 
 // publish writes a file whole or not at all.

@@ -11,8 +11,9 @@ import (
 // ncFile builds a classic file by hand: one variable v [records, 2, 3] of int16, packed, among
 // another of the same records, and coordinates of its axes.
 type ncFile struct {
-	b       []byte
-	version int
+	b         []byte
+	version   int
+	unlimited string // name of the unlimited dimension
 }
 
 func (f *ncFile) int(v ...int32) {
@@ -71,7 +72,7 @@ func (f *ncFile) header(records, begin int) {
 	for _, d := range []struct {
 		name string
 		n    int
-	}{{"time", 0}, {"depth", 2}, {"x", 3}} {
+	}{{f.unlimited, 0}, {"depth", 2}, {"x", 3}} {
 		f.text(d.name)
 		f.size(d.n)
 	}
@@ -85,20 +86,26 @@ func (f *ncFile) header(records, begin int) {
 	f.variable("other", []int{0}, "", 1, begin+28+12, nil)
 }
 
-func packedFile(version int) []byte {
-	f := &ncFile{version: version}
-	f.header(1, 0)
-	f.header(1, len(f.b))
+func packedFile(version int) []byte { return packedRecords(version, "time", 1) }
+
+// packedRecords is a file of so many records, of which each value is 1 more than that before.
+func packedRecords(version int, unlimited string, records int) []byte {
+	f := &ncFile{version: version, unlimited: unlimited}
+	f.header(records, 0)
+	f.header(records, len(f.b))
 	for _, v := range []float64{0.1, 0.2} {
 		f.b = binary.BigEndian.AppendUint64(f.b, math.Float64bits(v))
 	}
 	for _, v := range []float32{30, 20, 10} {
 		f.int(int32(math.Float32bits(v)))
 	}
-	for i := range int16(6) {
-		f.b = binary.BigEndian.AppendUint16(f.b, uint16(1+i))
+	for r := range records {
+		for i := range 6 {
+			f.b = binary.BigEndian.AppendUint16(f.b, uint16(1+6*r+i))
+		}
+		f.b = append(f.b, 7, 0, 0, 0)
 	}
-	return append(f.b, 7, 0, 0, 0)
+	return f.b
 }
 
 // Records, packed values, coordinates that fall, and axes of one point are read.
@@ -111,6 +118,14 @@ func TestNetCDF(t *testing.T) {
 		}
 		says(t, m.Notes, "x falls in the file and is turned round")
 		says(t, m.Notes, "unpacked by scale_factor 0.5 and add_offset 1")
+	}
+	m := read(t, file(t, "v.nc", string(packedRecords(2, "y", 2))), Options{Spacing: []float64{10, 5, 100}})
+	if m.Grid.Shape[1] != 2 || m.Values[0*4+0*2+0] != 2500 || m.Values[0*4+1*2+0] != 5500 || m.Values[0*4+1*2+1] != 7000 {
+		t.Errorf("two records: %v, %v", m.Grid.Shape, m.Values)
+	}
+	up := Axis{N: 2}
+	if err := (&Source{}).regular(&up, "z", []float64{-5, 0}, "km", "up"); err != nil || up.Origin != 5 || up.Spacing != -5 {
+		t.Errorf("an axis that is positive up becomes %v, %v", up, err)
 	}
 	b := packedFile(1)
 	copy(b[len(b)-8:], []byte{0xff, 0xff})
@@ -128,7 +143,7 @@ func TestHugeNetCDF(t *testing.T) {
 		"NetCDF header: number of dimensions is 268435456": func(f *ncFile) { f.b = f.b[:8]; f.int(tagDimensions, 1<<28) },
 		"a record of variable \"vp\" is larger than":       func(f *ncFile) { f.large(1 << 40) },
 	} {
-		f := &ncFile{version: 5}
+		f := &ncFile{version: 5, unlimited: "time"}
 		if says[0] == 'N' {
 			f.version = 1
 		}

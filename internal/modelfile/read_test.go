@@ -72,6 +72,7 @@ func TestRSF(t *testing.T) {
 		"which is not there, nor v.bin beside the header":      rsfText + "in=/nowhere/v.bin\n",
 		"holds 2 numbers, shape [1, 2, 3] has 6":               ascii + packed + "1500 1501       ",
 		"number 2 is \"15O1\"":                                 ascii + packed + "1500 15O1 1502 1503",
+		"takes 1200000000 bytes, the file holds 29":            strings.Replace(ascii, "n1=3", "n1=600000000", 1) + packed + "1500 1501 1502 1503 1504 1505",
 		"takes 824633720832 bytes":                             strings.Replace(rsfText, "n1=3", "n1=103079215104", 1) + packed + floats(ramp(6)...),
 	} {
 		refused(t, file(t, "v.rsf", text), Options{}, says)
@@ -352,9 +353,7 @@ func TestVolumesOfTraces(t *testing.T) {
 		t.Errorf("%s, %v", m.Grid.Extent(), m.Values)
 	}
 	all[1] = at(0, 1)
-	if _, err := Read(traceFile(t, spec, all...), Options{LengthUnits: "m"}); err == nil {
-		t.Error("two traces at one place are accepted")
-	}
+	refused(t, traceFile(t, spec, all...), Options{LengthUnits: "m"}, "lies where another one does")
 	all[1] = at(0, 0)
 	all[1][segy.CDPX] += 30
 	refused(t, traceFile(t, spec, all...), Options{LengthUnits: "m"}, "off the regular grid of the others")

@@ -1,6 +1,9 @@
 package modelfile
 
 import (
+	"bytes"
+	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,5 +130,31 @@ func TestWayBack(t *testing.T) {
 	}
 	if g.Domain != grid.Time {
 		t.Error("no model in time")
+	}
+}
+
+// Files of every classic version come back, though only large arrays need the later ones.
+func TestVersionsOfNetCDF(t *testing.T) {
+	a := someModel(grids()["3-D"], true)
+	w, err := newExport(a, ExportOptions{Format: NetCDF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int64]int{1 << 20: 1, math.MaxInt32: 2, math.MaxUint32 - 3: 2, math.MaxUint32: 5} {
+		if got := ncVersion(size); got != want {
+			t.Errorf("%d bytes take version %d, want %d", size, got, want)
+		}
+	}
+	for _, version := range []int{1, 2, 5} {
+		var b bytes.Buffer
+		head, tail := w.netCDF(version)
+		b.Write(head)
+		if err := w.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		b.Write(tail)
+		m := read(t, file(t, "m.nc", b.String()), Options{})
+		equal(t, m, a)
+		says(t, []string{m.What}, fmt.Sprintf("CDF-%d", version))
 	}
 }
