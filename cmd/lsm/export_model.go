@@ -17,7 +17,10 @@ import (
 
 // arrayOptions are the choices of lsm export for files that hold an array on a grid: models
 // and images as RSF, raw binary or NetCDF.
-type arrayOptions struct{ modelfile.ExportOptions }
+type arrayOptions struct {
+	modelfile.ExportOptions
+	output string // where its name means HDF5, which export does not write
+}
 
 func (f *arrayOptions) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
@@ -33,6 +36,9 @@ func (f *arrayOptions) complete(cmd *cobra.Command, output, format, order string
 	f.Format = modelfile.Format(format)
 	if format == "" {
 		f.Format = modelfile.FormatOf(output)
+	}
+	if f.Format == modelfile.HDF5 && format == "" {
+		f.output = output
 	}
 	if !slices.Contains(all, f.Format) {
 		f.Format = ""
@@ -56,6 +62,8 @@ func (f *arrayOptions) complete(cmd *cobra.Command, output, format, order string
 func (f *arrayOptions) refuse(path, kind string, velocity bool) error {
 	model := kind == "model" || velocity
 	switch {
+	case f.output != "":
+		return status.Usage(fmt.Errorf("export: %s: HDF5 is not written, the input is HDF5 already", f.output))
 	case f.Property != "" && !model:
 		return status.Usage(fmt.Errorf("export: --property is for models, %s is of kind %s", path, kind))
 	case f.Units != "" && !model:

@@ -2,7 +2,6 @@ package modelfile
 
 import (
 	"math"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 // isHDF5 reports whether a file begins like HDF5.
 func isHDF5(path string) bool {
-	f, err := os.Open(path)
+	f, err := plain(path)
 	if err != nil {
 		return false
 	}
@@ -182,7 +181,7 @@ func (f *hdf5) judi() (bool, error) {
 		}
 	}
 	f.What = strings.Replace(f.What, "HDF5", "HDF5 of JUDI", 1)
-	f.note("shape, spacing and origin are those of n, d and o")
+	f.note("shape, spacing and origin are those of n, d and o, in m")
 	if base := strings.ToLower(path.Base(f.Dataset)); f.Unit == "" && (base == "m" || base == "m0") {
 		f.Unit = "s2/km2"
 		f.note("%s is squared slowness in s²/km², as JUDI has it", f.Dataset)

@@ -127,7 +127,9 @@ func (h *ncHeader) list(tag int64, what string) int64 {
 	return n
 }
 
-func (h *ncHeader) name() string { return string(h.bytes(h.count("length of a name"), "name")) }
+func (h *ncHeader) name() string {
+	return string(h.bytes(h.size("length of a name", h.version == 5), "name"))
+}
 
 // attributes reads a list of attributes. Numbers become float64.
 func (h *ncHeader) attributes() map[string]any {

@@ -16,6 +16,26 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
+// Two-way times are s or ms: as the file says, or as they can be meant.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct{ axis, unit, want string }{
+		{"d1=4", "unit1=ms", ""}, {"d1=4", "", "two-way times 4 apart are taken for ms"}, {"d1=0.004", "", "two-way times 0.004 apart are taken for s"}, {"d1=0.004", "unit1=s", ""},
+	} {
+		text := "n1=3 label1=Time " + c.axis + " " + c.unit + " n2=2 d2=25 unit2=m label2=x unit=m/s data_format=native_float\n"
+		m := read(t, file(t, "v.rsf", text+packed+floats(ramp(6)...)), Options{})
+		if m.Grid.Domain != grid.Time || math.Abs(m.Grid.Spacing[1]-0.004) > 1e-15 || m.Axes[1] != "time" {
+			t.Errorf("%s %s: %s", c.axis, c.unit, m.Grid.Extent())
+		}
+		if c.want == "" && len(m.Guesses) > 0 {
+			t.Errorf("%s %s: guesses %q", c.axis, c.unit, m.Guesses)
+		} else if c.want != "" {
+			says(t, m.Guesses, c.want)
+		}
+	}
+	refused(t, file(t, "v.rsf", "n1=3 label1=Time d1=0.2 n2=2 d2=25 unit2=m label2=x unit=m/s data_format=native_float\n"+packed+floats(ramp(6)...)), Options{}, "may be s or ms")
+	refused(t, file(t, "v.rsf", "n1=3 label1=Time d1=4 unit1=ms n2=2 d2=25 unit2=m label2=x unit=m/s data_format=native_float\n"+packed+floats(ramp(6)...)), Options{Domain: "depth"}, "its vertical axis is in ms")
+}
+
 // floats are little-endian float32 elements.
 func floats(v ...float32) string {
 	var b []byte
