@@ -76,7 +76,7 @@ square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interp
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if f.model.on {
-				if err := inOrder(func() error { return f.model.separate(cmd) }, func() error { return f.model.complete(&f, files) }); err != nil {
+				if err := inOrder(func() error { return f.model.separate(cmd) }, func() error { return f.model.complete(cmd, &f, files) }); err != nil {
 					return status.Usage(fmt.Errorf("import: %w", err))
 				}
 				return f.model.run(a, files[0], f.output)

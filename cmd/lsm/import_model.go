@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/modelfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -26,11 +27,12 @@ type modelOptions struct {
 	crop       []string
 	kind       string
 	into, plot string
+	line       string
 	opt        modelfile.Options
 }
 
 // shared are the flags of lsm import that models have too.
-var shared = []string{"output", "units", "format", "byte-order", "sample-format"}
+var shared = []string{"output", "units", "format", "byte-order", "sample-format", "azimuth", "line-origin"}
 
 // define defines the flags that only models have.
 func (f *modelOptions) define(fl *pflag.FlagSet) {
@@ -46,6 +48,7 @@ func (f *modelOptions) define(fl *pflag.FlagSet) {
 	fl.Float64SliceVar(&o.Origin, "origin", nil, "model: first point in the file, `X,Z` in m, or s in time, whatever it says")
 	fl.Float64SliceVar(&o.Spacing, "spacing", nil, "model: spacing in the file, `X,Z` in m, or s in time, whatever it says")
 	fl.StringVar(&o.LengthUnits, "length-units", "", "model: unit of coordinates: `m`, km or ft (default: as the file says)")
+	fl.StringVar(&f.line, "line", "", "model, SEG-Y and SU: survey `FILE` that says where on the map x lies")
 	fl.StringVar(&o.Domain, "domain", "", "model: its last axis is `depth` or time (default: as the file says)")
 	fl.StringVar(&f.kind, "kind", "", "model, in time: velocities are `rms` (default) or interval ones")
 	fl.StringArrayVar(&f.crop, "crop", nil, "model: take a part, `AXIS=FROM:TO` in m, or s in time; may be repeated")
@@ -78,8 +81,11 @@ func (f *modelOptions) separate(cmd *cobra.Command) (err error) {
 }
 
 // complete turns the flags into options.
-func (f *modelOptions) complete(s *importOptions, files []string) error {
+func (f *modelOptions) complete(cmd *cobra.Command, s *importOptions, files []string) error {
 	o := &f.opt
+	if cmd.Flags().Changed("azimuth") {
+		s.opt.Azimuth = &s.azimuth
+	}
 	read := s.opt.Read
 	o.Format, o.Order, o.SampleFormat, o.Units = modelfile.Format(read.Kind), string(read.Order), read.Format, s.opt.Units
 	for _, text := range f.crop {
@@ -100,6 +106,9 @@ func (f *modelOptions) complete(s *importOptions, files []string) error {
 	if slices.Contains([]string{"ft", "m", "us-ft", "km"}, o.Units) {
 		return status.Hint(fmt.Errorf("with --model, --units is the unit of the values, %s is a length", o.Units), "--length-units is that of coordinates")
 	}
+	if err := f.place(s); err != nil {
+		return err
+	}
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -119,9 +128,45 @@ func (f *modelOptions) complete(s *importOptions, files []string) error {
 	return nil
 }
 
+// place takes the line on the map from the flags, or notes that a survey says it.
+func (f *modelOptions) place(s *importOptions) error {
+	given := s.opt.Azimuth != nil || s.opt.Origin != nil
+	switch {
+	case given && f.line != "":
+		return errors.New("give --line or --azimuth and --line-origin, not both")
+	case !given:
+		return nil
+	case s.opt.Azimuth == nil || len(s.opt.Origin) != 2:
+		return errors.New("a line on the map takes --azimuth and --line-origin X,Y")
+	}
+	f.opt.Line = &modelfile.Line{Azimuth: *s.opt.Azimuth, Origin: [2]float64(s.opt.Origin)}
+	return nil
+}
+
+// surveyLine takes the line on the map from a survey that lsm import made.
+func (f *modelOptions) surveyLine() error {
+	if f.line == "" {
+		return nil
+	}
+	survey, err := h5.Open(f.line)
+	if err != nil {
+		return err
+	}
+	defer survey.Close()
+	if !survey.Attrs().Has(fielddata.AttrAzimuth) {
+		return status.Input(fmt.Errorf("%s: does not say where on the map its line lies: lsm import makes surveys that do", f.line))
+	}
+	from := fielddata.ExportOptions{Line: fielddata.NoLine()}
+	if err := from.Place(f.line, false); err != nil {
+		return err
+	}
+	f.opt.Line = &modelfile.Line{Azimuth: from.Line.Azimuth, Origin: from.Line.Origin}
+	return nil
+}
+
 // run imports a model.
 func (f *modelOptions) run(a *app, path, output string) error {
-	inputs := append(alike("the input", path), fileUse{"--into", f.into})
+	inputs := append(alike("the input", path), fileUse{"--into", f.into}, fileUse{"--line", f.line})
 	for _, out := range []fileUse{{"--output", output}, {"--plot", f.plot}} {
 		if out.path == "" {
 			continue
@@ -143,6 +188,9 @@ func (f *modelOptions) run(a *app, path, output string) error {
 			return status.Usage(fmt.Errorf("import: --domain %s, but the model of --into lies in %s", d, g.Domain))
 		}
 		f.opt.Onto, f.opt.Domain = &g, g.Domain.String()
+	}
+	if err := f.surveyLine(); err != nil {
+		return err
 	}
 	m, err := modelfile.Read(path, f.opt)
 	if err != nil {

@@ -37,12 +37,20 @@ type Options struct {
 	LengthUnits     string    // of coordinates, where the file does not say: m, km or ft
 	Domain          string    // "depth" or "time"; "" to find out
 
+	Line *Line // of traces in 2-D: where x lies on the map; nil: as their coordinates say
+
 	Property string // Velocity, ReceiverVelocity or the name of a property; "" for Velocity
 
 	Crop     []Range   // along axes, in m, or s in time
 	Smooth   float64   // standard deviation of a Gaussian, m; 0 for none
 	Resample []float64 // new spacing x, (y,) z, in m, or s in time; nil for none
 	Onto     *grid.Grid
+}
+
+// Line is where the line of a 2-D model lies on the map.
+type Line struct {
+	Azimuth float64    // degrees from north towards east
+	Origin  [2]float64 // east and north of x = 0, m
 }
 
 // Range is a part of an axis, from Least to Greatest.
@@ -96,6 +104,13 @@ func (o *Options) Validate() error {
 		for _, v := range list.v {
 			if math.IsNaN(v) || math.IsInf(v, 0) || list.positive && !(v > 0) {
 				return fmt.Errorf("%s is %g, must be finite%s", list.name, v, map[bool]string{true: " and above 0"}[list.positive])
+			}
+		}
+	}
+	if l := o.Line; l != nil {
+		for _, v := range []float64{l.Azimuth, l.Origin[0], l.Origin[1]} {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("azimuth or origin of the line is %g, must be finite", v)
 			}
 		}
 	}
@@ -155,6 +170,7 @@ func (o *Options) fits(f Format) error {
 		{"bytes to pass over", o.Skip != 0, []Format{Raw}},
 		{"dataset", o.Dataset != "", []Format{HDF5, NetCDF}},
 		{"sample format", o.SampleFormat != 0, []Format{SEGY}},
+		{"line on the map", o.Line != nil, []Format{SEGY, SU}},
 		{"byte order", o.Order != "", []Format{SEGY, SU, RSF, Raw}},
 	} {
 		if c.given && !slices.Contains(c.of, f) {

@@ -1,8 +1,10 @@
 package modelfile
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -360,6 +364,31 @@ func TestLinesOfTraces(t *testing.T) {
 	}
 }
 
+// On the line of a survey, x is that of the survey.
+func TestLineOnTheMap(t *testing.T) {
+	a := someModel(grids()["2-D"], false)
+	path := filepath.Join(t.TempDir(), "m.sgy")
+	line := fielddata.Line{Azimuth: 30, Origin: [2]float64{450000, 6200000}}
+	report := progress.New(progress.Options{Out: io.Discard, Err: io.Discard})
+	if _, err := fielddata.ExportGrid(context.Background(), path, a.Grid, single(a.Values), fielddata.ExportOptions{Line: line}, report); err != nil {
+		t.Fatal(err)
+	}
+	own := Line{Azimuth: line.Azimuth, Origin: line.Origin}
+	m := read(t, path, Options{Line: &own, LengthUnits: "m"})
+	if math.Abs(m.Grid.Origin[0]+250) > 0.02 || math.Abs(m.Grid.Spacing[0]-25) > 0.01 || m.Values[8] != a.Values[8] {
+		t.Errorf("%s", m.Grid.Extent())
+	}
+	back := own
+	back.Azimuth += 180
+	m = read(t, path, Options{Line: &back, LengthUnits: "m"})
+	if math.Abs(m.Grid.End(0)-250) > 0.02 || m.Values[8] != a.Values[5*5+3] {
+		t.Errorf("%s", m.Grid.Extent())
+	}
+	back.Azimuth += 90
+	refused(t, path, Options{Line: &back, LengthUnits: "m"}, "they are not on this line")
+	refused(t, path, Options{Line: &Line{Azimuth: 30}, LengthUnits: "m"}, "they are not on this line")
+}
+
 // Traces of a volume may come in any order, each once.
 func TestVolumesOfTraces(t *testing.T) {
 	spec := segy.Spec{Major: 1, Samples: 4, Interval: 5000, Text: []string{"DEPTH"}}
@@ -372,6 +401,14 @@ func TestVolumesOfTraces(t *testing.T) {
 	if !m.Grid.Equal(want) || m.Values[(2*2+1)*4] != 1500 || m.Values[(1*2+0)*4] != 1800 {
 		t.Errorf("%s, %v", m.Grid.Extent(), m.Values)
 	}
+	turned := func(il, xl int64) header {
+		return header{segy.Inline: il, segy.Crossline: xl, segy.CDPX: 1000 + 30*xl - 40*il, segy.CDPY: 40*xl + 30*il}
+	}
+	m = read(t, traceFile(t, spec, turned(1, 1), turned(1, 2), turned(2, 1), turned(2, 2)), Options{LengthUnits: "m"})
+	if h := m.Grid.Spacing; math.Abs(h[0]-50) > 1e-9 || math.Abs(h[1]-50) > 1e-9 {
+		t.Errorf("spacing %v", h)
+	}
+	says(t, m.Guesses, "x runs along the inlines, which are not along the map's axes")
 	all[1] = at(0, 1)
 	refused(t, traceFile(t, spec, all...), Options{LengthUnits: "m"}, "lies where another one does")
 	all[1] = at(0, 0)

@@ -49,7 +49,7 @@ func openTraces(path string, opt Options) (*Source, error) {
 	if file.Kind == segy.SU {
 		t.What = fmt.Sprintf("SU, %s-endian IEEE floats", file.Order)
 	}
-	for _, step := range []func() error{t.readHeaders, t.horizontal, func() error { return t.vertical(opt) }} {
+	for _, step := range []func() error{t.readHeaders, func() error { return t.horizontal(opt) }, func() error { return t.vertical(opt) }} {
 		if err := step(); err != nil {
 			file.Close()
 			return nil, err
@@ -152,11 +152,13 @@ func (t *traces) lengths(h []byte) {
 }
 
 // horizontal finds how the traces lie: on a line, or on lines that cross.
-func (t *traces) horizontal() error {
+func (t *traces) horizontal(opt Options) error {
 	inlines, crosslines := distinct(t.line, 0), distinct(t.line, 1)
 	lattice := int64(len(inlines))*int64(len(crosslines)) == int64(len(t.line))
 	east, north := distinct(t.place, 0), distinct(t.place, 1)
 	switch {
+	case opt.Line != nil:
+		return t.grid2(opt)
 	case lattice && len(inlines) > 1 && len(crosslines) > 1:
 		t.note("%d inlines (header byte 189) of %d traces by crossline number (byte 193)", len(inlines), len(crosslines))
 		return t.grid3(inlines, crosslines)
@@ -164,7 +166,7 @@ func (t *traces) horizontal() error {
 		t.note("%d by %d traces by their coordinates", len(east), len(north))
 		return t.gridByPlaces(east, north)
 	}
-	return t.grid2()
+	return t.grid2(opt)
 }
 
 // distinct are the sorted values of a column.
@@ -271,13 +273,17 @@ var (
 )
 
 // grid2 lays traces out one after the other.
-func (t *traces) grid2() error {
+func (t *traces) grid2(opt Options) error {
 	n := len(t.place)
 	x := Axis{Name: "x", N: n}
 	for i := range n {
 		t.cell = append(t.cell, int32(i))
 	}
 	switch {
+	case opt.Line != nil:
+		if err := t.onLine(&x, opt); err != nil {
+			return err
+		}
 	case t.own(&x):
 	case t.file.Kind == segy.SU && t.suLine(&x):
 	case t.unit != "angle":
@@ -347,6 +353,38 @@ func (t *traces) alongLine(x *Axis) error {
 		return nil
 	}
 	t.guess("x is the distance from the first trace, at (%g, %g)", t.place[0][0], t.place[0][1])
+	return nil
+}
+
+// onLine projects the traces' places onto a line that is given.
+func (t *traces) onLine(x *Axis, opt Options) error {
+	if t.unit == "angle" {
+		return t.fault("its coordinates are angles: they cannot be projected onto the line")
+	}
+	unit := cmp.Or(opt.LengthUnits, t.unit)
+	if unit == "" {
+		unit = "m"
+		t.guess("coordinates of traces are taken for m (--length-units)")
+	}
+	sine, cosine := math.Sincos(opt.Line.Azimuth * math.Pi / 180)
+	at, most := make([]float64, len(t.place)), 0.0
+	for i, p := range t.place {
+		e, n := axisFactors[unit]*p[0]-opt.Line.Origin[0], axisFactors[unit]*p[1]-opt.Line.Origin[1]
+		at[i] = e*sine + n*cosine
+		most = max(most, math.Abs(e*cosine-n*sine))
+	}
+	last := len(at) - 1
+	x.Unit, x.Origin, x.Spacing = "m", at[0], (at[last]-at[0])/float64(max(1, last))
+	slack := t.slack(math.Abs(x.Spacing))
+	for i, v := range at {
+		if off := math.Abs(v - x.Origin - float64(i)*x.Spacing); off > slack {
+			return t.fault("on the line, trace %d lies %.3g m off the evenly spaced traces from the first to the last", i+1, off)
+		}
+	}
+	if extent := math.Abs(at[last] - at[0]); most > extent/10 {
+		return t.fault("its traces lie up to %.4g m off the line, and %.4g m along it: they are not on this line", most, extent)
+	}
+	t.note("x is along the line at azimuth %g°, off which traces lie by up to %.3g m", opt.Line.Azimuth, most)
 	return nil
 }
 
