@@ -230,7 +230,11 @@ func (l *layout) findGrid(opt Options) error {
 		origin, spacing := factor*a.Origin, factor*a.Spacing
 		if opt.Spacing != nil {
 			if spacing != 0 && math.Abs(math.Abs(spacing)-opt.Spacing[to]) > 1e-6*opt.Spacing[to] {
-				s.guess("the spacing of %s is %g in the file, %g as asked for is taken", l.names[i], spacing, opt.Spacing[to])
+				said, err := opt.against(s.Path, "the spacing of %s is %g in the file, %g is asked for", l.names[i], spacing, opt.Spacing[to])
+				if err != nil {
+					return err
+				}
+				s.Guesses = append(s.Guesses, said)
 			}
 			spacing = math.Copysign(opt.Spacing[to], spacing)
 		}
@@ -245,7 +249,11 @@ func (l *layout) findGrid(opt Options) error {
 		}
 		if opt.Origin != nil {
 			if a.Spacing != 0 && math.Abs(origin-opt.Origin[to]) > 1e-6*spacing {
-				s.guess("the origin of %s is %g in the file, %g as asked for is taken", l.names[i], origin, opt.Origin[to])
+				said, err := opt.against(s.Path, "the origin of %s is %g in the file, %g is asked for", l.names[i], origin, opt.Origin[to])
+				if err != nil {
+					return err
+				}
+				s.Guesses = append(s.Guesses, said)
 			}
 			origin = opt.Origin[to]
 		}
@@ -273,7 +281,11 @@ func (l *layout) findLengths(opt Options) error {
 			return s.fault("axis %s is in %s, want a length", l.names[i], a.Unit)
 		case a.Unit != "":
 			if opt.LengthUnits != "" && opt.LengthUnits != a.Unit {
-				s.guess("the file says that %s is in %s, %s as asked for is taken", l.names[i], a.Unit, opt.LengthUnits)
+				said, err := opt.against(s.Path, "the file says that %s is in %s, %s is asked for", l.names[i], a.Unit, opt.LengthUnits)
+				if err != nil {
+					return err
+				}
+				s.Guesses = append(s.Guesses, said)
 				a.Unit = opt.LengthUnits
 			}
 			l.lengths = a.Unit

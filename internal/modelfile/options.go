@@ -32,10 +32,11 @@ type Options struct {
 	Dataset string   // name of the array in HDF5 and NetCDF
 	Axes    []string // what the axes of more than one point are, slowest first: x, y, z or time
 
-	Origin, Spacing []float64 // x, (y,) z, in m, or s in time: against what the file says
+	Origin, Spacing []float64 // x, (y,) z, in m, or s in time; nil: as the file says
 	Units           string    // of the values
 	LengthUnits     string    // of coordinates, where the file does not say: m, km or ft
 	Domain          string    // "depth" or "time"; "" to find out
+	Override        bool      // Origin, Spacing, Units and LengthUnits count against the file
 
 	Line *Line // of traces in 2-D: where x lies on the map; nil: as their coordinates say
 

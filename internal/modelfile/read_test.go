@@ -155,8 +155,16 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	path := file(t, "v.rsf", strings.Replace(rsfText, "unit='m/s'", "unit='km/s'", 1)+packed+floats(1, 2, 3, 4, 5, 6))
-	m := read(t, path, Options{Units: "ft/s"})
-	says(t, m.Guesses, "the file says that values are in km/s, ft/s as asked for is taken")
+	refused(t, path, Options{Units: "ft/s"}, "the file says that values are in km/s, ft/s is asked for")
+	refused(t, path, Options{Spacing: []float64{25, 5}}, "the spacing of z is 10 in the file, 5 is asked for")
+	refused(t, path, Options{Origin: []float64{0, 500}}, "the origin of x is -1000 in the file, 0 is asked for")
+	refused(t, path, Options{LengthUnits: "m"}, "the file says that x is in km, m is asked for")
+	m := read(t, path, Options{Spacing: []float64{25, 5}, Origin: []float64{0, 500}, Override: true})
+	if m.Grid.Spacing[1] != 5 || m.Grid.Origin[0] != 0 || len(m.Guesses) != 2 {
+		t.Errorf("%s, guesses %q", m.Grid.Extent(), m.Guesses)
+	}
+	m = read(t, path, Options{Units: "ft/s", Override: true})
+	says(t, m.Guesses, "the file says that values are in km/s, ft/s is asked for: what is asked for counts")
 	if m.Values[0] != 0.3048 {
 		t.Errorf("1 ft/s is %g m/s", m.Values[0])
 	}
@@ -348,8 +356,8 @@ func TestLinesOfTraces(t *testing.T) {
 	}
 	says(t, m.Notes, "x falls in the file and is turned round")
 	slanted := traceFile(t, spec, place(0, 0), place(300, 400), place(600, 800))
-	refused(t, slanted, Options{LengthUnits: "ft"}, "with coordinates in feet may be ft/s or m/s")
-	m = read(t, slanted, Options{LengthUnits: "ft", Units: "m/s"})
+	refused(t, slanted, Options{LengthUnits: "ft", Override: true}, "with coordinates in feet may be ft/s or m/s")
+	m = read(t, slanted, Options{LengthUnits: "ft", Units: "m/s", Override: true})
 	if h := m.Grid.Spacing; math.Abs(h[0]-50*0.3048) > 1e-9 || math.Abs(h[1]-5*0.3048) > 1e-9 {
 		t.Errorf("spacing %v", h)
 	}

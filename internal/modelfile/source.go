@@ -94,6 +94,15 @@ func faultOf(path, format string, args ...any) error {
 	return status.Input(fmt.Errorf("%s: "+format, append([]any{path}, args...)...))
 }
 
+// against is for an option that contradicts the file: an error, unless the option is to count.
+// It returns what is to be said then.
+func (o *Options) against(path, format string, args ...any) (guess string, err error) {
+	if o.Override {
+		return fmt.Sprintf(format+": what is asked for counts", args...), nil
+	}
+	return "", status.Hint(faultOf(path, format, args...), "--override lets the flags count; --resample gives the model another spacing, with values between points")
+}
+
 // mostAxes is how many axes an array may have before those of one point are left out.
 const mostAxes = 9
 

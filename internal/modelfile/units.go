@@ -166,7 +166,11 @@ func (m *Model) convert(opt Options, stated, lengths string) error {
 	has := ValueUnit(stated)
 	switch wanted := strings.TrimPrefix(opt.Units, "auto"); {
 	case wanted != "" && has != "" && wanted != has:
-		m.guess("the file says that values are in %s, %s as asked for is taken", has, wanted)
+		said, err := opt.against(m.Path, "the file says that values are in %s, %s is asked for", has, wanted)
+		if err != nil {
+			return err
+		}
+		m.Guesses = append(m.Guesses, said)
 		m.Unit = wanted
 	case wanted != "":
 		m.Unit = wanted
@@ -210,6 +214,13 @@ func (m *Model) convertProperty(opt Options, stated string) error {
 	all := propertyUnits(p)
 	unit := strings.ToLower(stated)
 	if opt.Units != "" && opt.Units != "auto" {
+		if all[unit] != 0 && all[unit] != all[opt.Units] {
+			said, err := opt.against(m.Path, "the file says that values are in %s, %s is asked for", unit, opt.Units)
+			if err != nil {
+				return err
+			}
+			m.Guesses = append(m.Guesses, said)
+		}
 		unit = opt.Units
 	}
 	if m.Unit = unit; all[unit] == 0 {
