@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -22,25 +23,31 @@ type exportOptions struct {
 	origin            []float64
 	velocity, gathers bool
 	opt               fielddata.ExportOptions
+	array             arrayOptions
+	model             grid.Grid // of the model that is written, if one is
 }
 
 func newExport(a *app) *cobra.Command {
 	f := exportOptions{opt: fielddata.ExportOptions{Line: fielddata.NoLine()}}
 	cmd := &cobra.Command{
 		Use:   "export FILE -o SEGY",
-		Short: "An image, a model or a survey as SEG-Y or SU",
+		Short: "An image, a model or a survey as SEG-Y or SU; models as RSF, raw, NetCDF",
 		Long: `Export writes an image or a velocity model as SEG-Y revision 1: a trace for each
 column of depth or time, with coordinates, inline and crossline numbers. It writes a survey as
 shot gathers, and with --gathers the gathers of an image, an ensemble for each column.
 It says what the format cannot hold exactly, and writes revision 2 where revision 1
 cannot hold the sampling. A name that ends in .su makes an SU file.
 
+Models and images become RSF, raw binary or NetCDF where the name ends in .rsf, .bin or
+.nc, or --format says so. lsm import --model reads them again, bit by bit.
+
 A 2-D survey that lsm import made knows where its line lies on the map. An image
 does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
 the east coordinate.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
-  lsm export survey.h5 -o shots.sgy`,
+  lsm export survey.h5 -o shots.sgy
+  lsm export model.h5 -o model.rsf --units km/s`,
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.complete(cmd); err != nil {
@@ -56,14 +63,18 @@ the east coordinate.`,
 	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
 	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
 	fl.BoolVar(&f.gathers, "gathers", false, "write the image's gathers, a trace for each column and class")
-	fl.StringVar((*string)(&f.opt.Kind), "format", "", "`segy` or su (default: su for names in .su)")
-	fl.StringVar((*string)(&f.opt.Order), "byte-order", "", "`big` or little (default: big for SEG-Y, little for SU)")
+	fl.StringVar((*string)(&f.opt.Kind), "format", "", "`segy`, su, rsf, raw or netcdf (default: as the name ends, else segy)")
+	fl.StringVar((*string)(&f.opt.Order), "byte-order", "", "`big` or little (default: big for SEG-Y and NetCDF, else little)")
 	fl.IntVar((*int)(&f.opt.Format), "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
+	f.array.define(cmd)
 	require(cmd, "output")
 	return cmd
 }
 
 func (f *exportOptions) complete(cmd *cobra.Command) error {
+	if err := f.array.complete(cmd, f.output, string(f.opt.Kind), string(f.opt.Order)); err != nil || f.array.Format != "" {
+		return err
+	}
 	if err := checkForm(f.opt.Kind, f.opt.Order); err != nil {
 		return err
 	}
@@ -109,6 +120,12 @@ func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
 	if f.gathers && (kind != "image" || f.velocity) {
 		return status.Usage(fmt.Errorf("export: --gathers is for an image alone, %s is of kind %s", path, kind))
 	}
+	if err := f.array.refuse(path, kind, f.velocity); err != nil {
+		return err
+	}
+	if f.array.Format != "" {
+		return f.array.run(a, path, kind, f.output)
+	}
 	survey := kind == "survey" && !f.velocity
 	if from := f.line; from != "" || survey {
 		if from == "" {
@@ -133,8 +150,11 @@ func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
 		what = "SU"
 	}
 	a.report.Printf("%s: %s, %s\n", f.output, what, readable.Count(done.Traces, "trace"))
-	if survey {
+	switch {
+	case survey:
 		a.report.Printf("the way back: lsm import %s -o again.h5 --wavelet %s%s\n", f.output, path, f.opt.WayBack(done.Dim))
+	case f.model.Shape != nil:
+		a.report.Printf("the way back: lsm import --model %s -o again.h5%s\n", f.output, f.array.tracesBack(f.model, f.opt.Kind))
 	}
 	a.finish("output", f.output, "traces", done.Traces, "revision", done.Revision, "lost", done.Lost)
 	return nil
@@ -169,17 +189,13 @@ func (f *exportOptions) export(ctx context.Context, a *app, path, kind string) (
 	case kind != "model" && !f.velocity:
 		return nil, status.Input(fmt.Errorf("%s: a file of kind %s cannot be exported", path, kind))
 	}
-	g, v, err := h5.ReadModel(path)
+	m, err := f.array.read(path, kind)
 	if err != nil {
 		return nil, err
 	}
-	single, rounded := make([]float32, len(v)), 0
-	for i, x := range v {
-		if single[i] = float32(x); float64(single[i]) != x {
-			rounded++
-		}
-	}
-	done, err := fielddata.ExportGrid(ctx, f.output, g, single, f.opt, a.report)
+	f.model = m.Grid
+	single, rounded := m.Single()
+	done, err := fielddata.ExportGrid(ctx, f.output, m.Grid, single, f.opt, a.report)
 	if err == nil && rounded > 0 {
 		done.Lost = append(done.Lost, fmt.Sprintf("%d velocities are rounded to float32", rounded))
 	}

@@ -34,13 +34,14 @@ type importOptions struct {
 	wavelet            string
 	waveletZero        int
 	opt                fielddata.Options
+	model              modelOptions
 }
 
 func newImport(a *app) *cobra.Command {
 	f := importOptions{opt: fielddata.DefaultOptions()}
 	cmd := &cobra.Command{
 		Use:   "import FILE... -o SURVEY",
-		Short: "A survey from SEG-Y or SU files, with a check of their quality",
+		Short: "A survey from SEG-Y or SU files, or with --model a velocity model",
 		Long: `Import makes one survey file of SEG-Y (revision 0, 1, 2) and SU files, which may
 be larger than the memory. It reads them twice: first to find the geometry and
 everything that is odd, then to copy the traces. Every trace ends up in the
@@ -57,13 +58,29 @@ off it the positions lie. z is the depth below --datum: datum - elevation + dept
 
 Stacks and velocities are not surveys: import refuses them, and says which mapping
 makes zero-offset traces of a stack. It reports static corrections, and applies them
-with --apply-statics. docs/segy.md has the details.`,
+with --apply-statics. docs/segy.md has the details.
+
+With --model the one FILE is a model: SEG-Y, SU, RSF of Madagascar, raw binary with
+--shape, an array in HDF5 or NetCDF. Import says what it took the file for, and warns
+of what it guessed: format, axes, units, spacing. It refuses what may be two things.
+--units is then the unit of the values: m/s, km/s, ft/s, slowness s/m, s/km, or its
+square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interpolated
+(--resample), in this order. docs/models.md has the details.`,
 		Example: `  lsm import line.sgy
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
-  lsm import swath.su -o survey.h5 --3d --ricker 30`,
+  lsm import swath.su -o survey.h5 --3d --ricker 30
+  lsm import --model vp.rsf -o model.h5 --plot model.png
+  lsm import --model vp.bin --shape 401,301 --axes z,x --spacing 25,12.5 --units km/s -o model.h5
+  lsm import --model eps.sgy --property epsilon --into model.h5 -o vti.h5`,
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if f.model.on {
+				if err := inOrder(func() error { return f.model.separate(cmd) }, func() error { return f.model.complete(cmd, &f, files) }); err != nil {
+					return status.Usage(fmt.Errorf("import: %w", err))
+				}
+				return f.model.run(a, files[0], f.output)
+			}
 			if err := f.complete(cmd); err != nil {
 				return status.Usage(fmt.Errorf("import: %w", err))
 			}
@@ -76,7 +93,8 @@ with --apply-statics. docs/segy.md has the details.`,
 
 func (f *importOptions) define(cmd *cobra.Command) {
 	fl, o := cmd.Flags(), &f.opt
-	fl.StringVarP(&f.output, "output", "o", "", "survey `FILE` to write; without it the files are only checked")
+	f.model.define(fl)
+	fl.StringVarP(&f.output, "output", "o", "", "survey or model `FILE` to write; without it the files are only checked")
 	fl.StringVar(&f.folder, "report", "", "`DIR` for a report: text, pictures, traces left out")
 	fl.Float64Var(&f.ricker, "ricker", 0, "wavelet: a Ricker of this peak frequency, `HZ`")
 	fl.StringVar(&f.wavelet, "wavelet", "", "wavelet: from this `FILE`, a survey, SEG-Y, SU or a text of numbers")
@@ -90,7 +108,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M` metres")
 	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres, whatever the headers say")
 	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres, whatever the headers say")
-	fl.StringVar(&o.Units, "units", "", "unit of lengths in headers: `m`, ft or us-ft (default: as they say)")
+	fl.StringVar(&o.Units, "units", "", "lengths in headers: `m`, ft or us-ft; a model's values: m/s, s/km, ...")
 	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds, whatever the headers say")
 	fl.IntVar(&o.NT, "samples", 0, "`N`, number of samples of a trace in the survey (default: as most have)")
 	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S` seconds (default: as most have)")
@@ -99,7 +117,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
 	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
 	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
-	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su (default: su for names in .su)")
+	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su, of models also rsf, raw, netcdf, hdf5 (default: as the file looks)")
 	fl.StringVar((*string)(&o.Read.Order), "byte-order", "", "`big` or little (default: import finds out)")
 	fl.IntVar((*int)(&o.Read.Format), "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
 }
@@ -107,6 +125,9 @@ func (f *importOptions) define(cmd *cobra.Command) {
 // complete turns the flags into options.
 func (f *importOptions) complete(cmd *cobra.Command) error {
 	o := &f.opt
+	if err := f.model.separate(cmd); err != nil {
+		return err
+	}
 	for name, to := range map[string]struct {
 		flag *float64
 		opt  **float64

@@ -133,7 +133,7 @@ func (l *layout) positive(velocities bool) error {
 		looks = "looks like no traces, which oscillate about 0"
 	}
 	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.Path, looks, s.traces, s.least, s.most)
-	return status.Hint(status.Input(err), "a velocity model is an HDF5 file with the dataset /velocity (docs/format.md); --keep-positive takes the samples as traces")
+	return status.Hint(status.Input(err), "lsm import --model makes a velocity model of it; --keep-positive takes the samples as traces")
 }
 
 // has reports whether the mapping reads any of the quantities.

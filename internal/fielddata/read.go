@@ -184,7 +184,7 @@ func inputError(err error) error {
 	case errors.Is(err, segy.ErrTooLong), errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist):
 		return status.Resource(err)
 	case errors.As(err, &other):
-		hint := cmp.Or(foreignHints[other.Format], "import reads SEG-Y and SU; unpack or convert the file first")
+		hint := cmp.Or(foreignHints[other.Format], "import reads SEG-Y and SU; unpack or convert the file first, --model reads models in NetCDF too")
 		return status.Hint(status.Input(err), strings.ReplaceAll(hint, "FILE", at.Path))
 	}
 	return status.Input(err)
@@ -333,9 +333,9 @@ const aPicture = "a picture holds no traces; ask for the SEG-Y file that it was 
 
 // foreignHints name programs that read files of other formats, with FILE for the file's name.
 var foreignHints = map[string]string{
-	segy.FormatHDF5: "lsm info FILE says what is in it; a survey file needs no import",
+	segy.FormatHDF5: "lsm info FILE says what is in it; a survey file needs no import; lsm import --model FILE reads a model",
 	segy.FormatSEG2: `convert it first, with ObsPy: obspy.read("FILE", format="SEG2").write("out.sgy", format="SEGY"); positions must be added to its headers`,
-	segy.FormatText: "lsm import takes a text as a wavelet alone, --wavelet FILE; lsm check FILE reads a configuration",
+	segy.FormatText: "lsm import takes a text as a wavelet alone, --wavelet FILE; lsm check FILE reads a configuration, lsm import --model FILE a model in RSF",
 	segy.FormatGzip: "gunzip -c FILE > out.sgy makes the file that is inside",
 	segy.FormatZip:  "unzip FILE makes the files that are inside",
 	segy.FormatTIFF: aPicture, segy.FormatPNG: aPicture, segy.FormatJPEG: aPicture,

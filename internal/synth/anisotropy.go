@@ -18,8 +18,8 @@ func smoothTilted(g grid.Grid, a traveltime.Anisotropy, radius float64) travelti
 		return a
 	}
 	out := traveltime.Anisotropy{Epsilon: slices.Clone(a.Epsilon), Delta: slices.Clone(a.Delta), Tilt: a.Tilt, Azimuth: a.Azimuth}
-	blur(g, out.Epsilon, radius)
-	blur(g, out.Delta, radius)
+	Blur(g, out.Epsilon, radius)
+	Blur(g, out.Delta, radius)
 	if a.Tilt == nil {
 		return out
 	}
@@ -35,7 +35,7 @@ func smoothTilted(g grid.Grid, a traveltime.Anisotropy, radius float64) travelti
 		}
 	}
 	for k := range products {
-		blur(g, products[k], radius)
+		Blur(g, products[k], radius)
 	}
 	out.Tilt = make([]float64, g.Len())
 	if a.Azimuth != nil {

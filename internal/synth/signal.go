@@ -70,15 +70,15 @@ func Smooth(g grid.Grid, v []float64, radius float64) []float64 {
 	for i, x := range v {
 		s[i] = 1 / x
 	}
-	blur(g, s, radius)
+	Blur(g, s, radius)
 	for i, x := range s {
 		s[i] = 1 / x
 	}
 	return s
 }
 
-// blur convolves s, on g, with a Gaussian of standard deviation radius (m) along each axis.
-func blur(g grid.Grid, s []float64, radius float64) {
+// Blur convolves s, on g, with a Gaussian of standard deviation radius (m) along each axis.
+func Blur(g grid.Grid, s []float64, radius float64) {
 	strides := g.Strides()
 	for a, n := range g.Shape {
 		if n == 1 || radius <= 0 {
@@ -122,18 +122,17 @@ func gaussian(sigma float64) []float64 {
 // convolve writes the convolution of line with the symmetric kernel, the line
 // continued by reflection about its outer cell edges: … b a | a b … y z | z y …
 func convolve(dst, line, half []float64) {
-	n := len(line)
-	at := func(i int) float64 {
-		i = ((i % (2 * n)) + 2*n) % (2 * n)
-		if i >= n {
-			i = 2*n - 1 - i
-		}
-		return line[i]
+	n, m := len(line), len(half)-1
+	long := make([]float64, n+2*m) // the line continued
+	for i := range long {
+		k := ((i-m)%(2*n) + 2*n) % (2 * n)
+		long[i] = line[min(k, 2*n-1-k)]
 	}
 	for i := range dst {
+		left, right := long[i:i+m+1], long[i+m:i+2*m+1]
 		sum := half[0] * line[i]
-		for j := 1; j < len(half); j++ {
-			sum += half[j] * (at(i-j) + at(i+j))
+		for j := 1; j <= m; j++ {
+			sum += half[j] * (left[m-j] + right[j])
 		}
 		dst[i] = sum
 	}

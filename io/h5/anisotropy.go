@@ -36,8 +36,11 @@ var properties = [numProperties]struct {
 }
 
 // Properties lists those that a model in its domain may have.
-func (r *ModelReader) Properties() []Property {
-	if r.grid.Domain == grid.Time {
+func (r *ModelReader) Properties() []Property { return PropertiesIn(r.grid.Domain) }
+
+// PropertiesIn lists those that a model in a domain may have.
+func PropertiesIn(d grid.Domain) []Property {
+	if d == grid.Time {
 		return []Property{Eta}
 	}
 	return []Property{Epsilon, Delta, Tilt, Azimuth}
@@ -139,7 +142,7 @@ func (r *ModelReader) PropertyRange(p Property) (least, greatest float64, err er
 	}
 	least, greatest = math.Inf(1), math.Inf(-1)
 	var fault error // the first; a digest that differs explains it
-	err = eachPart(r.beside[p], func(first int, v []float64) {
+	err = EachPart(r.beside[p], func(first int, v []float64) {
 		fault = cmp.Or(fault, r.admit(p, v, first))
 		least, greatest = min(least, slices.Min(v)), max(greatest, slices.Max(v))
 	})
@@ -148,17 +151,27 @@ func (r *ModelReader) PropertyRange(p Property) (least, greatest float64, err er
 
 // admit refuses values of a property, from number first on, that no medium has.
 func (r *ModelReader) admit(p Property, v []float64, first int) error {
+	if err := p.admit(r.grid, v, first); err != nil {
+		return inputError(r.path, r.beside[p].name, "%w", err)
+	}
+	return nil
+}
+
+// Admit refuses values of a property on a grid, in C order, that no medium has.
+func (p Property) Admit(g grid.Grid, v []float64) error { return p.admit(g, v, 0) }
+
+func (p Property) admit(g grid.Grid, v []float64, first int) error {
 	limit := properties[p]
 	want := fmt.Sprintf("above %g and at most %g, a fraction", limit.least, limit.greatest)
 	if limit.degrees {
 		want = fmt.Sprintf("from %g to %g degrees", limit.least, limit.greatest)
 	}
-	if p == Azimuth && r.grid.Dim() == 2 {
+	if p == Azimuth && g.Dim() == 2 {
 		limit.least, limit.greatest, want = 0, 0, "0 in a 2-D model, whose axis leans along x"
 	}
 	for i, x := range v {
 		if !(x >= limit.least && x <= limit.greatest) || x == limit.least && !limit.degrees {
-			return inputError(r.path, r.beside[p].name, "is %g%s at point %s, must be %s", x, p.Unit(), pointText(r.grid, first+i), want)
+			return fmt.Errorf("is %g%s at point %s, must be %s", x, p.Unit(), pointText(g, first+i), want)
 		}
 	}
 	return nil

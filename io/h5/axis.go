@@ -96,3 +96,22 @@ func (s *Section) attach(number int, a axis) error {
 		return nil
 	})
 }
+
+// Scales returns the absolute names of the dimension scales of the axes, "" for an axis that
+// has none. Of several on one axis it takes the first.
+func (d *Dataset) Scales() ([]string, error) {
+	return on(d.path, func() ([]string, error) {
+		names := make([]string, len(d.shape))
+		for a := range names {
+			var name [1024]C.char
+			switch found := C.lsm_h5_scale(d.id(), C.uint(a), &name[0], C.size_t(len(name))); {
+			case found < 0:
+				return nil, readError(d.path, d.name, wrapf(libraryError(), "its dimension scales cannot be read"))
+			case found > 0:
+				name[len(name)-1] = 0
+				names[a] = C.GoString(&name[0])
+			}
+		}
+		return names, nil
+	})
+}

@@ -205,6 +205,7 @@ func (f *File) tryAll() error {
 			if err != nil {
 				return "", err
 			}
+			_, _ = d.Scales() // those who ask for them will see the error
 			return d.Attrs().sum()
 		})
 		if errors.Is(err, errHuge) {

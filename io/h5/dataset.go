@@ -99,10 +99,10 @@ func Read[T Number](d *Dataset) ([]T, error) {
 	})
 }
 
-// eachPart reads all elements in C order, converted like those of [Read], and passes them to
+// EachPart reads all elements in C order, converted like those of [Read], and passes them to
 // take, part by part. Each part is valid until the next and begins at element first. It
 // compares all with the digest in the same pass, unless the file is trusted.
-func eachPart[T Number](d *Dataset, take func(first int, part []T)) error {
+func EachPart[T Number](d *Dataset, take func(first int, part []T)) error {
 	k, h, what := d.typ.kind(), sha256.New(), ""
 	var raw []byte // of a part, as it is hashed
 	step := min(d.step(), d.len)

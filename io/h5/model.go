@@ -85,7 +85,7 @@ func (r *ModelReader) Read(first, n int) ([]float64, error) {
 func (r *ModelReader) Range() (least, greatest float64, err error) {
 	least, greatest = math.Inf(1), 0
 	var fault error // the first; a digest that differs explains it
-	err = eachPart(r.data, func(first int, v []float64) {
+	err = EachPart(r.data, func(first int, v []float64) {
 		fault = cmp.Or(fault, r.convert(v, first))
 		least, greatest = min(least, slices.Min(v)), max(greatest, slices.Max(v))
 	})

@@ -40,3 +40,20 @@ size_t lsm_h5_stack(char *buf, size_t size) {
 	H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &t);
 	return t.used;
 }
+
+typedef struct {
+	char *buf;
+	size_t size;
+} name;
+
+static herr_t first_scale(hid_t set, unsigned axis, hid_t scale, void *p) {
+	name *n = p;
+	(void)set, (void)axis;
+	return H5Iget_name(scale, n->buf, n->size) > 0 ? 1 : -1;
+}
+
+// The absolute name of the first scale of an axis: 1, or 0 where it has none, below 0 on failure.
+int lsm_h5_scale(hid_t set, unsigned axis, char *buf, size_t size) {
+	name n = {buf, size};
+	return H5DSiterate_scales(set, axis, NULL, first_scale, &n);
+}

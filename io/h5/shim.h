@@ -19,4 +19,6 @@ void lsm_h5_crash_text(int fd, const char *s, size_t n);
 
 size_t lsm_h5_stack(char *buf, size_t size);
 
+int lsm_h5_scale(hid_t set, unsigned axis, char *buf, size_t size);
+
 #endif

@@ -1,0 +1,96 @@
+package modelfile
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+)
+
+// candidate is an array of a file that may be a model.
+type candidate struct {
+	name  string
+	shape []int64
+}
+
+// attributes are those of an array.
+type attributes interface {
+	text(name string) string
+	number(name string) (float64, bool)
+}
+
+// listed names arrays and their shapes.
+func listed(all []candidate) string {
+	if len(all) == 0 {
+		return "no array of 2 or 3 axes"
+	}
+	var out []string
+	for _, c := range all {
+		out = append(out, fmt.Sprintf("%s [%s]", c.name, readable.Join("%d", ", ", c.shape)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// velocityNames are names of arrays that hold a velocity, or what one is made of, in the order
+// of preference.
+var velocityNames = []string{"velocity", "vel", "vp", "v", "m", "m0"}
+
+// choose is the array that is wanted, or the only one, or the only one with the name of a
+// velocity.
+func (s *Source) choose(wanted string, all []candidate) (string, error) {
+	if wanted != "" {
+		return wanted, nil
+	}
+	var named []string
+	for _, c := range all {
+		for _, name := range velocityNames {
+			if strings.EqualFold(strings.TrimPrefix(c.name, "/"), name) {
+				named = append(named, c.name)
+			}
+		}
+	}
+	switch {
+	case len(all) == 1:
+		s.note("%s is the only array of 2 or 3 axes", all[0].name)
+		return all[0].name, nil
+	case len(named) == 1:
+		s.guess("%s is taken for the model, of %s", named[0], listed(all))
+		return named[0], nil
+	}
+	return "", s.fault("holds %s: --dataset says which is the model", listed(all))
+}
+
+// irregular is how far, in spacings, coordinates may lie off a regular axis.
+const irregular = 0.01
+
+// regular makes an axis of coordinates, which must be evenly spaced. Where "up" is positive,
+// depths are their negatives.
+func (s *Source) regular(a *Axis, name string, v []float64, unit, positive string) error {
+	a.Unit = textUnit(unit)
+	switch low := strings.ToLower(unit); {
+	case strings.HasPrefix(low, "degree"):
+		if len(v) > 1 {
+			return s.fault("coordinates of %s are in %s: project the model onto a plane first", name, unit)
+		}
+	case unit != "" && a.Unit == "":
+		s.guess("unit of %s is %q, which says nothing here", name, unit)
+	}
+	if len(v) == 0 {
+		return nil
+	}
+	a.Origin = v[0]
+	if n := len(v) - 1; n > 0 {
+		a.Spacing = (v[n] - v[0]) / float64(n)
+	}
+	for i, x := range v {
+		if want := a.Origin + float64(i)*a.Spacing; !(math.Abs(x-want) <= irregular*math.Abs(a.Spacing)+1e-6*math.Abs(x)) {
+			return s.fault("coordinates of %s are not evenly spaced: number %d is %g, want %g", name, i+1, x, want)
+		}
+	}
+	if strings.EqualFold(positive, "up") {
+		a.Origin, a.Spacing = -a.Origin, -a.Spacing
+		s.note("%s is positive up: depths are its negatives", name)
+	}
+	return nil
+}

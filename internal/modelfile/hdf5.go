@@ -1,0 +1,279 @@
+package modelfile
+
+import (
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// isHDF5 reports whether a file begins like HDF5.
+func isHDF5(path string) bool {
+	f, err := plain(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 8)
+	n, _ := f.ReadAt(head, 0) // too short: none
+	return string(head[:n]) == "\x89HDF\r\n\x1a\n"
+}
+
+// hdf5 is an HDF5 file whose array is looked for.
+type hdf5 struct {
+	*Source
+	file *h5.File
+	info *h5.Description
+	data *h5.Dataset
+}
+
+// hdf5Attrs are the attributes of a dataset.
+type hdf5Attrs struct{ h5.Attrs }
+
+func (a hdf5Attrs) text(name string) string {
+	if !a.Has(name) {
+		return ""
+	}
+	text, _ := a.Text(name) // no text: says nothing
+	return strings.TrimSpace(text)
+}
+
+func (a hdf5Attrs) number(name string) (float64, bool) {
+	if !a.Has(name) {
+		return 0, false
+	}
+	v, err := a.Floats(name, -1)
+	if err != nil || len(v) == 0 {
+		return 0, false
+	}
+	return v[0], true
+}
+
+func openHDF5(path string, opt Options) (*Source, error) {
+	file, err := h5.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &hdf5{Source: &Source{Path: path, close: file.Close}, file: file}
+	if err := f.find(opt); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return f.Source, nil
+}
+
+// find opens the array that the options name, or the only one, and describes it.
+func (f *hdf5) find(opt Options) (err error) {
+	if f.info, err = f.file.Describe(h5.DescribeOptions{}); err != nil {
+		return err
+	}
+	wanted := opt.Dataset
+	if wanted != "" && !strings.HasPrefix(wanted, "/") {
+		wanted = "/" + wanted
+	}
+	if f.Dataset, err = f.choose(wanted, f.arrays()); err != nil {
+		return err
+	}
+	if f.data, err = f.file.Dataset(f.Dataset); err != nil {
+		return err
+	}
+	attrs := hdf5Attrs{f.data.Attrs()}
+	f.What = "HDF5, " + f.data.Type()
+	f.Wide = strings.Contains(f.data.Type(), "64") || strings.Contains(f.data.Type(), "int32")
+	f.Unit = attrs.text("units")
+	for _, n := range f.data.Shape() {
+		f.Axes = append(f.Axes, Axis{N: n})
+	}
+	if _, err := f.points(0, math.MaxInt64); err != nil { // h5 has compared the shape with the file
+		return err
+	}
+	f.order = map[int][]string{2: {"x", "z"}, 3: {"x", "y", "z"}}[len(f.long())]
+	for _, describe := range []func() (bool, error){f.judi, f.ownGrid, f.scales} {
+		if done, err := describe(); done || err != nil {
+			if err != nil {
+				return err
+			}
+			break
+		}
+	}
+	f.Source.scan = packedNumbers(f.Source, attrs, f.each)
+	return nil
+}
+
+// arrays are the datasets that may hold a model.
+func (f *hdf5) arrays() (list []candidate) {
+	for _, o := range f.info.Objects {
+		long := 0
+		c := candidate{name: o.Name}
+		for _, n := range o.Shape {
+			if c.shape = append(c.shape, int64(n)); n > 1 {
+				long++
+			}
+		}
+		if number := strings.Contains(o.Type, "float") || strings.Contains(o.Type, "int"); number && (long == 2 || long == 3) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// each reads the array.
+func (f *hdf5) each(take taker) (err error) {
+	fault := h5.EachPart(f.data, func(first int, part []float64) {
+		if err == nil {
+			err = take(first, part)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return fault
+}
+
+// judi takes shape n, spacing d and origin o beside the array, as JUDI's files have them.
+func (f *hdf5) judi() (bool, error) {
+	var lists [3][]float64
+	for i, name := range []string{"n", "d", "o"} {
+		name = path.Join(path.Dir(f.Dataset), name)
+		if !f.file.Has(name) {
+			return false, nil
+		}
+		set, err := f.file.Dataset(name)
+		if err != nil {
+			return false, err
+		}
+		if s := set.Shape(); len(s) > 1 || len(s) == 1 && s[0] != len(f.Axes) {
+			return false, nil
+		}
+		if lists[i], err = h5.Read[float64](set); err != nil {
+			return false, err
+		}
+	}
+	n, d, o := lists[0], lists[1], lists[2]
+	fits := func(at func(i int) int) bool {
+		for i, a := range f.Axes {
+			if float64(a.N) != n[at(i)] {
+				return false
+			}
+		}
+		return true
+	}
+	same := func(i int) int { return i }
+	reversed := func(i int) int { return len(f.Axes) - 1 - i }
+	at := reversed
+	switch {
+	case len(n) != len(f.Axes) || !fits(same) && !fits(reversed):
+		return false, f.fault("n is %v, the shape of %s %s", n, f.Dataset, f.shapeText())
+	case fits(same) && fits(reversed):
+		f.guess("n, d and o run as in Julia, whose arrays have their first axis fastest: %s is [z, (y,) x]", f.Dataset)
+	case fits(same):
+		at = same
+	}
+	names := map[int][]string{2: {"x", "z"}, 3: {"x", "y", "z"}}[len(n)]
+	for i := range f.Axes {
+		a := &f.Axes[i]
+		a.Origin, a.Spacing, a.Unit = o[at(i)], d[at(i)], "m"
+		if names != nil {
+			a.Name = names[at(i)]
+		}
+	}
+	f.What = strings.Replace(f.What, "HDF5", "HDF5 of JUDI", 1)
+	f.note("shape, spacing and origin are those of n, d and o, in m")
+	if base := strings.ToLower(path.Base(f.Dataset)); f.Unit == "" && (base == "m" || base == "m0") {
+		f.Unit = "s2/km2"
+		f.note("%s is squared slowness in s²/km², as JUDI has it", f.Dataset)
+	}
+	return true, nil
+}
+
+// ownGrid takes the attributes origin and spacing of the array or the root, which lsm's files
+// have.
+func (f *hdf5) ownGrid() (bool, error) {
+	from := f.data.Attrs()
+	if !from.Has("spacing") {
+		from = f.file.Attrs()
+	}
+	if !from.Has("spacing") || !from.Has("origin") {
+		return false, nil
+	}
+	spacing, err := from.Floats("spacing", -1)
+	if err != nil {
+		return false, err
+	}
+	origin, err := from.Floats("origin", -1)
+	if err != nil {
+		return false, err
+	}
+	if len(spacing) != len(f.Axes) || len(origin) != len(f.Axes) {
+		return false, f.fault("%s has %d axes, its spacing %d and its origin %d numbers", f.Dataset, len(f.Axes), len(spacing), len(origin))
+	}
+	own := hdf5Attrs{from}.text("format") == h5.FormatModel || hdf5Attrs{f.file.Attrs()}.text("format") == h5.FormatModel
+	names := map[int][]string{2: {"x", "z"}, 3: {"x", "y", "z"}}[len(f.Axes)]
+	domain := hdf5Attrs{f.data.Attrs()}.text("domain")
+	for i := range f.Axes {
+		a := &f.Axes[i]
+		a.Origin, a.Spacing = origin[i], spacing[i]
+		if own && names != nil {
+			a.Name, a.Unit = names[i], "m"
+		}
+	}
+	if last := len(f.Axes) - 1; domain == grid.Time.String() {
+		f.Axes[last].Name, f.Axes[last].Unit = "time", "s"
+	}
+	f.note("origin and spacing are attributes of the file")
+	return true, nil
+}
+
+// scales takes names and coordinates of the axes from dimension scales, as NetCDF-4 has them.
+func (f *hdf5) scales() (bool, error) {
+	names, err := f.data.Scales()
+	if err != nil {
+		return false, err
+	}
+	found := false
+	for i, name := range names {
+		a := &f.Axes[i]
+		if name == "" {
+			continue
+		}
+		found = true
+		a.Name = axisName(path.Base(name))
+		if err := f.coordinates(a, name); err != nil {
+			return false, err
+		}
+	}
+	if found {
+		f.What = strings.Replace(f.What, "HDF5", "HDF5 with dimension scales, as NetCDF-4 has them", 1)
+	}
+	return found, nil
+}
+
+// coordinates reads the positions along an axis. A dimension of NetCDF-4 without coordinates is
+// a scale that says so in its name.
+func (f *hdf5) coordinates(a *Axis, name string) error {
+	at := slices.IndexFunc(f.info.Objects, func(o h5.Object) bool { return o.Name == name })
+	if at < 0 {
+		return nil
+	}
+	for _, x := range f.info.Objects[at].Attrs {
+		if text, _ := x.Value.(string); x.Name == "NAME" && strings.HasPrefix(text, "This is a netCDF dimension but not a netCDF variable") {
+			return nil
+		}
+	}
+	set, err := f.file.Dataset(name)
+	if err != nil {
+		return err
+	}
+	if s := set.Shape(); len(s) != 1 || s[0] != a.N {
+		return f.fault("%s has shape %v, the axis that it is the scale of has %d points", name, s, a.N)
+	}
+	v, err := h5.Read[float64](set)
+	if err != nil {
+		return err
+	}
+	attrs := hdf5Attrs{set.Attrs()}
+	return f.regular(a, name, v, attrs.text("units"), attrs.text("positive"))
+}

@@ -1,0 +1,89 @@
+package modelfile
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/synth"
+)
+
+// mostPoints keeps a slip in the spacing from filling the disk.
+const mostPoints = 1 << 31
+
+// shape smooths and interpolates the model as the options say.
+func (m *Model) shape(opt Options) error {
+	if opt.Smooth > 0 {
+		for a := range m.Grid.Shape {
+			if extent := float64(m.Grid.Shape[a]) * m.Grid.Spacing[a]; m.Grid.Unit(a) == "m" && opt.Smooth > extent {
+				return status.Usage(m.fault("radius of smoothing is %g m, the model has %g m along %s", opt.Smooth, extent, m.Grid.AxisName(a)))
+			}
+		}
+		m.smooth(opt)
+	}
+	if opt.Resample != nil {
+		g, err := m.resampled(opt.Resample, opt.Smooth > 0)
+		if err != nil {
+			return err
+		}
+		if err := m.interpolate(g); err != nil {
+			return err
+		}
+	}
+	if opt.Onto != nil && !m.Grid.Equal(*opt.Onto) {
+		if !opt.Onto.Inside(m.Grid) {
+			return status.Input(m.fault("lies on %s, which does not hold the model's %s", m.Grid.Extent(), opt.Onto.Extent()))
+		}
+		m.note("values are interpolated onto the model's grid, %s", opt.Onto)
+		return m.interpolate(*opt.Onto)
+	}
+	return nil
+}
+
+// smooth convolves slownesses, or values of a property, with a Gaussian. In time it does so
+// along x and y alone.
+func (m *Model) smooth(opt Options) {
+	g, values := m.Grid, m.Values
+	if g.Domain == grid.Time {
+		last := g.Dim() - 1
+		g.Spacing = slices.Clone(g.Spacing)
+		g.Spacing[last] = 1e6 * opt.Smooth // farther apart than the Gaussian reaches
+		m.note("smoothed along %s alone: the radius is a length", map[int]string{1: "x", 2: "x and y"}[last])
+	}
+	if opt.velocity() {
+		m.Values = synth.Smooth(g, values, opt.Smooth)
+		return
+	}
+	synth.Blur(g, m.Values, opt.Smooth)
+}
+
+// resampled is the grid of another spacing that lies inside that of the model.
+func (m *Model) resampled(spacing []float64, smooth bool) (grid.Grid, error) {
+	g := grid.Grid{Origin: slices.Clone(m.Grid.Origin), Spacing: slices.Clone(spacing), Domain: m.Grid.Domain}
+	points := 1.0
+	for a, h := range spacing {
+		n := math.Floor((m.Grid.End(a)-g.Origin[a])/h+1e-6) + 1
+		if points *= n; !(points <= mostPoints) {
+			return g, status.Usage(m.fault("a spacing of %g %s makes more than %d points", h, m.Grid.Unit(a), mostPoints))
+		}
+		if g.Shape = append(g.Shape, int(n)); n < 2 {
+			return g, status.Usage(m.fault("a spacing of %g %s leaves one point along %s, the model is %s", h, m.Grid.Unit(a), m.Grid.AxisName(a), m.Grid.Extent()))
+		}
+		if h > m.Grid.Spacing[a]*(1+irregular) && !smooth {
+			m.guess("the new grid is coarser along %s, and the model not smoothed: points between are passed over", m.Grid.AxisName(a))
+		}
+	}
+	return g, g.Validate()
+}
+
+// interpolate gives the model another grid inside its own. Values are linear between points.
+func (m *Model) interpolate(g grid.Grid) error {
+	if err := enough(m.Path, 8*int64(g.Len())); err != nil {
+		return err
+	}
+	out := make([]float64, g.Len())
+	m.Grid.Interpolate(out, m.Values, g)
+	m.Grid, m.Values = g, out
+	return nil
+}
