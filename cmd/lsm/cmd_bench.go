@@ -204,7 +204,7 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	fl := cmd.Flags()
 	fl.IntSliceVar(&shape, "shape", []int{401, 301}, "points of the model, `NX,NZ` or NX,NY,NZ, 10 m apart")
 	fl.Float64Var(&gradient, "gradient", bench.Linear.Gradient, "the velocity along the axis is 1500 + `G` z m/s")
-	fl.Float64SliceVar(&anisotropy, "anisotropy", nil, "`EPSILON,DELTA,TILT` with the axis tilted towards +x, in degrees; unequal epsilon and delta need --gradient 0")
+	fl.Float64SliceVar(&anisotropy, "anisotropy", nil, "`e,d,t`: epsilon, delta and tilt towards +x in degrees; without --gradient 0, e = d")
 	fl.IntVar(&sources, "sources", 32, "sources")
 	fl.IntVar(&threads, "threads", 0, "number of threads; 0: all processors")
 	fl.IntVar(&runs, "runs", 5, "number of runs; the median is printed")

@@ -53,7 +53,7 @@ is replaced; any other file of that name is kept, unless --force is given.`,
 	flags.IntSliceVar(&c.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
 	flags.Float64SliceVar(&c.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (default: its centre)")
 	flags.Float64SliceVar(&c.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
-	flags.BoolVar(&c.compute, "compute", false, "compute adjoint, residual, a map of weak first arrivals and a dot test from the run's inputs")
+	flags.BoolVar(&c.compute, "compute", false, "compute from the run's inputs: adjoint, residual, weak arrivals, a dot test")
 	return cmd
 }
 
