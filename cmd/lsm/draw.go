@@ -66,6 +66,17 @@ func (d *drawing) one(file string) (*picture.Figure, error) {
 		return d.gather(file)
 	case "tables":
 		return d.table(file)
+	case "wavelet":
+		w, err := h5.ReadWavelet(file)
+		if err != nil {
+			return nil, err
+		}
+		opt, err := d.options(filepath.Base(file))
+		if err != nil {
+			return nil, err
+		}
+		f, err := waveletFigure(w, opt)
+		return f, status.Input(err)
 	}
 	return nil, status.Input(fmt.Errorf("%s: nothing to draw in a file of kind %s", file, kind))
 }
