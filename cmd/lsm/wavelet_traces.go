@@ -141,9 +141,9 @@ func (o *waveletOptions) fromArrival(a *app, s *survey.Survey, n, zero int, each
 	if largest(f.Wavelet.Samples) < 0 {
 		sign = "negative"
 	}
-	how = fmt.Sprintf("from windows of %s around %s, with a reflection coefficient of %g", readable.Count(f.Windows, "trace"), name, o.coefficient)
+	how = fmt.Sprintf("from windows of %d of %s around %s, with a reflection coefficient of %g", f.Windows, readable.Count(stack.Trials, "trace"), name, o.coefficient)
 	a.report.Printf("the windows correlate with their stack by %.2f and moved by %s ms (median); the wavelet's largest sample is %s\n",
-		f.Coherence, readable.Time(1e3*f.Shift), sign)
+		f.Coherence, readable.Time(1e3*math.Round(1e5*f.Shift)/1e5), sign)
 	a.report.Event("stack", "windows", f.Windows, "traces", stack.Trials, "coherence", f.Coherence, "shift", f.Shift)
 	if f.Coherence < leastCoherence {
 		a.report.Warn(fmt.Sprintf("the windows have little in common (correlation %.2f): does %s come at the time given?", f.Coherence, name))

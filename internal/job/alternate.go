@@ -3,15 +3,19 @@ package job
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -51,9 +55,11 @@ func alternate(ctx context.Context, j *Job, d *dist.Vector) (*Result, error) {
 		if a.last == solver.ConvergedResidual || i == len(stretches)-1 {
 			break
 		}
+		a.collect()
 		if err := a.update(i+1, len(stretches)-1); err != nil {
 			return nil, failure(err)
 		}
+		a.collect()
 	}
 	r := &Result{History: a.h, Reason: a.last}
 	if r.Wavelets, err = j.Signature.All(); err != nil {
@@ -73,6 +79,14 @@ func withWavelet(p *plan.Plan, w survey.Wavelet) *plan.Plan {
 	q, in, s := *p, *p.Inputs, *p.Survey
 	s.Wavelet, in.Survey, q.Inputs = w, &s, &in
 	return &q
+}
+
+// collect gives back the vectors of what is done, since as much is asked for next and the
+// collector, beside the program, might come too late.
+func (a *alternation) collect() {
+	if a.Alone {
+		runtime.GC()
+	}
 }
 
 // rise is how much, relative to itself, a norm may rise from the end of a stretch of iterations to
@@ -195,4 +209,24 @@ func FitWavelet(ctx context.Context, j *Job, d *dist.Vector, path config.Path, r
 		return nil, failure(err)
 	}
 	return fit, nil
+}
+
+// UseWavelets gives the operator of a configuration with solver.wavelet = "estimate" the wavelets
+// that an image file holds. Without that it has the one from which they were found.
+func UseWavelets(j *Job, path string) error {
+	if j.Signature == nil {
+		return nil
+	}
+	list, err := h5.ReadWavelets(path)
+	if err != nil {
+		return inputs.FileError(err)
+	}
+	if have, want := len(list), len(j.Signature.Wavelets()); have != want {
+		return status.Input(fmt.Errorf("%s: /wavelet holds %s, the run has %d", path, readable.Count(have, "wavelet"), want))
+	}
+	if err := list[0].Fits(j.Survey.DT); err != nil {
+		return status.Input(fmt.Errorf("%s: %w", path, err))
+	}
+	j.Signature.Use(list)
+	return nil
 }

@@ -10,7 +10,9 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -185,20 +187,40 @@ func TestEstimateWaveletDamped(t *testing.T) {
 		if len(r.Wavelets) != wavelets || len(r.Wavelets[0].Samples) != samples {
 			t.Errorf("%s: %d wavelets of %d samples, want %d of %d", name, len(r.Wavelets), len(r.Wavelets[0].Samples), wavelets, samples)
 		}
-		if name == "source" && slices.Equal(r.Wavelets[0].Samples, r.Wavelets[8].Samples) {
+		if name != "source" {
+			continue
+		}
+		if slices.Equal(r.Wavelets[0].Samples, r.Wavelets[8].Samples) {
 			t.Error("two sources have one wavelet")
+		}
+		j, _ := p.ready(t, "cpu", append([]string{estimated}, set...)...)
+		must(t, j.WriteResult(p.path("sources.h5"), r.Result, Source{Command: "run"}))
+		must(t, UseWavelets(j, p.path("sources.h5")))
+		d, err := j.Model(context.Background(), operator.Points(r.Image))
+		must(t, err)
+		rest := make([]float32, len(p.survey.Data))
+		must(t, device.Download(rest, d.Buf))
+		for i, v := range p.survey.Data {
+			rest[i] -= v
+		}
+		if want := r.History.Residual[8]; !(math.Abs(norm(rest)-want) <= 1e-4*want) {
+			t.Errorf("with the wavelets of the file the residual is %.6g, in the history %.6g", norm(rest), want)
 		}
 	}
 }
 
 // Image, history and wavelets have the same bits on any number of ranks.
 func TestEstimateWaveletOnRanks(t *testing.T) {
-	for name, set := range map[string][]string{
-		"survey": {"kirchhoff.wavelet_filter=true", "data.weights=rms"},
-		"source": {"solver.wavelet_by=source", "solver.damping=0.3"},
+	for name, c := range map[string]struct {
+		make func(*testing.T) *problem
+		set  []string
+	}{
+		"survey":   {wide, []string{"kirchhoff.wavelet_filter=true", "data.weights=rms"}},
+		"source":   {wide, []string{"solver.wavelet_by=source", "solver.damping=0.3"}},
+		"aperture": {streamer, []string{"solver.wavelet_by=source", "kirchhoff.aperture=100"}},
 	} {
-		p := wide(t)
-		set = append([]string{estimated, "solver.iterations=4", "solver.wavelet_updates=2"}, set...)
+		p := c.make(t)
+		set := append([]string{estimated, "solver.iterations=4", "solver.wavelet_updates=2"}, c.set...)
 		want := p.solveOn(t, 1, append(set, "machine.threads=1")...)
 		for ranks, grid := range map[int]string{2: "[2, 1]", 3: "[1, 3]", 4: "[2, 2]"} {
 			got := p.solveOn(t, ranks, append(set, "comm.grid="+grid, "machine.threads=2")...)

@@ -76,47 +76,85 @@ const leastWindows = 4
 // Wavelet is the stack of the windows: each is scaled to unit energy and moved by where it
 // correlates best with the stack, which is repeated, and a sample of the stack is the mean of
 // the middle half of the windows' (the interquartile mean), which strays by no single trace.
-// The median of the moves is zero. The stack is scaled by the median norm of the windows, and
-// divided by coefficient, the reflection coefficient with its sign of what they are of.
+// Windows that correlate with the stack by less than half of what the median window does are left
+// out of the next one. The median of the moves is zero. The stack is scaled by the median norm of
+// the windows, and divided by coefficient, the reflection coefficient with its sign of what they
+// are of.
 func (s *Stack) Wavelet(coefficient float64) (*Found, error) {
 	if n := len(s.windows); n < leastWindows {
 		return nil, fmt.Errorf("%d of %s hold the window, want at least %d", n, readable.Count(s.Trials, "trace"), leastWindows)
 	}
-	moves, cut := make([]float64, len(s.windows)), make([][]float64, len(s.windows))
-	norms := make([]float64, len(s.windows))
 	var mean []float64
+	var used []aligned
 	const rounds = 4
-	for round := range rounds {
-		for i, x := range s.windows {
-			if round > 0 {
-				moves[i] = s.move(x, mean)
-			}
-		}
-		middle := median(moves)
-		for i, x := range s.windows {
-			moves[i] = max(-float64(s.slack), min(moves[i]-middle, float64(s.slack)))
-			cut[i] = shifted(x, float64(s.slack)+moves[i], s.n)
-			norms[i] = floats.Norm(cut[i], 2)
-			if norms[i] > 0 {
-				floats.Scale(1/norms[i], cut[i])
-			}
+	for range rounds {
+		used = s.align(mean)
+		cut := make([][]float64, len(used))
+		for i, w := range used {
+			cut[i] = w.samples
 		}
 		mean = middleMean(cut)
+		size := floats.Norm(mean, 2)
+		if size == 0 {
+			return nil, errors.New("the windows cancel: they have no arrival in common")
+		}
+		floats.Scale(1/size, mean)
 	}
-	size := floats.Norm(mean, 2)
-	if size == 0 {
-		return nil, errors.New("the windows cancel: they have no arrival in common")
-	}
-	f := &Found{Wavelet: s.w, Windows: len(cut)}
-	for i := range cut {
-		f.Coherence += floats.Dot(mean, cut[i]) / size / float64(len(cut))
-		moves[i] = math.Abs(moves[i]) * s.w.DT
+	f := &Found{Wavelet: s.w, Windows: len(used)}
+	norms, moves := make([]float64, len(used)), make([]float64, len(used))
+	for i, w := range used {
+		f.Coherence += floats.Dot(mean, w.samples) / float64(len(used))
+		norms[i], moves[i] = w.norm, math.Abs(w.move)*s.w.DT
 	}
 	f.Shift = median(moves)
 	taper(mean, true, true)
-	floats.Scale(median(norms)/size/coefficient, mean)
+	floats.Scale(median(norms)/coefficient, mean)
 	f.Wavelet.Samples = mean
 	return f, nil
+}
+
+// aligned is a window without its slack, of unit energy.
+type aligned struct {
+	samples []float64
+	norm    float64 // before
+	move    float64 // samples
+}
+
+// cut takes a window, moved by some samples, off its slack.
+func (s *Stack) cut(x []float64, move float64) aligned {
+	w := aligned{move: max(-float64(s.slack), min(move, float64(s.slack)))}
+	w.samples = shifted(x, float64(s.slack)+w.move, s.n)
+	if w.norm = floats.Norm(w.samples, 2); w.norm > 0 {
+		floats.Scale(1/w.norm, w.samples)
+	}
+	return w
+}
+
+// align moves the windows to where they correlate best with a stack of unit energy, and leaves out
+// those that do so by less than half of what the median one does. Without a stack all stay where
+// they are.
+func (s *Stack) align(stack []float64) (out []aligned) {
+	moves, likeness := make([]float64, len(s.windows)), make([]float64, len(s.windows))
+	if stack != nil {
+		for i, x := range s.windows {
+			moves[i] = s.move(x, stack)
+			likeness[i] = floats.Dot(stack, s.cut(x, moves[i]).samples)
+		}
+	}
+	least := median(likeness) / 2
+	var kept []float64
+	for i, move := range moves {
+		if likeness[i] >= least {
+			kept = append(kept, move)
+		}
+	}
+	middle := median(kept)
+	for i, x := range s.windows {
+		if likeness[i] >= least {
+			out = append(out, s.cut(x, moves[i]-middle))
+		}
+	}
+	return out
 }
 
 // move is by how many samples a window, with its slack, correlates best with the stack.

@@ -1,6 +1,8 @@
 package h5
 
 import (
+	"slices"
+
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -8,35 +10,78 @@ import (
 // index of its time zero from the attributes dt and zero. The file may be a wavelet file, a
 // survey or an image.
 func ReadWavelet(path string) (survey.Wavelet, error) {
-	return reading(path, func(f *File) (w survey.Wavelet, err error) {
-		if err = f.checkFormat(FormatWavelet, FormatSurvey, FormatImage); err == nil {
-			w, err = f.wavelet()
+	return reading(path, func(f *File) (survey.Wavelet, error) {
+		if err := f.checkFormat(FormatWavelet, FormatSurvey, FormatImage); err != nil {
+			return survey.Wavelet{}, err
 		}
-		if err != nil {
-			return w, err
+		w, err := f.wavelet()
+		if err == nil {
+			err = f.fits(w)
 		}
-		if fault := w.Fits(w.DT); fault != nil {
-			return w, inputError(f.path, "", "%w", fault)
-		}
-		return w, nil
+		return w, err
 	})
 }
 
+// ReadWavelets reads the wavelets that were estimated beside an image: one, or [ns, nw], one for
+// each source.
+func ReadWavelets(path string) ([]survey.Wavelet, error) {
+	return reading(path, func(f *File) ([]survey.Wavelet, error) {
+		if err := f.checkFormat(FormatImage); err != nil {
+			return nil, err
+		}
+		list, err := f.wavelets()
+		for _, w := range list {
+			if err == nil {
+				err = f.fits(w)
+			}
+		}
+		return list, err
+	})
+}
+
+// fits refuses a wavelet that is none.
+func (f *File) fits(w survey.Wavelet) error {
+	if fault := w.Fits(w.DT); fault != nil {
+		return inputError(f.path, "", "%w", fault)
+	}
+	return nil
+}
+
+// wavelet is the one of a file that must have one alone.
 func (f *File) wavelet() (w survey.Wavelet, err error) {
-	d, err := f.Dataset("/wavelet")
+	list, err := f.wavelets()
 	if err != nil {
 		return w, err
 	}
-	if len(d.shape) == 2 && d.shape[0] > 1 {
-		return w, inputError(f.path, "/wavelet", "holds %d wavelets, one for each source, want one for all", d.shape[0])
+	if n := len(list); n > 1 {
+		return w, inputError(f.path, "/wavelet", "holds %d wavelets, one for each source, want one for all", n)
 	}
+	return list[0], nil
+}
+
+// wavelets are those of a file, [nw] or [ns, nw].
+func (f *File) wavelets() ([]survey.Wavelet, error) {
+	d, err := f.Dataset("/wavelet")
+	if err != nil {
+		return nil, err
+	}
+	if n := len(d.shape); n != 1 && n != 2 || d.len == 0 {
+		return nil, d.unwanted("[nw], or [ns, nw]")
+	}
+	var w survey.Wavelet
 	if w.DT, err = d.Attrs().Float("dt"); err == nil {
 		w.Zero, err = d.Attrs().Int("zero")
 	}
-	if err == nil {
-		w.Samples, err = load[float64](f, "/wavelet", "[nw]", -1)
+	if err != nil {
+		return nil, err
 	}
-	return w, err
+	samples, err := Read[float64](d)
+	var list []survey.Wavelet
+	for part := range slices.Chunk(samples, d.shape[len(d.shape)-1]) {
+		w.Samples = part
+		list = append(list, w)
+	}
+	return list, err
 }
 
 // WriteWavelet writes a wavelet file.
