@@ -131,7 +131,7 @@ func TestDefaults(t *testing.T) {
 		"survey.file":                  "",
 		"survey.wavelet_file":          `""`,
 		"solver.wavelet":               `"given"`,
-		"solver.wavelet_updates":       "3",
+		"solver.wavelet_updates":       "2",
 		"solver.wavelet_by":            `"survey"`,
 		"solver.wavelet_length":        "0.0",
 		"solver.wavelet_ridge":         "0.001",

@@ -10,14 +10,16 @@ import (
 )
 
 // Stretches are the iterations before, between and after the updates of the wavelet with
-// solver.wavelet = "estimate", as even as they can be.
+// solver.wavelet = "estimate". Half of all come before the last update, or as many as there are
+// updates. An update restarts the conjugate gradients, so those of the last stretch do most.
 func (s *Setting) Stretches() []int {
-	n, parts := s.Config.Iterations, s.Config.WaveletUpdates+1
-	list := make([]int, parts)
-	for i := range list {
-		list[i] = n*(i+1)/parts - n*i/parts
+	n, updates := s.Config.Iterations, s.Config.WaveletUpdates
+	first := max(n/2, updates)
+	var list []int
+	for i := range updates {
+		list = append(list, first*(i+1)/updates-first*i/updates)
 	}
-	return list
+	return append(list, n-first)
 }
 
 // UpdateWavelet replaces the wavelet of the operator by the one that fits an iterate x best, and

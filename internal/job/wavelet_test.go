@@ -125,7 +125,7 @@ func falls(t *testing.T, what string, norms []float64) {
 func TestEstimateWavelet(t *testing.T) {
 	truly, guess := signature(20), signature(30)
 	p, _ := guessed(t, turned(truly, 40), guess)
-	s, r := wavelet.NewSpectrum(len(truly.Samples), truly.DT), p.solve(t, "cpu", estimated, "solver.iterations=12")
+	s, r := wavelet.NewSpectrum(len(truly.Samples), truly.DT), p.solve(t, "cpu", estimated, "solver.iterations=12", "solver.wavelet_updates=3")
 	if like := likeness(s.Of(r.Wavelets[0].Samples), s.Of(truly.Samples)); !(like > 0.98) {
 		t.Errorf("of a turned wavelet the amplitudes are found to %.3f, want above 0.98", like)
 	}
@@ -133,7 +133,7 @@ func TestEstimateWavelet(t *testing.T) {
 		p, _ := guessed(t, truly, guess)
 		set := []string{"solver.iterations=12"}
 		fixed := p.solve(t, engine, set...)
-		set = append(set, estimated)
+		set = append(set, estimated, "solver.wavelet_updates=3")
 		j, op := p.ready(t, engine, set...)
 		r, err := j.solve(context.Background(), op, false)
 		must(t, err)

@@ -54,7 +54,7 @@ func (f *File) wavelet() (w survey.Wavelet, err error) {
 		return w, err
 	}
 	if n := len(list); n > 1 {
-		return w, inputError(f.path, "/wavelet", "holds %d wavelets, one for each source, want one for all", n)
+		return w, inputError(f.path, "/wavelet", "has shape [%d, %d], want [nw]: one wavelet for all sources, not one for each", n, len(list[0].Samples))
 	}
 	return list[0], nil
 }
