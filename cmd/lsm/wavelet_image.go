@@ -32,6 +32,10 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *app) error {
 	}
 	defer j.Close()
 	j.WarnOfDoubts()
+	image, err := j.OpenImage("image", config.Path{Text: o.image, File: o.image})
+	if err != nil {
+		return err
+	}
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *app) error {
 		}
 		j.Signature.Use(wavelet.One(wavelet.Resized(j.Wavelet, n, zero)))
 	}
-	f, err := job.FitWavelet(ctx, j, d, config.Path{Text: o.image, File: o.image}, o.ridge)
+	f, err := job.FitWavelet(ctx, j, d, image.Read, o.ridge)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -188,12 +188,8 @@ func (a *alternation) update(i, of int) error {
 // FitWavelet finds the wavelet with which an image on the job's grid predicts the weighted traces
 // d best, with a ridge relative to the mean of the diagonal of the normal equations. The
 // configuration has solver.wavelet = "estimate". It is collective.
-func FitWavelet(ctx context.Context, j *Job, d *dist.Vector, path config.Path, ridge float64) (*wavelet.Fit, error) {
-	image, err := j.OpenImage("image", path)
-	if err != nil {
-		return nil, err
-	}
-	x, err := j.below(image.Read)
+func FitWavelet(ctx context.Context, j *Job, d *dist.Vector, image operator.Reader, ridge float64) (*wavelet.Fit, error) {
+	x, err := j.below(image)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ type Spectra struct {
 }
 
 // CompareSpectra compares some of the traces, muted, with the wavelet. It is nil where the survey
-// has no traces or the ones that were read are silent. Every rank gets the same.
+// has no traces, where those that were read are silent, and on all ranks but rank 0. It is
+// collective.
 func CompareSpectra(j *Job) (*Spectra, error) {
 	if !j.HasData {
 		return nil, nil

@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -88,12 +87,10 @@ func TestFitWavelet(t *testing.T) {
 		"muted":    {"data.mute_offsets=0,600", "data.mute_times=0.1,0.3", "data.weights=rms"},
 	} {
 		p, truth := guessed(t, truly, signature(30), set...)
-		must(t, h5.WriteImage(p.path("truth.h5"), &h5.Image{Grid: p.grid, Data: truth}, h5.WriteOptions{}))
 		j, _ := p.ready(t, "cpu", append([]string{estimated}, set...)...)
 		d, err := j.Data()
 		must(t, err)
-		path := config.Path{Text: "truth.h5", File: p.path("truth.h5")}
-		f, err := FitWavelet(context.Background(), j, d, path, 1e-6)
+		f, err := FitWavelet(context.Background(), j, d, operator.Points(truth), 1e-6)
 		must(t, err)
 		got := f.Wavelets[0].Samples
 		want := truly.Samples
