@@ -187,15 +187,17 @@ func (s *Survey) validateWeight() error {
 	return nil
 }
 
-func (s *Survey) validateWavelet() error {
-	w := s.Wavelet
+func (s *Survey) validateWavelet() error { return s.Wavelet.Fits(s.DT) }
+
+// Fits checks a wavelet for traces at dt s and returns the first fault found.
+func (w Wavelet) Fits(dt float64) error {
 	switch {
 	case len(w.Samples) == 0:
 		return fmt.Errorf("survey: wavelet has no samples")
 	case w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("survey: wavelet: zero is sample %d, must be in [0, %d]", w.Zero, len(w.Samples)-1)
-	case !(math.Abs(w.DT-s.DT) <= 1e-6*s.DT):
-		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, s.DT)
+	case !(math.Abs(w.DT-dt) <= 1e-6*dt):
+		return fmt.Errorf("survey: wavelet: dt is %g s, must equal the traces' dt of %g s", w.DT, dt)
 	}
 	for i, v := range w.Samples {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

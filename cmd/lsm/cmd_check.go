@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
@@ -34,7 +36,8 @@ func newCheck(a *app) *cobra.Command {
 	var o checkOptions
 	cmd := jobCommand("check CONFIG", "Everything that can be found wrong without computing",
 		`Check reads the configuration and the files that it names, and says what it
-finds: geometry, sampling, aliasing, the length of the records, memory, time. Nothing
+finds: geometry, sampling, aliasing, the length of the records, the wavelet against the
+spectrum of the traces, memory, time. Nothing
 is written but the picture of --arrivals. Where lsm run would refuse to start, check
 says everything else first and then ends with the exit status of that refusal. The
 survey file need not hold traces yet: check then says nothing of dead traces, of weights
@@ -132,7 +135,8 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		show(found)
 	}
 	memory := f.Memory.Check()
-	if err := tellTime(ctx, a, j, f, m, show); err != nil {
+	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
+	if err := inOrder(spectra, time); err != nil {
 		return err
 	}
 	if o.window {
@@ -153,6 +157,40 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	a.report.Printf("%s\n", english.Plural(warnings, "warning", ""))
 	a.finish("warnings", warnings)
 	return cmp.Or(memory, refused)
+}
+
+// Limits of the agreement of traces and wavelet below which check warns.
+const (
+	leastSimilarity = 0.9  // of amplitudes
+	mostBeyond      = 0.25 // of the traces' energy, outside of the wavelet's band
+)
+
+// compareSpectra says whether the wavelet has the frequencies of the traces, and what phase it may
+// lack.
+func compareSpectra(a *app, j *job.Job, show func(forecast.Finding)) error {
+	c, err := job.CompareSpectra(j)
+	if err != nil || c == nil {
+		return err
+	}
+	level := "ok"
+	if c.Similarity < leastSimilarity || c.Beyond > mostBeyond {
+		level = "warning"
+	}
+	text := fmt.Sprintf("its amplitudes correlate with those of the traces by %.2f; 90 %% of the energy lies from %s to %s Hz, of the traces' from %s to %s Hz, peak %s Hz",
+		c.Similarity, readable.Frequency(c.Wavelet.Low), readable.Frequency(c.Wavelet.High),
+		readable.Frequency(c.Traces.Low), readable.Frequency(c.Traces.High), readable.Frequency(c.Traces.Peak))
+	if c.Beyond > mostBeyond {
+		text += fmt.Sprintf("; %.0f %% of the traces' energy is at frequencies that it lacks, which no image explains", 100*c.Beyond)
+	}
+	if level == "warning" {
+		text += "; lsm wavelet estimates another"
+	}
+	show(forecast.Finding{Topic: "wavelet", Level: level, Text: text})
+	if c.Contrast >= leastContrast && math.Abs(c.Turn) > 15 {
+		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
+	}
+	a.finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
+	return nil
 }
 
 // tellTime shows what a run takes on a machine, nil for this one. The numbers are of the

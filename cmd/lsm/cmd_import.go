@@ -97,7 +97,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.StringVarP(&f.output, "output", "o", "", "survey or model `FILE` to write; without it the files are only checked")
 	fl.StringVar(&f.folder, "report", "", "`DIR` for a report: text, pictures, traces left out")
 	fl.Float64Var(&f.ricker, "ricker", 0, "wavelet: a Ricker of this peak frequency, `HZ`")
-	fl.StringVar(&f.wavelet, "wavelet", "", "wavelet: from this `FILE`, a survey, SEG-Y, SU or a text of numbers")
+	fl.StringVar(&f.wavelet, "wavelet", "", "wavelet: from this `FILE`, of lsm wavelet, a survey, SEG-Y, SU or a text")
 	fl.IntVar(&f.waveletZero, "wavelet-zero", -1, "`N`, the wavelet's sample at time zero (-1: the file's own)")
 	fl.StringArrayVar(&f.headers, "header", nil, "where a number lies: `NAME=BYTE:LEN`, such as source_x=73:4; may be repeated")
 	fl.StringVar(&f.mapping, "mapping", "", "TOML `FILE` with a table [header] of such positions")

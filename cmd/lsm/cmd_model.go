@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,9 @@ func (a *app) model(ctx context.Context, j *job.Job, out string) error {
 	image, err := j.OpenImage("reflectivity", config.Path{Text: a.reflectivity, File: a.reflectivity})
 	if err != nil {
 		return err
+	}
+	if s := j.Config.Survey; j.Config.Solver.EstimatesWavelet() {
+		a.report.Warn(fmt.Sprintf("solver.wavelet = \"estimate\": traces are predicted with the wavelet of %s, not with one found beside an image, which survey.wavelet_file would name", s.WaveletFile()))
 	}
 	if err := j.Build(ctx); err != nil {
 		return err

@@ -19,8 +19,8 @@ func newPlot(a *app) *cobra.Command {
 		Use:   "plot FILE [FILE]",
 		Short: "A picture of an image, a model, a gather, a convergence history",
 		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), traces
-of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, or
-with --convergence the course of a run. Two files are drawn side by side, with
+of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, a
+wavelet, or with --convergence the course of a run. Two files are drawn side by side, with
 --difference and their difference, two histories in one diagram. Below an image that
 has gathers, some of them are drawn. A picture that plot drew of the same files is
 replaced; any other file of that name is kept, unless --force is given.`,

@@ -88,6 +88,7 @@ func runJob(ctx context.Context, a *app, path string) error {
 		a.report.Printf("residual: %s\n", path.File)
 	}
 	tellResult(a, out, result)
+	tellWavelets(a, out, result)
 	if err := tellWork(a, j); err != nil {
 		return err
 	}
@@ -118,6 +119,17 @@ func tellResult(a *app, out string, result *job.Result) {
 	a.report.Printf("image: %s\n", out)
 	a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
 		"residual", h[iterations], "relative_residual", relative)
+}
+
+// tellWavelets says what the wavelets became that were estimated.
+func tellWavelets(a *app, out string, result *job.Result) {
+	switch n := len(result.Wavelets); n {
+	case 0:
+	case 1:
+		a.report.Printf("wavelet: %s; survey.wavelet_file = %s uses it\n", waveletText(result.Wavelets[0]), config.Quote(out))
+	default:
+		a.report.Printf("wavelets: one for each of %s\n", readable.Count(n, "source"))
+	}
 }
 
 // writeBeside writes the images that stand beside the result, "" for none: the adjoint

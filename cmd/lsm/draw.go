@@ -46,6 +46,8 @@ type item struct {
 	times  picture.Times // of a gather; NT is 0 for none
 	across string        // what distance is
 	at     []float64     // of each trace, m; nil for none
+
+	lines func(picture.Options) (*picture.Figure, error) // draws what is no array; nil for arrays
 }
 
 func (d *drawing) draw(files []string) (*picture.Figure, error) {
@@ -104,6 +106,12 @@ func (d *drawing) load(file string) (*item, error) {
 		return d.loadTraces(file)
 	case "tables":
 		return d.loadTable(file)
+	case "wavelet":
+		w, err := h5.ReadWavelet(file)
+		if err != nil {
+			return nil, err
+		}
+		return &item{title: filepath.Base(file), lines: func(opt picture.Options) (*picture.Figure, error) { return waveletFigure(w, opt) }}, nil
 	}
 	return nil, status.Input(fmt.Errorf("%s: nothing to draw in a file of kind %s", file, kind))
 }
@@ -132,6 +140,9 @@ func (d *drawing) options(items []*item) (opt picture.Options, err error) {
 	}
 	if d.common || d.difference {
 		for _, it := range items {
+			if it.lines != nil {
+				continue
+			}
 			if it.bar != "" {
 				low, high := float64(slices.Min(it.values)), float64(slices.Max(it.values))
 				if opt.Span != [2]float64{} {
@@ -154,6 +165,8 @@ func (d *drawing) differ(files []string, items []*item) (*item, error) {
 	}
 	a, b := items[0], items[1]
 	switch {
+	case a.lines != nil || b.lines != nil:
+		return nil, status.Usage(errors.New("plot: --difference is that of arrays, not of wavelets"))
 	case a.times != b.times || (a.bar != "") != (b.bar != ""):
 		return nil, status.Input(fmt.Errorf("%s and %s are of different kinds or sampling: they have no difference", files[0], files[1]))
 	case a.times.NT == 0 && !a.grid.Equal(b.grid):
@@ -184,6 +197,10 @@ func drawFault(err error) error {
 // one draws an item.
 func (d *drawing) one(it *item, opt picture.Options) (*picture.Figure, error) {
 	opt.Title = cmp.Or(d.title, it.title)
+	if it.lines != nil {
+		f, err := it.lines(opt)
+		return f, status.Input(err)
+	}
 	d.used = append(d.used, "clip", "colors", "size")
 	if it.less { // signed, on a scale of its own
 		opt.Limit, opt.Span, opt.Bar, opt.Under = 0, [2]float64{}, it.bar, nil

@@ -56,6 +56,7 @@ var memoryCases = []memoryCase{
 	{name: "weighted, residual written", synth: denseSurvey, set: "solver.iterations=3 data.weights=rms output.residual=residual.h5", large: true},
 	{name: "scales measured", synth: denseSurvey, set: "solver.iterations=2 solver.damping=0.1 solver.penalty_scale=relative", large: true},
 	{name: "diagonal, weighted", synth: denseSurvey, set: "solver.iterations=4 solver.preconditioner=diagonal data.weights=rms", large: true},
+	{name: "wavelet estimated", synth: denseSurvey, set: "solver.iterations=6 solver.wavelet=estimate data.weights=rms solver.damping=0.1", large: true},
 	{name: "along layers", synth: denseSurvey, set: "solver.iterations=2 solver.regularization=dip solver.regularization_weight=0.1", large: true},
 	{name: "exact sums, streamed", synth: longSurvey, set: "solver.iterations=5 data.read=stream solver.reproducible=ranks", large: true},
 	{name: "reference", synth: layerSurvey, set: "solver.iterations=2 kirchhoff.engine=reference", large: true},

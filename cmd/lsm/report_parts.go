@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
@@ -76,6 +77,9 @@ func (c *collector) computeMissing() error {
 	}
 	if c.residual != "" || cfg.Data.Whiten > 0 {
 		return nil
+	}
+	if err := job.UseWavelets(j, r.File); err != nil {
+		return err
 	}
 	c.residual = filepath.Join(c.scratch, "residual.h5")
 	if j.Classes.N > 0 {

@@ -49,7 +49,7 @@ a picture of the underground.`,
 		commands []*cobra.Command
 	}{
 		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
-		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newProcess(a), newVelocity(a)}},
+		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newProcess(a), newWavelet(a), newVelocity(a)}},
 		{"Look at files, make and convert them", []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a),
 			newConvert(a), newExport(a), newSynth(a), newAVA(a)}},
 		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), help}},
@@ -88,21 +88,29 @@ func (a *app) mark(root, c *cobra.Command) {
 			}
 		})
 		a.report.SetQuiet(a.quiet)
-		if !slices.Contains(together, a.command) {
-			if l := a.launcher; l.Rank > 0 { // without a word it would end as if nothing was wrong
-				if !a.quiet {
-					fmt.Fprintf(a.errs, "lsm: rank %d of %d of %s leaves %q to rank 0\n", l.Rank, l.Ranks, l.Name, a.command)
-				}
-				return nil
-			}
-			a.launcher = machine.Launcher{Ranks: 1}
+		if !slices.Contains(together, a.command) && a.leavesToRoot() {
+			return nil
 		}
 		return work(cmd, args)
 	}
 }
 
-// together are the commands that all ranks of a launcher run together.
-var together = []string{"run", "migrate", "model", "check", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
+// leavesToRoot reports whether this rank of a launcher leaves the command to rank 0, and says so.
+// Rank 0 goes on as if there was no launcher.
+func (a *app) leavesToRoot() bool {
+	if l := a.launcher; l.Rank > 0 { // without a word it would end as if nothing was wrong
+		if !a.quiet {
+			fmt.Fprintf(a.errs, "lsm: rank %d of %d of %s leaves %q to rank 0\n", l.Rank, l.Ranks, l.Name, a.command)
+		}
+		return true
+	}
+	a.launcher = machine.Launcher{Ranks: 1}
+	return false
+}
+
+// together are the commands that all ranks of a launcher run together. With wavelet this is
+// true only by least squares.
+var together = []string{"run", "migrate", "model", "check", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {

@@ -25,6 +25,7 @@ var summaries = map[string]func(a *app, d *h5.Description) (lines []string, fiel
 	"image":      imageSummary,
 	"tables":     tablesSummary,
 	"surface":    surfaceSummary,
+	"wavelet":    waveletSummary,
 	"checkpoint": func(*app, *h5.Description) ([]string, []any, error) { return nil, nil, nil },
 }
 
@@ -116,6 +117,14 @@ func anisotropySummary(path string) (lines []string, fields []any, err error) {
 		fields = append(fields, p.String()+"_min", lo, p.String()+"_max", hi)
 	}
 	return lines, fields, nil
+}
+
+func waveletSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
+	w, err := h5.ReadWavelet(d.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []string{waveletText(w)}, []any{"samples", len(w.Samples), "zero", w.Zero, "dt", w.DT}, nil
 }
 
 func surfaceSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {

@@ -9,6 +9,17 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
+// WaveletFile is the file whose wavelet a run uses.
+func (s Survey) WaveletFile() string {
+	if s.Wavelet.IsSet() {
+		return s.Wavelet.File
+	}
+	return s.File.File
+}
+
+// EstimatesWavelet reports whether the wavelet is found together with the image.
+func (s Solver) EstimatesWavelet() bool { return s.Wavelet == "estimate" }
+
 // Path is the configuration file, as it was named to Load.
 func (c *Config) Path() string { return c.path }
 
@@ -40,7 +51,7 @@ type File struct {
 
 // Reads lists the files that a run reads, each of them set.
 func (c *Config) Reads() []File {
-	return c.files("survey.file", "velocity.file", "velocity.receiver_file", "traveltime.file", "image.surface_file", "solver.start")
+	return c.files("survey.file", "survey.wavelet_file", "velocity.file", "velocity.receiver_file", "traveltime.file", "image.surface_file", "solver.start")
 }
 
 // Writes lists the files that a run writes, except its checkpoints, each of them set.

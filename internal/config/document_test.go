@@ -129,6 +129,12 @@ func TestExamplesAreGood(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	want := map[string]string{
 		"survey.file":                  "",
+		"survey.wavelet_file":          `""`,
+		"solver.wavelet":               `"given"`,
+		"solver.wavelet_updates":       "2",
+		"solver.wavelet_by":            `"survey"`,
+		"solver.wavelet_length":        "0.0",
+		"solver.wavelet_ridge":         "0.001",
 		"data.offset":                  "[]",
 		"data.azimuth":                 "[]",
 		"data.dead":                    `"mask"`,

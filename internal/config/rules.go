@@ -69,6 +69,18 @@ var refused = []rule{
 	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
 		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
+	// The wavelet.
+	{"solver.wavelet=estimate", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
+	{"solver.wavelet=estimate", on("!kirchhoff.engine=" + offering(engines.Wavelets)), "{} is not offered by kirchhoff.engine = {kirchhoff.engine}"},
+	{"solver.wavelet=estimate", on("comm.backend=nccl|rccl|mpi-staged"), "{} is not computed on a GPU, which comm.backend = {comm.backend} is for"},
+	{"solver.preconditioner", on("solver.wavelet=estimate"), newWavelets},
+	{"solver.regularization", on("solver.wavelet=estimate"), newWavelets},
+	{"solver.penalty_scale=relative", on("solver.wavelet=estimate", "solver.damping"), newWavelets},
+	{"data.whiten", on("solver.wavelet=estimate"), newWavelets},
+	{"image.gathers", on("solver.wavelet=estimate"), `{} does not go with solver.wavelet = "estimate", which is for one image`},
+	{"output.psf", on("solver.wavelet=estimate"), newWavelets},
+	{"checkpoint.time_limit", on("solver.wavelet=estimate"), `given beside solver.wavelet = "estimate", which keeps no checkpoints to stop with`},
+
 	// The outputs.
 	{"output.file=", nil, "is empty, want a path"},
 	{"checkpoint.folder=", nil, "is empty, want a path"},
@@ -84,6 +96,7 @@ var noted = []rule{
 const (
 	unequalLegs = `{} is half the opening angle, but the angles of converted waves are two: want "opening"`
 	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
+	newWavelets = `{} does not go with solver.wavelet = "estimate": it would depend on a wavelet that changes`
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
@@ -100,6 +113,7 @@ var unstreamed = [][]string{
 	{"solver.penalty_scale=relative", "solver.damping"},
 	{"image.gathers"},
 	{"output.psf"},
+	{"solver.wavelet"},
 }
 
 // offering are the values of kirchhoff.engine that offer a feature. What auto takes does.

@@ -19,7 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// ReadWavelet reads a source signature: that of a survey file, the first trace of
+// ReadWavelet reads a source signature: that of a wavelet or survey file, the first trace of
 // a SEG-Y or SU file, or a text of one number a line, in which "#" begins a
 // comment. zero is the index of its time zero; negative, it is the survey's own,
 // or follows from the delay of the trace, and is 0 in a text. dt is in s, that of
@@ -27,10 +27,7 @@ import (
 func ReadWavelet(path string, zero int, dt float64) (w survey.Wavelet, err error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".h5", ".hdf5":
-		var s *survey.Survey
-		if s, _, err = h5.ReadSurveyHeader(path); err == nil {
-			w = s.Wavelet
-		}
+		w, err = h5.ReadWavelet(path)
 	case ".sgy", ".segy", ".su":
 		w, err = traceWavelet(path)
 	default:

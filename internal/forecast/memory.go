@@ -140,7 +140,7 @@ func Of(p *plan.Plan, s *plan.Share) Memory {
 	c := &count{Plan: p, share: s, problem: p.Problem(s)}
 	c.coarser, c.coarserSlabs = p.CoarseProblem(s)
 	m := c.common()
-	m.Vectors = c.vectors() + c.halo()
+	m.Vectors = c.vectors() + c.halo() + c.updateBytes()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Held.Stream:

@@ -85,6 +85,9 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
+	if v.Config.Solver.EstimatesWavelet() {
+		s.Operator = dist.Chain(dist.Unapplied(data, data), s.Operator)
+	}
 	if v.Weighted() && !v.Held.Stream {
 		s.Weights = v.vector(data)
 	}
@@ -134,6 +137,14 @@ func (v *imagined) Normal(context.Context, *dist.Vector, *dist.Vector) (float64,
 
 func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float64, error) {
 	return 1, nil
+}
+
+// updateBytes is what updates of the wavelet take besides vectors.
+func (c *count) updateBytes() int64 {
+	if !c.Config.Solver.EstimatesWavelet() {
+		return 0
+	}
+	return formulation.UpdateBytes(len(c.Wavelet.Samples), c.Survey.NT, c.Threads)
 }
 
 // rootBytes is what rank 0 holds of whole images, for directions of layers and for matching

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -33,6 +34,8 @@ type Setting struct {
 	Data     *dist.Vector  // d, which the problem takes over unless KeepData
 	KeepData bool
 	Passes   solver.Passes // instead of Data where they are streamed, weights included
+
+	Signature *wavelet.Signature // of Operator, with solver.wavelet = "estimate"; else nil
 
 	Weights *dist.Vector            // the diagonal of W; nil: all 1
 	Below   *dist.Vector            // the diagonal of S; nil: all 1
@@ -70,6 +73,7 @@ type Formulation struct {
 	sparsity float64 // weight of the l1 norm, for the methods that have one
 	rows     float64 // what rows below the data's add to the diagonal of AᵀA
 	changes  []*dist.Vector
+	data     *dist.Vector // W d; nil where they are streamed
 }
 
 // New makes the problem. Each step wraps what the steps before it made: weights and
@@ -99,7 +103,7 @@ func weighted(s *Setting) (*Formulation, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.Problem = solver.Hold(s.weigh(), d)
+		f.Problem, f.data = solver.Hold(s.weigh(), d), d
 	}
 	if s.Below == nil {
 		return f, nil
@@ -191,6 +195,9 @@ func Peak(s *Setting) (int64, error) {
 			x = r.X
 		}
 	} else {
+		if err = f.countUpdates(); err != nil {
+			return 0, err
+		}
 		var m *solver.Method
 		if m, err = f.Method(); err != nil {
 			return 0, err

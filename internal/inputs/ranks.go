@@ -84,6 +84,7 @@ func FileError(err error) error {
 // roles are the names of inputs in the provenance, by the keys that name the files.
 var roles = map[string]string{
 	"survey.file":            "survey",
+	"survey.wavelet_file":    "wavelet",
 	"velocity.file":          "velocity",
 	"velocity.receiver_file": "receiver_velocity",
 	"traveltime.file":        "traveltime",

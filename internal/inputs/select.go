@@ -54,6 +54,14 @@ func Selected(cfg *config.Config) (in *Inputs, err error) {
 	if in.Survey, in.HasData, err = h5.ReadSurveyHeader(file); err != nil {
 		return nil, err
 	}
+	if w := cfg.Survey.Wavelet; w.IsSet() {
+		if in.Survey.Wavelet, err = h5.ReadWavelet(w.File); err != nil {
+			return nil, err
+		}
+		if err := in.Survey.Wavelet.Fits(in.Survey.DT); err != nil {
+			return nil, status.Input(fmt.Errorf("%s: %w", w.File, err))
+		}
+	}
 	in.Recorded = in.Survey.NumTraces()
 	if in.Numbers, err = kept(in.Survey, cfg); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

@@ -38,7 +38,7 @@ func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
 		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Own,
 		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
-		Operator: op.Operator, KeepData: op.Config.Output.Residual.IsSet(),
+		Operator: op.Operator, Signature: op.Signature, KeepData: op.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squared(op) },
 		Coarse:  func(ctx context.Context) (*formulation.Coarse, error) { return coarse(ctx, op) },
 		Gather:  op.Whole, Scatter: op.Spread,

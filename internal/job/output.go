@@ -49,7 +49,7 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 		return h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Gathers: j.Classes.Gathers(),
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
-			Config: j.Config.TOML(),
+			Wavelets: r.Wavelets, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 	}
 	return j.Again(func(bool) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Result is the outcome of a migration, by least squares or plain. Each rank has its share.
@@ -24,6 +25,8 @@ type Result struct {
 	Classes *dist.Vector // the stack of these, or Image
 	History solver.History
 	Reason  solver.Reason
+
+	Wavelets []survey.Wavelet // that were estimated: one, or one for each source; nil: none
 }
 
 // Solve runs the configured solver on the survey's traces d, which it may change; with
@@ -36,11 +39,14 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		// collector works beside the program and might come too late.
 		defer runtime.GC()
 	}
-	if j.Matches() {
+	if key := unsaved(j); key != "" {
 		if resume {
-			j.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
+			j.Report.Infof("%s keeps no checkpoints: starting from the beginning", key)
 		}
-		return j.match(ctx, d)
+		if j.Matches() {
+			return j.match(ctx, d)
+		}
+		return alternate(ctx, j, d)
 	}
 	f, err := j.formulate(ctx, d)
 	if err != nil {
@@ -271,7 +277,7 @@ func (j *Job) identity() map[string]string {
 		switch f.Name() {
 		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
-			"survey.file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
+			"survey.file", "survey.wavelet_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
@@ -286,11 +292,22 @@ func (j *Job) checkpoints() *checkpoint.Store {
 	return checkpoint.New(j.Ranks, j.Config, j.identity())
 }
 
+// unsaved is the setting with which a solve keeps no checkpoints, "" for none.
+func unsaved(j *Job) string {
+	switch {
+	case j.Matches():
+		return `solver.method = "matching"`
+	case j.Config.Solver.EstimatesWavelet():
+		return `solver.wavelet = "estimate"`
+	}
+	return ""
+}
+
 // CanResume reports whether there is a checkpoint to resume from. It returns an error,
 // before anything is computed, if the run cannot be resumed, as from a checkpoint of
 // another plan.
 func (j *Job) CanResume() (bool, error) {
-	if j.Matches() {
+	if unsaved(j) != "" {
 		return false, nil
 	}
 	from, err := j.checkpoints().Newest()

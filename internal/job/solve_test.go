@@ -111,9 +111,9 @@ func TestDampingHistory(t *testing.T) {
 	}
 }
 
-func (p *problem) misfit(t *testing.T, image []float32, engine string) float64 {
+func (p *problem) misfit(t *testing.T, image []float32, engine string, set ...string) float64 {
 	t.Helper()
-	predicted := p.model(t, image, engine)
+	predicted := p.model(t, image, engine, set...)
 	for i := range predicted {
 		predicted[i] -= p.survey.Data[i]
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -35,6 +36,8 @@ type Operator struct {
 	Engine kirchhoff.Engine
 	Info   string       // engine, instruction set, memory of the tables
 	Stream *dist.Stream // where traces are streamed: what applies the operator then
+
+	Signature *wavelet.Signature // with solver.wavelet = "estimate": the wavelet of the operator
 
 	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
@@ -68,6 +71,10 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 		return nil, err
 	}
 	op.Operator = op.timed(lifted)
+	if op.Config.Solver.EstimatesWavelet() {
+		op.Signature = op.newSignature(op.Operator)
+		op.Operator = op.Signature.Operator()
+	}
 	if e, ok := op.Engine.(*kernels.Engine); ok {
 		return op, op.registerSums(e)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func checkWavelet(p *Plan) error {
-	file := p.Config.Survey.File.File
+	file := p.Config.Survey.WaveletFile()
 	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || !p.Config.Kirchhoff.WaveletFilter {
 		return err
 	}

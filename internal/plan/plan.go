@@ -32,7 +32,7 @@ type Plan struct {
 	Classes Classes  // of the images by class
 	Surface *Surface // topography; nil: none that cuts the image
 	Mute    Mute
-	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
+	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
 	White   *Whitener            // with data.whiten; else nil
 	Filters imaging.MatchOptions // with solver.method = "matching"
 
@@ -107,6 +107,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	}
 	for _, step := range []func(*Plan) error{
 		checkWavelet,
+		startWavelet,
 		placeImage,
 		checkAliasSpacing,
 		chooseFilters,
@@ -271,6 +272,9 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Times:         p.Times,
 		Dynamic:       c.Dynamic,
 		Threads:       p.Threads,
+	}
+	if p.Config.Solver.EstimatesWavelet() { // which is applied to traces of spikes
+		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, false
 	}
 	p.limit(k)
 	if p.windows != nil {

@@ -18,7 +18,7 @@ type Description struct {
 	Path    string   `json:"path"`
 	Bytes   int64    `json:"bytes"`
 	Format  string   `json:"format,omitempty"` // root attribute format
-	Kind    string   `json:"kind"`             // "survey", "model", "tables", "image", "checkpoint" or "unknown"
+	Kind    string   `json:"kind"`             // "survey", "model", "tables", "image", "wavelet", "checkpoint" or "unknown"
 	Attrs   []Attr   `json:"attributes,omitempty"`
 	Objects []Object `json:"objects"` // in order of name, groups before what they hold
 }
@@ -83,8 +83,8 @@ func (f *File) Describe(opt DescribeOptions) (*Description, error) {
 	return info, nil
 }
 
-// Kind names what a file is: "survey", "model", "tables", "image", "checkpoint",
-// "surface" or "unknown".
+// Kind names what a file is: "survey", "model", "tables", "image", "wavelet",
+// "checkpoint", "surface" or "unknown".
 func Kind(path string) (string, error) {
 	return reading(path, func(f *File) (string, error) {
 		kind, _ := f.kind()

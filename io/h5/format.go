@@ -16,6 +16,8 @@ const (
 	FormatModel  = "lsm-model"
 	FormatTables = "lsm-tables"
 	FormatImage  = "lsm-image"
+
+	FormatWavelet = "lsm-wavelet"
 )
 
 // FormatVersion is the root attribute format_version of what this package
@@ -46,6 +48,9 @@ var formats = []struct {
 	}},
 	{"surface", "", []string{"/surface"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.surface(2); return err },
+	}},
+	{"wavelet", FormatWavelet, []string{"/wavelet"}, []func(f *File) error{
+		func(f *File) error { _, err := f.wavelet(); return err },
 	}},
 	{"checkpoint", "lsm-checkpoint", nil, nil},
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Image is a migrated image or a reflectivity with what is known of its making.
@@ -19,6 +20,10 @@ type Image struct {
 	// Gathers describes images by class for a file to be written; see [CreateImage].
 	// ReadImage leaves it nil, see [OpenGathers].
 	Gathers *Gathers
+
+	// Wavelets are those that the solver estimated beside the image: one, or one for each source;
+	// nil: none. ReadImage leaves them nil, see [ReadWavelet].
+	Wavelets []survey.Wavelet
 
 	Config string // the resolved configuration (TOML); "" for none
 	Attrs  []Attr // of the root, without format and format_version
@@ -117,6 +122,9 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	// The first error sticks.
 	iw.image, _ = over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
 	w.history(im)
+	if im.Wavelets != nil {
+		w.wavelets(im.Wavelets...)
+	}
 	if im.Config != "" {
 		w.Text("/config", im.Config)
 	}

@@ -211,17 +211,7 @@ func (r *SurveyReader) readPairs() error {
 }
 
 func (r *SurveyReader) readWavelet() (err error) {
-	w := &r.header.Wavelet
-	d, err := r.Dataset("/wavelet")
-	if err != nil {
-		return err
-	}
-	if w.DT, err = d.Attrs().Float("dt"); err == nil {
-		w.Zero, err = d.Attrs().Int("zero")
-	}
-	if err == nil {
-		w.Samples, err = load[float64](r.File, "/wavelet", "[nw]", -1)
-	}
+	r.header.Wavelet, err = r.wavelet()
 	return err
 }
 
@@ -313,9 +303,7 @@ func startSurvey(path string, s *survey.Survey, recorded bool, opt WriteOptions)
 	if s.Weight != nil {
 		over(file, "/weight", traces, s.Weight)
 	}
-	v := s.Wavelet
-	t := regular("/wavelet_t", len(v.Samples), -float64(v.Zero)*v.DT, v.DT, "s")
-	over(file, "/wavelet", []axis{t}, v.Samples, Attr{"dt", v.DT}, Attr{"zero", v.Zero})
+	file.wavelets(s.Wavelet)
 	if recorded {
 		samples := regular("/t", s.NT, s.T0, s.DT, "s")
 		_ = w.scale(samples)

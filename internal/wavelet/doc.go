@@ -1,0 +1,13 @@
+// Package wavelet estimates source wavelets from traces. A wavelet is known by its lags:
+// sample j of n lies (j − zero)·dt after time zero.
+//
+// Spectrum averages power spectra of traces. If the reflectivity is white, their mean is
+// that of the wavelet times a constant, and the phase is an assumption: zero, or minimum.
+//
+// Stack averages windows around an arrival whose time is known, such as the direct wave or
+// the reflection of the sea floor. The phase is measured, relative to that time.
+//
+// Equations are those of least squares given an image m: the traces are w ∗ K m, with the
+// operator K whose wavelet is a spike, and hence linear in w. Convolution is the operator
+// w ∗ on traces.
+package wavelet
