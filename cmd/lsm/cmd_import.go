@@ -179,6 +179,9 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	if err := im.Write(ctx, f.output, w, h5.WriteOptions{Force: a.force, Attrs: attrs}, a.report); err != nil {
 		return err
 	}
+	if err := writeReadiness(ctx, a, f.output, f.folder); err != nil {
+		return err
+	}
 	if len(im.Left) > 0 {
 		if err := writeLeft(a, im, f.leftFile()); err != nil {
 			return err
@@ -196,7 +199,7 @@ func (f *importOptions) prepare(a *app, files []string) error {
 		if info, err := os.Stat(f.folder); err == nil && !info.IsDir() {
 			return status.Usage(fmt.Errorf("import: %s is no folder", f.folder))
 		}
-		for _, name := range []string{reportText, reportTraces, reportFold, reportOffsets, reportPlaces, reportShot} {
+		for _, name := range []string{reportText, reportTraces, reportFold, reportOffsets, reportPlaces, reportShot, reportReady} {
 			fresh = append(fresh, filepath.Join(f.folder, name))
 		}
 	}

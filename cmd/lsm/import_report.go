@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -21,6 +23,7 @@ import (
 // Files of a report.
 const (
 	reportText    = "summary.txt"
+	reportReady   = "readiness.txt"
 	reportTraces  = "left-out.csv"
 	reportFold    = "fold.png"
 	reportOffsets = "offsets.png"
@@ -166,12 +169,8 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 			}
 		}
 	}
-	q, m, fold := im.QC, im.QC.FoldMap, picture.Options{Title: "fold", Bar: "traces"}
-	if im.Dim == 3 {
-		draw(reportFold)(picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, fold))
-	} else {
-		draw(reportFold)(picture.Histogram(q.Fold.From, q.Fold.Step, q.Fold.Count, "midpoint x (m)", "traces", fold))
-	}
+	q := im.QC
+	draw(reportFold)(foldFigure(im.Dim, q.Fold, q.FoldMap))
 	draw(reportOffsets)(picture.Histogram(q.Offsets.From, q.Offsets.Step, q.Offsets.Count, "offset (m)", "traces", picture.Options{Title: "offsets"}))
 	draw(reportPlaces)(picture.Plan(im.Map[0], im.Map[1], picture.Options{Title: "sources and receivers on the map"}))
 	times := picture.Times{NT: im.NT, DT: im.DT, T0: im.T0}
@@ -182,4 +181,19 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 	a.report.Printf("report: %s\n", folder)
 	a.finish("report", folder)
 	return nil
+}
+
+// writeReadiness writes the table of lsm ready about the survey that an import has made.
+func writeReadiness(ctx context.Context, a *app, survey, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	t, err := readiness(ctx, a, survey, quality.Options{})
+	if err != nil {
+		return err
+	}
+	for _, r := range t.Faults() {
+		a.report.Warn(fmt.Sprintf("%s: %s: %s", survey, r.Name, rowText(r)))
+	}
+	return job.WriteText(filepath.Join(folder, reportReady), tableText(t))
 }

@@ -1,0 +1,214 @@
+package quality
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// pairOf is where a trace's source and receiver are, in steps of the tolerance.
+func (b *builder) pairOf(t *trace) (key [6]int64) {
+	for role, at := range [2][]float64{b.Source(int(t.source)), b.Receiver(int(t.receiver))} {
+		for a, x := range at {
+			key[3*role+a] = int64(math.Round(x / nearest))
+		}
+	}
+	return key
+}
+
+// duplicates finds traces that are there twice.
+func (b *builder) duplicates() {
+	type content struct {
+		pair [6]int64
+		hash uint64
+	}
+	seen, pairs, by := map[content]bool{}, map[[6]int64]bool{}, map[uint64]int{}
+	var again, repeated, copies, twins []int
+	for i := range b.traces {
+		t := &b.traces[i]
+		pair := b.pairOf(t)
+		c, n := content{pair, t.hash}, int(b.order[i])
+		first, known := by[t.hash]
+		switch {
+		case !t.usable():
+			continue
+		case seen[c] && b.data != nil:
+			again = append(again, n)
+		case pairs[pair]:
+			repeated = append(repeated, n)
+		case known && b.data != nil && math.Abs(math.Abs(float64(b.traces[first].offset))-math.Abs(float64(t.offset))) > max(1, b.space/4):
+			copies = append(copies, n)
+		case known && b.data != nil:
+			twins = append(twins, n)
+		}
+		if !known {
+			by[t.hash] = i
+		}
+		seen[c], pairs[pair] = true, true
+	}
+	b.exact("traces", again, "are exact copies of an earlier one of their source and receiver", Fault)
+	b.exact("samples", copies, "have the samples of another one at another offset", Fault)
+	b.exact("repeats", repeated, "repeat a source and receiver with other samples: stack them, or they count twice", Note)
+	b.exact("twins", twins, "have the samples of another one at the same offset, as reciprocal ones and those over flat layers do", Note)
+}
+
+func (b *builder) exact(name string, at []int, which string, bad Level) {
+	slices.Sort(at)
+	b.counted(Duplicates, name, 1-b.opt.Allow, bad, at, which)
+}
+
+// outliers finds traces that are unlike their neighbours.
+func (b *builder) outliers() {
+	limit := 1 - b.opt.Allow
+	if spikes(padded(b.Wavelet.Samples)) > 0 {
+		b.note(Outliers, "spikes", "not judged: the wavelet itself is a spike")
+	} else {
+		total := 0
+		at := b.filter(func(_ int, t *trace) bool { total += int(t.spikes); return t.spikes > 0 })
+		b.counted(Outliers, "spikes", limit, Fault, at, fmt.Sprintf("have %d samples that stand out %d times from those around them", total, spikeFactor))
+	}
+	b.counted(Outliers, "clipped", 1-max(0.01, b.opt.Allow), Note, b.filter(func(_ int, t *trace) bool { return t.clip }), fmt.Sprintf("have at least %d equal samples in a row at their peak", ClippedRun))
+	b.polarity(limit)
+	b.scale(limit)
+}
+
+// padded is a wavelet with zeros around it, and its rms.
+func padded(w []float64) ([]float32, float32) {
+	v := make([]float32, len(w)+2*spikeReach)
+	for i, x := range w {
+		v[spikeReach+i] = float32(x)
+	}
+	return v, Measure(v).RMS
+}
+
+// polarity finds traces that are reversed against those of the next receivers, and sources
+// whose traces are reversed against those of the sources beside them.
+func (b *builder) polarity(limit float64) {
+	links, from, decided := make([]int, len(b.traces)), make([]int, len(b.traces)), 0
+	for i := range b.traces {
+		t := &b.traces[i]
+		links[i], from[i] = t.before.sign(), i-1
+		if links[i] == 0 {
+			links[i], from[i] = t.skip.sign(), i-2
+		}
+		if links[i] != 0 {
+			decided++
+		}
+	}
+	one := reversed(links, from)
+	for i := range one {
+		one[i] = one[i] && b.opposite(i) >= 2
+	}
+	links, from = make([]int, len(b.votes)), make([]int, len(b.votes))
+	for k, v := range b.votes {
+		from[k] = k - 1
+		switch n := v.same + v.opposite; {
+		case n > 0 && 4*v.same >= 3*n:
+			links[k] = 1
+		case n > 0 && 4*v.opposite >= 3*n:
+			links[k] = -1
+		}
+	}
+	whole := reversed(links, from)
+	gather, sources := -1, 0
+	for _, is := range whole {
+		if is {
+			sources++
+		}
+	}
+	at := b.filter(func(i int, t *trace) bool {
+		if i == 0 || b.traces[i-1].source != t.source {
+			gather++
+		}
+		return one[i] != whole[gather]
+	})
+	text := "are reversed against their neighbours"
+	if sources > 0 {
+		text += fmt.Sprintf(", all of %d sources among them", sources)
+	}
+	bad := Fault
+	if 2*decided < len(b.traces) {
+		bad = Note
+	}
+	b.counted(Outliers, "polarity", limit, bad, at, text)
+	if row := &b.Rows[len(b.Rows)-1]; bad == Note {
+		row.Text += fmt.Sprintf(" (%d of %d traces look enough like a neighbour to tell)", decided, len(b.traces))
+	}
+}
+
+// opposite counts the traces, up to two on either side, that a trace is clearly opposite to.
+func (b *builder) opposite(i int) (n int) {
+	likely := []likeness{b.traces[i].before, b.traces[i].skip}
+	if i+1 < len(b.traces) && b.traces[i+1].source == b.traces[i].source {
+		likely = append(likely, b.traces[i+1].before)
+	}
+	if i+2 < len(b.traces) && b.traces[i+2].source == b.traces[i].source {
+		likely = append(likely, b.traces[i+2].skip)
+	}
+	for _, l := range likely {
+		if l.sign() < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// scale finds traces, sources and receivers that are too strong or too weak.
+func (b *builder) scale(limit float64) {
+	l := newLevels(b.pass)
+	bySource := func(t *trace) int32 { return t.source }
+	byReceiver := func(t *trace) int32 { return t.receiver }
+	sources, median := l.steps(b.along(b.Sources), bySource, func(int) float64 { return 0 })
+	receivers, _ := l.steps(b.along(b.Receivers), byReceiver, func(i int) float64 { return median[b.traces[i].source] })
+	at := b.filter(func(i int, t *trace) bool {
+		_, source := sources[t.source]
+		_, receiver := receivers[t.receiver]
+		return (source || receiver) && l.log[i] == l.log[i] || l.alone(i)
+	})
+	text := fmt.Sprintf("are off by a factor of %d or more against their neighbours", ScaleFactor)
+	for _, off := range []struct {
+		n    int
+		name string
+	}{{len(sources), "sources"}, {len(receivers), "receivers"}} {
+		if off.n > 0 {
+			text += fmt.Sprintf(", all of %d %s among them", off.n, off.name)
+		}
+	}
+	b.counted(Outliers, "scale", limit, Fault, at, text)
+}
+
+// sampling compares the spectra of traces and wavelet, in time and along the spread.
+func (b *builder) sampling() {
+	nyquist := 0.5 / b.DT
+	high := b.spec.highOf(b.spec.wavelet)
+	if b.spec.n == 0 {
+		b.note(Sampling, "band", "no traces: the wavelet peaks at %.3g Hz", b.spec.peakOf(b.spec.wavelet))
+	} else {
+		d := b.spec.data()
+		score := b.spec.overlap()
+		text := fmt.Sprintf("the traces peak at %.3g Hz, 99 %% of their energy lies below %.3g Hz; the wavelet's are %.3g and %.3g Hz",
+			b.spec.peakOf(d), b.spec.highOf(d), b.spec.peakOf(b.spec.wavelet), high)
+		b.scored(Sampling, "band", score, LeastOverlap, Fault, "%s", text)
+		if row := &b.Rows[len(b.Rows)-1]; row.Level == OK && score < GoodOverlap {
+			row.Level, row.Text = Note, text+": the wavelet fits poorly"
+		}
+		high = min(b.spec.highOf(d), nyquist)
+	}
+	b.scored(Sampling, "time", min(1, nyquist/max(high, 1e-9)*0.8), 0.999, Note, "Nyquist is %.4g Hz, the signal reaches %.3g Hz, should reach 0.8 of it at most", nyquist, high)
+	steep, compared := 0, 0
+	for i := range b.traces {
+		if t := &b.traces[i]; t.before.sign() != 0 {
+			compared++
+			if math.Abs(float64(t.before.lag))*b.DT*2*high > 1 {
+				steep++
+			}
+		}
+	}
+	if b.space == 0 || compared == 0 {
+		b.note(Sampling, "aliasing", "receivers %.4g m apart: no traces to compare", b.space)
+		return
+	}
+	b.scored(Sampling, "aliasing", 1-float64(steep)/float64(compared), 0.5, Note,
+		"receivers %.4g m apart: at %.3g Hz arrivals with apparent velocities below %.4g m/s alias, the strongest ones of %d of %d traces",
+		b.space, high, 2*b.space*high, steep, compared)
+}
