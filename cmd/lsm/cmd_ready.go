@@ -126,6 +126,11 @@ func readiness(ctx context.Context, a *app, path string, opt quality.Options) (*
 	if err != nil {
 		return nil, err
 	}
+	rows, err := fair(path)
+	if err != nil {
+		return nil, err
+	}
+	t.Rows = append(t.Rows, rows...)
 	return t, r.Unchanged()
 }
 

@@ -50,7 +50,7 @@ a picture of the underground.`,
 	}{
 		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
 		{"Make files and look at them", []*cobra.Command{newVelocity(a), newSynth(a), newImport(a), newExport(a),
-			newInfo(a), newReady(a), newPlot(a), newReport(a), newCompare(a), newConvert(a), newAVA(a)}},
+			newInfo(a), newReady(a), newMetadata(a), newPlot(a), newReport(a), newCompare(a), newConvert(a), newAVA(a)}},
 		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), help}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
