@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,6 +69,11 @@ func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
 			return err
 		}
 	}
+	if o.plot != "" {
+		if err := pngName("ready", o.plot); err != nil {
+			return err
+		}
+	}
 	t, err := readiness(ctx, a, path, quality.Options{Allow: o.allow / 100})
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
 		}
 	}
 	if o.plot != "" {
-		if err := plotFold(a, path, o.plot, t); err != nil {
+		if err := plotFold(a, []string{path}, o.plot, t.Dim, t.Fold, t.FoldMap); err != nil {
 			return err
 		}
 	}
@@ -242,21 +246,26 @@ func writeFaults(a *app, path, out string, t *quality.Table) error {
 	return nil
 }
 
-// plotFold draws the fold of a survey.
-func plotFold(a *app, path, out string, t *quality.Table) error {
-	if !strings.HasSuffix(strings.ToLower(out), ".png") {
-		return status.Usage(errors.New("ready: pictures are PNG files, the name of --plot must end in .png"))
-	}
-	figure, err := foldFigure(t.Dim, t.Fold, t.FoldMap)
+// plotFold draws the fold of a survey that is made from files.
+func plotFold(a *app, files []string, out string, dim int, fold quality.Histogram, m quality.Map) error {
+	figure, err := foldFigure(dim, fold, m)
 	if err != nil {
 		return err
 	}
-	figure.Software, figure.Source = "lsm ready", sourceOf(out, path)
+	figure.Software, figure.Source = "lsm "+a.command, sourceOf(out, files...)
 	if err := picture.WriteFile(out, figure, a.force); err != nil {
 		return err
 	}
 	a.report.Printf("fold: %s\n", out)
 	a.finish("plot", out)
+	return nil
+}
+
+// pngName refuses the name of a picture that is not one of a PNG file.
+func pngName(command, name string) error {
+	if !strings.HasSuffix(strings.ToLower(name), ".png") {
+		return status.Usage(fmt.Errorf("%s: %s: pictures are PNG files, the name of --plot must end in .png", command, name))
+	}
 	return nil
 }
 

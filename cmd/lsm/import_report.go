@@ -22,13 +22,15 @@ import (
 
 // Files of a report.
 const (
-	reportText    = "summary.txt"
-	reportReady   = "readiness.txt"
-	reportTraces  = "left-out.csv"
-	reportFold    = "fold.png"
-	reportOffsets = "offsets.png"
-	reportPlaces  = "places.png"
-	reportShot    = "shot.png"
+	reportText  = "summary.txt"
+	reportReady = "readiness.txt"
+
+	reportUnmatched = "unmatched.csv"
+	reportTraces    = "left-out.csv"
+	reportFold      = "fold.png"
+	reportOffsets   = "offsets.png"
+	reportPlaces    = "places.png"
+	reportShot      = "shot.png"
 )
 
 // tellImport says what was found.
@@ -39,12 +41,13 @@ func tellImport(a *app, im *fielddata.Import) {
 	for _, w := range im.Warnings {
 		a.report.Warn(w)
 	}
+	tellUnmatched(a, im)
 	q := im.QC
 	for _, f := range im.Files {
 		a.report.Event("file", "path", f.Path, "kind", string(f.Kind), "revision", fmt.Sprintf("%d.%d", f.Major, f.Minor),
 			"byte_order", string(f.Order), "samples", f.Format.String(), "bytes", f.Size)
 	}
-	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
+	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "unplaced", q.Unplaced, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
 		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
 		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delayed", q.Delayed, "delay_ms", q.Delay[:],
@@ -84,7 +87,7 @@ func summaryLines(im *fielddata.Import) []string {
 		n    int
 		text string
 	}{
-		{q.NoData, "are no data by their identification code"}, {q.NotFinite, "have NaN or infinite samples"},
+		{q.Unplaced, "are not in the files of positions"}, {q.NoData, "are no data by their identification code"}, {q.NotFinite, "have NaN or infinite samples"},
 		{q.Dead, "are dead: all samples zero"}, {q.OtherSampling, "are sampled otherwise, or at other times"},
 		{q.Duplicates, "are duplicates of the same source and receiver"},
 		{q.Repeated, "repeat a source and receiver with other samples"},
@@ -153,6 +156,9 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 		return err
 	}
 	if err := writeLeft(a, im, filepath.Join(folder, reportTraces)); err != nil {
+		return err
+	}
+	if err := writeUnmatched(im, folder); err != nil {
 		return err
 	}
 	data, offsets, err := im.FirstShot()

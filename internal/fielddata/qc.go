@@ -13,6 +13,7 @@ import (
 type QC struct {
 	Traces        int // read
 	Kept          int // in the survey
+	Unplaced      int // that files of positions lack
 	NoData        int // with another trace identification code
 	Dead          int // all samples zero
 	NotFinite     int // with NaN or an infinity

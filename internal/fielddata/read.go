@@ -62,6 +62,8 @@ type Findings struct {
 	Warnings []string
 	Notes    []string
 	QC       QC
+
+	Unmatched []Unmatched // records of navigation files
 }
 
 func (f *Findings) warn(format string, args ...any) {
@@ -96,6 +98,7 @@ func Read(ctx context.Context, paths []string, opt Options, report *progress.Rep
 		err = im.scanAll(ctx, report)
 	}
 	if err == nil {
+		im.Unmatched = unmatched(opt.Navigation)
 		err = im.settle()
 	}
 	if err != nil {
@@ -116,6 +119,9 @@ func (im *Import) open(paths []string) error {
 		im.Files = append(im.Files, in)
 		for _, n := range f.Notes {
 			in.once("%s", n)
+		}
+		if im.opt.Midpoints.On && im.opt.Midpoints.Spacing == 0 && f.Kind == segy.SU {
+			return status.Usage(fmt.Errorf("%s: SU headers have no CDP x and y: --midpoints METRES takes CDP numbers that far apart", path))
 		}
 		if err := in.holds(im.opt.Mapping); err != nil {
 			return err
@@ -150,6 +156,9 @@ func (im *Import) settle() (err error) {
 		return err
 	}
 	if im.Window, err = im.window(im.DT); err != nil {
+		return err
+	}
+	if err := im.spreadOut(); err != nil {
 		return err
 	}
 	used := 0
