@@ -1,50 +1,79 @@
 package quality
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 )
 
-// pairOf is where a trace's source and receiver are, in steps of the tolerance.
-func (b *builder) pairOf(t *trace) (key [6]int64) {
-	for role, at := range [2][]float64{b.Source(int(t.source)), b.Receiver(int(t.receiver))} {
+// numbers gives each row of positions the number of its place: rows at one place have one.
+func (b *builder) numbers(xyz []float64) (list []int32) {
+	seen := map[[3]int64]int32{}
+	for at := range slices.Chunk(xyz, b.Dim) {
+		var key [3]int64
 		for a, x := range at {
-			key[3*role+a] = int64(math.Round(x / nearest))
+			key[a] = int64(math.Round(x / nearest))
 		}
+		n, known := seen[key]
+		if !known {
+			n = int32(len(seen))
+			seen[key] = n
+		}
+		list = append(list, n)
 	}
-	return key
+	return list
 }
 
 // duplicates finds traces that are there twice.
 func (b *builder) duplicates() {
-	type content struct {
-		pair [6]int64
-		hash uint64
-	}
-	seen, pairs, by := map[content]bool{}, map[[6]int64]bool{}, map[uint64]int{}
-	var again, repeated, copies, twins []int
+	sources, receivers := b.numbers(b.Sources), b.numbers(b.Receivers)
+	pair := func(t *trace) [2]int32 { return [2]int32{sources[t.source], receivers[t.receiver]} }
+	var order []int32 // of the traces that count, in the order of the file
 	for i := range b.traces {
+		if b.traces[i].usable() {
+			order = append(order, int32(i))
+		}
+	}
+	compare := func(i, j int32, keys ...int) int { return cmp.Or(cmp.Or(keys...), cmp.Compare(b.order[i], b.order[j])) }
+	slices.SortFunc(order, func(i, j int32) int {
+		p, q := pair(&b.traces[i]), pair(&b.traces[j])
+		return compare(i, j, slices.Compare(p[:], q[:]))
+	})
+	var again, repeated, copies, twins []int
+	left := map[int32]bool{}  // found already
+	seen := map[uint64]bool{} // samples of one pair
+	for k, i := range order {
 		t := &b.traces[i]
-		pair := b.pairOf(t)
-		c, n := content{pair, t.hash}, int(b.order[i])
-		first, known := by[t.hash]
+		if k == 0 || pair(&b.traces[order[k-1]]) != pair(t) {
+			clear(seen)
+		}
+		if len(seen) > 0 {
+			left[i] = true
+		}
 		switch {
-		case !t.usable():
-			continue
-		case seen[c] && b.data != nil:
-			again = append(again, n)
-		case pairs[pair]:
-			repeated = append(repeated, n)
-		case known && b.data != nil && math.Abs(math.Abs(float64(b.traces[first].offset))-math.Abs(float64(t.offset))) > max(1, b.space/4):
-			copies = append(copies, n)
-		case known && b.data != nil:
-			twins = append(twins, n)
+		case left[i] && b.data != nil && seen[t.hash]:
+			again = append(again, int(b.order[i]))
+		case left[i]:
+			repeated = append(repeated, int(b.order[i]))
 		}
-		if !known {
-			by[t.hash] = i
+		seen[t.hash] = true
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		return compare(i, j, cmp.Compare(b.traces[i].hash, b.traces[j].hash))
+	})
+	first := 0 // of those with equal samples
+	for k, i := range order {
+		t, u := &b.traces[i], &b.traces[order[first]]
+		switch {
+		case t.hash != u.hash:
+			first = k
+		case k == first || left[i] || b.data == nil:
+		case math.Abs(math.Abs(float64(u.offset))-math.Abs(float64(t.offset))) > max(1, b.space/4):
+			copies = append(copies, int(b.order[i]))
+		default:
+			twins = append(twins, int(b.order[i]))
 		}
-		seen[c], pairs[pair] = true, true
 	}
 	b.exact("traces", again, "are exact copies of an earlier one of their source and receiver", Fault)
 	b.exact("samples", copies, "have the samples of another one at another offset", Fault)

@@ -89,12 +89,16 @@ func TestSPS1(t *testing.T) {
 	point := func(kind, line, number string, x, y float64) string {
 		return fmt.Sprintf("%s%-16s%8s1%2s%4s%4.1f%4s%2s%4s%9.1f%10.1f%6.1f%3d%06d\n", kind, line, number, "E1", "-4", 3.0, "0", "", "", x, y, 10.0, 1, 120000)
 	}
+	example := "S3762                39611A2     7.2   0  64.8 454773.4 3008241.9  -0.2177042821\n" // of the standard of 1990
 	x := fmt.Sprintf("X%6s%4d11%-16s%8s1%4d%4d1%-16s%8s%8s1\n", "1", 7, "A", "11", 1, 2, "B", "21", "22")
-	s, err := ReadSPS([]string{write(t, "a.sps", head+point("S", "A", "11", 1000, 2000)+point("R", "B", "21", 100, 200)+point("R", "B", "22", 300, 200)+x)}, fldrTracf, 0)
+	s, err := ReadSPS([]string{write(t, "a.sps", head+example+point("S", "A", "11", 1000, 2000)+point("R", "B", "21", 100, 200)+point("R", "B", "22", 300, 200)+x)}, fldrTracf, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v, missing := s.Find(headerOf(map[string]int64{"fldr": 7, "tracf": 2}))
+	if p := s.places[0][station{"3762", 3961, 1}]; math.Abs(p.values[0]-454773.4*0.3048) > 1e-6 || math.Abs(p.values[1]-3008241.9*0.3048) > 1e-6 || math.Abs(p.values[3]-7.2*0.3048) > 1e-9 || p.static {
+		t.Errorf("the example of the standard is at %v", p)
+	}
 	if missing != "" || math.Abs(v["receiver_x"]-300*0.3048) > 1e-9 || math.Abs(v["source_depth"]-3*0.3048) > 1e-9 || v["source_static"] != -4 {
 		t.Errorf("%v %s", v, missing)
 	}

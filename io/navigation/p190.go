@@ -19,6 +19,7 @@ type shot struct {
 // group is a receiver group of a streamer.
 type group struct {
 	x, y, depth float64 // m
+	deep        bool    // the depth is given
 	streamer    byte
 	used        bool
 }
@@ -109,8 +110,8 @@ func (p *P190) readGroups(line string) error {
 		r := reader{record: line}
 		n := r.whole(at, at+3, "receiver group")
 		g := &group{x: r.need(at+4, at+12, "easting") * p.unit, y: r.need(at+13, at+21, "northing") * p.unit, streamer: streamer}
-		depth, _ := r.may(at+22, at+25, "cable depth")
-		if g.depth = depth * p.unit; r.err != nil {
+		g.depth, g.deep = r.may(at+22, at+25, "cable depth")
+		if g.depth *= p.unit; r.err != nil {
 			return r.err
 		}
 		if before := p.last.groups[n]; before != nil && before.streamer == streamer {
@@ -151,7 +152,11 @@ func (p *P190) Find(get func(word string) int64) (Values, string) {
 		return nil, fmt.Sprintf("channel %d of shot point %d is not in %s", channel, point, p.path)
 	}
 	g.used = true
-	return Values{"source_x": s.x, "source_y": s.y, "receiver_x": g.x, "receiver_y": g.y, "receiver_elevation": 0, "receiver_depth": g.depth}, ""
+	v := Values{"source_x": s.x, "source_y": s.y, "receiver_x": g.x, "receiver_y": g.y}
+	if g.deep {
+		v["receiver_elevation"], v["receiver_depth"] = 0, g.depth
+	}
+	return v, ""
 }
 
 // Unused lists receiver groups that no trace has.
