@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -184,6 +185,7 @@ func TestReady(t *testing.T) {
 		"3-D":      {"cube", "--channels", "20", "--receiver-spacing", "30"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			clean := readySurvey(t, args...)
 			path := filepath.Join(t.TempDir(), "survey.h5")
 			write := func(s *survey.Survey) {
@@ -194,6 +196,23 @@ func TestReady(t *testing.T) {
 			write(clean)
 			if code, rows := ready(t, path); code != status.Done {
 				t.Errorf("clean: status %d: %v", code, rows)
+			}
+			rough := *clean // noise, and places off their stations
+			rough.Data, rough.Receivers = slices.Clone(clean.Data), slices.Clone(clean.Receivers)
+			random := rand.New(rand.NewPCG(3, 4))
+			sum := 0.0
+			for _, v := range clean.Data {
+				sum += float64(v) * float64(v)
+			}
+			for i := range rough.Data {
+				rough.Data[i] += float32(0.1 * random.NormFloat64() * math.Sqrt(sum/float64(len(clean.Data))))
+			}
+			for i := 0; i < len(rough.Receivers) && clean.Dim == 2; i += 2 {
+				rough.Receivers[i] += 2 * random.Float64()
+			}
+			write(&rough)
+			if code, rows := ready(t, path); code != status.Done {
+				t.Errorf("rough: status %d: %v", code, rows)
 			}
 			for _, f := range faults {
 				if clean.Dim == 3 && slices.Contains([]string{"spread"}, f.row) {

@@ -181,7 +181,11 @@ func (b *builder) gaps(name string, xyz []float64) {
 		return
 	}
 	l := b.latticeOf(xyz)
-	if l == nil {
+	switch {
+	case name == "receivers" && 2*len(b.traces) < b.NumSources()*b.NumReceivers():
+		b.note(Completeness, name, "%d places, of which a source has less than half: gaps are not looked for", len(list))
+		return
+	case l == nil:
 		b.note(Completeness, name, "%d places that form no grid: gaps are not looked for", len(list))
 		return
 	}

@@ -70,7 +70,6 @@ func (r Record) dataCite(f File) object {
 	}
 	o := object{
 		"schemaVersion":   "http://datacite.org/schema/kernel-4",
-		"identifiers":     []object{{"identifier": "https://doi.org/" + doiOf(r[Identifier]), "identifierType": "DOI"}},
 		"doi":             doiOf(r[Identifier]),
 		"creators":        creators,
 		"titles":          []object{{"title": r[Title]}},

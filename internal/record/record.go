@@ -95,7 +95,7 @@ func (r Record) Set(key, text string) error {
 }
 
 var (
-	doi  = regexp.MustCompile(`^10\.\d{4,9}/\S+$`)
+	doi  = regexp.MustCompile(`^10\.\d{4,9}/[-._;()/:a-zA-Z0-9]+$`)
 	link = regexp.MustCompile(`^https?://[^\s/]+\S*$`)
 	spdx = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.+-]*$`)
 	epsg = regexp.MustCompile(`^EPSG:(\d{4,6})$`)
