@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -33,6 +34,9 @@ func TestRevise(t *testing.T) {
 		}
 		if have["m_title"] != "new" || have["m_old"] != nil || have["note"] != "kept" || have["ranks"] != int64(3) || have["format"] != FormatImage {
 			t.Errorf("%s: attributes %v", out, have)
+		}
+		if text, _ := have[sealAttr].(string); !strings.Contains(text, " note ") || !strings.Contains(text, " m_title") || !strings.Contains(text, " /image") || strings.Contains(text, "m_old") {
+			t.Errorf("%s: sealed are %s", out, text)
 		}
 		for _, o := range d.Objects {
 			if o.Class == "dataset" && o.Digest != DigestMatches {

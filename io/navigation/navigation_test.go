@@ -16,11 +16,11 @@ import (
 const (
 	exampleS = "H00 SPS format version num.     SPS 2.1, JAN2006\n" +
 		"H26 Item  Definition of field       Cols   Format  Min to Max     Default  Units\n" +
-		"S   3762.00   3961.00  1A2     7.2   0    64.8 454773.4 3008241.9  -0.2177042821\n" +
+		"S   3762.00   3961.25  1A2     7.2   0    64.8 454773.4 3008241.9  -0.2177042821\n" +
 		"S   3762.00   3959.00  1A2 -12 7.2   0    64.7 454762.9 3008193.0  -0.2177042841\n"
 	exampleX = "H00 SPS format version number   SPS 2.1, JAN2006\n" +
-		"X  1001   8287311   3762.00   3961.001    1    51     27.00    101.00    105.001\n" +
-		"X  1001   8287311   3762.00   3961.001    6    82     28.00    101.00    102.001\n"
+		"X  1001   8287311   3762.00   3961.251    1    51     27.00    101.00    105.001\n" +
+		"X  1001   8287311   3762.00   3961.251    6    82     28.00    101.00    102.001\n"
 )
 
 // exampleR are receivers 101 to 105 of line 27 and two of line 28, 50 m apart.
@@ -113,11 +113,11 @@ func TestBadSPS(t *testing.T) {
 		"hexadecimal":      {" 454773.4", "    0x1p4", "easting"},
 		"infinite":         {" 454773.4", "      inf", "easting"},
 		"half a position":  {" 454773.4", "         ", "columns 47 to 55, easting: blank"},
-		"two places":       {"   3959.00", "   3961.00", "line 4: line 3762, point 3961 is there before, elsewhere"},
+		"two places":       {"   3959.00", "   3961.25", "line 4: line 3762, point 3961.25 is there before, elsewhere"},
 		"another record":   {"R     28.00    102", "Q     28.00    102", `begins with "Q"`},
 		"too many columns": {"-0.2177042841", "-0.2177042841 AND MORE", "columns, records of SPS have 80"},
 		"overlap":          {"    6    82", "    5    72", "channels 5 to 5 of field record 82873 are there before"},
-		"two sources":      {"3961.001    6", "3959.001    6", "field record 82873 has two sources"},
+		"two sources":      {"3961.251    6", "3959.001    6", "field record 82873 has two sources"},
 		"channels":         {"    1    51", "    5    11", "channels 5 to 1 by 1 are none"},
 		"no relation":      {"X  1001", "H  1001", "no relations (X)"},
 	} {
@@ -138,7 +138,7 @@ func exampleP190(second string) string {
 	groups := func(streamer string, y float64) string {
 		text := "R"
 		for k := range 3 {
-			text += fmt.Sprintf("%4d%9.1f%9.1f%4.1f", k+1, 500000+100*float64(k), y, 8.0)
+			text += fmt.Sprintf("%4d%9.1f%9.1f%4.1f", k+1, 500000.3+100*float64(k), y, 8.0)
 		}
 		return fmt.Sprintf("%-79s%s\n%-79s%s\n", text, streamer, fmt.Sprintf("R%4d%9.1f%9.1f%4.1f", 4, 500300.0, y, 8.5), streamer)
 	}
@@ -160,7 +160,7 @@ func TestP190(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, missing := p.Find(headerOf(map[string]int64{"ep": 1002, "tracf": 6})) // the second of streamer 2
-	if missing != "" || v["source_x"] != 500425 || v["source_y"] != 6400000.5 || v["receiver_x"] != 500100 || v["receiver_y"] != 6400050 || v["receiver_depth"] != 8 {
+	if missing != "" || v["source_x"] != 500425 || v["source_y"] != 6400000.5 || v["receiver_x"] != 500100.3 || v["receiver_y"] != 6400050 || v["receiver_depth"] != 8 {
 		t.Errorf("%v %s", v, missing)
 	}
 	if _, missing = p.Find(headerOf(map[string]int64{"ep": 1002, "tracf": 9})); missing == "" {
@@ -170,13 +170,13 @@ func TestP190(t *testing.T) {
 		t.Errorf("unused: %v of %d", list, n)
 	}
 	for name, c := range map[string]struct{ from, to, says string }{
-		"a group twice":    {"   2 500100.0", "   1 500100.0", "receiver group 1 is there before"},
+		"a group twice":    {"   2 500100.3", "   1 500100.3", "receiver group 1 is there before"},
 		"a point twice":    {"  1002582500", "  1001582500", "point 1001 is there before"},
 		"no number":        {"500425.0", "5004,5.0", "columns 47 to 55, easting"},
 		"no receivers":     {"\nR", "\nZ", "no receiver group record (R)"},
 		"no sources":       {"\nS", "\nV", "receiver groups stand before any source"},
 		"another format":   {"H0100", "@0100", `begins with "@"`},
-		"no whole channel": {"   2 500100.0", " 2.5 500100.0", "is no whole number"},
+		"no whole channel": {"   2 500100.3", " 2.5 500100.3", "is no whole number"},
 	} {
 		if _, err := ReadP190(write(t, "a.p190", strings.ReplaceAll(exampleP190(""), c.from, c.to)), fldrTracf, 0); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %s", name, err, c.says)
