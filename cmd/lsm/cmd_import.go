@@ -80,6 +80,9 @@ others. Import lists traces that the files lack, and records without a trace.`,
 		},
 	}
 	f.define(cmd)
+	for _, name := range []string{"plot", "p190"} {
+		notEmpty(cmd, name, "a file")
+	}
 	return cmd
 }
 
@@ -141,6 +144,11 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 	}
 	if err := checkForm(o.Read.Kind, o.Read.Order); err != nil {
 		return err
+	}
+	for _, name := range []string{"sps", "positions", "statics", "key"} {
+		if list, err := cmd.Flags().GetStringSlice(name); err == nil && cmd.Flags().Changed(name) && len(list) == 0 {
+			return fmt.Errorf("--%s is empty", name)
+		}
 	}
 	if err := f.places.check(o); err != nil {
 		return err

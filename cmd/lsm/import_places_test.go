@@ -126,6 +126,8 @@ func TestImportPositions(t *testing.T) {
 		{status.BadInput, "none.s: no such file", []string{"--sps", "none.s,l.r,l.x"}},
 		{status.BadUsage, "give one of --sps, --p190, --positions and --midpoints", []string{"--sps", "l.s,l.r,l.x", "--p190", "l.p190"}},
 		{status.BadUsage, `--key: "shot" is unknown`, []string{"--p190", "l.p190", "--key", "shot,tracf"}},
+		{status.BadUsage, "--sps is empty", []string{"--sps", ""}},
+		{status.BadUsage, "--p190 is empty", []string{"--p190", ""}},
 		{status.BadUsage, "--key has no effect", []string{"--key", "fldr"}},
 		{status.BadUsage, "header or files, not both", []string{"--statics", "header,statics.csv"}},
 		{status.BadInput, "none of the 32 traces can be used", []string{"--p190", "l.p190"}}, // fldr is no shot point

@@ -241,3 +241,24 @@ func TestReady(t *testing.T) {
 		})
 	}
 }
+
+// TestReadyNotFinite looks at a survey with samples that the other commands do not read.
+func TestReadyNotFinite(t *testing.T) {
+	quietEnvironment(t)
+	s := readySurvey(t, "points", "--shots", "4", "--channels", "12")
+	path := filepath.Join(t.TempDir(), "survey.h5")
+	w, err := h5.CreateSurvey(path, s, h5.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Data[7*s.NT+3], s.Data[30*s.NT] = float32(math.NaN()), float32(math.Inf(1))
+	if err := w.WriteTraces(s.Data, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if code, rows := ready(t, path); code != status.BadInput || !slices.Equal(rows["finite"].Traces, []int{7, 30}) {
+		t.Errorf("status %d: %+v", code, rows["finite"])
+	}
+}
