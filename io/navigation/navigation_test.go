@@ -83,6 +83,28 @@ func TestSPS(t *testing.T) {
 	}
 }
 
+// TestSPSComponents reads relations of receivers with three channels each.
+func TestSPSComponents(t *testing.T) {
+	x := strings.Replace(exampleX, "    1    51     27.00    101.00    105.00", "    1   153     27.00    101.00    105.00", 1)
+	x = strings.Replace(x, "    6    82", "   16   182", 1)
+	s, err := ReadSPS([]string{write(t, "a.sps", exampleS+exampleR()+x)}, fldrTracf, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for channel, want := range map[int64]float64{1: 454700, 3: 454700, 4: 454750, 15: 454900, 18: 455000} {
+		v, missing := s.Find(headerOf(map[string]int64{"fldr": 82873, "tracf": channel}))
+		if missing != "" || v["receiver_x"] != want {
+			t.Errorf("channel %d: %v %s, want %g", channel, v["receiver_x"], missing, want)
+		}
+	}
+	if _, missing := s.Find(headerOf(map[string]int64{"fldr": 82873, "tracf": 17})); missing == "" {
+		t.Error("channel 17 lies between two that count")
+	}
+	if _, n := s.Unused(1); n != 15+2-5 {
+		t.Errorf("%d unused", n)
+	}
+}
+
 // TestSPS1 reads the layout of 1995, in feet.
 func TestSPS1(t *testing.T) {
 	head := "H00 SPS format version num.     SPS001,08.05.94;\nH201Factor to metre             0.3048;\n"

@@ -55,10 +55,13 @@ type place struct {
 // placed are the names of a place's values, behind "source_" or "receiver_".
 var placed = [5]string{"x", "y", "elevation", "depth", "static"}
 
-// spread is one relation record: channels of a field record and their receivers.
+// spread is one relation record: channels of a field record and their receivers. With an
+// increment of n, either every n-th channel counts, one for each receiver, or each receiver
+// has n channels, its components: the last channel tells which.
 type spread struct {
 	source         station
 	from, to, step int64 // channels
+	components     bool  // each receiver has as many channels as the step
 	line           string
 	first, last    float64 // receivers
 	index          int
@@ -227,16 +230,18 @@ func (s *SPS) relation(line string) error {
 		return r.err
 	case x.step < 1:
 		return fmt.Errorf("the channel increment is %d, want 1 to 9", x.step)
-	case x.from < 0 || x.to < x.from || (x.to-x.from)%x.step != 0:
+	case x.from < 0 || x.to < x.from || (x.to-x.from)%x.step != 0 && (x.to-x.from+1)%x.step != 0:
 		return fmt.Errorf("channels %d to %d by %d are none", x.from, x.to, x.step)
-	case x.from == x.to && x.first != x.last:
-		return fmt.Errorf("channel %d has receivers %g to %g, want one", x.from, x.first, x.last)
+	}
+	x.components = (x.to-x.from)%x.step != 0
+	if x.receivers() == 1 && x.first != x.last {
+		return fmt.Errorf("channels %d to %d have receivers %g to %g, want one", x.from, x.to, x.first, x.last)
 	}
 	for _, before := range s.spreads[record] {
 		if before.source != x.source {
 			return fmt.Errorf("field record %d has two sources, %s and %s", record, before.source, x.source)
 		}
-		if x.from <= before.to && before.from <= x.to && (x.step == 1 || before.step == 1 || (x.from-before.from)%min(x.step, before.step) == 0) {
+		if x.overlaps(before) {
 			return fmt.Errorf("channels %d to %d of field record %d are there before", max(x.from, before.from), min(x.to, before.to), record)
 		}
 	}
@@ -245,12 +250,36 @@ func (s *SPS) relation(line string) error {
 	return nil
 }
 
-// channels is how many channels the record has.
-func (x *spread) channels() int64 { return (x.to-x.from)/x.step + 1 }
+// overlaps reports whether two records have a channel in common.
+func (x *spread) overlaps(y *spread) bool {
+	for channel := max(x.from, y.from); channel <= min(x.to, y.to); channel++ {
+		if x.has(channel) && y.has(channel) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a channel is one of the record's.
+func (x *spread) has(channel int64) bool {
+	return channel >= x.from && channel <= x.to && (x.components || (channel-x.from)%x.step == 0)
+}
+
+// apart is the step between channels that count.
+func (x *spread) apart() int64 {
+	if x.components {
+		return 1
+	}
+	return x.step
+}
+
+// channels is how many channels the record has, receivers how many receivers.
+func (x *spread) channels() int64  { return (x.to-x.from)/x.apart() + 1 }
+func (x *spread) receivers() int64 { return (x.to-x.from)/x.step + 1 }
 
 // receiver is the station of a channel.
 func (x *spread) receiver(channel int64) station {
-	k, n := (channel-x.from)/x.step, x.channels()-1
+	k, n := (channel-x.from)/x.step, x.receivers()-1
 	point := x.first
 	if n > 0 {
 		point += (x.last - x.first) * float64(k) / float64(n)
@@ -262,13 +291,13 @@ func (x *spread) receiver(channel int64) station {
 func (s *SPS) Find(get func(word string) int64) (Values, string) {
 	record, channel := get(s.Key[0]), get(s.Key[1])
 	for _, x := range s.spreads[record] {
-		if channel < x.from || channel > x.to || (channel-x.from)%x.step != 0 {
+		if !x.has(channel) {
 			continue
 		}
 		if x.used == nil {
 			x.used = make([]bool, x.channels())
 		}
-		if k := (channel - x.from) / x.step; !x.used[k] {
+		if k := (channel - x.from) / x.apart(); !x.used[k] {
 			x.used[k] = true
 			x.asked++
 		}
@@ -299,7 +328,7 @@ func (s *SPS) Unused(most int) (list []string, n int) {
 			n += int(x.channels()) - x.asked
 			for k := int64(0); k < x.channels() && len(list) < most; k++ {
 				if x.used == nil || !x.used[k] {
-					list = append(list, fmt.Sprintf("field record %d, channel %d", record, x.from+k*x.step))
+					list = append(list, fmt.Sprintf("field record %d, channel %d", record, x.from+k*x.apart()))
 				}
 			}
 		}
