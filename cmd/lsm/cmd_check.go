@@ -53,6 +53,8 @@ With --window it says what solving traveltimes in windows of the model costs
 compares the times with those of the whole model. That takes the time and memory of
 eight solves of the whole model at once.
 
+With --qc it reads all traces and says what lsm ready finds in them.
+
 With --arrivals it says where first arrivals are weak, such as head waves and waves that come
 round obstacles, because their spreading is below 0.3 of what the distance gives: for
 eight places, spread over the survey. The picture shows from which share of them.`,

@@ -96,10 +96,11 @@ func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
 			return err
 		}
 	}
-	var names []string
+	names := []string{}
 	for _, r := range t.Faults() {
 		names = append(names, r.Name)
 	}
+	a.report.Event("verdict", "ready", len(names) == 0, "faults", names)
 	a.finish("ready", len(names) == 0, "faults", len(names))
 	if len(names) > 0 {
 		hint := "--list FILE writes the traces at fault"
