@@ -52,6 +52,47 @@ func alike(v, w []float32, lags int) (l likeness) {
 	return l
 }
 
+// strongest correlates the strongest arrival of a trace, the given number of samples on either
+// side of its peak, with what another trace has there, over lags of up to the given number.
+// Where several arrivals with different slopes cross, whole traces look unlike each other.
+func strongest(v, w []float32, reach, lags int) (l likeness) {
+	peak := 0
+	for i, x := range v {
+		if abs(x) > abs(v[peak]) {
+			peak = i
+		}
+	}
+	from, to := max(0, peak-reach), min(len(v), peak+reach+1)
+	whole := energy(v[from:to])
+	for lag := -lags; lag <= lags; lag++ {
+		if from-lag < 0 || to-lag > len(w) {
+			continue
+		}
+		b := w[from-lag : to-lag]
+		norm := math.Sqrt(whole * energy(b))
+		if !(norm > 0) || energy(b) < whole*strongestShare {
+			continue
+		}
+		sum := float32(0)
+		for i, x := range v[from:to] {
+			sum += x * b[i]
+		}
+		c := float32(float64(sum) / norm)
+		if abs(c) > max(l.most, -l.least) {
+			l.lag = int16(lag)
+		}
+		l.most, l.least = max(l.most, c), min(l.least, c)
+	}
+	return l
+}
+
+// A single arrival is compared with what has a tenth of its energy, and more is asked of an
+// opposite sign: it is shorter than a trace.
+const (
+	strongestShare = 0.1
+	strongestLeast = 0.9
+)
+
 func energy(v []float32) (sum float64) {
 	for _, x := range v {
 		sum += float64(x) * float64(x)

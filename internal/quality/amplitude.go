@@ -14,8 +14,6 @@ const (
 	ScaleFactor = 4
 	// LoneFactor takes its place where no other source has traces at that offset.
 	LoneFactor = 10
-	// NoiseFactor is that of traces that look unlike their neighbours.
-	NoiseFactor = 10
 
 	calm  = 2    // neighbours must agree to this factor
 	faint = 1e-6 // of the median rms: traces below are silent, and not compared
@@ -130,9 +128,7 @@ func (l *levels) alone(i int) bool {
 		if d := v - l.expected(i); math.Abs(d) < factor || (d > 0) != (v > a) {
 			return false
 		}
-		if v > a+math.Log(NoiseFactor) && v > b+math.Log(NoiseFactor) && v-l.expected(i) > math.Log(NoiseFactor) {
-			return true // however it looks
-		}
+		same = true // the offset says it, however the trace looks
 	}
 	return same && math.Abs(a-b) < math.Log(calm) && math.Abs(v-a) > factor && math.Abs(v-b) > factor && (v > a) == (v > b)
 }

@@ -204,7 +204,14 @@ func (p *pass) compare(t, u *trace, v, w []float32) (l likeness) {
 		return l
 	}
 	const slowest = 1000 // m/s
-	return alike(v, w, p.lags(d/slowest))
+	if l = alike(v, w, p.lags(d/slowest)); l.sign() != 0 {
+		return l
+	}
+	reach := int(math.Ceil(1.5 * p.period / p.DT))
+	if near := strongest(v, w, reach, p.lags(d/slowest)); near.sign() > 0 || near.sign() < 0 && near.least <= -strongestLeast {
+		return near
+	}
+	return l
 }
 
 func (p *pass) lags(s float64) int {

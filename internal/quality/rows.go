@@ -126,7 +126,8 @@ func (b *builder) polarity(limit float64) {
 	}
 	one := reversed(links, from)
 	for i := range one {
-		one[i] = one[i] && b.opposite(i) >= 2
+		same, opposite := b.beside(i)
+		one[i] = one[i] && opposite >= 2 && opposite >= 2*same
 	}
 	links, from = make([]int, len(b.votes)), make([]int, len(b.votes))
 	for k, v := range b.votes {
@@ -165,21 +166,25 @@ func (b *builder) polarity(limit float64) {
 	}
 }
 
-// opposite counts the traces, up to two on either side, that a trace is clearly opposite to.
-func (b *builder) opposite(i int) (n int) {
-	likely := []likeness{b.traces[i].before, b.traces[i].skip}
+// beside counts the traces, up to two on either side, that a trace is clearly alike and
+// opposite to.
+func (b *builder) beside(i int) (same, opposite int) {
+	list := []likeness{b.traces[i].before, b.traces[i].skip}
 	if i+1 < len(b.traces) && b.traces[i+1].source == b.traces[i].source {
-		likely = append(likely, b.traces[i+1].before)
+		list = append(list, b.traces[i+1].before)
 	}
 	if i+2 < len(b.traces) && b.traces[i+2].source == b.traces[i].source {
-		likely = append(likely, b.traces[i+2].skip)
+		list = append(list, b.traces[i+2].skip)
 	}
-	for _, l := range likely {
-		if l.sign() < 0 {
-			n++
+	for _, l := range list {
+		switch l.sign() {
+		case 1:
+			same++
+		case -1:
+			opposite++
 		}
 	}
-	return n
+	return same, opposite
 }
 
 // scale finds traces, sources and receivers that are too strong or too weak.
