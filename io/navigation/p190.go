@@ -11,7 +11,6 @@ import (
 // shot is what a P1/90 file says about one shot point.
 type shot struct {
 	x, y   float64 // of the source, m
-	source byte
 	groups map[int64]*group
 	twice  bool // groups of several streamers have one number
 }
@@ -81,9 +80,6 @@ func (p *P190) readShot(line string) error {
 	s := &shot{x: r.need(47, 55, "easting") * p.unit, y: r.need(56, 64, "northing") * p.unit, groups: map[int64]*group{}}
 	if r.err != nil {
 		return r.err
-	}
-	if len(line) >= 18 {
-		s.source = line[17]
 	}
 	if before := p.shots[n]; before != nil {
 		return fmt.Errorf("point %d is there before: import one line at a time", n)

@@ -73,19 +73,18 @@ type spread struct {
 type SPS struct {
 	Key [2]string // header words of the field record and the channel
 
-	layout             *spsLayout
-	factor             float64 // m
-	places             [2]map[station]place
-	spreads            map[int64][]*spread
-	records            int
-	paths              []string
-	fromHeader, scaled bool
+	layout  *spsLayout
+	factor  float64 // m
+	places  [2]map[station]place
+	spreads map[int64][]*spread
+	records int
+	scaled  bool // the files give the factor
 }
 
 // ReadSPS reads SPS files: points of sources and receivers and relations, in any order. unit
 // is the length of 1 in m where the files give no factor; 0 for metres.
 func ReadSPS(paths []string, key [2]string, unit float64) (*SPS, error) {
-	s := &SPS{Key: key, factor: 1, places: [2]map[station]place{{}, {}}, spreads: map[int64][]*spread{}, paths: paths}
+	s := &SPS{Key: key, factor: 1, places: [2]map[station]place{{}, {}}, spreads: map[int64][]*spread{}}
 	for _, path := range paths {
 		if err := lines(path, s.header); err != nil {
 			return nil, err
