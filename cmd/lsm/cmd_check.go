@@ -26,6 +26,7 @@ import (
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
 	dotTest  bool
+	qc       bool
 	window   bool
 	arrivals string
 	ranks    int
@@ -55,10 +56,13 @@ With --window it says what solving traveltimes in windows of the model costs
 compares the times with those of the whole model. That takes the time and memory of
 eight solves of the whole model at once.
 
+With --qc it reads all traces and says what lsm ready finds in them.
+
 With --arrivals it says where first arrivals are weak, such as head waves and waves that come
 round obstacles, because their spreading is below 0.3 of what the distance gives: for
 eight places, spread over the survey. The picture shows from which share of them.`,
 		`  lsm check config.toml --dot-test
+  lsm check config.toml --qc
   lsm check config.toml --window
   lsm check config.toml --arrivals weak.png
   lsm check config.toml --ranks 512 --machine cluster.toml`,
@@ -69,6 +73,7 @@ eight places, spread over the survey. The picture shows from which share of them
 	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	notEmpty(cmd, "arrivals", "a file")
+	cmd.Flags().BoolVar(&o.qc, "qc", false, "say what lsm ready finds in the traces (reads them all)")
 	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
 	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
@@ -139,15 +144,8 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 	if err := inOrder(spectra, time); err != nil {
 		return err
 	}
-	if o.window {
-		if err := compareWindows(ctx, a, f, show); err != nil {
-			return err
-		}
-	}
-	if o.arrivals != "" {
-		if err := findWeak(ctx, a, j.Plan, f, path, o.arrivals, show); err != nil {
-			return err
-		}
+	if err := o.measure(ctx, a, j.Plan, f, path, show); err != nil {
+		return err
 	}
 	if o.dotTest && memory == nil {
 		if err := dotTest(ctx, a, j, show); err != nil {
@@ -190,6 +188,24 @@ func compareSpectra(a *app, j *job.Job, show func(forecast.Finding)) error {
 		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
 	}
 	a.finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
+	return nil
+}
+
+// measure shows what the options ask for beyond the plan.
+func (o *checkOptions) measure(ctx context.Context, a *app, p *plan.Plan, f *forecast.Forecast, path string, show func(forecast.Finding)) error {
+	if o.qc {
+		if err := checkQuality(ctx, a, p.Config.Survey.File.File, show); err != nil {
+			return err
+		}
+	}
+	if o.window {
+		if err := compareWindows(ctx, a, f, show); err != nil {
+			return err
+		}
+	}
+	if o.arrivals != "" {
+		return findWeak(ctx, a, p, f, path, o.arrivals, show)
+	}
 	return nil
 }
 

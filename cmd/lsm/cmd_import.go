@@ -24,6 +24,7 @@ import (
 // importOptions are the choices of lsm import.
 type importOptions struct {
 	output, folder     string
+	plot               string
 	mapping            string
 	headers            []string
 	threeD             bool
@@ -33,6 +34,7 @@ type importOptions struct {
 	ricker             float64
 	wavelet            string
 	waveletZero        int
+	places             placeOptions
 	opt                fielddata.Options
 	model              modelOptions
 }
@@ -60,6 +62,11 @@ Stacks and velocities are not surveys: import refuses them, and says which mappi
 makes zero-offset traces of a stack. It reports static corrections, and applies them
 with --apply-statics. docs/segy.md has the details.
 
+Positions and static corrections may come from files beside the traces: SPS files
+(--sps), UKOOA P1/90 (--p190), CSV tables (--positions, --statics). Their records are
+found by header words, fldr (field record) and tracf (channel) unless --key names
+others. Import lists traces that the files lack, and records without a trace.
+
 With --model the one FILE is a model: SEG-Y, SU, RSF of Madagascar, raw binary with
 --shape, an array in HDF5 or NetCDF. Import says what it took the file for, and warns
 of what it guessed: format, axes, units, spacing. It refuses what may be two things.
@@ -72,10 +79,13 @@ square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interp
   lsm import swath.su -o survey.h5 --3d --ricker 30
   lsm import --model vp.rsf -o model.h5 --plot model.png
   lsm import --model vp.bin --shape 401,301 --axes z,x --spacing 25,12.5 --units km/s -o model.h5
-  lsm import --model eps.sgy --property epsilon --into model.h5 -o vti.h5`,
+  lsm import --model eps.sgy --property epsilon --into model.h5 -o vti.h5
+  lsm import shots.sgy -o survey.h5 --ricker 30 --sps line.s,line.r,line.x --statics header
+  lsm import shots.sgy -o survey.h5 --ricker 30 --positions nav.csv --key fldr,tracf`,
 		Annotations: exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if f.model.on {
+				f.model.plot = f.plot
 				if err := inOrder(func() error { return f.model.separate(cmd) }, func() error { return f.model.complete(cmd, &f, files) }); err != nil {
 					return status.Usage(fmt.Errorf("import: %w", err))
 				}
@@ -88,6 +98,9 @@ square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interp
 		},
 	}
 	f.define(cmd)
+	for _, name := range []string{"plot", "p190"} {
+		notEmpty(cmd, name, "a file")
+	}
 	return cmd
 }
 
@@ -95,12 +108,14 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl, o := cmd.Flags(), &f.opt
 	f.model.define(fl)
 	fl.StringVarP(&f.output, "output", "o", "", "survey or model `FILE` to write; without it the files are only checked")
+	fl.StringVar(&f.plot, "plot", "", "draw the model, or the fold of a survey, in a `PNG` file")
 	fl.StringVar(&f.folder, "report", "", "`DIR` for a report: text, pictures, traces left out")
 	fl.Float64Var(&f.ricker, "ricker", 0, "wavelet: a Ricker of this peak frequency, `HZ`")
 	fl.StringVar(&f.wavelet, "wavelet", "", "wavelet: from this `FILE`, of lsm wavelet, a survey, SEG-Y, SU or a text")
 	fl.IntVar(&f.waveletZero, "wavelet-zero", -1, "`N`, the wavelet's sample at time zero (-1: the file's own)")
 	fl.StringArrayVar(&f.headers, "header", nil, "where a number lies: `NAME=BYTE:LEN`, such as source_x=73:4; may be repeated")
 	fl.StringVar(&f.mapping, "mapping", "", "TOML `FILE` with a table [header] of such positions")
+	f.places.define(fl)
 	fl.BoolVar(&f.threeD, "3d", false, "keep x and y (columns x y z) instead of a line")
 	fl.Float64Var(&f.azimuth, "azimuth", 0, "azimuth of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
 	fl.Float64SliceVar(&o.Origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
@@ -152,6 +167,14 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 	if err := checkForm(o.Read.Kind, o.Read.Order); err != nil {
 		return err
 	}
+	for _, name := range []string{"sps", "positions", "statics", "key"} {
+		if list, err := cmd.Flags().GetStringSlice(name); err == nil && cmd.Flags().Changed(name) && len(list) == 0 {
+			return fmt.Errorf("--%s is empty", name)
+		}
+	}
+	if err := f.places.check(o); err != nil {
+		return err
+	}
 	switch {
 	case o.Read.Format != 0 && o.Read.Format.Bytes() == 0:
 		return fmt.Errorf("sample format is %d, want one of 1, 2, 3, 5 to 12, 15, 16", o.Read.Format)
@@ -167,12 +190,20 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	if err := f.prepare(a, files); err != nil {
 		return err
 	}
+	if err := f.places.read(&f.opt); err != nil {
+		return err
+	}
 	im, err := fielddata.Read(ctx, files, f.opt, a.report)
 	if err != nil {
 		return err
 	}
 	defer im.Close()
 	tellImport(a, im)
+	if f.plot != "" {
+		if err := plotFold(a, files, f.plot, im.Dim, im.QC.Fold, im.QC.FoldMap); err != nil {
+			return err
+		}
+	}
 	if f.output == "" {
 		if err := writeReport(a, im, f.folder); err != nil {
 			return err
@@ -193,11 +224,14 @@ func (f *importOptions) run(ctx context.Context, a *app, files []string) error {
 	if err := writeReport(a, im, f.folder); err != nil {
 		return err
 	}
-	attrs, err := importAttrs(a, files)
+	attrs, err := importAttrs(a, files, f.places.files())
 	if err != nil {
 		return err
 	}
 	if err := im.Write(ctx, f.output, w, h5.WriteOptions{Force: a.force, Attrs: attrs}, a.report); err != nil {
+		return err
+	}
+	if err := writeReadiness(ctx, a, f.output, f.folder); err != nil {
 		return err
 	}
 	if len(im.Left) > 0 {
@@ -217,13 +251,21 @@ func (f *importOptions) prepare(a *app, files []string) error {
 		if info, err := os.Stat(f.folder); err == nil && !info.IsDir() {
 			return status.Usage(fmt.Errorf("import: %s is no folder", f.folder))
 		}
-		for _, name := range []string{reportText, reportTraces, reportFold, reportOffsets, reportPlaces, reportShot} {
+		for _, name := range []string{reportText, reportTraces, reportFold, reportOffsets, reportPlaces, reportShot, reportReady, reportUnmatched} {
 			fresh = append(fresh, filepath.Join(f.folder, name))
+		}
+	}
+	if f.plot != "" {
+		if err := checkOutput(append(alike("an input", files...), f.places.files()...), f.plot, a.force); err != nil {
+			return err
+		}
+		if err := pngName("import", f.plot); err != nil {
+			return err
 		}
 	}
 	if f.output != "" {
 		out := []fileUse{{"--output", f.output}, {"the list of traces left out", f.leftFile()}}
-		if err := distinct(append(alike("an input", files...), fileUse{"--wavelet", f.wavelet}), out); err != nil {
+		if err := distinct(append(append(alike("an input", files...), fileUse{"--wavelet", f.wavelet}), f.places.files()...), out); err != nil {
 			return err
 		}
 		if err := h5.CheckOutput(f.output, a.force); err != nil {
@@ -263,7 +305,7 @@ func (f *importOptions) sourceWavelet(dt float64) (survey.Wavelet, error) {
 }
 
 // importAttrs is the provenance of the survey.
-func importAttrs(a *app, files []string) ([]h5.Attr, error) {
+func importAttrs(a *app, files []string, places []fileUse) ([]h5.Attr, error) {
 	defer a.report.Time("hash inputs")()
 	r := provenance.New("import")
 	for i, file := range files {
@@ -272,6 +314,13 @@ func importAttrs(a *app, files []string) ([]h5.Attr, error) {
 			role = fmt.Sprintf("segy_%d", i+1)
 		}
 		in, err := provenance.Hash(role, file)
+		if err != nil {
+			return nil, status.Input(err)
+		}
+		r.Inputs = append(r.Inputs, in)
+	}
+	for i, file := range places {
+		in, err := provenance.Hash(fmt.Sprintf("%s_%d", strings.TrimPrefix(file.role, "--"), i+1), file.path)
 		if err != nil {
 			return nil, status.Input(err)
 		}

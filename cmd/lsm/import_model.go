@@ -32,7 +32,7 @@ type modelOptions struct {
 }
 
 // shared are the flags of lsm import that models have too.
-var shared = []string{"output", "units", "format", "byte-order", "sample-format", "azimuth", "line-origin"}
+var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "azimuth", "line-origin"}
 
 // define defines the flags that only models have.
 func (f *modelOptions) define(fl *pflag.FlagSet) {
@@ -55,7 +55,6 @@ func (f *modelOptions) define(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.crop, "crop", nil, "model: take a part, `AXIS=FROM:TO` in m, or s in time; may be repeated")
 	fl.Float64Var(&o.Smooth, "smooth", 0, "model: smooth slowness by a Gaussian of standard deviation `M` metres")
 	fl.Float64SliceVar(&o.Resample, "resample", nil, "model: interpolate to a spacing of `X,Z` in m, or s in time")
-	fl.StringVar(&f.plot, "plot", "", "model: draw it into this `PNG` file")
 }
 
 // names are those of the flags that define defines.

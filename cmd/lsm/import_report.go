@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -20,12 +22,15 @@ import (
 
 // Files of a report.
 const (
-	reportText    = "summary.txt"
-	reportTraces  = "left-out.csv"
-	reportFold    = "fold.png"
-	reportOffsets = "offsets.png"
-	reportPlaces  = "places.png"
-	reportShot    = "shot.png"
+	reportText  = "summary.txt"
+	reportReady = "readiness.txt"
+
+	reportUnmatched = "unmatched.csv"
+	reportTraces    = "left-out.csv"
+	reportFold      = "fold.png"
+	reportOffsets   = "offsets.png"
+	reportPlaces    = "places.png"
+	reportShot      = "shot.png"
 )
 
 // tellImport says what was found.
@@ -36,12 +41,13 @@ func tellImport(a *app, im *fielddata.Import) {
 	for _, w := range im.Warnings {
 		a.report.Warn(w)
 	}
+	tellUnmatched(a, im)
 	q := im.QC
 	for _, f := range im.Files {
 		a.report.Event("file", "path", f.Path, "kind", string(f.Kind), "revision", fmt.Sprintf("%d.%d", f.Major, f.Minor),
 			"byte_order", string(f.Order), "samples", f.Format.String(), "bytes", f.Size)
 	}
-	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
+	a.report.Event("qc", "traces", q.Traces, "kept", q.Kept, "unplaced", q.Unplaced, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
 		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
 		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delayed", q.Delayed, "delay_ms", q.Delay[:],
@@ -81,7 +87,7 @@ func summaryLines(im *fielddata.Import) []string {
 		n    int
 		text string
 	}{
-		{q.NoData, "are no data by their identification code"}, {q.NotFinite, "have NaN or infinite samples"},
+		{q.Unplaced, "are not in the files of positions"}, {q.NoData, "are no data by their identification code"}, {q.NotFinite, "have NaN or infinite samples"},
 		{q.Dead, "are dead: all samples zero"}, {q.OtherSampling, "are sampled otherwise, or at other times"},
 		{q.Duplicates, "are duplicates of the same source and receiver"},
 		{q.Repeated, "repeat a source and receiver with other samples"},
@@ -152,6 +158,9 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 	if err := writeLeft(a, im, filepath.Join(folder, reportTraces)); err != nil {
 		return err
 	}
+	if err := writeUnmatched(im, folder); err != nil {
+		return err
+	}
 	data, offsets, err := im.FirstShot()
 	if err != nil {
 		return err
@@ -166,12 +175,8 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 			}
 		}
 	}
-	q, m, fold := im.QC, im.QC.FoldMap, picture.Options{Title: "fold", Bar: "traces"}
-	if im.Dim == 3 {
-		draw(reportFold)(picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, fold))
-	} else {
-		draw(reportFold)(picture.Histogram(q.Fold.From, q.Fold.Step, q.Fold.Count, "midpoint x (m)", "traces", fold))
-	}
+	q := im.QC
+	draw(reportFold)(foldFigure(im.Dim, q.Fold, q.FoldMap))
 	draw(reportOffsets)(picture.Histogram(q.Offsets.From, q.Offsets.Step, q.Offsets.Count, "offset (m)", "traces", picture.Options{Title: "offsets"}))
 	draw(reportPlaces)(picture.Plan(im.Map[0], im.Map[1], picture.Options{Title: "sources and receivers on the map"}))
 	times := picture.Times{NT: im.NT, DT: im.DT, T0: im.T0}
@@ -182,4 +187,19 @@ func writeReport(a *app, im *fielddata.Import, folder string) error {
 	a.report.Printf("report: %s\n", folder)
 	a.finish("report", folder)
 	return nil
+}
+
+// writeReadiness writes the table of lsm ready about the survey that an import has made.
+func writeReadiness(ctx context.Context, a *app, survey, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	t, err := readiness(ctx, a, survey, quality.Options{})
+	if err != nil {
+		return err
+	}
+	for _, r := range t.Faults() {
+		a.report.Warn(fmt.Sprintf("%s: %s: %s", survey, r.Name, rowText(r)))
+	}
+	return job.WriteText(filepath.Join(folder, reportReady), tableText(t))
 }

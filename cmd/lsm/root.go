@@ -49,9 +49,9 @@ a picture of the underground.`,
 		commands []*cobra.Command
 	}{
 		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
-		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newProcess(a), newWavelet(a), newVelocity(a)}},
+		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a)}},
 		{"Look at files, make and convert them", []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a),
-			newConvert(a), newExport(a), newSynth(a), newAVA(a)}},
+			newConvert(a), newExport(a), newMetadata(a), newSynth(a), newAVA(a)}},
 		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), help}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

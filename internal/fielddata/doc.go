@@ -7,6 +7,9 @@
 // [Import.Write] streams the samples into the survey file, so that files may be
 // larger than the memory.
 //
+// Positions and static corrections come from the headers, or from a source that knows them by
+// numbers of the header ([Options].Navigation, package io/navigation).
+//
 // Every trace ends up in the survey or in [Import.Left] with the reason.
 //
 // Lengths in files may be feet; here everything is in metres and seconds, z down.

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
 )
 
 // places collects distinct positions. A position within the tolerance of an earlier one
@@ -146,7 +148,7 @@ func (g *Geometry) spacing(role int, tolerance float64) float64 {
 			step = append(step, d)
 		}
 	}
-	return median(step)
+	return quality.Median(step)
 }
 
 // duplicates finds traces with the same source and receiver. Exact copies are left out;

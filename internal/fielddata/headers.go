@@ -20,6 +20,8 @@ type input struct {
 	order  binary.ByteOrder
 	unit   float64 // m
 
+	given map[segy.Field]float64 // what other files say about the trace, m and ms
+
 	t                          *segy.Trace // the one that is read
 	horizontal, vertical, time int         // its scalars
 	err                        error       // the first fault of its header
@@ -102,6 +104,9 @@ func (in *input) get(quantity segy.Field) (v float64, p Position) {
 // is not zero, the mapping has no scale, and it points to a field that the extension
 // repeats.
 func (in *input) length(quantity segy.Field, scalar int) float64 {
+	if v, ok := in.given[quantity]; ok {
+		return v
+	}
 	v, p := in.get(quantity)
 	if p.Scale == 0 {
 		v = scaled(v, scalar)
@@ -126,6 +131,9 @@ func (in *input) duration(quantity segy.Field) float64 {
 	v, p := in.get(quantity)
 	if p.Scale == 0 {
 		v = scaled(v, in.time)
+	}
+	if given, ok := in.given[quantity]; ok {
+		v = given
 	}
 	if !(math.Abs(v) < 1e9) {
 		in.fault(quantity, "", "is %g ms, want less than 1e9", v)
@@ -161,6 +169,7 @@ func scaled(v float64, scalar int) float64 {
 // read fills the record from the header. A trace that holds no data is left out.
 func (in *input) read(rec *record, t *segy.Trace) error {
 	in.t, in.err = t, nil
+	in.navigate(rec)
 	in.units()
 	in.horizontal, in.vertical, in.time = in.scalar(segy.CoordinateScalar), in.scalar(segy.ElevationScalar), in.scalar(segy.TimeScalar)
 	if in.Kind == segy.SU {
@@ -178,6 +187,12 @@ func (in *input) read(rec *record, t *segy.Trace) error {
 			z = *q.z
 		}
 		rec.place[role] = [3]float64{in.length(q.x, in.horizontal), in.length(q.y, in.horizontal), z}
+	}
+	if in.opt.Midpoints.On {
+		at := in.midpoint()
+		for role := range rec.place {
+			rec.place[role][0], rec.place[role][1] = at[0], at[1]
+		}
 	}
 	rec.offset = in.length(segy.Offset, 1)
 	rec.own = in.TraceInterval(t)
@@ -211,7 +226,9 @@ func meaning(id int) string {
 // units refuses angles: they are no map coordinates (section 7.1, bytes 89-90).
 // Revision 0 knows length and seconds of arc alone.
 func (in *input) units() {
-	if in.opt.Units != "" {
+	_, sources := in.given[segy.SourceX]
+	_, receivers := in.given[segy.ReceiverX]
+	if in.opt.Units != "" || sources && receivers {
 		return
 	}
 	v, _ := in.get(segy.CoordinateUnits)

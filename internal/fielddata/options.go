@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/io/navigation"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -32,6 +33,9 @@ type Options struct {
 	KeepDuplicates bool  // traces that were there before, to the bit
 	KeepPositive   bool  // files without a negative sample, which look like velocities
 
+	Midpoints  Midpoints           // positions from CDPs and offsets
+	Navigation []navigation.Source // positions and statics in other files, which count before the headers
+
 	ApplyStatics bool // move each trace by the static correction that its header has
 }
 
@@ -45,7 +49,7 @@ var lengths = map[string]float64{"m": 1, "ft": 0.3048, "us-ft": 1200.0 / 3937}
 
 // Validate judges the options themselves.
 func (o *Options) Validate() error {
-	numbers := append([]float64{o.Tolerance, o.Datum, o.DT}, o.Origin...)
+	numbers := append([]float64{o.Tolerance, o.Datum, o.DT, o.Midpoints.Spacing}, o.Origin...)
 	for _, p := range []*float64{o.Azimuth, o.SourceZ, o.ReceiverZ, o.T0} {
 		if p != nil {
 			numbers = append(numbers, *p)
@@ -59,6 +63,10 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("%d dimensions, want 2 or 3", o.Dim)
 	case o.Dim == 3 && (o.Azimuth != nil || o.Origin != nil):
 		return fmt.Errorf("a 3-D survey is not projected: it takes no azimuth and no origin of a line")
+	case o.Midpoints.On && o.Dim != 2:
+		return fmt.Errorf("midpoints and offsets make a line, not a 3-D survey")
+	case o.Midpoints.Spacing < 0:
+		return fmt.Errorf("CDPs are %g m apart, must be above 0", o.Midpoints.Spacing)
 	case o.Origin != nil && len(o.Origin) != 2:
 		return fmt.Errorf("the line's origin has %d numbers, want east,north", len(o.Origin))
 	case o.NT < 0 || o.NT == 1 || o.NT > math.MaxInt32:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -12,6 +13,7 @@ import (
 type QC struct {
 	Traces        int // read
 	Kept          int // in the survey
+	Unplaced      int // that files of positions lack
 	NoData        int // with another trace identification code
 	Dead          int // all samples zero
 	NotFinite     int // with NaN or an infinity
@@ -39,63 +41,9 @@ type QC struct {
 
 	midpoints [2][2]float64 // least and greatest, x and in 3-D y
 
-	Fold    Histogram // traces a bin of midpoints; in 2-D along the line
-	FoldMap Map       // the same in 3-D
-	Offsets Histogram // traces a bin of offsets
-}
-
-// Histogram counts in bins: bin i holds [From + i Step, From + (i + 1) Step).
-type Histogram struct {
-	From, Step float64 // m
-	Count      []int
-}
-
-// Map counts in two dimensions, [nx, ny] in C order.
-type Map struct {
-	From, Step [2]float64 // m
-	Shape      [2]int
-	Count      []int
-}
-
-// Greatest numbers of bins, of a histogram and along each axis of a map.
-const (
-	histogramBins = 10000
-	mapBins       = 200
-)
-
-// newHistogram counts numbers in bins of a step from the given one on. Where that makes
-// more than the most bins, they are wider.
-func newHistogram(v []float64, from, step float64, most int) Histogram {
-	to := slices.Max(v)
-	for (to-from)/step > float64(most) {
-		step *= 2
-	}
-	h := Histogram{From: from, Step: step, Count: make([]int, 1+int((to-from)/step))}
-	for _, x := range v {
-		h.Count[h.bin(x)]++
-	}
-	return h
-}
-
-func (h *Histogram) bin(v float64) int {
-	return max(0, min(int((v-h.From)/h.Step), len(h.Count)-1))
-}
-
-// Most is the greatest count.
-func (h *Histogram) Most() int { return slices.Max(h.Count) }
-
-// Median is the median of the counts that are not zero.
-func (h *Histogram) Median() int {
-	return median(slices.DeleteFunc(slices.Clone(h.Count), func(n int) bool { return n == 0 }))
-}
-
-// median is that of the numbers, which it sorts; 0 without any.
-func median[T int | float64](v []T) T {
-	if len(v) == 0 {
-		return 0
-	}
-	slices.Sort(v)
-	return v[len(v)/2]
+	Fold    quality.Histogram // traces a bin of midpoints; in 2-D along the line
+	FoldMap quality.Map       // the same in 3-D
+	Offsets quality.Histogram // traces a bin of offsets
 }
 
 // measure counts what is in the survey.
@@ -136,31 +84,21 @@ func (im *Import) measure() {
 		q.Moved, q.Unmoved = q.Unmoved, 0
 	}
 	q.Peak, q.Delay, q.Offset = span(peak), span(delay), span(offsets)
-	q.RMS = [3]float64{slices.Min(rms), median(rms), slices.Max(rms)}
+	q.RMS = [3]float64{slices.Min(rms), quality.Median(rms), slices.Max(rms)}
 	for role := range q.Spacing {
 		q.Spacing[role] = im.spacing(role, im.opt.Tolerance)
 	}
 	bin := cmp.Or(q.Spacing[receiver]/2, 10) // half the receivers' distance wide
-	q.Offsets = newHistogram(offsets, math.Floor(q.Offset[0]/(2*bin))*2*bin-bin, 2*bin, 100)
+	q.Offsets = quality.Offsets(offsets, bin)
 	if q.midpoints = [2][2]float64{span(middle[0]), span(middle[1])}; im.Dim == 2 {
-		q.Fold = foldAlong(middle[0], bin, histogramBins)
+		q.Fold = quality.FoldAlong(middle[0], bin)
 		return
 	}
-	x, y := foldAlong(middle[0], bin, mapBins), foldAlong(middle[1], bin, mapBins)
-	q.FoldMap = Map{From: [2]float64{x.From, y.From}, Step: [2]float64{x.Step, y.Step}, Shape: [2]int{len(x.Count), len(y.Count)}}
-	q.FoldMap.Count = make([]int, len(x.Count)*len(y.Count))
-	for i, m := range middle[0] {
-		q.FoldMap.Count[x.bin(m)*len(y.Count)+y.bin(middle[1][i])]++
-	}
-	q.Fold = Histogram{Count: q.FoldMap.Count}
+	q.FoldMap = quality.FoldMap(middle[0], middle[1], bin)
+	q.Fold = quality.Histogram{Count: q.FoldMap.Count}
 }
 
 func span(v []float64) [2]float64 { return [2]float64{slices.Min(v), slices.Max(v)} }
-
-// foldAlong counts midpoints along one axis.
-func foldAlong(middle []float64, bin float64, most int) Histogram {
-	return newHistogram(middle, slices.Min(middle)-bin/2, bin, most)
-}
 
 // judgeGeometry warns of what is unlikely to be meant.
 func (im *Import) judgeGeometry() {

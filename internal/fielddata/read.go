@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -61,6 +62,8 @@ type Findings struct {
 	Warnings []string
 	Notes    []string
 	QC       QC
+
+	Unmatched []Unmatched // records of navigation files
 }
 
 func (f *Findings) warn(format string, args ...any) {
@@ -95,6 +98,7 @@ func Read(ctx context.Context, paths []string, opt Options, report *progress.Rep
 		err = im.scanAll(ctx, report)
 	}
 	if err == nil {
+		im.Unmatched = unmatched(opt.Navigation)
 		err = im.settle()
 	}
 	if err != nil {
@@ -115,6 +119,9 @@ func (im *Import) open(paths []string) error {
 		im.Files = append(im.Files, in)
 		for _, n := range f.Notes {
 			in.once("%s", n)
+		}
+		if im.opt.Midpoints.On && im.opt.Midpoints.Spacing == 0 && f.Kind == segy.SU {
+			return status.Usage(fmt.Errorf("%s: SU headers have no CDP x and y: --midpoints METRES takes CDP numbers that far apart", path))
 		}
 		if err := in.holds(im.opt.Mapping); err != nil {
 			return err
@@ -149,6 +156,9 @@ func (im *Import) settle() (err error) {
 		return err
 	}
 	if im.Window, err = im.window(im.DT); err != nil {
+		return err
+	}
+	if err := im.spreadOut(); err != nil {
 		return err
 	}
 	used := 0
@@ -248,7 +258,7 @@ func (in *input) scan(ctx context.Context, done int64, stage *progress.Stage) er
 }
 
 // judge looks at place and samples of a trace.
-func (in *input) judge(rec *record, t *segy.Trace) (s sampled) {
+func (in *input) judge(rec *record, t *segy.Trace) (s quality.Samples) {
 	q := &in.found.QC
 	q.Traces++
 	q.Rounded += t.Rounded
@@ -258,18 +268,18 @@ func (in *input) judge(rec *record, t *segy.Trace) (s sampled) {
 			return s
 		}
 	}
-	s = measure(t.Samples)
-	rec.hash, rec.peak, rec.rms = s.hash, s.peak, s.rms
+	s = quality.Measure(t.Samples)
+	rec.hash, rec.peak, rec.rms = s.Hash, s.Peak, s.RMS
 	switch {
-	case s.bad >= 0:
+	case s.Bad >= 0:
 		q.NotFinite++
-		rec.leave("sample %d is %g, must be finite", s.bad, t.Samples[s.bad])
-	case s.peak == 0:
+		rec.leave("sample %d is %g, must be finite", s.Bad, t.Samples[s.Bad])
+	case s.Peak == 0:
 		q.Dead++
 		if !in.opt.KeepDead {
 			rec.leave("dead: all samples are zero")
 		}
-	case s.flat >= clippedRun:
+	case s.Flat >= quality.ClippedRun:
 		q.Clipped++
 	}
 	return s
@@ -277,57 +287,6 @@ func (in *input) judge(rec *record, t *segy.Trace) (s sampled) {
 
 // farthest bounds coordinates, m: no map has greater ones.
 const farthest = 1e9
-
-// clippedRun is how many equal samples in a row, at the trace's own greatest
-// amplitude, count as clipped.
-const clippedRun = 3
-
-// sampled is what one pass over the samples of a trace finds.
-type sampled struct {
-	bad       int // first sample that is not finite, or -1
-	peak, rms float32
-	flat      int // longest run of equal samples at the peak
-	least     float32
-	zeros     int // samples that are 0
-	hash      uint64
-}
-
-func measure(v []float32) sampled {
-	s := sampled{bad: -1, hash: 14695981039346656037, least: math.MaxFloat32} // FNV-1a, a word at a time
-	sum, run := 0.0, 0
-	for i, x := range v {
-		a := x
-		if a < 0 {
-			a = -a
-		}
-		if x < s.least {
-			s.least = x
-		}
-		if x == 0 {
-			s.zeros++
-		}
-		if !(a <= math.MaxFloat32) && s.bad < 0 {
-			s.bad = i
-		}
-		if i > 0 && x == v[i-1] {
-			run++
-		} else {
-			run = 1
-		}
-		switch {
-		case a > s.peak:
-			s.peak, s.flat = a, run
-		case a == s.peak:
-			s.flat = max(s.flat, run)
-		}
-		sum += float64(x) * float64(x)
-		s.hash = (s.hash ^ uint64(math.Float32bits(x))) * 1099511628211
-	}
-	if len(v) > 0 {
-		s.rms = float32(math.Sqrt(sum / float64(len(v))))
-	}
-	return s
-}
 
 const aPicture = "a picture holds no traces; ask for the SEG-Y file that it was drawn from"
 

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -64,12 +65,12 @@ func (s *seen) of(field segy.Field) *tally {
 }
 
 // look takes a trace that counts into account.
-func (in *input) look(s sampled) {
+func (in *input) look(s quality.Samples) {
 	all := &in.seen
-	if s.peak > 0 {
-		all.least = min(all.least, s.least)
-		all.most = max(all.most, s.peak) // of traces without a negative sample, which alone matter
-		all.zeros += int64(s.zeros)
+	if s.Peak > 0 {
+		all.least = min(all.least, s.Least)
+		all.most = max(all.most, s.Peak) // of traces without a negative sample, which alone matter
+		all.zeros += int64(s.Zeros)
 		all.all += int64(in.t.NS)
 	}
 	if all.traces == 0 {

@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/quality"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+// readyOptions are the choices of lsm ready.
+type readyOptions struct {
+	config, list, plot string
+	allow              float64
+}
+
+func newReady(a *app) *cobra.Command {
+	var o readyOptions
+	cmd := &cobra.Command{
+		Use:   "ready SURVEY",
+		Short: "Whether a survey is fit to be imaged: a table with scores and a verdict",
+		Long: `Ready reads all traces of a survey file once and prints a table: completeness
+(NaN, dead traces, gaps), duplicates, outliers (spikes, reversed traces, wrong scales),
+imbalance (fold, offsets, azimuths), sampling (band against wavelet, aliasing) and what
+others need to use the data (FAIR). Each row has a score from 0 to 1, the least score
+that passes, and is ok, a note or a fault. With a fault the survey is not ready, and the
+exit status is 3. docs/readiness.md has the questions, the limits and their sources.
+
+--allow takes a share of traces with each kind of outlier, duplicate or gap. --config
+adds what lsm check finds about the survey under a configuration: aliasing on the image's
+grid, the length of the records, the part of the image below the survey.`,
+		Example: `  lsm ready survey.h5
+  lsm ready survey.h5 --config config.toml --list faults.csv --plot fold.png
+  lsm ready survey.h5 --allow 0.5 --json`,
+		Annotations: exits("3 the survey is not ready, or cannot be read", "4", "130"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), a, args[0]) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&o.config, "config", "", "judge the survey for the run of this configuration `FILE`")
+	fl.Float64Var(&o.allow, "allow", 0, "`PERCENT` of the traces that may have each kind of fault")
+	fl.StringVar(&o.list, "list", "", "write the traces at fault to a CSV `FILE`")
+	fl.StringVar(&o.plot, "plot", "", "draw the fold in a PNG `FILE`")
+	for _, name := range []string{"config", "list", "plot"} {
+		notEmpty(cmd, name, "a file")
+	}
+	return cmd
+}
+
+func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
+	if !(o.allow >= 0 && o.allow <= 100) {
+		return status.Usage(fmt.Errorf("ready: --allow is %g %%, must be from 0 to 100", o.allow))
+	}
+	for i, out := range []string{o.list, o.plot} {
+		if out == "" {
+			continue
+		}
+		if err := checkOutput([]fileUse{{"the survey", path}, {"--config", o.config}, {"--list", o.list}}[:2+i], out, a.force); err != nil {
+			return err
+		}
+	}
+	if o.plot != "" {
+		if err := pngName("ready", o.plot); err != nil {
+			return err
+		}
+	}
+	t, err := readiness(ctx, a, path, quality.Options{Allow: o.allow / 100})
+	if err != nil {
+		return err
+	}
+	if o.config != "" {
+		rows, err := o.configured(a, path)
+		if err != nil {
+			return err
+		}
+		t.Rows = append(t.Rows, rows...)
+	}
+	tellTable(a, t)
+	if o.list != "" {
+		if err := writeFaults(a, path, o.list, t); err != nil {
+			return err
+		}
+	}
+	if o.plot != "" {
+		if err := plotFold(a, []string{path}, o.plot, t.Dim, t.Fold, t.FoldMap); err != nil {
+			return err
+		}
+	}
+	names := []string{}
+	for _, r := range t.Faults() {
+		names = append(names, r.Name)
+	}
+	a.report.Event("verdict", "ready", len(names) == 0, "faults", names)
+	a.finish("ready", len(names) == 0, "faults", len(names))
+	if len(names) > 0 {
+		hint := "--list FILE writes the traces at fault"
+		if o.list != "" {
+			hint = "edit the traces that " + o.list + " lists, or allow a share of them: --allow PERCENT"
+		}
+		return status.Hint(status.Input(fmt.Errorf("%s: not ready: %s", path, strings.Join(names, ", "))), hint)
+	}
+	a.report.Printf("%s: ready\n", path)
+	return nil
+}
+
+// readiness is the table of a survey file.
+func readiness(ctx context.Context, a *app, path string, opt quality.Options) (*quality.Table, error) {
+	kind, err := h5.Kind(path)
+	if err != nil {
+		return nil, withFormatHint(path, err)
+	}
+	if kind != "survey" {
+		return nil, status.Input(fmt.Errorf("%s: is of kind %s, want a survey file", path, kind))
+	}
+	r, err := h5.OpenSurvey(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	t, err := quality.Look(ctx, r, opt, a.report)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := fair(path)
+	if err != nil {
+		return nil, err
+	}
+	t.Rows = append(t.Rows, rows...)
+	return t, r.Unchanged()
+}
+
+// configured are the rows that a configuration adds.
+func (o *readyOptions) configured(a *app, path string) ([]quality.Row, error) {
+	cfg, err := a.configure(o.config)
+	if err != nil {
+		return nil, err
+	}
+	if !sameFile(cfg.Survey.File.File, path) {
+		return nil, status.Usage(fmt.Errorf("ready: %s is about %s, not about %s", o.config, cfg.Survey.File.File, path))
+	}
+	here := *cfg
+	here.Comm.Grid = []int{0, 1}
+	j, err := a.open(&here, plan.Planning)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	f, err := forecast.New(j.Plan, here.Comm.Grid, 1)
+	if err != nil {
+		return nil, err
+	}
+	rows := []quality.Row{quality.Below(j.Plan.Survey, j.Plan.Image)}
+	for _, found := range f.Findings() {
+		if !slices.Contains([]string{"selection", "aperture", "time sampling", "image sampling", "trace spacing", "record length", "geometry", "surface"}, found.Topic) {
+			continue
+		}
+		level := quality.Level(found.Level)
+		if found.Level == "warning" {
+			level = quality.Note // check ends with status 0 as well
+		}
+		rows = append(rows, quality.Row{Group: "image", Name: found.Topic, Level: level, Text: found.Text})
+	}
+	return rows, nil
+}
+
+// shownTraces is how many traces at fault a line names.
+const shownTraces = 5
+
+// tellTable prints a table, and gives its rows as events.
+func tellTable(a *app, t *quality.Table) {
+	a.report.Printf("%s", tableText(t))
+	for _, r := range t.Rows {
+		keyValues := []any{"group", r.Group, "name", r.Name, "level", string(r.Level), "text", r.Text}
+		if r.Score != nil {
+			keyValues = append(keyValues, "score", *r.Score, "limit", *r.Limit)
+		}
+		if r.Traces != nil {
+			keyValues = append(keyValues, "traces", r.Traces)
+		}
+		a.report.Event("row", keyValues...)
+	}
+}
+
+// tableText is a table as text.
+func tableText(t *quality.Table) string {
+	var b strings.Builder
+	line := func(columns ...any) {
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%-6s %-13s %-15s %-15s %s", columns...), " ") + "\n")
+	}
+	line("", "group", "row", "score (least)", "")
+	for _, r := range t.Rows {
+		line(r.Level, r.Group, r.Name, scoreText(r), rowText(r))
+	}
+	return b.String()
+}
+
+func scoreText(r quality.Row) string {
+	if r.Score == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.4g (%.4g)", *r.Score, *r.Limit)
+}
+
+// rowText is the text of a row with the first traces at fault.
+func rowText(r quality.Row) string {
+	if len(r.Traces) == 0 {
+		return r.Text
+	}
+	text := r.Text + ": " + readable.Join("%d", ", ", r.Traces[:min(shownTraces, len(r.Traces))])
+	if len(r.Traces) > shownTraces {
+		text += ", ..."
+	}
+	return text
+}
+
+// writeFaults lists the traces of all rows as CSV.
+func writeFaults(a *app, path, out string, t *quality.Table) error {
+	s, _, err := h5.ReadSurveyHeader(path)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	_ = w.Write([]string{"trace", "source", "receiver", "level", "row"}) // into memory
+	for _, r := range t.Rows {
+		for _, i := range r.Traces {
+			from, to := s.Pair(i)
+			_ = w.Write([]string{fmt.Sprint(i), fmt.Sprint(from), fmt.Sprint(to), string(r.Level), r.Name})
+		}
+	}
+	w.Flush()
+	if err := job.WriteText(out, text.String()); err != nil {
+		return err
+	}
+	a.report.Printf("traces at fault: %s\n", out)
+	a.finish("list", out)
+	return nil
+}
+
+// plotFold draws the fold of a survey that is made from files.
+func plotFold(a *app, files []string, out string, dim int, fold quality.Histogram, m quality.Map) error {
+	figure, err := foldFigure(dim, fold, m)
+	if err != nil {
+		return err
+	}
+	figure.Software, figure.Source = "lsm "+a.command, sourceOf(out, files...)
+	if err := picture.WriteFile(out, figure, a.force); err != nil {
+		return err
+	}
+	a.report.Printf("fold: %s\n", out)
+	a.finish("plot", out)
+	return nil
+}
+
+// pngName refuses the name of a picture that is not one of a PNG file.
+func pngName(command, name string) error {
+	if !strings.HasSuffix(strings.ToLower(name), ".png") {
+		return status.Usage(fmt.Errorf("%s: %s: pictures are PNG files, the name of --plot must end in .png", command, name))
+	}
+	return nil
+}
+
+// foldFigure draws the number of traces a bin of midpoints.
+func foldFigure(dim int, fold quality.Histogram, m quality.Map) (*picture.Figure, error) {
+	opt := picture.Options{Title: "fold", Bar: "traces"}
+	if dim == 3 {
+		return picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, opt)
+	}
+	return picture.Histogram(fold.From, fold.Step, fold.Count, "midpoint x (m)", "traces", opt)
+}
+
+// tellQuality prints the table of a survey file, for lsm info.
+func tellQuality(ctx context.Context, a *app, path string) error {
+	t, err := readiness(ctx, a, path, quality.Options{})
+	if err == nil {
+		a.report.Printf("\n")
+		tellTable(a, t)
+	}
+	return err
+}
+
+// checkQuality shows the rows of a survey file's table, for lsm check.
+func checkQuality(ctx context.Context, a *app, path string, show func(forecast.Finding)) error {
+	return a.once(func() error {
+		t, err := readiness(ctx, a, path, quality.Options{})
+		if err != nil {
+			return err
+		}
+		for _, r := range t.Rows {
+			level := string(r.Level)
+			if r.Level == quality.Fault {
+				level = "warning"
+			}
+			show(forecast.Finding{Topic: r.Name, Level: level, Text: rowText(r)})
+		}
+		return nil
+	})
+}

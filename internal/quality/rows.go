@@ -1,0 +1,248 @@
+package quality
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// numbers gives each row of positions the number of its place: rows at one place have one.
+func (b *builder) numbers(xyz []float64) (list []int32) {
+	seen := map[[3]int64]int32{}
+	for at := range slices.Chunk(xyz, b.Dim) {
+		var key [3]int64
+		for a, x := range at {
+			key[a] = int64(math.Round(x / nearest))
+		}
+		n, known := seen[key]
+		if !known {
+			n = int32(len(seen))
+			seen[key] = n
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// duplicates finds traces that are there twice.
+func (b *builder) duplicates() {
+	sources, receivers := b.numbers(b.Sources), b.numbers(b.Receivers)
+	pair := func(t *trace) [2]int32 { return [2]int32{sources[t.source], receivers[t.receiver]} }
+	var order []int32 // of the traces that count, in the order of the file
+	for i := range b.traces {
+		if b.traces[i].usable() {
+			order = append(order, int32(i))
+		}
+	}
+	compare := func(i, j int32, keys ...int) int { return cmp.Or(cmp.Or(keys...), cmp.Compare(b.order[i], b.order[j])) }
+	slices.SortFunc(order, func(i, j int32) int {
+		p, q := pair(&b.traces[i]), pair(&b.traces[j])
+		return compare(i, j, slices.Compare(p[:], q[:]))
+	})
+	var again, repeated, copies, twins []int
+	left := map[int32]bool{}  // found already
+	seen := map[uint64]bool{} // samples of one pair
+	for k, i := range order {
+		t := &b.traces[i]
+		if k == 0 || pair(&b.traces[order[k-1]]) != pair(t) {
+			clear(seen)
+		}
+		if len(seen) > 0 {
+			left[i] = true
+		}
+		switch {
+		case left[i] && b.data != nil && seen[t.hash]:
+			again = append(again, int(b.order[i]))
+		case left[i]:
+			repeated = append(repeated, int(b.order[i]))
+		}
+		seen[t.hash] = true
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		return compare(i, j, cmp.Compare(b.traces[i].hash, b.traces[j].hash))
+	})
+	first := 0 // of those with equal samples
+	for k, i := range order {
+		t, u := &b.traces[i], &b.traces[order[first]]
+		switch {
+		case t.hash != u.hash:
+			first = k
+		case k == first || left[i] || b.data == nil:
+		case math.Abs(math.Abs(float64(u.offset))-math.Abs(float64(t.offset))) > max(1, b.space/4):
+			copies = append(copies, int(b.order[i]))
+		default:
+			twins = append(twins, int(b.order[i]))
+		}
+	}
+	b.exact("traces", again, "are exact copies of an earlier one of their source and receiver", Fault)
+	b.exact("samples", copies, "have the samples of another one at another offset", Fault)
+	b.exact("repeats", repeated, "repeat a source and receiver with other samples: stack them, or they count twice", Note)
+	b.exact("twins", twins, "have the samples of another one at the same offset, as reciprocal ones and those over flat layers do", Note)
+}
+
+func (b *builder) exact(name string, at []int, which string, bad Level) {
+	slices.Sort(at)
+	b.counted(Duplicates, name, 1-b.opt.Allow, bad, at, which)
+}
+
+// outliers finds traces that are unlike their neighbours.
+func (b *builder) outliers() {
+	limit := 1 - b.opt.Allow
+	if spikes(padded(b.Wavelet.Samples)) > 0 {
+		b.note(Outliers, "spikes", "not judged: the wavelet itself is a spike")
+	} else {
+		total := 0
+		at := b.filter(func(_ int, t *trace) bool { total += int(t.spikes); return t.spikes > 0 })
+		b.counted(Outliers, "spikes", limit, Fault, at, fmt.Sprintf("have %d samples that stand out %d times from those around them", total, spikeFactor))
+	}
+	b.counted(Outliers, "clipped", 1-max(0.01, b.opt.Allow), Note, b.filter(func(_ int, t *trace) bool { return t.clip }), fmt.Sprintf("have at least %d equal samples in a row at their peak", ClippedRun))
+	b.polarity(limit)
+	b.scale(limit)
+}
+
+// padded is a wavelet with zeros around it, and its rms.
+func padded(w []float64) ([]float32, float32) {
+	v := make([]float32, len(w)+2*spikeReach)
+	for i, x := range w {
+		v[spikeReach+i] = float32(x)
+	}
+	return v, Measure(v).RMS
+}
+
+// polarity finds traces that are reversed against those of the next receivers, and sources
+// whose traces are reversed against those of the sources beside them.
+func (b *builder) polarity(limit float64) {
+	links, from, decided := make([]int, len(b.traces)), make([]int, len(b.traces)), 0
+	for i := range b.traces {
+		t := &b.traces[i]
+		links[i], from[i] = t.before.sign(), i-1
+		if links[i] == 0 {
+			links[i], from[i] = t.skip.sign(), i-2
+		}
+		if links[i] != 0 {
+			decided++
+		}
+	}
+	one := reversed(links, from)
+	for i := range one {
+		same, opposite := b.beside(i)
+		one[i] = one[i] && opposite >= 2 && opposite >= 2*same
+	}
+	links, from = make([]int, len(b.votes)), make([]int, len(b.votes))
+	for k, v := range b.votes {
+		from[k] = k - 1
+		switch n := v.same + v.opposite; {
+		case n > 0 && 4*v.same >= 3*n:
+			links[k] = 1
+		case n > 0 && 4*v.opposite >= 3*n:
+			links[k] = -1
+		}
+	}
+	whole := reversed(links, from)
+	gather, sources := -1, 0
+	for _, is := range whole {
+		if is {
+			sources++
+		}
+	}
+	at := b.filter(func(i int, t *trace) bool {
+		if i == 0 || b.traces[i-1].source != t.source {
+			gather++
+		}
+		return one[i] != whole[gather]
+	})
+	text := "are reversed against their neighbours"
+	if sources > 0 {
+		text += fmt.Sprintf(", all of %d sources among them", sources)
+	}
+	bad := Fault
+	if 2*decided < len(b.traces) {
+		bad = Note
+	}
+	b.counted(Outliers, "polarity", limit, bad, at, text)
+	if row := &b.Rows[len(b.Rows)-1]; bad == Note {
+		row.Text += fmt.Sprintf(" (%d of %d traces look enough like a neighbour to tell)", decided, len(b.traces))
+	}
+}
+
+// beside counts the traces, up to two on either side, that a trace is clearly alike and
+// opposite to.
+func (b *builder) beside(i int) (same, opposite int) {
+	list := []likeness{b.traces[i].before, b.traces[i].skip}
+	if i+1 < len(b.traces) && b.traces[i+1].source == b.traces[i].source {
+		list = append(list, b.traces[i+1].before)
+	}
+	if i+2 < len(b.traces) && b.traces[i+2].source == b.traces[i].source {
+		list = append(list, b.traces[i+2].skip)
+	}
+	for _, l := range list {
+		switch l.sign() {
+		case 1:
+			same++
+		case -1:
+			opposite++
+		}
+	}
+	return same, opposite
+}
+
+// scale finds traces, sources and receivers that are too strong or too weak.
+func (b *builder) scale(limit float64) {
+	l := newLevels(b.pass)
+	bySource := func(t *trace) int32 { return t.source }
+	byReceiver := func(t *trace) int32 { return t.receiver }
+	sources, median := l.steps(b.along(b.Sources), bySource, func(int) float64 { return 0 })
+	receivers, _ := l.steps(b.along(b.Receivers), byReceiver, func(i int) float64 { return median[b.traces[i].source] })
+	at := b.filter(func(i int, t *trace) bool {
+		_, source := sources[t.source]
+		_, receiver := receivers[t.receiver]
+		return (source || receiver) && l.log[i] == l.log[i] || l.alone(i)
+	})
+	text := fmt.Sprintf("are off by a factor of %d or more against their neighbours", ScaleFactor)
+	for _, off := range []struct {
+		n    int
+		name string
+	}{{len(sources), "sources"}, {len(receivers), "receivers"}} {
+		if off.n > 0 {
+			text += fmt.Sprintf(", all of %d %s among them", off.n, off.name)
+		}
+	}
+	b.counted(Outliers, "scale", limit, Fault, at, text)
+}
+
+// sampling compares the spectra of traces and wavelet, in time and along the spread.
+func (b *builder) sampling() {
+	nyquist := 0.5 / b.DT
+	high := b.spec.highOf(b.spec.wavelet)
+	if b.spec.n == 0 {
+		b.note(Sampling, "band", "no traces: the wavelet peaks at %.3g Hz", b.spec.peakOf(b.spec.wavelet))
+	} else {
+		d := b.spec.data()
+		score := b.spec.overlap()
+		text := fmt.Sprintf("the traces peak at %.3g Hz, 99 %% of their energy lies below %.3g Hz; the wavelet's are %.3g and %.3g Hz",
+			b.spec.peakOf(d), b.spec.highOf(d), b.spec.peakOf(b.spec.wavelet), high)
+		b.scored(Sampling, "band", score, LeastOverlap, Fault, "%s", text)
+		if row := &b.Rows[len(b.Rows)-1]; row.Level == OK && score < GoodOverlap {
+			row.Level, row.Text = Note, text+": the wavelet fits poorly"
+		}
+		high = min(b.spec.highOf(d), nyquist)
+	}
+	b.scored(Sampling, "time", min(1, nyquist/max(high, 1e-9)*0.8), 0.999, Note, "Nyquist is %.4g Hz, the signal reaches %.3g Hz, should reach 0.8 of it at most", nyquist, high)
+	steep, compared := 0, 0
+	for i := range b.traces {
+		if t := &b.traces[i]; t.before.sign() != 0 {
+			compared++
+			if math.Abs(float64(t.before.lag))*b.DT*2*high > 1 {
+				steep++
+			}
+		}
+	}
+	if b.space == 0 || compared == 0 {
+		b.note(Sampling, "aliasing", "receivers %.4g m apart: no traces to compare", b.space)
+		return
+	}
+	b.scored(Sampling, "aliasing", 1-float64(steep)/float64(compared), 0.5, Note,
+		"receivers %.4g m apart: at %.3g Hz arrivals with apparent velocities below %.4g m/s alias, the strongest ones of %d of %d traces",
+		b.space, high, 2*b.space*high, steep, compared)
+}
