@@ -16,6 +16,7 @@ const (
 	FormatModel  = "lsm-model"
 	FormatTables = "lsm-tables"
 	FormatImage  = "lsm-image"
+	FormatPicks  = "lsm-picks"
 )
 
 // FormatVersion is the root attribute format_version of what this package
@@ -43,6 +44,9 @@ var formats = []struct {
 	{"model", FormatModel, []string{"/velocity"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.model(); return err },
 		func(f *File) error { return (&ModelReader{File: f}).openAll() },
+	}},
+	{"picks", FormatPicks, nil, []func(f *File) error{
+		func(f *File) error { _, err := f.picks(); return err },
 	}},
 	{"surface", "", []string{"/surface"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.surface(2); return err },
