@@ -1,0 +1,173 @@
+package tomography
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+var model = grid.Grid{Origin: []float64{-100, 0}, Spacing: []float64{20, 20}, Shape: []int{161, 101}}
+
+// medium grows with depth and has a lens; with tilt it is anisotropic. It is changed by δ.
+func medium(knots *Knots, c []float64, tilted bool) traveltime.Medium {
+	m := traveltime.Medium{Grid: model, Slab: [2]int{0, model.Shape[0]}, Values: make([]float64, model.Len())}
+	delta, x := knots.On(model, c), make([]float64, 2)
+	m.Least = math.Inf(1)
+	for i := range m.Values {
+		model.Point(x, i)
+		m.Values[i] = (1700 + 0.5*x[1] + 300*math.Exp(-(math.Pow(x[0]-1300, 2)+math.Pow(x[1]-900, 2))/1e5)) * math.Exp(-delta[i])
+		m.Least, m.Greatest = min(m.Least, m.Values[i]), max(m.Greatest, m.Values[i])
+	}
+	if tilted {
+		m.Anisotropic = true
+		m.Anisotropy.Epsilon = slices.Repeat([]float64{0.15}, model.Len())
+		m.Anisotropy.Delta = slices.Repeat([]float64{0.06}, model.Len())
+		m.Anisotropy.Tilt = slices.Repeat([]float64{20}, model.Len())
+	}
+	return m
+}
+
+func eikonal(t *testing.T, m traveltime.Medium) traveltime.Method {
+	t.Helper()
+	e, err := traveltime.New("eikonal", traveltime.Spec{Image: model, Medium: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// times of one place at points.
+func times(t *testing.T, m traveltime.Method, p *survey.Positions, points [][2]float64) (out []float64) {
+	t.Helper()
+	err := m.Solve(context.Background(), p, []int{0}, traveltime.Options{Threads: 1}, func(_ int, f traveltime.Field) error {
+		for _, x := range points {
+			out = append(out, at(model, [][]float64{f.Time}, x)[0])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A ray's row is the derivative of the eikonal equation's times by the coefficients.
+func TestRowsAreDerivativesOfTimes(t *testing.T) {
+	knots, err := NewKnots(model, []float64{800, 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &survey.Survey{Dim: 2, Sources: []float64{310, 20}, Receivers: []float64{310, 20}, SourceIndex: []int32{0}, ReceiverIndex: []int32{0}}
+	places := s.Distinct(true)
+	points := [][2]float64{{1400, 1500}, {2600, 1200}, {300, 1800}, {1000, 600}}
+	none := make([]float64, knots.Len())
+	for _, tilted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tilted=%v", tilted), func(t *testing.T) {
+			m := eikonal(t, medium(knots, none, tilted))
+			rows := make([][]float64, len(points))
+			err := m.Solve(context.Background(), places, []int{0}, traveltime.Options{Gradient: true, Threads: 1}, func(_ int, f traveltime.Field) error {
+				tr := newTracer(m, f, places.At(0), knots)
+				for i, x := range points {
+					r := tr.ray(x)
+					if r.lost {
+						t.Errorf("the ray from %v is lost", x)
+					}
+					rows[i] = make([]float64, knots.Len())
+					for n, k := range r.at {
+						rows[i][k] = r.value[n]
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const h = 0.01
+			for _, k := range []int{7, 16, 17, 18, 25, 26} {
+				up, down := slices.Clone(none), slices.Clone(none)
+				up[k], down[k] = h, -h
+				late := times(t, eikonal(t, medium(knots, up, tilted)), places, points)
+				early := times(t, eikonal(t, medium(knots, down, tilted)), places, points)
+				for i := range points {
+					want, got := (late[i]-early[i])/(2*h), rows[i][k]
+					if math.Abs(got-want) > 0.02*slices.Max(rows[i]) {
+						t.Errorf("∂T/∂c of knot %d at %v is %.5f, by differences %.5f", k, points[i], got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// The splines of a point add up to one, and every point has some.
+func TestKnotsAddUpToOne(t *testing.T) {
+	knots, err := NewKnots(model, []float64{333, 470})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range knots.On(model, slices.Repeat([]float64{1}, knots.Len())) {
+		if math.Abs(v-1) > 1e-12 {
+			t.Fatalf("point %d: %g", i, v)
+		}
+	}
+	if _, err := NewKnots(model, []float64{10, 470}); err == nil {
+		t.Error("knots closer than points are taken")
+	}
+}
+
+func TestRowsAreAdjoint(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	rows, row := NewRows(42), make([]float64, 42)
+	for range 77 {
+		for k := range row {
+			row[k] = float64(r.IntN(2)) * r.NormFloat64()
+		}
+		rows.Add(row, r.NormFloat64())
+	}
+	weight := make([]float64, rows.Len())
+	for i := range weight {
+		weight[i] = r.Float64()
+	}
+	off, err := dist.DotTest(context.Background(), device.NewHost(1), rows.Operator([]int{6, 7}, weight), 1)
+	if err != nil || off > 1e-12 {
+		t.Errorf("dot test %g, %v", off, err)
+	}
+}
+
+// In time the solution is the mean of the picks where nothing else is asked for.
+func TestTimeRowsFitPicks(t *testing.T) {
+	knots, err := NewKnots(model, []float64{800, 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picks []moveout.Pick
+	for x := 0.0; x < 3000; x += 100 {
+		for z := 100.0; z < 2000; z += 100 {
+			picks = append(picks, moveout.Pick{X: x, Z: z, Gamma: 0.9, Certainty: 0.5})
+		}
+	}
+	picks[20].Gamma = 1.3 // a slip
+	s, err := Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 400, Rounds: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range knots.On(model, s.Coefficients) {
+		if math.Abs(v-math.Log(0.9)) > 0.004 {
+			t.Fatalf("δ of point %d is %.4f, want %.4f", i, v, math.Log(0.9))
+		}
+	}
+	s, err = Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.05, Iterations: 400, Rounds: 1})
+	if err != nil || s.Cut == 0 || -slices.Min(s.Coefficients) != 0.05 {
+		t.Errorf("the bound cuts %d coefficients to %g: %v", s.Cut, slices.Min(s.Coefficients), err)
+	}
+}
