@@ -51,6 +51,7 @@ a picture of the underground.`,
 		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
 		{"Make files and look at them", []*cobra.Command{newVelocity(a), newSynth(a), newImport(a), newExport(a),
 			newInfo(a), newPlot(a), newReport(a), newCompare(a), newConvert(a), newAVA(a)}},
+		{"Find the velocity", []*cobra.Command{newMoveout(a), newTomography(a), newLoop(a)}},
 		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), help}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
@@ -101,7 +102,7 @@ func (a *app) mark(root, c *cobra.Command) {
 }
 
 // together are the commands that all ranks of a launcher run together.
-var together = []string{"run", "migrate", "model", "check", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
+var together = []string{"run", "migrate", "model", "check", "doctor", "bench", "bench comm", "bench solve", "bench backends", "loop"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {

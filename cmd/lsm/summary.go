@@ -25,6 +25,7 @@ var summaries = map[string]func(a *app, d *h5.Description) (lines []string, fiel
 	"image":      imageSummary,
 	"tables":     tablesSummary,
 	"surface":    surfaceSummary,
+	"picks":      picksSummary,
 	"checkpoint": func(*app, *h5.Description) ([]string, []any, error) { return nil, nil, nil },
 }
 
