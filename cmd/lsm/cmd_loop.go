@@ -32,7 +32,7 @@ and image of the first and the last. The last model is in loop-N.
 
 Ranks share the migrations. Rank 0 picks and updates, and the others wait. A loop that
 was stopped goes on with --resume, also with a larger N.`,
-		Example: `  lsm loop config.toml -n 3 -o loops --set image.gathers=offset --set image.gather_bins=0,400,800,1200,1600,2000
+		Example: `  lsm loop config.toml -n 3 -o loops
   lsm loop config.toml -n 5 -o loops --resume`,
 		Annotations: exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return runLoop(cmd.Context(), a, &l, args[0]) },
@@ -98,7 +98,7 @@ func loopStep(a *app, s analysis.Step, scan *analysis.Scan) (out report.LoopStep
 	if out.Velocity.Grid, out.Velocity.Values, err = inputs.ReadVelocity(s.Model, s.Units); err != nil {
 		return out, err
 	}
-	out.Image = &h5.Image{Grid: g, Data: scan.Image}
+	out.Image = &h5.Image{Grid: g, Data: scan.Gathers.Image}
 	title := fmt.Sprintf("loop %d", s.Number)
 	if out.Gathers, err = scan.Flattened(title); err == nil {
 		out.Semblance, err = scan.Panels(title)

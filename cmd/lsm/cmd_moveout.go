@@ -23,7 +23,7 @@ import (
 // moveoutOptions are the command's own flags.
 type moveoutOptions struct {
 	analysis.Settings
-	output, velocity, csv, panels, gathers string
+	output, velocity, survey, csv, panels, gathers string
 }
 
 func newMoveout(a *app) *cobra.Command {
@@ -39,8 +39,10 @@ the semblance is largest and which changes smoothly, and picks the reflectors al
 each with a certainty from the height and width of its peak.
 
 IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". Gathers of unequal
-strength need image.gather_normalize = "illumination". PICKS is for lsm tomography.`,
-		Example: `  lsm moveout image.h5 -o picks.h5
+strength need image.gather_normalize = "illumination". With --survey an offset counts
+only where a layer can reflect one of its traces, which keeps the smiles at the ends of a
+line from being picked. PICKS is for lsm tomography.`,
+		Example: `  lsm moveout image.h5 --survey survey.h5 -o picks.h5
   lsm moveout image.h5 -o picks.h5 --panels panels.png --gathers gathers.png
   lsm moveout time.h5 --velocity rms.h5 -o picks.h5 --csv picks.csv`,
 		Annotations: exits("3", "4", "5"),
@@ -49,6 +51,7 @@ strength need image.gather_normalize = "illumination". PICKS is for lsm tomograp
 	fl := cmd.Flags()
 	fl.StringVarP(&o.output, "output", "o", "", "`FILE` of picks to write")
 	fl.StringVar(&o.velocity, "velocity", "", "model `FILE` that an image in time was migrated with")
+	fl.StringVar(&o.survey, "survey", "", "survey `FILE` of the image: offsets count only where it has midpoints")
 	fl.StringVar(&o.csv, "csv", "", "also write the picks as text to `FILE`")
 	fl.StringVar(&o.panels, "panels", "", "`PNG` of semblances with what was picked")
 	fl.StringVar(&o.gathers, "gathers", "", "`PNG` of gathers before and after they are flattened")
@@ -78,7 +81,7 @@ func (o *moveoutOptions) run(a *app, file string) error {
 		}
 	}
 	outputs := alike("moveout", o.output, o.csv, o.panels, o.gathers)
-	if err := distinct(append(alike("the image", file), alike("--velocity", o.velocity)...), outputs); err != nil {
+	if err := distinct(append(alike("the image", file), fileUse{"--velocity", o.velocity}, fileUse{"--survey", o.survey}), outputs); err != nil {
 		return err
 	}
 	for _, out := range outputs {
@@ -90,7 +93,7 @@ func (o *moveoutOptions) run(a *app, file string) error {
 		}
 	}
 	o.Threads = runtime.GOMAXPROCS(0)
-	s, err := analysis.Open(file, o.velocity, o.Settings)
+	s, err := analysis.Open(file, o.velocity, o.survey, o.Settings)
 	if err != nil {
 		return err
 	}

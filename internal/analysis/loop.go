@@ -245,7 +245,7 @@ func (l *Loop) analyse(ctx context.Context, cfg *config.Config, s Step, next str
 	if cfg.Image.Domain == "time" {
 		model = s.Model
 	}
-	scan, err := Open(s.Image, model, l.Settings)
+	scan, err := Open(s.Image, model, cfg.Survey.File.File, l.Settings)
 	if err != nil {
 		return 0, err
 	}

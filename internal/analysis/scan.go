@@ -64,7 +64,6 @@ type Scan struct {
 	Spectra      []moveout.Spectrum
 	Trajectories [][]float64
 	Picks        []moveout.Pick
-	Image        []float32 // [nx, nz], the image of the file
 
 	reader *h5.GatherReader
 	limits []float64
@@ -72,8 +71,9 @@ type Scan struct {
 }
 
 // Open scans the image file path. In time it needs the model that the image was migrated with. The
+// survey says where midpoints lie, so that offsets count only where there are any; "" for not known. The
 // scan keeps the file open until Close.
-func Open(path, model string, s Settings) (*Scan, error) {
+func Open(path, model, survey string, s Settings) (*Scan, error) {
 	r, err := h5.OpenGathers(path)
 	if err != nil {
 		return nil, inputs.FileError(err)
@@ -82,7 +82,7 @@ func Open(path, model string, s Settings) (*Scan, error) {
 		return nil, noOffsets(path, "has no /gathers")
 	}
 	c := &Scan{reader: r}
-	if err := c.scan(path, model, s); err != nil {
+	if err := c.scan(path, model, survey, s); err != nil {
 		r.Close()
 		return nil, inputs.FileError(err)
 	}
@@ -97,7 +97,7 @@ func noOffsets(path, what string) error {
 // Close closes the file.
 func (c *Scan) Close() { c.reader.Close() }
 
-func (c *Scan) scan(path, model string, s Settings) error {
+func (c *Scan) scan(path, model, survey string, s Settings) error {
 	r := c.reader
 	g := r.Grid()
 	switch {
@@ -114,9 +114,12 @@ func (c *Scan) scan(path, model string, s Settings) error {
 	if err != nil {
 		return err
 	}
-	c.Image, c.made, c.limits = image.Data, provenance.FromAttrs(image.Attrs), limits(r.Gathers)
-	c.Gathers = moveout.Gathers{Grid: g, Offsets: r.Centers, Panel: r.Panel}
+	c.made, c.limits = provenance.FromAttrs(image.Attrs), limits(r.Gathers)
+	c.Gathers = moveout.Gathers{Grid: g, Offsets: r.Centers, Panel: r.Panel, Image: image.Data}
 	if err := c.readSpeeds(path, model); err != nil {
+		return err
+	}
+	if err := c.readMidpoints(path, survey); err != nil {
 		return err
 	}
 	c.Options = s.options(g)
@@ -124,7 +127,7 @@ func (c *Scan) scan(path, model string, s Settings) error {
 		return err
 	}
 	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
-	c.Picks = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories, c.Image)
+	c.Picks = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
 	return nil
 }
 
@@ -169,6 +172,39 @@ func (c *Scan) readSpeeds(path, model string) error {
 	}
 	c.Gathers.Speeds = make([]float64, g.Len())
 	on.Interpolate(c.Gathers.Speeds, v, g)
+	return nil
+}
+
+// readMidpoints reads where the midpoints of the classes lie.
+func (c *Scan) readMidpoints(path, file string) error {
+	if file == "" {
+		return nil
+	}
+	in, err := provenance.Hash("survey", file)
+	if err != nil {
+		return status.Input(err)
+	}
+	if want := digest(c.made, "survey"); want != "" && want != in.SHA256 {
+		return status.Input(fmt.Errorf("%s: %s was made from another survey", file, path))
+	}
+	s, _, err := h5.ReadSurveyHeader(file)
+	if err != nil {
+		return err
+	}
+	if s.Dim != 2 {
+		return status.Input(fmt.Errorf("%s: the survey is %d-D, the image 2-D", file, s.Dim))
+	}
+	c.Gathers.Midpoints = make([][]float64, len(c.limits)-1)
+	for i := range s.NumTraces() {
+		if class := inputs.Interval(c.limits, s.Offset(i)); class >= 0 {
+			from, to := s.Pair(i)
+			c.Gathers.Midpoints[class] = append(c.Gathers.Midpoints[class], (s.Source(from)[0]+s.Receiver(to)[0])/2)
+		}
+	}
+	for class, list := range c.Gathers.Midpoints {
+		slices.Sort(list)
+		c.Gathers.Midpoints[class] = slices.Compact(list)
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ var depths = []float64{700, 1000, 1300, 1700, 2000}
 
 // gathers have reflectors whose curvature is that of gamma at a place, with noise of a share of the
 // amplitude. A hyperbola is written out here a second time. dip is ∂z/∂x.
-func gathers(g grid.Grid, gamma func(x, z float64) float64, speeds []float64, dip, noise float64) (*moveout.Gathers, []float32) {
+func gathers(g grid.Grid, gamma func(x, z float64) float64, speeds []float64, dip, noise float64) *moveout.Gathers {
 	offsets := []float64{100, 300, 500, 700, 900, 1100, 1300, 1500, 1700, 1900, 2100}
 	nx, nz := g.Shape[0], g.Shape[1]
 	all := make([]float32, nx*len(offsets)*nz)
@@ -33,7 +33,7 @@ func gathers(g grid.Grid, gamma func(x, z float64) float64, speeds []float64, di
 						c = speeds[ix*nz+iz] * speeds[ix*nz+iz]
 					}
 					q := gamma(x, z0)
-					at := math.Sqrt(z0*z0 + (q*q-1)*offset*offset/c)
+					at := math.Sqrt(max(0, z0*z0+(q*q-1)*offset*offset/c))
 					u := (g.Coord(1, iz) - at) / (30 * scale)
 					v += (1 - 2*u*u) * math.Exp(-u*u)
 				}
@@ -43,20 +43,20 @@ func gathers(g grid.Grid, gamma func(x, z float64) float64, speeds []float64, di
 		}
 	}
 	n := len(offsets) * nz
-	return &moveout.Gathers{Grid: g, Offsets: offsets, Speeds: speeds, Panel: func(column int) ([]float32, error) { return all[column*n : (column+1)*n], nil }}, image
+	return &moveout.Gathers{Grid: g, Offsets: offsets, Speeds: speeds, Image: image, Panel: func(column int) ([]float32, error) { return all[column*n : (column+1)*n], nil }}
 }
 
 func options(window float64) moveout.Options {
 	return moveout.Options{Least: 0.7, Greatest: 1.4, Step: 0.005, Every: 5, Around: 2, Window: window, Mute: 1.5, Stiffness: 0.02, Threshold: 0.3, Threads: 2}
 }
 
-func pick(t *testing.T, g *moveout.Gathers, image []float32, o moveout.Options) []moveout.Pick {
+func pick(t *testing.T, g *moveout.Gathers, o moveout.Options) []moveout.Pick {
 	t.Helper()
 	s, err := moveout.Scan(g, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return moveout.Picks(g, o, s, moveout.Trajectories(g, o, s), image)
+	return moveout.Picks(g, o, s, moveout.Trajectories(g, o, s))
 }
 
 func TestPicksAreThoseOfTheGathers(t *testing.T) {
@@ -74,8 +74,8 @@ func TestPicksAreThoseOfTheGathers(t *testing.T) {
 		{"noise", func(x, z float64) float64 { return 0.93 }, 0, 0.3, 0.025},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			gathers, image := gathers(g, c.gamma, nil, c.dip, c.noise)
-			picks := pick(t, gathers, image, options(100))
+			gathers := gathers(g, c.gamma, nil, c.dip, c.noise)
+			picks := pick(t, gathers, options(100))
 			worst := 0.0
 			for _, p := range picks {
 				worst = max(worst, math.Abs(p.Gamma-c.gamma(p.X, p.Z)))
@@ -100,9 +100,9 @@ func TestPicksInTime(t *testing.T) {
 	for i := range speeds {
 		speeds[i] = 1800
 	}
-	gathers, image := gathers(g, func(x, z float64) float64 { return 0.92 }, speeds, 0, 0)
+	gathers := gathers(g, func(x, z float64) float64 { return 0.92 }, speeds, 0, 0)
 	o := options(0.1)
-	picks := pick(t, gathers, image, o)
+	picks := pick(t, gathers, o)
 	if len(picks) < 20 {
 		t.Fatalf("%d picks", len(picks))
 	}
@@ -116,7 +116,7 @@ func TestPicksInTime(t *testing.T) {
 // Flattened gathers have nothing left to pick.
 func TestFlattenTakesTheMoveoutOff(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 300}, Spacing: []float64{40, 10}, Shape: []int{21, 220}}
-	curved, image := gathers(g, func(x, z float64) float64 { return 0.9 }, nil, 0, 0)
+	curved := gathers(g, func(x, z float64) float64 { return 0.9 }, nil, 0, 0)
 	o := options(100)
 	gamma := make([]float64, g.Shape[1])
 	for i := range gamma {
@@ -127,7 +127,7 @@ func TestFlattenTakesTheMoveoutOff(t *testing.T) {
 		panel, err := curved.Panel(column)
 		return curved.Flatten(column, panel, gamma, o), err
 	}
-	before, after := moveout.MeanResidual(pick(t, curved, image, o)), moveout.MeanResidual(pick(t, &flat, image, o))
+	before, after := moveout.MeanResidual(pick(t, curved, o)), moveout.MeanResidual(pick(t, &flat, o))
 	if before < 50 || after > 0.02*before {
 		t.Errorf("mean residual %.2f m before and %.2f m after", before, after)
 	}
@@ -136,5 +136,36 @@ func TestFlattenTakesTheMoveoutOff(t *testing.T) {
 func TestCertainty(t *testing.T) {
 	if a, b := moveout.Certainty(0.9, 0.05), moveout.Certainty(0.9, 0.2); a != 0.45 || b >= a {
 		t.Errorf("certainties %g and %g", a, b)
+	}
+}
+
+// Offsets without a midpoint where a layer reflects do not count. Here the far ones are those of another
+// velocity, as smiles at the end of a line are.
+func TestUnlitOffsetsDoNotCount(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 300}, Spacing: []float64{40, 10}, Shape: []int{51, 220}}
+	right := gathers(g, func(x, z float64) float64 { return 0.95 }, nil, 0.1, 0.05)
+	wrong := gathers(g, func(x, z float64) float64 { return 0.8 }, nil, 0.1, 0.05)
+	const lit = 6
+	mixed := *right
+	mixed.Panel = func(column int) ([]float32, error) {
+		panel, err := wrong.Panel(column)
+		near, _ := right.Panel(column)
+		return append(append([]float32{}, near[:lit*220]...), panel[lit*220:]...), err
+	}
+	for class := range mixed.Offsets {
+		points := []float64{-9000}
+		for x := 0.0; x <= 2500 && class < lit; x += 50 {
+			points = append(points, x)
+		}
+		mixed.Midpoints = append(mixed.Midpoints, points)
+	}
+	picks := pick(t, &mixed, options(100))
+	if len(picks) < 40 {
+		t.Errorf("%d picks", len(picks))
+	}
+	for _, p := range picks {
+		if math.Abs(p.Gamma-0.95) > 0.02 || p.Far > mixed.Offsets[lit-1] {
+			t.Errorf("γ is %.3f at (%g, %g), want 0.95; offsets up to %g count", p.Gamma, p.X, p.Z, p.Far)
+		}
 	}
 }

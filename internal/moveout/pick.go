@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-
-	"github.com/kirchhoff-lsm/lsm/imaging"
 )
 
 // Pick is the residual moveout of a reflector at a place.
@@ -151,11 +149,9 @@ func cheapest(score [][]float64, stiff float64) []int {
 func (s *Spectrum) weight(iz int) float64 { return s.Energy[iz] / (1 + s.Energy[iz]) }
 
 // Picks are the picks along the trajectories: where the semblance, weighted by the energy, is
-// largest within half a window, and not below the threshold. The image, [nx, nz], gives the slopes of
-// the layers.
-func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64, image []float32) []Pick {
+// largest within half a window, and not below the threshold.
+func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) []Pick {
 	gammas, nz := o.Gammas(), g.Grid.Shape[1]
-	along := imaging.Layers(g.Grid.Shape, image, o.Threads)[0]
 	half := o.half(g)
 	var picks []Pick
 	for i := range all {
@@ -165,7 +161,8 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64, imag
 			height[iz] = s.weight(iz) * s.at(gammas, o, trajectories[i][iz], iz)
 		}
 		for iz := half; iz < nz-half; iz++ {
-			if height[iz] == 0 || height[iz] < slices.Max(height[max(0, iz-half):min(nz, iz+half+1)]) {
+			around := height[max(0, iz-half):min(nz, iz+half+1)]
+			if height[iz] == 0 || slices.Index(around, slices.Max(around)) != min(iz, half) || g.steep(s.Column, iz) {
 				continue
 			}
 			k := s.peak(gammas, o, trajectories[i][iz], iz)
@@ -176,28 +173,11 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64, imag
 			}
 			p.Width = s.width(gammas, o, k, iz)
 			p.Certainty = Certainty(p.Semblance, p.Width)
-			u := [2]float64{float64(along[0][s.Column*nz+iz]) * g.Grid.Spacing[0], float64(along[1][s.Column*nz+iz]) * g.Grid.Spacing[1]}
-			if math.Abs(u[1]) > mostSlope*math.Abs(u[0]) && g.Speeds == nil {
-				continue
-			}
-			p.Slope = u[1] / u[0]
+			p.Slope = g.slope(s.Column, iz)
 			picks = append(picks, p)
 		}
 	}
 	return picks
-}
-
-// mostSlope is that of the steepest layers that are picked in depth: of 60 degrees.
-const mostSlope = 1.75
-
-// used is the largest offset of a class that counts.
-func (g *Gathers) used(column, iz int, o Options) (x float64) {
-	for _, v := range g.Offsets {
-		if v <= g.far(column, iz, o) {
-			x = v
-		}
-	}
-	return x
 }
 
 // index is that of the value of γ nearest to one.

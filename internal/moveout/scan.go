@@ -15,9 +15,17 @@ type Gathers struct {
 	// Panel reads the gather of a column, [classes, nz].
 	Panel func(column int) ([]float32, error)
 
+	Image []float32 // [nx, nz], whose layers are those of the gathers
+
+	// Midpoints are the distinct ones of the traces of each class, m, ascending; nil: not known, and
+	// every offset counts everywhere.
+	Midpoints [][]float64
+
 	// Speeds are the velocities of the migration at the grid's points, m/s, for images in time;
 	// nil for depth.
 	Speeds []float64
+
+	slopes []float32 // [nx, nz], ∂z/∂x of the layers
 }
 
 // Options steer a scan.
@@ -52,7 +60,7 @@ func (o Options) Gammas() []float64 {
 type Spectrum struct {
 	Column    int
 	Semblance []float64 // [γ, nz], 0 where too few offsets count
-	Energy    []float64 // [nz], of the traces, over its mean
+	Energy    []float64 // [nz], of the offsets that count, over its mean
 }
 
 // Depth returns where a reflector lies at an offset that lies at z0 at offset 0, for
@@ -77,6 +85,7 @@ func (g *Gathers) far(column, iz int, o Options) float64 {
 
 // Scan computes the semblances of every o.Every-th column, in order.
 func Scan(g *Gathers, o Options) ([]Spectrum, error) {
+	g.aim(o.Threads)
 	nx := g.Grid.Shape[0]
 	var all []Spectrum
 	for column := min(o.Every/2, nx-1); column < nx; column += o.Every {
@@ -112,15 +121,14 @@ func (s *Spectrum) sum(g *Gathers, o Options) error {
 	nz, gammas, half := g.Grid.Shape[1], o.Gammas(), o.half(g)
 	var panels [][]float32
 	s.Energy = make([]float64, nz)
+	flat := g.curves(s.Column, 1, o)
 	for column := max(0, s.Column-o.Around); column <= min(g.Grid.Shape[0]-1, s.Column+o.Around); column++ {
 		panel, err := g.Panel(column)
 		if err != nil {
 			return err
 		}
 		panels = append(panels, panel)
-		for i, v := range panel {
-			s.Energy[i%nz] += float64(v) * float64(v)
-		}
+		flat.each(panel, func(iz int, _, squares float64, _ int) { s.Energy[iz] += squares })
 	}
 	s.Semblance = make([]float64, len(gammas)*nz)
 	for k, gamma := range gammas {
@@ -167,6 +175,9 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 			if x > far {
 				break
 			}
+			if !g.lit(column, iz, class) {
+				continue
+			}
 			at := (Depth(z0, gamma, x, speed) - g.Grid.Origin[1]) / g.Grid.Spacing[1]
 			if at >= 0 && at <= float64(nz-1) {
 				k := min(int(at), nz-2)
@@ -180,6 +191,16 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 
 // add adds the sums above and below the line of S, at each depth z0.
 func (c *curves) add(panel []float32, above, below []float64) {
+	c.each(panel, func(iz int, sum, squares float64, n int) {
+		if n >= leastTraces {
+			above[iz] += sum*sum - squares
+			below[iz] += float64(n-1) * squares
+		}
+	})
+}
+
+// each gives the sums of values and squares along the curve of each depth, and of how many.
+func (c *curves) each(panel []float32, do func(iz int, sum, squares float64, n int)) {
 	for iz := range c.nz {
 		sum, squares, n := 0.0, 0.0, 0
 		for i := c.first[iz]; i < c.first[iz+1]; i++ {
@@ -192,10 +213,7 @@ func (c *curves) add(panel []float32, above, below []float64) {
 			squares += a * a
 			n++
 		}
-		if n >= leastTraces {
-			above[iz] += sum*sum - squares
-			below[iz] += float64(n-1) * squares
-		}
+		do(iz, sum, squares, n)
 	}
 }
 
