@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 
@@ -62,15 +63,7 @@ func runLoop(ctx context.Context, a *app, l *analysis.Loop, path string) error {
 		return err
 	}
 	l.World, l.Force, l.Settings.Threads = a.world, a.force, runtime.GOMAXPROCS(0)
-	if err := a.once(func() error {
-		if err := tryInputs(a, l.Config); err != nil {
-			return err
-		}
-		if err := l.Begin(); err != nil {
-			return err
-		}
-		return a.lock(filepath.Join(l.Folder, analysis.RecordFile))
-	}); err != nil {
+	if err := a.once(func() error { return beginLoop(a, l) }); err != nil {
 		return err
 	}
 	var steps []report.LoopStep
@@ -86,6 +79,15 @@ func runLoop(ctx context.Context, a *app, l *analysis.Loop, path string) error {
 		return err
 	}
 	return a.closing(0)
+}
+
+// beginLoop makes the folder, which no other loop may write into meanwhile.
+func beginLoop(a *app, l *analysis.Loop) error {
+	return inOrder(l.Check,
+		func() error { return tryInputs(a, l.Config) },
+		func() error { return status.Resource(os.MkdirAll(l.Folder, 0o755)) },
+		func() error { return a.lock(filepath.Join(l.Folder, analysis.RecordFile)) },
+		l.Begin)
 }
 
 // loopStep tells what a loop has come to, draws it, and keeps what the report shows.

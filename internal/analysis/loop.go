@@ -62,12 +62,21 @@ type record struct {
 // RecordFile is the file in the folder of a loop that says what it was made with.
 const RecordFile = "loop.json"
 
-// Begin makes the folder and writes the record, or compares it with that of the loop that is resumed.
-// It is for one rank.
-func (l *Loop) Begin() error {
-	if err := loopable(l.Config); err != nil {
+// Check refuses configurations that make no gathers to pick, before anything is written.
+func (l *Loop) Check() error {
+	if err := updatable(l.Config); err != nil {
 		return err
 	}
+	if l.Config.Image.Gathers != "offset" {
+		return status.Hint(status.Usage(fmt.Errorf("loop: image.gathers is %q, must be \"offset\"", l.Config.Image.Gathers)),
+			`--set image.gathers=offset --set image.gather_bins=0,300,600,… makes gathers; image.gather_normalize = "illumination" is worth its time`)
+	}
+	return nil
+}
+
+// Begin writes the record into the folder, which is there, or compares it with that of the loop that is
+// resumed. It is for one rank.
+func (l *Loop) Begin() error {
 	now := record{Config: map[string]string{}, Inputs: map[string]string{}, Settings: l.Settings, Choices: l.Choices}
 	now.Settings.Threads = 0
 	for _, f := range config.Fields() {
@@ -92,9 +101,6 @@ func (l *Loop) Begin() error {
 	case err == nil && !l.Force:
 		return status.Hint(status.Usage(fmt.Errorf("%s: the folder holds a loop already", l.Folder)), "--resume goes on with it, --force begins again and overwrites it")
 	case err != nil && !os.IsNotExist(err):
-		return status.Resource(err)
-	}
-	if err := os.MkdirAll(l.Folder, 0o755); err != nil {
 		return status.Resource(err)
 	}
 	old, err := filepath.Glob(filepath.Join(h5.EscapeGlob(l.Folder), "loop-*", "*.h5"))
@@ -133,18 +139,6 @@ func (r record) same(path string, text []byte) error {
 	now, _ := json.Marshal([]any{r.Settings, r.Choices})
 	if string(before) != string(now) {
 		return status.Usage(fmt.Errorf("%s: the loop was begun with other options of scan or update: %s, not %s", path, before, now))
-	}
-	return nil
-}
-
-// loopable refuses configurations that make no gathers to pick.
-func loopable(cfg *config.Config) error {
-	if err := updatable(cfg); err != nil {
-		return err
-	}
-	if cfg.Image.Gathers != "offset" {
-		return status.Hint(status.Usage(fmt.Errorf("loop: image.gathers is %q, must be \"offset\"", cfg.Image.Gathers)),
-			`--set image.gathers=offset --set image.gather_bins=0,300,600,… makes gathers; image.gather_normalize = "illumination" is worth its time`)
 	}
 	return nil
 }

@@ -135,6 +135,8 @@ func TestLoopFindsTheVelocity(t *testing.T) {
 		steps = append(steps, s)
 		return nil
 	}
+	must(t, l.Check())
+	must(t, os.Mkdir(l.Folder, 0o755))
 	must(t, l.Begin())
 	must(t, l.Run(context.Background(), keep))
 	first, last := steps[0], steps[2]
@@ -187,7 +189,7 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	other.Resume = false
 	refuse(other.Begin(), "holds a loop already")
 	other.Config = load(t, folder, "image.gathers=none", "image.gather_bins=[]", "image.gather_normalize=none")
-	refuse(other.Begin(), "image.gathers")
+	refuse(other.Check(), "image.gathers")
 
 	picks, err := ReadPicks(filepath.Join(l.Folder, "loop-0", "picks.h5"))
 	must(t, err)
