@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/analysis"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -94,7 +95,7 @@ func (t task) call(args ...string) error {
 	return nil
 }
 
-// start writes the velocity to start with.
+// start writes the velocity to start with, with the anisotropy of the data.
 func (t task) start() error {
 	g, v, err := h5.ReadModel(t.in(synth.TrueModelFile))
 	if err != nil {
@@ -104,7 +105,11 @@ func (t task) start() error {
 	for i := range v {
 		v[i] *= t.slow
 	}
-	return h5.WriteModel(t.in("start.h5"), g, v, h5.WriteOptions{Force: true})
+	a, err := inputs.ReadAnisotropy(t.in(synth.ModelFile))
+	if err != nil {
+		return err
+	}
+	return h5.WriteModel(t.in("start.h5"), g, v, h5.WriteOptions{Force: true}, inputs.Beside(a)...)
 }
 
 // tell prints what the loop has come to.

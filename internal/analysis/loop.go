@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Loop migrates, picks and updates the velocity, again and again. Each loop has a folder of its own,
@@ -70,6 +71,21 @@ func (l *Loop) Check() error {
 	if l.Config.Image.Gathers != "offset" {
 		return status.Hint(status.Usage(fmt.Errorf("loop: image.gathers is %q, must be \"offset\"", l.Config.Image.Gathers)),
 			`--set image.gathers=offset --set image.gather_bins=0,300,600,… makes gathers; image.gather_normalize = "illumination" is worth its time`)
+	}
+	if n := len(l.Config.Image.GatherBins) - 1; n < moveout.LeastTraces {
+		return status.Usage(fmt.Errorf("loop: image.gather_bins makes %d classes, must be at least %d for moveout to be seen", n, moveout.LeastTraces))
+	}
+	s, _, err := h5.ReadSurveyHeader(l.Config.Survey.File.File)
+	if err != nil {
+		return inputs.FileError(err)
+	}
+	return flat(l.Config.Survey.File.File, s)
+}
+
+// flat refuses surveys that are not 2-D.
+func flat(file string, s *survey.Survey) error {
+	if s.Dim != 2 {
+		return status.Input(fmt.Errorf("%s: the survey is %d-D, velocity analysis takes 2-D ones", file, s.Dim))
 	}
 	return nil
 }

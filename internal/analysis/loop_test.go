@@ -19,6 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/internal/tomography"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -46,9 +47,9 @@ func lens(x, z float64) float64 {
 	return 1800 + 0.5*z + 150*math.Exp(-(math.Pow((x-1500)/400, 2)+math.Pow((z-500)/250, 2)))
 }
 
-// survey makes the survey of a line in a folder, and returns the folder and the velocity that its data
+// recorded makes the survey of a line in a folder, and returns the folder and the velocity that its data
 // were made with.
-func survey(t *testing.T) (string, []float64) {
+func recorded(t *testing.T) (string, []float64) {
 	t.Helper()
 	v, x := make([]float64, line.Len()), make([]float64, 2)
 	for i := range v {
@@ -123,7 +124,7 @@ func wrong(t *testing.T, path string, v []float64) float64 {
 
 // From a velocity that is 8 per cent too slow, two loops make gathers flat and the velocity right.
 func TestLoopFindsTheVelocity(t *testing.T) {
-	folder, v := survey(t)
+	folder, v := recorded(t)
 	slow := filepath.Join(folder, "slow.h5")
 	scaled(t, slow, v, 0.92)
 	l := &Loop{
@@ -191,10 +192,18 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	other.Config = load(t, folder, "image.gathers=none", "image.gather_bins=[]", "image.gather_normalize=none")
 	refuse(other.Check(), "image.gathers")
 
+	other.Config = load(t, folder, "image.gather_bins=0,500,1000")
+	refuse(other.Check(), "makes 2 classes")
+	cube := &survey.Survey{Dim: 3, Sources: []float64{0, 0, 0}, Receivers: []float64{50, 0, 0}, Fixed: true, NT: 100, DT: 0.004, Wavelet: synth.Ricker(20, 0.004)}
+	file := filepath.Join(folder, "cube.h5")
+	must(t, h5.WriteSurvey(file, cube, h5.WriteOptions{}))
+	other.Config = load(t, folder, "survey.file="+file)
+	refuse(other.Check(), "is 3-D")
+
 	picks, err := ReadPicks(filepath.Join(l.Folder, "loop-0", "picks.h5"))
 	must(t, err)
 	update := func(set ...string) error {
-		_, err := Update(context.Background(), load(t, folder, set...), picks, "picks.h5", choices, progress.Discard())
+		_, err := Update(context.Background(), load(t, folder, set...), picks, filepath.Join(l.Folder, "loop-0", "picks.h5"), choices, progress.Discard())
 		return err
 	}
 	refuse(update("velocity.file="+filepath.Join(folder, "model.h5")), "another velocity file")

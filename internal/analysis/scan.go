@@ -65,6 +65,7 @@ type Scan struct {
 	Trajectories [][]float64
 	Picks        []moveout.Pick
 
+	path   string
 	reader *h5.GatherReader
 	limits []float64
 	made   provenance.Record
@@ -81,7 +82,7 @@ func Open(path, model, survey string, s Settings) (*Scan, error) {
 	if r == nil {
 		return nil, noOffsets(path, "has no /gathers")
 	}
-	c := &Scan{reader: r}
+	c := &Scan{path: path, reader: r}
 	if err := c.scan(path, model, survey, s); err != nil {
 		r.Close()
 		return nil, inputs.FileError(err)
@@ -105,8 +106,8 @@ func (c *Scan) scan(path, model, survey string, s Settings) error {
 		return noOffsets(path, "has gathers by "+r.Name())
 	case g.Dim() != 2:
 		return status.Input(fmt.Errorf("%s: the image has %d axes, moveout is analysed in 2-D", path, g.Dim()))
-	case len(r.Centers) < 3:
-		return status.Input(fmt.Errorf("%s: has %d offset classes, a semblance needs 3", path, len(r.Centers)))
+	case len(r.Centers) < moveout.LeastTraces:
+		return status.Input(fmt.Errorf("%s: has %d offset classes, a semblance needs %d", path, len(r.Centers), moveout.LeastTraces))
 	case g.Shape[1] < 4:
 		return status.Input(fmt.Errorf("%s: the image has %d points along its last axis, a scan needs 4", path, g.Shape[1]))
 	}
@@ -191,8 +192,8 @@ func (c *Scan) readMidpoints(path, file string) error {
 	if err != nil {
 		return err
 	}
-	if s.Dim != 2 {
-		return status.Input(fmt.Errorf("%s: the survey is %d-D, the image 2-D", file, s.Dim))
+	if err := flat(file, s); err != nil {
+		return err
 	}
 	c.Gathers.Midpoints = make([][]float64, len(c.limits)-1)
 	for i := range s.NumTraces() {
@@ -229,8 +230,12 @@ func (c *Scan) WritePicks(path string, force bool) error {
 			*to = append(*to, *values(&q)[i])
 		}
 	}
+	image, err := provenance.Hash("image", c.path)
+	if err != nil {
+		return status.Input(err)
+	}
 	r := provenance.New("moveout")
-	r.Inputs = c.made.Inputs
+	r.Inputs = append([]provenance.Input{image}, c.made.Inputs...)
 	return inputs.FileError(h5.WritePicks(path, p, h5.WriteOptions{Force: force, Attrs: r.Attrs()}))
 }
 

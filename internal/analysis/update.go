@@ -75,7 +75,11 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 	if err := fits(cfg, in, p, picksFile); err != nil {
 		return nil, err
 	}
-	out := &Change{Grid: in.Velocity.Grid, inputs: in.Digests}
+	picked, err := provenance.Hash("picks", picksFile)
+	if err != nil {
+		return nil, status.Input(err)
+	}
+	out := &Change{Grid: in.Velocity.Grid, inputs: append([]provenance.Input{picked}, in.Digests...)}
 	if out.medium, _, err = in.ReadSlabs([2][2]int{{0, out.Grid.Shape[0]}}); err != nil {
 		return nil, err
 	}
@@ -129,8 +133,8 @@ func updatable(cfg *config.Config) error {
 
 // fits makes sure that picks belong to the configuration.
 func fits(cfg *config.Config, in *inputs.Inputs, p *Picks, file string) error {
-	if in.Survey.Dim != 2 {
-		return status.Input(fmt.Errorf("tomography: the survey is %d-D, must be 2-D", in.Survey.Dim))
+	if err := flat(cfg.Survey.File.File, in.Survey); err != nil {
+		return err
 	}
 	if has := p.Domain.String(); has != cfg.Image.Domain {
 		return status.Input(fmt.Errorf("%s: picks lie in %s, image.domain is %q", file, has, cfg.Image.Domain))

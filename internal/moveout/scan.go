@@ -43,8 +43,8 @@ type Options struct {
 	Threads int
 }
 
-// leastTraces is the number of offsets that a semblance needs.
-const leastTraces = 3
+// LeastTraces is the number of offsets that a semblance needs.
+const LeastTraces = 3
 
 // Gammas are the values of γ that are tried.
 func (o Options) Gammas() []float64 {
@@ -192,7 +192,7 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 // add adds the sums above and below the line of S, at each depth z0.
 func (c *curves) add(panel []float32, above, below []float64) {
 	c.each(panel, func(iz int, sum, squares float64, n int) {
-		if n >= leastTraces {
+		if n >= LeastTraces {
 			above[iz] += sum*sum - squares
 			below[iz] += float64(n-1) * squares
 		}
