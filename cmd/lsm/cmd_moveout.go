@@ -41,7 +41,7 @@ each with a certainty from the height and width of its peak.
 IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". Gathers of unequal
 strength need image.gather_normalize = "illumination". With --survey an offset counts
 only where a layer can reflect one of its traces, which keeps the smiles at the ends of a
-line from being picked. PICKS is for lsm tomography.`,
+line from being picked, and depths count from its sources and receivers. PICKS is for lsm tomography.`,
 		Example: `  lsm moveout image.h5 --survey survey.h5 -o picks.h5
   lsm moveout image.h5 -o picks.h5 --panels panels.png --gathers gathers.png
   lsm moveout time.h5 --velocity rms.h5 -o picks.h5 --csv picks.csv`,
@@ -91,6 +91,9 @@ func (o *moveoutOptions) run(a *app, file string) error {
 		if err := h5.CheckOutput(out.path, a.force); err != nil {
 			return err
 		}
+	}
+	if o.survey == "" {
+		a.report.Infof("without --survey all offsets count everywhere, also beyond the ends of the line, and depths from z = 0")
 	}
 	o.Threads = runtime.GOMAXPROCS(0)
 	s, err := analysis.Open(file, o.velocity, o.survey, o.Settings)

@@ -79,8 +79,8 @@ func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 // WriteCSV writes picks as text, a line each below one with the names.
 func WriteCSV(path string, picks []moveout.Pick, domain grid.Domain) error {
 	text := &strings.Builder{}
-	units := map[grid.Domain][3]string{grid.Depth: {"z_m", "slope", "speed"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s"}}[domain]
-	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s\n", units[0], units[1], units[2])
+	units := map[grid.Domain][4]string{grid.Depth: {"z_m", "slope", "speed", "datum_m"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s", "datum_s"}}[domain]
+	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s,%s\n", units[0], units[1], units[2], units[3])
 	for _, p := range picks {
 		list := []string{}
 		for _, v := range values(&p) {

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -255,7 +256,9 @@ func (l *Loop) analyse(ctx context.Context, cfg *config.Config, s Step, next str
 	if cfg.Image.Domain == "time" {
 		model = s.Model
 	}
+	end := l.Report.Time("picks")
 	scan, err := Open(s.Image, model, cfg.Survey.File.File, l.Settings)
+	end()
 	if err != nil {
 		return 0, err
 	}
@@ -281,6 +284,9 @@ func (l *Loop) analyse(ctx context.Context, cfg *config.Config, s Step, next str
 	change, err := Update(ctx, cfg, picks, file, l.Choices, l.Report)
 	if err != nil {
 		return 0, err
+	}
+	if n := change.Solution.Cut; n > 0 {
+		l.Report.Infof("--bound %g cuts %s of the change: the next loop goes on", l.Choices.Bound, readable.Count(n, "coefficient"))
 	}
 	return change.Relative(), change.Write(next, "loop", true)
 }

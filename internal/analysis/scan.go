@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Settings are those of a scan in metres (or seconds) instead of points. 0 stands for a default that
@@ -72,9 +73,8 @@ type Scan struct {
 }
 
 // Open scans the image file path. In time it needs the model that the image was migrated with. The
-// survey says where midpoints lie, so that offsets count only where there are any; "" for not known. The
-// scan keeps the file open until Close.
-func Open(path, model, survey string, s Settings) (*Scan, error) {
+// file of the recorded survey says where midpoints and datum lie; "" for not known. The scan keeps the file open until Close.
+func Open(path, model, recorded string, s Settings) (*Scan, error) {
 	r, err := h5.OpenGathers(path)
 	if err != nil {
 		return nil, inputs.FileError(err)
@@ -83,7 +83,7 @@ func Open(path, model, survey string, s Settings) (*Scan, error) {
 		return nil, noOffsets(path, "has no /gathers")
 	}
 	c := &Scan{path: path, reader: r}
-	if err := c.scan(path, model, survey, s); err != nil {
+	if err := c.scan(path, model, recorded, s); err != nil {
 		r.Close()
 		return nil, inputs.FileError(err)
 	}
@@ -98,7 +98,7 @@ func noOffsets(path, what string) error {
 // Close closes the file.
 func (c *Scan) Close() { c.reader.Close() }
 
-func (c *Scan) scan(path, model, survey string, s Settings) error {
+func (c *Scan) scan(path, model, recorded string, s Settings) error {
 	r := c.reader
 	g := r.Grid()
 	switch {
@@ -120,7 +120,7 @@ func (c *Scan) scan(path, model, survey string, s Settings) error {
 	if err := c.readSpeeds(path, model); err != nil {
 		return err
 	}
-	if err := c.readMidpoints(path, survey); err != nil {
+	if err := c.readMidpoints(path, recorded); err != nil {
 		return err
 	}
 	c.Options = s.options(g)
@@ -176,7 +176,7 @@ func (c *Scan) readSpeeds(path, model string) error {
 	return nil
 }
 
-// readMidpoints reads where the midpoints of the classes lie.
+// readMidpoints reads where the midpoints of the classes lie, and how deep sources and receivers.
 func (c *Scan) readMidpoints(path, file string) error {
 	if file == "" {
 		return nil
@@ -202,11 +202,39 @@ func (c *Scan) readMidpoints(path, file string) error {
 			c.Gathers.Midpoints[class] = append(c.Gathers.Midpoints[class], (s.Source(from)[0]+s.Receiver(to)[0])/2)
 		}
 	}
+	if c.Gathers.Grid.Domain == grid.Depth {
+		c.Gathers.Datum = datum(c.Gathers.Grid, s, c.limits[len(c.limits)-1])
+	}
 	for class, list := range c.Gathers.Midpoints {
 		slices.Sort(list)
 		c.Gathers.Midpoints[class] = slices.Compact(list)
 	}
 	return nil
+}
+
+// datum is the mean z of sources and receivers up to a distance from each column of g, or that of the
+// nearest one.
+func datum(g grid.Grid, s *survey.Survey, reach float64) []float64 {
+	out := make([]float64, g.Shape[0])
+	for ix := range out {
+		x, sum, n, nearest := g.Coord(0, ix), 0.0, 0, math.Inf(1)
+		for _, positions := range [][]float64{s.Sources, s.Receivers} {
+			for i := 0; i < len(positions); i += 2 {
+				off := math.Abs(positions[i] - x)
+				if off <= reach {
+					sum += positions[i+1]
+					n++
+				}
+				if off < nearest {
+					nearest, out[ix] = off, positions[i+1]
+				}
+			}
+		}
+		if n > 0 {
+			out[ix] = sum / float64(n)
+		}
+	}
+	return out
 }
 
 // digest is that of an input in a role, "" for none.
@@ -241,11 +269,11 @@ func (c *Scan) WritePicks(path string, force bool) error {
 
 // columns and values are the same things of a file and of a pick, in one order.
 func columns(c *h5.PickColumns) []*[]float64 {
-	return []*[]float64{&c.X, &c.Z, &c.Gamma, &c.Semblance, &c.Width, &c.Certainty, &c.Slope, &c.Far, &c.Speed}
+	return []*[]float64{&c.X, &c.Z, &c.Gamma, &c.Semblance, &c.Width, &c.Certainty, &c.Slope, &c.Far, &c.Speed, &c.Datum}
 }
 
 func values(p *moveout.Pick) []*float64 {
-	return []*float64{&p.X, &p.Z, &p.Gamma, &p.Semblance, &p.Width, &p.Certainty, &p.Slope, &p.Far, &p.Speed}
+	return []*float64{&p.X, &p.Z, &p.Gamma, &p.Semblance, &p.Width, &p.Certainty, &p.Slope, &p.Far, &p.Speed, &p.Datum}
 }
 
 // Picks is a file of picks.

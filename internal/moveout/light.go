@@ -50,7 +50,7 @@ func (g *Gathers) lit(column, iz, class int) bool {
 		return false
 	}
 	half := g.speed(column, iz) / 2 // in time, from s to m
-	x, z := g.Grid.Coord(0, column), g.Grid.Coord(1, iz)*half
+	x, z := g.Grid.Coord(0, column), g.below(column, iz)*half
 	shift := z * half * g.slope(column, iz)
 	reach := missed*z + 2*(list[len(list)-1]-list[0])/float64(len(list))
 	left, right := x+min(0, shift), x+max(0, shift)

@@ -93,6 +93,26 @@ func TestPicksAreThoseOfTheGathers(t *testing.T) {
 	}
 }
 
+// Depths count from the datum.
+func TestPicksBelowADatum(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 300}, Spacing: []float64{40, 10}, Shape: []int{31, 220}}
+	shifted := gathers(g, func(x, z float64) float64 { return 0.9 }, nil, 0, 0)
+	shifted.Grid.Origin = []float64{0, 700}
+	shifted.Datum = make([]float64, 31)
+	for i := range shifted.Datum {
+		shifted.Datum[i] = 400
+	}
+	picks := pick(t, shifted, options(100))
+	if len(picks) < 20 {
+		t.Fatalf("%d picks", len(picks))
+	}
+	for _, p := range picks {
+		if want := math.Sqrt((p.Z-400)*(p.Z-400)-0.19*p.Far*p.Far/4) - (p.Z - 400); math.Abs(p.Gamma-0.9) > 0.003 || math.Abs(p.Residual()-want) > 2 {
+			t.Errorf("γ is %.4f at %g m, want 0.9; residual %.1f m, want %.1f", p.Gamma, p.Z, p.Residual(), want)
+		}
+	}
+}
+
 // In time γ is the velocity of the migration over the one picked.
 func TestPicksInTime(t *testing.T) {
 	g := grid.Grid{Origin: []float64{0, 0.3}, Spacing: []float64{40, 0.01}, Shape: []int{31, 220}, Domain: grid.Time}

@@ -19,10 +19,16 @@ type Pick struct {
 	Slope float64 // ∂z/∂x of the layer; in time s/m
 	Far   float64 // the largest offset that counts, m
 	Speed float64 // c of the curves: 2 in depth, in time the velocity of the migration there, m/s
+	Datum float64 // from which depths of the curves count, m or s
 }
 
 // Residual is how much deeper than at offset 0 the reflector lies at the offset Far, m or s.
-func (p Pick) Residual() float64 { return Depth(p.Z, p.Gamma, p.Far, p.Speed) - p.Z }
+func (p Pick) Residual() float64 { return p.Moveout(p.Far) }
+
+// Moveout is how much deeper than at offset 0 the reflector lies at an offset, m or s.
+func (p Pick) Moveout(offset float64) float64 {
+	return Depth(p.Z-p.Datum, p.Gamma, offset, p.Speed) - (p.Z - p.Datum)
+}
 
 // certainWidth is the width, in γ, of a peak that makes a pick half as certain as its height says.
 const certainWidth = 0.05
@@ -166,7 +172,7 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) []Pi
 				continue
 			}
 			k := s.peak(gammas, o, trajectories[i][iz], iz)
-			p := Pick{X: g.Grid.Coord(0, s.Column), Z: g.Grid.Coord(1, iz), Far: g.used(s.Column, iz, o), Speed: g.speed(s.Column, iz)}
+			p := Pick{X: g.Grid.Coord(0, s.Column), Z: g.Grid.Coord(1, iz), Far: g.used(s.Column, iz, o), Speed: g.speed(s.Column, iz), Datum: g.datum(s.Column)}
 			p.Gamma, p.Semblance = s.refine(gammas, k, iz)
 			if p.Semblance < o.Threshold || k == 0 || k == len(gammas)-1 {
 				continue

@@ -25,6 +25,9 @@ type Gathers struct {
 	// nil for depth.
 	Speeds []float64
 
+	// Datum is z of sources and receivers near each column, m, from which depths count; nil: 0.
+	Datum []float64
+
 	slopes []float32 // [nx, nz], ∂z/∂x of the layers
 }
 
@@ -63,7 +66,7 @@ type Spectrum struct {
 	Energy    []float64 // [nz], of the offsets that count, over its mean
 }
 
-// Depth returns where a reflector lies at an offset that lies at z0 at offset 0, for
+// Depth returns how far below the datum a reflector lies at an offset that lies at z0 at offset 0, for
 // c = 2 in depth and the velocity of the migration in time; 0 where the curve ends.
 func Depth(z0, gamma, offset, c float64) float64 {
 	return math.Sqrt(max(0, z0*z0+(gamma*gamma-1)*offset*offset/(c*c)))
@@ -77,9 +80,25 @@ func (g *Gathers) speed(column, iz int) float64 {
 	return g.Speeds[column*g.Grid.Shape[1]+iz]
 }
 
-// far is the largest offset that counts at point iz of a column.
+// below is the depth of point iz of a column below the datum, m or s.
+func (g *Gathers) below(column, iz int) float64 { return g.Grid.Coord(1, iz) - g.datum(column) }
+
+func (g *Gathers) datum(column int) float64 {
+	if g.Datum == nil {
+		return 0
+	}
+	return g.Datum[column]
+}
+
+// along is where the curve of γ at point iz of a column lies at an offset, in points of the last axis.
+func (g *Gathers) along(column, iz int, gamma, offset float64) float64 {
+	z := g.datum(column) + Depth(g.below(column, iz), gamma, offset, g.speed(column, iz))
+	return (z - g.Grid.Origin[1]) / g.Grid.Spacing[1]
+}
+
+// far is the largest offset that counts at point iz of a column; below 0 above the datum.
 func (g *Gathers) far(column, iz int, o Options) float64 {
-	z := g.Grid.Coord(1, iz)
+	z := g.below(column, iz)
 	return o.Mute * z * g.speed(column, iz) / 2
 }
 
@@ -170,7 +189,7 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 	c := &curves{nz: nz}
 	for iz := range nz {
 		c.first = append(c.first, len(c.at))
-		z0, speed, far := g.Grid.Coord(1, iz), g.speed(column, iz), g.far(column, iz, o)
+		far := g.far(column, iz, o)
 		for class, x := range g.Offsets {
 			if x > far {
 				break
@@ -178,7 +197,7 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 			if !g.lit(column, iz, class) {
 				continue
 			}
-			at := (Depth(z0, gamma, x, speed) - g.Grid.Origin[1]) / g.Grid.Spacing[1]
+			at := g.along(column, iz, gamma, x)
 			if at >= 0 && at <= float64(nz-1) {
 				k := min(int(at), nz-2)
 				c.at, c.next = append(c.at, class*nz+k), append(c.next, float32(at-float64(k)))
@@ -241,7 +260,7 @@ func (g *Gathers) Flatten(column int, panel []float32, gamma []float64, o Option
 			if x > g.far(column, iz, o) {
 				continue
 			}
-			at := (Depth(g.Grid.Coord(1, iz), gamma[iz], x, g.speed(column, iz)) - g.Grid.Origin[1]) / g.Grid.Spacing[1]
+			at := g.along(column, iz, gamma[iz], x)
 			if at >= 0 && at <= float64(nz-1) {
 				k := min(int(at), nz-2)
 				out[class*nz+iz] = trace[k] + float32(at-float64(k))*(trace[k+1]-trace[k])

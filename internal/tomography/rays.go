@@ -95,7 +95,7 @@ func (l *Line) add(rows *Rows, p moveout.Pick, pairs []pair) {
 				mean[k] -= r.value[i] / q.rise / n
 			}
 		}
-		depth[h] = moveout.Depth(p.Z, p.Gamma, l.Survey.Offset(q.trace), p.Speed) - p.Z
+		depth[h] = p.Moveout(l.Survey.Offset(q.trace))
 		middle += depth[h] / n
 	}
 	for h := range pairs {
@@ -130,7 +130,7 @@ func (l *Line) light(p moveout.Pick, pick int, slowness [][][2]float32) []pair {
 		if !exact {
 			class--
 		}
-		if class < 0 || class >= len(best) || x > l.Mute*p.Z {
+		if class < 0 || class >= len(best) || x > l.Mute*(p.Z-p.Datum) {
 			continue
 		}
 		s, r := slowness[l.Places.Source[i]][pick], slowness[l.Places.Receiver[i]][pick]

@@ -26,6 +26,7 @@ type PickColumns struct {
 	Slope     []float64 // ∂z/∂x of the layer, in the time domain s/m
 	Far       []float64 // m, the largest offset that counted
 	Speed     []float64 // m/s, velocity of the migration at the pick in the time domain; 2 in depth
+	Datum     []float64 // m or s, from which depths of the curve count
 }
 
 // all lists the columns with their names and units.
@@ -40,6 +41,7 @@ func (c *PickColumns) all(domain grid.Domain) []struct {
 	}{
 		{"/x", "m", &c.X}, {"/z", units[0], &c.Z}, {"/gamma", "1", &c.Gamma}, {"/semblance", "1", &c.Semblance}, {"/width", "1", &c.Width},
 		{"/certainty", "1", &c.Certainty}, {"/slope", units[1], &c.Slope}, {"/far", "m", &c.Far}, {"/speed", units[2], &c.Speed},
+		{"/datum", units[0], &c.Datum},
 	}
 }
 
