@@ -103,7 +103,11 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []floa
 	if err := m.Init(ctx, p, nil); err != nil {
 		return nil, err
 	}
-	if _, err := solver.Run(ctx, m, solver.Stop{Iterations: o.Iterations}); err != nil {
+	reason, err := solver.Run(ctx, m, solver.Stop{Iterations: o.Iterations})
+	if err == nil && reason == solver.StoppedSignal { // half a solution would look like a whole one
+		err = ctx.Err()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return slices.Clone(device.Slice[float64](m.X().Buf)), nil

@@ -173,8 +173,9 @@ func TestRowsAreAdjoint(t *testing.T) {
 	}
 }
 
-// In time the solution is the mean of the picks where nothing else is asked for.
-func TestTimeRowsFitPicks(t *testing.T) {
+// even are knots, and picks in time that all say 0.9.
+func even(t *testing.T) (*Knots, []moveout.Pick) {
+	t.Helper()
 	knots, err := NewKnots(model, []float64{800, 500})
 	if err != nil {
 		t.Fatal(err)
@@ -185,6 +186,23 @@ func TestTimeRowsFitPicks(t *testing.T) {
 			picks = append(picks, moveout.Pick{X: x, Z: z, Gamma: 0.9, Certainty: 0.5})
 		}
 	}
+	return knots, picks
+}
+
+// A solution that is interrupted is an error, not half a solution.
+func TestInterruptedSolutionIsNone(t *testing.T) {
+	knots, picks := even(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	rows := TimeRows(picks, knots)
+	cancel()
+	if s, err := Solve(ctx, rows, knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 50, Rounds: 1}); err == nil {
+		t.Errorf("a solution: %+v", s)
+	}
+}
+
+// In time the solution is the mean of the picks where nothing else is asked for.
+func TestTimeRowsFitPicks(t *testing.T) {
+	knots, picks := even(t)
 	picks[20].Gamma = 1.3 // a slip
 	s, err := Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 400, Rounds: 4})
 	if err != nil {
