@@ -105,7 +105,11 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 		return nil, status.Hint(status.Numerical(fmt.Errorf("%s: none of %d picks is lit by rays of three offsets: there is nothing to update the model from", picksFile, len(p.List))),
 			"a larger --misfit takes rays whose reflection points are further off")
 	}
-	if out.Solution, err = tomography.Solve(ctx, rows, knots, c.Options); err != nil {
+	out.Solution, err = tomography.Solve(ctx, rows, knots, c.Options)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
 		return nil, status.Numerical(err)
 	}
 	out.After = slices.Clone(out.Before)
