@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -76,11 +77,29 @@ func (l *Loop) Check() error {
 	if n := len(l.Config.Image.GatherBins) - 1; n < moveout.LeastTraces {
 		return status.Usage(fmt.Errorf("loop: image.gather_bins makes %d classes, must be at least %d for moveout to be seen", n, moveout.LeastTraces))
 	}
+	for _, in := range l.Config.Reads() {
+		if l.writes(in.Path.File) {
+			return status.Usage(fmt.Errorf("loop: %s, %s, lies where the loop writes its own files: give another folder than %s", in.Key, in.Path.File, l.Folder))
+		}
+	}
 	s, _, err := h5.ReadSurveyHeader(l.Config.Survey.File.File)
 	if err != nil {
 		return inputs.FileError(err)
 	}
 	return flat(l.Config.Survey.File.File, s)
+}
+
+// writes reports whether a file lies in the folder of one of the loops.
+func (l *Loop) writes(file string) bool {
+	folder, err := filepath.Abs(l.Folder)
+	if err != nil {
+		return false
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(folder, file)
+	return err == nil && strings.HasPrefix(rel, "loop-")
 }
 
 // flat refuses surveys that are not 2-D.

@@ -192,6 +192,8 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	other.Config = load(t, folder, "image.gathers=none", "image.gather_bins=[]", "image.gather_normalize=none")
 	refuse(other.Check(), "image.gathers")
 
+	other.Config = load(t, folder, "velocity.file="+filepath.Join(l.Folder, "loop-1", "model.h5"))
+	refuse(other.Check(), "lies where the loop writes")
 	other.Config = load(t, folder, "image.gather_bins=0,500,1000")
 	refuse(other.Check(), "makes 2 classes")
 	cube := &survey.Survey{Dim: 3, Sources: []float64{0, 0, 0}, Receivers: []float64{50, 0, 0}, Fixed: true, NT: 100, DT: 0.004, Wavelet: synth.Ricker(20, 0.004)}

@@ -3,7 +3,6 @@ package tomography
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -69,19 +68,6 @@ func (r *Rows) Scale() float64 {
 		}
 	}
 	return math.Sqrt(sum / float64(max(1, lit)))
-}
-
-// Lit is, for each knot, the norm of its column over the largest.
-func (r *Rows) Lit() []float64 {
-	out := make([]float64, r.knots)
-	for n, k := range r.at {
-		out[k] += r.value[n] * r.value[n]
-	}
-	most := max(slices.Max(out), math.SmallestNonzeroFloat64)
-	for k, v := range out {
-		out[k] = math.Sqrt(v / most)
-	}
-	return out
 }
 
 // Operator is the matrix, each row times its weight, over vectors that this process holds: from
