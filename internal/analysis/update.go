@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -171,7 +173,7 @@ func (c *Change) rows(ctx context.Context, cfg *config.Config, in *inputs.Inputs
 	stage.Total(2*in.Places.Len(), "solves")
 	line := &tomography.Line{
 		Survey: in.Survey, Places: in.Places, Times: times, Limits: p.Limits, Mute: p.Mute, Misfit: choices.Misfit,
-		Threads: cfg.Machine.Threads, Progress: func() { stage.Add(1) },
+		Threads: cmp.Or(cfg.Machine.Threads, runtime.GOMAXPROCS(0)), Progress: func() { stage.Add(1) },
 	}
 	rows, found, err := line.Rows(ctx, p.List, knots)
 	c.Traced = found

@@ -130,7 +130,7 @@ func (l *Line) light(p moveout.Pick, pick int, slowness [][][2]float32) []pair {
 		if !exact {
 			class--
 		}
-		if class < 0 || class >= len(best) || x > l.Mute*(p.Z-p.Datum) {
+		if class < 0 || class >= len(best) || x > l.Mute*(p.Z-p.Datum) || l.Limits[class] > p.Far {
 			continue
 		}
 		s, r := slowness[l.Places.Source[i]][pick], slowness[l.Places.Receiver[i]][pick]

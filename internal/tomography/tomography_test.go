@@ -122,7 +122,7 @@ func TestLayersAreLitAlongTheirNormals(t *testing.T) {
 	m := traveltime.Medium{Grid: model, Slab: [2]int{0, model.Shape[0]}, Values: slices.Repeat([]float64{2000}, model.Len()), Least: 2000, Greatest: 2000}
 	l := &Line{Survey: s, Places: s.Distinct(true), Times: eikonal(t, m), Limits: []float64{0, 100}, Mute: 2, Misfit: 5, Threads: 2}
 	for _, slope := range []float64{0.4, 0, -0.3} {
-		p := moveout.Pick{X: 1500, Z: 1000, Slope: slope, Gamma: 1, Certainty: 1, Speed: 2}
+		p := moveout.Pick{X: 1500, Z: 1000, Slope: slope, Gamma: 1, Certainty: 1, Speed: 2, Far: 50}
 		slowness, err := l.slowness(context.Background(), []moveout.Pick{p})
 		if err != nil {
 			t.Fatal(err)
