@@ -49,7 +49,8 @@ a picture of the underground.`,
 		commands []*cobra.Command
 	}{
 		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
-		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a)}},
+		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a),
+			newMoveout(a), newTomography(a), newLoop(a)}},
 		{"Look at files, make and convert them", []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a),
 			newConvert(a), newExport(a), newMetadata(a), newSynth(a), newAVA(a)}},
 		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), help}},
@@ -110,7 +111,7 @@ func (a *app) leavesToRoot() bool {
 
 // together are the commands that all ranks of a launcher run together. With wavelet this is
 // true only by least squares.
-var together = []string{"run", "migrate", "model", "check", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
+var together = []string{"run", "migrate", "model", "check", "loop", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {

@@ -26,6 +26,7 @@ var summaries = map[string]func(a *app, d *h5.Description) (lines []string, fiel
 	"tables":     tablesSummary,
 	"surface":    surfaceSummary,
 	"wavelet":    waveletSummary,
+	"picks":      picksSummary,
 	"checkpoint": func(*app, *h5.Description) ([]string, []any, error) { return nil, nil, nil },
 }
 

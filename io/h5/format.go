@@ -18,6 +18,7 @@ const (
 	FormatImage  = "lsm-image"
 
 	FormatWavelet = "lsm-wavelet"
+	FormatPicks   = "lsm-picks"
 )
 
 // FormatVersion is the root attribute format_version of what this package
@@ -45,6 +46,9 @@ var formats = []struct {
 	{"model", FormatModel, []string{"/velocity"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.model(); return err },
 		func(f *File) error { return (&ModelReader{File: f}).openAll() },
+	}},
+	{"picks", FormatPicks, nil, []func(f *File) error{
+		func(f *File) error { _, err := f.picks(); return err },
 	}},
 	{"surface", "", []string{"/surface"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.surface(2); return err },

@@ -1,0 +1,303 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Settings are those of a scan in metres (or seconds) instead of points. 0 stands for a default that
+// follows from the image.
+type Settings struct {
+	Gamma     []float64 // the least and the greatest γ
+	Every     float64   // m from one place that is analysed to the next
+	Around    float64   // m on either side whose semblances are added
+	Window    float64   // m, or s, over which a semblance sums
+	Mute      float64
+	Stiffness float64
+	Threshold float64
+	Threads   int
+}
+
+// gammaStep is the step from one γ to the next.
+const gammaStep = 0.005
+
+// Check returns what is wrong with the settings.
+func (s Settings) Check() error {
+	switch {
+	case len(s.Gamma) != 2 || !(s.Gamma[0] >= 0.3 && s.Gamma[0] < 1 && s.Gamma[1] > 1 && s.Gamma[1] <= 3):
+		return fmt.Errorf("--gamma is %v, must be two values, from 0.3 to below 1 and from above 1 to 3", s.Gamma)
+	case !(s.Every >= 0) || !(s.Around >= 0) || !(s.Window >= 0):
+		return fmt.Errorf("--every %g, --around %g and --window %g must not be negative", s.Every, s.Around, s.Window)
+	case !(s.Mute > 0):
+		return fmt.Errorf("--mute is %g, must be positive", s.Mute)
+	case !(s.Stiffness >= 0):
+		return fmt.Errorf("--stiffness is %g, must not be negative", s.Stiffness)
+	case !(s.Threshold >= 0 && s.Threshold < 1):
+		return fmt.Errorf("--threshold is %g, must be from 0 to below 1", s.Threshold)
+	}
+	return nil
+}
+
+// options are the settings on a grid.
+func (s Settings) options(g grid.Grid) moveout.Options {
+	every := cmp.Or(s.Every, max(g.Spacing[0], (g.End(0)-g.Origin[0])/60))
+	around := cmp.Or(s.Around, every/2)
+	o := moveout.Options{Least: s.Gamma[0], Greatest: s.Gamma[1], Step: gammaStep, Mute: s.Mute, Stiffness: s.Stiffness, Threshold: s.Threshold, Threads: s.Threads}
+	o.Every, o.Around = max(1, int(math.Round(every/g.Spacing[0]))), int(math.Round(around/g.Spacing[0]))
+	o.Window = cmp.Or(s.Window, 10*g.Spacing[1])
+	return o
+}
+
+// Scan is what the gathers of an image file show.
+type Scan struct {
+	Gathers      moveout.Gathers
+	Options      moveout.Options
+	Spectra      []moveout.Spectrum
+	Trajectories [][]float64
+	Picks        []moveout.Pick
+
+	path   string
+	reader *h5.GatherReader
+	limits []float64
+	made   provenance.Record
+}
+
+// Open scans the image file path. In time it needs the model that the image was migrated with. The
+// file of the recorded survey says where midpoints and datum lie; "" for not known. The scan keeps the file open until Close.
+func Open(path, model, recorded string, s Settings) (*Scan, error) {
+	r, err := h5.OpenGathers(path)
+	if err != nil {
+		return nil, inputs.FileError(err)
+	}
+	if r == nil {
+		return nil, noOffsets(path, "has no /gathers")
+	}
+	c := &Scan{path: path, reader: r}
+	if err := c.scan(path, model, recorded, s); err != nil {
+		r.Close()
+		return nil, inputs.FileError(err)
+	}
+	return c, nil
+}
+
+func noOffsets(path, what string) error {
+	return status.Hint(status.Input(fmt.Errorf("%s: %s, want gathers by offset", path, what)),
+		`image.gathers = "offset" with image.gather_bins makes them`)
+}
+
+// Close closes the file.
+func (c *Scan) Close() { c.reader.Close() }
+
+func (c *Scan) scan(path, model, recorded string, s Settings) error {
+	r := c.reader
+	g := r.Grid()
+	switch {
+	case r.Kind != "offset":
+		return noOffsets(path, "has gathers by "+r.Name())
+	case g.Dim() != 2:
+		return status.Input(fmt.Errorf("%s: the image has %d axes, moveout is analysed in 2-D", path, g.Dim()))
+	case len(r.Centers) < moveout.LeastTraces:
+		return status.Input(fmt.Errorf("%s: has %d offset classes, a semblance needs %d", path, len(r.Centers), moveout.LeastTraces))
+	case g.Shape[1] < 4:
+		return status.Input(fmt.Errorf("%s: the image has %d points along its last axis, a scan needs 4", path, g.Shape[1]))
+	}
+	image, err := h5.ReadImage(path)
+	if err != nil {
+		return err
+	}
+	c.made, c.limits = provenance.FromAttrs(image.Attrs), limits(r.Gathers)
+	c.Gathers = moveout.Gathers{Grid: g, Offsets: r.Centers, Panel: r.Panel, Image: image.Data}
+	if err := c.readSpeeds(path, model); err != nil {
+		return err
+	}
+	if err := c.readMidpoints(path, recorded); err != nil {
+		return err
+	}
+	c.Options = s.options(g)
+	if c.Spectra, err = moveout.Scan(&c.Gathers, c.Options); err != nil {
+		return err
+	}
+	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
+	c.Picks = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
+	return nil
+}
+
+// limits are where the classes begin and the last one ends, halfway between centres where the file
+// does not say.
+func limits(g h5.Gathers) []float64 {
+	if g.Limits != nil {
+		return g.Limits
+	}
+	n := len(g.Centers)
+	list := []float64{max(0, g.Centers[0]-(g.Centers[1]-g.Centers[0])/2)}
+	for i := 1; i < n; i++ {
+		list = append(list, (g.Centers[i-1]+g.Centers[i])/2)
+	}
+	return append(list, g.Centers[n-1]+(g.Centers[n-1]-g.Centers[n-2])/2)
+}
+
+// readSpeeds reads the velocity of the migration of an image in time.
+func (c *Scan) readSpeeds(path, model string) error {
+	g := c.Gathers.Grid
+	switch {
+	case g.Domain == grid.Depth && model != "":
+		return status.Usage(fmt.Errorf("moveout: --velocity is for images in time, %s lies in depth", path))
+	case g.Domain == grid.Depth:
+		return nil
+	case model == "":
+		return status.Usage(fmt.Errorf("moveout: %s lies in time: --velocity must name the model that it was migrated with", path))
+	}
+	in, err := provenance.Hash("velocity", model)
+	if err != nil {
+		return status.Input(err)
+	}
+	if want := digest(c.made, "velocity"); want != "" && want != in.SHA256 {
+		return status.Input(fmt.Errorf("%s: %s was migrated with another velocity model", model, path))
+	}
+	on, v, err := inputs.ReadVelocity(model, "auto")
+	if err != nil {
+		return err
+	}
+	if on.Domain != grid.Time || !g.Inside(on) {
+		return status.Input(fmt.Errorf("%s: the model, %s, does not hold the image, %s", model, inputs.Extent(on), inputs.Extent(g)))
+	}
+	c.Gathers.Speeds = make([]float64, g.Len())
+	on.Interpolate(c.Gathers.Speeds, v, g)
+	return nil
+}
+
+// readMidpoints reads where the midpoints of the classes lie, and how deep sources and receivers.
+func (c *Scan) readMidpoints(path, file string) error {
+	if file == "" {
+		return nil
+	}
+	in, err := provenance.Hash("survey", file)
+	if err != nil {
+		return status.Input(err)
+	}
+	if want := digest(c.made, "survey"); want != "" && want != in.SHA256 {
+		return status.Input(fmt.Errorf("%s: %s was made from another survey", file, path))
+	}
+	s, _, err := h5.ReadSurveyHeader(file)
+	if err != nil {
+		return err
+	}
+	if err := flat(file, s); err != nil {
+		return err
+	}
+	c.Gathers.Midpoints = make([][]float64, len(c.limits)-1)
+	for i := range s.NumTraces() {
+		if class := inputs.Interval(c.limits, s.Offset(i)); class >= 0 {
+			from, to := s.Pair(i)
+			c.Gathers.Midpoints[class] = append(c.Gathers.Midpoints[class], (s.Source(from)[0]+s.Receiver(to)[0])/2)
+		}
+	}
+	if c.Gathers.Grid.Domain == grid.Depth {
+		c.Gathers.Datum = datum(c.Gathers.Grid, s, c.limits[len(c.limits)-1])
+	}
+	for class, list := range c.Gathers.Midpoints {
+		slices.Sort(list)
+		c.Gathers.Midpoints[class] = slices.Compact(list)
+	}
+	return nil
+}
+
+// datum is the mean z of sources and receivers up to a distance from each column of g, or that of the
+// nearest one.
+func datum(g grid.Grid, s *survey.Survey, reach float64) []float64 {
+	out := make([]float64, g.Shape[0])
+	for ix := range out {
+		x, sum, n, nearest := g.Coord(0, ix), 0.0, 0, math.Inf(1)
+		for _, positions := range [][]float64{s.Sources, s.Receivers} {
+			for i := 0; i < len(positions); i += 2 {
+				off := math.Abs(positions[i] - x)
+				if off <= reach {
+					sum += positions[i+1]
+					n++
+				}
+				if off < nearest {
+					nearest, out[ix] = off, positions[i+1]
+				}
+			}
+		}
+		if n > 0 {
+			out[ix] = sum / float64(n)
+		}
+	}
+	return out
+}
+
+// digest is that of an input in a role, "" for none.
+func digest(r provenance.Record, role string) string {
+	i := slices.IndexFunc(r.Inputs, func(in provenance.Input) bool { return in.Role == role })
+	if i < 0 {
+		return ""
+	}
+	return r.Inputs[i].SHA256
+}
+
+// WritePicks writes the picks of a scan. What the image was made from goes with them.
+func (c *Scan) WritePicks(path string, force bool) error {
+	if len(c.Picks) == 0 {
+		return status.Hint(status.Numerical(fmt.Errorf("moveout: no reflector has a semblance of %g along a curve inside --gamma: there is nothing to pick", c.Options.Threshold)),
+			"a lower --threshold, another --mute or a wider --gamma may find some; gathers of unequal strength need image.gather_normalize")
+	}
+	p := &h5.Picks{Domain: c.Gathers.Grid.Domain, Limits: c.limits, Mute: c.Options.Mute}
+	for _, q := range c.Picks {
+		for i, to := range columns(&p.Columns) {
+			*to = append(*to, *values(&q)[i])
+		}
+	}
+	image, err := provenance.Hash("image", c.path)
+	if err != nil {
+		return status.Input(err)
+	}
+	r := provenance.New("moveout")
+	r.Inputs = append([]provenance.Input{image}, c.made.Inputs...)
+	return inputs.FileError(h5.WritePicks(path, p, h5.WriteOptions{Force: force, Attrs: r.Attrs()}))
+}
+
+// columns and values are the same things of a file and of a pick, in one order.
+func columns(c *h5.PickColumns) []*[]float64 {
+	return []*[]float64{&c.X, &c.Z, &c.Gamma, &c.Semblance, &c.Width, &c.Certainty, &c.Slope, &c.Far, &c.Speed, &c.Datum}
+}
+
+func values(p *moveout.Pick) []*float64 {
+	return []*float64{&p.X, &p.Z, &p.Gamma, &p.Semblance, &p.Width, &p.Certainty, &p.Slope, &p.Far, &p.Speed, &p.Datum}
+}
+
+// Picks is a file of picks.
+type Picks struct {
+	*h5.Picks
+	List []moveout.Pick
+	Made provenance.Record
+}
+
+// ReadPicks reads a file of picks.
+func ReadPicks(path string) (*Picks, error) {
+	p, err := h5.ReadPicks(path)
+	if err != nil {
+		return nil, inputs.FileError(err)
+	}
+	attrs, err := h5.ReadAttrs(path)
+	if err != nil {
+		return nil, inputs.FileError(err)
+	}
+	out := &Picks{Picks: p, Made: provenance.FromAttrs(attrs), List: make([]moveout.Pick, len(p.Columns.X))}
+	for i := range out.List {
+		for k, to := range values(&out.List[i]) {
+			*to = (*columns(&p.Columns)[k])[i]
+		}
+	}
+	return out, nil
+}

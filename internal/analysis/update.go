@@ -1,0 +1,201 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/tomography"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Choices steer a change of the velocity model.
+type Choices struct {
+	Knots  []float64 // distances of knots along x and z, m or s; nil: see defaultKnots
+	Misfit float64   // degrees that the normal of a pair of rays may be off that of the layer
+	tomography.Options
+}
+
+// Check returns what is wrong with the choices.
+func (c Choices) Check() error {
+	switch {
+	case c.Knots != nil && (len(c.Knots) != 2 || !(c.Knots[0] > 0) || !(c.Knots[1] > 0)):
+		return fmt.Errorf("--knots is %v, must be two distances above 0", c.Knots)
+	case !(c.Smoothing >= 0) || !(c.Damping >= 0):
+		return fmt.Errorf("--smoothing %g and --damping %g must not be negative", c.Smoothing, c.Damping)
+	case !(c.Bound > 0 && c.Bound <= 0.5):
+		return fmt.Errorf("--bound is %g, must be above 0 and at most 0.5", c.Bound)
+	case !(c.Misfit > 0 && c.Misfit <= 45):
+		return fmt.Errorf("--misfit is %g degrees, must be above 0 and at most 45", c.Misfit)
+	case c.Iterations < 1:
+		return fmt.Errorf("--iterations is %d, must be at least 1", c.Iterations)
+	}
+	return nil
+}
+
+// defaultKnots are about 24 intervals along x and 12 along the last axis.
+func defaultKnots(g grid.Grid) []float64 {
+	return []float64{max(g.Spacing[0], (g.End(0)-g.Origin[0])/24), max(g.Spacing[1], (g.End(1)-g.Origin[1])/12)}
+}
+
+// Change is a new velocity model.
+type Change struct {
+	Grid     grid.Grid
+	Before   []float64 // m/s
+	After    []float64
+	Solution *tomography.Solution
+	Traced   tomography.Traced // of rays, in depth
+	Rows     int
+
+	medium traveltime.Medium
+	beside []h5.Beside // what the model's file holds beside the velocity, used or not
+	inputs []provenance.Input
+}
+
+// Update finds the velocity model that flattens the picks of gathers that were migrated as the
+// configuration says.
+func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string, c Choices, report *progress.Reporter) (*Change, error) {
+	if err := updatable(cfg); err != nil {
+		return nil, err
+	}
+	in, err := inputs.Read(inputs.Ranks{World: comm.Self(), Report: report}, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if err := fits(cfg, in, p, picksFile); err != nil {
+		return nil, err
+	}
+	picked, err := provenance.Hash("picks", picksFile)
+	if err != nil {
+		return nil, status.Input(err)
+	}
+	out := &Change{Grid: in.Velocity.Grid, inputs: append([]provenance.Input{picked}, in.Digests...)}
+	if out.medium, _, err = in.ReadSlabs([2][2]int{{0, out.Grid.Shape[0]}}); err != nil {
+		return nil, err
+	}
+	out.Before = out.medium.Values
+	beside, err := inputs.ReadAnisotropy(cfg.Velocity.File.File)
+	if err != nil {
+		return nil, err
+	}
+	out.beside = inputs.Beside(beside)
+	spacing := c.Knots
+	if spacing == nil {
+		spacing = defaultKnots(out.Grid)
+	}
+	knots, err := tomography.NewKnots(out.Grid, spacing)
+	if err != nil {
+		return nil, status.Usage(err)
+	}
+	rows, err := out.rows(ctx, cfg, in, p, knots, c, report)
+	if err != nil {
+		return nil, err
+	}
+	if out.Rows = rows.Len(); out.Rows == 0 {
+		return nil, status.Hint(status.Numerical(fmt.Errorf("%s: none of %d picks is lit by rays of three offsets: there is nothing to update the model from", picksFile, len(p.List))),
+			"a larger --misfit takes rays whose reflection points are further off")
+	}
+	out.Solution, err = tomography.Solve(ctx, rows, knots, c.Options)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, status.Numerical(err)
+	}
+	out.After = slices.Clone(out.Before)
+	for i, d := range knots.On(out.Grid, out.Solution.Coefficients) {
+		out.After[i] *= math.Exp(-d)
+	}
+	return out, nil
+}
+
+// updatable refuses configurations whose velocities cannot be updated.
+func updatable(cfg *config.Config) error {
+	refuse := func(key, why string) error {
+		return status.Usage(fmt.Errorf("tomography: %s = %s: %s", key, cfg.Value(key), why))
+	}
+	switch {
+	case !cfg.Velocity.File.IsSet():
+		return refuse("velocity.constant", "the velocity must be a model in a file (lsm velocity makes one)")
+	case cfg.Velocity.Converted():
+		return status.Usage(fmt.Errorf("tomography: waves are converted (velocity.receiver_file or receiver_constant): residual moveout does not tell the two velocities apart"))
+	case cfg.Traveltime.Method != "eikonal" && cfg.Traveltime.Method != "rms":
+		return refuse("traveltime.method", `must be "eikonal", or "rms" in time`)
+	}
+	return nil
+}
+
+// fits makes sure that picks belong to the configuration.
+func fits(cfg *config.Config, in *inputs.Inputs, p *Picks, file string) error {
+	if err := flat(cfg.Survey.File.File, in.Survey); err != nil {
+		return err
+	}
+	if has := p.Domain.String(); has != cfg.Image.Domain {
+		return status.Input(fmt.Errorf("%s: picks lie in %s, image.domain is %q", file, has, cfg.Image.Domain))
+	}
+	for _, d := range in.Digests {
+		if had := digest(p.Made, d.Role); had != "" && had != d.SHA256 && (d.Role == "velocity" || d.Role == "survey") {
+			return status.Hint(status.Input(fmt.Errorf("%s: the image that was picked was migrated with another %s file than %s", file, d.Role, d.Path)),
+				"picks belong to one model and one survey: migrate with the configuration, and pick again")
+		}
+	}
+	for i, q := range p.List {
+		if x := []float64{q.X, q.Z}; !in.Velocity.Grid.Contains(x) {
+			return status.Input(fmt.Errorf("%s: pick %d at %s lies outside the velocity model, %s", file, i, in.Velocity.Grid.Place(x), inputs.Extent(in.Velocity.Grid)))
+		}
+	}
+	return nil
+}
+
+// rows are those of the picks.
+func (c *Change) rows(ctx context.Context, cfg *config.Config, in *inputs.Inputs, p *Picks, knots *tomography.Knots, choices Choices, report *progress.Reporter) (*tomography.Rows, error) {
+	if p.Domain == grid.Time {
+		return tomography.TimeRows(p.List, knots), nil
+	}
+	times, err := traveltime.New(cfg.Traveltime.Method, traveltime.Spec{Image: c.Grid, Medium: c.medium})
+	if err != nil {
+		return nil, err
+	}
+	stage := report.Stage("rays")
+	defer stage.End()
+	stage.Total(2*in.Places.Len(), "solves")
+	line := &tomography.Line{
+		Survey: in.Survey, Places: in.Places, Times: times, Limits: p.Limits, Mute: p.Mute, Misfit: choices.Misfit,
+		Threads: cmp.Or(cfg.Machine.Threads, runtime.GOMAXPROCS(0)), Progress: func() { stage.Add(1) },
+	}
+	rows, found, err := line.Rows(ctx, p.List, knots)
+	c.Traced = found
+	return rows, err
+}
+
+// Write writes the new model with all that the old one had beside the velocity.
+func (c *Change) Write(path, command string, force bool) error {
+	r := provenance.New(command)
+	r.Inputs = c.inputs
+	opt := h5.WriteOptions{Force: force, Attrs: r.Attrs()}
+	if c.Grid.Domain == grid.Time {
+		return inputs.FileError(h5.WriteTimeModel(path, c.Grid, h5.RMS, c.After, opt, c.beside...))
+	}
+	return inputs.FileError(h5.WriteModel(path, c.Grid, c.After, opt, c.beside...))
+}
+
+// Relative is the root mean square of the relative change of the velocity.
+func (c *Change) Relative() float64 {
+	sum := 0.0
+	for i, v := range c.After {
+		sum += math.Pow(math.Log(v/c.Before[i]), 2)
+	}
+	return math.Sqrt(sum / float64(len(c.After)))
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+// The page of a loop tells each loop, is XML, and does not take the word of a name for markup.
+func TestLoopPage(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{12, 8}}
+	v, image := make([]float64, g.Len()), make([]float32, g.Len())
+	for i := range v {
+		v[i], image[i] = 2000+float64(i), float32(i%5)-2
+	}
+	figure, err := picture.Model(g, v, picture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []LoopStep
+	for i := range 3 {
+		steps = append(steps, LoopStep{Number: i, Picks: 10 + i, Residual: "4.5 m", Gamma: 0.01, Relative: 0.02,
+			Velocity: &Model{Grid: g, Values: v}, Image: &h5.Image{Grid: g, Data: image}, Gathers: figure, Semblance: figure})
+	}
+	var page bytes.Buffer
+	if err := WriteLoop(&page, "<b>line</b>", steps); err != nil {
+		t.Fatal(err)
+	}
+	text := page.String()
+	for _, want := range []string{"<td>11</td>", "4.5 m", "2 % rms", "as configured", "&lt;b&gt;line", "loop 2: velocity"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(text, "data:image/png"); n != 8 {
+		t.Errorf("%d pictures, want 8", n)
+	}
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.Strict = true
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package tomography
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+var model = grid.Grid{Origin: []float64{-100, 0}, Spacing: []float64{20, 20}, Shape: []int{161, 101}}
+
+// medium grows with depth and has a lens; with tilt it is anisotropic. It is changed by δ.
+func medium(knots *Knots, c []float64, tilted bool) traveltime.Medium {
+	m := traveltime.Medium{Grid: model, Slab: [2]int{0, model.Shape[0]}, Values: make([]float64, model.Len())}
+	delta, x := knots.On(model, c), make([]float64, 2)
+	m.Least = math.Inf(1)
+	for i := range m.Values {
+		model.Point(x, i)
+		m.Values[i] = (1700 + 0.5*x[1] + 300*math.Exp(-(math.Pow(x[0]-1300, 2)+math.Pow(x[1]-900, 2))/1e5)) * math.Exp(-delta[i])
+		m.Least, m.Greatest = min(m.Least, m.Values[i]), max(m.Greatest, m.Values[i])
+	}
+	if tilted {
+		m.Anisotropic = true
+		m.Anisotropy.Epsilon = slices.Repeat([]float64{0.15}, model.Len())
+		m.Anisotropy.Delta = slices.Repeat([]float64{0.06}, model.Len())
+		m.Anisotropy.Tilt = slices.Repeat([]float64{20}, model.Len())
+	}
+	return m
+}
+
+func eikonal(t *testing.T, m traveltime.Medium) traveltime.Method {
+	t.Helper()
+	e, err := traveltime.New("eikonal", traveltime.Spec{Image: model, Medium: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// times of one place at points.
+func times(t *testing.T, m traveltime.Method, p *survey.Positions, points [][2]float64) (out []float64) {
+	t.Helper()
+	err := m.Solve(context.Background(), p, []int{0}, traveltime.Options{Threads: 1}, func(_ int, f traveltime.Field) error {
+		for _, x := range points {
+			out = append(out, at(model, [][]float64{f.Time}, x)[0])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A ray's row is the derivative of the eikonal equation's times by the coefficients.
+func TestRowsAreDerivativesOfTimes(t *testing.T) {
+	knots, err := NewKnots(model, []float64{800, 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &survey.Survey{Dim: 2, Sources: []float64{310, 20}, Receivers: []float64{310, 20}, SourceIndex: []int32{0}, ReceiverIndex: []int32{0}}
+	places := s.Distinct(true)
+	points := [][2]float64{{1400, 1500}, {2600, 1200}, {300, 1800}, {1000, 600}}
+	none := make([]float64, knots.Len())
+	for _, tilted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tilted=%v", tilted), func(t *testing.T) {
+			m := eikonal(t, medium(knots, none, tilted))
+			rows := make([][]float64, len(points))
+			err := m.Solve(context.Background(), places, []int{0}, traveltime.Options{Gradient: true, Threads: 1}, func(_ int, f traveltime.Field) error {
+				tr := newTracer(m, f, places.At(0), knots)
+				for i, x := range points {
+					r := tr.ray(x)
+					if r.lost {
+						t.Errorf("the ray from %v is lost", x)
+					}
+					rows[i] = make([]float64, knots.Len())
+					for n, k := range r.at {
+						rows[i][k] = r.value[n]
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const h = 0.01
+			worst := 0.0
+			for _, k := range []int{7, 16, 17, 18, 25, 26} {
+				up, down := slices.Clone(none), slices.Clone(none)
+				up[k], down[k] = h, -h
+				late := times(t, eikonal(t, medium(knots, up, tilted)), places, points)
+				early := times(t, eikonal(t, medium(knots, down, tilted)), places, points)
+				for i := range points {
+					want, got := (late[i]-early[i])/(2*h), rows[i][k]
+					if worst = max(worst, math.Abs(got-want)/slices.Max(rows[i])); math.Abs(got-want) > 0.002*slices.Max(rows[i]) {
+						t.Errorf("∂T/∂c of knot %d at %v is %.5f, by differences %.5f", k, points[i], got, want)
+					}
+				}
+			}
+			t.Logf("largest difference %.4f of the largest derivative", worst)
+		})
+	}
+}
+
+// A layer is lit by the trace whose midpoint lies where the normal of the layer comes up.
+func TestLayersAreLitAlongTheirNormals(t *testing.T) {
+	s := &survey.Survey{Dim: 2}
+	for i := range 60 {
+		x := 50 * float64(i)
+		s.Sources, s.Receivers = append(s.Sources, x-30, 0), append(s.Receivers, x+30, 0)
+		s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, int32(i)), append(s.ReceiverIndex, int32(i))
+	}
+	m := traveltime.Medium{Grid: model, Slab: [2]int{0, model.Shape[0]}, Values: slices.Repeat([]float64{2000}, model.Len()), Least: 2000, Greatest: 2000}
+	l := &Line{Survey: s, Places: s.Distinct(true), Times: eikonal(t, m), Limits: []float64{0, 100}, Mute: 2, Misfit: 5, Threads: 2}
+	for _, slope := range []float64{0.4, 0, -0.3} {
+		p := moveout.Pick{X: 1500, Z: 1000, Slope: slope, Gamma: 1, Certainty: 1, Speed: 2, Far: 50}
+		slowness, err := l.slowness(context.Background(), []moveout.Pick{p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lit := l.light(p, 0, slowness)
+		want := p.X + slope*p.Z
+		if len(lit) != 1 || math.Abs(50*float64(lit[0].trace)-want) > 30 {
+			t.Fatalf("slope %g: %+v, want a midpoint near %g", slope, lit, want)
+		}
+		if rise := 2.0 / 2000 / math.Hypot(1, slope); math.Abs(lit[0].rise-rise) > 0.01*rise {
+			t.Errorf("slope %g: (p_s + p_r)_z is %g, want 2 s cos θ cos φ = %g", slope, lit[0].rise, rise)
+		}
+	}
+}
+
+// The splines of a point add up to one, and every point has some.
+func TestKnotsAddUpToOne(t *testing.T) {
+	knots, err := NewKnots(model, []float64{333, 470})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range knots.On(model, slices.Repeat([]float64{1}, knots.Len())) {
+		if math.Abs(v-1) > 1e-12 {
+			t.Fatalf("point %d: %g", i, v)
+		}
+	}
+	if _, err := NewKnots(model, []float64{10, 470}); err == nil {
+		t.Error("knots closer than points are taken")
+	}
+}
+
+func TestRowsAreAdjoint(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	rows, row := NewRows(42), make([]float64, 42)
+	for range 77 {
+		for k := range row {
+			row[k] = float64(r.IntN(2)) * r.NormFloat64()
+		}
+		rows.Add(row, r.NormFloat64())
+	}
+	weight := make([]float64, rows.Len())
+	for i := range weight {
+		weight[i] = r.Float64()
+	}
+	off, err := dist.DotTest(context.Background(), device.NewHost(1), rows.Operator([]int{6, 7}, weight), 1)
+	if err != nil || off > 1e-12 {
+		t.Errorf("dot test %g, %v", off, err)
+	}
+}
+
+// even are knots, and picks in time that all say 0.9.
+func even(t *testing.T) (*Knots, []moveout.Pick) {
+	t.Helper()
+	knots, err := NewKnots(model, []float64{800, 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picks []moveout.Pick
+	for x := 0.0; x < 3000; x += 100 {
+		for z := 100.0; z < 2000; z += 100 {
+			picks = append(picks, moveout.Pick{X: x, Z: z, Gamma: 0.9, Certainty: 0.5})
+		}
+	}
+	return knots, picks
+}
+
+// A solution that is interrupted is an error, not half a solution.
+func TestInterruptedSolutionIsNone(t *testing.T) {
+	knots, picks := even(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	rows := TimeRows(picks, knots)
+	cancel()
+	if s, err := Solve(ctx, rows, knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 50, Rounds: 1}); err == nil {
+		t.Errorf("a solution: %+v", s)
+	}
+}
+
+// In time the solution is the mean of the picks where nothing else is asked for.
+func TestTimeRowsFitPicks(t *testing.T) {
+	knots, picks := even(t)
+	picks[20].Gamma = 1.3 // a slip
+	s, err := Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 400, Rounds: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range knots.On(model, s.Coefficients) {
+		if math.Abs(v-math.Log(0.9)) > 0.004 {
+			t.Fatalf("δ of point %d is %.4f, want %.4f", i, v, math.Log(0.9))
+		}
+	}
+	s, err = Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.05, Iterations: 400, Rounds: 1})
+	if err != nil || s.Cut == 0 || -slices.Min(s.Coefficients) != 0.05 {
+		t.Errorf("the bound cuts %d coefficients to %g: %v", s.Cut, slices.Min(s.Coefficients), err)
+	}
+}

@@ -1,0 +1,111 @@
+package h5
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Picks are residual moveouts of reflectors in images by offset, as columns of one length.
+type Picks struct {
+	Domain  grid.Domain // of Z
+	Limits  []float64   // m, of the classes of offsets: where each begins and the last one ends
+	Mute    float64     // offsets up to so many depths counted
+	Columns PickColumns
+
+	Attrs []Attr // of the root, without format and format_version; not read
+}
+
+// PickColumns are the datasets of picks.
+type PickColumns struct {
+	X, Z      []float64 // m; Z in s in the time domain
+	Gamma     []float64 // velocity of the migration over that which makes the gather flat
+	Semblance []float64 // along the curve, 0 to 1
+	Width     []float64 // of the peak of the semblance, in gamma
+	Certainty []float64 // 0 to 1
+	Slope     []float64 // ∂z/∂x of the layer, in the time domain s/m
+	Far       []float64 // m, the largest offset that counted
+	Speed     []float64 // m/s, velocity of the migration at the pick in the time domain; 2 in depth
+	Datum     []float64 // m or s, from which depths of the curve count
+}
+
+// all lists the columns with their names and units.
+func (c *PickColumns) all(domain grid.Domain) []struct {
+	name, units string
+	to          *[]float64
+} {
+	units := map[grid.Domain][3]string{grid.Depth: {"m", "1", "1"}, grid.Time: {"s", "s/m", "m/s"}}[domain]
+	return []struct {
+		name, units string
+		to          *[]float64
+	}{
+		{"/x", "m", &c.X}, {"/z", units[0], &c.Z}, {"/gamma", "1", &c.Gamma}, {"/semblance", "1", &c.Semblance}, {"/width", "1", &c.Width},
+		{"/certainty", "1", &c.Certainty}, {"/slope", units[1], &c.Slope}, {"/far", "m", &c.Far}, {"/speed", units[2], &c.Speed},
+		{"/datum", units[0], &c.Datum},
+	}
+}
+
+// WritePicks writes a file of picks, of which there must be one at least.
+func WritePicks(path string, p *Picks, opt WriteOptions) error {
+	opt.Attrs = append([]Attr{{"domain", p.Domain.String()}, {"limits", p.Limits}, {"mute", p.Mute}}, append(p.Attrs, opt.Attrs...)...)
+	w, err := Create(path, FormatPicks, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	n := len(p.Columns.X)
+	for _, c := range p.Columns.all(p.Domain) {
+		if len(*c.to) != n || n == 0 {
+			panic(fmt.Sprintf("h5: %s: %s has %d of %d picks", path, c.name, len(*c.to), n))
+		}
+		if _, err := over(w, c.name, []axis{{name: "/pick", size: n}}, *c.to, Attr{"units", c.units}); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}
+
+// ReadPicks reads a file of picks. Gamma and Speed must be positive, Certainty from 0 to 1, all
+// values finite.
+func ReadPicks(path string) (*Picks, error) { return reading(path, (*File).picks) }
+
+func (f *File) picks() (*Picks, error) {
+	if err := f.checkFormat(FormatPicks); err != nil {
+		return nil, err
+	}
+	p, a, err := &Picks{}, f.Attrs(), error(nil)
+	d, err := f.Dataset("/x")
+	if err != nil {
+		return nil, err
+	}
+	if p.Domain, err = f.domain(d); err != nil {
+		return nil, err
+	}
+	if p.Limits, err = a.Floats("limits", -1); err != nil {
+		return nil, err
+	}
+	for i := range p.Limits {
+		if p.Limits[i] < 0 || i > 0 && p.Limits[i] <= p.Limits[i-1] || len(p.Limits) < 2 {
+			return nil, a.fault("limits", "is %v, must be at least two that ascend from 0 on", p.Limits)
+		}
+	}
+	if p.Mute, err = a.Float("mute"); err != nil {
+		return nil, err
+	}
+	if !(p.Mute > 0) {
+		return nil, a.fault("mute", "is %g, must be positive", p.Mute)
+	}
+	n := d.len
+	for _, c := range p.Columns.all(p.Domain) {
+		if *c.to, err = load[float64](f, c.name, "[picks]", n); err != nil {
+			return nil, err
+		}
+		for i, v := range *c.to {
+			if positive := c.name == "/gamma" || c.name == "/speed"; v-v != 0 || positive && !(v > 0) || c.name == "/certainty" && !(v >= 0 && v <= 1) {
+				return nil, inputError(f.path, c.name, "is %g for pick %d, must be %s", v, i,
+					map[bool]string{true: "positive and finite", false: "finite, a certainty from 0 to 1"}[positive])
+			}
+		}
+	}
+	return p, nil
+}
