@@ -10,7 +10,7 @@ import (
 )
 
 func newView(a *app) *cobra.Command {
-	var port int
+	var opt view.Options
 	cmd := &cobra.Command{
 		Use:   "view FILE...",
 		Short: "Images, models, gathers and surveys in a browser on this machine",
@@ -19,17 +19,27 @@ traveltime tables. It prints an address, which is good for one visit from this
 machine, and answers until it is interrupted. Only what is on the screen is read.
 
 The wheel zooms, dragging pans, and a click in an image opens the gather there. Two
-arrays stand side by side or alternate, and one can lie beneath another.
+arrays stand side by side or alternate, and one can lie beneath another. Of a file of
+picks (lsm moveout) the picks lie on the image, and their curves on the gathers: drag
+the end of a curve, click with the right button to take a pick out, with shift in the
+gather to add one, and save them to the file of --output.
 
 On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --port 8080 FILE`,
 		Example: `  lsm view image.h5
-  lsm view adjoint.h5 image.h5 model.h5`,
+  lsm view adjoint.h5 image.h5 model.h5
+  lsm view image.h5 picks.h5 -o edited.h5`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if port < 0 || port > 65535 {
-				return status.Usage(fmt.Errorf("view: --port %d: want 0 to 65535", port))
+			if opt.Port < 0 || opt.Port > 65535 {
+				return status.Usage(fmt.Errorf("view: --port %d: want 0 to 65535", opt.Port))
 			}
-			s, err := view.New(files, port)
+			if opt.Output != "" {
+				if err := checkOutput(alike("a file", files...), opt.Output, a.force); err != nil {
+					return err
+				}
+			}
+			opt.Force = a.force
+			s, err := view.New(files, opt)
 			if err != nil {
 				return err
 			}
@@ -39,6 +49,8 @@ On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --p
 			return s.Serve(cmd.Context())
 		},
 	}
-	cmd.Flags().IntVar(&port, "port", 0, "`port` to answer on (default: any free one)")
+	cmd.Flags().StringVarP(&opt.Output, "output", "o", "", "`FILE` that edited picks are saved to")
+	notEmpty(cmd, "output", "a file of picks")
+	cmd.Flags().IntVar(&opt.Port, "port", 0, "`port` to answer on (default: any free one)")
 	return cmd
 }

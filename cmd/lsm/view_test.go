@@ -61,6 +61,11 @@ func TestView(t *testing.T) {
 	}
 
 	errs.Reset()
+	model := filepath.Join(folder, "p", "model.h5")
+	if code := run([]string{"view", model, "-o", model, "--force"}, &out, &errs); code != 2 || !strings.Contains(errs.String(), "must be another file") {
+		t.Errorf("picks saved over an input: status %d, %s", code, &errs)
+	}
+	errs.Reset()
 	if code := run([]string{"view", filepath.Join(folder, "p", "config.toml")}, &out, &errs); code != 3 || !strings.Contains(errs.String(), "config.toml") {
 		t.Errorf("a file that is none: status %d, %s", code, &errs)
 	}

@@ -45,9 +45,11 @@ type File struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`
 	Arrays []*Array `json:"arrays"`
+	Picks  []Pick   `json:"picks,omitempty"`
 
-	path string
-	file interface{ Close() error }
+	path  string
+	file  interface{ Close() error }
+	picks *h5.Picks // nil for none
 }
 
 // openFile opens what can be shown of a file. Its numbers are not compared with their digests:
@@ -57,9 +59,9 @@ func openFile(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Name: filepath.Base(path), Kind: kind, path: path}
+	f := &File{Name: filepath.Base(path), Kind: kind, Arrays: []*Array{}, path: path}
 	open, ok := map[string]func(string) error{
-		"image": f.openImage, "model": f.openModel, "survey": f.openSurvey, "tables": f.openTables,
+		"image": f.openImage, "model": f.openModel, "survey": f.openSurvey, "tables": f.openTables, "picks": f.openPicks,
 	}[kind]
 	if !ok {
 		return nil, status.Input(fmt.Errorf("%s: nothing to show in a file of kind %s", path, kind))

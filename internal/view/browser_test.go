@@ -2,20 +2,32 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // browser opens the page of files in a headless browser. It skips the test where there is none.
 func browser(t *testing.T, paths ...string) context.Context {
+	t.Helper()
+	ctx, _ := browserOf(t, paths...)
+	return ctx
+}
+
+// browserOf is browser with the server.
+func browserOf(t *testing.T, paths ...string) (context.Context, *Server) {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -42,7 +54,7 @@ func browser(t *testing.T, paths ...string) context.Context {
 	})
 	do(ctx, t, chromedp.Navigate(s.URL()))
 	settle(ctx, t)
-	return ctx
+	return ctx, s
 }
 
 func do(ctx context.Context, t *testing.T, actions ...chromedp.Action) {
@@ -139,6 +151,60 @@ func TestPage(t *testing.T) {
 // panel lies.
 func point(axis string) string {
 	return `panels[0].$("map").getBoundingClientRect().` + axis + ` + panels[0].map.latLngToContainerPoint([300, 200]).` + axis
+}
+
+// Picks lie on the image and on the gather. One is dragged, one taken out, one added, and what is
+// saved is what was done.
+func TestPagePicks(t *testing.T) {
+	folder := t.TempDir()
+	ctx, s := browserOf(t, makeImage(t, filepath.Join(folder, "image.h5")), makePicks(t, filepath.Join(folder, "picks.h5")))
+	if n := eval[int](ctx, t, `document.querySelectorAll(".panel path.leaflet-interactive").length`); n != 3 {
+		t.Errorf("%d picks lie on the image, want 3", n)
+	}
+	do(ctx, t, chromedp.MouseClickXY(eval[float64](ctx, t, point("x")), eval[float64](ctx, t, point("y"))))
+	settle(ctx, t)
+	if n := eval[int](ctx, t, `document.querySelectorAll(".handle").length`); n != 2 {
+		t.Fatalf("%d curves lie on the gather at x = 200, want 2", n)
+	}
+	shoot(ctx, t, "picks")
+
+	// Drag the handle of the upper pick down to a depth of 260 m at the offset 700 m.
+	at := func(k int, axis string) float64 {
+		return eval[float64](ctx, t, fmt.Sprintf(`(() => { const r = document.querySelectorAll(".handle")[%d].getBoundingClientRect(); return r.%s + 6; })()`, k, axis))
+	}
+	x, y := at(0, "x"), at(0, "y")
+	down := eval[float64](ctx, t, `gatherPanel.map.latLngToContainerPoint([260, 2]).y + gatherPanel.$("map").getBoundingClientRect().y`)
+	mouse := func(kind input.MouseType, x, y float64) chromedp.Action {
+		return input.DispatchMouseEvent(kind, x, y).WithButton(input.Left).WithClickCount(1)
+	}
+	do(ctx, t, mouse(input.MousePressed, x, y), mouse(input.MouseMoved, x, (y+down)/2), mouse(input.MouseMoved, x, down), mouse(input.MouseReleased, x, down))
+	x, y = at(1, "x"), at(1, "y")
+	do(ctx, t, input.DispatchMouseEvent(input.MousePressed, x, y).WithButton(input.Right).WithClickCount(1),
+		input.DispatchMouseEvent(input.MouseReleased, x, y).WithButton(input.Right).WithClickCount(1))
+	x = eval[float64](ctx, t, `gatherPanel.map.latLngToContainerPoint([420, 0]).x + gatherPanel.$("map").getBoundingClientRect().x`)
+	y = eval[float64](ctx, t, `gatherPanel.map.latLngToContainerPoint([420, 0]).y + gatherPanel.$("map").getBoundingClientRect().y`)
+	do(ctx, t, input.DispatchMouseEvent(input.MousePressed, x, y).WithButton(input.Left).WithClickCount(1).WithModifiers(input.ModifierShift),
+		input.DispatchMouseEvent(input.MouseReleased, x, y).WithButton(input.Left).WithClickCount(1).WithModifiers(input.ModifierShift))
+	do(ctx, t, chromedp.Click("#save", chromedp.ByQuery), chromedp.Poll(`byId("saved").textContent !== ""`, nil, chromedp.WithPollingInterval(20*time.Millisecond)))
+	settle(ctx, t)
+	p, err := h5.ReadPicks(s.output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.Columns
+	if len(c.X) != 3 {
+		t.Fatalf("%d picks are saved, want 3: %v", len(c.X), c)
+	}
+	gamma := math.Sqrt(1 + (260*260-200*200)*4.0/(700*700))
+	for i, want := range []struct{ x, z, gamma, certainty float64 }{{200, 200, gamma, 1}, {400, 300, 1.02, 0.5}, {200, 420, 1, 1}} {
+		if c.X[i] != want.x || math.Abs(c.Z[i]-want.z) > 3 || math.Abs(c.Gamma[i]-want.gamma) > 0.01 || c.Certainty[i] != want.certainty {
+			t.Errorf("pick %d: x %g, z %g, γ %g, certainty %g, want %v", i, c.X[i], c.Z[i], c.Gamma[i], c.Certainty[i], want)
+		}
+	}
+	if attrs, err := h5.ReadAttrs(s.output); err != nil || !slices.Contains(attrs, h5.Attr{Name: "note", Value: "kept"}) {
+		t.Errorf("the attributes are %v (%v), want those of the picks", attrs, err)
+	}
+	shoot(ctx, t, "picked")
 }
 
 // The slider of a survey brings one shot to the screen.

@@ -30,14 +30,23 @@ type Server struct {
 	files    []*File
 	listener net.Listener
 	session  string // what the browser's cookie holds
+	output   string // file of edited picks; "" for none
 
 	mu    sync.Mutex
 	token string // of the first visit; "" once it was used
+	force bool   // the output may be overwritten
 }
 
-// New opens files and listens on a port of 127.0.0.1, on any free one if port is 0.
-func New(paths []string, port int) (*Server, error) {
-	s := &Server{token: rand.Text(), session: rand.Text()}
+// Options say what a server may do.
+type Options struct {
+	Port   int    // of 127.0.0.1, 0 for any free one
+	Output string // file that edited picks go to; "": they cannot be saved
+	Force  bool   // it may be overwritten
+}
+
+// New opens files and listens on a port of 127.0.0.1.
+func New(paths []string, opt Options) (*Server, error) {
+	s := &Server{token: rand.Text(), session: rand.Text(), output: opt.Output, force: opt.Force}
 	for _, path := range paths {
 		f, err := openFile(path)
 		if err != nil {
@@ -47,7 +56,7 @@ func New(paths []string, port int) (*Server, error) {
 		s.files = append(s.files, f)
 	}
 	var err error
-	if s.listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
+	if s.listener, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(opt.Port))); err != nil {
 		s.Close()
 		return nil, status.Resource(err)
 	}
@@ -90,6 +99,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /", http.FileServerFS(static))
 	mux.HandleFunc("GET /api/files", s.list)
 	mux.HandleFunc("GET /api/window", s.window)
+	mux.HandleFunc("POST /api/picks", s.save)
 	return s.guard(mux)
 }
 
@@ -140,7 +150,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 		maps[c.String()] = c.Table(256)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"files": s.files, "colors": maps})
+	_ = json.NewEncoder(w).Encode(map[string]any{"files": s.files, "colors": maps, "saves": s.output != ""})
 }
 
 // window answers with values of a window of an array: little-endian float32, [down, right].

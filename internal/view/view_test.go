@@ -41,6 +41,72 @@ func makeSurvey(t *testing.T) string {
 	return path
 }
 
+// makePicks writes two picks at x = 200 m and one at 400 m.
+func makePicks(t *testing.T, path string) string {
+	t.Helper()
+	same := func(v float64) []float64 { return []float64{v, v, v} }
+	p := &h5.Picks{Limits: []float64{0, 200, 400, 1000}, Mute: 9, Attrs: []h5.Attr{{Name: "note", Value: "kept"}}, Columns: h5.PickColumns{
+		X: []float64{200, 200, 400}, Z: []float64{200, 350, 300}, Gamma: []float64{1.05, 0.95, 1.02}, Semblance: same(0.8), Width: same(0.1),
+		Certainty: same(0.5), Slope: same(0), Far: same(800), Speed: same(2), Datum: same(0),
+	}}
+	if err := h5.WritePicks(path, p, h5.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Picks are saved by the page alone, and nothing impossible is.
+func TestSavingPicks(t *testing.T) {
+	folder := t.TempDir()
+	s := serve(t, makeModel(t, filepath.Join(folder, "model.h5")), makePicks(t, filepath.Join(folder, "picks.h5")))
+	base, _, _ := strings.Cut(s.URL(), "/?")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	if answer, err := client.Get(s.URL()); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(answer, err)
+	}
+	for _, c := range []struct {
+		origin, kind, body string
+		code               int
+		text               string
+	}{
+		{"", "application/json", `{"file":1,"picks":[]}`, http.StatusForbidden, "by the page"},
+		{"http://evil.example", "application/json", `{"file":1,"picks":[]}`, http.StatusForbidden, "by the page"},
+		{base, "text/plain", `{"file":1,"picks":[]}`, http.StatusForbidden, "by the page"},
+		{base, "application/json", `{`, http.StatusBadRequest, "EOF"},
+		{base, "application/json", `{"file":0,"picks":[]}`, http.StatusBadRequest, "no picks"},
+		{base, "application/json", `{"file":1,"picks":[]}`, http.StatusBadRequest, "no pick is left"},
+		{base, "application/json", `{"file":1,"picks":[{"like":3}]}`, http.StatusBadRequest, "picks 0 to 2"},
+		{base, "application/json", `{"file":1,"picks":[{"x":1,"z":2,"gamma":9}]}`, http.StatusBadRequest, "gamma is 9"},
+		{base, "application/json", `{"file":1,"picks":[{"x":1,"z":0,"gamma":1}]}`, http.StatusBadRequest, "below 0"},
+		{base, "application/json", `{"file":1,"picks":[{"x":200,"z":200,"gamma":1.05}]}`, http.StatusOK, "1 pick saved"},
+	} {
+		r, err := http.NewRequest("POST", base+"/api/picks", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", c.kind)
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != c.code || !strings.Contains(string(text), c.text) {
+			t.Errorf("%s from %q: status %d, %q, want %d and %q", c.body, c.origin, answer.StatusCode, text, c.code, c.text)
+		}
+	}
+	if p, err := h5.ReadPicks(s.output); err != nil || p.Columns.Certainty[0] != 0.5 {
+		t.Errorf("a pick that nobody moved: %v, %v, want its own certainty", p, err)
+	}
+}
+
 func plane(nx, nz int) grid.Grid {
 	return grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{nx, nz}}
 }
@@ -108,7 +174,7 @@ func make3D(t *testing.T) string {
 // serve starts a server for the length of the test.
 func serve(t *testing.T, paths ...string) *Server {
 	t.Helper()
-	s, err := New(paths, 0)
+	s, err := New(paths, Options{Output: filepath.Join(t.TempDir(), "edited.h5")})
 	if err != nil {
 		t.Fatal(err)
 	}

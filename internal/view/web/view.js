@@ -174,7 +174,7 @@ class Panel {
     this.whole();
     this.map.on("move zoom resize", () => { this.rulers(); follow(this); });
     this.map.on("mousemove", (e) => this.read(e.latlng));
-    this.map.on("click", (e) => showGather(this, e.latlng));
+    this.map.on("click", (e) => showGather(this, e.latlng, e.originalEvent));
     this.below = this.top = null;
     this.draw();
   }
@@ -194,6 +194,22 @@ class Panel {
     if (this.below) this.below.addTo(this.map);
     this.top.addTo(this.map);
     this.rulers();
+    this.drawPicks();
+  }
+  // drawPicks shows picks: points on sections along x, curves on gathers by offset.
+  drawPicks() {
+    if (this.picks) this.picks.remove();
+    this.picks = null;
+    if (!picks) return;
+    const [h, v] = [this.axes[this.right], this.axes[this.down]];
+    if (h.name === "x" && picks.vertical(v)) this.picks = picks.points();
+    if (h.name === "offset" && picks.vertical(v)) this.picks = picks.curves(h, this.place());
+    if (this.picks) this.picks.addTo(this.map);
+  }
+  // place is the x of a gather.
+  place() {
+    const i = this.axes.findIndex((axis) => axis.name === "x");
+    return this.axes[i].origin + this.at[i] * this.axes[i].spacing;
   }
   // lies reports whether a source has the axes of this picture, and so can lie beneath it.
   lies(source) {
@@ -290,8 +306,81 @@ function recolorAll(panel) {
   for (const p of byId("common").checked ? panels : [panel]) p.recolor();
 }
 
+// Picks are the residual moveouts of a file, which a hand may change.
+class Picks {
+  constructor(file, list) {
+    Object.assign(this, { file, list, changed: false });
+  }
+  vertical(axis) { return axis.name === "z" || axis.name === "time"; }
+  // touch draws them anew after a change.
+  touch() {
+    this.changed = true;
+    byId("saved").textContent = "";
+    for (const p of [...panels, gatherPanel]) if (p) p.drawPicks();
+  }
+  remove(pick) {
+    this.list = this.list.filter((p) => p !== pick);
+    this.touch();
+  }
+  // points are the picks of a section, blue where the migration was too slow and red where too fast.
+  points() {
+    return L.layerGroup(this.list.map((p) => L.circleMarker([p.z, p.x], { radius: 4, weight: 1, color: "#222", fillOpacity: 0.9,
+      fillColor: p.gamma < 0.995 ? "#346ac1" : p.gamma > 1.005 ? "#cd5a52" : "#f6f6f6" })
+      .bindTooltip(`γ ${p.gamma.toFixed(3)}`).on("contextmenu", (e) => { L.DomEvent.stop(e); this.remove(p); })));
+  }
+  // here are the picks at the place that is nearest to x.
+  here(x) {
+    const at = this.list.reduce((best, p) => (Math.abs(p.x - x) < Math.abs(best - x) ? p.x : best), Infinity);
+    return this.list.filter((p) => p.x === at);
+  }
+  // depth is where the curve of a pick lies at an offset.
+  depth(p, gamma, offset) {
+    const z = p.z - p.datum;
+    return p.datum + Math.sqrt(Math.max(0, z * z + (gamma * gamma - 1) * (offset / p.speed) ** 2));
+  }
+  // curves are those of a gather, with a handle at the far end of each.
+  curves(axis, x) {
+    return L.layerGroup(this.here(x).flatMap((p) => {
+      const classes = axis.values.map((h, k) => [h, k]).filter(([h]) => h <= p.far);
+      if (classes.length < 2) return [];
+      const [far, end] = classes[classes.length - 1];
+      const line = () => classes.map(([h, k]) => [this.depth(p, p.gamma, h), k]);
+      const curve = L.polyline(line(), { weight: 2, color: "#e8a000", interactive: false });
+      const handle = L.marker([this.depth(p, p.gamma, far), end], { draggable: true, title: "drag: another γ; right button: take out", icon: L.divIcon({ className: "handle", iconSize: [12, 12] }) });
+      handle.on("drag", () => {
+        const z = handle.getLatLng().lat - p.datum, z0 = p.z - p.datum, square = 1 + (z * z - z0 * z0) * (p.speed / far) ** 2;
+        p.gamma = Math.max(0.2, Math.min(5, Math.sqrt(Math.max(0, square))));
+        handle.setLatLng([this.depth(p, p.gamma, far), end]);
+        curve.setLatLngs(line());
+      });
+      handle.on("dragend", () => this.touch());
+      handle.on("contextmenu", (e) => { L.DomEvent.stop(e); this.remove(p); });
+      return [curve, handle];
+    }));
+  }
+  // add makes a pick at a depth of the gather at x, flat, with the rest of the one nearest to it.
+  add(x, z) {
+    const near = this.here(x).reduce((best, p) => (!best || Math.abs(p.z - z) < Math.abs(best.z - z) ? p : best), null);
+    if (!near || z <= near.datum) return;
+    this.list.push({ ...near, x: near.x, z, gamma: 1 });
+    this.touch();
+  }
+  async save() {
+    const answer = await fetch("api/picks", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ file: this.file, picks: this.list }) });
+    const text = await answer.text();
+    if (!answer.ok) { fail(text); return; }
+    byId("saved").textContent = text;
+    this.changed = false;
+  }
+}
+let picks = null;
+
 // showGather opens the gather of the file at the place that was clicked.
-function showGather(panel, p) {
+function showGather(panel, p, event) {
+  if (event && event.shiftKey && panel.axes[panel.right].name === "offset" && picks) {
+    picks.add(panel.place(), p.lat);
+    return;
+  }
   const { file } = panel.shown, number = panel.list.findIndex((a) => a.file === file && a.info.name === "/gathers");
   if (number < 0 || panel === gatherPanel || panel.shown.info.name === "/gathers") return;
   if (!gatherPanel) {
@@ -339,7 +428,14 @@ function arrange() {
 
 fetch("api/files").then(async (answer) => {
   if (!answer.ok) throw new Error(await answer.text());
-  ({ files, colors: tables } = await answer.json());
+  const told = await answer.json();
+  ({ files, colors: tables } = told);
+  const file = files.findIndex((f) => f.picks);
+  if (file >= 0) picks = new Picks(file, files[file].picks);
+  byId("save").hidden = !picks || !told.saves;
+  byId("save").addEventListener("click", () => picks.save());
+  addEventListener("beforeunload", (e) => { if (picks && picks.changed && told.saves) e.preventDefault(); });
+  if (arrays().length === 0) throw new Error("these files hold picks alone: name their image as well");
   document.title = files.map((f) => f.name).join(", ") + " – lsm view";
   panels.push(new Panel(0));
   byId("arrangement").addEventListener("change", arrange);
