@@ -486,7 +486,7 @@ func TestImageGathersOnThePage(t *testing.T) {
 			t.Errorf("the page does not say %q: %s", want, p.text)
 		}
 	}
-	if !strings.Contains(p.text, "those that rise with opening angle") || len(p.attrs["src"]) != 7 {
-		t.Errorf("%d pictures, want image and gathers of both images, the velocity, convergence and spectra: %s", len(p.attrs["src"]), p.text)
+	if !strings.Contains(p.text, "those that rise with opening angle") || len(p.attrs["src"]) != 8 {
+		t.Errorf("%d pictures, want image and gathers of both images, the velocity, weak arrivals, convergence and spectra: %s", len(p.attrs["src"]), p.text)
 	}
 }

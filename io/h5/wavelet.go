@@ -49,12 +49,16 @@ func (f *File) fits(w survey.Wavelet) error {
 
 // wavelet is the one of a file that must have one alone.
 func (f *File) wavelet() (w survey.Wavelet, err error) {
-	list, err := f.wavelets()
+	d, err := f.Dataset("/wavelet")
 	if err != nil {
 		return w, err
 	}
-	if n := len(list); n > 1 {
-		return w, inputError(f.path, "/wavelet", "has shape [%d, %d], want [nw]: one wavelet for all sources, not one for each", n, len(list[0].Samples))
+	if len(d.shape) != 1 {
+		return w, d.unwanted("[nw]: one wavelet for all sources, not one for each")
+	}
+	list, err := f.wavelets()
+	if err != nil {
+		return w, err
 	}
 	return list[0], nil
 }
