@@ -103,9 +103,9 @@ func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
 	a.report.Event("verdict", "ready", len(names) == 0, "faults", names)
 	a.finish("ready", len(names) == 0, "faults", len(names))
 	if len(names) > 0 {
-		hint := "--list FILE writes the traces at fault"
-		if o.list != "" {
-			hint = "edit the traces that " + o.list + " lists, or allow a share of them: --allow PERCENT"
+		hint := "lsm process edits traces (flip=, kill=), --allow PERCENT takes a share of them"
+		if o.list == "" {
+			hint = "--list FILE writes the traces at fault, " + hint
 		}
 		return status.Hint(status.Input(fmt.Errorf("%s: not ready: %s", path, strings.Join(names, ", "))), hint)
 	}

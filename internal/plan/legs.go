@@ -101,7 +101,8 @@ func timesOf(p *Plan, role survey.Role, s traveltime.Spec) (traveltime.Method, e
 func insideModels(p *Plan) error {
 	for _, m := range media(p) {
 		if !m.IsConstant() && !p.Image.Inside(m.Grid) {
-			return fmt.Errorf("image: %s reaches outside the velocity model, %s", inputs.Extent(p.Image), inputs.Extent(m.Grid))
+			return status.Hint(fmt.Errorf("image: %s reaches outside the velocity model, %s", inputs.Extent(p.Image), inputs.Extent(m.Grid)),
+				"choose image.origin and image.shape within the model, or make a larger one (lsm velocity --margin, --depth)")
 		}
 	}
 	return nil

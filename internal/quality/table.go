@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -149,7 +150,7 @@ func (b *builder) completeness() {
 		holes, missing := b.holes()
 		text := "none missing between those that sources have"
 		if len(holes) > 0 {
-			text = fmt.Sprintf("about %d missing in %d gaps between the receivers of a source, %s", missing, len(holes), gapText(holes))
+			text = fmt.Sprintf("about %d missing in %s between the receivers of a source, %s", missing, readable.Count(len(holes), "gap"), gapText(holes))
 		}
 		n := float64(len(b.traces))
 		b.scored(Completeness, "spread", n/(n+float64(missing)), 1-b.opt.Allow, Fault, "%s", text)

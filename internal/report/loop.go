@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -45,6 +46,8 @@ type loopPage struct {
 func WriteLoop(w io.Writer, title string, steps []LoopStep) error {
 	p := &loopPage{Title: title, Steps: steps}
 	ends := []LoopStep{steps[0], steps[len(steps)-1]}
+	speeds := slices.Concat(ends[0].Velocity.Values, ends[1].Velocity.Values)
+	span := [2]float64{slices.Min(speeds), slices.Max(speeds)} // one scale of colours for both
 	name := func(s LoopStep) string { return fmt.Sprintf("loop %d", s.Number) }
 	for _, of := range []struct {
 		title, says string
@@ -53,7 +56,7 @@ func WriteLoop(w io.Writer, title string, steps []LoopStep) error {
 		{"Gathers", "gathers as migrated, and flattened along the picks", func(s LoopStep) (*picture.Figure, error) { return s.Gathers, nil }},
 		{"Semblances", "semblances with trajectories and picks", func(s LoopStep) (*picture.Figure, error) { return s.Semblance, nil }},
 		{"Velocity", "velocity", func(s LoopStep) (*picture.Figure, error) {
-			return picture.Model(s.Velocity.Grid, s.Velocity.Values, picture.Options{Title: name(s)})
+			return picture.Model(s.Velocity.Grid, s.Velocity.Values, picture.Options{Title: name(s), Span: span})
 		}},
 		{"Image", "image", func(s LoopStep) (*picture.Figure, error) {
 			return picture.Image(s.Image.Grid, s.Image.Data, picture.Options{Title: name(s)})

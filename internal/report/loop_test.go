@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,19 @@ func TestLoopPage(t *testing.T) {
 	}
 	if n := strings.Count(text, "data:image/png"); n != 8 {
 		t.Errorf("%d pictures, want 8", n)
+	}
+	pictures := regexp.MustCompile(`data:image/png[^"]*`)
+	before := pictures.FindAllString(text, -1)
+	steps[2].Velocity = &Model{Grid: g, Values: make([]float64, g.Len())}
+	for i := range v {
+		steps[2].Velocity.Values[i] = 2 * v[i]
+	}
+	page.Reset()
+	if err := WriteLoop(&page, "line", steps); err != nil {
+		t.Fatal(err)
+	}
+	if after := pictures.FindAllString(page.String(), -1); after[4] == before[4] {
+		t.Error("the first velocity is drawn on a scale of its own")
 	}
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = true

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -36,6 +37,7 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 	place := func(k int, gamma float64) float64 {
 		return float64(k) + ((gamma-gammas[0])/step+0.5)/float64(n)
 	}
+	low, high := labelled(gammas, count)
 	above := style(noteSize, false)
 	above.XAlign, above.YAlign = text.XCenter, text.YBottom
 	names := plotter.Labels{Offset: vg.Point{Y: vg.Points(gap)}}
@@ -51,10 +53,8 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 			return nil, err
 		}
 		values = append(values, v...)
-		for _, gamma := range []float64{gammas[0], 1, gammas[n-1]} {
-			if t := place(k, gamma); gamma == 1 || count <= 3 {
-				x.given = append(x.given, plot.Tick{Value: t, Label: fmt.Sprintf("%.3g", gamma)})
-			}
+		for _, gamma := range []float64{low, 1, high} {
+			x.given = append(x.given, plot.Tick{Value: place(k, gamma), Label: fmt.Sprintf("%.3g", gamma)})
 		}
 		line := make(plotter.XYs, nz)
 		for i, gamma := range p.Line {
@@ -84,4 +84,14 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 	p := newPanel(max(mostGathers, leastGather*float64(count)), 4, x, depth, opt.Title)
 	p.raster, p.plotters = r, append(over, &names)
 	return single(p, "semblance"), nil
+}
+
+// labelled are the least and the greatest γ that have a label in each of so many panels: the ends,
+// or twentieths within them where labels of neighbouring panels would touch.
+func labelled(gammas []float64, panels int) (low, high float64) {
+	low, high = gammas[0], gammas[len(gammas)-1]
+	if inset := (high - low) / 8; panels > 3 {
+		low, high = math.Ceil((low+inset)*20)/20, math.Floor((high-inset)*20)/20
+	}
+	return low, high
 }
