@@ -37,6 +37,8 @@ export MPI
 WITH_MPI := scripts/mpi.sh run
 # What depends on the MPI, tested with each that is there.
 MPI_PACKAGES ?= ./comm/mpi/... ./comm/nccl ./cmd/lsm
+# The tests of the program that start ranks; the others are the same with every MPI.
+MPI_TESTS = $(shell grep -l '^//go:build mpi' cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
 .PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast bench-sass fuzz install uninstall clean bootstrap help
 
@@ -59,7 +61,8 @@ test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
 	$(WITH_MPI) $(GO) test -timeout $(TIMEOUT) ./...
 	@for mpi in $$(scripts/mpi.sh list | tail -n +2); do \
 		echo "and with $$mpi:"; \
-		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES) || exit 1; \
+		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) $(filter-out ./cmd/lsm,$(MPI_PACKAGES)) || exit 1; \
+		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) -run '^($(MPI_TESTS))$$' ./cmd/lsm || exit 1; \
 	done
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
