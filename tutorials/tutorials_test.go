@@ -11,7 +11,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/analysis"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -21,7 +24,7 @@ type expected struct {
 	Data   string   // public file that the lesson takes, where LSM_SHARED/data has it
 	Checks []struct {
 		File, Against string
-		Quantity      string // "residual_fall", "correlation", "intercept_error" or "gradient_error"
+		Quantity      string // "residual_fall", "correlation", "moveout", "velocity_error", "intercept_error" or "gradient_error"
 		Min, Max      *float64
 	}
 }
@@ -112,6 +115,10 @@ func check(t *testing.T, want expected, out string) {
 			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Gradient, r.ExpectedGradient })
 		case "correlation":
 			v = correlation(image(t, file).Data, image(t, filepath.Join(out, c.Against)).Data)
+		case "moveout":
+			v = residualMoveout(t, file) / residualMoveout(t, filepath.Join(out, c.Against))
+		case "velocity_error":
+			v = velocityError(t, file, filepath.Join(out, c.Against))
 		default:
 			t.Errorf("unknown quantity %q", c.Quantity)
 		}
@@ -140,6 +147,38 @@ func correlation(a, b []float32) float64 {
 		bb += y * y
 	}
 	return ab / math.Sqrt(aa*bb)
+}
+
+// residualMoveout is the mean residual moveout of a file of picks, m.
+func residualMoveout(t *testing.T, path string) float64 {
+	p, err := analysis.ReadPicks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moveout.MeanResidual(p.List)
+}
+
+// velocityError is the mean relative error of a model, over the upper two thirds of the true one:
+// few offsets tell the velocity below.
+func velocityError(t *testing.T, path, truth string) (mean float64) {
+	g, v := model(t, path)
+	at, want := model(t, truth)
+	nx, nz := at.Shape[0], at.Shape[1]*2/3
+	for ix := range nx {
+		for iz := range nz {
+			found := g.At([]float64{at.Coord(0, ix), at.Coord(1, iz)}, func(n int) float64 { return v[n] })
+			mean += math.Abs(found/want[ix*at.Shape[1]+iz]-1) / float64(nx*nz)
+		}
+	}
+	return mean
+}
+
+func model(t *testing.T, path string) (grid.Grid, []float64) {
+	g, v, err := h5.ReadModel(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g, v
 }
 
 // reflectors reads what lsm ava --json says.
