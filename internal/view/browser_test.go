@@ -19,6 +19,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
+// patience is for a machine with much else to do; nothing is expected to come near it.
+const patience = 10 * time.Minute
+
 // browser opens the page of files in a headless browser. It skips the test where there is none.
 func browser(t *testing.T, paths ...string) context.Context {
 	t.Helper()
@@ -40,12 +43,12 @@ func browserOf(t *testing.T, paths ...string) (context.Context, *Server) {
 		t.Skip("no browser: neither chromium nor google-chrome is in PATH")
 	}
 	s := serve(t, paths...)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1280, 760))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1280, 760), chromedp.WSURLReadTimeout(patience))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(func(string, ...any) {})) // its protocol is newer than the library
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, patience)
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(event any) {
 		if dialog, ok := event.(*page.EventJavascriptDialogOpening); ok {
@@ -67,7 +70,7 @@ func do(ctx context.Context, t *testing.T, actions ...chromedp.Action) {
 // settle waits until no tile is on its way, and then for no fault.
 func settle(ctx context.Context, t *testing.T) {
 	t.Helper()
-	do(ctx, t, chromedp.Poll("document.body.dataset.settled && pending === 0", nil, chromedp.WithPollingInterval(20*time.Millisecond)))
+	do(ctx, t, chromedp.Poll("document.body.dataset.settled && pending === 0", nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0)))
 	if fault := eval[string](ctx, t, `document.getElementById("fault").textContent`); fault != "" {
 		t.Fatalf("the page says: %s", fault)
 	}
@@ -185,7 +188,7 @@ func TestPagePicks(t *testing.T) {
 	y = eval[float64](ctx, t, `gatherPanel.map.latLngToContainerPoint([420, 0]).y + gatherPanel.$("map").getBoundingClientRect().y`)
 	do(ctx, t, input.DispatchMouseEvent(input.MousePressed, x, y).WithButton(input.Left).WithClickCount(1).WithModifiers(input.ModifierShift),
 		input.DispatchMouseEvent(input.MouseReleased, x, y).WithButton(input.Left).WithClickCount(1).WithModifiers(input.ModifierShift))
-	do(ctx, t, chromedp.Click("#save", chromedp.ByQuery), chromedp.Poll(`byId("saved").textContent !== ""`, nil, chromedp.WithPollingInterval(20*time.Millisecond)))
+	do(ctx, t, chromedp.Click("#save", chromedp.ByQuery), chromedp.Poll(`byId("saved").textContent !== ""`, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0)))
 	settle(ctx, t)
 	p, err := h5.ReadPicks(s.output)
 	if err != nil {
