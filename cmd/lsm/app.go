@@ -77,9 +77,9 @@ func (a *app) crashReport(message string) (fd int, text string) {
 // finish adds keys and values to the event "done", such as the output's name.
 func (a *app) finish(keyValues ...any) { a.result = append(a.result, keyValues...) }
 
-// runWith is the program: it returns the exit status. The caller may change things before
+// runWith is the program with these commands: it returns the exit status. The caller may change things before
 // the command line is read.
-func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra.Command)) (code int) {
+func runWith(args []string, out, errs io.Writer, commands func(a *app) []group, change func(a *app, root *cobra.Command)) (code int) {
 	launcher := machine.ReadLauncher(os.Environ())
 	errs = printable.Writer(errs)
 	a := &app{out: out, errs: errs, launcher: launcher, world: comm.Self()}
@@ -113,7 +113,7 @@ func runWith(args []string, out, errs io.Writer, change func(a *app, root *cobra
 	signal.Ignore(syscall.SIGXFSZ)
 	ctx, stop := untilInterrupted(context.Background(), notice)
 	defer stop()
-	root := newRoot(a)
+	root := newRoot(a, commands(a))
 	change(a, root)
 	if a.program != "" && launcher.Rank == 0 {
 		h5.Guard(ctx, a.program, "info", "--unguarded", "--")

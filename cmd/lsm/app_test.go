@@ -13,7 +13,7 @@ import (
 
 // Every command says what it is, shows its exit statuses and stands in a group.
 func TestEveryCommandIsComplete(t *testing.T) {
-	root := newRoot(&app{})
+	root := newRoot(&app{}, commands(&app{}))
 	root.InitDefaultHelpCmd()
 	all := slices.Clone(root.Commands())
 	for _, c := range root.Commands() {
@@ -50,7 +50,7 @@ func TestPanicIsReported(t *testing.T) {
 			args = append(args, "--json")
 		}
 		var out, errs bytes.Buffer
-		code := runWith(args, &out, &errs, func(_ *app, root *cobra.Command) {
+		code := runWith(args, &out, &errs, commands, func(_ *app, root *cobra.Command) {
 			for _, c := range root.Commands() {
 				c.RunE = func(*cobra.Command, []string) error { panic("index out of range") }
 			}
@@ -67,16 +67,6 @@ func TestPanicIsReported(t *testing.T) {
 		}
 		if !strings.Contains(said, "internal error: index out of range") || !strings.Contains(said, "please report it") {
 			t.Errorf("said %s", said)
-		}
-	}
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"run", "migrate", "model", "check", "compare", "completion"}
-	for typed, want := range map[string]string{"rnu": "", "rum": "run", "mig": "migrate", "Migrte": "migrate",
-		"comp": "compare", "chek": "check", "zzz": "", "": ""} {
-		if got := nearest(typed, names); got != want {
-			t.Errorf("%q: %q, want %q", typed, got, want)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestBundle(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	emulatedCards(t, 1)
+	gputest.Cards(t, 1)
 	if why := gputest.Missing(); why != "" {
 		t.Skip(why)
 	}

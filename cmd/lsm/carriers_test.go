@@ -8,13 +8,14 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // With comm.backend = "auto" ranks with cards measure NCCL and all ways of MPI, among them
 // the direct one only if MPI takes memory of GPUs. The image has the bits of a process alone.
 func TestCarriersOfMPI(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	solve := func(ranks int, file string, env ...string) (said string) {
 		l := onRanks(t, folder, ranks, "run", filepath.Join(folder, "config.toml"), "--set", "kirchhoff.engine=cuda", "--set", "image.origin=0,0",

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -209,14 +208,6 @@ func newBenchTraveltime(a *app) *cobra.Command {
 	fl.IntVar(&threads, "threads", 0, "number of threads; 0: all processors")
 	fl.IntVar(&runs, "runs", 5, "number of runs; the median is printed")
 	return cmd
-}
-
-// engineOf is the engine of a card: "hip", else CUDA.
-func engineOf(name string) driver.Engine {
-	if name == driver.HIP.String() {
-		return driver.HIP
-	}
-	return driver.CUDA
 }
 
 func positive(values map[string]int) error {

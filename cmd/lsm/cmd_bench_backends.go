@@ -178,7 +178,7 @@ func (b *backends) measureSums(ctx context.Context) error {
 		return err
 	}
 	var claim comm.Claim
-	b.o.Card, claim, err = b.openCards(engine, onNode)
+	b.o.Card, claim, err = openCards(b.app, engine, onNode)
 	if err == nil {
 		defer b.o.Card.Close()
 	}

@@ -120,7 +120,7 @@ func joinAndBench(ctx context.Context, a *app, o commOptions) error {
 	aware := false
 	if o.engine != "cpu" {
 		var claim comm.Claim
-		o.Card, claim, err = a.openCards(engineOf(o.engine), node)
+		o.Card, claim, err = openCards(a, engineOf(o.engine), node)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (o *commOptions) joinMachine(world comm.Comm) (threads, ranks int, err erro
 
 // openCards opens the GPU of every rank, and says whether MPI takes their memory. An error
 // is one of all ranks, and no card is then open.
-func (a *app) openCards(engine driver.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
+func openCards(a *app, engine driver.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
 	card, warning, err := operator.OpenCard(engine, onNode)
 	if err := comm.Together(a.world, err); err != nil {
 		if card != nil {

@@ -76,7 +76,7 @@ func (f *convertOptions) run(ctx context.Context, a *app, path string) error {
 	if m.Grid.Dim() != im.Grid.Dim() {
 		return status.Input(fmt.Errorf("%s has %d axes, %s %d", f.velocity, m.Grid.Dim(), path, im.Grid.Dim()))
 	}
-	a.warnOfEta(f.velocity, m)
+	warnOfEta(a, f.velocity, m)
 	s, err := velocity.NewStretch(m, im.Grid, f.spacing)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s with %s: %w", path, f.velocity, err))

@@ -98,17 +98,17 @@ func describe(a *app, d *h5.Description) {
 	}
 	finiteAttrs(d.Attrs)
 	a.report.Printf("\n")
-	a.columns(objects)
+	columns(a, objects)
 	if len(d.Attrs) > 0 {
 		a.report.Printf("\nattributes of the file\n")
 	}
-	a.columns(attrs)
+	columns(a, attrs)
 	a.report.Event("file", "path", d.Path, "bytes", d.Bytes, "format", d.Format, "kind", d.Kind,
 		"attributes", d.Attrs, "objects", d.Objects)
 }
 
 // columns prints names and what stands beside them.
-func (a *app) columns(rows [][2]string) {
+func columns(a *app, rows [][2]string) {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row[0]))

@@ -121,7 +121,7 @@ func tellRecord(a *app, r record.Record) {
 	if rows == nil {
 		a.report.Printf("no record: lsm metadata FILE title=... gives it one\n")
 	}
-	a.columns(rows)
+	columns(a, rows)
 	a.report.Event("metadata", keyValues...)
 }
 

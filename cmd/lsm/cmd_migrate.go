@@ -15,10 +15,12 @@ func newMigrate(a *app) *cobra.Command {
 plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
 		`  lsm migrate config.toml -o adjoint.h5`,
-		a.produce(plan.Traces, "image", a.migrate))))
+		a.produce(plan.Traces, "image", func(ctx context.Context, j *job.Job, out string) error {
+			return migrate(ctx, a, j, out)
+		}))))
 }
 
-func (a *app) migrate(ctx context.Context, j *job.Job, out string) error {
+func migrate(ctx context.Context, a *app, j *job.Job, out string) error {
 	j.WarnOfDoubts()
 	if err := j.Build(ctx); err != nil {
 		return err

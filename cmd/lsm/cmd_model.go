@@ -17,14 +17,16 @@ func newModel(a *app) *cobra.Command {
 (demigration) and writes them as a survey file to output.file. The survey of the
 configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
 		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
-		a.produce(plan.Geometry, "survey", a.model)))
+		a.produce(plan.Geometry, "survey", func(ctx context.Context, j *job.Job, out string) error {
+			return model(ctx, a, j, out)
+		})))
 	cmd.Flags().StringVar(&a.reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
 	require(cmd, "reflectivity")
 	notEmpty(cmd, "reflectivity", "an image file")
 	return cmd
 }
 
-func (a *app) model(ctx context.Context, j *job.Job, out string) error {
+func model(ctx context.Context, a *app, j *job.Job, out string) error {
 	image, err := j.OpenImage("reflectivity", config.Path{Text: a.reflectivity, File: a.reflectivity})
 	if err != nil {
 		return err

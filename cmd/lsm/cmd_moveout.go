@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/analysis"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -147,16 +146,4 @@ func (o *moveoutOptions) pictures(a *app, s *analysis.Scan, title string) error 
 		a.report.Printf("%s: %s\n", p.name, p.path)
 	}
 	return nil
-}
-
-func picksSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
-	p, err := analysis.ReadPicks(d.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	residual, unit := moveout.MeanResidual(p.List), map[grid.Domain]string{grid.Depth: "m", grid.Time: "s"}[p.Domain]
-	return []string{
-		fmt.Sprintf("%s in %s, offsets %s to %s m", readable.Count(len(p.List), "pick"), p.Domain, readable.Length(p.Limits[0]), readable.Length(p.Limits[len(p.Limits)-1])),
-		fmt.Sprintf("mean residual moveout %.3g %s", residual, unit),
-	}, []any{"picks", len(p.List), "domain", p.Domain.String(), "mean_residual", residual}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -113,32 +112,6 @@ func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
 	return nil
 }
 
-// readiness is the table of a survey file.
-func readiness(ctx context.Context, a *app, path string, opt quality.Options) (*quality.Table, error) {
-	kind, err := h5.Kind(path)
-	if err != nil {
-		return nil, withFormatHint(path, err)
-	}
-	if kind != "survey" {
-		return nil, status.Input(fmt.Errorf("%s: is of kind %s, want a survey file", path, kind))
-	}
-	r, err := h5.OpenSurvey(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	t, err := quality.Look(ctx, r, opt, a.report)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := fair(path)
-	if err != nil {
-		return nil, err
-	}
-	t.Rows = append(t.Rows, rows...)
-	return t, r.Unchanged()
-}
-
 // configured are the rows that a configuration adds.
 func (o *readyOptions) configured(a *app, path string) ([]quality.Row, error) {
 	cfg, err := a.configure(o.config)
@@ -171,56 +144,6 @@ func (o *readyOptions) configured(a *app, path string) ([]quality.Row, error) {
 		rows = append(rows, quality.Row{Group: "image", Name: found.Topic, Level: level, Text: found.Text})
 	}
 	return rows, nil
-}
-
-// shownTraces is how many traces at fault a line names.
-const shownTraces = 5
-
-// tellTable prints a table, and gives its rows as events.
-func tellTable(a *app, t *quality.Table) {
-	a.report.Printf("%s", tableText(t))
-	for _, r := range t.Rows {
-		keyValues := []any{"group", r.Group, "name", r.Name, "level", string(r.Level), "text", r.Text}
-		if r.Score != nil {
-			keyValues = append(keyValues, "score", *r.Score, "limit", *r.Limit)
-		}
-		if r.Traces != nil {
-			keyValues = append(keyValues, "traces", r.Traces)
-		}
-		a.report.Event("row", keyValues...)
-	}
-}
-
-// tableText is a table as text.
-func tableText(t *quality.Table) string {
-	var b strings.Builder
-	line := func(columns ...any) {
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-6s %-13s %-15s %-15s %s", columns...), " ") + "\n")
-	}
-	line("", "group", "row", "score (least)", "")
-	for _, r := range t.Rows {
-		line(r.Level, r.Group, r.Name, scoreText(r), rowText(r))
-	}
-	return b.String()
-}
-
-func scoreText(r quality.Row) string {
-	if r.Score == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.4g (%.4g)", *r.Score, *r.Limit)
-}
-
-// rowText is the text of a row with the first traces at fault.
-func rowText(r quality.Row) string {
-	if len(r.Traces) == 0 {
-		return r.Text
-	}
-	text := r.Text + ": " + readable.Join("%d", ", ", r.Traces[:min(shownTraces, len(r.Traces))])
-	if len(r.Traces) > shownTraces {
-		text += ", ..."
-	}
-	return text
 }
 
 // writeFaults lists the traces of all rows as CSV.
@@ -277,32 +200,4 @@ func foldFigure(dim int, fold quality.Histogram, m quality.Map) (*picture.Figure
 		return picture.CountMap(m.From, m.Step, m.Shape, m.Count, [2]string{"x (m)", "y (m)"}, opt)
 	}
 	return picture.Histogram(fold.From, fold.Step, fold.Count, "midpoint x (m)", "traces", opt)
-}
-
-// tellQuality prints the table of a survey file, for lsm info.
-func tellQuality(ctx context.Context, a *app, path string) error {
-	t, err := readiness(ctx, a, path, quality.Options{})
-	if err == nil {
-		a.report.Printf("\n")
-		tellTable(a, t)
-	}
-	return err
-}
-
-// checkQuality shows the rows of a survey file's table, for lsm check.
-func checkQuality(ctx context.Context, a *app, path string, show func(forecast.Finding)) error {
-	return a.once(func() error {
-		t, err := readiness(ctx, a, path, quality.Options{})
-		if err != nil {
-			return err
-		}
-		for _, r := range t.Rows {
-			level := string(r.Level)
-			if r.Level == quality.Fault {
-				level = "warning"
-			}
-			show(forecast.Finding{Topic: r.Name, Level: level, Text: rowText(r)})
-		}
-		return nil
-	})
 }

@@ -382,3 +382,12 @@ func gathersOf(file string, at []float64) (*imageGathers, error) {
 func noGathers(file string) error {
 	return status.Hint(status.Input(fmt.Errorf("%s: has no /gathers", file)), "image.gathers makes lsm run and lsm migrate write them")
 }
+
+// single are the values as float32.
+func single(v []float64) []float32 {
+	out := make([]float32, len(v))
+	for i, x := range v {
+		out[i] = float32(x)
+	}
+	return out
+}

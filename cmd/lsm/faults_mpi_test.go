@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -110,7 +111,7 @@ func runFaulty(t *testing.T, folder string, f fault) faultyRun {
 // Whatever NCCL does wrong, when it starts or later, the run goes on by MPI, says why, and
 // finds the image of a run in which nothing goes wrong. The log is a table of that.
 func TestFaultsOverMPI(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	undisturbed := map[string]faultyRun{}
 	for engine, want := range map[string]string{"cuda": "nccl", "cpu": "mpi"} {
@@ -142,7 +143,7 @@ func TestFaultsOverMPI(t *testing.T) {
 
 // Without a fallback a collective that never ends is left to the watch.
 func TestHangWithoutFallback(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	l := onRanks(t, folder, 2, "run", "config.toml", "--set", "kirchhoff.engine=cuda", "--set", "comm.backend=nccl", "--set", "comm.timeout=5",
 		"--set", "comm.overlap=on", "--set", "machine.threads=1", "--set", "solver.iterations=3", "--set", "image.origin=0,0",

@@ -110,7 +110,7 @@ func TestImportPositions(t *testing.T) {
 		if !strings.Contains(errs.String(), "3 records without a trace: ") || !strings.Contains(errs.String(), "9; ") {
 			t.Errorf("%s: %s", name, errs.String())
 		}
-		if _, err := os.Stat(filepath.Join(out+".qc", reportUnmatched)); err != nil {
+		if _, err := os.Stat(filepath.Join(out+".qc", "unmatched.csv")); err != nil {
 			t.Error(err)
 		}
 		if left, _ := os.ReadFile(strings.TrimSuffix(out, ".h5") + "-left-out.csv"); bytes.Count(left, []byte("\n")) != 1+channels || !bytes.Contains(left, []byte("is not in")) {

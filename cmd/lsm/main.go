@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	os.Exit(runWith(os.Args[1:], os.Stdout, os.Stderr, func(a *app, _ *cobra.Command) {
+	os.Exit(runWith(os.Args[1:], os.Stdout, os.Stderr, commands, func(a *app, _ *cobra.Command) {
 		if program, err := os.Executable(); err == nil { // else it goes without
 			a.program = program
 		}

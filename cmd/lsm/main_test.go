@@ -21,7 +21,7 @@ import (
 
 // run is the program inside a test: it returns the exit status.
 func run(args []string, out, errs io.Writer) int {
-	return runWith(args, out, errs, func(*app, *cobra.Command) {})
+	return runWith(args, out, errs, commands, func(*app, *cobra.Command) {})
 }
 
 // asRank makes this test's executable the program lsm.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -392,7 +393,7 @@ func waitForText(t *testing.T, l *launched, text string) {
 
 // The backends of GPUs side by side, on ranks that are processes.
 func TestBenchCommBackends(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	l := onRanks(t, t.TempDir(), 2, "bench", "comm", "--backend", "nccl,mpi,mpi-staged", "--first", "1KiB", "--last", "64KiB",
 		"--factor", "8", "--iterations", "2", "--operations", "all-reduce,accumulate,send-recv")
 	if code := l.code(t); code != status.Done {
@@ -437,7 +438,7 @@ func claiming(t *testing.T, more string) (library string) {
 // MPI that claims to take a card's memory is given it only if a child lives through sending
 // some.
 func TestMemoryGivenToMPI(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	for crash, want := range map[string]string{
 		"":               "memory of cuda's GPUs is given to MPI: MPIX_Query_cuda_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
 		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_Query_cuda_support says yes, but in a trial: it ended the process that tried it: ",
@@ -463,7 +464,7 @@ func TestMemoryGivenToMPI(t *testing.T) {
 // Every way is compared on ranks that are processes: MPI is given memory of GPUs where it
 // claims to take it, and has a line that says why not where it does not.
 func TestBenchBackendsOverMPI(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	library := claiming(t, "")
 	for preload, want := range map[string][]string{
@@ -492,7 +493,7 @@ func TestBenchBackendsOverMPI(t *testing.T) {
 
 // Ranks with AMD's cards compile their kernels, each in a child that is no rank.
 func TestRanksCompileInChildren(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	l := onRanks(t, folder, 2, "migrate", filepath.Join(folder, "config.toml"), "--set", "kirchhoff.engine=hip",
 		"--set", "image.origin=0,0", "--set", "image.spacing=50,50", "--set", "image.shape=40,20", "--set", "output.file="+filepath.Join(folder, "image.h5"))

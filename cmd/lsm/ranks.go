@@ -232,3 +232,11 @@ func untilInterrupted(parent context.Context, errs io.Writer) (context.Context, 
 		cancel()
 	}
 }
+
+// engineOf is the engine of a card: "hip", else CUDA.
+func engineOf(name string) driver.Engine {
+	if name == driver.HIP.String() {
+		return driver.HIP
+	}
+	return driver.CUDA
+}

@@ -1,119 +1,15 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-	"strings"
+import "github.com/spf13/cobra"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/machine"
-)
-
-func newRoot(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "lsm COMMAND",
-		Short: "Seismic least-squares Kirchhoff migration",
-		Long: `lsm is seismic least-squares Kirchhoff migration: it turns recorded traces into
-a picture of the underground.`,
-		Example: `  lsm synth faults -o demo               # a small survey, model and configuration
-  lsm check demo/config.toml             # find mistakes before anything is computed
-  lsm run demo/config.toml               # least-squares migration: demo/image.h5
-  lsm plot demo/image.h5 -o image.png`,
-		Args:              cobra.ArbitraryArgs, // noCommand says what was perhaps meant
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if version, _ := cmd.Flags().GetBool("version"); version && len(args) == 0 {
-				a.started = true
-				return a.printVersion()
-			}
-			return noCommand(cmd, args)
-		},
-	}
-	root.Flags().Bool("version", false, "print the version and stop")
-
-	flags := root.PersistentFlags()
-	flags.Bool("json", false, `print JSON lines, the last with "event":"done" or "event":"error"`)
-	flags.StringArrayVar(&a.set, "set", nil, "give a configuration key a value: `section.key=value`; may be repeated")
-	flags.BoolVar(&a.force, "force", false, "overwrite existing outputs")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only results and warnings")
-	flags.BoolP("help", "h", false, "print this help")
-
-	help := newHelp(a)
-	for _, g := range []struct {
-		title    string
-		commands []*cobra.Command
-	}{
-		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
-		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a),
+// commands are those of lsm, in groups as its help shows them.
+func commands(a *app) []group {
+	return []group{
+		{title: "Migrate", commands: []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
+		{title: "From recorded data to a velocity", commands: []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a),
 			newMoveout(a), newTomography(a), newLoop(a)}},
-		{"Look at files, make and convert them", []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a),
+		{title: "Look at files, make and convert them", commands: []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a),
 			newConvert(a), newExport(a), newMetadata(a), newSynth(a), newAVA(a)}},
-		{"This machine, this program", []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), help}},
-	} {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, c := range g.commands {
-			c.GroupID = g.title
-			if c != help {
-				root.AddCommand(c)
-			}
-			a.mark(root, c)
-		}
+		{title: "This machine, this program", commands: []*cobra.Command{newBench(a), newDoctor(a), newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), newHelp(a)}},
 	}
-	root.SetHelpCommand(help)
-	root.SetHelpFunc(a.printHelp)
-	return root
-}
-
-// mark gives a command, and those below it, what all commands share: the check of
-// arguments, the exit statuses, and a note when it begins. Errors before that are errors
-// of the command line.
-func (a *app) mark(root, c *cobra.Command) {
-	for _, below := range c.Commands() {
-		a.mark(root, below)
-	}
-	c.Args = arguments(c.Use)
-	if c.Annotations == nil {
-		c.Annotations = exits()
-	}
-	work := c.RunE
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		a.started, a.command = true, fullName(cmd)
-		cmd.Flags().Visit(func(f *pflag.Flag) {
-			if root.PersistentFlags().Lookup(f.Name) == nil {
-				a.flags = append(a.flags, comm.Fact{Name: "--" + f.Name, Value: f.Value.String()})
-			}
-		})
-		a.report.SetQuiet(a.quiet)
-		if !slices.Contains(together, a.command) && a.leavesToRoot() {
-			return nil
-		}
-		return work(cmd, args)
-	}
-}
-
-// leavesToRoot reports whether this rank of a launcher leaves the command to rank 0, and says so.
-// Rank 0 goes on as if there was no launcher.
-func (a *app) leavesToRoot() bool {
-	if l := a.launcher; l.Rank > 0 { // without a word it would end as if nothing was wrong
-		if !a.quiet {
-			fmt.Fprintf(a.errs, "lsm: rank %d of %d of %s leaves %q to rank 0\n", l.Rank, l.Ranks, l.Name, a.command)
-		}
-		return true
-	}
-	a.launcher = machine.Launcher{Ranks: 1}
-	return false
-}
-
-// together are the commands that all ranks of a launcher run together. With wavelet this is
-// true only by least squares.
-var together = []string{"run", "migrate", "model", "check", "loop", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
-
-// fullName is a command's name as typed after "lsm": "bench kernel".
-func fullName(cmd *cobra.Command) string {
-	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/analysis"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -215,4 +217,16 @@ func gridExtent(g grid.Grid) string {
 		corners = append(corners, g.End(axis))
 	}
 	return extent(corners, g.Dim())
+}
+
+func picksSummary(_ *app, d *h5.Description) (lines []string, fields []any, err error) {
+	p, err := analysis.ReadPicks(d.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	residual, unit := moveout.MeanResidual(p.List), map[grid.Domain]string{grid.Depth: "m", grid.Time: "s"}[p.Domain]
+	return []string{
+		fmt.Sprintf("%s in %s, offsets %s to %s m", readable.Count(len(p.List), "pick"), p.Domain, readable.Length(p.Limits[0]), readable.Length(p.Limits[len(p.Limits)-1])),
+		fmt.Sprintf("mean residual moveout %.3g %s", residual, unit),
+	}, []any{"picks", len(p.List), "domain", p.Domain.String(), "mean_residual", residual}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -45,7 +46,7 @@ func lanesOf(t *testing.T, path string) map[string]int {
 // A trace shows sums in flight: those by MPI as the host sees them, those by NCCL by the
 // card's clock, beside kernels. Without a trace the image has the same bits.
 func TestTraceOfSums(t *testing.T) {
-	emulatedCards(t, 2)
+	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	in := func(name string) string { return filepath.Join(folder, name) }
 	for engine, c := range map[string]struct{ backend, hidden, want string }{

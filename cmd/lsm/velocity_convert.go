@@ -94,7 +94,7 @@ func (f *velocityOptions) convert(a *app, path string) error {
 	if to.Domain == grid.Time {
 		to.Spacing, to.End = f.interval, f.time
 	}
-	a.warnOfEta(path, m)
+	warnOfEta(a, path, m)
 	out, err := m.Convert(to)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: %w", path, err))
@@ -121,17 +121,8 @@ func (f *velocityOptions) convert(a *app, path string) error {
 }
 
 // warnOfEta says what becomes of a model's η where vertical velocities are made of moveout ones.
-func (a *app) warnOfEta(path string, m *velocity.Model) {
+func warnOfEta(a *app, path string, m *velocity.Model) {
 	if m.Eta != nil {
 		a.report.Warn(path + ": /eta says nothing of the vertical: vertical velocities are taken to be those of moveout")
 	}
-}
-
-// single are the values as float32.
-func single(v []float64) []float32 {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x)
-	}
-	return out
 }

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
+)
+
+// checkUnits refuses what --units cannot be.
+func checkUnits(command, unit string) error {
+	if unit == "auto" || velocity.Unit(unit) == unit {
+		return nil
+	}
+	return status.Usage(fmt.Errorf("%s: units %q are none of auto, m/s, km/s and ft/s", command, unit))
+}
+
+// withUnitsFlag names the flag where the hint would name the configuration's key.
+func withUnitsFlag(err error) error {
+	if status.HintOf(err) == config.UnitsHint {
+		return status.Hint(err, `--units km/s or ft/s converts, --units m/s takes them as they stand`)
+	}
+	return err
+}
