@@ -97,7 +97,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		}
 	}
 	if o.arrivals != "" {
-		if err := checkOutput([]fileUse{{"the configuration", path}}, o.arrivals, a.force); err != nil {
+		if err := checkOutput(named("the configuration", path), o.arrivals, a.force); err != nil {
 			return err
 		}
 	}

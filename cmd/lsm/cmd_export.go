@@ -115,7 +115,7 @@ func checkForm(kind segy.Kind, order segy.Order) error {
 }
 
 func (f *exportOptions) run(cmd *cobra.Command, a *app, path string) error {
-	if err := checkOutput([]fileUse{{"the input", path}, {"--line", f.line}}, f.output, a.force); err != nil {
+	if err := checkOutput(named("the input", path, "--line", f.line), f.output, a.force); err != nil {
 		return err
 	}
 	kind, err := h5.Kind(path)

@@ -264,8 +264,8 @@ func (f *importOptions) prepare(a *app, files []string) error {
 		}
 	}
 	if f.output != "" {
-		out := []fileUse{{"--output", f.output}, {"the list of traces left out", f.leftFile()}}
-		if err := distinct(append(append(alike("an input", files...), fileUse{"--wavelet", f.wavelet}), f.places.files()...), out); err != nil {
+		out := named("--output", f.output, "the list of traces left out", f.leftFile())
+		if err := distinct(append(append(alike("an input", files...), use("--wavelet", f.wavelet)), f.places.files()...), out); err != nil {
 			return err
 		}
 		if err := h5.CheckOutput(f.output, a.force); err != nil {

@@ -83,7 +83,7 @@ func (o *metadataOptions) run(a *app, path string, set []string) error {
 		return status.Input(fmt.Errorf("%s: a file of kind %s takes no record", path, kind))
 	case o.output != "":
 		out = o.output
-		if err := checkOutput([]fileUse{{"the input", path}, {"--from", o.from}}, out, a.force); err != nil {
+		if err := checkOutput(named("the input", path, "--from", o.from), out, a.force); err != nil {
 			return err
 		}
 	}

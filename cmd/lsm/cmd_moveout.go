@@ -80,7 +80,7 @@ func (o *moveoutOptions) run(a *app, file string) error {
 		}
 	}
 	outputs := alike("moveout", o.output, o.csv, o.panels, o.gathers)
-	if err := distinct(append(alike("the image", file), fileUse{"--velocity", o.velocity}, fileUse{"--survey", o.survey}), outputs); err != nil {
+	if err := distinct(append(alike("the image", file), use("--velocity", o.velocity), use("--survey", o.survey)), outputs); err != nil {
 		return err
 	}
 	for _, out := range outputs {

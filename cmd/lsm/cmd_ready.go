@@ -64,7 +64,7 @@ func (o *readyOptions) run(ctx context.Context, a *app, path string) error {
 		if out == "" {
 			continue
 		}
-		if err := checkOutput([]fileUse{{"the survey", path}, {"--config", o.config}, {"--list", o.list}}[:2+i], out, a.force); err != nil {
+		if err := checkOutput(named("the survey", path, "--config", o.config, "--list", o.list)[:2+i], out, a.force); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func (c *collector) makeReport(image string) error {
 	if ext := strings.ToLower(filepath.Ext(c.output)); ext != ".html" && ext != ".htm" {
 		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", c.output))
 	}
-	read := []fileUse{{"the image", image}, {"--adjoint", c.adjoint}, {"--residual", c.residual}, {"--log", c.log}, {"--trace", c.trace}}
+	read := named("the image", image, "--adjoint", c.adjoint, "--residual", c.residual, "--log", c.log, "--trace", c.trace)
 	if err := distinct(read, alike("--output", c.output)); err != nil {
 		return err
 	}

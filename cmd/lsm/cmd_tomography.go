@@ -63,7 +63,7 @@ func (o *tomographyOptions) run(ctx context.Context, a *app, path string) error 
 	if err != nil {
 		return err
 	}
-	read := append(alike("--picks", o.picks), fileUse{"the configuration file", path})
+	read := append(alike("--picks", o.picks), use("the configuration file", path))
 	if err := checkOutput(append(read, uses(cfg.Reads())...), o.output, a.force); err != nil {
 		return err
 	}

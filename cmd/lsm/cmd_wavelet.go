@@ -191,7 +191,7 @@ func (o *waveletOptions) checkOutputs(a *app, read ...fileUse) error {
 	if err := checkOutput(read, o.output, a.force); err != nil || o.picture == "" {
 		return err
 	}
-	if err := distinct(append(read, fileUse{"--output", o.output}), []fileUse{{"--picture", o.picture}}); err != nil {
+	if err := distinct(append(read, use("--output", o.output)), named("--picture", o.picture)); err != nil {
 		return err
 	}
 	return h5.CheckOutput(o.picture, a.force)

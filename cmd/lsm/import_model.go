@@ -166,8 +166,8 @@ func (f *modelOptions) surveyLine() error {
 
 // run imports a model.
 func (f *modelOptions) run(a *app, path, output string) error {
-	inputs := append(alike("the input", path), fileUse{"--into", f.into}, fileUse{"--line", f.line})
-	for _, out := range []fileUse{{"--output", output}, {"--plot", f.plot}} {
+	inputs := append(alike("the input", path), use("--into", f.into), use("--line", f.line))
+	for _, out := range named("--output", output, "--plot", f.plot) {
 		if out.path == "" {
 			continue
 		}
@@ -175,7 +175,7 @@ func (f *modelOptions) run(a *app, path, output string) error {
 			return err
 		}
 	}
-	if err := distinct(inputs, []fileUse{{"--output", output}, {"--plot", f.plot}}); err != nil {
+	if err := distinct(inputs, named("--output", output, "--plot", f.plot)); err != nil {
 		return err
 	}
 	if f.into != "" {
@@ -247,7 +247,7 @@ func (f *modelOptions) tell(a *app, m *modelfile.Model) {
 
 func (f *modelOptions) write(a *app, m *modelfile.Model, output string) error {
 	record := provenance.New("import")
-	for _, in := range []fileUse{{"model", m.Path}, {"into", f.into}} {
+	for _, in := range named("model", m.Path, "into", f.into) {
 		if in.path == "" {
 			continue
 		}

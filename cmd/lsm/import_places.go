@@ -36,17 +36,17 @@ func (p *placeOptions) define(fl *pflag.FlagSet) {
 // files are the paths of all files, each with the flag that names it.
 func (p *placeOptions) files() (list []fileUse) {
 	for _, path := range p.sps {
-		list = append(list, fileUse{"--sps", path})
+		list = append(list, use("--sps", path))
 	}
 	if p.p190 != "" {
-		list = append(list, fileUse{"--p190", p.p190})
+		list = append(list, use("--p190", p.p190))
 	}
 	for _, path := range p.positions {
-		list = append(list, fileUse{"--positions", path})
+		list = append(list, use("--positions", path))
 	}
 	if !p.staticsOfHeader() {
 		for _, path := range p.statics {
-			list = append(list, fileUse{"--statics", path})
+			list = append(list, use("--statics", path))
 		}
 	}
 	return list

@@ -156,8 +156,8 @@ func (a *app) once(do func() error) error {
 
 // checkJobFiles refuses outputs that cannot be written, and then inputs that cannot be read.
 func checkJobFiles(a *app, cfg *config.Config, outputs []config.Path) error {
-	read := append([]fileUse{{"the configuration file", cfg.Path()}, {"--reflectivity", a.reflectivity}}, uses(cfg.Reads())...)
-	if err := distinct(read, append(uses(cfg.Writes()), fileUse{"--trace", a.trace})); err != nil {
+	read := append(named("the configuration file", cfg.Path(), "--reflectivity", a.reflectivity), uses(cfg.Reads())...)
+	if err := distinct(read, append(uses(cfg.Writes()), use("--trace", a.trace))); err != nil {
 		return err
 	}
 	for _, out := range append(slices.Clone(outputs), config.Path{Text: a.trace, File: a.trace}) {

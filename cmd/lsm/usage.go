@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -157,6 +158,16 @@ func inOrder(steps ...func() error) error {
 // fileUse is a file and what a command takes it for, such as "survey.file" or "--trace".
 type fileUse struct{ role, path string }
 
+func use(role, path string) fileUse { return fileUse{role, path} }
+
+// named are files with their roles, a role before each file.
+func named(rolesAndPaths ...string) (list []fileUse) {
+	for p := range slices.Chunk(rolesAndPaths, 2) {
+		list = append(list, use(p[0], p[1]))
+	}
+	return list
+}
+
 // distinct refuses to write over an input, or to write two outputs to one file, even with
 // --force. It follows links. Files without a name are left out.
 func distinct(inputs, outputs []fileUse) error {
@@ -227,7 +238,7 @@ func destination(path string) string {
 func uses(files []config.File) []fileUse {
 	out := make([]fileUse, len(files))
 	for i, f := range files {
-		out[i] = fileUse{f.Key, f.Path.File}
+		out[i] = use(f.Key, f.Path.File)
 	}
 	return out
 }
@@ -236,7 +247,7 @@ func uses(files []config.File) []fileUse {
 func alike(role string, paths ...string) []fileUse {
 	out := make([]fileUse, len(paths))
 	for i, p := range paths {
-		out[i] = fileUse{role, p}
+		out[i] = use(role, p)
 	}
 	return out
 }

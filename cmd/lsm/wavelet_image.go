@@ -19,7 +19,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	read := append([]fileUse{{"the configuration file", cfg.Path()}, {"--image", o.image}}, uses(cfg.Reads())...)
+	read := append(named("the configuration file", cfg.Path(), "--image", o.image), uses(cfg.Reads())...)
 	if err := a.once(func() error { return o.checkOutputs(a, read...) }); err != nil {
 		return err
 	}

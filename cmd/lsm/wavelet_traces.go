@@ -15,7 +15,7 @@ import (
 
 // fromTraces estimates the wavelet from spectra or from an arrival.
 func (o *waveletOptions) fromTraces(ctx context.Context, a *app, file string) error {
-	if err := o.checkOutputs(a, fileUse{"the survey", file}); err != nil {
+	if err := o.checkOutputs(a, use("the survey", file)); err != nil {
 		return err
 	}
 	r, err := openTraces(file, "lsm wavelet needs recorded traces")
@@ -56,7 +56,7 @@ func (o *waveletOptions) fromTraces(ctx context.Context, a *app, file string) er
 		return err
 	}
 	o.tell(a, spectrum.Compare(w.Samples, len(w.Samples)), turn)
-	attrs, err := o.made(fileUse{"survey", file})
+	attrs, err := o.made(use("survey", file))
 	if err != nil {
 		return err
 	}
