@@ -165,7 +165,7 @@ func (b *backends) compare(ways []*way, say func(format string, args ...any)) (w
 		say("Nothing was measured on a GPU, so there are no images to compare.")
 		return nil
 	}
-	apart := imagesApart(cards[0].trial, ways[0].trial)
+	apart := distance(cards[0].trial.Image, ways[0].trial.Image)
 	say("Images of %s and %s differ by %.1e (relative, L2), of at most %.0e.", cards[0].engine, ways[0].engine, apart, promisedDistance)
 	if !(apart <= promisedDistance) {
 		wrong = append(wrong, fmt.Sprintf("images of %v and %v differ by %.1e, of at most %.0e", cards[0], ways[0], apart, promisedDistance))
@@ -173,7 +173,7 @@ func (b *backends) compare(ways []*way, say func(format string, args ...any)) (w
 	same := true
 	for _, w := range cards[1:] {
 		same = same && w.trial.Digest == cards[0].trial.Digest
-		switch apart := imagesApart(w.trial, cards[0].trial); {
+		switch apart := distance(w.trial.Image, cards[0].trial.Image); {
 		case exact && w.trial.Digest != cards[0].trial.Digest:
 			wrong = append(wrong, fmt.Sprintf("images of %v and %v have not the same bits", w, cards[0]))
 		case !(apart <= promisedDistance):
@@ -190,13 +190,6 @@ func (b *backends) compare(ways []*way, say func(format string, args ...any)) (w
 		say("The %s of %s have not the same bits, which reproducible = %q does not ask for.", n, cards[0].engine, b.cfg.Solver.Reproducible)
 	}
 	return wrong
-}
-
-// imagesApart is the difference of two images relative to the second, in the L2 norm.
-func imagesApart(x, y *job.Trial) float64 {
-	d := &difference{scale: 1}
-	add(d, x.Image, y.Image)
-	return relative(math.Sqrt(d.sum), math.Sqrt(d.norm))
 }
 
 // plot draws the bandwidth by size above the times of an iteration by way.

@@ -124,7 +124,7 @@ func cardOf(rank int) (*gpu.Device, error) {
 func smallSurvey(t *testing.T) *config.Config {
 	t.Helper()
 	folder := t.TempDir()
-	synth := func(a *app) []group { return []group{{commands: []*cobra.Command{newSynth(a)}}} }
+	synth := func(a *app) []group { return []group{{commands: inspectCommands(a)}} }
 	if code := runWith([]string{"synth", "points", "-o", folder, "--shots", "4", "--channels", "6", "--quiet"}, &bytes.Buffer{}, os.Stderr,
 		synth, func(*app, *cobra.Command) {}); code != status.Done {
 		t.Fatalf("synth: status %d", code)

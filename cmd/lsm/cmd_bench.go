@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
+// newBench is lsm bench with the commands below it.
 func newBench(a *app) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{

@@ -97,6 +97,13 @@ func add[T float32 | float64](d *difference, a, b []T) {
 	d.count += len(a)
 }
 
+// distance is the difference of two images relative to the second, in the L2 norm.
+func distance(x, y []float32) float64 {
+	d := &difference{scale: 1}
+	add(d, x, y)
+	return relative(math.Sqrt(d.sum), math.Sqrt(d.norm))
+}
+
 // relative is x / whole, and 0 where both are 0.
 func relative(x, whole float64) float64 {
 	if x == 0 {

@@ -15,6 +15,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
+// ownCommands are those about the program itself.
+func ownCommands(a *app) []*cobra.Command {
+	return []*cobra.Command{newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), newHelp(a)}
+}
+
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

@@ -23,3 +23,10 @@ func withUnitsFlag(err error) error {
 	}
 	return err
 }
+
+// warnOfEta says what becomes of a model's η where vertical velocities are made of moveout ones.
+func warnOfEta(a *app, path string, m *velocity.Model) {
+	if m.Eta != nil {
+		a.report.Warn(path + ": /eta says nothing of the vertical: vertical velocities are taken to be those of moveout")
+	}
+}

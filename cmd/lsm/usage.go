@@ -158,6 +158,7 @@ func inOrder(steps ...func() error) error {
 // fileUse is a file and what a command takes it for, such as "survey.file" or "--trace".
 type fileUse struct{ role, path string }
 
+// use is a file that a command takes for something.
 func use(role, path string) fileUse { return fileUse{role, path} }
 
 // named are files with their roles, a role before each file.

@@ -119,10 +119,3 @@ func (f *velocityOptions) convert(a *app, path string) error {
 	a.finish("output", f.output, "shape", out.Grid.Shape, "kind", out.Kind)
 	return nil
 }
-
-// warnOfEta says what becomes of a model's η where vertical velocities are made of moveout ones.
-func warnOfEta(a *app, path string, m *velocity.Model) {
-	if m.Eta != nil {
-		a.report.Warn(path + ": /eta says nothing of the vertical: vertical velocities are taken to be those of moveout")
-	}
-}
