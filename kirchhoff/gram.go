@@ -9,6 +9,7 @@ type gram struct {
 	zero  int
 	nt    int
 	bands *bands
+	n     int       // of the bands that are in use
 	w2    []float32 // squared weights of the samples; nil for ones
 
 	rows map[[2]int]*gramRow // by b and k
@@ -20,8 +21,9 @@ type gramRow struct {
 	v     [][]float64 // [band b'][m − first]; what lies outside is 0
 }
 
-func newGram(h []float64, zero, nt int, bands *bands, w2 []float32) *gram {
-	return &gram{h: h, zero: zero, nt: nt, bands: bands, w2: w2, rows: map[[2]int]*gramRow{}}
+// gram prepares the products of the columns of traces with the squared weights w2.
+func (h *Hessian) gram(w2 []float32) *gram {
+	return &gram{h: h.h, zero: h.zero, nt: h.p.NT, bands: h.bands, n: h.used, w2: w2, rows: map[[2]int]*gramRow{}}
 }
 
 // wide is the longest distance between samples whose columns overlap.
@@ -29,11 +31,14 @@ func (g *gram) wide() int { return len(g.h) - 1 + 2*g.longest() }
 
 // longest is the number of samples by which bands smooth to either side.
 func (g *gram) longest() int {
-	if g.bands.n == 1 {
+	if g.n == 1 {
 		return 0
 	}
-	return g.bands.longest()
+	return -g.bands.triangle[g.n-1].First
 }
+
+// room is how far from a column's sample lies what its products depend on.
+func (g *gram) room() int { return g.wide() + g.longest() + max(0, -g.zero, g.zero-len(g.h)+1) }
 
 // row returns the inner products of c_b[k].
 func (g *gram) row(b, k int) *gramRow {
@@ -48,8 +53,7 @@ func (g *gram) row(b, k int) *gramRow {
 
 // make computes a row on the stretch of the record that columns which overlap c_b[k] reach.
 func (g *gram) make(b, k int) *gramRow {
-	room := g.wide() + g.longest() + max(0, -g.zero, g.zero-len(g.h)+1)
-	lo, hi := max(0, k-room), min(g.nt, k+room+1)
+	lo, hi := max(0, k-g.room()), min(g.nt, k+g.room()+1)
 	one, column, back := make([]float64, hi-lo), make([]float64, hi-lo), make([]float64, hi-lo)
 	one[k-lo] = 1
 	if b > 0 {
@@ -65,7 +69,7 @@ func (g *gram) make(b, k int) *gramRow {
 	}
 	correlate(back, column, g.h, g.zero)
 	r := &gramRow{first: lo, v: [][]float64{back}}
-	for other := 1; other < g.bands.n; other++ {
+	for other := 1; other < g.n; other++ {
 		v := make([]float64, hi-lo)
 		g.bands.smooth(v, back, other)
 		r.v = append(r.v, v)

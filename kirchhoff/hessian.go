@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // Target is a window of the image: its points have grid indices in [Lo[a], Hi[a]) along each
@@ -57,8 +58,10 @@ type Hessian struct {
 	threads int
 	traces  []int32 // those that count in the target, in runs
 	cuts    []int   // first row of each tile, and the number of rows
+	used    int     // bands
 	h       []float64
 	zero    int
+	pairs   *pairs // of the cpu engine; nil for the reference
 }
 
 // NewHessian makes what the named engine needs for the Hessian of a target over the traces of p:
@@ -95,7 +98,13 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	if err := p.Times.Solve(ctx, p.Positions, places, opt, h.sink(p)); err != nil {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
-	return h, nil
+	if h.used = h.usedBands(); engine == "reference" {
+		return h, nil
+	}
+	h.trim()
+	var err error
+	h.pairs, err = h.newPairs(ctx)
+	return h, err
 }
 
 // arrange puts the points of a target and the traces that count there in order.
@@ -142,6 +151,27 @@ func (h *Hessian) places() []int {
 	return distinct(of.Len(), of.Source, of.Receiver)
 }
 
+// usedBands is one more than the highest band in which a trace may meet the target.
+func (h *Hessian) usedBands() int {
+	if h.bands.n == 1 {
+		return 1
+	}
+	steepest := make([]float32, len(h.slope))
+	for place, slopes := range h.slope {
+		for _, tile := range h.tile {
+			if slopes != nil {
+				steepest[place] = max(steepest[place], slopes[tile])
+			}
+		}
+	}
+	most := 0
+	for _, trace := range h.traces {
+		s, r := h.p.Positions.Source[trace], h.p.Positions.Receiver[trace]
+		most = max(most, simd.Band(h.bands.n, steepest[s], steepest[r]))
+	}
+	return most + 1
+}
+
 // Len is the number of rows.
 func (h *Hessian) Len() int { return len(h.some) }
 
@@ -160,7 +190,10 @@ func (h *Hessian) Add(ctx context.Context, dst []float64, rows, cols [2]int, w2 
 	if err := h.check(b, w2); err != nil {
 		return err
 	}
-	return h.addPlain(ctx, b, w2)
+	if h.pairs == nil {
+		return h.addPlain(ctx, b, w2)
+	}
+	return h.addPairs(ctx, b, w2)
 }
 
 // check returns the first fault of the arguments of Add.
@@ -218,7 +251,7 @@ func (h *Hessian) arrival(trace, i int) arrival {
 // addPlain is Add in loops that read like the formula. The element of two points is computed once,
 // from the row of the first.
 func (h *Hessian) addPlain(ctx context.Context, b block, w2 []float32) error {
-	even := newGram(h.h, h.zero, h.p.NT, h.bands, nil)
+	even := h.gram(nil)
 	falls := make([]arrival, h.Len())
 	for _, trace := range h.traces {
 		scale, g := 1.0, even
@@ -227,7 +260,7 @@ func (h *Hessian) addPlain(ctx context.Context, b block, w2 []float32) error {
 		case h.p.NumTraces():
 			scale = float64(w2[trace])
 		default:
-			g = newGram(h.h, h.zero, nt, h.bands, w2[int(trace)*nt:(int(trace)+1)*nt])
+			g = h.gram(w2[int(trace)*nt : (int(trace)+1)*nt])
 		}
 		err := parallel(ctx, h.threads, len(falls), func(_, x int) error {
 			if falls[x].k = -1; b.needs(x) {
