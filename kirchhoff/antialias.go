@@ -108,6 +108,18 @@ func newBands(p *Problem, m *memory) *bands {
 // longest is the number of taps of the last triangle on either side of its middle.
 func (b *bands) longest() int { return -b.triangle[b.n-1].First }
 
+// smooth adds trace x, smoothed by a band's triangle, to y. It is its own transpose.
+func (b *bands) smooth(y, x []float64, band int) {
+	f := b.triangle[band]
+	for n := range y {
+		for j, tap := range f.Taps {
+			if at := n + j + f.First; at >= 0 && at < len(x) {
+				y[n] += float64(tap) * x[at]
+			}
+		}
+	}
+}
+
 // antialiasRoom is the scratch with which a thread smooths traces.
 type antialiasRoom struct {
 	trace   padded    // as far as the longest triangle reaches

@@ -3,13 +3,10 @@ package kirchhoff
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -22,22 +19,11 @@ type referenceEngine struct {
 
 // reference is the operator of one image.
 type reference struct {
-	p       Problem
+	arrivals
 	traces  int     // of the data
 	rows    []int32 // row of the data of each trace; nil: its own number
-	first   int     // points of the grid before the slab
 	threads int
 	h       []float64
-
-	time [][]float64 // by place, [Grid.Len()], s; nil where no trace uses the place
-	slow []slowness  // by place; with weights only
-
-	dip, opening simd.Window
-	unequal      bool
-
-	bands *bands
-	slope [][]float32 // by place, [tile]; with several bands
-	tile  []int32     // [ImageLen()]; with several bands
 
 	*correlated
 }
@@ -60,39 +46,9 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := Refuse("reference", p, w); err != nil {
 		return nil, err
 	}
-	lo, _ := p.slab()
-	all := &reference{p: *p, traces: p.NumTraces(), first: lo * p.plane(), threads: p.threads(), h: p.Taps(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), unequal: unequal(p), correlated: &correlated{}}
-	all.time = make([][]float64, p.Positions.Len())
-	all.slow = make([]slowness, p.Positions.Len())
-	var ends *weights
-	if p.Directed() {
-		ends = newWeights(p)
-		all.p.Velocity = slices.Clone(p.Velocity)
-	}
-	take := func() []float64 { return make([]float64, p.Grid.Len()) }
-	tiles := all.makeBands(p)
-	sink := func(place int, f traveltime.Field) error {
-		all.time[place] = slices.Clone(f.Time)
-		if tiles != nil {
-			var along [][]float64
-			for range p.Grid.Dim() {
-				along = append(along, take())
-			}
-			traveltime.CentralGradient(along, f.Time, p.Grid)
-			for tile := range tiles.Tiles {
-				all.slope[place] = append(all.slope[place], all.bands.slope(along, tiles, tile, newPoints(p.Grid, f.Window)))
-			}
-		}
-		if ends == nil {
-			return nil
-		}
-		all.slow[place] = newSlowness(p, take)
-		err := ends.of(&all.slow[place], place, f)
-		all.slow[place].ray = [3][]float64{}
-		return err
-	}
+	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), h: p.Taps(), correlated: &correlated{}}
 	opt := askRays(p, traveltime.Options{Threads: all.threads, Progress: p.Progress})
-	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, sink); err != nil {
+	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, all.sink(p)); err != nil {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
 	e := &referenceEngine{p: all.p}
@@ -108,46 +64,6 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 		e.images = append(e.images, &r)
 	}
 	return e, nil
-}
-
-// makeBands prepares anti-aliasing, if p has any, and returns the tiles that it works on.
-func (r *reference) makeBands(p *Problem) *Tiling {
-	var m memory
-	if r.bands = newBands(p, &m); r.bands.n == 1 {
-		return nil
-	}
-	lo, hi := p.slab()
-	t := newTiling(p.Grid, [2]int{lo, hi}, &m)
-	r.slope, r.tile = make([][]float32, p.Positions.Len()), make([]int32, p.ImageLen())
-	for tile := range t.Tiles {
-		for _, n := range t.slots(tile) {
-			if n >= 0 {
-				r.tile[n] = int32(tile)
-			}
-		}
-	}
-	return t
-}
-
-// band returns the band in which a trace meets point i of the slab.
-func (r *reference) band(trace, i int) int {
-	if r.bands.n == 1 {
-		return 0
-	}
-	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
-	return simd.Band(r.bands.n, r.slope[s][r.tile[i]], r.slope[rec][r.tile[i]])
-}
-
-// smooth adds trace x, smoothed by a band's triangle, to y. It is its own transpose.
-func (r *reference) smooth(y, x []float64, band int) {
-	f := r.bands.triangle[band]
-	for n := range y {
-		for j, tap := range f.Taps {
-			if at := n + j + f.First; at >= 0 && at < len(x) {
-				y[n] += float64(tap) * x[at]
-			}
-		}
-	}
 }
 
 func (e *referenceEngine) Name() string         { return "reference" }
@@ -202,7 +118,7 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 		}
 		nt := r.p.NT
 		for band := 1; band < r.bands.n; band++ {
-			r.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
+			r.bands.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
 		}
 		convolve(r.row(data, trace), u[:nt], r.h, r.p.Wavelet.Zero)
 		return nil
@@ -224,7 +140,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		clear(e)
 		correlate(e[:nt], r.row(data, trace), r.h, r.p.Wavelet.Zero)
 		for band := 1; band < r.bands.n; band++ {
-			r.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
+			r.bands.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
 		}
 		return nil
 	})
@@ -253,66 +169,6 @@ func (r *reference) row(data []float64, trace int) []float64 {
 		trace = int(r.rows[trace])
 	}
 	return data[trace*r.p.NT : (trace+1)*r.p.NT]
-}
-
-// at returns where grid point i falls on a trace: between samples k and k+1, at a
-// fraction w, with weight a. k is −1 if the point makes no contribution.
-func (r *reference) at(trace, i int) (k int, w, a float64) {
-	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
-	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT
-	if !(q > -1 && q < float64(r.p.NT-1)) {
-		return -1, 0, 0
-	}
-	k = int(q)
-	w = q - float64(k)
-	if a = r.p.taper(int(s), int(rec), i); a == 0 || !r.p.Directed() {
-		if a == 0 {
-			k = -1
-		}
-		return k, w, a
-	}
-	a *= r.slow[s].amp[i] * r.slow[rec].amp[i]
-	if a == 0 {
-		return -1, 0, 0
-	}
-	if r.p.limited() {
-		dip, opening := r.angles(int(s), int(rec), i)
-		a *= at(r.dip, dip) * at(r.opening, opening)
-	}
-	if !r.p.Dynamic {
-		return k, w, a
-	}
-	if r.unequal {
-		return k, w, a * sum(r.slow[s].direction(i), r.slow[rec].direction(i)) / r.p.Slowest
-	}
-	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i-r.first]
-}
-
-// cosine returns cos θ, where θ is half the angle between the slowness vectors.
-func (r *reference) cosine(s, rec, i int) float64 {
-	if r.p.Grid.Dim() == 2 {
-		return math.Cos((r.slow[s].angle[i] - r.slow[rec].angle[i]) / 2)
-	}
-	return sum(r.slow[s].direction(i), r.slow[rec].direction(i)) / 2
-}
-
-// sum is |a + b|.
-func sum(a, b [3]float64) float64 {
-	x, y, z := a[0]+b[0], a[1]+b[1], a[2]+b[2]
-	return math.Sqrt(x*x + y*y + z*z)
-}
-
-// angles returns the dip and the opening angle of a pair of rays, in radians.
-func (r *reference) angles(s, rec, i int) (dip, opening float64) {
-	if r.slow[s].angle != nil {
-		return angles2(r.slow[s].angle[i], r.slow[rec].angle[i])
-	}
-	return angles3(r.slow[s].direction(i), r.slow[rec].direction(i))
-}
-
-// direction is the vector at point i, where tables hold vectors.
-func (s *slowness) direction(i int) [3]float64 {
-	return [3]float64{s.unit[0][i], s.unit[1][i], s.unit[2][i]}
 }
 
 // slices returns the elements of a data and an image buffer. It panics if a size is wrong.

@@ -55,6 +55,7 @@ FAST V lookup(const int n, const V *e, I k) {
 #define LATER(before, v, n) ((V)_mm512_alignr_epi32((__m512i)(v), (__m512i)(before), 16 - (n)))
 #include "body.h"
 #include "cells.h"
+#include "hessian.h"
 
-const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest};
+const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, meet};
 #endif

@@ -147,6 +147,31 @@ typedef void lsm_walk(const lsm_operator *op, void *out, const void *in, lsm_par
 // is zero, nt samples with 128 + the largest half on both sides; NULL with one band.
 typedef void lsm_drain(const lsm_operator *op, double *sums, float *windows, double *scratch, int64_t row0, double magic);
 
+// Where the points of a tile of a target fall on a trace: with the weights lo and hi on samples k
+// and k + 1 of a band.
+typedef struct {
+	int32_t k[TILE];
+	float lo[TILE], hi[TILE]; // 0 of points that do not count, whose k is that of any other
+	int32_t first, last;      // the least and the largest k; first > last where none counts
+	int32_t band;
+	int32_t row;              // of samples k and k + 1 of all points in lsm_gram, −1 where they differ
+	int32_t pad[12];
+} lsm_arrivals;
+
+// Inner products of the columns of a trace's samples, see kirchhoff's gram: of sample k in band b
+// and sample k + lag in band b', v [b][row[k]][b'][MARGIN + wide + lag], lags up to wide; zero in
+// the margins.
+enum { MARGIN = 208 };
+typedef struct {
+	const float *v;
+	const int32_t *row; // [sample]
+	int32_t rows, bands, wide, stride;
+} lsm_gram;
+
+// float out [x][y] is set to the sum, over traces, of what points x and y of two tiles bring to the
+// Hessian. grams is of each trace, or with step 0 of all.
+typedef void lsm_meet(float *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
+
 // The kernels for one instruction set.
 typedef struct {
 	// By way and mode, of which with LIMITS only that and COMPACT count, and by whether the
@@ -159,12 +184,16 @@ typedef struct {
 	void (*filter)(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add);
 	// The largest |x[i]|, i < n: NaN if one is, 0 of none.
 	float (*largest)(const float *x, int64_t n);
+	lsm_meet *meet;
 } lsm_kernels;
 
 extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
 
 // trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
+
+// double out [origin + x·down + y·across] += sums [x][y] of points x0 to x1 and y0 to y1.
+void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const float *restrict sums, const int32_t *x, const int32_t *y);
 
 #define INLINE static inline __attribute__((always_inline))
 

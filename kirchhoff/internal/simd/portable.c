@@ -28,8 +28,9 @@ FAST int any(M m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #define LOW(a, b) ((V){(a)[0], (b)[0], (a)[1], (b)[1]})
 #define HIGH(a, b) ((V){(a)[2], (b)[2], (a)[3], (b)[3]})
 #include "body.h"
+#include "hessian.h"
 
-const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest};
+const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, meet};
 
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt) {
 	for (int64_t n = 0; n < nt && n < SLOTS - 1; n++) {
@@ -40,5 +41,15 @@ void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t 
 	for (int64_t n = SLOTS - 1; n < nt; n++) {
 		const float *w = windows + SLOTS * n;
 		trace[n] = (w[0] + w[1 - SLOTS]) + (w[2 - 2 * SLOTS] + w[3 - 3 * SLOTS]);
+	}
+}
+
+void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const float *restrict sums, const int32_t *x, const int32_t *y) {
+	if (across == 1) {
+		for (int32_t i = x[0]; i < x[1]; i++)
+			for (int32_t j = y[0]; j < y[1]; j++) out[origin + i * down + j] += sums[i * TILE + j];
+	} else {
+		for (int32_t j = y[0]; j < y[1]; j++)
+			for (int32_t i = x[0]; i < x[1]; i++) out[origin + i * down + j * across] += sums[i * TILE + j];
 	}
 }

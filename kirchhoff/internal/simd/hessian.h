@@ -1,0 +1,89 @@
+// Pairs of points of two tiles, included after body.h. For each trace the tile of y becomes a
+// table of what its points bring to each sample m that the tile of x falls on,
+//
+//	φ[m][y] = lo_y G[k_y, m] + hi_y G[k_y + 1, m],
+//
+// G the inner products of columns. A pair then takes two multiplications: lo_x φ[k_x][y] +
+// hi_x φ[k_x + 1][y].
+
+enum { SAMPLES = 2 * TILE }; // that a table holds: more than that only where each x has its own two
+
+#ifdef LOOKUP
+// alike makes the samples first to last of a table, where G depends on m − k alone and the k_y lie
+// less than n·POINTS samples apart. g is G at lag 0.
+FAST void alike(const int n, float *restrict table, const lsm_arrivals *y, const float *g, int32_t first, int32_t last) {
+	for (int32_t m = first; m <= last; m++, table += TILE) {
+		V e[4], d[4];
+		for (int b = 0; b < n; b++) {
+			e[b] = FROM(g + m - y->last + POINTS * b);
+			d[b] = FROM(g + m - y->last + POINTS * b - 1);
+		}
+#pragma GCC unroll 16
+		for (int r = 0; r < REGISTERS; r++) {
+			const I lag = y->last - *(const I_at *)(y->k + POINTS * r);
+			AT(table + POINTS * r) = FMA(AT(y->hi + POINTS * r), LOOKUP(n, d, lag), AT(y->lo + POINTS * r) * LOOKUP(n, e, lag));
+		}
+	}
+}
+#endif
+
+// product is G[k, m] in all lanes, v the products of the bands and row the first of k's row.
+FAST V product(const lsm_gram *g, const float *v, I k, I row, int32_t m) {
+	const I lag = m - k, edge = (I){0} + (g->wide + 1);
+	return GATHER(GTI(edge, lag) & GTI(lag, -edge), v, row + (MARGIN + g->wide) + lag);
+}
+
+// sample makes one sample m of a table, whatever G depends on.
+FAST void sample(float *restrict table, const lsm_arrivals *y, const lsm_gram *g, const float *v, const I *rows, int32_t m) {
+	for (int r = 0; r < REGISTERS; r++) {
+		const I k = *(const I_at *)(y->k + POINTS * r);
+		AT(table + POINTS * r) = FMA(AT(y->hi + POINTS * r), product(g, v, k + 1, rows[2 * r + 1], m),
+			AT(y->lo + POINTS * r) * product(g, v, k, rows[2 * r], m));
+	}
+}
+
+// any_table makes the table of samples first to last, or of the two samples of each x.
+TARGET __attribute__((noinline)) static void any_table(float *table, const lsm_arrivals *x, const lsm_arrivals *y, const lsm_gram *g, int each) {
+	const float *v = g->v + ((int64_t)y->band * g->rows * g->bands + x->band) * g->stride;
+	I rows[2 * REGISTERS];
+	for (int i = 0; i < TILE; i++)
+		for (int j = 0; j < 2; j++) rows[2 * (i / POINTS) + j][i % POINTS] = g->row[y->k[i] + j] * g->bands * g->stride;
+	if (each) {
+		for (int i = 0; i < 2 * TILE; i++) sample(table + TILE * i, y, g, v, rows, x->k[i / 2] + i % 2);
+		return;
+	}
+	for (int32_t m = x->first; m <= x->last + 1; m++) sample(table + TILE * (m - x->first), y, g, v, rows, m);
+}
+
+// add_rows adds to sums [x][y] what the table of y brings to the points of x.
+FAST void add_rows(float *restrict sums, const float *restrict table, const lsm_arrivals *x, int each) {
+	for (int i = 0; i < TILE; i++) {
+		if (x->lo[i] == 0 && x->hi[i] == 0) continue;
+		const float *t = table + TILE * (each ? 2 * i : x->k[i] - x->first);
+		const V lo = ALL(x->lo[i]), hi = ALL(x->hi[i]);
+		float *to = sums + TILE * i;
+		for (int r = 0; r < TILE; r += POINTS) AT(to + r) = FMA(hi, AT(t + TILE + r), FMA(lo, AT(t + r), AT(to + r)));
+	}
+}
+
+TARGET static void meet(float *sums, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *g, int64_t step) {
+	float table[SAMPLES * TILE] __attribute__((aligned(64)));
+	memset(sums, 0, sizeof(float) * TILE * TILE);
+	for (int64_t i = 0; i < traces; i++, x++, y++, g += step) {
+		if (x->first > x->last || y->first > y->last) continue;
+		if (x->first - y->last - 1 > g->wide || y->first - x->last - 1 > g->wide) continue;
+		const int32_t each = x->last + 2 - x->first > SAMPLES;
+#ifdef LOOKUP
+		const int32_t width = y->last - y->first;
+		if (!each && y->row >= 0 && width < 4 * POINTS && width < TILE) {
+			const float *v = g->v + (((int64_t)y->band * g->rows + y->row) * g->bands + x->band) * g->stride + MARGIN + g->wide;
+			if (width < 2 * POINTS)
+				alike(2, table, y, v, x->first, x->last + 1);
+			else
+				alike(4, table, y, v, x->first, x->last + 1);
+		} else
+#endif
+			any_table(table, x, y, g, each);
+		add_rows(sums, table, x, each);
+	}
+}
