@@ -1,0 +1,61 @@
+package blas
+
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
+
+// Tile is a small dense matrix: Rows × Columns elements of Buf, row after row.
+type Tile struct {
+	Rows, Columns int
+	Buf           device.Buf
+}
+
+func (t Tile) String() string {
+	return fmt.Sprintf("%d×%d %v", t.Rows, t.Columns, t.Buf.Type())
+}
+
+// Product is one matrix product: C = C + α A B. All three have one element type.
+type Product struct{ C, A, B Tile }
+
+// Side says which triangular system a Library solves with a lower triangular L.
+type Side uint8
+
+const (
+	Lower        Side = iota // L X = B
+	LowerAdjoint             // Lᴴ X = B
+	RightAdjoint             // X Lᴴ = B
+)
+
+// System is a triangular system with several right sides. L is square. Its elements above the
+// diagonal are not read. B is overwritten with X.
+type System struct{ L, B Tile }
+
+// Library does the arithmetic on tiles of one device. Shapes that do not fit are programming
+// errors and panic. The elements of a result depend on the tiles alone, never on the number of
+// threads or on what else is computed in the same call.
+type Library interface {
+	// Name says which library it is, for messages.
+	Name() string
+	// Multiply computes products, whose C do not overlap.
+	Multiply(alpha float64, products []Product) error
+	// Solve solves triangular systems, whose B do not overlap.
+	Solve(side Side, systems []System) error
+	// Factor overwrites a Hermitian positive definite tile with the lower triangular L of
+	// A = L Lᴴ, zeros above. It reads the lower triangle. Otherwise the error is a
+	// *NotDefinite.
+	Factor(a Tile) error
+	// Adjoint sets dst to the conjugate transpose of src.
+	Adjoint(dst, src Tile) error
+}
+
+// NotDefinite is the error for a matrix that is not positive definite.
+type NotDefinite struct {
+	Row   int     // of the first pivot that is not positive
+	Pivot float64 // its value
+}
+
+func (e *NotDefinite) Error() string {
+	return fmt.Sprintf("the matrix is not positive definite: pivot %d is %g", e.Row, e.Pivot)
+}

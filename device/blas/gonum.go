@@ -1,0 +1,59 @@
+package blas
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
+
+// Gonum is gonum's BLAS, which is always there, on some threads of the host.
+func Gonum(threads int) Library { return &host{gonumKernels{}, max(1, threads)} }
+
+type gonumKernels struct{}
+
+func (gonumKernels) name() string { return "gonum" }
+
+func (gonumKernels) multiply(alpha float64, p Product) {
+	const no = blas.NoTrans
+	var g gonum.Implementation
+	m, n, k := p.C.Rows, p.C.Columns, p.A.Columns
+	switch p.C.Buf.Type() {
+	case device.F32:
+		a, b, c := slices3[float32](p)
+		g.Sgemm(no, no, m, n, k, float32(alpha), a, k, b, n, 1, c, n)
+	case device.F64:
+		a, b, c := slices3[float64](p)
+		g.Dgemm(no, no, m, n, k, alpha, a, k, b, n, 1, c, n)
+	case device.C64:
+		a, b, c := slices3[complex64](p)
+		g.Cgemm(no, no, m, n, k, complex(float32(alpha), 0), a, k, b, n, 1, c, n)
+	case device.C128:
+		a, b, c := slices3[complex128](p)
+		g.Zgemm(no, no, m, n, k, complex(alpha, 0), a, k, b, n, 1, c, n)
+	}
+}
+
+func slices3[T device.Number](p Product) (a, b, c []T) {
+	return device.Slice[T](p.A.Buf), device.Slice[T](p.B.Buf), device.Slice[T](p.C.Buf)
+}
+
+func (gonumKernels) solve(s System, adjoint bool) {
+	const left, lower, full = blas.Left, blas.Lower, blas.NonUnit
+	var g gonum.Implementation
+	op := blas.NoTrans
+	if adjoint {
+		op = blas.ConjTrans
+	}
+	m, n := s.B.Rows, s.B.Columns
+	switch s.B.Buf.Type() {
+	case device.F32:
+		g.Strsm(left, lower, op, full, m, n, 1, device.Slice[float32](s.L.Buf), m, device.Slice[float32](s.B.Buf), n)
+	case device.F64:
+		g.Dtrsm(left, lower, op, full, m, n, 1, device.Slice[float64](s.L.Buf), m, device.Slice[float64](s.B.Buf), n)
+	case device.C64:
+		g.Ctrsm(left, lower, op, full, m, n, 1, device.Slice[complex64](s.L.Buf), m, device.Slice[complex64](s.B.Buf), n)
+	case device.C128:
+		g.Ztrsm(left, lower, op, full, m, n, 1, device.Slice[complex128](s.L.Buf), m, device.Slice[complex128](s.B.Buf), n)
+	}
+}

@@ -1,0 +1,222 @@
+package blas
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/cmplx"
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+)
+
+// kernels are a library's products and triangular solves of one tile, on one thread.
+type kernels interface {
+	name() string
+	multiply(alpha float64, p Product)
+	solve(s System, adjoint bool) // L X = B or Lᴴ X = B
+}
+
+// host is a Library on the host. Its threads share out the tiles of a call, so that each is
+// computed by one call of the kernels.
+type host struct {
+	kernels
+	threads int
+}
+
+func (h *host) Name() string { return h.name() }
+
+// each calls f for [0, n) on all threads.
+func (h *host) each(n int, f func(i int)) {
+	workers := min(h.threads, n)
+	if workers <= 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := w; i < n; i += workers {
+				f(i)
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+func (h *host) Multiply(alpha float64, products []Product) error {
+	for _, p := range products {
+		if p.A.Rows != p.C.Rows || p.B.Columns != p.C.Columns || p.A.Columns != p.B.Rows {
+			panic(fmt.Sprintf("blas: product of %v and %v into %v", p.A, p.B, p.C))
+		}
+	}
+	h.each(len(products), func(i int) {
+		if p := products[i]; p.C.Rows > 0 && p.C.Columns > 0 && p.A.Columns > 0 {
+			h.multiply(alpha, p)
+		}
+	})
+	return nil
+}
+
+func (h *host) Solve(side Side, systems []System) error {
+	for _, s := range systems {
+		n := s.B.Rows
+		if side == RightAdjoint {
+			n = s.B.Columns
+		}
+		if s.L.Rows != n || s.L.Columns != n {
+			panic(fmt.Sprintf("blas: triangular system of %v with %v", s.L, s.B))
+		}
+	}
+	errs := make([]error, len(systems))
+	h.each(len(systems), func(i int) {
+		switch s := systems[i]; {
+		case s.B.Rows == 0 || s.B.Columns == 0:
+		case side == RightAdjoint:
+			errs[i] = h.right(s)
+		default:
+			h.solve(s, side == LowerAdjoint)
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// right solves X Lᴴ = B as L Xᴴ = Bᴴ. Libraries solve the former by inner products, whose bits
+// depend on the addresses of the tiles in gonum's.
+func (h *host) right(s System) error {
+	room, err := s.B.Buf.Device().Alloc(s.B.Buf.Len(), s.B.Buf.Type())
+	if err != nil {
+		return err
+	}
+	turned := Tile{s.B.Columns, s.B.Rows, room}
+	if err := h.Adjoint(turned, s.B); err != nil {
+		return err
+	}
+	h.solve(System{s.L, turned}, false)
+	return h.Adjoint(s.B, turned)
+}
+
+// Factor factors in double precision and rounds the result once.
+func (h *host) Factor(a Tile) error {
+	if a.Rows != a.Columns {
+		panic(fmt.Sprintf("blas: Cholesky factor of %v", a))
+	}
+	switch a.Buf.Type() {
+	case device.F32:
+		return factorAs(a, device.Slice[float32](a.Buf), dotReal)
+	case device.F64:
+		return factorAs(a, device.Slice[float64](a.Buf), dotReal)
+	case device.C64:
+		return factorAs(a, device.Slice[complex64](a.Buf), dotComplex)
+	case device.C128:
+		return factorAs(a, device.Slice[complex128](a.Buf), dotComplex)
+	}
+	return unknown(a)
+}
+
+func unknown(t Tile) error { return fmt.Errorf("blas: tiles of %v", t.Buf.Type()) }
+
+// dotReal adds in the order of the elements. The sums of gonum's floats.Dot depend on the
+// addresses of its vectors.
+func dotReal(x, y []float64) (s float64) {
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}
+
+// dotComplex is Σ x conj(y).
+func dotComplex(x, y []complex128) (s complex128) {
+	for i, v := range x {
+		s += v * cmplx.Conj(y[i])
+	}
+	return s
+}
+
+// factorAs is Cholesky's factorisation row by row, in the precision of W. dot is Σ x conj(y).
+func factorAs[T device.Number, W float64 | complex128](t Tile, a []T, dot func(x, y []W) W) error {
+	n := t.Rows
+	l := make([]W, n*n)
+	for i := range n {
+		row := l[i*n : (i+1)*n]
+		for j := range i {
+			done := l[j*n : (j+1)*n]
+			row[j] = (as[W](a[i*n+j]) - dot(row[:j], done[:j])) / done[j]
+		}
+		pivot := size(as[W](a[i*n+i])) - size(dot(row[:i], row[:i]))
+		if !(pivot > 0) || math.IsInf(pivot, 1) {
+			return &NotDefinite{i, pivot}
+		}
+		row[i] = as[W](math.Sqrt(pivot))
+	}
+	for i, v := range l {
+		a[i] = as[T](v)
+	}
+	return nil
+}
+
+// size is the real part.
+func size[W float64 | complex128](v W) float64 {
+	if c, ok := any(v).(complex128); ok {
+		return real(c)
+	}
+	return any(v).(float64)
+}
+
+// as converts between two precisions, or from real to complex numbers.
+func as[D, S device.Number](v S) (d D) {
+	var c complex128
+	switch v := any(v).(type) {
+	case float32:
+		c = complex(float64(v), 0)
+	case float64:
+		c = complex(v, 0)
+	case complex64:
+		c = complex128(v)
+	case complex128:
+		c = v
+	}
+	switch p := any(&d).(type) {
+	case *float32:
+		*p = float32(real(c))
+	case *float64:
+		*p = real(c)
+	case *complex64:
+		*p = complex64(c)
+	case *complex128:
+		*p = c
+	}
+	return d
+}
+
+func (h *host) Adjoint(dst, src Tile) error {
+	if dst.Rows != src.Columns || dst.Columns != src.Rows {
+		panic(fmt.Sprintf("blas: adjoint of %v into %v", src, dst))
+	}
+	switch src.Buf.Type() {
+	case device.F32:
+		transpose[float32](dst, src, func(v float32) float32 { return v })
+	case device.F64:
+		transpose[float64](dst, src, func(v float64) float64 { return v })
+	case device.C64:
+		transpose[complex64](dst, src, func(v complex64) complex64 { return complex(real(v), -imag(v)) })
+	case device.C128:
+		transpose[complex128](dst, src, cmplx.Conj)
+	default:
+		return unknown(src)
+	}
+	return nil
+}
+
+func transpose[T device.Number](dst, src Tile, conj func(T) T) {
+	to, from := device.Slice[T](dst.Buf), device.Slice[T](src.Buf)
+	for i := range src.Rows {
+		for j, v := range from[i*src.Columns : (i+1)*src.Columns] {
+			to[j*dst.Columns+i] = conj(v)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package dense_test
+
+import (
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/commtest"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
+	"github.com/kirchhoff-lsm/lsm/dist/dense"
+	"github.com/kirchhoff-lsm/lsm/dist/dense/densetest"
+)
+
+func self(_ int, body func(c comm.Comm) error) error { return body(comm.Self()) }
+
+func TestSelf(t *testing.T) { densetest.Run(t, self, blas.Gonum(2), 1) }
+
+func TestRanks(t *testing.T) { densetest.Run(t, commtest.Ranks, blas.Gonum(2), 2, 4, 6) }
+
+func TestShape(t *testing.T) {
+	for n, want := range map[int][2]int{1: {1, 1}, 2: {2, 1}, 3: {3, 1}, 4: {2, 2}, 6: {3, 2}, 12: {4, 3}, 1024: {32, 32}} {
+		if rows, columns := dense.Shape(n); rows != want[0] || columns != want[1] {
+			t.Errorf("%d ranks: %d × %d, want %v", n, rows, columns, want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package dense
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// Grid is the ranks that share matrices, in rows and columns, and what each of them has to
+// store and multiply its tiles.
+type Grid struct {
+	Rows, Columns int
+	I, J          int // this rank's row and column: rank r is in row r / Columns
+
+	World  comm.Comm // all ranks
+	Row    comm.Comm // the ranks of this rank's row, by column
+	Column comm.Comm // the ranks of this rank's column, by row
+
+	Device  device.Device
+	Library blas.Library
+}
+
+// NewGrid makes a grid of all ranks of c, which are rows times columns. It is collective.
+// Matrices lie in host memory. A card is refused.
+func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*Grid, error) {
+	if rows < 1 || columns < 1 || rows*columns != c.Size() {
+		return nil, status.Usage(fmt.Errorf("dense: a grid of %d × %d ranks out of %d", rows, columns, c.Size()))
+	}
+	switch d.(type) {
+	case *device.Host, *device.Counter:
+	default:
+		return nil, status.Usage(fmt.Errorf("dense: matrices on %s are not built, they lie in host memory", d.Name()))
+	}
+	g := &Grid{Rows: rows, Columns: columns, World: comm.Control(c), Device: d, Library: l}
+	g.I, g.J = c.Rank()/columns, c.Rank()%columns
+	var err error
+	if g.Row, err = g.World.Split(g.I, g.J); err != nil {
+		return nil, err
+	}
+	g.Column, err = g.World.Split(g.J, g.I)
+	return g, err
+}
+
+// Shape is the grid of n ranks that is nearest to a square, with no more columns than rows.
+func Shape(n int) (rows, columns int) {
+	for columns = int(math.Sqrt(float64(n))) + 1; columns > n || columns*columns > n || n%columns != 0; columns-- {
+	}
+	return n / columns, columns
+}
+
+// rank is the rank in World that holds tile (i, j) of every matrix.
+func (g *Grid) rank(i, j int) int { return i%g.Rows*g.Columns + j%g.Columns }

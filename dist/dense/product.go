@@ -1,0 +1,166 @@
+package dense
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
+)
+
+// Multiply computes C = α A B + β C, where A and B are matrices or adjoints of matrices on the
+// grid of C. Rows and columns must be cut alike where they meet. With β = 0 the old C is not
+// read. C must be neither A nor B. While panel K is multiplied, panel K + 1 is on its way, by a
+// goroutine or as comm.Starter does it. Tiles of an adjoint are first sent, n²/N elements a rank
+// in all, to where those of a plain matrix would be; that is not hidden. It is collective.
+func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta float64) error {
+	if err := fits(c, a, b); err != nil {
+		return err
+	}
+	if err := scale(c, beta); err != nil {
+		return err
+	}
+	left, err := newPanels(a, true)
+	if err != nil {
+		return err
+	}
+	defer left.free()
+	right, err := newPanels(b, false)
+	if err != nil {
+		return err
+	}
+	defer right.free()
+	tiles := left.each.Tiles()
+	if tiles == 0 {
+		return nil
+	}
+	next, err := start(ctx, left, right, 0)
+	for k := range tiles {
+		if err != nil {
+			return err
+		}
+		now := next
+		if err = now.wait(); err != nil {
+			return err
+		}
+		if k+1 < tiles {
+			if next, err = start(ctx, left, right, k+1); err != nil {
+				return err
+			}
+		}
+		if wrong := c.add(alpha, now.left, now.right, all); wrong != nil {
+			err = wrong
+		}
+	}
+	return err
+}
+
+// fits refuses factors that do not go together.
+func fits(c *Matrix, a, b Operand) error {
+	rows, inner := a.shape()
+	other, columns := b.shape()
+	switch {
+	case a.Grid != c.Grid || b.Grid != c.Grid:
+		return fmt.Errorf("dense: product of matrices on different grids")
+	case a.Type != c.Type || b.Type != c.Type:
+		return fmt.Errorf("dense: product of %v and %v into %v: types differ", a.Matrix, b.Matrix, c)
+	case a.Matrix == c || b.Matrix == c:
+		return fmt.Errorf("dense: product of %v into one of its factors", c)
+	case !slices.Equal(rows, c.Rows) || !slices.Equal(columns, c.Columns) || !slices.Equal(inner, other):
+		return fmt.Errorf("dense: product of %d×%d by %d×%d into %v: shapes or cuts do not fit",
+			rows.Len(), inner.Len(), other.Len(), columns.Len(), c)
+	}
+	return nil
+}
+
+func scale(c *Matrix, beta float64) error {
+	switch beta {
+	case 0:
+		return c.Grid.Device.Zero(c.buf)
+	case 1:
+		return nil
+	}
+	return c.Grid.Device.Axpby(complex(beta, 0), c.buf, 0, c.buf)
+}
+
+func all(i, j int) bool { return true }
+
+// add adds α times the product of a column panel and a row panel to the wanted tiles of this
+// rank.
+func (m *Matrix) add(alpha float64, left, right *panel, wanted func(i, j int) bool) error {
+	var list []blas.Product
+	m.columns.each(right.from, right.to, func(j int) {
+		m.rows.each(left.from, left.to, func(i int) {
+			if wanted(i, j) {
+				list = append(list, blas.Product{C: m.Tile(i, j), A: left.tile(i), B: right.tile(j)})
+			}
+		})
+	})
+	return m.Grid.Library.Multiply(alpha, list)
+}
+
+// pair is a column panel and a row panel on their way.
+type pair struct {
+	left, right *panel
+	wait        func() error
+}
+
+// start sends panels k on their way. No other call that involves other ranks may come before
+// wait has returned.
+func start(ctx context.Context, left, right *panels, k int) (p *pair, err error) {
+	if err := left.Grid.stopped(ctx); err != nil {
+		return nil, err
+	}
+	p = &pair{}
+	if p.left, err = left.collect(k, 0, left.along.Tiles()); err != nil {
+		return nil, err
+	}
+	if p.right, err = right.collect(k, 0, right.along.Tiles()); err != nil {
+		return nil, err
+	}
+	done := make(chan error, 1)
+	p.wait = func() error { return <-done }
+	rows, i := left.route(k)
+	columns, j := right.route(k)
+	if _, ok := left.Grid.World.(comm.Starter); ok {
+		return p, p.begin(rows, i, columns, j)
+	}
+	go func() {
+		err := broadcast(rows, p.left.buf, i)
+		if err == nil {
+			err = broadcast(columns, p.right.buf, j)
+		}
+		done <- err
+	}()
+	return p, nil
+}
+
+// begin begins both broadcasts without waiting.
+func (p *pair) begin(rows comm.Comm, i int, columns comm.Comm, j int) error {
+	var under []comm.Request
+	for _, way := range []struct {
+		among comm.Comm
+		x     device.Buf
+		root  int
+	}{{rows, p.left.buf, i}, {columns, p.right.buf, j}} {
+		if way.among.Size() == 1 || way.x.Len() == 0 {
+			continue
+		}
+		r, err := way.among.(comm.Starter).StartBcast(way.x, way.root)
+		if err != nil {
+			return err
+		}
+		under = append(under, r)
+	}
+	p.wait = func() (err error) {
+		for _, r := range under {
+			if wrong := r.Wait(); err == nil {
+				err = wrong
+			}
+		}
+		return err
+	}
+	return nil
+}
