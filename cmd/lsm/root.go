@@ -48,7 +48,7 @@ a picture of the underground.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a)}},
+		{"Migrate", []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newCheck(a), newTraveltime(a), newTarget(a)}},
 		{"From recorded data to a velocity", []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a),
 			newMoveout(a), newTomography(a), newLoop(a)}},
 		{"Look at files, make and convert them", []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a),
@@ -111,7 +111,7 @@ func (a *app) leavesToRoot() bool {
 
 // together are the commands that all ranks of a launcher run together. With wavelet this is
 // true only by least squares.
-var together = []string{"run", "migrate", "model", "check", "loop", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
+var together = []string{"run", "migrate", "model", "target", "check", "loop", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {
