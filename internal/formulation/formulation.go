@@ -69,9 +69,10 @@ type Formulation struct {
 
 	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
 
-	damping  float64 // weight of the rows of solver.damping
-	sparsity float64 // weight of the l1 norm, for the methods that have one
-	rows     float64 // what rows below the data's add to the diagonal of AᵀA
+	damping  float64       // weight of the rows of solver.damping
+	penalty  dist.Operator // the rows of solver.regularization; nil: none
+	sparsity float64       // weight of the l1 norm, for the methods that have one
+	rows     float64       // what rows below the data's add to the diagonal of AᵀA
 	changes  []*dist.Vector
 	data     *dist.Vector // W d; nil where they are streamed
 }

@@ -80,11 +80,11 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		f.rows += d * d
 	}
 	if kind != nil {
-		r, err := f.regularization(kind, m)
-		if err != nil {
+		var err error
+		if f.penalty, err = f.regularization(kind, m); err != nil {
 			return err
 		}
-		rows = append(rows, r)
+		rows = append(rows, f.penalty)
 	}
 	var err error
 	f.Problem, err = f.Problem.AddRows(rows...)

@@ -107,6 +107,7 @@ func WriteImage(path string, im *Image, opt WriteOptions) error {
 // ImageWriter writes an image file whose image and gathers arrive in pieces.
 type ImageWriter struct {
 	*Writer
+	grid           grid.Grid
 	image, gathers *Section
 }
 
@@ -118,7 +119,7 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	if err != nil {
 		return nil, err
 	}
-	iw := &ImageWriter{Writer: w}
+	iw := &ImageWriter{Writer: w, grid: im.Grid}
 	// The first error sticks.
 	iw.image, _ = over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
 	w.history(im)

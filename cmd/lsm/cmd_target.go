@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/target"
+)
+
+// targetOptions are the choices of lsm target.
+type targetOptions struct {
+	window, image string
+	rights        []string
+	frame         int
+	noise         float64
+	conjugate     bool
+}
+
+func newTarget(a *app) *cobra.Command {
+	var o targetOptions
+	cmd := jobCommand("target CONFIG", "The Hessian of a window of the image: solutions, resolution, uncertainty",
+		`Target computes the Hessian of a window of the image, all of it, factors it, and
+answers from it what a solver does not: how well each point is resolved, how wide it is
+smeared along each axis, and, once the noise is known, the standard deviation of its
+amplitude. The file is an image file. Its image is the least-squares image of the window,
+as if the rest of the image were zero; --frame takes along the points around the window.
+
+The problem is that of lsm run with the same configuration: weights, topography, damping
+and regularization. Further right sides are migrated images of lsm migrate, --rhs: each
+class of gathers is solved for, with the one factor and without the traces.
+
+The noise is that of a weighted sample. --image takes it from the residual of an image
+that lsm run made of the same configuration, and says how far the window is from it.`,
+		`  lsm target config.toml --window 2000:2640,1000:1640 --image image.h5
+  lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --rhs migrated.h5
+  lsm plot target.h5 --field resolution`,
+		func(ctx context.Context, path string) error { return targetJob(ctx, a, path, o) })
+	flags := cmd.Flags()
+	flags.StringVar(&o.window, "window", "", "`x0:x1,z0:z1` (3-D: x,y,z) in the units of the image's axes; a limit left out is the image's end")
+	flags.IntVar(&o.frame, "frame", 0, "`points` around the window that the Hessian has as well")
+	flags.StringArrayVar(&o.rights, "rhs", nil, "image `FILE` of lsm migrate to solve for as well; may be repeated")
+	flags.StringVar(&o.image, "image", "", "image `FILE` of lsm run, for the noise and to compare with")
+	flags.Float64Var(&o.noise, "noise", 0, "standard `deviation` of the noise in a weighted sample")
+	flags.BoolVar(&o.conjugate, "cg", false, "solve by block conjugate gradients: no factor, no resolution, no uncertainty")
+	notEmpty(cmd, "image", "an image")
+	cmd.MarkFlagsMutuallyExclusive("cg", "noise")
+	require(cmd, "window")
+	flags.StringVarP(&a.output, "output", "o", "", "`FILE` to write (default: target.h5 beside output.file)")
+	notEmpty(cmd, "output", "a file")
+	return traced(a, cmd)
+}
+
+// given are the options for a configuration.
+func (o *targetOptions) given(j *job.Job) (target.Options, error) {
+	out := target.Options{Frame: o.frame, Image: pathOf(o.image), Noise: o.noise, Conjugate: o.conjugate}
+	for _, r := range o.rights {
+		out.Rights = append(out.Rights, pathOf(r))
+	}
+	if o.frame < 0 {
+		return out, status.Usage(fmt.Errorf("target: --frame is %d points, must not be negative", o.frame))
+	}
+	if o.noise < 0 || math.IsNaN(o.noise) || math.IsInf(o.noise, 0) {
+		return out, status.Usage(fmt.Errorf("target: --noise is %g, must be finite and not negative", o.noise))
+	}
+	var err error
+	out.Window, err = target.ParseWindow(o.window, j.Image)
+	return out, status.Usage(err)
+}
+
+func pathOf(file string) config.Path { return config.Path{Text: file, File: file} }
+
+func targetJob(ctx context.Context, a *app, path string, o targetOptions) error {
+	cfg, err := a.configure(path)
+	if err != nil {
+		return err
+	}
+	if a.output == "" {
+		cfg.Output.File = pathOf(filepath.Join(filepath.Dir(cfg.Output.File.File), "target.h5"))
+	}
+	if err := target.Refuse(cfg); err != nil {
+		return err
+	}
+	if err := distinct(append(alike("--rhs", o.rights...), fileUse{"--image", o.image}), []fileUse{{"--output", cfg.Output.File.File}}); err != nil {
+		return err
+	}
+	j, err := a.open(cfg, plan.Traces, cfg.Output.File)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	j.Alone = false // the forecast of a solve does not count H
+	j.WarnOfDoubts()
+	asked, err := o.given(j)
+	if err != nil {
+		return err
+	}
+	summary, err := a.target(ctx, j, asked)
+	if err != nil {
+		return err
+	}
+	tellTarget(a, cfg.Output.File.File, summary)
+	return a.closing(0)
+}
+
+// target makes the target of a job.
+func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*target.Summary, error) {
+	text, err := target.Forecast(j, asked)
+	if err := j.Together(err); err != nil {
+		return nil, err
+	}
+	a.report.Printf("%s\n", text)
+	if err := j.Build(ctx); err != nil {
+		return nil, err
+	}
+	a.report.Infof("%s", j.Info)
+	if j.Held.Stream {
+		return nil, status.Usage(errors.New("target: traces are streamed, since they do not fit into memory: target weighs them there"))
+	}
+	d, err := j.Data()
+	if err != nil {
+		return nil, err
+	}
+	q, err := job.Quadratic(ctx, j, d)
+	if err != nil {
+		return nil, err
+	}
+	t, err := target.New(ctx, j, asked, q)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return t.Write(ctx, j.Config.Output.File.File, q, a.source("target"))
+}
+
+// tellTarget says what was found. There is a summary on rank 0 alone.
+func tellTarget(a *app, out string, s *target.Summary) {
+	if s == nil {
+		return
+	}
+	if s.Beside >= 0 {
+		a.report.Printf("image: differs from that of --image by %.3g %% in the window\n", 100*s.Beside)
+		a.finish("difference", s.Beside)
+	}
+	if r := s.Resolution; r != nil {
+		a.report.Printf("resolution: %.3f on average\n", mean(r))
+		a.finish("resolution", mean(r))
+	}
+	if s.Noise > 0 {
+		a.report.Printf("noise: %.4g in a weighted sample; standard deviation of the image: %.4g on average\n", s.Noise, s.Deviation)
+		a.finish("noise", s.Noise, "standard_deviation", s.Deviation)
+	} else if s.Resolution != nil {
+		a.report.Infof("no standard deviation: --image or --noise tells the noise")
+	}
+	if n := len(s.Names); n > 0 {
+		a.report.Printf("solutions: of %s\n", readable.Count(n, "right side"))
+	}
+	a.wrote("target", out, "points", s.Points, "rows", s.Rows, "right_sides", len(s.Names))
+}
+
+func mean(v []float64) (m float64) {
+	for _, x := range v {
+		m += x / float64(len(v))
+	}
+	return m
+}

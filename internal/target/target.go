@@ -1,0 +1,247 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
+	"github.com/kirchhoff-lsm/lsm/dist/dense"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// Options say what is asked of a target.
+type Options struct {
+	Window Box
+	Frame  int // points around the window that H has as well
+
+	Rights []config.Path // migrated images, which are further right sides
+	Image  config.Path   // of a solve of the configuration, for the noise level
+	Noise  float64       // standard deviation of the noise in a weighted sample; 0: from Image
+
+	Conjugate bool // solve by conjugate gradients, without resolution and uncertainty
+}
+
+// Target is the Hessian of a window of the image of a job.
+type Target struct {
+	*job.Job
+	*system
+
+	asked  Options
+	box    Box
+	window []int // rows of H of the window's points, in C order
+	hess   *kirchhoff.Hessian
+	w2     []float32 // squared weights of the data
+}
+
+// Refuse returns an error that names the setting for which there is no H of one image.
+func Refuse(c *config.Config) error {
+	refused := func(key, why string) error {
+		return status.Hint(status.Usage(fmt.Errorf("lsm target: %s = %s: %s", key, c.Value(key), why)),
+			fmt.Sprintf("--set %s=… gives it another value", key))
+	}
+	s := c.Solver
+	switch {
+	case c.Image.Gathers != "none":
+		return status.Hint(refused("image.gathers", "each class of gathers has a Hessian of its own"),
+			`--set image.gathers=none; the classes that lsm migrate makes are right sides: --rhs`)
+	case s.Method == "matching":
+		return refused("solver.method", "matching filters solve no least-squares problem")
+	case s.Sparsity > 0 && (s.Method == "ista" || s.Method == "fista"):
+		return refused("solver.sparsity", "a sparse problem has no Hessian")
+	case s.EstimatesWavelet():
+		return refused("solver.wavelet", "the Hessian is that of one wavelet")
+	case s.Start.IsSet():
+		return refused("solver.start", "a solution has no start")
+	case c.Data.Read == "stream":
+		return refused("data.read", "traces are weighed in memory")
+	}
+	return nil
+}
+
+// New makes the Hessian of a target of a job whose operator is built, with what a solve has
+// besides. It is collective.
+func New(ctx context.Context, j *job.Job, o Options, q *formulation.Quadratic) (*Target, error) {
+	t := &Target{Job: j, asked: o, box: o.Window.Grow(o.Frame, j.Image)}
+	b, err := newPenalty(ctx, j.World, q.Damping, q.Penalty, t.box, q.Right, j.Whole)
+	if err != nil {
+		return nil, err
+	}
+	if t.hess, t.w2, err = job.Hessian(ctx, j, t.box.target()); err != nil {
+		return nil, err
+	}
+	of := t.rows()
+	rows, columns := dense.Shape(j.World.Size())
+	g, err := dense.NewGrid(j.World, rows, columns, j.Host, blas.Gonum(j.Host.Threads()))
+	if err != nil {
+		return nil, err
+	}
+	text, err := t.estimate(ctx, of, g)
+	if err := t.Together(err); err != nil {
+		return nil, err
+	}
+	j.Report.Infof("%s", text)
+	defer j.Report.Time("Hessian")()
+	done, end := t.stage("Hessian", share(of.cuts, g), "elements")
+	defer end()
+	t.system, err = newSystem(ctx, g, of, b.rows(of.at), t.add, done)
+	return t, err
+}
+
+// rows are the points of the box as the Hessian has them.
+func (t *Target) rows() points {
+	grid := t.box.Grid(t.Job.Image)
+	of := points{box: grid, cuts: dense.Cuts{0}}
+	numbers := map[int]int{} // of the box, by point of the image
+	for i, p := range t.box.Points(t.Image.Shape) {
+		numbers[p] = i
+	}
+	row := make([]int, grid.Len())
+	for i, p := range t.hess.Points() {
+		of.at = append(of.at, numbers[int(p)])
+		row[numbers[int(p)]] = i
+		s := 1.0
+		if t.Surface != nil {
+			s = float64(float32(t.Surface.Weight(int(p))))
+		}
+		of.scale = append(of.scale, s)
+	}
+	for _, cut := range t.hess.Cuts() {
+		if cut-of.cuts.Len() >= dense.Tile || cut == len(of.at) && cut > of.cuts.Len() {
+			of.cuts = append(of.cuts, cut)
+		}
+	}
+	for _, i := range t.asked.Window.In(t.box).Points(t.box.Count) {
+		t.window = append(t.window, row[i])
+	}
+	return of
+}
+
+// add adds elements of AᵀW²A.
+func (t *Target) add(ctx context.Context, dst []float64, rows, columns [2]int) error {
+	return t.hess.Add(ctx, dst, rows, columns, t.w2)
+}
+
+// target is the box in the words of package kirchhoff.
+func (b Box) target() kirchhoff.Target {
+	hi := slices.Clone(b.First)
+	for a, n := range b.Count {
+		hi[a] += n
+	}
+	return kirchhoff.Target{Lo: b.First, Hi: hi}
+}
+
+// share is the number of elements on and below the diagonal that this rank computes.
+func share(cuts dense.Cuts, g *dense.Grid) (elements int) {
+	for i := range cuts.Tiles() {
+		for j := range i + 1 {
+			if i%g.Rows == g.I && j%g.Columns == g.J {
+				elements += (cuts[i+1] - cuts[i]) * (cuts[j+1] - cuts[j])
+			}
+		}
+	}
+	return elements
+}
+
+// stage shows the progress of a part of the work.
+func (t *Target) stage(name string, total int, unit string) (done func(n int), end func()) {
+	var s *progress.Stage
+	if total > 0 {
+		s = t.Report.Stage(name)
+		s.Total(total, unit)
+	}
+	return func(n int) { s.Add(n) }, func() {
+		if s != nil {
+			s.End()
+		}
+	}
+}
+
+// Close gives memory back.
+func (t *Target) Close() {
+	if t.system != nil {
+		t.h.Free()
+	}
+}
+
+// right is the part of an image in the box, by row, on all ranks. image is there on rank 0.
+func (t *Target) right(image []float32) ([]float64, error) {
+	var b []float64
+	if image != nil {
+		for _, p := range t.hess.Points() {
+			b = append(b, float64(image[p]))
+		}
+	}
+	return broadcast(t.World, b)
+}
+
+// inWindow picks the window's points of a column of the box, times S.
+func (t *Target) inWindow(column []float64) []float32 {
+	out := make([]float32, len(t.window))
+	for i, row := range t.window {
+		out[i] = float32(t.scale[row] * column[row])
+	}
+	return out
+}
+
+// tolerance and iterations bound the conjugate gradients.
+const (
+	tolerance  = 1e-6
+	iterations = 5000
+)
+
+// Solve finds H⁻¹ of right sides, by row and the same on all ranks, as images of the window on
+// rank 0. It is collective.
+func (t *Target) Solve(ctx context.Context, right [][]float64) (images [][]float32, err error) {
+	defer t.Report.Time("solve")()
+	var columns [][]float64
+	if t.asked.Conjugate {
+		var n int
+		columns, n, err = t.conjugate(ctx, right, tolerance, iterations)
+		t.Report.Infof("conjugate gradients: %d iterations", n)
+	} else {
+		columns, err = t.solve(ctx, len(right), func(i, j int) float64 { return right[j][i] })
+	}
+	if err != nil || !t.Root() {
+		return nil, err
+	}
+	for _, c := range columns {
+		images = append(images, t.inWindow(c))
+	}
+	return images, nil
+}
+
+// hessianRows writes H row by row, in C order of the box's points, on rank 0.
+func (t *Target) hessianRows(write func(row []float64, first int) error) error {
+	n := len(t.at)
+	var rows [][]float64
+	return t.h.GatherEach(func(r0, r1, c0, c1 int, part device.Buf) error {
+		if c0 == 0 {
+			rows = rows[:0]
+			for range r1 - r0 {
+				rows = append(rows, make([]float64, n))
+			}
+		}
+		src := device.Slice[float64](part)
+		for i := range rows {
+			for j := c0; j < c1; j++ {
+				rows[i][t.at[j]] = src[i*(c1-c0)+j-c0]
+			}
+		}
+		if c1 < n {
+			return nil
+		}
+		for i, row := range rows {
+			if err := write(row, t.at[r0+i]*n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

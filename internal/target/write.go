@@ -1,0 +1,219 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// Summary is what a target tells, on rank 0.
+type Summary struct {
+	Points, Rows int       // of the window, of H
+	Resolution   []float64 // mean of Posterior's; nil with conjugate gradients
+	Noise        float64   // standard deviation of a weighted sample; 0: not known
+	Deviation    float64   // mean standard deviation of the image
+	Beside       float64   // norm of the difference to the given solution over that of the solution; NaN: none given
+	Names        []string  // of the right sides
+}
+
+// findings are what a file holds.
+type findings struct {
+	images []([]float32) // of the window, the configuration's own first
+	rights []Right
+	post   *Posterior // nil with conjugate gradients
+	noise  float64
+	beside float64
+}
+
+// Write answers what was asked for and publishes it: an image file of the window with H, the
+// fields and the solutions beside the image. It is collective.
+func (t *Target) Write(ctx context.Context, path string, q *formulation.Quadratic, src job.Source) (*Summary, error) {
+	whole, err := t.Whole(q.Right)
+	if err != nil {
+		return nil, err
+	}
+	own, err := t.right(whole)
+	if err != nil {
+		return nil, err
+	}
+	rights, err := t.ReadRights()
+	if err != nil {
+		return nil, err
+	}
+	solution, err := t.ReadImage()
+	if err != nil {
+		return nil, err
+	}
+	create := func() (*h5.ImageWriter, error) {
+		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Config: t.Config.TOML()}
+		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.Attrs(src, "")})
+	}
+	var f *findings
+	err = inputs.Publish(&t.Ranks, create, func(w *h5.ImageWriter) error {
+		if err := t.writeHessian(w); err != nil {
+			return err
+		}
+		if f, err = t.find(ctx, own, rights, solution); err != nil || !t.Root() {
+			return err
+		}
+		return t.writeFound(w, f)
+	})
+	if err != nil || !t.Root() {
+		return nil, err
+	}
+	return t.summary(f), nil
+}
+
+// find solves for all right sides, and finds the posterior and the noise.
+func (t *Target) find(ctx context.Context, own []float64, rights []Right, solution *Solution) (*findings, error) {
+	f := &findings{rights: rights, noise: t.asked.Noise, beside: math.NaN()}
+	columns := [][]float64{own}
+	for _, r := range rights {
+		columns = append(columns, r.Column)
+	}
+	var err error
+	if !t.asked.Conjugate {
+		end := t.Report.Time("Cholesky")
+		err = t.factorize(ctx)
+		end()
+	}
+	if err == nil {
+		f.images, err = t.Solve(ctx, columns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !t.asked.Conjugate {
+		done, end := t.stage("resolution", len(t.window), "points")
+		f.post, err = t.posterior(ctx, t.window, done)
+		end()
+	}
+	if err != nil || solution == nil {
+		return f, err
+	}
+	live, err := job.Live(t.Job)
+	if err != nil || !t.Root() {
+		return f, err
+	}
+	if f.noise == 0 && f.post != nil {
+		f.noise, err = noiseOf(solution.Residual, live, floats.Sum(f.post.Resolution)/float64(len(t.window))*float64(t.Job.Image.Len()))
+	}
+	f.beside = difference(f.images[0], t.pick(solution.Column))
+	return f, err
+}
+
+// noiseOf is the standard deviation of the noise in a weighted sample, given the norm of the
+// residual of a solution, the number of samples, and the degrees of freedom of the solution: the
+// trace of its resolution.
+func noiseOf(residual float64, samples int, freedom float64) (float64, error) {
+	switch left := float64(samples) - freedom; {
+	case residual == 0:
+		return 0, status.Input(errors.New("lsm target: the image has no residual to find the noise from; --noise gives its standard deviation"))
+	case left <= 0:
+		return 0, status.Input(fmt.Errorf("lsm target: the image has %.0f degrees of freedom, the data %d samples: they leave nothing to find the noise from; --noise gives its standard deviation", freedom, samples))
+	default:
+		return residual / math.Sqrt(left), nil
+	}
+}
+
+// pick are the window's points of a column of the box.
+func (t *Target) pick(column []float64) []float32 {
+	out := make([]float32, len(t.window))
+	for i, row := range t.window {
+		out[i] = float32(column[row])
+	}
+	return out
+}
+
+// difference is the norm of a − b over that of b.
+func difference(a, b []float32) float64 {
+	var d, n float64
+	for i := range a {
+		d += float64(a[i]-b[i]) * float64(a[i]-b[i])
+		n += float64(b[i]) * float64(b[i])
+	}
+	return math.Sqrt(d / n)
+}
+
+func (t *Target) writeHessian(w *h5.ImageWriter) error {
+	defer t.Report.Time("write")()
+	var s *h5.Section
+	var err error
+	if t.Root() {
+		s, err = w.Hessian(t.points.box)
+	}
+	if err := t.Together(err); err != nil {
+		return err
+	}
+	return t.hessianRows(func(row []float64, first int) error { return h5.WriteAt(s, row, first) })
+}
+
+// writeFound writes what was found, on rank 0.
+func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
+	defer t.Report.Time("write")()
+	if err := w.WriteImage(f.images[0], 0); err != nil {
+		return err
+	}
+	for _, field := range t.fields(f) {
+		if err := w.WriteField(field); err != nil {
+			return err
+		}
+	}
+	if len(f.rights) == 0 {
+		return nil
+	}
+	var names []string
+	var right, solved []float32
+	for k, r := range f.rights {
+		names = append(names, r.Name)
+		right, solved = append(right, t.pick(r.Column)...), append(solved, f.images[k+1]...)
+	}
+	return w.WriteSolutions(names, right, solved)
+}
+
+// fields are what is known of each point.
+func (t *Target) fields(f *findings) (fields []h5.Field) {
+	if f.post == nil {
+		return nil
+	}
+	add := func(name string, of func(i int) float64) {
+		v := make([]float32, len(t.window))
+		for i := range v {
+			v[i] = float32(of(i))
+		}
+		fields = append(fields, h5.Field{Name: name, Data: v})
+	}
+	add("resolution", func(i int) float64 { return f.post.Resolution[i] })
+	for a, width := range f.post.Width {
+		add("width_"+t.Job.Image.AxisName(a), func(i int) float64 { return width[i] })
+	}
+	if f.noise > 0 {
+		add("standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Variance[i]) })
+		add("noise_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Noise[i]) })
+	}
+	return fields
+}
+
+func (t *Target) summary(f *findings) *Summary {
+	s := &Summary{Points: len(t.window), Rows: len(t.at), Noise: f.noise, Beside: f.beside}
+	for _, r := range f.rights {
+		s.Names = append(s.Names, r.Name)
+	}
+	if f.post == nil {
+		return s
+	}
+	s.Resolution = f.post.Resolution
+	for _, v := range f.post.Variance {
+		s.Deviation += f.noise * math.Sqrt(v) / float64(len(f.post.Variance))
+	}
+	return s
+}

@@ -1,0 +1,101 @@
+package h5
+
+import (
+	"github.com/kirchhoff-lsm/lsm/grid"
+)
+
+// Field is a dataset that lies beside an image on its grid.
+type Field struct {
+	Name string    // without the leading slash
+	Data []float32 // [Grid.Len()], C order
+}
+
+// fields are what lsm target writes beside an image: the names, and what they are.
+var fields = []struct{ name, title, units string }{
+	{"resolution", "resolution", ""},
+	{"width_x", "width of the point-spread function along x", "m"},
+	{"width_y", "width of the point-spread function along y", "m"},
+	{"width_z", "width of the point-spread function along z", "m"},
+	{"width_time", "width of the point-spread function along time", "s"},
+	{"standard_deviation", "standard deviation", ""},
+	{"noise_deviation", "standard deviation by noise alone", ""},
+}
+
+// FieldTitle is what the field of a name is, and the units of its values, "" for those of
+// the image or of none. ok is false for a name that is no field.
+func FieldTitle(name string) (title, units string, ok bool) {
+	for _, f := range fields {
+		if f.name == name {
+			return f.title, f.units, true
+		}
+	}
+	return "", "", false
+}
+
+// FieldNames are the names of all fields.
+func FieldNames() (names []string) {
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// WriteField writes a field on the grid of the image.
+func (iw *ImageWriter) WriteField(f Field) error {
+	_, units, ok := FieldTitle(f.Name)
+	if !ok {
+		panic("h5: no field is called " + f.Name)
+	}
+	attrs := gridAttrs(iw.grid)
+	if units != "" {
+		attrs = append(attrs, Attr{"units", units})
+	}
+	_, err := over(iw.Writer, "/"+f.Name, gridAxes(iw.grid), f.Data, attrs...)
+	return err
+}
+
+// WriteSolutions writes several right sides, [len(names), (nx, (ny,) nz)] on the grid of the
+// image, and the images that solve them. names say where each right side is from.
+func (iw *ImageWriter) WriteSolutions(names []string, right, solved []float32) error {
+	axes := append([]axis{{name: "/from", size: len(names), texts: names}}, gridAxes(iw.grid)...)
+	if _, err := over(iw.Writer, "/right_sides", axes, right, gridAttrs(iw.grid)...); err != nil {
+		return err
+	}
+	_, err := over(iw.Writer, "/solutions", axes, solved, gridAttrs(iw.grid)...)
+	return err
+}
+
+// Hessian starts the dataset /hessian, [n, n] with n the number of points of a box, in C
+// order. Every row must then be written once by [WriteAt].
+func (iw *ImageWriter) Hessian(box grid.Grid) (*Section, error) {
+	n := box.Len()
+	var shape []int64
+	for _, points := range box.Shape {
+		shape = append(shape, int64(points))
+	}
+	attrs := append(gridAttrs(box), Attr{"shape", shape})
+	return NewSection[float64](iw.Writer, "/hessian", []int{n, n}, attrs...)
+}
+
+// ReadFields reads the fields of an image file, in the order of their names' table; none for
+// a file that lsm target did not write. Every value must be finite.
+func ReadFields(path string) ([]Field, error) {
+	return reading(path, func(f *File) (out []Field, err error) {
+		for _, field := range fields {
+			name := "/" + field.name
+			if !f.Has(name) {
+				continue
+			}
+			d, g, err := f.field(name)
+			if err != nil {
+				return nil, err
+			}
+			v := make([]float32, g.Len())
+			if err := (&ImageReader{f, d, g}).Read(v, 0); err != nil {
+				return nil, err
+			}
+			out = append(out, Field{field.name, v})
+		}
+		return out, nil
+	})
+}
