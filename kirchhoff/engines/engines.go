@@ -25,13 +25,14 @@ const (
 	Exact    // sums that do not depend on how the work is shared out
 	Diagonal // the operator with its elements squared
 	Wavelets // wavelets that change from application to application
+	Surveys  // two surveys at once
 
 	all = 1<<iota - 1
 )
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "two surveys at once"}
 
 func (f Features) String() string {
 	var list []string
@@ -54,9 +55,9 @@ type Engine struct {
 var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ Wavelets},
-	{"hip", "float32, on an AMD GPU", all &^ Wavelets},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Surveys},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys)},
+	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys)},
 }
 
 // Missing returns the given features that the named engine does not offer.
