@@ -134,6 +134,9 @@ type Options struct {
 
 	// Sparsity is μ of ISTA and FISTA, in units of data² per image.
 	Sparsity float64
+	// Sparsities, if not nil, are μ of the parts of the image, which is a stack, in place of
+	// Sparsity.
+	Sparsities []float64
 	// StepLength is the fixed step of ISTA and FISTA. 0 means 1/‖A‖², with ‖A‖
 	// from a power iteration.
 	StepLength float64

@@ -2,13 +2,16 @@ package solver
 
 import (
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
 // Proximal is ISTA, or with momentum FISTA, for sparse images:
 //
-//	min J(x) = ½‖d − A x‖² + μ‖x‖₁.
+//	min J(x) = ½‖d − A x‖² + μ‖x‖₁,
+//
+// with a μ for each part of an image that is a stack (Sparsities).
 //
 // With a fixed step τ an iteration of ISTA is
 //
@@ -143,7 +146,7 @@ func (c *Proximal) settle(n proximalNorms) {
 		c.bound = 1 / math.Sqrt(c.tau)
 	}
 	c.record(n.first, n.total, n.gradient)
-	c.st.Stationary = n.gradient == 0 && n.size == 0 || c.opt.Sparsity == 0 && c.st.Stationary
+	c.st.Stationary = n.gradient == 0 && n.size == 0 || !c.penalised() && c.st.Stationary
 }
 
 func (c *Proximal) step() {
@@ -222,13 +225,12 @@ func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) bool {
 func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 	c.do.Axpby(1, point, c.tau, g)
 	c.do.Copy(next, g)
-	t := c.opt.Sparsity * c.tau
-	c.do.Do(func() error { return dist.SoftThreshold(next, t) })
+	c.do.Do(func() error { return c.shrink(next) })
 	dots := c.do.Dots(dist.Pair{next, next}, dist.Pair{next, g})
 	square := real(dots[0])
 	n.size = math.Sqrt(square)
-	if t > 0 {
-		n.penalty = c.opt.Sparsity * (real(dots[1]) - square) / t
+	if c.penalised() { // ⟨x', v⟩ − ‖x'‖² is the sum over parts of τ μ‖x'‖₁
+		n.penalty = (real(dots[1]) - square) / c.tau
 	}
 	c.finite("the norm of the image", n.size)
 	c.subtract(c.r, next)
@@ -239,6 +241,24 @@ func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 	scale := max(n.size/math.Sqrt(c.tau), 0.01*c.st.DataNorm) * n.total
 	c.agree(dots[1]-complex(n.total*n.total, 0), dots[2], scale)
 	return n
+}
+
+// penalised reports whether an l1 norm counts.
+func (c *Proximal) penalised() bool {
+	return c.opt.Sparsity > 0 && c.opt.Sparsities == nil || slices.ContainsFunc(c.opt.Sparsities, func(s float64) bool { return s > 0 })
+}
+
+// shrink makes v the image soft(v, μτ).
+func (c *Proximal) shrink(v *dist.Vector) error {
+	if c.opt.Sparsities == nil {
+		return dist.SoftThreshold(v, c.opt.Sparsity*c.tau)
+	}
+	for i, part := range v.Rows() {
+		if err := dist.SoftThreshold(part, c.opt.Sparsities[i]*c.tau); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // extrapolate makes x the new iterate, g its gradient, z the point ahead of it

@@ -101,6 +101,10 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 			return err
 		}
 	}
+	if cfg.Survey.Monitor.IsSet() && (o.window || o.arrivals != "") {
+		return status.Hint(status.Usage(fmt.Errorf("check: --window and --arrivals look at one survey, found survey.monitor.file = %s", cfg.Value("survey.monitor.file"))),
+			`--set survey.monitor.file="" looks at the baseline`)
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	here := *cfg
 	if a.world.Size() == 1 { // whatever the grid of the run to come
@@ -140,7 +144,7 @@ func checkJob(ctx context.Context, a *app, path string, o checkOptions) error {
 		show(found)
 	}
 	memory := f.Memory.Check()
-	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
+	spectra, time := func() error { return compareAllSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
 	if err := inOrder(spectra, time); err != nil {
 		return err
 	}
@@ -196,6 +200,11 @@ func (o *checkOptions) measure(ctx context.Context, a *app, p *plan.Plan, f *for
 	if o.qc {
 		if err := checkQuality(ctx, a, p.Config.Survey.File.File, show); err != nil {
 			return err
+		}
+		if p.Monitor != nil {
+			if err := checkQuality(ctx, a, p.Monitor.Config.Survey.File.File, ofMonitor(show)); err != nil {
+				return err
+			}
 		}
 	}
 	if o.window {

@@ -131,6 +131,9 @@ func (c *collector) readRun() (err error) {
 	if c.run.Image, err = c.readImage(c.run.File); err != nil {
 		return err
 	}
+	if c.run.Repeat, err = h5.ReadRepeat(c.run.File); err != nil {
+		return err
+	}
 	c.inputs = inputsOf(c.run.Image)
 	if c.folder == "" {
 		return nil

@@ -97,10 +97,14 @@ func runJob(ctx context.Context, a *app, path string) error {
 
 // tellWork adds to the event "done" what all ranks held and did together.
 func tellWork(a *app, j *job.Job) error {
-	p := j.Problem(j.Share)
-	all := []float64{float64(p.Triples()), float64(j.Engine.TableBytes())}
+	all, traces := []float64{0, 0}, 0
+	for s := j; s != nil; s = s.Monitor {
+		all[0] += float64(s.Problem(s.Share).Triples())
+		all[1] += float64(s.Engine.TableBytes())
+		traces += s.Shots.Traces()
+	}
 	err := a.world.Host().AllReduce(all, comm.Sum)
-	a.finish("traces", j.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	a.finish("traces", traces, "triples", int64(all[0]), "tables_bytes", int64(all[1]))
 	return err
 }
 

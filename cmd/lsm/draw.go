@@ -28,7 +28,7 @@ type drawing struct {
 	convergence, velocity bool
 	common, difference    bool
 	wiggles               bool
-	under                 string
+	under, survey         string
 
 	used []string // names of flags that have had an effect
 }
@@ -37,6 +37,8 @@ type drawing struct {
 type item struct {
 	title  string
 	values []float32
+
+	image bool // of an image file
 
 	grid  grid.Grid
 	bar   string // of a model's colours; "" for what has signs
@@ -60,7 +62,11 @@ func (d *drawing) draw(files []string) (*picture.Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, it)
+		all, err := d.surveys(file, it, len(files) == 1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, all...)
 	}
 	opt, err := d.options(items)
 	if err != nil {
@@ -273,7 +279,7 @@ func (d *drawing) loadImage(file string) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	it := &item{title: filepath.Base(file), grid: im.Grid, values: im.Data}
+	it := &item{title: filepath.Base(file), image: true, grid: im.Grid, values: im.Data}
 	if n := len(im.ResidualNorm); n > 0 {
 		it.title += ": least squares, " + readable.Count(n-1, "iteration")
 	} else if provenance.FromAttrs(im.Attrs).Command == "migrate" {

@@ -73,7 +73,7 @@ func (a *app) configure(path string) (*config.Config, error) {
 	for _, n := range cfg.Notes() {
 		a.report.Warn(n.String())
 	}
-	return cfg, nil
+	return cfg, a.oneSurvey(cfg)
 }
 
 // agree makes sure that all ranks run the same command of the same program with the

@@ -81,6 +81,22 @@ var refused = []rule{
 	{"output.psf", on("solver.wavelet=estimate"), newWavelets},
 	{"checkpoint.time_limit", on("solver.wavelet=estimate"), `given beside solver.wavelet = "estimate", which keeps no checkpoints to stop with`},
 
+	// Repeat surveys.
+	{"survey.monitor.difference=l1", on("survey.monitor.file", "!solver.method:sparse"), `{} is for solver.method = "ista" and "fista", found {solver.method}`},
+	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_file"), "{} does not go with velocity.receiver_file: the waves to the receivers would have those of the baseline"},
+	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_constant"), "{} does not go with velocity.receiver_constant: the waves to the receivers would have that of the baseline"},
+	{"!kirchhoff.engine=" + offering(engines.Surveys), on("survey.monitor.file"), "{} does not offer two surveys at once, which survey.monitor.file asks for"},
+	{"comm.backend=nccl|rccl|mpi-staged", on("survey.monitor.file"), "{} is for a GPU, which does not offer two surveys at once, as survey.monitor.file asks for"},
+	{"kirchhoff.tables=coarse|recompute", on("survey.monitor.file"), twoSurveys},
+	{"traveltime.method:tables", on("survey.monitor.file"), twoSurveys},
+	{"image.gathers", on("survey.monitor.file"), twoSurveys},
+	{"image.surface=survey", on("survey.monitor.file"), `{} would be another for the monitor survey: want "file"`},
+	{"solver.method=matching", on("survey.monitor.file"), twoSurveys},
+	{"!solver.preconditioner=none|diagonal", on("survey.monitor.file"), twoSurveys},
+	{"solver.wavelet=estimate", on("survey.monitor.file"), twoSurveys},
+	{"output.residual", on("survey.monitor.file"), twoSurveys},
+	{"output.psf", on("survey.monitor.file"), twoSurveys},
+
 	// The outputs.
 	{"output.file=", nil, "is empty, want a path"},
 	{"checkpoint.folder=", nil, "is empty, want a path"},
@@ -89,7 +105,7 @@ var refused = []rule{
 // noted lists the combinations that are allowed but perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
-	{"!solver.sparsity", on("solver.method:sparse"), "is 0, so solver.method = {solver.method} gives no sparse image"},
+	{"!solver.sparsity", on("solver.method:sparse", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
 	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity"), "acts only with solver.damping or solver.sparsity"},
 }
 
@@ -99,6 +115,7 @@ const (
 	newWavelets = `{} does not go with solver.wavelet = "estimate": it would depend on a wavelet that changes`
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
+	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
@@ -114,6 +131,7 @@ var unstreamed = [][]string{
 	{"image.gathers"},
 	{"output.psf"},
 	{"solver.wavelet"},
+	{"survey.monitor.file"},
 }
 
 // offering are the values of kirchhoff.engine that offer a feature. What auto takes does.

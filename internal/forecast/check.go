@@ -57,6 +57,7 @@ func (f *Forecast) Findings() []Finding {
 		r.say("warning", "operator", "%s", d)
 	}
 	r.settings()
+	r.monitor(f)
 	if f.Ranks() > 1 {
 		r.say("ok", "ranks", "%s", f)
 	}

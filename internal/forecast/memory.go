@@ -137,10 +137,23 @@ func (m Memory) Check() error {
 // Of predicts what a rank holds of its share in a run of the configured solver. With
 // tables that are "exact" it also decides whether this rank recomputes them.
 func Of(p *plan.Plan, s *plan.Share) Memory {
+	c := newCount(p, s)
+	if p.Monitor != nil {
+		return c.withMonitor()
+	}
+	return c.of(c.vectors())
+}
+
+func newCount(p *plan.Plan, s *plan.Share) *count {
 	c := &count{Plan: p, share: s, problem: p.Problem(s)}
 	c.coarser, c.coarserSlabs = p.CoarseProblem(s)
-	m := c.common()
-	m.Vectors = c.vectors() + c.halo() + c.updateBytes()
+	return c
+}
+
+// of counts the memory of a run of which the solver's vectors are known.
+func (c *count) of(vectors int64) Memory {
+	p, m := c.Plan, c.common()
+	m.Vectors = vectors + c.halo() + c.updateBytes()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Held.Stream:
@@ -157,6 +170,7 @@ type count struct {
 	*plan.Plan
 	share   *plan.Share
 	problem *kirchhoff.Problem
+	monitor *count // of the repeat survey; nil: none
 
 	coarser      *kirchhoff.Problem // on the coarser grid of the two-level preconditioner; nil: none
 	coarserSlabs [2][2]int          // of the models, that it needs

@@ -29,6 +29,8 @@ type Forecast struct {
 
 	Reduced int64 // bytes of image and data that every rank has summed over others in one iteration
 
+	Monitor *Forecast // of the repeat survey, without memory; nil: none
+
 	sums []sum
 	plan *plan.Plan
 }
@@ -73,6 +75,18 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		if rank == 0 || m.Total() > f.Memory.Total() {
 			f.Rank, f.Memory = rank, m
 		}
+	}
+	f.spreadWork(all)
+	if p.Monitor != nil {
+		return f, f.addMonitor()
+	}
+	return f, nil
+}
+
+// spreadWork finds what ranks hold and do.
+func (f *Forecast) spreadWork(all []*plan.Share) {
+	p := f.plan
+	for rank, s := range all {
 		traces, points := s.Traces(), p.Points(s)
 		spread(&f.Traces, rank, traces)
 		spread(&f.Points, rank, points)
@@ -80,7 +94,6 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		spread(&f.Solved, rank, p.Solved(s))
 	}
 	f.findSums(all)
-	return f, nil
 }
 
 // What an iteration sums besides image and data: bounds on results, inner products,
@@ -234,6 +247,14 @@ func (f *Forecast) Duration(m *Machine, reading time.Duration) Duration {
 }
 
 func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
+	d := f.durationOf(m, reading, sums)
+	if f.Monitor != nil && d != (Duration{}) {
+		d = d.plus(f.Monitor.durationOf(m, reading, 0))
+	}
+	return d
+}
+
+func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration {
 	p, speed := f.plan, m.Speed(f.plan.Image.Dim())
 	triples := *speed.Kind(p.Config.Kirchhoff.Dynamic)
 	if triples == 0 {

@@ -19,6 +19,12 @@ import (
 func (c *count) vectors() int64 {
 	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
 	v.image = dist.Local(c.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.Image.Shape[1:]...)...)
+	samples := c.samples()
+	if m := c.monitor; m != nil {
+		samples += m.samples()
+		v.data = dist.Stack(v.data, dist.Local(c.Type(), m.share.Traces(), m.Survey.NT))
+		v.image = dist.Stack(v.image, v.image)
+	}
 	if n := c.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
@@ -44,12 +50,18 @@ func (c *count) vectors() int64 {
 			v.vector(v.image) // written before the solve, and not at once given back
 		}
 	}
+	if c.monitor != nil {
+		v.vector(v.image.Parts[0]) // their difference
+		if c.Config.Output.Adjoint.IsSet() {
+			v.vector(v.image)
+		}
+	}
 	if c.Config.Output.Residual.IsSet() {
 		v.vector(v.data)
 	}
 	peak = max(peak, v.on.Peak())
 	if c.Engine != "reference" { // which has the traces in double precision, too
-		peak -= 4 * c.samples()
+		peak -= 4 * samples
 	}
 	return peak
 }
@@ -85,10 +97,13 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
+	if v.monitor != nil {
+		s.Monitor = v.Config.Survey.Monitor
+	}
 	if v.Config.Solver.EstimatesWavelet() {
 		s.Operator = dist.Chain(dist.Unapplied(data, data), s.Operator)
 	}
-	if v.Weighted() && !v.Held.Stream {
+	if (v.Weighted() || v.monitor != nil && v.monitor.Weighted()) && !v.Held.Stream {
 		s.Weights = v.vector(data)
 	}
 	if v.Surface != nil {

@@ -37,6 +37,10 @@ type Setting struct {
 
 	Signature *wavelet.Signature // of Operator, with solver.wavelet = "estimate"; else nil
 
+	// Monitor, if set, says how baseline and monitor are coupled. Images and data are then
+	// stacks of the baseline's and the monitor's.
+	Monitor config.Monitor
+
 	Weights *dist.Vector            // the diagonal of W; nil: all 1
 	Below   *dist.Vector            // the diagonal of S; nil: all 1
 	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
@@ -73,7 +77,8 @@ type Formulation struct {
 	penalty  dist.Operator // the rows of solver.regularization; nil: none
 	sparsity float64       // weight of the l1 norm, for the methods that have one
 	rows     float64       // what rows below the data's add to the diagonal of AᵀA
-	changes  []*dist.Vector
+	apart    float64       // the same for the difference of two images, with l1
+	changes  []dist.Operator
 	data     *dist.Vector // W d; nil where they are streamed
 }
 
@@ -124,7 +129,7 @@ func weighted(s *Setting) (*Formulation, error) {
 			return nil, err
 		}
 	}
-	return f, f.change(s.Below)
+	return f, f.change(dist.Diagonal(s.Below))
 }
 
 // leastStart is the least weight of S at which the start model is not left at zero.
@@ -157,26 +162,33 @@ func (s *Setting) WeightedData() (*dist.Vector, error) {
 	return s.Data, dist.Multiply(s.Data, s.Weights)
 }
 
-// change changes variables: the solver now looks for x, and its former unknown is D x
-// with the diagonal d. The caller must change the start.
-func (f *Formulation) change(d *dist.Vector) (err error) {
-	f.changes = append(f.changes, d)
-	f.Problem, err = f.Problem.Change(dist.Diagonal(d))
+// change changes variables: the solver now looks for x, and its former unknown is C x. The
+// caller must change the start.
+func (f *Formulation) change(c dist.Operator) (err error) {
+	f.changes = append(f.changes, c)
+	f.Problem, err = f.Problem.Change(c)
 	return err
 }
 
 // ImageOf returns the image of an iterate: x itself unless variables were changed.
 func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
-	for i := len(f.changes) - 1; i >= 0 && err == nil; i-- {
-		x, err = product(x, f.changes[i])
+	w := &dist.Work{Ctx: context.Background()}
+	for i := len(f.changes) - 1; i >= 0; i-- {
+		var v *dist.Vector
+		w.New(x.Device(), x.Layout, &v)
+		w.Apply(f.changes[i], v, x)
+		x = v
 	}
-	return x, err
+	return x, w.Err
 }
 
 // Method is the configured solver.
 func (f *Formulation) Method() (*solver.Method, error) {
 	o := f.Options
 	o.Preconditioner, o.Sparsity = f.Preconditioner, f.sparsity
+	if f.sparseDifference() {
+		o.Sparsities = []float64{f.sparsity, f.apart}
+	}
 	return solver.For(f.Problem, f.Config.Method, o)
 }
 

@@ -43,7 +43,7 @@ func diagonal(ctx context.Context, f *Formulation) error {
 		}
 	}
 	d.Free()
-	return f.change(p)
+	return f.change(dist.Diagonal(p))
 }
 
 // Light is the diagonal of S AᵀW²A S, for several images by class a stack of theirs.

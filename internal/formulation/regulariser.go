@@ -49,8 +49,8 @@ var _ = regularisers.register("laplacian", "the sum of the second derivatives", 
 	Diagonal: func(axes int) float64 { return float64(4*axes*axes + 2*axes) },
 })
 
-// addRows adds the rows of solver.damping and solver.regularization, and finds the weight
-// of the sparsity.
+// addRows adds the rows of solver.damping, solver.regularization and survey.monitor, and finds
+// the weights of the sparsity.
 func (f *Formulation) addRows(ctx context.Context) error {
 	var m scales
 	defer m.close()
@@ -59,7 +59,7 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		kind = nil
 	}
 	relative := f.Config.PenaltyScale == "relative"
-	if relative && Penalised(f.Config) || kind != nil {
+	if relative && Penalised(f.Config) || kind != nil || f.couples() {
 		end := f.Report.Time("scales")
 		var err error
 		m, err = f.measure(ctx)
@@ -86,8 +86,11 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		}
 		rows = append(rows, f.penalty)
 	}
+	rows = append(rows, f.differenceRows(m)...)
 	var err error
-	f.Problem, err = f.Problem.AddRows(rows...)
+	if f.Problem, err = f.Problem.AddRows(rows...); err == nil && f.sparseDifference() {
+		err = f.changeToDifference(m)
+	}
 	return err
 }
 

@@ -22,7 +22,7 @@ import (
 func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
-		if j.set, err = settingOf(j.Operator); err != nil {
+		if j.set, err = joint(j); err != nil {
 			return nil, err
 		}
 	}
@@ -113,6 +113,11 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 	}
 	if err == nil && j.start != nil {
 		s.Start, err = j.ImageVector(j.start.Read)
+	}
+	if err == nil && s.Start != nil && j.Monitor != nil {
+		var same *dist.Vector
+		same, err = j.Monitor.ImageVector(j.start.Read)
+		s.Start = stack(s.Start, same)
 	}
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.Report.Time("write")()
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Gathers: j.Classes.Gathers(),
+			Grid: j.Image, Gathers: j.Classes.Gathers(), Repeat: j.Monitor != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
@@ -55,6 +55,9 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	return j.Again(func(bool) error {
 		return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
 			err := j.Gather(r.Image, 1, func(first int, part []float32) error { return w.WriteImage(part, first) })
+			if err == nil && j.Monitor != nil {
+				err = writeMonitor(j, w, r)
+			}
 			if err != nil || j.Classes.N == 0 {
 				return err
 			}

@@ -21,7 +21,10 @@ import (
 func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 	s, err := j.setting(d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
-	w.New(j.Device, j.Domain(), &r.Classes)
+	if err != nil {
+		return nil, err
+	}
+	w.New(j.Device, s.Operator.Domain(), &r.Classes)
 	w.Do(func() error {
 		if j.Held.Stream {
 			return j.Again(func(bool) error { return j.Stream.Adjoint(ctx, r.Classes) })
@@ -34,7 +37,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return j.Again(func(bool) error { return j.ApplyAdjoint(ctx, r.Classes, weighted) })
+		return j.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return j.cutAbove(r.Classes) })
 	w.Do(func() error { return weighClasses(ctx, j, r, true) })

@@ -36,6 +36,8 @@ type Plan struct {
 	White   *Whitener            // with data.whiten; else nil
 	Filters imaging.MatchOptions // with solver.method = "matching"
 
+	Monitor *Plan // of the repeat survey, on the same image; nil: none
+
 	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
 
 	Held  Residency // once Holding has said it
@@ -74,6 +76,7 @@ type Card struct {
 type Found struct {
 	Dead int              // traces without a sample other than zero
 	Live int              // traces with a weight above 0; 0 where all have weight 1
+	Peak float64          // the largest magnitude of their samples
 	Made []config.Setting // that the traces were made with, as far as their file tells
 }
 
@@ -141,10 +144,13 @@ func (p *Plan) First(shots int) *Plan {
 	return &q
 }
 
-// Holding returns the plan with traces and tables held as r says.
+// Holding returns the plan with traces and tables held as r says, for both surveys.
 func (p *Plan) Holding(r Residency) *Plan {
 	q := *p
 	q.Held = r
+	if p.Monitor != nil {
+		q.Monitor = p.Monitor.Holding(r)
+	}
 	return &q
 }
 

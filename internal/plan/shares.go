@@ -266,6 +266,9 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
+	if err := checkTeams(p, grid); err != nil {
+		return nil, err
+	}
 	cuts := deal(shotCosts(p), grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {

@@ -72,7 +72,18 @@ func (p *page) drawImages() error {
 	if p.Solved() {
 		caption = "Least squares after " + readable.Count(p.Iterations(), "iteration")
 	}
-	return add(p.Image, p.imageName(), caption+": "+p.File)
+	if p.Repeat == nil {
+		return add(p.Image, p.imageName(), caption+": "+p.File)
+	}
+	for _, of := range []struct {
+		name   string
+		values []float32
+	}{{"baseline", p.Image.Data}, {"monitor", p.Repeat.Monitor}, {"difference", p.Repeat.Difference}} {
+		if err := add(&h5.Image{Grid: p.Image.Grid, Data: of.values}, of.name, caption+": "+of.name+" of "+p.File); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ClassEnds are where the first class of the image gathers begins and where the last ends.

@@ -38,6 +38,8 @@ type Run struct {
 	Image  *h5.Image      // with history, configuration and provenance
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
+	Repeat *h5.Repeat // of an image of two surveys, whose Image is that of the baseline; nil: of one
+
 	Velocity *Model    // that the run read; nil: constant, or not known
 	Arrivals *Arrivals // of the run's traveltimes; nil: not looked at
 

@@ -106,7 +106,13 @@ func dipping(x, z float64) float64 {
 // and its antithetic partner into a graben, bevelled by an unconformity under
 // gently dipping cover. Gas in the crest of the anticline slows one bed down to
 // a flat contact, and below the unconformity all beds speed up to the right.
-func faulted(x, z float64) float64 {
+func faulted(x, z float64) float64 { return gasTo(500, x, z) }
+
+// produced is faulted after years of production: brine has risen, and the gas ends higher.
+func produced(x, z float64) float64 { return gasTo(462, x, z) }
+
+// gasTo is faulted with gas down to a depth of its frame.
+func gasTo(contact, x, z float64) float64 {
 	beds := []bed{
 		{330, 2350}, {400, 2600}, {430, 2900}, {550, 2550}, {572, 2250}, {690, 2700},
 		{770, 3050}, {795, 2600}, {940, 3150}, {985, 2800}, {1150, 3400}, {1e9, 4000},
@@ -132,7 +138,7 @@ func faulted(x, z float64) float64 {
 		throw = 25
 	}
 	s := z - fold - throw
-	if !main && s > 572 && s < 690 && z < 500 && x > 600 && x < 1400 {
+	if !main && s > 572 && s < 690 && z < contact && x > 600 && x < 1400 {
 		return 2150 // gas above a flat contact with the brine
 	}
 	return column(beds, s) * (1 + 0.06*(x-1500)/1500)

@@ -37,6 +37,10 @@ func scenarios() []scenario {
 			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
 			Channels: 72, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 60,
 		}, velocity: section(faulted), reflect: Reflectivity},
+		{name: "produced", title: "faults after years of production: brine has risen in the gas lens", defaults: Options{
+			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
+			Channels: 72, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 60,
+		}, velocity: section(produced), reflect: Reflectivity},
 		{name: "salt", title: "an overhanging salt body that shadows the beds below it", defaults: Options{
 			Shape: frame, Spacing: cells, Geometry: Streamer, Shots: 40, ShotSpacing: 60, FirstShot: 620,
 			Channels: 90, ReceiverSpacing: 20, NearOffset: 40, Peak: 20, Smoothing: 50,

@@ -21,6 +21,10 @@ type Image struct {
 	// ReadImage leaves it nil, see [OpenGathers].
 	Gathers *Gathers
 
+	// Repeat says of a file to be written that it also has the image of a repeat survey and
+	// the difference; see [CreateImage]. ReadImage leaves it false, see [ReadRepeat].
+	Repeat bool
+
 	// Wavelets are those that the solver estimated beside the image: one, or one for each source;
 	// nil: none. ReadImage leaves them nil, see [ReadWavelet].
 	Wavelets []survey.Wavelet
@@ -107,12 +111,14 @@ func WriteImage(path string, im *Image, opt WriteOptions) error {
 // ImageWriter writes an image file whose image and gathers arrive in pieces.
 type ImageWriter struct {
 	*Writer
-	grid           grid.Grid
-	image, gathers *Section
+	grid                grid.Grid
+	image, gathers      *Section
+	monitor, difference *Section
 }
 
 // CreateImage starts an image file with all of im. Every value of an image without Data,
-// and of Gathers if there are any, must then be written once.
+// of Gathers if there are any, and with Repeat of both other images, must then be written
+// once.
 func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
 	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
 	w, err := Create(path, FormatImage, opt)
@@ -122,6 +128,10 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	iw := &ImageWriter{Writer: w, grid: im.Grid}
 	// The first error sticks.
 	iw.image, _ = over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
+	if im.Repeat {
+		iw.monitor, _ = over[float32](w, monitorName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
+		iw.difference, _ = over[float32](w, differenceName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
+	}
 	w.history(im)
 	if im.Wavelets != nil {
 		w.wavelets(im.Wavelets...)

@@ -26,13 +26,14 @@ const (
 	Diagonal // the operator with its elements squared
 	Wavelets // wavelets that change from application to application
 	Hessian  // the Hessian of a target
+	Surveys  // two surveys at once
 
 	all = 1<<iota - 1
 )
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "the Hessian of a target"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "the Hessian of a target", "two surveys at once"}
 
 func (f Features) String() string {
 	var list []string
@@ -55,9 +56,9 @@ type Engine struct {
 var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Hessian},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Hessian)},
-	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Hessian)},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Hessian | Surveys},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Hessian | Surveys)},
+	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Hessian | Surveys)},
 }
 
 // Missing returns the given features that the named engine does not offer.
