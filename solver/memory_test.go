@@ -42,8 +42,12 @@ func (l *ledger) Free(b device.Buf)              { l.now -= int64(b.Len() * b.Ty
 func (l *ledger) Zero(x device.Buf) error        { return l.Host.Zero(plain(x)) }
 func (l *ledger) Copy(d, s device.Buf) error     { return l.Host.Copy(plain(d), plain(s)) }
 func (l *ledger) Multiply(d, x device.Buf) error { return l.Host.Multiply(plain(d), plain(x)) }
-func (l *ledger) SoftThreshold(x device.Buf, t float64) error {
-	return l.Host.SoftThreshold(plain(x), t)
+func (l *ledger) Clip(t float64, x ...device.Buf) error {
+	inner := make([]device.Buf, len(x))
+	for i, b := range x {
+		inner[i] = plain(b)
+	}
+	return l.Host.Clip(t, inner...)
 }
 func (l *ledger) Stencil(s device.Stencil, dst, src, before, after device.Buf) error {
 	return l.Host.Stencil(s, plain(dst), plain(src), before, after)

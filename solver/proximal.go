@@ -223,7 +223,8 @@ func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 	c.do.Axpby(1, point, c.tau, g)
 	c.do.Copy(next, g)
 	t := c.opt.Sparsity * c.tau
-	c.do.Do(func() error { return dist.SoftThreshold(next, t) })
+	c.do.Do(func() error { return dist.Clip(next, t) })
+	c.do.Axpby(1, g, -1, next) // soft(g, t) is what is left of g
 	dots := c.do.Dots(dist.Pair{next, next}, dist.Pair{next, g})
 	square := real(dots[0])
 	n.size = math.Sqrt(square)
