@@ -95,6 +95,8 @@ func TestMemoryIsCounted(t *testing.T) {
 		{"ista", solver.Options{Sparsity: 0.1, Backtracking: true}, false},
 		{"fista", solver.Options{Sparsity: 0.1}, false},
 		{"fista", solver.Options{Sparsity: 0.1, Backtracking: true}, false},
+		{"primal-dual", solver.Options{Sparsity: 0.1}, false},
+		{"primal-dual", solver.Options{TotalVariation: 0.1}, false},
 		{"cg", solver.Options{}, true},
 		{"cgls", solver.Options{Orthogonalize: 3}, true},
 	} {
@@ -119,6 +121,10 @@ func TestMemoryIsCounted(t *testing.T) {
 			p, err = p.AddRows(dist.Scale(0.3, dist.Identity(image)), gradient, laplacian)
 			must(t, err)
 			c.o.AdjointFail, c.o.TrueResidual = -1, 1
+			if c.o.TotalVariation > 0 {
+				c.o = varying(t, image, c.o.TotalVariation)
+				c.o.AdjointFail = -1
+			}
 			s, err := solver.For(p, c.name, c.o)
 			must(t, err)
 			must(t, s.Init(context.Background(), p, w))

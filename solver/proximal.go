@@ -232,14 +232,20 @@ func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 		n.penalty = c.opt.Sparsity * (real(dots[1]) - square) / t
 	}
 	c.finite("the norm of the image", n.size)
-	c.subtract(c.r, next)
-	c.do.ApplyAdjoint(c.a, g, c.r)
-	n.first, n.total, dots = c.norms(c.r, dist.Pair{g, g}, dist.Pair{c.d, c.r}, dist.Pair{next, g})
-	n.gradient = math.Sqrt(real(dots[0]))
-	c.finite("the gradient norm", n.gradient)
-	scale := max(n.size/math.Sqrt(c.tau), 0.01*c.st.DataNorm) * n.total
-	c.agree(dots[1]-complex(n.total*n.total, 0), dots[2], scale)
+	n.first, n.total, n.gradient, _ = c.look(next, c.r, g, n.size, 1/math.Sqrt(c.tau))
 	return n
+}
+
+// look sets r to the residual at x and g to the gradient there, and returns their norms and
+// ⟨d, A x⟩. It tests the adjoint on the way, given the norms of x and of A.
+func (c *Method) look(x, r, g *dist.Vector, size, norm float64) (first, total, gradient, fit float64) {
+	c.subtract(r, x)
+	c.do.ApplyAdjoint(c.a, g, r)
+	first, total, dots := c.norms(r, dist.Pair{g, g}, dist.Pair{c.d, r}, dist.Pair{x, g})
+	gradient = math.Sqrt(real(dots[0]))
+	c.finite("the gradient norm", gradient)
+	c.agree(dots[1]-complex(total*total, 0), dots[2], max(size*norm, 0.01*c.st.DataNorm)*total)
+	return first, total, gradient, c.st.DataNorm*c.st.DataNorm - real(dots[1])
 }
 
 // extrapolate makes x the new iterate, g its gradient, z the point ahead of it
