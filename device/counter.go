@@ -139,9 +139,10 @@ func (c *Counter) Multiply(dst, x Buf) error {
 	return nil
 }
 
-// SoftThreshold implements Device.
-func (c *Counter) SoftThreshold(x Buf, t float64) error {
-	c.move(2, x)
+// Clip implements Device.
+func (c *Counter) Clip(t float64, x ...Buf) error {
+	Together(x)
+	c.move(2*len(x), x[0])
 	return nil
 }
 

@@ -188,18 +188,24 @@ func (h *Host) Multiply(dst, x Buf) error {
 	return err
 }
 
-func (h *Host) SoftThreshold(x Buf, t float64) error {
-	switch b := x.(type) {
-	case *hostBuf[float32]:
-		shrink(h, b.data, float32(t))
-	case *hostBuf[float64]:
-		shrink(h, b.data, t)
-	case *hostBuf[complex64]:
-		shrinkComplex(h, b.data, t)
-	case *hostBuf[complex128]:
-		shrinkComplex(h, b.data, t)
+func (h *Host) Clip(t float64, x ...Buf) error {
+	for _, b := range x {
+		if _, ok := b.(hosted); !ok {
+			return Foreign(h, "clip", x...)
+		}
+	}
+	Together(x)
+	switch x[0].Type() {
+	case F32:
+		clip[float32](h, t, x)
+	case F64:
+		clip[float64](h, t, x)
+	case C64:
+		clipComplex[complex64](h, t, x)
+	case C128:
+		clipComplex[complex128](h, t, x)
 	default:
-		return Foreign(h, "soft threshold", x)
+		return fmt.Errorf("device: clip of %v", x[0].Type())
 	}
 	return nil
 }
@@ -328,28 +334,47 @@ func (y *hostBuf[T]) multiply(h *Host, by Buf) {
 	})
 }
 
-func shrink[T float32 | float64](h *Host, x []T, t T) {
-	h.each(len(x), func(lo, hi int) {
+// elements are those of host buffers, shared.
+func elements[T Number](x []Buf) [][]T {
+	out := make([][]T, len(x))
+	for c, b := range x {
+		out[c] = Slice[T](b)
+	}
+	return out
+}
+
+// clip leaves a NaN as it is, and makes one of an infinity.
+func clip[T float32 | float64](h *Host, t float64, x []Buf) {
+	parts := elements[T](x)
+	h.each(len(parts[0]), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			switch {
-			case x[i] > t:
-				x[i] -= t
-			case x[i] < -t:
-				x[i] += t
-			case x[i] == x[i]: // NaN stays
-				x[i] = 0
+			square := 0.0
+			for _, p := range parts {
+				square += float64(float64(p[i]) * float64(p[i])) // not fused
+			}
+			if r := math.Sqrt(square); r > t {
+				for _, p := range parts {
+					p[i] = T(float64(p[i]) * (t / r))
+				}
 			}
 		}
 	})
 }
 
-func shrinkComplex[T complex64 | complex128](h *Host, x []T, t float64) {
-	h.each(len(x), func(lo, hi int) {
+func clipComplex[T complex64 | complex128](h *Host, t float64, x []Buf) {
+	parts := elements[T](x)
+	h.each(len(parts[0]), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			if r := cmplx.Abs(complex128(x[i])); r > t {
-				x[i] *= T(complex(1-t/r, 0))
-			} else if !math.IsNaN(r) {
-				x[i] = 0
+			square := 0.0
+			for _, p := range parts {
+				v := complex128(p[i])
+				square += float64(float64(real(v)*real(v)) + float64(imag(v)*imag(v)))
+			}
+			if r := math.Sqrt(square); r > t {
+				for _, p := range parts {
+					v := complex128(p[i])
+					p[i] = T(complex(real(v)*(t/r), imag(v)*(t/r)))
+				}
 			}
 		}
 	})

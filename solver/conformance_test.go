@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -115,6 +114,11 @@ func problems[T device.Number](r *rand.Rand) []problem {
 	return out
 }
 
+// sparse reports whether a method is for sparse images, and so of first order.
+func sparse(name string) bool {
+	return solver.Takes(name, func(m solver.Info) bool { return m.Sparse })
+}
+
 // testMethods solves every problem with every method in one setting.
 func testMethods[T device.Number](t *testing.T, s setting) {
 	tol := 1e-10
@@ -124,7 +128,7 @@ func testMethods[T device.Number](t *testing.T, s setting) {
 	r := rand.New(rand.NewPCG(20, 82))
 	for _, p := range problems[T](r) {
 		for _, name := range solver.Names(nil) {
-			first := strings.HasSuffix(name, "ista")
+			first := sparse(name)
 			if first && p.slow {
 				continue
 			}
@@ -167,7 +171,7 @@ func conform(q placed, p problem, name string, got []complex128) error {
 		return err
 	}
 	limit := 60
-	if strings.HasSuffix(name, "ista") {
+	if sparse(name) {
 		limit = 3000
 	} else if p.slow {
 		limit = 200
@@ -269,7 +273,7 @@ func checkHistory(q placed, op dist.Operator, d *dist.Vector, m *solver.Method, 
 			}
 		}
 	}
-	if strings.HasSuffix(m.Name(), "ista") {
+	if sparse(m.Name()) {
 		return nil
 	}
 	for k := 1; k < len(h.Total); k++ {

@@ -54,8 +54,12 @@ func (v *vault) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) er
 	return v.Host.Axpby(a, v.open(x), b, v.open(y))
 }
 
-func (v *vault) SoftThreshold(x device.Buf, t float64) error {
-	return v.Host.SoftThreshold(v.open(x), t)
+func (v *vault) Clip(t float64, x ...device.Buf) error {
+	inner := make([]device.Buf, len(x))
+	for i, b := range x {
+		inner[i] = v.open(b)
+	}
+	return v.Host.Clip(t, inner...)
 }
 
 func (v *vault) Dots(pairs ...[2]device.Buf) ([]complex128, error) {

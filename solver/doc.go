@@ -19,6 +19,7 @@
 //   - LSQR: the same iterates by bidiagonalisation, steadier on ill-conditioned problems.
 //   - CG: on the normal equations themselves.
 //   - ISTA and FISTA (Proximal), for min ½‖A x − d‖² + μ‖x‖₁.
+//   - PrimalDual, for total variation and sparsity over classes as well, with a duality gap.
 //
 // Started from zero, CGLS, LSQR and CG tend to the solution of least norm where A has a
 // null space; from a start model, to the one nearest to it.

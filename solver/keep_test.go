@@ -37,7 +37,8 @@ func TestIterationAgain(t *testing.T) {
 	for i := range weights {
 		weights[i] = complex(0.1+r.Float64(), 0)
 	}
-	o := solver.Options{TrueResidual: 3, Orthogonalize: 4, Sparsity: 0.2, Restart: true}
+	o := varying(t, a.Domain(), 0.1)
+	o.TrueResidual, o.Orthogonalize, o.Sparsity, o.Restart = 3, 4, 0.2, true
 	for i, name := range append(solver.Names(nil), "ista", "fista", "cgls") {
 		o.Backtracking = !o.Backtracking && strings.HasSuffix(name, "ista")
 		if i == len(solver.Names(nil))+2 {

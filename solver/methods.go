@@ -18,7 +18,9 @@ type Info struct {
 	Streamed       bool // works where data are streamed
 	Preconditioned bool // takes Options.Preconditioner
 	Orthogonalizes bool // takes Options.Orthogonalize
-	Sparse         bool // takes Options.Sparsity and Options.Backtracking
+	Sparse         bool // takes Options.Sparsity
+	Backtracks     bool // takes Options.Backtracking
+	Dual           bool // takes Options.TotalVariation and Options.GroupSparsity, and has a duality gap
 
 	recurrence func(m *Method) recurrence // of data that are held
 }
@@ -42,13 +44,18 @@ var Methods = []Info{
 	},
 	{
 		Name: "ista", Description: "a sparse image, by soft thresholding",
-		Sparse:     true,
+		Sparse: true, Backtracks: true,
 		recurrence: func(m *Method) recurrence { return &Proximal{Method: m} },
 	},
 	{
 		Name: "fista", Description: "the same with momentum, in fewer iterations",
-		Sparse:     true,
+		Sparse: true, Backtracks: true,
 		recurrence: func(m *Method) recurrence { return &Proximal{Method: m, momentum: true} },
+	},
+	{
+		Name: "primal-dual", Description: "a blocky image by total variation, gathers that are sparse together, or a sparse image, with a bound on what is left to gain (Chambolle and Pock 2011)",
+		Sparse: true, Dual: true,
+		recurrence: func(m *Method) recurrence { return &PrimalDual{Method: m} },
 	},
 }
 
@@ -132,13 +139,19 @@ type Options struct {
 	// and the nearer to (AᴴA)⁻¹, up to a factor, the better. nil means none.
 	Preconditioner dist.Operator
 
-	// Sparsity is μ of ISTA and FISTA, in units of data² per image.
+	// Sparsity is μ of Proximal and PrimalDual, in units of data² per image.
 	Sparsity float64
 	// Sparsities, if not nil, are μ of the parts of the image, which is a stack, in place of
-	// Sparsity.
+	// Sparsity: for ISTA and FISTA alone.
 	Sparsities []float64
-	// StepLength is the fixed step of ISTA and FISTA. 0 means 1/‖A‖², with ‖A‖
-	// from a power iteration.
+	// TotalVariation and GroupSparsity are β and γ of PrimalDual, in the same units.
+	TotalVariation, GroupSparsity float64
+	// Variation is D of PrimalDual, from the image to fields of vectors, and VariationNorm
+	// a bound of its norm. They are needed for TotalVariation alone.
+	Variation     dist.Operator
+	VariationNorm float64
+	// StepLength is the fixed step of ISTA and FISTA, and 1/‖A‖² for PrimalDual. 0 means
+	// 1/‖A‖², with ‖A‖ from a power iteration.
 	StepLength float64
 	// Backtracking lets ISTA and FISTA find their step by halving it until the model
 	// of the misfit holds. StepLength is then the first to be tried; 0 means that of

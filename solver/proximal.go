@@ -225,7 +225,8 @@ func (c *Proximal) modelHolds(z, next *dist.Vector, n proximalNorms) bool {
 func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 	c.do.Axpby(1, point, c.tau, g)
 	c.do.Copy(next, g)
-	c.do.Do(func() error { return c.shrink(next) })
+	c.do.Do(func() error { return c.clip(next) })
+	c.do.Axpby(1, g, -1, next) // soft(g, μτ) is what is left of g
 	dots := c.do.Dots(dist.Pair{next, next}, dist.Pair{next, g})
 	square := real(dots[0])
 	n.size = math.Sqrt(square)
@@ -233,13 +234,7 @@ func (c *Proximal) try(point, next, g *dist.Vector) (n proximalNorms) {
 		n.penalty = (real(dots[1]) - square) / c.tau
 	}
 	c.finite("the norm of the image", n.size)
-	c.subtract(c.r, next)
-	c.do.ApplyAdjoint(c.a, g, c.r)
-	n.first, n.total, dots = c.norms(c.r, dist.Pair{g, g}, dist.Pair{c.d, c.r}, dist.Pair{next, g})
-	n.gradient = math.Sqrt(real(dots[0]))
-	c.finite("the gradient norm", n.gradient)
-	scale := max(n.size/math.Sqrt(c.tau), 0.01*c.st.DataNorm) * n.total
-	c.agree(dots[1]-complex(n.total*n.total, 0), dots[2], scale)
+	n.first, n.total, n.gradient, _ = c.look(next, c.r, g, n.size, 1/math.Sqrt(c.tau))
 	return n
 }
 
@@ -248,17 +243,29 @@ func (c *Proximal) penalised() bool {
 	return c.opt.Sparsity > 0 && c.opt.Sparsities == nil || slices.ContainsFunc(c.opt.Sparsities, func(s float64) bool { return s > 0 })
 }
 
-// shrink makes v the image soft(v, μτ).
-func (c *Proximal) shrink(v *dist.Vector) error {
+// clip makes v the part of it that soft(v, μτ) takes away.
+func (c *Proximal) clip(v *dist.Vector) error {
 	if c.opt.Sparsities == nil {
-		return dist.SoftThreshold(v, c.opt.Sparsity*c.tau)
+		return dist.Clip(v, c.opt.Sparsity*c.tau)
 	}
 	for i, part := range v.Rows() {
-		if err := dist.SoftThreshold(part, c.opt.Sparsities[i]*c.tau); err != nil {
+		if err := dist.Clip(part, c.opt.Sparsities[i]*c.tau); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// look sets r to the residual at x and g to the gradient there, and returns their norms and
+// ⟨d, A x⟩. It tests the adjoint on the way, given the norms of x and of A.
+func (c *Method) look(x, r, g *dist.Vector, size, norm float64) (first, total, gradient, fit float64) {
+	c.subtract(r, x)
+	c.do.ApplyAdjoint(c.a, g, r)
+	first, total, dots := c.norms(r, dist.Pair{g, g}, dist.Pair{c.d, r}, dist.Pair{x, g})
+	gradient = math.Sqrt(real(dots[0]))
+	c.finite("the gradient norm", gradient)
+	c.agree(dots[1]-complex(total*total, 0), dots[2], max(size*norm, 0.01*c.st.DataNorm)*total)
+	return first, total, gradient, c.st.DataNorm*c.st.DataNorm - real(dots[1])
 }
 
 // extrapolate makes x the new iterate, g its gradient, z the point ahead of it

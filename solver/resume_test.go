@@ -23,7 +23,8 @@ func testResume[T device.Number](t *testing.T) {
 	a, d, err := damp(dense[T]{m: matrix[T](r, 40, 25)}.operator(), vector[T](normal[T](r, 40)), 0.5)
 	must(t, err)
 	x0 := vector[T](normal[T](r, 25))
-	o := solver.Options{TrueResidual: 5, Orthogonalize: 6, Sparsity: 0.2, Restart: true}
+	o := varying(t, a.Domain(), 0.1)
+	o.TrueResidual, o.Orthogonalize, o.Sparsity, o.Restart = 5, 6, 0.2, true
 	const n = 14
 	weights := make([]complex128, 25)
 	for i := range weights {

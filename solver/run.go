@@ -22,6 +22,10 @@ type Stop struct {
 	// Tolerance ends the run with ConvergedResidual once ‖d − A x‖, over all
 	// rows, is at most Tolerance·‖d‖: norms, not squares. Zero means never.
 	Tolerance float64
+	// GapTolerance ends the run with ConvergedGap once the duality gap is at most
+	// GapTolerance times the objective. Zero means never; other methods than PrimalDual
+	// have no gap.
+	GapTolerance float64
 
 	// Asked, where given, is asked once an iteration whether to stop: it answers
 	// StoppedSignal, StoppedTime or "", perhaps differently on every rank.
@@ -38,7 +42,7 @@ type Stop struct {
 // done, then who asked.
 var precedence = []Reason{
 	FailedNaN, FailedAdjoint, FailedIndefinite, FailedObserver,
-	ConvergedResidual, ConvergedGradient, StoppedIterations, StoppedSignal, StoppedTime,
+	ConvergedResidual, ConvergedGap, ConvergedGradient, StoppedIterations, StoppedSignal, StoppedTime,
 }
 
 // flag is a reason's bit, 0 for one that is not agreed on.
@@ -129,6 +133,9 @@ func (s Stop) flags(ctx context.Context, st *State) (f uint64) {
 	if s.Tolerance > 0 && last(st.History.Total) <= s.Tolerance*st.DataNorm {
 		f |= ConvergedResidual.flag()
 	}
+	if h := st.History; s.GapTolerance > 0 && len(h.Gap) > 0 && last(h.Gap) <= s.GapTolerance*last(h.Objective) {
+		f |= ConvergedGap.flag()
+	}
 	if st.Stationary {
 		f |= ConvergedGradient.flag()
 	}
@@ -153,6 +160,8 @@ type Reason string
 const (
 	// ConvergedResidual: ‖r‖ ≤ tolerance·‖d‖.
 	ConvergedResidual Reason = "converged_residual"
+	// ConvergedGap: the duality gap ≤ tolerance·J(x).
+	ConvergedGap Reason = "converged_gap"
 	// ConvergedGradient: the gradient cannot be told from rounding; no step can
 	// improve x. Zero data end so at once, with x = 0.
 	ConvergedGradient Reason = "converged_gradient"

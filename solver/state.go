@@ -27,9 +27,11 @@ type History struct {
 	Total    []float64 // norm of all rows
 	Gradient []float64 // ‖Aᴴ(d − A x)‖, all rows
 
-	// Objective is ½‖d − A x‖² + μ‖x‖₁ after iteration k+1 (one element fewer);
-	// ISTA and FISTA only.
+	// Objective is what ISTA, FISTA and PrimalDual minimise, after iteration k+1 (one
+	// element fewer). Other methods leave it empty.
 	Objective []float64
+	// Gap is PrimalDual's duality gap likewise, in units of the objective.
+	Gap []float64
 }
 
 func (h *History) add(first, total, gradient float64) {

@@ -38,11 +38,11 @@ func testInPlace(t *testing.T, d device.Device) {
 	}
 }
 
-func testThresholdOfNaN(t *testing.T, d device.Device) {
+func testClipOfNaN(t *testing.T, d device.Device) {
 	bx := put(t, d, []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))})
-	must(t, d.SoftThreshold(bx, 1))
+	must(t, d.Clip(1, bx))
 	bz := put(t, d, []complex128{cmplx.NaN(), complex(math.Inf(1), 2), complex(0, math.NaN())})
-	must(t, d.SoftThreshold(bz, 1))
+	must(t, d.Clip(1, bz))
 	x, z := get[float32](t, bx), get[complex128](t, bz)
 	for i := range 3 {
 		if v := float64(x[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -150,8 +150,8 @@ func testTypes(t *testing.T, d device.Device) {
 	if _, err := d.Dots([2]device.Buf{b, b}); err == nil {
 		t.Error("integers have a dot product")
 	}
-	if err := d.SoftThreshold(b, 1); err == nil {
-		t.Error("integers were shrunk")
+	if err := d.Clip(1, b); err == nil {
+		t.Error("integers were clipped")
 	}
 }
 
@@ -214,17 +214,18 @@ func testForeign(t *testing.T, d device.Device) {
 	there := otherBuf{put(t, d, []float32{1, 2})}
 	_, dots := d.Dots([2]device.Buf{here, here}, [2]device.Buf{here, there})
 	for name, err := range map[string]error{
-		"zero":           d.Zero(there),
-		"copy":           d.Copy(here, there),
-		"copy back":      d.Copy(there, here),
-		"axpby":          d.Axpby(1, there, 1, here),
-		"axpby back":     d.Axpby(1, here, 1, there),
-		"multiply":       d.Multiply(here, there),
-		"multiply back":  d.Multiply(there, here),
-		"soft threshold": d.SoftThreshold(there, 1),
-		"run":            d.Run(device.Kernel{}, here, there),
-		"run back":       d.Run(device.Kernel{}, there, here),
-		"dots":           dots,
+		"zero":          d.Zero(there),
+		"copy":          d.Copy(here, there),
+		"copy back":     d.Copy(there, here),
+		"axpby":         d.Axpby(1, there, 1, here),
+		"axpby back":    d.Axpby(1, here, 1, there),
+		"multiply":      d.Multiply(here, there),
+		"multiply back": d.Multiply(there, here),
+		"clip":          d.Clip(1, there),
+		"clip together": d.Clip(1, here, there),
+		"run":           d.Run(device.Kernel{}, here, there),
+		"run back":      d.Run(device.Kernel{}, there, here),
+		"dots":          dots,
 	} {
 		if err == nil || !strings.Contains(err.Error(), "another device") || !strings.Contains(err.Error(), d.Name()) {
 			t.Errorf("%s: %v", name, err)

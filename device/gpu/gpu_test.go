@@ -98,7 +98,7 @@ func TestAsOnTheHost(t *testing.T) {
 		}{{h, pair}, {d, there}} {
 			must(t, to.d.Axpby(0.3, to.b[0], 1.7, to.b[1]))
 			must(t, to.d.Multiply(to.b[0], to.b[1]))
-			must(t, to.d.SoftThreshold(to.b[0], 0.01))
+			must(t, to.d.Clip(0.01, to.b[0]))
 		}
 		for i := range pair {
 			back, err := h.Alloc(pair[i].Len(), pair[i].Type())
@@ -136,7 +136,7 @@ func TestCrossingsAreCounted(t *testing.T) {
 	must(t, d.Copy(b, a))
 	must(t, d.Axpby(1, a, 1, b))
 	must(t, d.Multiply(b, a))
-	must(t, d.SoftThreshold(b, 2))
+	must(t, d.Clip(2, b))
 	must(t, d.Zero(b.Slice(0, 10)))
 	must(t, d.Sync())
 	check("vector operations", 8*n, 0)
