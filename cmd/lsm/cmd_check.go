@@ -346,3 +346,19 @@ func dotTest(ctx context.Context, a *app, j *job.Job, show func(forecast.Finding
 	}
 	return err
 }
+
+// ofMonitor shows findings as those of the repeat survey.
+func ofMonitor(show func(forecast.Finding)) func(forecast.Finding) {
+	return func(f forecast.Finding) {
+		f.Topic, f.Text = "monitor", f.Topic+": "+f.Text
+		show(f)
+	}
+}
+
+// compareAllSpectra compares the wavelet of each survey with its traces.
+func compareAllSpectra(a *app, j *job.Job, show func(forecast.Finding)) error {
+	if err := compareSpectra(a, j, show); err != nil || j.Monitor == nil {
+		return err
+	}
+	return compareSpectra(a, j.Monitor, ofMonitor(show))
+}

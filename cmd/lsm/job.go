@@ -267,3 +267,12 @@ func (a *app) closing(predicted int64) error {
 		return nil
 	})
 }
+
+// oneSurvey refuses a repeat survey for the commands that have no use for one.
+func (a *app) oneSurvey(cfg *config.Config) error {
+	if !cfg.Survey.Monitor.IsSet() || slices.Contains([]string{"run", "migrate", "check"}, a.command) {
+		return nil
+	}
+	return status.Hint(status.Usage(fmt.Errorf("survey.monitor.file: lsm %s works on one survey", a.command)),
+		`--set survey.monitor.file="" takes the baseline alone; survey.file names the monitor survey for itself`)
+}
