@@ -4,22 +4,21 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // pairs is how the cpu engine makes a Hessian: tile by tile, in float32 over the traces of a
-// block, in float64 over blocks.
+// few, in float64 over all.
 type pairs struct {
 	memory
 	isa  simd.ISA
 	even simd.Gram // of traces with one weight
 }
 
-// together is the number of traces whose arrivals are held at once and summed in float32. Bits
-// depend on it.
-const together = 64
+// together is the number of traces whose arrivals are held at once: enough for the block to be
+// seldom read and written. Bits depend on it.
+const together = 256
 
 // trim leaves out the wavelet's negligible ends, as the engine's operator does.
 func (h *Hessian) trim() {
@@ -95,9 +94,6 @@ func (g *gram) even(k int) bool {
 	return g.w2 == nil || !slices.ContainsFunc(g.w2[lo:hi+1], func(w float32) bool { return w != g.w2[k] })
 }
 
-// tileOf is the tile of a row.
-func (h *Hessian) tileOf(row int) int { return sort.SearchInts(h.cuts, row+1) - 1 }
-
 // meeting lists the tiles that a block needs, and the pairs of them, by their numbers in that
 // list. The first of a pair is no later than the second.
 func (h *Hessian) meeting(b block) (tiles []int, of [][2]int) {
@@ -123,9 +119,9 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	var m memory
 	defer m.free()
 	arrivals := alloc[simd.Arrivals](&m, len(tiles)*together)
-	var sums []*simd.Memory[float32]
+	var sums []*simd.Memory[float64]
 	for range h.threads {
-		sums = append(sums, alloc[float32](&m, simd.TileSize*simd.TileSize))
+		sums = append(sums, alloc[float64](&m, simd.TileSize*simd.TileSize))
 	}
 	if m.err != nil {
 		return m.err
@@ -138,8 +134,9 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 		if err == nil {
 			err = parallel(ctx, h.threads, len(of), func(worker, i int) error {
 				x, y := of[i][0], of[i][1]
-				h.pairs.isa.Meet(sums[worker], on(x), on(y), products)
-				b.addTiles(sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
+				if h.pairs.isa.Meet(sums[worker], on(x), on(y), products) {
+					b.addTiles(sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
+				}
 				return nil
 			})
 		}
@@ -227,7 +224,7 @@ func shareRow(a *simd.Arrivals, row []int32) {
 }
 
 // addTiles adds the sums of two tiles of rows.
-func (b *block) addTiles(sums *simd.Memory[float32], x, y []int) {
+func (b *block) addTiles(sums *simd.Memory[float64], x, y []int) {
 	const size = simd.TileSize
 	if x[0] == y[0] { // symmetric to the bit
 		for i := range size {

@@ -10,8 +10,8 @@ static const lsm_kernels *lsm_kernels_for(int isa) {
 #endif
 	return &lsm_portable;
 }
-static void lsm_call_meet(int isa, float *sums, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step) {
-	lsm_kernels_for(isa)->meet(sums, x, y, traces, grams, step);
+static int lsm_call_meet(int isa, double *sums, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step) {
+	return lsm_kernels_for(isa)->meet(sums, x, y, traces, grams, step);
 }
 */
 import "C"
@@ -50,8 +50,9 @@ const Margin = C.MARGIN
 func (g *Gram) Stride() int { return 2*(Margin+g.Wide) + 1 }
 
 // Meet sets sums [TileSize][TileSize] to what points x and y bring to the Hessian, over traces:
-// x and y hold their arrivals on each, grams has one for each trace, or one for all.
-func (i ISA) Meet(sums *Memory[float32], x, y []Arrivals, grams []Gram) {
+// x and y hold their arrivals on each, grams has one for each trace, or one for all. It returns
+// false if that is nothing, and then leaves sums as they are.
+func (i ISA) Meet(sums *Memory[float64], x, y []Arrivals, grams []Gram) bool {
 	if len(x) != len(y) || len(grams) != 1 && len(grams) != len(x) {
 		panic(fmt.Sprintf("simd: %d and %d arrivals of %d traces", len(x), len(y), len(grams)))
 	}
@@ -63,14 +64,15 @@ func (i ISA) Meet(sums *Memory[float32], x, y []Arrivals, grams []Gram) {
 	if len(grams) == 1 {
 		step = 0
 	}
-	C.lsm_call_meet(C.int(i), (*C.float)(sums.pointer()), (*C.lsm_arrivals)(first(x)), (*C.lsm_arrivals)(first(y)), C.int64_t(len(x)), unsafe.SliceData(of), step)
+	some := C.lsm_call_meet(C.int(i), (*C.double)(sums.pointer()), (*C.lsm_arrivals)(first(x)), (*C.lsm_arrivals)(first(y)), C.int64_t(len(x)), unsafe.SliceData(of), step)
 	runtime.KeepAlive(sums)
 	runtime.KeepAlive(grams)
+	return some != 0
 }
 
 // Gather adds sums [x][y] of points x[0] to x[1] and y[0] to y[1] to out, (x, y) at
 // origin + x·down + y·across.
-func Gather(out []float64, origin, down, across int, sums *Memory[float32], x, y [2]int32) {
-	C.lsm_gather((*C.double)(unsafe.SliceData(out)), C.int64_t(origin), C.int64_t(down), C.int64_t(across), (*C.float)(sums.pointer()), (*C.int32_t)(&x[0]), (*C.int32_t)(&y[0]))
+func Gather(out []float64, origin, down, across int, sums *Memory[float64], x, y [2]int32) {
+	C.lsm_gather((*C.double)(unsafe.SliceData(out)), C.int64_t(origin), C.int64_t(down), C.int64_t(across), (*C.double)(sums.pointer()), (*C.int32_t)(&x[0]), (*C.int32_t)(&y[0]))
 	runtime.KeepAlive(sums)
 }

@@ -66,24 +66,45 @@ FAST void add_rows(float *restrict sums, const float *restrict table, const lsm_
 	}
 }
 
-TARGET static void meet(float *sums, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *g, int64_t step) {
-	float table[SAMPLES * TILE] __attribute__((aligned(64)));
-	memset(sums, 0, sizeof(float) * TILE * TILE);
-	for (int64_t i = 0; i < traces; i++, x++, y++, g += step) {
-		if (x->first > x->last || y->first > y->last) continue;
-		if (x->first - y->last - 1 > g->wide || y->first - x->last - 1 > g->wide) continue;
-		const int32_t each = x->last + 2 - x->first > SAMPLES;
+// nearby says that points of two tiles may have products that are not 0.
+FAST int nearby(const lsm_arrivals *x, const lsm_arrivals *y, const lsm_gram *g) {
+	if (x->first > x->last || y->first > y->last) return 0;
+	return x->first - y->last - 1 <= g->wide && y->first - x->last - 1 <= g->wide;
+}
+
+// meet_one adds what a trace brings to sums [x][y].
+FAST void meet_one(float *restrict sums, float *restrict table, const lsm_arrivals *x, const lsm_arrivals *y, const lsm_gram *g) {
+	const int32_t each = x->last + 2 - x->first > SAMPLES;
 #ifdef LOOKUP
-		const int32_t width = y->last - y->first;
-		if (!each && y->row >= 0 && width < 4 * POINTS && width < TILE) {
-			const float *v = g->v + (((int64_t)y->band * g->rows + y->row) * g->bands + x->band) * g->stride + MARGIN + g->wide;
-			if (width < 2 * POINTS)
-				alike(2, table, y, v, x->first, x->last + 1);
-			else
-				alike(4, table, y, v, x->first, x->last + 1);
-		} else
+	const int32_t width = y->last - y->first;
+	if (!each && y->row >= 0 && width < 4 * POINTS && width < TILE) {
+		const float *v = g->v + (((int64_t)y->band * g->rows + y->row) * g->bands + x->band) * g->stride + MARGIN + g->wide;
+		if (width < 2 * POINTS)
+			alike(2, table, y, v, x->first, x->last + 1);
+		else
+			alike(4, table, y, v, x->first, x->last + 1);
+	} else
 #endif
-			any_table(table, x, y, g, each);
-		add_rows(sums, table, x, each);
+		any_table(table, x, y, g, each);
+	add_rows(sums, table, x, each);
+}
+
+TARGET static int meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *g, int64_t step) {
+	enum { SHORT = 32 }; // traces summed in float
+	float table[SAMPLES * TILE] __attribute__((aligned(64))), sums[TILE * TILE] __attribute__((aligned(64)));
+	int64_t count = 0, met = 0;
+	for (int64_t i = 0; i < traces; i++) {
+		if (!nearby(x + i, y + i, g + step * i)) continue;
+		if (count == 0) memset(sums, 0, sizeof sums);
+		meet_one(sums, table, x + i, y + i, g + step * i);
+		if (++count == SHORT) {
+			if (met == 0) memset(out, 0, sizeof(double) * TILE * TILE);
+			met += count;
+			for (int j = 0; j < TILE * TILE; j++) out[j] += sums[j];
+			count = 0;
+		}
 	}
+	if (count == 0) return met != 0;
+	for (int j = 0; j < TILE * TILE; j++) out[j] = (met == 0 ? 0 : out[j]) + sums[j];
+	return 1;
 }

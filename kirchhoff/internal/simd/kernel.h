@@ -168,9 +168,10 @@ typedef struct {
 	int32_t rows, bands, wide, stride;
 } lsm_gram;
 
-// float out [x][y] is set to the sum, over traces, of what points x and y of two tiles bring to the
-// Hessian. grams is of each trace, or with step 0 of all.
-typedef void lsm_meet(float *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
+// double out [x][y] is set to the sum, over traces, of what points x and y of two tiles bring to the
+// Hessian. grams is of each trace, or with step 0 of all. It returns 0 if that is nothing, and then
+// leaves out as it is.
+typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
 
 // The kernels for one instruction set.
 typedef struct {
@@ -193,7 +194,7 @@ extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
 
 // double out [origin + x·down + y·across] += sums [x][y] of points x0 to x1 and y0 to y1.
-void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const float *restrict sums, const int32_t *x, const int32_t *y);
+void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const double *restrict sums, const int32_t *x, const int32_t *y);
 
 #define INLINE static inline __attribute__((always_inline))
 
