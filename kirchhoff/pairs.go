@@ -46,16 +46,14 @@ func (h *Hessian) products(ctx context.Context, w2 []float32, lo, hi, threads in
 		return out, m.err
 	}
 	var own []int // sample of each row
-	shared, weight := int32(-1), float32(0)
+	shared := map[float32]int32{} // rows, by weight
 	for k := lo; k <= hi; k++ {
-		out.Row.S[k] = int32(len(own))
-		if g.even(k) {
-			if w := g.weight(k); shared < 0 {
-				shared, weight = int32(len(own)), w
-			} else if w == weight {
-				out.Row.S[k] = shared
-				continue
-			}
+		if row, known := shared[g.weight(k)]; known && g.even(k) {
+			out.Row.S[k] = row
+			continue
+		}
+		if out.Row.S[k] = int32(len(own)); g.even(k) {
+			shared[g.weight(k)] = out.Row.S[k]
 		}
 		own = append(own, k)
 	}
