@@ -158,6 +158,24 @@ typedef struct {
 	int32_t pad[12];
 } lsm_arrivals;
 
+// What the weights of two places at a point of a target are: 1, b_s b_r, C_s C_r + S_s S_r or
+// b_s b_r |p_s + p_r|. A place has fields [field][row] of double, times in s first: nothing more, b,
+// (C, S) or (b, p).
+enum { PLAIN_WEIGHT, AMPLITUDES, HALF_ANGLES, CHORDS };
+
+// The tiles of a target as a trace meets them.
+typedef struct {
+	const int32_t *range; // [tile][2], first row and the row after the last
+	int64_t tiles, rows, step; // step lies between tiles in the result
+	const double *inner;  // [row], a further factor of HALF_ANGLES and CHORDS
+	const double *given;  // [tile][TILE], a further factor; or NULL for 1
+	double scale, t0, rate;
+	int32_t nt, weights;
+} lsm_target;
+
+// Sets where the tiles fall on the trace of two places, out [tile·step], but for band and row.
+typedef void lsm_fall(lsm_arrivals *out, const lsm_target *t, const double *s, const double *r);
+
 // Inner products of the columns of a trace's samples, see kirchhoff's gram: of sample k in band b
 // and sample k + lag in band b', v [b][row[k]][b'][MARGIN + wide + lag], lags up to wide; zero in
 // the margins.
@@ -185,6 +203,7 @@ typedef struct {
 	void (*filter)(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add);
 	// The largest |x[i]|, i < n: NaN if one is, 0 of none.
 	float (*largest)(const float *x, int64_t n);
+	lsm_fall *fall;
 	lsm_meet *meet;
 } lsm_kernels;
 

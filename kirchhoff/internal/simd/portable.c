@@ -30,7 +30,7 @@ FAST int any(M m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #include "body.h"
 #include "hessian.h"
 
-const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, meet};
+const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
 
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt) {
 	for (int64_t n = 0; n < nt && n < SLOTS - 1; n++) {
