@@ -51,7 +51,8 @@ func (g *gram) row(b, k int) *gramRow {
 	return r
 }
 
-// make computes a row on the stretch of the record that columns which overlap c_b[k] reach.
+// make computes a row on the stretch of the record that columns which overlap c_b[k] reach. Its
+// loops are those of convolve and correlate, without what is zero.
 func (g *gram) make(b, k int) *gramRow {
 	lo, hi := max(0, k-g.room()), min(g.nt, k+g.room()+1)
 	one, column, back := make([]float64, hi-lo), make([]float64, hi-lo), make([]float64, hi-lo)
@@ -61,13 +62,19 @@ func (g *gram) make(b, k int) *gramRow {
 		one = make([]float64, hi-lo)
 		g.bands.smooth(one, spike, b)
 	}
-	convolve(column, one, g.h, g.zero)
-	for n := range column {
-		if g.w2 != nil {
-			column[n] *= float64(g.w2[lo+n])
+	for n, v := range one {
+		for j := max(0, g.zero-n); v != 0 && j < min(len(g.h), len(column)-n+g.zero); j++ {
+			column[n+j-g.zero] += v * g.h[j]
 		}
 	}
-	correlate(back, column, g.h, g.zero)
+	for n, v := range column {
+		if g.w2 != nil {
+			v *= float64(g.w2[lo+n])
+		}
+		for j := max(0, n+g.zero-len(back)+1); v != 0 && j < min(len(g.h), n+g.zero+1); j++ {
+			back[n-j+g.zero] += v * g.h[j]
+		}
+	}
 	r := &gramRow{first: lo, v: [][]float64{back}}
 	for other := 1; other < g.n; other++ {
 		v := make([]float64, hi-lo)

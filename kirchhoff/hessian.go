@@ -95,9 +95,14 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 			places = append(places, place)
 		}
 	}
-	if err := p.Times.Solve(ctx, p.Positions, places, opt, h.sink(p)); err != nil {
-		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+	if len(places) > 0 {
+		if err := p.Times.Solve(ctx, p.Positions, places, opt, h.sink(p)); err != nil {
+			return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		}
 	}
+	h.traces = slices.DeleteFunc(h.traces, func(trace int32) bool { // at the aperture's very edge
+		return h.time[p.Positions.Source[trace]] == nil || h.time[p.Positions.Receiver[trace]] == nil
+	})
 	if h.used = h.usedBands(); engine == "reference" {
 		return h, nil
 	}

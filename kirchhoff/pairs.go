@@ -4,22 +4,24 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // pairs is how the cpu engine makes a Hessian: tile by tile, in float32 over the traces of a
-// block, in float64 over blocks.
+// few, in float64 over all.
 type pairs struct {
 	memory
-	isa  simd.ISA
-	even simd.Gram // of traces with one weight
+	isa     simd.ISA
+	even    simd.Gram // of traces with one weight
+	weights simd.Weights
+	inner   *simd.Memory[float64]   // [row], the point's share of the weights
+	places  []*simd.Memory[float64] // [field][row], see simd.Weights; nil for places that are not used
 }
 
-// together is the number of traces whose arrivals are held at once and summed in float32. Bits
-// depend on it.
-const together = 64
+// together is the number of traces whose arrivals are held at once: enough for the block to be
+// seldom read and written. Bits depend on it.
+const together = 256
 
 // trim leaves out the wavelet's negligible ends, as the engine's operator does.
 func (h *Hessian) trim() {
@@ -35,7 +37,69 @@ func (h *Hessian) newPairs(ctx context.Context) (*pairs, error) {
 	}
 	q := &pairs{isa: isa}
 	q.even, err = h.products(ctx, nil, 0, h.p.NT-1, h.threads, &q.memory)
-	return q, err
+	if err != nil {
+		return nil, err
+	}
+	h.pack(q)
+	return q, q.err
+}
+
+// pack moves the tables of places to where kernels read them. Limits of dip and opening angle
+// also need those that were.
+func (h *Hessian) pack(q *pairs) {
+	q.weights = simd.PlainWeight
+	factor := func(i int) float64 { return 1 / h.p.Velocity[i] }
+	switch {
+	case h.p.Directed() && !h.p.Dynamic:
+		q.weights = simd.Amplitudes
+	case h.p.Dynamic && angular(&h.p):
+		q.weights = simd.HalfAngles
+		factor = func(i int) float64 { return 2 / h.p.Velocity[i] }
+	case h.p.Dynamic:
+		q.weights = simd.Chords
+	}
+	if h.unequal {
+		factor = func(int) float64 { return 1 / h.p.Slowest }
+	}
+	n := h.Len()
+	q.inner = alloc[float64](&q.memory, n)
+	for i := range q.inner.S {
+		if q.inner.S[i] = 1; h.p.Dynamic {
+			q.inner.S[i] = factor(i)
+		}
+	}
+	q.places = make([]*simd.Memory[float64], len(h.time))
+	for place, time := range h.time {
+		if time == nil {
+			continue
+		}
+		q.places[place] = alloc[float64](&q.memory, q.weights.Fields()*n)
+		if q.err != nil {
+			return
+		}
+		fields := q.places[place].S[copy(q.places[place].S, time):]
+		if q.weights == simd.HalfAngles {
+			h.slow[place].halve(fields[:n], fields[n:])
+		} else if q.weights != simd.PlainWeight {
+			copy(fields, h.slow[place].amp)
+		}
+		for axis := 0; q.weights == simd.Chords && axis < 3; axis++ {
+			copy(fields[(1+axis)*n:], h.slow[place].unit[axis])
+		}
+		if h.time[place] = nil; !h.p.limited() {
+			h.slow[place] = slowness{}
+		}
+	}
+}
+
+// halve sets c and s to the amplitude times cosine and sine of half the angle.
+func (s *slowness) halve(c, sine []float64) {
+	for i, b := range s.amp {
+		if b != 0 { // else the angle may be NaN
+			sin, cos := math.Sincos(s.angle[i] / 2)
+			c[i], sine[i] = b*cos, b*sin
+		}
+	}
 }
 
 // products makes the table of inner products that the samples lo to hi need, for traces with the
@@ -46,17 +110,15 @@ func (h *Hessian) products(ctx context.Context, w2 []float32, lo, hi, threads in
 	if m.err != nil {
 		return out, m.err
 	}
-	var own []int // sample of each row
-	shared, weight := int32(-1), float32(0)
+	var own []int                 // sample of each row
+	shared := map[float32]int32{} // rows, by weight
 	for k := lo; k <= hi; k++ {
-		out.Row.S[k] = int32(len(own))
-		if g.even(k) {
-			if w := g.weight(k); shared < 0 {
-				shared, weight = int32(len(own)), w
-			} else if w == weight {
-				out.Row.S[k] = shared
-				continue
-			}
+		if row, known := shared[g.weight(k)]; known && g.even(k) {
+			out.Row.S[k] = row
+			continue
+		}
+		if out.Row.S[k] = int32(len(own)); g.even(k) {
+			shared[g.weight(k)] = out.Row.S[k]
 		}
 		own = append(own, k)
 	}
@@ -95,9 +157,6 @@ func (g *gram) even(k int) bool {
 	return g.w2 == nil || !slices.ContainsFunc(g.w2[lo:hi+1], func(w float32) bool { return w != g.w2[k] })
 }
 
-// tileOf is the tile of a row.
-func (h *Hessian) tileOf(row int) int { return sort.SearchInts(h.cuts, row+1) - 1 }
-
 // meeting lists the tiles that a block needs, and the pairs of them, by their numbers in that
 // list. The first of a pair is no later than the second.
 func (h *Hessian) meeting(b block) (tiles []int, of [][2]int) {
@@ -117,33 +176,64 @@ func (h *Hessian) meeting(b block) (tiles []int, of [][2]int) {
 	return tiles, of
 }
 
+// gathering is the work of one Add of the cpu engine.
+type gathering struct {
+	memory
+	*Hessian
+	w2       []float32
+	tiles    []int // of the target
+	target   simd.Target
+	arrivals *simd.Memory[simd.Arrivals] // [tile][together]
+	given    []*simd.Memory[float64]     // per thread, [tile][64]; with weights that only the host knows
+	sums     []*simd.Memory[float64]     // per thread, [64][64]
+}
+
+func (h *Hessian) newGathering(tiles []int, w2 []float32) *gathering {
+	g := &gathering{Hessian: h, w2: w2, tiles: tiles}
+	m, n := &g.memory, len(tiles)
+	g.arrivals = alloc[simd.Arrivals](m, n*together)
+	for range h.threads {
+		g.sums = append(g.sums, alloc[float64](m, simd.TileSize*simd.TileSize))
+		if h.p.limited() || h.p.local() {
+			g.given = append(g.given, alloc[float64](m, n*simd.TileSize))
+		}
+	}
+	var cuts []int32
+	for _, tile := range tiles {
+		cuts = append(cuts, int32(h.cuts[tile]), int32(h.cuts[tile+1]))
+	}
+	g.target = simd.Target{Range: put(m, cuts), Rows: h.Len(), Inner: h.pairs.inner, Weights: h.pairs.weights, T0: h.p.T0, DT: h.p.DT, NT: h.p.NT}
+	return g
+}
+
+// on are the arrivals at a tile of the first n traces.
+func (g *gathering) on(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*together:][:n] }
+
+// uneven reports whether weights are those of samples.
+func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
+
 // addPairs is Add of the cpu engine.
 func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	tiles, of := h.meeting(b)
-	var m memory
-	defer m.free()
-	arrivals := alloc[simd.Arrivals](&m, len(tiles)*together)
-	var sums []*simd.Memory[float32]
-	for range h.threads {
-		sums = append(sums, alloc[float32](&m, simd.TileSize*simd.TileSize))
+	g := h.newGathering(tiles, w2)
+	defer g.free()
+	if g.err != nil {
+		return g.err
 	}
-	if m.err != nil {
-		return m.err
-	}
-	for at := 0; at < len(h.traces); at += together {
+	for at := 0; at < len(h.traces) && len(of) > 0; at += together {
 		traces := h.traces[at:min(at+together, len(h.traces))]
-		on := func(tile int) []simd.Arrivals { return arrivals.S[tile*together:][:len(traces)] }
-		var grams memory
-		products, err := h.meetTraces(ctx, traces, tiles, on, w2, &grams)
+		var m memory
+		products, err := g.meet(ctx, traces, &m)
 		if err == nil {
 			err = parallel(ctx, h.threads, len(of), func(worker, i int) error {
 				x, y := of[i][0], of[i][1]
-				h.pairs.isa.Meet(sums[worker], on(x), on(y), products)
-				b.addTiles(sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
+				if h.pairs.isa.Meet(g.sums[worker], g.on(x, len(traces)), g.on(y, len(traces)), products) {
+					b.addTiles(g.sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
+				}
 				return nil
 			})
 		}
-		grams.free()
+		m.free()
 		if err != nil {
 			return err
 		}
@@ -151,83 +241,92 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	return nil
 }
 
-// meetTraces sets where traces meet tiles, and returns the products of the traces' columns.
-func (h *Hessian) meetTraces(ctx context.Context, traces []int32, tiles []int, on func(tile int) []simd.Arrivals, w2 []float32, m *memory) ([]simd.Gram, error) {
-	uneven := len(w2) == h.p.NumTraces()*h.p.NT
-	err := parallel(ctx, h.threads, len(traces), func(_, i int) error {
-		scale, trace := 1.0, int(traces[i])
-		if w2 != nil && !uneven {
-			scale = math.Sqrt(float64(w2[trace]))
-		}
-		for tile, number := range tiles {
-			h.meet(&on(tile)[i], trace, number, scale)
-		}
+// meet sets where traces meet the tiles, and returns the products of the traces' columns.
+func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd.Gram, error) {
+	err := parallel(ctx, g.threads, len(traces), func(worker, i int) error {
+		g.fall(worker, i, int(traces[i]))
 		return nil
 	})
-	products := []simd.Gram{h.pairs.even}
-	if uneven {
+	if err != nil {
+		return nil, err
+	}
+	products := []simd.Gram{g.pairs.even}
+	if g.uneven() {
 		products = make([]simd.Gram, len(traces))
 	}
-	for i := range traces {
+	for i, trace := range traces {
 		of := &products[0]
-		if uneven && err == nil {
-			lo, hi := h.p.NT, -1
-			for tile := range tiles {
-				if a := &on(tile)[i]; a.First <= a.Last {
-					lo, hi = min(lo, int(a.First)), max(hi, int(a.Last)+1)
-				}
-			}
+		if g.uneven() {
 			of = &products[i]
-			*of, err = h.products(ctx, w2[int(traces[i])*h.p.NT:][:h.p.NT], lo, hi, h.threads, m)
+			if *of, err = g.own(ctx, i, int(trace), m); err != nil {
+				return nil, err
+			}
 		}
-		if err != nil {
-			return nil, err
-		}
-		for tile := range tiles {
-			shareRow(&on(tile)[i], of.Row.S)
+		for tile := range g.tiles {
+			shareRow(&g.arrivals.S[tile*together+i], of.Row.S)
 		}
 	}
 	return products, nil
 }
 
-// meet sets where the points of a tile fall on a trace.
-func (h *Hessian) meet(to *simd.Arrivals, trace, tile int, scale float64) {
-	*to = simd.Arrivals{First: 1}
-	lo, n := h.cuts[tile], h.cuts[tile+1]-h.cuts[tile]
-	some := false
-	for i := range n {
-		a := h.arrival(trace, lo+i)
-		if to.Lo[i], to.Hi[i] = float32(scale*a.lo), float32(scale*a.hi); to.Lo[i] == 0 && to.Hi[i] == 0 {
-			continue
+// own are the products of the columns of trace i of those at hand.
+func (g *gathering) own(ctx context.Context, i, trace int, m *memory) (simd.Gram, error) {
+	lo, hi := g.p.NT, -1
+	for tile := range g.tiles {
+		if a := &g.arrivals.S[tile*together+i]; a.First <= a.Last {
+			lo, hi = min(lo, int(a.First)), max(hi, int(a.Last)+1)
 		}
-		if to.K[i] = int32(a.k); !some {
-			to.First, to.Last, to.Band, some = to.K[i], to.K[i], int32(a.band), true
-		}
-		to.First, to.Last = min(to.First, to.K[i]), max(to.Last, to.K[i])
 	}
-	for i := range to.K {
-		if to.Lo[i] == 0 && to.Hi[i] == 0 {
-			to.K[i] = to.First
+	return g.products(ctx, g.w2[trace*g.p.NT:][:g.p.NT], lo, hi, g.threads, m)
+}
+
+// fall sets where a trace, number i of those at hand, falls on the tiles.
+func (g *gathering) fall(worker, i, trace int) {
+	s, r := g.p.Positions.Source[trace], g.p.Positions.Receiver[trace]
+	scale := 1.0
+	if g.w2 != nil && !g.uneven() {
+		scale = math.Sqrt(float64(g.w2[trace]))
+	}
+	var given *simd.Memory[float64]
+	if g.given != nil {
+		given = g.given[worker]
+		for n, tile := range g.tiles {
+			for row := g.cuts[tile]; row < g.cuts[tile+1]; row++ {
+				given.S[n*simd.TileSize+row-g.cuts[tile]] = g.fade(int(s), int(r), row)
+			}
 		}
+	}
+	g.pairs.isa.Fall(g.arrivals.S[i:], together, &g.target, g.pairs.places[s], g.pairs.places[r], scale, given)
+	for n, tile := range g.tiles {
+		g.arrivals.S[n*together+i].Band = int32(g.band(trace, g.cuts[tile]))
 	}
 }
 
-// shareRow finds out whether all points of a tile have one row of products.
+// fade is the weight of the aperture and of the limits of dip and opening angle.
+func (g *gathering) fade(s, r, row int) float64 {
+	weight := g.p.taper(s, r, g.grid(row))
+	if weight == 0 || !g.p.limited() || g.slow[s].amp[row] == 0 || g.slow[r].amp[row] == 0 {
+		return weight
+	}
+	dip, opening := g.angles(s, r, row)
+	return weight * at(g.dip, dip) * at(g.opening, opening)
+}
+
+// shareRow finds out whether all samples on which a tile falls have one row of products.
 func shareRow(a *simd.Arrivals, row []int32) {
 	if a.First > a.Last {
 		return
 	}
 	a.Row = row[a.First]
-	for _, k := range a.K {
-		if row[k] != a.Row || row[k+1] != a.Row {
+	for _, other := range row[a.First+1 : a.Last+2] {
+		if other != a.Row {
 			a.Row = -1
-			return
 		}
 	}
 }
 
 // addTiles adds the sums of two tiles of rows.
-func (b *block) addTiles(sums *simd.Memory[float32], x, y []int) {
+func (b *block) addTiles(sums *simd.Memory[float64], x, y []int) {
 	const size = simd.TileSize
 	if x[0] == y[0] { // symmetric to the bit
 		for i := range size {

@@ -50,5 +50,5 @@ FAST V lookup(const int n, const V *e, I k) {
 #include "body.h"
 #include "hessian.h"
 
-const lsm_kernels lsm_avx2 = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, meet};
+const lsm_kernels lsm_avx2 = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
 #endif

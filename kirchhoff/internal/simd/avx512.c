@@ -57,5 +57,5 @@ FAST V lookup(const int n, const V *e, I k) {
 #include "cells.h"
 #include "hessian.h"
 
-const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, meet};
+const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, fall, meet};
 #endif

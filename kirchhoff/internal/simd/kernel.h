@@ -158,6 +158,24 @@ typedef struct {
 	int32_t pad[12];
 } lsm_arrivals;
 
+// What the weights of two places at a point of a target are: 1, b_s b_r, C_s C_r + S_s S_r or
+// b_s b_r |p_s + p_r|. A place has fields [field][row] of double, times in s first: nothing more, b,
+// (C, S) or (b, p).
+enum { PLAIN_WEIGHT, AMPLITUDES, HALF_ANGLES, CHORDS };
+
+// The tiles of a target as a trace meets them.
+typedef struct {
+	const int32_t *range; // [tile][2], first row and the row after the last
+	int64_t tiles, rows, step; // step lies between tiles in the result
+	const double *inner;  // [row], a further factor of HALF_ANGLES and CHORDS
+	const double *given;  // [tile][TILE], a further factor; or NULL for 1
+	double scale, t0, rate;
+	int32_t nt, weights;
+} lsm_target;
+
+// Sets where the tiles fall on the trace of two places, out [tile·step], but for band and row.
+typedef void lsm_fall(lsm_arrivals *out, const lsm_target *t, const double *s, const double *r);
+
 // Inner products of the columns of a trace's samples, see kirchhoff's gram: of sample k in band b
 // and sample k + lag in band b', v [b][row[k]][b'][MARGIN + wide + lag], lags up to wide; zero in
 // the margins.
@@ -168,9 +186,10 @@ typedef struct {
 	int32_t rows, bands, wide, stride;
 } lsm_gram;
 
-// float out [x][y] is set to the sum, over traces, of what points x and y of two tiles bring to the
-// Hessian. grams is of each trace, or with step 0 of all.
-typedef void lsm_meet(float *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
+// double out [x][y] is set to the sum, over traces, of what points x and y of two tiles bring to the
+// Hessian. grams is of each trace, or with step 0 of all. It returns 0 if that is nothing, and then
+// leaves out as it is.
+typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
 
 // The kernels for one instruction set.
 typedef struct {
@@ -184,6 +203,7 @@ typedef struct {
 	void (*filter)(float *y, const float *x, const float *taps, int64_t n, int64_t m, int add);
 	// The largest |x[i]|, i < n: NaN if one is, 0 of none.
 	float (*largest)(const float *x, int64_t n);
+	lsm_fall *fall;
 	lsm_meet *meet;
 } lsm_kernels;
 
@@ -193,7 +213,7 @@ extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);
 
 // double out [origin + x·down + y·across] += sums [x][y] of points x0 to x1 and y0 to y1.
-void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const float *restrict sums, const int32_t *x, const int32_t *y);
+void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const double *restrict sums, const int32_t *x, const int32_t *y);
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -30,7 +30,7 @@ FAST int any(M m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #include "body.h"
 #include "hessian.h"
 
-const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, meet};
+const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
 
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt) {
 	for (int64_t n = 0; n < nt && n < SLOTS - 1; n++) {
@@ -44,7 +44,7 @@ void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t 
 	}
 }
 
-void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const float *restrict sums, const int32_t *x, const int32_t *y) {
+void lsm_gather(double *restrict out, int64_t origin, int64_t down, int64_t across, const double *restrict sums, const int32_t *x, const int32_t *y) {
 	if (across == 1) {
 		for (int32_t i = x[0]; i < x[1]; i++)
 			for (int32_t j = y[0]; j < y[1]; j++) out[origin + i * down + j] += sums[i * TILE + j];
