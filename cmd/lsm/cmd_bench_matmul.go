@@ -37,8 +37,9 @@ func newBenchMatmul(a *app) *cobra.Command {
 		Use:   "matmul",
 		Short: "Products of distributed dense matrices: SUMMA beside block rows",
 		Long: `Matmul multiplies square matrices on 1, 2, 4, … and all ranks of the run, on every
-grid of them: by block rows on N×1 ranks, where all of one factor comes to every rank, and
-by SUMMA on the others, where a rank gets a row of one and a column of the other. It prints
+grid of them: by block rows on N×1 ranks and block columns on 1×N, where all of one factor
+comes to every rank, and by SUMMA on the others, where a rank gets a row of one and a column
+of the other. It prints
 operations a second, and what broadcasts brought to the rank that got most, as counted and by
 the formula. Rows spread over the whole result are compared with gonum's. Each library is
 measured with panels sent while others are multiplied, and the first without as well.
@@ -234,16 +235,13 @@ type products struct {
 
 func newProducts(a *app, o matmulOptions, times string) *products {
 	a.report.Printf("# C = A B of %d × %d %v in tiles of %d; %s\n", o.Size, o.Size, o.Type, o.Tile, times)
-	a.report.Printf("#%6s  %7s  %-10s  %9s  %9s  %8s  %10s  %10s  %8s  %9s  %-7s  %s\n",
+	a.report.Printf("#%6s  %7s  %-13s  %9s  %9s  %8s  %10s  %10s  %8s  %9s  %-7s  %s\n",
 		"ranks", "grid", "way", "seconds", "GFLOP/s", "speed-up", "MB a rank", "formula", "messages", "error", "overlap", "library")
 	return &products{app: a, o: o, first: map[string]float64{}}
 }
 
 func (p *products) row(r *bench.MatmulRow) {
-	way, ranks := "SUMMA", r.Rows*r.Columns
-	if r.Columns == 1 {
-		way = "block rows"
-	}
+	way, ranks := wayOf(r), r.Rows*r.Columns
 	if ranks == 1 {
 		p.first[r.Library] = r.Seconds
 	}
@@ -261,9 +259,22 @@ func (p *products) row(r *bench.MatmulRow) {
 	if r.Overlap && ranks > 1 {
 		overlap = "yes"
 	}
-	p.report.Printf("%7d  %7s  %-10s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9s  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
+	p.report.Printf("%7d  %7s  %-13s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9s  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
 		way, r.Seconds, r.Flops/1e9, p.first[r.Library]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, wrong, overlap, r.Library)
 	p.report.Event("matmul", event...)
+}
+
+// wayOf names what the product is on a grid.
+func wayOf(r *bench.MatmulRow) string {
+	switch {
+	case r.Rows == 1 && r.Columns == 1:
+		return "one rank"
+	case r.Columns == 1:
+		return "block rows"
+	case r.Rows == 1:
+		return "block columns"
+	}
+	return "SUMMA"
 }
 
 func verdictOf(r *bench.MatmulRow) string {
