@@ -96,14 +96,6 @@ type Request interface {
 	Wait() error
 }
 
-// Starter is a Comm that broadcasts while its rank computes. All communicators that are split
-// from it are.
-type Starter interface {
-	Comm
-	// StartBcast begins a Bcast and returns at once, by the rules of StartAllReduce.
-	StartBcast(x device.Buf, root int) (Request, error)
-}
-
 // OneSided is a Comm that can also sum by writing into the memory of other ranks.
 type OneSided interface {
 	Comm

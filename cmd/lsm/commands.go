@@ -108,7 +108,7 @@ func (a *app) leavesToRoot() bool {
 
 // together are the commands that all ranks of a launcher run together. With wavelet this is
 // true only by least squares.
-var together = []string{"run", "migrate", "model", "target", "check", "loop", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends"}
+var together = []string{"run", "migrate", "model", "target", "check", "loop", "wavelet", "doctor", "bench", "bench comm", "bench solve", "bench backends", "bench matmul"}
 
 // fullName is a command's name as typed after "lsm": "bench kernel".
 func fullName(cmd *cobra.Command) string {

@@ -22,6 +22,10 @@ type Grid struct {
 
 	Device  device.Device
 	Library blas.Library
+
+	// Overlap has products send a panel while another is multiplied. It is on where broadcasts
+	// may come from another goroutine, which they may not in a play (package comm/sim).
+	Overlap bool
 }
 
 // NewGrid makes a grid of all ranks of c, which are rows times columns. It is collective.
@@ -30,19 +34,28 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 	if rows < 1 || columns < 1 || rows*columns != c.Size() {
 		return nil, status.Usage(fmt.Errorf("dense: a grid of %d × %d ranks out of %d", rows, columns, c.Size()))
 	}
-	switch d.(type) {
-	case *device.Host, *device.Counter:
-	default:
+	_, host := d.(*device.Host)
+	if _, counted := d.(*device.Counter); !host && !counted {
 		return nil, status.Usage(fmt.Errorf("dense: matrices on %s are not built, they lie in host memory", d.Name()))
 	}
-	g := &Grid{Rows: rows, Columns: columns, World: comm.Control(c), Device: d, Library: l}
+	g := &Grid{Rows: rows, Columns: columns, World: comm.Control(c), Device: d, Library: l, Overlap: host}
 	g.I, g.J = c.Rank()/columns, c.Rank()%columns
 	var err error
 	if g.Row, err = g.World.Split(g.I, g.J); err != nil {
 		return nil, err
 	}
-	g.Column, err = g.World.Split(g.J, g.I)
-	return g, err
+	if g.Column, err = g.World.Split(g.J, g.I); err != nil {
+		return nil, err
+	}
+	return g, g.sameLibrary()
+}
+
+// sameLibrary refuses ranks that would round differently.
+func (g *Grid) sameLibrary() error {
+	if err := comm.Same(g.World, []comm.Fact{{Name: "library for matrices", Value: g.Library.Name()}}); err != nil {
+		return status.Hint(status.Usage(err), "LSM_BLAS=gonum chooses one that all ranks have")
+	}
+	return nil
 }
 
 // Shape is the grid of n ranks that is nearest to a square, with no more columns than rows.

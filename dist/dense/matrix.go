@@ -33,6 +33,9 @@ func (c Cuts) Len() int { return c[len(c)-1] }
 // Tiles is the number of tiles.
 func (c Cuts) Tiles() int { return len(c) - 1 }
 
+// Held is how many elements of the axis the ranks in row, or column, first of so many hold.
+func (c Cuts) Held(first, of int) int { return newShare(c, first, of).len() }
+
 func (c Cuts) length(i int) int { return c[i+1] - c[i] }
 
 func (c Cuts) check(axis string) error {

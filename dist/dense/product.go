@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
 )
 
 // Multiply computes C = α A B + β C, where A and B are matrices or adjoints of matrices on the
 // grid of C. Rows and columns must be cut alike where they meet. With β = 0 the old C is not
-// read. C must be neither A nor B. While panel K is multiplied, panel K + 1 is on its way, by a
-// goroutine or as comm.Starter does it. Tiles of an adjoint are first sent, n²/N elements a rank
-// in all, to where those of a plain matrix would be; that is not hidden. It is collective.
+// read. C must be neither A nor B. With Grid.Overlap,
+// panel K + 1 is broadcast while panel K is multiplied. Tiles of an adjoint are first sent, n²/N
+// elements a rank in all, to where those of a plain matrix would be; that is not hidden. It is
+// collective.
 func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta float64) error {
 	if err := fits(c, a, b); err != nil {
 		return err
@@ -120,47 +119,20 @@ func start(ctx context.Context, left, right *panels, k int) (p *pair, err error)
 	if p.right, err = right.collect(k, 0, right.along.Tiles()); err != nil {
 		return nil, err
 	}
-	done := make(chan error, 1)
-	p.wait = func() error { return <-done }
-	rows, i := left.route(k)
-	columns, j := right.route(k)
-	if _, ok := left.Grid.World.(comm.Starter); ok {
-		return p, p.begin(rows, i, columns, j)
-	}
-	go func() {
-		err := broadcast(rows, p.left.buf, i)
-		if err == nil {
-			err = broadcast(columns, p.right.buf, j)
-		}
-		done <- err
-	}()
-	return p, nil
-}
-
-// begin begins both broadcasts without waiting.
-func (p *pair) begin(rows comm.Comm, i int, columns comm.Comm, j int) error {
-	var under []comm.Request
-	for _, way := range []struct {
-		among comm.Comm
-		x     device.Buf
-		root  int
-	}{{rows, p.left.buf, i}, {columns, p.right.buf, j}} {
-		if way.among.Size() == 1 || way.x.Len() == 0 {
-			continue
-		}
-		r, err := way.among.(comm.Starter).StartBcast(way.x, way.root)
-		if err != nil {
+	send := func() error {
+		among, root := left.route(k)
+		if err := broadcast(among, p.left.buf, root); err != nil {
 			return err
 		}
-		under = append(under, r)
+		among, root = right.route(k)
+		return broadcast(among, p.right.buf, root)
 	}
-	p.wait = func() (err error) {
-		for _, r := range under {
-			if wrong := r.Wait(); err == nil {
-				err = wrong
-			}
-		}
-		return err
+	if !left.Grid.Overlap {
+		p.wait = send
+		return p, nil
 	}
-	return nil
+	done := make(chan error, 1)
+	p.wait = func() error { return <-done }
+	go func() { done <- send() }()
+	return p, nil
 }
