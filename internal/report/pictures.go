@@ -72,7 +72,26 @@ func (p *page) drawImages() error {
 	if p.Solved() {
 		caption = "Least squares after " + readable.Count(p.Iterations(), "iteration")
 	}
-	return add(p.Image, p.imageName(), caption+": "+p.File)
+	if err := add(p.Image, p.imageName(), caption+": "+p.File); err != nil {
+		return err
+	}
+	return p.drawFields()
+}
+
+// drawFields draws what lsm target wrote beside the image.
+func (p *page) drawFields() error {
+	for _, f := range p.Fields {
+		title, units, _ := h5.FieldTitle(f.Name)
+		bar := title
+		if units != "" {
+			bar += " (" + units + ")"
+		}
+		err := p.Sure.add(title+": picture", "")(picture.Model(p.Image.Grid, f.Data, picture.Options{Title: title, Bar: bar, At: p.At}))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ClassEnds are where the first class of the image gathers begins and where the last ends.
