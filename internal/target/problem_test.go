@@ -100,11 +100,11 @@ func of(j *job.Job, o Options) (*Target, *formulation.Quadratic, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := job.Quadratic(context.Background(), j, d)
+	q, err := job.Quadratic(context.Background(), j, d, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := New(context.Background(), j, o, q)
+	t, err := New(context.Background(), j, o, &Given{}, q)
 	return t, q, err
 }
 
