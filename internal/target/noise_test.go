@@ -29,7 +29,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		return err
 	}))
 	const sigma, solves = 0.7, 200
-	set := []string{fmt.Sprintf("solver.damping=%v", damping), "solver.iterations=120", "solver.tolerance=0"}
+	set := []string{fmt.Sprintf("solver.damping=%v", damping), "solver.iterations=60", "solver.tolerance=0"}
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		whole := Box{First: []int{0, 0}, Count: j.Image.Shape}
 		target, _, err := of(j, Options{Window: whole})

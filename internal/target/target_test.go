@@ -4,12 +4,17 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // H is that of the operator, the weights, the topography and the penalties of a run, and
@@ -28,7 +33,7 @@ func TestHessianIsThatOfTheRun(t *testing.T) {
 		"dip":       {"solver.regularization=dip", "solver.regularization_weight=0.3", "solver.preconditioner=diagonal"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			must(t, on(folder, 1, set, func(j *job.Job) error {
+			must(t, on(folder, 1, append(set, "solver.reproducible=run"), func(j *job.Job) error {
 				target, q, err := of(j, Options{Window: inner, Frame: 1})
 				if err != nil {
 					return err
@@ -154,6 +159,9 @@ func TestConjugateGradientsAgree(t *testing.T) {
 			other[i] *= float64(i % 3)
 		}
 		right := [][]float64{own, double, other, make([]float64, len(own))}
+		if _, n, err := target.conjugate(context.Background(), right, tolerance, iterations); err != nil || n > len(own)/len(right)+1 {
+			t.Errorf("%d iterations for %d points: %v", n, len(own), err)
+		}
 		x, err := target.Solve(context.Background(), right)
 		if err != nil {
 			return err
@@ -176,4 +184,86 @@ func TestConjugateGradientsAgree(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// With the rest of the image as in a solution, the window's image is that of the solution,
+// whatever the frame; with zero around it, it is not.
+func TestSurroundingsAreHeld(t *testing.T) {
+	folder := line(t)
+	set := []string{"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150", "image.surface=survey", "image.surface_taper=60.0"}
+	var solution []float32
+	must(t, on(folder, 1, set, func(j *job.Job) error {
+		d, err := j.Data()
+		if err != nil {
+			return err
+		}
+		r, err := j.Solve(context.Background(), d, false)
+		if err != nil {
+			return err
+		}
+		solution, err = j.Whole(r.Image)
+		return err
+	}))
+	for _, frame := range []int{0, 2} {
+		must(t, on(folder, 1, set, func(j *job.Job) error {
+			d, err := j.Data()
+			if err != nil {
+				return err
+			}
+			q, err := job.Quadratic(context.Background(), j, d, operator.Points(solution))
+			if err != nil {
+				return err
+			}
+			g := &Given{Image: &h5.ImageReader{}, Residual: 1}
+			o := Options{Window: inner, Frame: frame, Noise: 1}
+			if g.solution, err = readBox(j, inner.Grow(frame, j.Image), operator.Points(solution)); err != nil {
+				return err
+			}
+			target, err := New(context.Background(), j, o, g, q)
+			if err != nil {
+				return err
+			}
+			defer target.Close()
+			f, err := target.find(context.Background())
+			if err != nil {
+				return err
+			}
+			if !(f.held <= 1e-4) || !(f.alone >= 1e-2) {
+				t.Errorf("frame %d: the image is %.1e from the solution with it around the window, %.1e with zero", frame, f.held, f.alone)
+			}
+			return nil
+		}))
+	}
+}
+
+// Windows are read in the units of the axes, and name what is wrong with them.
+func TestWindows(t *testing.T) {
+	g := grid.Grid{Origin: []float64{100, 0}, Spacing: []float64{10, 0.004}, Shape: []int{21, 11}, Domain: grid.Time}
+	for text, want := range map[string]Box{
+		"120:150,0.008:0.02": {[]int{2, 2}, []int{4, 4}},
+		":,:":                {[]int{0, 0}, []int{21, 11}},
+		"121:149.999,:0":     {[]int{3, 0}, []int{2, 1}},
+		"-1e9:1e9,0.039:":    {[]int{0, 10}, []int{21, 1}},
+	} {
+		if got, err := ParseWindow(text, g); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v %v, want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"120:150":         "has 1 ranges lo:hi, the image has 2 axes",
+		"120,0:1":         `"120" along x is no range lo:hi`,
+		"a:150,:":         `"a" along x is no number`,
+		":,nan:":          `"nan" along time is no number`,
+		"121:129,:":       "holds no point along x: the image has points every 10 m from 100 to 300",
+		"150:120,:":       "holds no point along x",
+		"301:,:":          "holds no point along x",
+		"120:130,0.1:0.2": "holds no point along time",
+	} {
+		if _, err := ParseWindow(text, g); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error that says %s", text, err, want)
+		}
+	}
+	if b := inner.Grow(3, grid.Grid{Shape: []int{12, 9}}); !reflect.DeepEqual(b, Box{[]int{0, 0}, []int{12, 9}}) {
+		t.Errorf("grown to %v", b)
+	}
 }
