@@ -20,7 +20,8 @@ func newPlot(a *app) *cobra.Command {
 		Short: "A picture of an image, a model, a gather, a convergence history",
 		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), traces
 of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, a
-wavelet, or with --convergence the course of a run. Two files are drawn side by side, with
+wavelet, or with --convergence the course of a run. Of a file of lsm target --field draws
+the resolution, the standard deviation and the like. Two files are drawn side by side, with
 --difference and their difference, two histories in one diagram. Below an image that
 has gathers, some of them are drawn. Of an image of two surveys all three images are drawn, on
 one scale, or beside another file that of the baseline. A picture that plot drew of the same files is
@@ -31,6 +32,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
   lsm plot before.h5 after.h5 --difference -o change.png
   lsm plot survey.h5 --cmp 2500 --wiggles --gain 1
   lsm plot image.h5 --convergence -o convergence.png
+  lsm plot target.h5 --field standard_deviation -o deviation.png
   lsm plot survey.h5 --shot 12 --clip 95`,
 		Annotations: exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -61,6 +63,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	o.pick.define(flags)
 	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
 	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
+	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw in place of the image, such as resolution")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
 	return cmd
 }
@@ -103,6 +106,7 @@ func plotFiles(a *app, files []string, d *drawing, flags *pflag.FlagSet) error {
 		{"difference", "no arrays are drawn"},
 		{"row", "no traveltime table is drawn"},
 		{"velocity", "no velocity model is drawn"},
+		{"field", "no image is drawn"},
 		{"clip", "no amplitudes are drawn"},
 		{"colors", "nothing is drawn in colours of a map"},
 	} {

@@ -135,6 +135,9 @@ func (c *collector) readRun() (err error) {
 		return err
 	}
 	c.inputs = inputsOf(c.run.Image)
+	if c.run.Fields, err = h5.ReadFields(c.run.File); err != nil {
+		return err
+	}
 	if c.folder == "" {
 		return nil
 	}

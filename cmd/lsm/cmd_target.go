@@ -11,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -32,15 +33,17 @@ func newTarget(a *app) *cobra.Command {
 		`Target computes the Hessian of a window of the image, all of it, factors it, and
 answers from it what a solver does not: how well each point is resolved, how wide it is
 smeared along each axis, and, once the noise is known, the standard deviation of its
-amplitude. The file is an image file. Its image is the least-squares image of the window,
-as if the rest of the image were zero; --frame takes along the points around the window.
+amplitude. The file is an image file. Its image is the least-squares image of the window
+with the rest of the image as in --image, or else zero. --frame takes along the points
+around the window.
 
 The problem is that of lsm run with the same configuration: weights, topography, damping
 and regularization. Further right sides are migrated images of lsm migrate, --rhs: each
 class of gathers is solved for, with the one factor and without the traces.
 
-The noise is that of a weighted sample. --image takes it from the residual of an image
-that lsm run made of the same configuration, and says how far the window is from it.`,
+--image is what lsm run made of the same configuration. The noise in a weighted sample is
+taken from its residual, and lsm target says how far the window's image is from it, also
+with zero around it.`,
 		`  lsm target config.toml --window 2000:2640,1000:1640 --image image.h5
   lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --rhs migrated.h5
   lsm plot target.h5 --field resolution`,
@@ -119,6 +122,10 @@ func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*ta
 		return nil, err
 	}
 	a.report.Printf("%s\n", text)
+	given, err := target.Read(j, asked)
+	if err != nil {
+		return nil, err
+	}
 	if err := j.Build(ctx); err != nil {
 		return nil, err
 	}
@@ -130,16 +137,20 @@ func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*ta
 	if err != nil {
 		return nil, err
 	}
-	q, err := job.Quadratic(ctx, j, d)
+	var image operator.Reader
+	if given.Image != nil {
+		image = given.Image.Read
+	}
+	q, err := job.Quadratic(ctx, j, d, image)
 	if err != nil {
 		return nil, err
 	}
-	t, err := target.New(ctx, j, asked, q)
+	t, err := target.New(ctx, j, asked, given, q)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	return t.Write(ctx, j.Config.Output.File.File, q, a.source("target"))
+	return t.Write(ctx, j.Config.Output.File.File, a.source("target"))
 }
 
 // tellTarget says what was found. There is a summary on rank 0 alone.
@@ -147,9 +158,9 @@ func tellTarget(a *app, out string, s *target.Summary) {
 	if s == nil {
 		return
 	}
-	if s.Beside >= 0 {
-		a.report.Printf("image: differs from that of --image by %.3g %% in the window\n", 100*s.Beside)
-		a.finish("difference", s.Beside)
+	if s.Held >= 0 {
+		a.report.Printf("image: differs from that of --image by %.3g %% in the window; with zero around its frame it would by %.3g %%\n", 100*s.Held, 100*s.Alone)
+		a.finish("difference", s.Held, "difference_alone", s.Alone)
 	}
 	if r := s.Resolution; r != nil {
 		a.report.Printf("resolution: %.3f on average\n", mean(r))

@@ -28,7 +28,7 @@ type drawing struct {
 	convergence, velocity bool
 	common, difference    bool
 	wiggles               bool
-	under, survey         string
+	under, survey, field  string
 
 	used []string // names of flags that have had an effect
 }
@@ -275,6 +275,10 @@ func (d *drawing) histories(files []string) (*picture.Figure, error) {
 
 // loadImage reads an image, and some of its gathers.
 func (d *drawing) loadImage(file string) (*item, error) {
+	if d.field != "" {
+		d.used = append(d.used, "field")
+		return loadField(file, d.field)
+	}
 	im, err := h5.ReadImage(file)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // Quadratic is what the problem's quadratic form ½ xᵀHx − bᵀx + … has besides the operator's
@@ -12,6 +13,9 @@ type Quadratic struct {
 	Damping float64       // λ
 	Penalty dist.Operator // P = ρR; nil: none
 	Right   *dist.Vector  // b = S AᵀW²d
+
+	Start *dist.Vector // x of the start model; nil for none
+	Slope *dist.Vector // b − H x there; nil for none
 }
 
 // Quadratic finds it, with the λ and ρ of a solve. A preconditioner changes variables and
@@ -27,5 +31,19 @@ func (s *Setting) Quadratic(ctx context.Context) (*Quadratic, error) {
 	w := &dist.Work{Ctx: ctx}
 	w.New(f.Device, f.Problem.Domain(), &q.Right)
 	w.Do(func() error { return f.Problem.Migrate(ctx, q.Right) })
+	held, ok := f.Problem.(*solver.Held)
+	if f.Start == nil || !ok {
+		return q, w.Err
+	}
+	q.Start = f.Start
+	var left *dist.Vector
+	w.New(f.Device, held.D.Layout, &left)
+	w.Apply(held.A, left, q.Start)
+	w.Axpby(1, held.D, -1, left)
+	w.New(f.Device, f.Problem.Domain(), &q.Slope)
+	w.ApplyAdjoint(held.A, q.Slope, left)
+	if w.Err == nil {
+		left.Free()
+	}
 	return q, w.Err
 }

@@ -11,9 +11,12 @@ import (
 )
 
 // Quadratic is what the configured solve minimises, besides the operator's part of its
-// Hessian. It takes d over. It is collective.
-func Quadratic(ctx context.Context, j *Job, d *dist.Vector) (*formulation.Quadratic, error) {
+// Hessian, and its slope at an image, nil for none. It takes d over. It is collective.
+func Quadratic(ctx context.Context, j *Job, d *dist.Vector, image operator.Reader) (*formulation.Quadratic, error) {
 	s, err := j.setting(d)
+	if err == nil && image != nil {
+		s.Start, err = j.ImageVector(image)
+	}
 	if err != nil {
 		return nil, err
 	}

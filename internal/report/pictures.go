@@ -73,13 +73,32 @@ func (p *page) drawImages() error {
 		caption = "Least squares after " + readable.Count(p.Iterations(), "iteration")
 	}
 	if p.Repeat == nil {
-		return add(p.Image, p.imageName(), caption+": "+p.File)
+		if err := add(p.Image, p.imageName(), caption+": "+p.File); err != nil {
+			return err
+		}
+		return p.drawFields()
 	}
 	for _, of := range []struct {
 		name   string
 		values []float32
 	}{{"baseline", p.Image.Data}, {"monitor", p.Repeat.Monitor}, {"difference", p.Repeat.Difference}} {
 		if err := add(&h5.Image{Grid: p.Image.Grid, Data: of.values}, of.name, caption+": "+of.name+" of "+p.File); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawFields draws what lsm target wrote beside the image.
+func (p *page) drawFields() error {
+	for _, f := range p.Fields {
+		title, units, _ := h5.FieldTitle(f.Name)
+		bar := title
+		if units != "" {
+			bar += " (" + units + ")"
+		}
+		err := p.Sure.add(title+": picture", "")(picture.Model(p.Image.Grid, f.Data, picture.Options{Title: title, Bar: bar, At: p.At}))
+		if err != nil {
 			return err
 		}
 	}

@@ -39,6 +39,7 @@ type Run struct {
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
 	Repeat *h5.Repeat // of an image of two surveys, whose Image is that of the baseline; nil: of one
+	Fields []h5.Field // of lsm target, on the grid of Image
 
 	Velocity *Model    // that the run read; nil: constant, or not known
 	Arrivals *Arrivals // of the run's traveltimes; nil: not looked at
@@ -89,8 +90,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 // page is what the template shows: a run, and the pictures of it.
 type page struct {
 	*Run
-	Images, VelocityModel, Weak, ByClass, Course part
-	Spectra, Shots                               []part
+	Images, Sure, VelocityModel, Weak, ByClass, Course part
+	Spectra, Shots                                     []part
 }
 
 // Write writes the page. An error is an adjoint on another grid, slices outside

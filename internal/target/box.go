@@ -46,8 +46,8 @@ func ParseWindow(text string, g grid.Grid) (Box, error) {
 		first := int(math.Ceil(max(0, (lo-g.Origin[a])/g.Spacing[a]-near)))
 		last := int(math.Floor(min(float64(g.Shape[a]-1), (hi-g.Origin[a])/g.Spacing[a]+near)))
 		if first > last {
-			return w, fmt.Errorf("window %q holds no point along %s: the image has points every %s from %s to %s",
-				text, g.AxisName(a), g.Text(a, g.Spacing[a]), g.Text(a, g.Origin[a]), g.Text(a, g.End(a)))
+			return w, fmt.Errorf("window %q holds no point along %s: the image has points every %s %s from %s to %s",
+				text, g.AxisName(a), g.Text(a, g.Spacing[a]), g.Unit(a), g.Text(a, g.Origin[a]), g.Text(a, g.End(a)))
 		}
 		w.First[a], w.Count[a] = first, last-first+1
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -21,55 +21,85 @@ var (
 	penaltyKeys  = []string{"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight"}
 )
 
-// Right is a right side: the part of a migrated image in the box.
-type Right struct {
-	Name   string
-	Column []float64 // by row of H
+// Given is what the files hold that were asked for, the same on all ranks but for Image.
+type Given struct {
+	Rights   []Right
+	Image    *h5.ImageReader // of a solve; nil: none
+	Residual float64         // of Image: ‖W(A m − d)‖
+
+	solution []float64 // Image in the box
 }
 
-// ReadRights reads the migrated images that were asked for: the classes of each file with
-// gathers, the image of each without. They are the same on all ranks. It is collective.
-func (t *Target) ReadRights() (all []Right, err error) {
-	for i, path := range t.asked.Rights {
-		role := fmt.Sprintf("right_side_%d", i+1)
-		image, err := t.OpenImage(role, path)
+// Right is a right side: the part of a migrated image in the box, in C order.
+type Right struct {
+	Name   string
+	Values []float64
+}
+
+// Read reads the migrated images that were asked for, the classes of each file with gathers and
+// the image of each without, and opens the solution. It refuses those of another problem. It
+// is collective.
+func Read(j *job.Job, o Options) (*Given, error) {
+	box, g := o.Window.Grow(o.Frame, j.Image), &Given{}
+	for i, path := range o.Rights {
+		image, err := j.OpenImage(fmt.Sprintf("right_side_%d", i+1), path)
 		if err != nil {
 			return nil, err
 		}
-		var found []Right
-		err = t.AtRoot(func() error {
-			if err := t.sameAs(path.File, "migrate", operatorKeys, false); err != nil {
+		err = j.AtRoot(func() error {
+			if err := sameAs(j, path.File, "migrate", operatorKeys, false); err != nil {
 				return err
 			}
-			found, err = t.rightsOf(path.File, image)
+			found, err := rightsOf(j, box, path.File, image)
+			g.Rights = append(g.Rights, found...)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
 	}
-	return broadcast(t.World, all)
+	var err error
+	if g.Rights, err = broadcast(j.World, g.Rights); err != nil || !o.Image.IsSet() {
+		return g, err
+	}
+	if g.Image, err = j.OpenImage("solution", o.Image); err != nil {
+		return nil, err
+	}
+	err = j.AtRoot(func() error {
+		if err := sameAs(j, o.Image.File, "run", append(penaltyKeys, operatorKeys...), true); err != nil {
+			return err
+		}
+		im, err := h5.ReadImage(o.Image.File)
+		if err != nil {
+			return err
+		}
+		if n := len(im.ResidualNorm); n > 0 {
+			g.Residual = im.ResidualNorm[n-1]
+		}
+		g.solution, err = readBox(j, box, g.Image.Read)
+		return err
+	})
+	return g, err
 }
 
 // rightsOf reads the right sides of one file.
-func (t *Target) rightsOf(file string, image *h5.ImageReader) ([]Right, error) {
+func rightsOf(j *job.Job, box Box, file string, image *h5.ImageReader) ([]Right, error) {
 	name := filepath.Base(file)
 	g, err := h5.OpenGathers(file)
 	if err != nil {
 		return nil, err
 	}
 	if g == nil {
-		c, err := t.readBox(image.Read)
+		c, err := readBox(j, box, image.Read)
 		return []Right{{name, c}}, err
 	}
 	defer g.Close()
-	if !g.Grid().Equal(t.Job.Image) {
+	if !g.Grid().Equal(j.Image) {
 		return nil, status.Input(fmt.Errorf("%s: /gathers lie on another grid than /image", file))
 	}
 	var out []Right
 	for k, centre := range g.Centers {
-		c, err := t.readBox(func(dst []float32, first int) error { return g.Read(dst, k*t.Job.Image.Len()+first) })
+		c, err := readBox(j, box, func(dst []float32, first int) error { return g.Read(dst, k*j.Image.Len()+first) })
 		if err != nil {
 			return nil, err
 		}
@@ -78,13 +108,12 @@ func (t *Target) rightsOf(file string, image *h5.ImageReader) ([]Right, error) {
 	return out, nil
 }
 
-// readBox reads the points of the box of an image on the job's grid, by row of H.
-func (t *Target) readBox(read func(dst []float32, first int) error) ([]float64, error) {
-	points := t.box.Points(t.Job.Image.Shape)
-	run := t.box.Count[len(t.box.Count)-1] // points that follow each other
+// readBox reads the points of a box of an image on the job's grid.
+func readBox(j *job.Job, box Box, read func(dst []float32, first int) error) ([]float64, error) {
+	points := box.Points(j.Image.Shape)
 	values := make([]float64, len(points))
-	line := make([]float32, run)
-	for i := 0; i < len(points); i += run {
+	line := make([]float32, box.Count[len(box.Count)-1]) // points that follow each other
+	for i := 0; i < len(points); i += len(line) {
 		if err := read(line, points[i]); err != nil {
 			return nil, err
 		}
@@ -92,17 +121,13 @@ func (t *Target) readBox(read func(dst []float32, first int) error) ([]float64, 
 			values[i+k] = float64(v)
 		}
 	}
-	column := make([]float64, len(points))
-	for row, at := range t.at {
-		column[row] = values[at]
-	}
-	return column, nil
+	return values, nil
 }
 
-// sameAs makes sure that an image file was made by a command, from the velocity of this job
+// sameAs makes sure that an image file was made by a command, from the velocity of the job
 // and with the same values of some keys and sections. With survey, the survey must be this
 // job's as well.
-func (t *Target) sameAs(file, command string, keys []string, survey bool) error {
+func sameAs(j *job.Job, file, command string, keys []string, survey bool) error {
 	im, err := h5.ReadImage(file)
 	if err != nil {
 		return err
@@ -111,25 +136,25 @@ func (t *Target) sameAs(file, command string, keys []string, survey bool) error 
 	if r.Command != command {
 		return status.Input(fmt.Errorf("%s: was made by %q, want an image of lsm %s", file, "lsm "+r.Command, command))
 	}
-	for _, in := range t.Inputs.Digests {
+	for _, in := range j.Inputs.Digests {
 		i := slices.IndexFunc(r.Inputs, func(o provenance.Input) bool { return o.Role == in.Role })
 		switch {
 		case in.Role == "survey" && !survey:
 			if i < 0 || r.Inputs[i].SHA256 != in.SHA256 {
-				if t.Config.Data.Weights == "rms" {
+				if j.Config.Data.Weights == "rms" {
 					return status.Input(fmt.Errorf(`%s: is of another survey, whose weights with data.weights = "rms" are others`, file))
 				}
-				t.Report.Warn(fmt.Sprintf("%s: is of another survey: the Hessian is that of this survey's geometry, weights and wavelet", file))
+				j.Report.Warn(fmt.Sprintf("%s: is of another survey: the Hessian is that of this survey's geometry, weights and wavelet", file))
 			}
 		case i < 0 || r.Inputs[i].SHA256 != in.SHA256:
 			return status.Input(fmt.Errorf("%s: was not made from this configuration's %s file", file, in.Role))
 		}
 	}
-	return t.sameKeys(file, im.Config, keys)
+	return sameKeys(j, file, im.Config, keys)
 }
 
 // sameKeys compares the configuration of a file with this job's.
-func (t *Target) sameKeys(file, text string, keys []string) error {
+func sameKeys(j *job.Job, file, text string, keys []string) error {
 	theirs, err := config.Parse(filepath.Join(filepath.Dir(file), "config.toml"), []byte(text), nil, nil)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: /config: %w", file, err))
@@ -141,49 +166,12 @@ func (t *Target) sameKeys(file, text string, keys []string) error {
 	for _, f := range config.Fields() {
 		name := f.Name()
 		skip := f.Type == "path" || name == "kirchhoff.engine" || name == "kirchhoff.tables" || name == "data.read"
-		if !skip && (slices.Contains(keys, f.Section) || slices.Contains(keys, name)) && theirs.Value(name) != t.Config.Value(name) {
-			other = append(other, fmt.Sprintf("%s = %s, not %s", name, theirs.Value(name), t.Config.Value(name)))
+		if !skip && (slices.Contains(keys, f.Section) || slices.Contains(keys, name)) && theirs.Value(name) != j.Config.Value(name) {
+			other = append(other, fmt.Sprintf("%s = %s, not %s", name, theirs.Value(name), j.Config.Value(name)))
 		}
 	}
 	if len(other) > 0 {
 		return status.Input(fmt.Errorf("%s: was made with %s", file, strings.Join(other, ", ")))
 	}
 	return nil
-}
-
-// Solution is an image of a solve, in the box.
-type Solution struct {
-	Column   []float64 // by row of H
-	Residual float64   // ‖W(A m − d)‖
-}
-
-// ReadImage reads the solution that was asked for, nil for none. It is collective.
-func (t *Target) ReadImage() (*Solution, error) {
-	path := t.asked.Image
-	if !path.IsSet() {
-		return nil, nil
-	}
-	image, err := t.OpenImage("solution", path)
-	if err != nil {
-		return nil, err
-	}
-	s, err := inputs.First(&t.Ranks, func() (s Solution, err error) {
-		if err = t.sameAs(path.File, "run", append(penaltyKeys, operatorKeys...), true); err != nil {
-			return s, err
-		}
-		im, err := h5.ReadImage(path.File)
-		if err != nil {
-			return s, err
-		}
-		if n := len(im.ResidualNorm); n > 0 {
-			s.Residual = im.ResidualNorm[n-1]
-		}
-		s.Column, err = t.readBox(image.Read)
-		return s, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s, err = broadcast(t.World, s)
-	return &s, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
@@ -34,6 +35,8 @@ type Target struct {
 	*system
 
 	asked  Options
+	given  *Given
+	q      *formulation.Quadratic
 	box    Box
 	window []int // rows of H of the window's points, in C order
 	hess   *kirchhoff.Hessian
@@ -67,8 +70,8 @@ func Refuse(c *config.Config) error {
 
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
-func New(ctx context.Context, j *job.Job, o Options, q *formulation.Quadratic) (*Target, error) {
-	t := &Target{Job: j, asked: o, box: o.Window.Grow(o.Frame, j.Image)}
+func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
+	t := &Target{Job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Image)}
 	b, err := newPenalty(ctx, j.World, q.Damping, q.Penalty, t.box, q.Right, j.Whole)
 	if err != nil {
 		return nil, err
@@ -78,19 +81,19 @@ func New(ctx context.Context, j *job.Job, o Options, q *formulation.Quadratic) (
 	}
 	of := t.rows()
 	rows, columns := dense.Shape(j.World.Size())
-	g, err := dense.NewGrid(j.World, rows, columns, j.Host, blas.Gonum(j.Host.Threads()))
+	ranks, err := dense.NewGrid(j.World, rows, columns, j.Host, blas.Gonum(j.Host.Threads()))
 	if err != nil {
 		return nil, err
 	}
-	text, err := t.estimate(ctx, of, g)
+	text, err := t.estimate(ctx, of, ranks)
 	if err := t.Together(err); err != nil {
 		return nil, err
 	}
 	j.Report.Infof("%s", text)
 	defer j.Report.Time("Hessian")()
-	done, end := t.stage("Hessian", share(of.cuts, g), "elements")
+	done, end := t.stage("Hessian", share(of.cuts, ranks), "elements")
 	defer end()
-	t.system, err = newSystem(ctx, g, of, b.rows(of.at), t.add, done)
+	t.system, err = newSystem(ctx, ranks, of, b.rows(of.at), t.add, done)
 	return t, err
 }
 
@@ -170,8 +173,13 @@ func (t *Target) Close() {
 	}
 }
 
-// right is the part of an image in the box, by row, on all ranks. image is there on rank 0.
-func (t *Target) right(image []float32) ([]float64, error) {
+// inBox is the part of a vector like an image in the box, by row, on all ranks. It is
+// collective.
+func (t *Target) inBox(v *dist.Vector) ([]float64, error) {
+	image, err := t.Whole(v)
+	if err != nil {
+		return nil, err
+	}
 	var b []float64
 	if image != nil {
 		for _, p := range t.hess.Points() {
@@ -179,6 +187,15 @@ func (t *Target) right(image []float32) ([]float64, error) {
 		}
 	}
 	return broadcast(t.World, b)
+}
+
+// byRow puts values of the box in the order of the rows of H.
+func (t *Target) byRow(values []float64) []float64 {
+	column := make([]float64, len(values))
+	for row, at := range t.at {
+		column[row] = values[at]
+	}
+	return column
 }
 
 // inWindow picks the window's points of a column of the box, times S.

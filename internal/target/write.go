@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -21,48 +20,33 @@ type Summary struct {
 	Resolution   []float64 // mean of Posterior's; nil with conjugate gradients
 	Noise        float64   // standard deviation of a weighted sample; 0: not known
 	Deviation    float64   // mean standard deviation of the image
-	Beside       float64   // norm of the difference to the given solution over that of the solution; NaN: none given
+	Held, Alone  float64   // differences from the given solution: of the image, and of the one with zero around it; NaN: none given
 	Names        []string  // of the right sides
 }
 
 // findings are what a file holds.
 type findings struct {
-	images []([]float32) // of the window, the configuration's own first
-	rights []Right
-	post   *Posterior // nil with conjugate gradients
-	noise  float64
-	beside float64
+	image       []float32
+	solved      [][]float32 // of the right sides
+	post        *Posterior  // nil with conjugate gradients
+	noise       float64
+	held, alone float64
 }
 
 // Write answers what was asked for and publishes it: an image file of the window with H, the
 // fields and the solutions beside the image. It is collective.
-func (t *Target) Write(ctx context.Context, path string, q *formulation.Quadratic, src job.Source) (*Summary, error) {
-	whole, err := t.Whole(q.Right)
-	if err != nil {
-		return nil, err
-	}
-	own, err := t.right(whole)
-	if err != nil {
-		return nil, err
-	}
-	rights, err := t.ReadRights()
-	if err != nil {
-		return nil, err
-	}
-	solution, err := t.ReadImage()
-	if err != nil {
-		return nil, err
-	}
+func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
 		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Config: t.Config.TOML()}
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.Attrs(src, "")})
 	}
 	var f *findings
-	err = inputs.Publish(&t.Ranks, create, func(w *h5.ImageWriter) error {
+	err := inputs.Publish(&t.Ranks, create, func(w *h5.ImageWriter) error {
 		if err := t.writeHessian(w); err != nil {
 			return err
 		}
-		if f, err = t.find(ctx, own, rights, solution); err != nil || !t.Root() {
+		var err error
+		if f, err = t.find(ctx); err != nil || !t.Root() {
 			return err
 		}
 		return t.writeFound(w, f)
@@ -73,21 +57,20 @@ func (t *Target) Write(ctx context.Context, path string, q *formulation.Quadrati
 	return t.summary(f), nil
 }
 
-// find solves for all right sides, and finds the posterior and the noise.
-func (t *Target) find(ctx context.Context, own []float64, rights []Right, solution *Solution) (*findings, error) {
-	f := &findings{rights: rights, noise: t.asked.Noise, beside: math.NaN()}
-	columns := [][]float64{own}
-	for _, r := range rights {
-		columns = append(columns, r.Column)
-	}
-	var err error
-	if !t.asked.Conjugate {
+// find solves for all right sides, and finds the posterior and the noise. Where a solution is
+// given, the image is the one whose surroundings are those of the solution: it is the solution
+// and H⁻¹ times the slope there.
+func (t *Target) find(ctx context.Context) (*findings, error) {
+	f := &findings{noise: t.asked.Noise, held: math.NaN(), alone: math.NaN()}
+	columns, start, err := t.columnsToSolve()
+	if err == nil && !t.asked.Conjugate {
 		end := t.Report.Time("Cholesky")
 		err = t.factorize(ctx)
 		end()
 	}
+	var all [][]float32
 	if err == nil {
-		f.images, err = t.Solve(ctx, columns)
+		all, err = t.Solve(ctx, columns)
 	}
 	if err != nil {
 		return nil, err
@@ -97,18 +80,50 @@ func (t *Target) find(ctx context.Context, own []float64, rights []Right, soluti
 		f.post, err = t.posterior(ctx, t.window, done)
 		end()
 	}
-	if err != nil || solution == nil {
-		return f, err
+	live := 0
+	if err == nil && t.given.Image != nil {
+		live, err = job.Live(t.Job)
 	}
-	live, err := job.Live(t.Job)
 	if err != nil || !t.Root() {
 		return f, err
 	}
-	if f.noise == 0 && f.post != nil {
-		f.noise, err = noiseOf(solution.Residual, live, floats.Sum(f.post.Resolution)/float64(len(t.window))*float64(t.Job.Image.Len()))
+	rights := len(t.given.Rights)
+	f.image, f.solved = all[0], all[1:1+rights]
+	if t.given.Image == nil {
+		return f, nil
 	}
-	f.beside = difference(f.images[0], t.pick(solution.Column))
+	solution := t.pick(t.byRow(t.given.solution))
+	f.image = t.inWindow(start)
+	for i, v := range all[1+rights] {
+		f.image[i] += v
+	}
+	f.held, f.alone = difference(f.image, solution), difference(all[0], solution)
+	if f.noise == 0 && f.post != nil {
+		mean := floats.Sum(f.post.Resolution) / float64(len(t.window))
+		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.Job.Image.Len()))
+	}
 	return f, err
+}
+
+// columnsToSolve are the configuration's own right side, those given, and the slope at the
+// given solution, if there is one, whose x in the box is start.
+func (t *Target) columnsToSolve() (columns [][]float64, start []float64, err error) {
+	own, err := t.inBox(t.q.Right)
+	if err != nil {
+		return nil, nil, err
+	}
+	columns = append(columns, own)
+	for _, r := range t.given.Rights {
+		columns = append(columns, t.byRow(r.Values))
+	}
+	if t.q.Slope == nil {
+		return columns, nil, nil
+	}
+	if start, err = t.inBox(t.q.Start); err != nil {
+		return nil, nil, err
+	}
+	slope, err := t.inBox(t.q.Slope)
+	return append(columns, slope), start, err
 }
 
 // noiseOf is the standard deviation of the noise in a weighted sample, given the norm of the
@@ -160,7 +175,7 @@ func (t *Target) writeHessian(w *h5.ImageWriter) error {
 // writeFound writes what was found, on rank 0.
 func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 	defer t.Report.Time("write")()
-	if err := w.WriteImage(f.images[0], 0); err != nil {
+	if err := w.WriteImage(f.image, 0); err != nil {
 		return err
 	}
 	for _, field := range t.fields(f) {
@@ -168,14 +183,14 @@ func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 			return err
 		}
 	}
-	if len(f.rights) == 0 {
+	if len(f.solved) == 0 {
 		return nil
 	}
 	var names []string
 	var right, solved []float32
-	for k, r := range f.rights {
+	for k, r := range t.given.Rights {
 		names = append(names, r.Name)
-		right, solved = append(right, t.pick(r.Column)...), append(solved, f.images[k+1]...)
+		right, solved = append(right, t.pick(t.byRow(r.Values))...), append(solved, f.solved[k]...)
 	}
 	return w.WriteSolutions(names, right, solved)
 }
@@ -204,8 +219,8 @@ func (t *Target) fields(f *findings) (fields []h5.Field) {
 }
 
 func (t *Target) summary(f *findings) *Summary {
-	s := &Summary{Points: len(t.window), Rows: len(t.at), Noise: f.noise, Beside: f.beside}
-	for _, r := range f.rights {
+	s := &Summary{Points: len(t.window), Rows: len(t.at), Noise: f.noise, Held: f.held, Alone: f.alone}
+	for _, r := range t.given.Rights {
 		s.Names = append(s.Names, r.Name)
 	}
 	if f.post == nil {

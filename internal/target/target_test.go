@@ -1,0 +1,269 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// H is that of the operator, the weights, the topography and the penalties of a run, and
+// symmetric to the bit.
+func TestHessianIsThatOfTheRun(t *testing.T) {
+	folder := line(t)
+	for name, set := range map[string][]string{
+		"plain":     {"solver.damping=0.1"},
+		"weights":   {"data.weights=rms"},
+		"mute":      {"data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]"},
+		"surface":   {"image.surface=survey", "image.surface_taper=60.0", "solver.damping=0.5"},
+		"dynamic":   {"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true"},
+		"aperture":  {"kirchhoff.aperture=70", "kirchhoff.antialias=triangle"},
+		"gradient":  {"solver.regularization=gradient", "solver.regularization_weight=0.3"},
+		"laplacian": {"solver.regularization=laplacian", "solver.regularization_weight=0.3", "solver.damping=0.01", "solver.penalty_scale=relative"},
+		"dip":       {"solver.regularization=dip", "solver.regularization_weight=0.3", "solver.preconditioner=diagonal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			must(t, on(folder, 1, append(set, "solver.reproducible=run"), func(j *job.Job) error {
+				target, q, err := of(j, Options{Window: inner, Frame: 1})
+				if err != nil {
+					return err
+				}
+				defer target.Close()
+				h, err := target.matrix()
+				if err != nil {
+					return err
+				}
+				top, points := largest(h), target.box.Points(j.Image.Shape)
+				for b, point := range points {
+					want, err := columnOf(j, q, target.w2, point)
+					if err != nil {
+						return err
+					}
+					for a := range points {
+						if d := math.Abs(h[a][b] - want[points[a]]); !(d <= 1e-6*top) {
+							return fmt.Errorf("H[%d][%d] is %g, want %g", a, b, h[a][b], want[points[a]])
+						}
+						if h[a][b] != h[b][a] {
+							return fmt.Errorf("H[%d][%d] = %g is not H[%d][%d] = %g", a, b, h[a][b], b, a, h[b][a])
+						}
+					}
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+// Solutions, resolution, widths and deviations are those of the dense matrices of the textbook.
+func TestPosteriorIsTheTextbooks(t *testing.T) {
+	set := []string{"solver.damping=0.2", "solver.penalty_scale=relative", "solver.regularization=gradient", "solver.regularization_weight=0.1",
+		"image.surface=survey", "image.surface_taper=60.0"}
+	for _, some := range [][]string{set, set[:2]} {
+		must(t, on(line(t), 1, some, func(j *job.Job) error {
+			o := Options{Window: inner, Frame: 1}
+			target, q, err := of(j, o)
+			if err != nil {
+				return err
+			}
+			defer target.Close()
+			h, err := target.matrix()
+			if err != nil {
+				return err
+			}
+			n := len(h)
+			whole, b := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
+			c, err := newPenalty(context.Background(), j.World, q.Damping, q.Penalty, target.box, q.Right, j.Whole)
+			if err != nil {
+				return err
+			}
+			for i := range n {
+				whole.SetRow(i, h[i])
+				for k := range n {
+					b.Set(i, k, c.at(i, k))
+				}
+			}
+			var inverse, r, data, covariance mat.Dense
+			if err := inverse.Inverse(whole); err != nil {
+				return err
+			}
+			data.Sub(whole, b)
+			r.Mul(&inverse, &data)
+			covariance.Mul(&r, &inverse)
+			if err := target.factorize(context.Background()); err != nil {
+				return err
+			}
+			p, err := target.posterior(context.Background(), target.window, func(int) {})
+			if err != nil {
+				return err
+			}
+			g := target.points.box
+			for k, row := range target.window {
+				i := target.at[row]
+				s := target.scale[row]
+				for what, pair := range map[string][2]float64{
+					"resolution": {p.Resolution[k], r.At(i, i)},
+					"variance":   {p.Variance[k], s * s * inverse.At(i, i)},
+					"noise":      {p.Noise[k], s * s * covariance.At(i, i)},
+					"width":      {p.Width[1][k], widthAlong(&r, i, 1, g.Shape, g.Spacing)},
+				} {
+					if math.Abs(pair[0]-pair[1]) > 1e-6*math.Abs(pair[1]) {
+						t.Errorf("%s of point %d is %g, want %g", what, k, pair[0], pair[1])
+					}
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+// widthAlong is the width of column i of R along an axis of a 2-D grid.
+func widthAlong(r *mat.Dense, i, axis int, shape []int, spacing []float64) float64 {
+	at := func(k int) float64 {
+		return spacing[axis] * float64([2]int{k / shape[1], k % shape[1]}[axis])
+	}
+	n, _ := r.Dims()
+	var sum, moment float64
+	for k := range n {
+		p := r.At(k, i) * r.At(k, i)
+		sum, moment = sum+p, moment+p*(at(k)-at(i))*(at(k)-at(i))
+	}
+	return math.Sqrt(spacing[axis]*spacing[axis] + 12*moment/sum)
+}
+
+// Block conjugate gradients find what the factor does, also for right sides that depend on each
+// other.
+func TestConjugateGradientsAgree(t *testing.T) {
+	must(t, on(line(t), 1, []string{"solver.damping=0.1", "solver.penalty_scale=relative"}, func(j *job.Job) error {
+		target, q, err := of(j, Options{Window: inner, Conjugate: true})
+		if err != nil {
+			return err
+		}
+		defer target.Close()
+		own, err := target.inBox(q.Right)
+		if err != nil {
+			return err
+		}
+		double, other := slices.Clone(own), slices.Clone(own)
+		for i := range own {
+			double[i] *= 2
+			other[i] *= float64(i % 3)
+		}
+		right := [][]float64{own, double, other, make([]float64, len(own))}
+		if _, n, err := target.conjugate(context.Background(), right, tolerance, iterations); err != nil || n > len(own)/len(right)+1 {
+			t.Errorf("%d iterations for %d points: %v", n, len(own), err)
+		}
+		x, err := target.Solve(context.Background(), right)
+		if err != nil {
+			return err
+		}
+		if err := target.factorize(context.Background()); err != nil {
+			return err
+		}
+		target.asked.Conjugate = false
+		want, err := target.Solve(context.Background(), right)
+		if err != nil {
+			return err
+		}
+		for k := range right[:3] {
+			if d := difference(x[k], want[k]); !(d <= 1e-5) {
+				t.Errorf("right side %d: %.1e from the factor's solution", k, d)
+			}
+		}
+		if slices.ContainsFunc(x[3], func(v float32) bool { return v != 0 }) {
+			t.Errorf("no right side has the solution %v", x[3])
+		}
+		return nil
+	}))
+}
+
+// With the rest of the image as in a solution, the window's image is that of the solution,
+// whatever the frame; with zero around it, it is not.
+func TestSurroundingsAreHeld(t *testing.T) {
+	folder := line(t)
+	set := []string{"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150", "image.surface=survey", "image.surface_taper=60.0"}
+	var solution []float32
+	must(t, on(folder, 1, set, func(j *job.Job) error {
+		d, err := j.Data()
+		if err != nil {
+			return err
+		}
+		r, err := j.Solve(context.Background(), d, false)
+		if err != nil {
+			return err
+		}
+		solution, err = j.Whole(r.Image)
+		return err
+	}))
+	for _, frame := range []int{0, 2} {
+		must(t, on(folder, 1, set, func(j *job.Job) error {
+			d, err := j.Data()
+			if err != nil {
+				return err
+			}
+			q, err := job.Quadratic(context.Background(), j, d, operator.Points(solution))
+			if err != nil {
+				return err
+			}
+			g := &Given{Image: &h5.ImageReader{}, Residual: 1}
+			o := Options{Window: inner, Frame: frame, Noise: 1}
+			if g.solution, err = readBox(j, inner.Grow(frame, j.Image), operator.Points(solution)); err != nil {
+				return err
+			}
+			target, err := New(context.Background(), j, o, g, q)
+			if err != nil {
+				return err
+			}
+			defer target.Close()
+			f, err := target.find(context.Background())
+			if err != nil {
+				return err
+			}
+			if !(f.held <= 1e-4) || !(f.alone >= 1e-2) {
+				t.Errorf("frame %d: the image is %.1e from the solution with it around the window, %.1e with zero", frame, f.held, f.alone)
+			}
+			return nil
+		}))
+	}
+}
+
+// Windows are read in the units of the axes, and name what is wrong with them.
+func TestWindows(t *testing.T) {
+	g := grid.Grid{Origin: []float64{100, 0}, Spacing: []float64{10, 0.004}, Shape: []int{21, 11}, Domain: grid.Time}
+	for text, want := range map[string]Box{
+		"120:150,0.008:0.02": {[]int{2, 2}, []int{4, 4}},
+		":,:":                {[]int{0, 0}, []int{21, 11}},
+		"121:149.999,:0":     {[]int{3, 0}, []int{2, 1}},
+		"-1e9:1e9,0.039:":    {[]int{0, 10}, []int{21, 1}},
+	} {
+		if got, err := ParseWindow(text, g); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v %v, want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"120:150":         "has 1 ranges lo:hi, the image has 2 axes",
+		"120,0:1":         `"120" along x is no range lo:hi`,
+		"a:150,:":         `"a" along x is no number`,
+		":,nan:":          `"nan" along time is no number`,
+		"121:129,:":       "holds no point along x: the image has points every 10 m from 100 to 300",
+		"150:120,:":       "holds no point along x",
+		"301:,:":          "holds no point along x",
+		"120:130,0.1:0.2": "holds no point along time",
+	} {
+		if _, err := ParseWindow(text, g); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error that says %s", text, err, want)
+		}
+	}
+	if b := inner.Grow(3, grid.Grid{Shape: []int{12, 9}}); !reflect.DeepEqual(b, Box{[]int{0, 0}, []int{12, 9}}) {
+		t.Errorf("grown to %v", b)
+	}
+}
