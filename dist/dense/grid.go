@@ -23,8 +23,9 @@ type Grid struct {
 	Device  device.Device
 	Library blas.Library
 
-	// Overlap has products send a panel while another is multiplied. It is on where broadcasts
-	// may come from another goroutine, which they may not in a play (package comm/sim).
+	// Overlap has products send a panel while another is multiplied, from a goroutine of their
+	// own. NewGrid sets it for matrices that have values. A play (package comm/sim) needs it
+	// off, since only one goroutine may use a rank's clock.
 	Overlap bool
 }
 

@@ -20,6 +20,9 @@ const Tile = 128
 
 // Cut cuts n rows into tiles of the given length. The last is what remains.
 func Cut(n, length int) Cuts {
+	if length < 1 {
+		panic(fmt.Sprintf("dense: tiles of %d rows", length))
+	}
 	c := Cuts{0}
 	for c.Len() < n {
 		c = append(c, min(c.Len()+length, n))

@@ -2,6 +2,7 @@ package dense
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,10 +11,9 @@ import (
 
 // Multiply computes C = α A B + β C, where A and B are matrices or adjoints of matrices on the
 // grid of C. Rows and columns must be cut alike where they meet. With β = 0 the old C is not
-// read. C must be neither A nor B. With Grid.Overlap,
-// panel K + 1 is broadcast while panel K is multiplied. Tiles of an adjoint are first sent, n²/N
-// elements a rank in all, to where those of a plain matrix would be; that is not hidden. It is
-// collective.
+// read. C must be neither A nor B. With Grid.Overlap, panel K + 1 is broadcast while panel K is
+// multiplied. Tiles of an adjoint are first sent, n²/N elements a rank in all, to where those of
+// a plain matrix would be; that is not hidden. It is collective.
 func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta float64) error {
 	if err := fits(c, a, b); err != nil {
 		return err
@@ -36,21 +36,19 @@ func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta 
 		return nil
 	}
 	next, err := start(ctx, left, right, 0)
-	for k := range tiles {
-		if err != nil {
-			return err
-		}
+	for k := 0; k < tiles && err == nil; k++ {
 		now := next
 		if err = now.wait(); err != nil {
 			return err
 		}
-		if k+1 < tiles {
+		more := k+1 < tiles
+		if more {
 			if next, err = start(ctx, left, right, k+1); err != nil {
 				return err
 			}
 		}
-		if wrong := c.add(alpha, now.left, now.right, all); wrong != nil {
-			err = wrong
+		if err = c.add(alpha, now.left, now.right, all); err != nil && more {
+			err = errors.Join(err, next.wait()) // no message may be under way any more
 		}
 	}
 	return err
