@@ -354,3 +354,37 @@ func TestSparseWithDamping(t *testing.T) {
 }
 
 func last(x []float64) float64 { return x[len(x)-1] }
+
+// Each part of a stack is shrunk by a weight of its own, and the objective has both norms. The
+// history counts data that are a stack as one row.
+func TestSparseParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 1))
+	m := [2][][]complex128{orthonormal(matrix[float64](r, 20, 8)), orthonormal(matrix[float64](r, 12, 5))}
+	d := [2][]complex128{normal[float64](r, 20), normal[float64](r, 12)}
+	mu := []float64{0.6, 0.2}
+	a := dist.BlockDiag(dense[float64]{m: m[0]}.operator(), dense[float64]{m: m[1]}.operator())
+	both := &dist.Vector{Layout: a.Range(), Parts: []*dist.Vector{vector[float64](d[0]), vector[float64](d[1])}}
+	for _, name := range proximal {
+		p, err := solver.Hold(a, both).AddRows()
+		must(t, err)
+		s, err := solver.New(name, solver.Options{Sparsities: mu, StepLength: 1})
+		must(t, err)
+		must(t, s.Init(context.Background(), p, nil))
+		must(t, s.Step(context.Background()))
+		wanted := 0.0
+		for i, part := range s.X().Parts {
+			want := shrink(hermitianTimes(m[i], d[i]), mu[i])
+			wanted += objective(m[i], d[i], want, mu[i])
+			if e := away(values[float64](part), want); e > 1e-12 {
+				t.Errorf("%s: part %d is %g away", name, i, e)
+			}
+		}
+		h := s.State().History
+		if e := math.Abs(last(h.Objective)/wanted - 1); e > 1e-12 {
+			t.Errorf("%s: objective off by %g", name, e)
+		}
+		if e := math.Abs(h.Residual[0]/math.Hypot(norm(d[0]), norm(d[1])) - 1); e > 1e-12 {
+			t.Errorf("%s: the first residual is %g, off by %g", name, h.Residual[0], e)
+		}
+	}
+}

@@ -24,7 +24,8 @@ type expected struct {
 	Data   string   // public file that the lesson takes, where LSM_SHARED/data has it
 	Checks []struct {
 		File, Against string
-		Quantity      string // "residual_fall", "correlation", "moveout", "velocity_error", "intercept_error" or "gradient_error"
+		Less          string // what to subtract from the image Against
+		Quantity      string // "residual_fall", "correlation", "difference_error", "moveout", "velocity_error", "intercept_error" or "gradient_error"
 		Min, Max      *float64
 	}
 }
@@ -115,6 +116,8 @@ func check(t *testing.T, want expected, out string) {
 			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Gradient, r.ExpectedGradient })
 		case "correlation":
 			v = correlation(image(t, file).Data, image(t, filepath.Join(out, c.Against)).Data)
+		case "difference_error":
+			v = differenceError(t, file, filepath.Join(out, c.Less), filepath.Join(out, c.Against))
 		case "moveout":
 			v = residualMoveout(t, file) / residualMoveout(t, filepath.Join(out, c.Against))
 		case "velocity_error":
@@ -147,6 +150,22 @@ func correlation(a, b []float32) float64 {
 		bb += y * y
 	}
 	return ab / math.Sqrt(aa*bb)
+}
+
+// differenceError is the error of the difference of an image of two surveys, given the true
+// images of both, relative to the true difference.
+func differenceError(t *testing.T, path, baseline, monitor string) float64 {
+	r, err := h5.ReadRepeat(path)
+	if err != nil || r == nil {
+		t.Fatalf("%s: %v, %v", path, r, err)
+	}
+	b, m := image(t, baseline).Data, image(t, monitor).Data
+	var off, all float64
+	for i, v := range r.Difference {
+		want := float64(m[i] - b[i])
+		off, all = off+(float64(v)-want)*(float64(v)-want), all+want*want
+	}
+	return math.Sqrt(off / all)
 }
 
 // residualMoveout is the mean residual moveout of a file of picks, m.

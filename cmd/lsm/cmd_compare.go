@@ -127,13 +127,17 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 	d := &difference{kind: kindA, fit: fit, scale: 1}
 	switch kindA {
 	case "image":
-		return d, onGrids(d, a, b, func(path string) (grid.Grid, []float32, error) {
+		err := onGrids(d, a, b, func(path string) (grid.Grid, []float32, error) {
 			im, err := h5.ReadImage(path)
 			if err != nil {
 				return grid.Grid{}, nil, err
 			}
 			return im.Grid, im.Data, nil
 		})
+		if err != nil {
+			return nil, err
+		}
+		return d, d.repeats(a, b)
 	case "survey":
 		if fit {
 			return nil, status.Usage(fmt.Errorf("compare: --scale is for images and models, %s is a survey", a))

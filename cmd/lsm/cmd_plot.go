@@ -56,7 +56,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.Float64SliceVar(&o.size, "size", nil, "`width,height` of the frame in inches (0: as usual)")
 	flags.Float64Var(&o.gain, "gain", 0, "`power` of depth or time by which to multiply before drawing")
 	flags.BoolVar(&o.wiggles, "wiggles", false, "draw traces as lines, their positive side filled")
-	flags.StringVar(&o.survey, "survey", "", "draw this `image` of two surveys: baseline, monitor or difference (default: all three)")
+	flags.StringVar(&o.survey, "survey", "", "of two surveys, the `image` to draw: baseline, monitor or difference")
 	flags.StringVar(&o.under, "under", "", "velocity model `FILE` that colours the ground of an image")
 	flags.BoolVar(&o.common, "common", false, "give two pictures one scale of colours")
 	flags.BoolVar(&o.difference, "difference", false, "draw the second file less the first as well, all on one scale")

@@ -20,6 +20,7 @@ import (
 type memoryCase struct {
 	name  string
 	synth string // the survey
+	later string // the repeat survey; "": none
 	set   string // settings, separated by spaces
 	large bool   // too long for every day
 	limit float64
@@ -41,8 +42,10 @@ var memoryCases = []memoryCase{
 	{name: "3-D, recomputed", synth: cubeSurvey, set: "solver.iterations=1 kirchhoff.tables=recompute"},
 	{name: "streamed", synth: denseSurvey, set: "solver.iterations=1 data.read=stream"},
 	{name: "by itself in 0.21 GiB", synth: denseSurvey, set: "solver.iterations=1", limit: 0.21},
+	{name: "repeat survey", synth: layerSurvey, later: denseSurvey, set: "solver.iterations=2 data.weights=rms"},
 	{name: "two-level", synth: saltSurvey, set: "solver.iterations=10 solver.preconditioner=two-level"},
 
+	{name: "repeat survey, l1, 16 bits", synth: denseSurvey, later: longSurvey, set: "solver.iterations=4 survey.monitor.difference=l1 solver.method=fista kirchhoff.tables=uint16", large: true},
 	{name: "large, coarse", synth: longSurvey, set: "solver.iterations=5 kirchhoff.tables=coarse", large: true},
 	{name: "large, coarse, 60 gradients kept", synth: longSurvey, set: "solver.iterations=60 solver.orthogonalize=60 kirchhoff.tables=coarse", large: true},
 	{name: "salt, coarse", synth: saltSurvey, set: "solver.iterations=10 kirchhoff.tables=coarse", large: true},
@@ -83,13 +86,20 @@ func TestMemoryPredicted(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			dir := surveys[c.synth]
-			if dir == "" {
-				dir = filepath.Join(folder, fmt.Sprint("survey", len(surveys)))
-				if out, err := exec.Command(lsm, append(append([]string{"synth"}, strings.Fields(c.synth)...), "-q", "-o", dir)...).CombinedOutput(); err != nil {
-					t.Fatalf("synth %s: %v\n%s", c.synth, err, out)
+			made := func(synth string) string {
+				dir := surveys[synth]
+				if dir == "" {
+					dir = filepath.Join(folder, fmt.Sprint("survey", len(surveys)))
+					if out, err := exec.Command(lsm, append(append([]string{"synth"}, strings.Fields(synth)...), "-q", "-o", dir)...).CombinedOutput(); err != nil {
+						t.Fatalf("synth %s: %v\n%s", synth, err, out)
+					}
+					surveys[synth] = dir
 				}
-				surveys[c.synth] = dir
+				return dir
+			}
+			dir := made(c.synth)
+			if c.later != "" {
+				c.set += " survey.monitor.file=" + filepath.Join(made(c.later), "survey.h5")
 			}
 			run := func(limit float64) (string, error) {
 				args := []string{"run", filepath.Join(dir, "config.toml"), "--json", "--force"}

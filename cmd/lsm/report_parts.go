@@ -92,6 +92,9 @@ func (c *collector) computeMissing() error {
 		}
 		return j.WriteTraces(c.residual, predicted, src)
 	}
+	if j.Monitor != nil {
+		d = d.Parts[0] // of the baseline, whose shots are shown
+	}
 	x, err := j.ImageVector(operator.Points(r.Image.Data))
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ var refused = []rule{
 	{"traveltime.method:tables", on("survey.monitor.file"), twoSurveys},
 	{"image.gathers", on("survey.monitor.file"), twoSurveys},
 	{"image.surface=survey", on("survey.monitor.file"), `{} would be another for the monitor survey: want "file"`},
-	{"solver.method=matching", on("survey.monitor.file"), twoSurveys},
+	{"!solver.method=cg|cgls|lsqr|ista|fista", on("survey.monitor.file"), twoSurveys},
 	{"!solver.preconditioner=none|diagonal", on("survey.monitor.file"), twoSurveys},
 	{"solver.wavelet=estimate", on("survey.monitor.file"), twoSurveys},
 	{"output.residual", on("survey.monitor.file"), twoSurveys},

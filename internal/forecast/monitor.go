@@ -57,7 +57,7 @@ func (d Duration) plus(e Duration) Duration {
 const (
 	leastCommon   = 0.5  // of the midpoints, that lie among the other survey's
 	leastAlike    = 0.95 // correlation of the wavelets' amplitude spectra
-	mostLouder    = 2    // ratio of the levels of traces over wavelet
+	mostLouder    = 3    // ratio of the levels of traces over wavelet
 	turnedWavelet = 15   // degrees between the wavelets
 )
 

@@ -5,8 +5,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 )
 
-// Baseline x_b and monitor x_m are inverted together (Ayeni and Biondi, Geophysics 75, 2010,
-// joint inversion for multiple images):
+// Baseline x_b and monitor x_m are inverted together (Ayeni and Biondi, Geophysics 75, 2010):
 //
 //	min ‖W_b(A_b x_b − d_b)‖² + ‖W_m(A_m x_m − d_m)‖² + μ²‖x_m − x_b‖².
 //

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"slices"
+
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -50,6 +52,12 @@ func readMonitor(j *Job, p *plan.Plan, hardware plan.Hardware, need plan.Need) (
 	}
 	if err := j.Together(err); err != nil {
 		return nil, err
+	}
+	said := p.Remarks()
+	for _, text := range j.Monitor.Remarks() {
+		if !slices.Contains(said, text) {
+			j.Report.Infof("monitor: %s", text)
+		}
 	}
 	known := map[string]bool{}
 	for _, d := range j.digests {

@@ -77,27 +77,54 @@ func TestMonitorDot(t *testing.T) {
 	})
 }
 
-// Without a penalty the images are those of each survey alone, and without a change of the
-// ground a strong penalty makes them equal.
+// Without a penalty the images are those of each survey alone, with what it has of its own, and
+// a strong penalty makes them equal.
 func TestMonitorSeparates(t *testing.T) {
 	p := repeated(t)
-	eachEngine(t, func(t *testing.T, engine string) {
-		set := []string{"solver.iterations=60", "solver.damping=0.5"}
-		j, op := p.ready(t, engine, append(set, p.at(monitored), "survey.monitor.difference_weight=0")...)
-		r, err := j.solve(context.Background(), op, false)
-		must(t, err)
-		monitor, err := j.Whole(r.Classes.Parts[1])
-		must(t, err)
-		near(t, "baseline", r.Image, p.solve(t, engine, set...).Image, 1e-3)
-		near(t, "monitor", monitor, p.solve(t, engine, append(set, "survey.file="+config.Quote(p.path("monitor.h5")))...).Image, 1e-3)
+	v := make([]float64, p.grid.Len())
+	for i := range v {
+		v[i] = 1900 + float64(i%11)
+	}
+	must(t, h5.WriteModel(p.path("later.h5"), p.grid, v, h5.WriteOptions{}))
+	for name, dt := range map[string]float64{"w.h5": 0.004, "later-w.h5": 0.003} {
+		w := survey.Wavelet{Samples: []float64{0.5, dt * 100, -1, 0.1}, DT: dt, Zero: 1}
+		must(t, h5.WriteWavelet(p.path(name), w, h5.WriteOptions{}))
+	}
+	set := []string{"solver.iterations=60", "solver.damping=0.5", "data.weights=rms"}
+	baseline := append(set, p.at("survey.wavelet_file=w.h5"))
+	pair := append(baseline, p.at(monitored), p.at("survey.monitor.velocity_file=later.h5"), p.at("survey.monitor.wavelet_file=later-w.h5"))
+	later := append(set, p.at("survey.file=monitor.h5"), p.at("velocity.file=later.h5"), p.at("survey.wavelet_file=later-w.h5"))
+	for _, engine := range engines {
+		both := p.solveImages(t, engine, append(pair, "survey.monitor.difference_weight=0")...)
+		near(t, engine+": baseline", both[0], p.solve(t, engine, baseline...).Image, 1e-3)
+		near(t, engine+": monitor", both[1], p.solve(t, engine, later...).Image, 1e-3)
+		both = p.solveImages(t, engine, append(pair, "survey.monitor.difference_weight=100")...)
+		near(t, engine+": coupled", both[1], both[0], 1e-2)
+	}
+}
 
-		j, op = p.ready(t, engine, append(set, p.at(monitored), "survey.monitor.difference_weight=100")...)
-		r, err = j.solve(context.Background(), op, false)
+// solveImages solves for both surveys and returns both images.
+func (p *problem) solveImages(t *testing.T, engine string, set ...string) (both [2][]float32) {
+	t.Helper()
+	j, op := p.ready(t, engine, set...)
+	r, err := j.solve(context.Background(), op, false)
+	must(t, err)
+	for i := range both {
+		both[i], err = j.Whole(r.Classes.Parts[i])
 		must(t, err)
-		monitor, err = j.Whole(r.Classes.Parts[1])
-		must(t, err)
-		near(t, "coupled", monitor, r.Image, 1e-2)
-	})
+	}
+	return both
+}
+
+// Dynamic weights have one stabiliser, so that a trace that is in both surveys counts alike.
+func TestMonitorStabiliser(t *testing.T) {
+	p := repeated(t)
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", "kirchhoff.dynamic=true", p.at(monitored))
+	b, m := j.Problem(j.Share).MaxDistance, j.Monitor.Problem(j.Monitor.Share).MaxDistance
+	alone := p.open(t, plan.Traces, progress.Discard(), "cpu", "kirchhoff.dynamic=true")
+	if own := alone.Problem(alone.Share).MaxDistance; b != m || b == own {
+		t.Errorf("largest distances are %v and %v, of the baseline alone %v", b, m, own)
+	}
 }
 
 // patch is a repeat survey over a ground of flat layers of which a patch has changed: sources

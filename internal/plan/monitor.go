@@ -46,12 +46,19 @@ func CheckMonitor(baseline, monitor *inputs.Inputs, file string) error {
 	if b, m := baseline.Survey.Dim, monitor.Survey.Dim; b != m {
 		return status.Input(fmt.Errorf("%s: positions have %d columns, those of the baseline %d", file, m, b))
 	}
-	for _, d := range monitor.Digests {
-		if d.Role == "survey" && d.SHA256 == baseline.Digests[0].SHA256 {
-			return status.Input(fmt.Errorf("%s: has the same bytes as the baseline: want a repeat survey", file))
-		}
+	if surveyDigest(baseline) == surveyDigest(monitor) {
+		return status.Input(fmt.Errorf("%s: has the same bytes as the baseline: want a repeat survey", file))
 	}
 	return nil
+}
+
+func surveyDigest(in *inputs.Inputs) string {
+	for _, d := range in.Digests {
+		if d.Role == "survey" {
+			return d.SHA256
+		}
+	}
+	return ""
 }
 
 // checkTeams refuses ranks whose parts of the image depend on their traces: those of baseline

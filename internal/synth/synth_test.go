@@ -39,7 +39,7 @@ func TestCases(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, salt, land, thrust, cube, ava") {
+	if _, err := Build("marmousi", Options{}); err == nil || !strings.Contains(err.Error(), "points, layers, faults, produced, salt, land, thrust, cube, ava") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }

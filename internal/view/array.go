@@ -134,6 +134,13 @@ func (f *File) openImage(path string) error {
 			}
 		}
 	}
+	for _, name := range []string{"/monitor", "/difference"} { // of two surveys
+		if r.Has(name) {
+			if err := f.add(r.File, name, name[1:], picture.Grey, gridAxes(r.Grid())...); err != nil {
+				return err
+			}
+		}
+	}
 	g, err := h5.OpenGathers(path)
 	if err != nil || g == nil {
 		return err
