@@ -117,6 +117,11 @@
 // so the adjoint reads T_b of the correlated trace. Which band it is depends only on the
 // geometry, the tables and the grid.
 //
+// # The Hessian of a target
+//
+// Hessian makes AᵀW²A over a window of the image, block by block and without data. Inner products of
+// the convolution's columns say all that matters of wavelet, bands and weights of samples.
+//
 // # Axis order and units
 //
 // The image buffer holds ImageLen() elements in C order, z fastest: those of Slab,

@@ -66,7 +66,8 @@ type Hessian struct {
 
 // NewHessian makes what the named engine needs for the Hessian of a target over the traces of p:
 // times and weights of its points, for each place 8 bytes a point, 24 (2-D) or 40 (3-D, or of
-// unequal slownesses) with Dynamic or limits of angles. Traveltimes are solved as for the engine's
+// unequal slownesses) with Dynamic, up to twice that with limits of dip or opening angle and while
+// they are made. Traveltimes are solved as for the engine's
 // operator. The target must lie in the slab. Errors are those of Validate, of the traveltime
 // method and of ctx, and of engines that know no Hessian.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
@@ -189,7 +190,9 @@ func (h *Hessian) Cuts() []int { return h.cuts }
 
 // Add adds the block of rows [rows[0], rows[1]) and columns [cols[0], cols[1]) of H to dst, row by
 // row. w2 holds squared weights, none negative: nil for ones, [ntrace] of traces or [ntrace, nt]
-// of samples. It returns ctx's error if it ends first, with dst half filled.
+// of samples. Blocks of several hundred rows and columns take the least time for an element. It
+// returns ctx's error if it ends first, with dst half filled, and an error if memory does not
+// suffice: the cpu engine needs 430 KB for each tile of the block's rows and columns.
 func (h *Hessian) Add(ctx context.Context, dst []float64, rows, cols [2]int, w2 []float32) error {
 	b := block{dst: dst, rows: rows, cols: cols}
 	if err := h.check(b, w2); err != nil {

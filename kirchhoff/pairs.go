@@ -21,7 +21,7 @@ type pairs struct {
 
 // together is the number of traces whose arrivals are held at once: enough for the block to be
 // seldom read and written. Bits depend on it.
-const together = 256
+const together = 512
 
 // trim leaves out the wavelet's negligible ends, as the engine's operator does.
 func (h *Hessian) trim() {
