@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -11,11 +12,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
-// Forecast says what a target takes, and how many bytes a rank holds at most. It refuses one for which this rank
-// has no memory.
+// Forecast says what a target takes, and how many bytes a rank holds at most. It refuses an
+// engine that makes no Hessian, and a target for which this rank has no memory.
 func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
+	if engines.Missing(j.Plan.Engine, engines.Hessian) != 0 {
+		return "", 0, status.Hint(status.Usage(fmt.Errorf("lsm target: kirchhoff.engine = %q does not offer %v", j.Plan.Engine, engines.Hessian)),
+			"--set kirchhoff.engine=ENGINE takes another: "+strings.Join(engines.Offering(engines.Hessian), ", "))
+	}
 	box := o.Window.Grow(o.Frame, j.Image)
 	n := int64(box.Len())
 	m := j.Memory()
