@@ -63,7 +63,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	o.pick.define(flags)
 	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
 	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
-	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw in place of the image, such as resolution")
+	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw, such as resolution")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,7 @@ with zero around it.`,
   lsm plot target.h5 --field resolution`,
 		func(ctx context.Context, path string) error { return targetJob(ctx, a, path, o) })
 	flags := cmd.Flags()
-	flags.StringVar(&o.window, "window", "", "`x0:x1,z0:z1` (3-D: x,y,z) in the units of the image's axes; a limit left out is the image's end")
+	flags.StringVar(&o.window, "window", "", "`x0:x1,z0:z1`, in the units of the axes; a limit left out is the image's end")
 	flags.IntVar(&o.frame, "frame", 0, "`points` around the window that the Hessian has as well")
 	flags.StringArrayVar(&o.rights, "rhs", nil, "image `FILE` of lsm migrate to solve for as well; may be repeated")
 	flags.StringVar(&o.image, "image", "", "image `FILE` of lsm run, for the noise and to compare with")
@@ -102,26 +103,27 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 	}
 	defer j.Close()
 	j.Alone = false // the forecast of a solve does not count H
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	j.WarnOfDoubts()
 	asked, err := o.given(j)
 	if err != nil {
 		return err
 	}
+	text, bytes, err := target.Forecast(j, asked)
+	if err := j.Together(err); err != nil {
+		return err
+	}
+	a.report.Printf("%s\n", text)
 	summary, err := a.target(ctx, j, asked)
 	if err != nil {
 		return err
 	}
 	tellTarget(a, cfg.Output.File.File, summary)
-	return a.closing(0)
+	return a.closing(bytes)
 }
 
 // target makes the target of a job.
 func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*target.Summary, error) {
-	text, err := target.Forecast(j, asked)
-	if err := j.Together(err); err != nil {
-		return nil, err
-	}
-	a.report.Printf("%s\n", text)
 	given, err := target.Read(j, asked)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -11,10 +12,16 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
-// Forecast says what a target takes, and refuses one for which this rank has no memory.
-func Forecast(j *job.Job, o Options) (string, error) {
+// Forecast says what a target takes, and how many bytes a rank holds at most. It refuses an
+// engine that makes no Hessian, and a target for which this rank has no memory.
+func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
+	if engines.Missing(j.Plan.Engine, engines.Hessian) != 0 {
+		return "", 0, status.Hint(status.Usage(fmt.Errorf("lsm target: kirchhoff.engine = %q does not offer %v", j.Plan.Engine, engines.Hessian)),
+			"--set kirchhoff.engine=ENGINE takes another: "+strings.Join(engines.Offering(engines.Hessian), ", "))
+	}
 	box := o.Window.Grow(o.Frame, j.Image)
 	n := int64(box.Len())
 	m := j.Memory()
@@ -31,13 +38,13 @@ func Forecast(j *job.Job, o Options) (string, error) {
 		weights = 4 * int64(j.Shots.Traces()) * int64(j.Survey.NT)
 	}
 	total := m.Total() + matrix + tables + batches + weights
-	text := fmt.Sprintf("target: %s, with its frame %s: H has %d² elements, %s; a rank holds %s (%s of H, %s of times at its points, %s of the operator)",
+	text = fmt.Sprintf("target: %s, with its frame %s: H has %d² elements, %s; a rank holds %s (%s of H, %s of times at its points, %s of the operator)",
 		o.Window.Text(), box.Text(), n, readable.Bytes(8*n*n), readable.Bytes(total), readable.Bytes(matrix), readable.Bytes(tables), readable.Bytes(m.Total()))
 	if total > m.Limit {
-		return text, status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(m.Limit))),
+		return text, total, status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(m.Limit))),
 			"use a smaller --window or --frame, or more ranks, or raise machine.memory_gib")
 	}
-	return text, nil
+	return text, total, nil
 }
 
 // estimate says how long the parts of the work take, from one tile of H and one product of

@@ -1,0 +1,32 @@
+package target
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// What has no Hessian of one image is refused by the name of its key.
+func TestRefused(t *testing.T) {
+	for key, set := range map[string][]string{
+		"":                {"solver.damping=0.1", "solver.preconditioner=two-level"},
+		"image.gathers":   {"image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
+		"solver.method":   {"solver.method=matching"},
+		"solver.sparsity": {"solver.method=fista", "solver.sparsity=0.1"},
+		"solver.wavelet":  {"solver.wavelet=estimate"},
+		"solver.start":    {"solver.start=start.h5"},
+		"data.read":       {"data.read=stream", "kirchhoff.engine=cpu"},
+	} {
+		c, err := config.Parse(filepath.Join(t.TempDir(), "config.toml"), []byte(baseConfig), set, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Refuse(c)
+		if key == "" && err != nil || key != "" && (err == nil || status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), key+" = ")) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
