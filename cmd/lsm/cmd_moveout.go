@@ -62,7 +62,7 @@ line from being picked, and depths count from its sources and receivers. PICKS i
 // scanFlags are the flags of a scan.
 func scanFlags(fl *pflag.FlagSet, s *analysis.Settings) {
 	fl.Float64SliceVar(&s.Gamma, "gamma", []float64{0.7, 1.4}, "`FROM,TO`: the values of γ that are tried")
-	fl.Float64Var(&s.Every, "every", 0, "`M` metres from one place to the next (default: a 60th of the line)")
+	fl.Float64Var(&s.Every, "every", 0, "`M` metres from one place to the next (default: a 100th of the line)")
 	fl.Float64Var(&s.Around, "around", 0, "add semblances up to `M` metres from a place (default: half of --every)")
 	fl.Float64Var(&s.Window, "window", 0, "`H` metres or seconds over which a semblance sums (default: ten points)")
 	fl.Float64Var(&s.Mute, "mute", 1.5, "use offsets up to `N` times the depth")

@@ -47,12 +47,12 @@ again, and repeat (lsm loop does).`,
 
 // updateFlags are the flags of a change of the model.
 func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
-	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, in m (or m,s) (default: a 24th of the line, a 12th of the depth)")
-	fl.Float64Var(&c.Smoothing, "smoothing", 0.3, "weight `L` of the differences of neighbouring knots")
-	fl.Float64Var(&c.Damping, "damping", 0.01, "weight `M` of the change itself")
+	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, in m (or m,s) (default: a 48th of the line, a 24th of the depth)")
+	fl.Float64Var(&c.Smoothing, "smoothing", 0.03, "weight `L` of changes over a 24th of the model")
+	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
 	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
 	fl.Float64Var(&c.Misfit, "misfit", 5, "`DEGREES` that a pair of rays may miss the normal of the layer")
-	c.Iterations, c.Rounds = 500, 3
+	c.Iterations, c.Rounds = 150, 3
 }
 
 func (o *tomographyOptions) run(ctx context.Context, a *app, path string) error {

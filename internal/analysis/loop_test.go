@@ -32,7 +32,7 @@ func must(t *testing.T, err error) {
 
 var settings = Settings{Gamma: []float64{0.7, 1.4}, Every: 150, Mute: 1.5, Stiffness: 0.02, Threshold: 0.3, Threads: 2}
 
-var choices = Choices{Misfit: 5, Options: tomography.Options{Smoothing: 0.3, Damping: 0.01, Bound: 0.15, Iterations: 500, Rounds: 3}}
+var choices = Choices{Misfit: 5, Options: tomography.Options{Smoothing: 0.03, Damping: 0.0002, Bound: 0.15, Iterations: 150, Rounds: 3}}
 
 // gathersByOffset are the settings that a loop needs.
 var gathersByOffset = []string{

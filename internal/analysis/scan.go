@@ -50,7 +50,7 @@ func (s Settings) Check() error {
 
 // options are the settings on a grid.
 func (s Settings) options(g grid.Grid) moveout.Options {
-	every := cmp.Or(s.Every, max(g.Spacing[0], (g.End(0)-g.Origin[0])/60))
+	every := cmp.Or(s.Every, max(g.Spacing[0], (g.End(0)-g.Origin[0])/100))
 	around := cmp.Or(s.Around, every/2)
 	o := moveout.Options{Least: s.Gamma[0], Greatest: s.Gamma[1], Step: gammaStep, Mute: s.Mute, Stiffness: s.Stiffness, Threshold: s.Threshold, Threads: s.Threads}
 	o.Every, o.Around = max(1, int(math.Round(every/g.Spacing[0]))), int(math.Round(around/g.Spacing[0]))
@@ -129,7 +129,7 @@ func (c *Scan) scan(path, model, recorded string, s Settings) error {
 	}
 	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
 	c.Picks = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
-	return nil
+	return moveout.Shift(&c.Gathers, c.Options, c.Picks)
 }
 
 // limits are where the classes begin and the last one ends, halfway between centres where the file
@@ -257,6 +257,7 @@ func (c *Scan) WritePicks(path string, force bool) error {
 		for i, to := range columns(&p.Columns) {
 			*to = append(*to, *values(&q)[i])
 		}
+		p.Shifts = append(p.Shifts, q.Shifts...)
 	}
 	image, err := provenance.Hash("image", c.path)
 	if err != nil {
@@ -297,6 +298,9 @@ func ReadPicks(path string) (*Picks, error) {
 	for i := range out.List {
 		for k, to := range values(&out.List[i]) {
 			*to = (*columns(&p.Columns)[k])[i]
+		}
+		if n := len(p.Limits) - 1; p.Shifts != nil {
+			out.List[i].Shifts = p.Shifts[i*n : (i+1)*n]
 		}
 	}
 	return out, nil

@@ -44,9 +44,9 @@ func (c Choices) Check() error {
 	return nil
 }
 
-// defaultKnots are about 24 intervals along x and 12 along the last axis.
+// defaultKnots are about 48 intervals along x and 24 along the last axis.
 func defaultKnots(g grid.Grid) []float64 {
-	return []float64{max(g.Spacing[0], (g.End(0)-g.Origin[0])/24), max(g.Spacing[1], (g.End(1)-g.Origin[1])/12)}
+	return []float64{max(g.Spacing[0], (g.End(0)-g.Origin[0])/48), max(g.Spacing[1], (g.End(1)-g.Origin[1])/24)}
 }
 
 // Change is a new velocity model.

@@ -25,4 +25,7 @@
 // one place maximises the sum of the semblances, weighted by energy, less a penalty on the squares
 // of its steps. Dynamic programming finds it (Viterbi 1967). A second search is drawn to the median
 // of the first ones nearby.
+//
+// Where the velocity changes within a spread, moveout is no such curve. Correlation with the sum of the
+// other offsets says how far off it each one lies (Shift).
 package moveout

@@ -20,6 +20,10 @@ type Pick struct {
 	Far   float64 // the largest offset that counts, m
 	Speed float64 // c of the curves: 2 in depth, in time the velocity of the migration there, m/s
 	Datum float64 // from which depths of the curves count, m or s
+
+	// Shifts are how much deeper than on the curve the reflector lies in each class of offsets, m or s;
+	// nil: on the curve.
+	Shifts []float64
 }
 
 // Residual is how much deeper than at offset 0 the reflector lies at the offset Far, m or s.

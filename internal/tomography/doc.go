@@ -20,7 +20,7 @@
 // Geophysics 57; Woodward et al. 2008, A decade of tomography, Geophysics 73).
 //
 // A gather is flat where z_h + Δz_h is the same for all offsets. With the mean over the offsets
-// of a pick taken off, rows and data are
+// of a pick taken off, rows and data are, z_h on the pick's curve plus its shift,
 //
 //	w (K_h − mean K) c = −w (z_h − mean z),   K_hk = −∫ B_k p·dx / (p_s + p_r)_z,
 //
@@ -33,8 +33,10 @@
 //
 // # Solution
 //
-// LSQR minimises ‖A c − d‖² + (λ a)² ‖D c‖² + (μ a)² ‖c‖², D the differences of neighbouring knots,
-// a the root mean square of the norms of A's columns. Rows that do not fit count less and less:
+// LSQR minimises ‖A c − d‖² + (λ b)² Σ_a (n_a/24)² ‖D_a c‖²/N + (μ b)² ‖c‖²/N, with D_a the
+// differences of neighbouring knots along an axis of n_a intervals, N knots and b² the sum over the rows
+// of (Σ_k |A_k|)². Sums over knots stand for integrals, and n_a D_a for derivatives, so that closer knots
+// are not smoothed less. Rows that do not fit count less and less:
 // the solution is repeated with weights 1/√(1 + (r/σ)²), σ the median of |r| times 1.5 (Holland and
 // Welsch 1977). Coefficients, and with them δ, are then cut to the bounds.
 package tomography

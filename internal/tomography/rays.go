@@ -41,6 +41,7 @@ const leastOffsets = 3
 // pair is the trace that lights a pick at one offset best.
 type pair struct {
 	trace int
+	class int
 	rise  float64 // (p_s + p_r)_z, s/m
 	rays  [2]*ray
 }
@@ -84,26 +85,21 @@ func (l *Line) Rows(ctx context.Context, picks []moveout.Pick, knots *Knots) (*R
 
 // add adds the rows of one pick.
 func (l *Line) add(rows *Rows, p moveout.Pick, pairs []pair) {
-	n := float64(len(pairs))
-	row, mean := make([][]float64, len(pairs)), make([]float64, rows.knots)
-	depth, middle := make([]float64, len(pairs)), 0.0
-	for h, q := range pairs {
-		row[h] = make([]float64, rows.knots)
+	for _, q := range pairs {
+		var at []int32
+		var value []float64
 		for _, r := range q.rays {
 			for i, k := range r.at {
-				row[h][k] -= r.value[i] / q.rise
-				mean[k] -= r.value[i] / q.rise / n
+				at, value = append(at, k), append(value, -p.Certainty*r.value[i]/q.rise)
 			}
 		}
-		depth[h] = p.Moveout(l.Survey.Offset(q.trace))
-		middle += depth[h] / n
-	}
-	for h := range pairs {
-		for k := range mean {
-			row[h][k] = p.Certainty * (row[h][k] - mean[k])
+		z := p.Moveout(l.Survey.Offset(q.trace))
+		if p.Shifts != nil {
+			z += p.Shifts[q.class]
 		}
-		rows.Add(row[h], -p.Certainty*(depth[h]-middle))
+		rows.Add(at, value, -p.Certainty*z)
 	}
+	rows.Center()
 }
 
 // slowness is ∇T of every place at every pick, [places][picks][2], s/m.
@@ -137,7 +133,7 @@ func (l *Line) light(p moveout.Pick, pick int, slowness [][][2]float32) []pair {
 		px, pz := float64(s[0])+float64(r[0]), float64(s[1])+float64(r[1])
 		// The normal of a layer that falls towards +x leans towards −x, and so does p_s + p_r.
 		if off := math.Abs(math.Atan2(-px, pz) - dip); pz > 0 && off < miss[class] {
-			miss[class], best[class] = off, pair{trace: i, rise: pz}
+			miss[class], best[class] = off, pair{trace: i, class: class, rise: pz}
 		}
 	}
 	return slices.DeleteFunc(best, func(q pair) bool { return q.rise == 0 })

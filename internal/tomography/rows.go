@@ -8,66 +8,93 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// Rows is a sparse matrix with the data of its rows.
+// Rows is a sparse matrix with the data of its rows, the means of groups of rows taken off.
 type Rows struct {
 	knots int
 	start []int // of each row in at and value; one more than there are rows
 	at    []int32
 	value []float64
 	data  []float64
+	group []int // where each group of rows begins whose mean is taken off; one more than there are groups
 }
 
 // NewRows makes a matrix of no rows over a number of knots.
-func NewRows(knots int) *Rows { return &Rows{knots: knots, start: []int{0}} }
+func NewRows(knots int) *Rows { return &Rows{knots: knots, start: []int{0}, group: []int{0}} }
 
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.data) }
 
-// Add adds a row, which has a value for each knot, with its datum.
-func (r *Rows) Add(row []float64, datum float64) {
-	for k, v := range row {
-		if v != 0 {
-			r.at, r.value = append(r.at, int32(k)), append(r.value, v)
-		}
-	}
+// Add adds a row, the values of some knots, with its datum.
+func (r *Rows) Add(at []int32, value []float64, datum float64) {
+	r.at, r.value = append(r.at, at...), append(r.value, value...)
 	r.start, r.data = append(r.start, len(r.at)), append(r.data, datum)
 }
 
-// forward sets y = A x, adjoint x = Aᵀ y, with a weight for each row.
+// Center takes the mean off the rows that were added since the last time, and off their data.
+func (r *Rows) Center() {
+	r.group = append(r.group, len(r.data))
+	center(r.data[r.group[len(r.group)-2]:])
+}
+
+// center takes the mean off y.
+func center(y []float64) {
+	mean := 0.0
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	for i := range y {
+		y[i] -= mean
+	}
+}
+
+// centered takes the mean off each group of y.
+func (r *Rows) centered(y []float64) {
+	for i := 1; i < len(r.group); i++ {
+		center(y[r.group[i-1]:r.group[i]])
+	}
+}
+
+// forward sets y = W P A x, adjoint x = Aᵀ P W y, with a weight for each row; P takes off the means of
+// groups.
 func (r *Rows) forward(y, x, weight []float64) {
 	for i := range r.data {
 		sum := 0.0
 		for n := r.start[i]; n < r.start[i+1]; n++ {
 			sum += r.value[n] * x[r.at[n]]
 		}
-		y[i] = weight[i] * sum
+		y[i] = sum
+	}
+	r.centered(y)
+	for i, w := range weight {
+		y[i] *= w
 	}
 }
 
 func (r *Rows) adjoint(x, y, weight []float64) {
+	v := make([]float64, len(y))
+	for i, w := range weight {
+		v[i] = w * y[i]
+	}
+	r.centered(v)
 	clear(x)
 	for i := range r.data {
-		v := weight[i] * y[i]
 		for n := r.start[i]; n < r.start[i+1]; n++ {
-			x[r.at[n]] += r.value[n] * v
+			x[r.at[n]] += r.value[n] * v[i]
 		}
 	}
 }
 
-// Scale is the root mean square of the norms of those columns that are not zero.
+// Scale is b of the package page: what a change of one along all rays does to the data.
 func (r *Rows) Scale() float64 {
-	squares := make([]float64, r.knots)
-	for n, k := range r.at {
-		squares[k] += r.value[n] * r.value[n]
-	}
-	sum, lit := 0.0, 0
-	for _, s := range squares {
-		if s > 0 {
-			sum += s
-			lit++
+	sum := 0.0
+	for i := range r.data {
+		row := 0.0
+		for n := r.start[i]; n < r.start[i+1]; n++ {
+			row += math.Abs(r.value[n])
 		}
+		sum += row * row
 	}
-	return math.Sqrt(sum / float64(max(1, lit)))
+	return math.Sqrt(sum)
 }
 
 // Operator is the matrix, each row times its weight, over vectors that this process holds: from

@@ -33,11 +33,11 @@ type Solution struct {
 // TimeRows are the rows of picks in time.
 func TimeRows(picks []moveout.Pick, knots *Knots) *Rows {
 	rows := NewRows(knots.Len())
-	row := make([]float64, knots.Len())
 	for _, p := range picks {
-		clear(row)
-		knots.Each([]float64{p.X, p.Z}, func(k int, value float64) { row[k] += p.Certainty * value })
-		rows.Add(row, p.Certainty*math.Log(p.Gamma))
+		var at []int32
+		var row []float64
+		knots.Each([]float64{p.X, p.Z}, func(k int, value float64) { at, row = append(at, int32(k)), append(row, p.Certainty*value) })
+		rows.Add(at, row, p.Certainty*math.Log(p.Gamma))
 	}
 	return rows
 }
@@ -72,6 +72,9 @@ func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options) (*Solution,
 	return s, nil
 }
 
+// lengths are how many of the lengths over which changes are penalised an axis of the model has.
+const lengths = 24
+
 // fit minimises the misfit of weighted rows and the penalties.
 func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []float64) ([]float64, error) {
 	a := rows.Operator(knots.Shape(), weight)
@@ -84,13 +87,14 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []floa
 		device.Slice[float64](d.Buf)[i] = weight[i] * v
 	}
 	scale := rows.Scale()
+	scale /= math.Sqrt(float64(knots.Len())) // the same sums for any number of knots
 	penalties := []dist.Operator{dist.Scale(o.Damping*scale, dist.Identity(a.Domain()))}
-	for axis := range knots.Shape() {
+	for axis, n := range knots.Shape() {
 		row, err := dist.Difference(a.Domain(), axis)
 		if err != nil {
 			return nil, err
 		}
-		penalties = append(penalties, dist.Scale(o.Smoothing*scale, row))
+		penalties = append(penalties, dist.Scale(o.Smoothing*scale*float64(n-3)/lengths, row))
 	}
 	p, err := solver.Hold(a, d).AddRows(penalties...)
 	if err != nil {

@@ -156,12 +156,12 @@ func TestKnotsAddUpToOne(t *testing.T) {
 
 func TestRowsAreAdjoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	rows, row := NewRows(42), make([]float64, 42)
-	for range 77 {
-		for k := range row {
-			row[k] = float64(r.IntN(2)) * r.NormFloat64()
+	rows := NewRows(42)
+	for i := range 77 {
+		rows.Add([]int32{int32(r.IntN(42)), 5, 5}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, r.NormFloat64())
+		if i%10 == 7 {
+			rows.Center()
 		}
-		rows.Add(row, r.NormFloat64())
 	}
 	weight := make([]float64, rows.Len())
 	for i := range weight {
@@ -170,6 +170,31 @@ func TestRowsAreAdjoint(t *testing.T) {
 	off, err := dist.DotTest(context.Background(), device.NewHost(1), rows.Operator([]int{6, 7}, weight), 1)
 	if err != nil || off > 1e-12 {
 		t.Errorf("dot test %g, %v", off, err)
+	}
+}
+
+// Rows and data of a pick have no mean, and the data are depths on the curve and off it.
+func TestRowsOfAPickAreCentered(t *testing.T) {
+	s := &survey.Survey{Dim: 2, Sources: []float64{900, 0}, Receivers: []float64{1000, 0, 1200, 0, 1500, 0}, SourceIndex: []int32{0, 0, 0}, ReceiverIndex: []int32{0, 1, 2}}
+	l := &Line{Survey: s}
+	p := moveout.Pick{Z: 1000, Gamma: 0.9, Certainty: 0.5, Speed: 2, Shifts: []float64{4, -7, 9}}
+	pairs := make([]pair, 3)
+	for i := range pairs {
+		pairs[i] = pair{trace: i, class: i, rise: 1e-3, rays: [2]*ray{{at: []int32{0, 1}, value: []float64{0.1, 0.2 * float64(i)}}, {at: []int32{1}, value: []float64{0.3}}}}
+	}
+	rows := NewRows(2)
+	l.add(rows, p, pairs)
+	depth := []float64{p.Moveout(100) + 4, p.Moveout(300) - 7, p.Moveout(600) + 9}
+	mean := (depth[0] + depth[1] + depth[2]) / 3
+	y := make([]float64, 3)
+	rows.forward(y, []float64{7, 0.01}, []float64{1, 1, 1})
+	for i := range y {
+		if want := -0.5 * (depth[i] - mean); math.Abs(rows.data[i]-want) > 1e-12 {
+			t.Errorf("datum %d is %g, want %g", i, rows.data[i], want)
+		}
+		if want := -0.5 * 0.01 * 0.2 * float64(i-1) / 1e-3; math.Abs(y[i]-want) > 1e-12 {
+			t.Errorf("row %d gives %g, want %g", i, y[i], want)
+		}
 	}
 }
 

@@ -39,13 +39,13 @@ func (f *File) openPicks(path string) (err error) {
 }
 
 // edited are the picks of the file as the page has changed them. What a hand has moved or added is
-// certain; the rest of a pick that was added is that of another.
+// certain and lies on its curve; the rest of a pick that was added is that of another.
 func (f *File) edited(list []Pick) (*h5.Picks, error) {
 	if len(list) == 0 {
 		return nil, errors.New("no pick is left")
 	}
 	old, out := f.picks.Columns, *f.picks
-	out.Columns = h5.PickColumns{}
+	out.Columns, out.Shifts = h5.PickColumns{}, nil
 	c := &out.Columns
 	for _, p := range list {
 		i := p.Like
@@ -57,10 +57,15 @@ func (f *File) edited(list []Pick) (*h5.Picks, error) {
 		case p.X-p.X != 0 || !(p.Z > p.Datum) || p.Z-p.Z != 0:
 			return nil, fmt.Errorf("a pick lies at x = %g, z = %g, must be finite and below %g", p.X, p.Z, p.Datum)
 		}
-		certainty := old.Certainty[i]
+		certainty, shifts := old.Certainty[i], f.picks.Shifts
+		if n := len(out.Limits) - 1; shifts != nil {
+			shifts = slices.Clone(shifts[i*n : (i+1)*n])
+		}
 		if p.X != old.X[i] || p.Z != old.Z[i] || p.Gamma != old.Gamma[i] {
 			certainty = 1
+			clear(shifts)
 		}
+		out.Shifts = append(out.Shifts, shifts...)
 		c.X, c.Z, c.Gamma, c.Certainty = append(c.X, p.X), append(c.Z, p.Z), append(c.Gamma, p.Gamma), append(c.Certainty, certainty)
 		c.Semblance, c.Width, c.Slope = append(c.Semblance, old.Semblance[i]), append(c.Width, old.Width[i]), append(c.Slope, old.Slope[i])
 		c.Far, c.Speed, c.Datum = append(c.Far, old.Far[i]), append(c.Speed, old.Speed[i]), append(c.Datum, old.Datum[i])

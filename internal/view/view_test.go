@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,7 @@ func makeSurvey(t *testing.T) string {
 func makePicks(t *testing.T, path string) string {
 	t.Helper()
 	same := func(v float64) []float64 { return []float64{v, v, v} }
-	p := &h5.Picks{Limits: []float64{0, 200, 400, 1000}, Mute: 9, Attrs: []h5.Attr{{Name: "note", Value: "kept"}}, Columns: h5.PickColumns{
+	p := &h5.Picks{Limits: []float64{0, 200, 400, 1000}, Mute: 9, Shifts: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}, Attrs: []h5.Attr{{Name: "note", Value: "kept"}}, Columns: h5.PickColumns{
 		X: []float64{200, 200, 400}, Z: []float64{200, 350, 300}, Gamma: []float64{1.05, 0.95, 1.02}, Semblance: same(0.8), Width: same(0.1),
 		Certainty: same(0.5), Slope: same(0), Far: same(800), Speed: same(2), Datum: same(0),
 	}}
@@ -102,8 +103,12 @@ func TestSavingPicks(t *testing.T) {
 			t.Errorf("%s from %q: status %d, %q, want %d and %q", c.body, c.origin, answer.StatusCode, text, c.code, c.text)
 		}
 	}
-	if p, err := h5.ReadPicks(s.output); err != nil || p.Columns.Certainty[0] != 0.5 {
-		t.Errorf("a pick that nobody moved: %v, %v, want its own certainty", p, err)
+	if p, err := h5.ReadPicks(s.output); err != nil || p.Columns.Certainty[0] != 0.5 || !slices.Equal(p.Shifts, []float64{1, 2, 3}) {
+		t.Errorf("a pick that nobody moved: %v, %v, want its own certainty and shifts", p, err)
+	}
+	moved, err := s.files[1].edited([]Pick{{X: 200, Z: 210, Gamma: 1.05, Like: 1}, {X: 400, Z: 300, Gamma: 1.02, Like: 2}})
+	if err != nil || !slices.Equal(moved.Shifts, []float64{0, 0, 0, 7, 8, 9}) {
+		t.Errorf("a pick that was moved and one that was not: %v, %v, want shifts of 0 and its own", moved, err)
 	}
 }
 

@@ -13,6 +13,10 @@ type Picks struct {
 	Mute    float64     // offsets up to so many depths counted
 	Columns PickColumns
 
+	// Shifts are how much deeper than on the curve the reflector lies in each class, [picks, classes], m
+	// or s; nil: on the curve.
+	Shifts []float64
+
 	Attrs []Attr // of the root, without format and format_version; not read
 }
 
@@ -62,6 +66,15 @@ func WritePicks(path string, p *Picks, opt WriteOptions) error {
 			return err
 		}
 	}
+	if p.Shifts != nil {
+		if len(p.Shifts) != n*(len(p.Limits)-1) {
+			panic(fmt.Sprintf("h5: %s: %d shifts of %d picks in %d classes", path, len(p.Shifts), n, len(p.Limits)-1))
+		}
+		units := map[grid.Domain]string{grid.Depth: "m", grid.Time: "s"}[p.Domain]
+		if _, err := over(w, shifts, []axis{{name: "/pick", size: n}, {name: "/class", size: len(p.Limits) - 1}}, p.Shifts, Attr{"units", units}); err != nil {
+			return err
+		}
+	}
 	return w.Commit()
 }
 
@@ -107,5 +120,24 @@ func (f *File) picks() (*Picks, error) {
 			}
 		}
 	}
+	if p.Shifts, err = f.shifts(n, len(p.Limits)-1); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+const shifts = "/shift"
+
+// shifts reads the shifts of n picks, nil for none.
+func (f *File) shifts(n, classes int) ([]float64, error) {
+	if !f.Has(shifts) {
+		return nil, nil
+	}
+	list, err := load[float64](f, shifts, "[picks, classes]", n, classes)
+	for i, v := range list {
+		if v-v != 0 {
+			return nil, inputError(f.path, shifts, "is %g for pick %d, must be finite", v, i/classes)
+		}
+	}
+	return list, err
 }

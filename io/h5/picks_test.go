@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,6 +15,9 @@ func somePicks(domain grid.Domain) *Picks {
 	p := &Picks{Domain: domain, Limits: []float64{0, 300, 600}, Mute: 1.5}
 	for i, c := range p.Columns.all(domain) {
 		*c.to = []float64{0.1 * float64(i+1), 0.05 * float64(i+1)}
+	}
+	if domain == grid.Depth {
+		p.Shifts = []float64{3, -1, 0, 7}
 	}
 	return p
 }
@@ -42,9 +46,11 @@ func TestPicksThatAreRefused(t *testing.T) {
 	}{
 		{func(p *Picks) { p.Columns.Gamma[1] = 0 }, "/gamma: is 0 for pick 1, must be positive"},
 		{func(p *Picks) { p.Columns.Certainty[0] = 1.5 }, "/certainty: is 1.5 for pick 0"},
-		{func(p *Picks) { p.Limits = []float64{300, 0} }, "@limits: is [300 0]"},
-		{func(p *Picks) { p.Limits = p.Limits[:1] }, "@limits: is [0]"},
+		{func(p *Picks) { p.Limits, p.Shifts = []float64{300, 0}, nil }, "@limits: is [300 0]"},
+		{func(p *Picks) { p.Limits, p.Shifts = p.Limits[:1], nil }, "@limits: is [0]"},
 		{func(p *Picks) { p.Mute = -1 }, "@mute: is -1"},
+		{func(p *Picks) { p.Shifts[3] = math.NaN() }, "/shift: is NaN for pick 1"},
+		{func(p *Picks) { p.Limits, p.Shifts = []float64{0, 300}, []float64{1, math.Inf(1)} }, "/shift: is +Inf for pick 1"},
 	} {
 		path := filepath.Join(t.TempDir(), "picks.h5")
 		p := somePicks(grid.Depth)

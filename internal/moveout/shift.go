@@ -1,0 +1,144 @@
+package moveout
+
+import (
+	"errors"
+	"math"
+	"sync"
+)
+
+// fine is the number of lags between two points of the last axis.
+const fine = 4
+
+// Shift sets the shifts of picks that a scan of g with the same options found.
+func Shift(g *Gathers, o Options, picks []Pick) error {
+	var places [][]Pick // of one column each
+	for i, p := range picks {
+		if i == 0 || p.X != picks[i-1].X {
+			places = append(places, nil)
+		}
+		n := len(places) - 1
+		places[n] = picks[i-len(places[n]) : i+1]
+	}
+	threads := max(1, min(o.Threads, len(places)))
+	errs := make([]error, threads)
+	var wg sync.WaitGroup
+	for w := range threads {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := w; i < len(places) && errs[w] == nil; i += threads {
+				errs[w] = g.shift(places[i], o)
+			}
+		}()
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// shift sets the shifts of the picks of one column.
+func (g *Gathers) shift(picks []Pick, o Options) error {
+	column := int(math.Round((picks[0].X - g.Grid.Origin[0]) / g.Grid.Spacing[0]))
+	first := max(0, column-o.Around)
+	var panels [][]float32
+	for c := first; c <= min(g.Grid.Shape[0]-1, column+o.Around); c++ {
+		panel, err := g.Panel(c)
+		if err != nil {
+			return err
+		}
+		panels = append(panels, panel)
+	}
+	for i := range picks {
+		picks[i].Shifts = g.shifts(picks[i], column, first, panels, o)
+	}
+	return nil
+}
+
+// shifts measures how far the reflector of a pick lies off its curve, [classes], m or s. Each offset is
+// correlated with the sum of the others, all aligned, over a window on either side, three times; lags
+// go up to half a window. panels are the columns around, of which the first lies at column first. An
+// offset that does not count has 0, and so has one whose correlation is largest at the largest lag.
+func (g *Gathers) shifts(p Pick, column, first int, panels [][]float32, o Options) []float64 {
+	out := make([]float64, len(g.Offsets))
+	half := o.half(g)
+	w, most := 2*half*fine, half*fine
+	var classes []int
+	var traces [][]float64
+	iz := int(math.Round((p.Z - g.Grid.Origin[1]) / g.Grid.Spacing[1]))
+	for class, x := range g.Offsets {
+		if x > p.Far || !g.lit(column, iz, class) {
+			continue
+		}
+		if t := g.around(p, class, first, panels, w+most); t != nil {
+			classes, traces = append(classes, class), append(traces, t)
+		}
+	}
+	if len(classes) < LeastTraces {
+		return out
+	}
+	lags := make([]int, len(classes))
+	for range 3 {
+		lags = align(traces, lags, w, most)
+	}
+	for i, class := range classes {
+		if lag := lags[i]; lag > -most && lag < most {
+			out[class] = float64(lag) * g.Grid.Spacing[1] / fine
+		}
+	}
+	return out
+}
+
+// around is the sum along the layer of the traces of a class near a pick, centred on its curve, with norm
+// one; nil for nothing.
+func (g *Gathers) around(p Pick, class, first int, panels [][]float32, reach int) []float64 {
+	nz := g.Grid.Shape[1]
+	out := make([]float64, 2*reach+1)
+	for i, panel := range panels {
+		trace := panel[class*nz : (class+1)*nz]
+		z := p.Z + p.Moveout(g.Offsets[class]) + p.Slope*(g.Grid.Coord(0, first+i)-p.X)
+		at := (z - g.Grid.Origin[1]) / g.Grid.Spacing[1]
+		for k := range out {
+			u := max(0, min(at+float64(k-reach)/fine, float64(nz-1)))
+			j := min(int(u), nz-2)
+			out[k] += float64(trace[j]) + (u-float64(j))*float64(trace[j+1]-trace[j])
+		}
+	}
+	sum := 0.0
+	for _, v := range out {
+		sum += v * v
+	}
+	if sum == 0 {
+		return nil
+	}
+	for k := range out {
+		out[k] /= math.Sqrt(sum)
+	}
+	return out
+}
+
+// align finds for each trace the lag at which it is most like the sum of the others at theirs, within a
+// cosine window from −w to w.
+func align(traces [][]float64, lags []int, w, most int) []int {
+	taper, pilot := make([]float64, 2*w+1), make([]float64, 2*w+1)
+	for k := range taper {
+		taper[k] = math.Pow(math.Cos(math.Pi/2*float64(k-w)/float64(w+1)), 2)
+		for i, t := range traces {
+			pilot[k] += taper[k] * t[k+most+lags[i]]
+		}
+	}
+	next := make([]int, len(lags))
+	for i, t := range traces {
+		best := math.Inf(-1)
+		for lag := -most; lag <= most; lag++ {
+			product, square := 0.0, 0.0
+			for k := range pilot {
+				a := taper[k] * t[k+most+lag]
+				product += a * (pilot[k] - taper[k]*t[k+most+lags[i]])
+				square += a * a
+			}
+			if c := product / math.Sqrt(square+1e-30); c > best {
+				best, next[i] = c, lag
+			}
+		}
+	}
+	return next
+}
