@@ -67,9 +67,9 @@ type Hessian struct {
 // NewHessian makes what the named engine needs for the Hessian of a target over the traces of p:
 // times and weights of its points, for each place 8 bytes a point, 24 (2-D) or 40 (3-D, or of
 // unequal slownesses) with Dynamic, up to twice that with limits of dip or opening angle and while
-// they are made. Traveltimes are solved as for the engine's
-// operator. The target must lie in the slab. Errors are those of Validate, of the traveltime
-// method and of ctx, and of engines that know no Hessian.
+// they are made. Traveltimes are solved as for the engine's operator. The target must lie in the
+// slab. Errors are those of Validate, of the traveltime method and of ctx, and of engines that
+// know no Hessian.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
