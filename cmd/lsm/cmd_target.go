@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
@@ -91,10 +93,9 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 	if a.output == "" {
 		cfg.Output.File = pathOf(filepath.Join(filepath.Dir(cfg.Output.File.File), "target.h5"))
 	}
-	if err := target.Refuse(cfg); err != nil {
-		return err
-	}
-	if err := distinct(append(alike("--rhs", o.rights...), fileUse{"--image", o.image}), []fileUse{{"--output", cfg.Output.File.File}}); err != nil {
+	given := append(alike("--rhs", o.rights...), fileUse{"--image", o.image})
+	err = cmp.Or(target.Refuse(cfg), distinct(given, alike("--output", cfg.Output.File.File)))
+	if err := comm.Together(a.world, err); err != nil {
 		return err
 	}
 	j, err := a.open(cfg, plan.Traces, cfg.Output.File)
@@ -106,7 +107,7 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	j.WarnOfDoubts()
 	asked, err := o.given(j)
-	if err != nil {
+	if err := j.Together(err); err != nil {
 		return err
 	}
 	text, bytes, err := target.Forecast(j, asked)
@@ -124,6 +125,10 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 
 // target makes the target of a job.
 func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*target.Summary, error) {
+	if j.Held.Stream {
+		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
+		return nil, j.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
+	}
 	given, err := target.Read(j, asked)
 	if err != nil {
 		return nil, err
@@ -132,9 +137,6 @@ func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*ta
 		return nil, err
 	}
 	a.report.Infof("%s", j.Info)
-	if j.Held.Stream {
-		return nil, status.Usage(errors.New("target: traces are streamed, since they do not fit into memory: target weighs them there"))
-	}
 	d, err := j.Data()
 	if err != nil {
 		return nil, err

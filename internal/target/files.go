@@ -18,7 +18,7 @@ import (
 // those of the penalties.
 var (
 	operatorKeys = []string{"data", "kirchhoff", "velocity", "traveltime", "image.surface", "image.surface_taper"}
-	penaltyKeys  = []string{"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight"}
+	penaltyKeys  = []string{"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers"}
 )
 
 // Given is what the files hold that were asked for, the same on all ranks but for Image.

@@ -45,14 +45,32 @@ func lineOf(t testing.TB, spacing []float64, shape ...int) string {
 	for i := range 7 {
 		s.Receivers = append(s.Receivers, 34*float64(i)-11, float64(i%3))
 	}
-	s.Data = make([]float32, 4*7*80)
+	return folderOf(t, g, s)
+}
+
+// cube is the folder of a 3-D problem: an image of 6 × 5 × 7 points, 2 shots into 6 receivers.
+func cube(t testing.TB) string {
+	g := grid.Grid{Origin: []float64{0, -10, 0}, Spacing: []float64{12, 10, 8}, Shape: []int{6, 5, 7}}
+	return folderOf(t, g, &survey.Survey{
+		Dim: 3, Fixed: true,
+		Sources:   []float64{10, 0, 0, 51, 12, 1},
+		Receivers: []float64{0, -10, 0, 22, 20, 0, 30, 5, 2, 41, -3, 0, 60, 30, 0, 10, 0, 0},
+		NT:        40, DT: 0.004,
+		Wavelet: survey.Wavelet{Samples: []float64{0.4, 1, -0.5, 0.1}, DT: 0.004, Zero: 1},
+	})
+}
+
+// folderOf writes a problem whose traces are noise.
+func folderOf(t testing.TB, g grid.Grid, s *survey.Survey) string {
+	t.Helper()
+	s.Data = make([]float32, s.NumTraces()*s.NT)
 	noise(s.Data, 1, 1)
 	folder := t.TempDir()
 	v := make([]float64, g.Len())
-	at := make([]float64, 2)
+	at := make([]float64, g.Dim())
 	for i := range v {
 		g.Point(at, i)
-		v[i] = 1700 + 2*at[1] + 0.5*at[0]
+		v[i] = 1700 + 2*at[g.Dim()-1] + 0.5*at[0]
 	}
 	must(t, h5.WriteModel(filepath.Join(folder, "model.h5"), g, v, h5.WriteOptions{}))
 	must(t, h5.WriteSurvey(filepath.Join(folder, "survey.h5"), s, h5.WriteOptions{}))

@@ -4,49 +4,69 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"sync"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
-// H and what follows from it have the same bits on any number of ranks.
+// H and what follows from it have the same bits on any number of ranks, and with exact sums the
+// image as well.
 func TestSameBitsOnRanks(t *testing.T) {
-	folder := lineOf(t, []float64{10, 8}, 25, 17) // of several tiles
-	set := []string{"solver.damping=0.3", "data.weights=rms", "solver.reproducible=run"}
-	var first *Posterior
-	var alone [][]float64
-	for _, ranks := range []int{1, 2, 3} {
-		var mu sync.Mutex
-		var h [][]float64
-		var p *Posterior
-		must(t, on(folder, ranks, set, func(j *job.Job) error {
-			target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Image.Shape}})
-			if err != nil {
-				return err
+	for engine, sums := range map[string]string{"reference": "run", "cpu": "ranks"} {
+		t.Run(engine, func(t *testing.T) {
+			if engines.Missing(engine, engines.Hessian) != 0 {
+				t.Skipf("engine %s has no Hessian", engine)
 			}
-			defer target.Close()
-			all, err := target.matrix()
-			if err != nil {
-				return err
+			folder := lineOf(t, []float64{10, 8}, 25, 17) // of several tiles
+			set := []string{"solver.damping=0.3", "data.weights=rms", "solver.reproducible=" + sums, "kirchhoff.engine=" + engine}
+			var alone *bits
+			for _, ranks := range []int{1, 2, 3} {
+				found := bitsOn(t, folder, ranks, set)
+				if sums == "run" {
+					found.image = nil
+				}
+				if alone == nil {
+					alone = found
+				} else if !reflect.DeepEqual(found, alone) {
+					t.Errorf("%d ranks find other bits than one", ranks)
+				}
 			}
-			if err := target.factorize(context.Background()); err != nil {
-				return err
-			}
-			post, err := target.posterior(context.Background(), target.window, func(int) {})
-			if j.Root() {
-				mu.Lock()
-				h, p = all, post
-				mu.Unlock()
-			} else if post != nil {
-				err = fmt.Errorf("rank %d has the posterior", j.World.Rank())
-			}
-			return err
-		}))
-		if ranks == 1 {
-			alone, first = h, p
-		} else if !reflect.DeepEqual(h, alone) || !reflect.DeepEqual(p, first) {
-			t.Errorf("%d ranks find other bits than one", ranks)
-		}
+		})
 	}
+}
+
+// bits are what a target finds.
+type bits struct {
+	h     [][]float64
+	post  *Posterior
+	image []float32
+}
+
+// bitsOn finds them on some ranks.
+func bitsOn(t *testing.T, folder string, ranks int, set []string) *bits {
+	t.Helper()
+	var found *bits
+	must(t, on(folder, ranks, set, func(j *job.Job) error {
+		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Image.Shape}})
+		if err != nil {
+			return err
+		}
+		defer target.Close()
+		h, err := target.matrix()
+		if err != nil {
+			return err
+		}
+		f, err := target.find(context.Background())
+		switch {
+		case err != nil:
+			return err
+		case j.Root():
+			found = &bits{h, f.post, f.image}
+		case f.post != nil:
+			return fmt.Errorf("rank %d has the posterior", j.World.Rank())
+		}
+		return nil
+	}))
+	return found
 }

@@ -20,7 +20,7 @@ import (
 // H is that of the operator, the weights, the topography and the penalties of a run, and
 // symmetric to the bit.
 func TestHessianIsThatOfTheRun(t *testing.T) {
-	folder := line(t)
+	flat, solid := line(t), cube(t)
 	for name, set := range map[string][]string{
 		"plain":     {"solver.damping=0.1"},
 		"weights":   {"data.weights=rms"},
@@ -33,35 +33,42 @@ func TestHessianIsThatOfTheRun(t *testing.T) {
 		"dip":       {"solver.regularization=dip", "solver.regularization_weight=0.3", "solver.preconditioner=diagonal"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			must(t, on(folder, 1, append(set, "solver.reproducible=run"), func(j *job.Job) error {
-				target, q, err := of(j, Options{Window: inner, Frame: 1})
-				if err != nil {
-					return err
-				}
-				defer target.Close()
-				h, err := target.matrix()
-				if err != nil {
-					return err
-				}
-				top, points := largest(h), target.box.Points(j.Image.Shape)
-				for b, point := range points {
-					want, err := columnOf(j, q, target.w2, point)
-					if err != nil {
-						return err
-					}
-					for a := range points {
-						if d := math.Abs(h[a][b] - want[points[a]]); !(d <= 1e-6*top) {
-							return fmt.Errorf("H[%d][%d] is %g, want %g", a, b, h[a][b], want[points[a]])
-						}
-						if h[a][b] != h[b][a] {
-							return fmt.Errorf("H[%d][%d] = %g is not H[%d][%d] = %g", a, b, h[a][b], b, a, h[b][a])
-						}
-					}
-				}
-				return nil
-			}))
+			must(t, on(flat, 1, set, func(j *job.Job) error { return isThatOfTheRun(j, inner) }))
+		})
+		t.Run(name+" in 3-D", func(t *testing.T) {
+			box := Box{First: []int{2, 1, 1}, Count: []int{3, 2, 4}}
+			must(t, on(solid, 1, set, func(j *job.Job) error { return isThatOfTheRun(j, box) }))
 		})
 	}
+}
+
+// isThatOfTheRun compares H of a window and a frame of one point with the operator.
+func isThatOfTheRun(j *job.Job, window Box) error {
+	target, q, err := of(j, Options{Window: window, Frame: 1})
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	h, err := target.matrix()
+	if err != nil {
+		return err
+	}
+	top, points := largest(h), target.box.Points(j.Image.Shape)
+	for b, point := range points {
+		want, err := columnOf(j, q, target.w2, point)
+		if err != nil {
+			return err
+		}
+		for a := range points {
+			if d := math.Abs(h[a][b] - want[points[a]]); !(d <= 1e-6*top) {
+				return fmt.Errorf("H[%d][%d] is %g, want %g", a, b, h[a][b], want[points[a]])
+			}
+			if h[a][b] != h[b][a] {
+				return fmt.Errorf("H[%d][%d] = %g is not H[%d][%d] = %g", a, b, h[a][b], b, a, h[b][a])
+			}
+		}
+	}
+	return nil
 }
 
 // Solutions, resolution, widths and deviations are those of the dense matrices of the textbook.
