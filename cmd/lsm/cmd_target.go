@@ -115,7 +115,7 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 		return err
 	}
 	a.report.Printf("%s\n", text)
-	summary, err := a.target(ctx, j, asked)
+	summary, err := solveTarget(ctx, a, j, asked)
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 	return a.closing(bytes)
 }
 
-// target makes the target of a job.
-func (a *app) target(ctx context.Context, j *job.Job, asked target.Options) (*target.Summary, error) {
+// solveTarget makes the target of a job.
+func solveTarget(ctx context.Context, a *app, j *job.Job, asked target.Options) (*target.Summary, error) {
 	if j.Held.Stream {
 		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
 		return nil, j.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
