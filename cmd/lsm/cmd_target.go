@@ -93,7 +93,7 @@ func targetJob(ctx context.Context, a *app, path string, o targetOptions) error 
 	if a.output == "" {
 		cfg.Output.File = pathOf(filepath.Join(filepath.Dir(cfg.Output.File.File), "target.h5"))
 	}
-	given := append(alike("--rhs", o.rights...), fileUse{"--image", o.image})
+	given := append(alike("--rhs", o.rights...), use("--image", o.image))
 	err = cmp.Or(target.Refuse(cfg), distinct(given, alike("--output", cfg.Output.File.File)))
 	if err := comm.Together(a.world, err); err != nil {
 		return err
