@@ -8,12 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Every command says what it is, shows its exit statuses and stands in a group.
 func TestEveryCommandIsComplete(t *testing.T) {
-	root := newRoot(&app{}, commands(&app{}))
+	root := cli.NewRoot(&cli.App{}, commands(&cli.App{}))
 	root.InitDefaultHelpCmd()
 	all := slices.Clone(root.Commands())
 	for _, c := range root.Commands() {
@@ -29,7 +30,7 @@ func TestEveryCommandIsComplete(t *testing.T) {
 		if c.Args == nil {
 			t.Errorf("%s: arguments are not checked", c.Name())
 		}
-		text := helpOf(c)
+		text := cli.HelpOf(c)
 		for _, want := range []string{"Exit status:\n    0  ", "\n    2  ", "--json", "--force"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: help lacks %q", c.Name(), want)
@@ -50,7 +51,7 @@ func TestPanicIsReported(t *testing.T) {
 			args = append(args, "--json")
 		}
 		var out, errs bytes.Buffer
-		code := runWith(args, &out, &errs, commands, func(_ *app, root *cobra.Command) {
+		code := cli.Run(args, &out, &errs, commands, func(_ *cli.App, root *cobra.Command) {
 			for _, c := range root.Commands() {
 				c.RunE = func(*cobra.Command, []string) error { panic("index out of range") }
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -42,7 +43,7 @@ func stopAfter(n int, line string) (code int, said string) {
 	})
 	var errs bytes.Buffer
 	var all bytes.Buffer
-	code = runWith(append(strings.Fields(line), "--json"), writer(func(p []byte) { all.Write(p); out(p) }), &errs, commands, func(_ *app, root *cobra.Command) {
+	code = cli.Run(append(strings.Fields(line), "--json"), writer(func(p []byte) { all.Write(p); out(p) }), &errs, commands, func(_ *cli.App, root *cobra.Command) {
 		for _, c := range root.Commands() {
 			work := c.RunE
 			c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -67,7 +68,7 @@ func (f found) card() (driver.Engine, bool) {
 
 // ranks is the communicator of the run's ranks, or the error that a run ends with.
 func (f found) ranks(want string, l machine.Launcher) string {
-	name, _, err := chooseComm(want, l)
+	name, _, err := cli.ChooseComm(want, l)
 	switch r := f["mpi"]; {
 	case err != nil:
 		return "an error"

@@ -1,26 +1,24 @@
 // Command lsm is least-squares Kirchhoff migration: from a survey file to an
 // image file, with everything that is needed on the way.
 //
-// This package is thin: flags, one file a command (cmd_x.go), what is printed,
-// exit statuses. The work is done by internal/job and the packages below it.
-//
-// Every command is a function of an *app that returns a *cobra.Command; the list
-// is in root.go. A command reports through app.report alone and returns an
-// error, marked by package status where its kind is known. The frame does the
-// rest, once for all commands: it turns the error into text, hint and exit
-// status, and with --json closes the output with the event "done" or "error".
+// This package is the list of commands and the tests of the whole program. The commands lie in
+// folders by what they are for, one file each: internal/migrate, internal/recorded,
+// internal/inspect and internal/benchmarks. internal/cli is the frame around them. The work is
+// done by internal/job and the packages beside and below it.
 package main
 
 import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 )
 
 func main() {
-	os.Exit(runWith(os.Args[1:], os.Stdout, os.Stderr, commands, func(a *app, _ *cobra.Command) {
+	os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr, commands, func(a *cli.App, _ *cobra.Command) {
 		if program, err := os.Executable(); err == nil { // else it goes without
-			a.program = program
+			a.Program = program
 		}
 	}))
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // run is the program inside a test: it returns the exit status.
 func run(args []string, out, errs io.Writer) int {
-	return runWith(args, out, errs, commands, func(*app, *cobra.Command) {})
+	return cli.Run(args, out, errs, commands, func(*cli.App, *cobra.Command) {})
 }
 
 // asRank makes this test's executable the program lsm.

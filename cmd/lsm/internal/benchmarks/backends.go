@@ -1,0 +1,243 @@
+package benchmarks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// What docs/gpu.md promises of a least-squares image: how far those of a card and of the
+// cpu are apart (relative, L2), and after how many iterations at most.
+const (
+	promisedDistance   = 1e-4
+	promisedIterations = 20
+)
+
+// backendsOptions are the choices of lsm bench backends. Of the embedded ones, Iterations
+// counts those of the sums.
+type backendsOptions struct {
+	commOptions
+	iterations int
+}
+
+func newBenchBackends(a *cli.App) *cobra.Command {
+	o := backendsOptions{iterations: 5}
+	cmd := &cobra.Command{
+		Use:   "backends CONFIG",
+		Short: "Processor and GPU, MPI and NCCL: one solve by each, compared",
+		Long: `Backends solves the configuration's problem by every way that this machine offers:
+processors with MPI, GPUs with MPI through the host, GPUs with MPI that takes their memory,
+and GPUs with NCCL or RCCL. For each it prints the bandwidth of an all-reduce by size, the
+time of an iteration, the share of it that sums over ranks take without overlap, how much
+of that the overlap hides, the residual, and the digest of the image. Ways that this
+machine does not offer have a line that says why. The verdict compares times and images:
+those of one engine must have the same bits with solver.reproducible = "ranks", and
+engines may differ by what docs/gpu.md promises. Backends writes no image.
+docs/performance.md derives the columns.`,
+		Example: `  mpirun -n 2 lsm bench backends config.toml
+  srun lsm bench backends config.toml --iterations 10 --plot backends.png
+  mpirun -n 2 lsm bench backends config.toml --engine hip --last 256MiB --json`,
+		Annotations: cli.Exits("3", "4", "5 a sum or an image is wrong", "6", "130"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(a.Force); err != nil {
+				return err
+			}
+			// The ranks that all ways stand on; each way then has its own engine and backend.
+			a.Set = append(a.Set, "kirchhoff.engine=cpu", "comm.backend=auto", "comm.fallback=none", "comm.accumulate=allreduce")
+			cfg, err := a.Configure(args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.Once(func() error { return cli.TryInputs(a, cfg) }); err != nil {
+				return err
+			}
+			b := &backends{App: a, cfg: cfg, o: o}
+			return b.run(cmd.Context())
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&o.iterations, "iterations", o.iterations, "timed iterations of CGLS, at most 20; the median is printed")
+	fl.StringVar(&o.first, "first", "4KiB", "`bytes` of the smallest array of the all-reduce")
+	fl.StringVar(&o.last, "last", "64MiB", "`bytes` of the largest array; memory may end the list earlier")
+	fl.StringVar(&o.engine, "engine", "auto", "engine of the GPUs: cuda, hip, or auto for the one that is found")
+	fl.StringVar(&o.plot, "plot", "", "`PNG` of bandwidth by size and time by backend")
+	return cmd
+}
+
+func (o *backendsOptions) check(force bool) (err error) {
+	if err := positive(map[string]int{"iterations": o.iterations}); err != nil {
+		return err
+	}
+	if o.iterations > promisedIterations {
+		return status.Usage(fmt.Errorf("bench: --iterations is %d, must be at most %d: images of cpu and GPU are only promised to agree that long", o.iterations, promisedIterations))
+	}
+	if !slices.Contains([]string{"auto", "cuda", "hip"}, o.engine) {
+		return status.Usage(fmt.Errorf("bench: --engine is %q, want auto, cuda or hip", o.engine))
+	}
+	o.Factor, o.commOptions.Iterations, o.Warmup, o.Operations = 4, 10, 2, []string{"all-reduce"}
+	return o.readSizes(force)
+}
+
+// backends is the comparison under way.
+type backends struct {
+	*cli.App
+	cfg     *config.Config
+	o       backendsOptions
+	ways    []*way
+	threads int // of this rank's share of the machine
+	wrong   int64
+}
+
+// way is an engine with the communicator that carries its sums over ranks.
+type way struct {
+	engine, backend string // as in kirchhoff.engine and comm.backend
+
+	why   string // why it was not measured; "" if it was
+	sums  []bench.CommRow
+	trial *job.Trial
+}
+
+func (w *way) String() string { return w.engine + " " + w.backend }
+
+// run measures and tells everything.
+func (b *backends) run(ctx context.Context) error {
+	if err := b.measureSums(ctx); err != nil {
+		return err
+	}
+	b.tellSums()
+	b.tellHead()
+	for _, w := range b.ways {
+		if w.why == "" {
+			if err := b.excuse(ctx, w, b.solve(ctx, w)); err != nil {
+				return err
+			}
+		}
+		b.tell(w)
+	}
+	if b.o.plot != "" {
+		if err := b.Once(b.plot); err != nil {
+			return err
+		}
+	}
+	b.Finish("ranks", b.World.Size())
+	return b.Once(b.verdict)
+}
+
+// excuse keeps an error as the reason why a way is not measured. An error of the first way,
+// of one rank alone, and one that says that a result is wrong, are returned.
+func (b *backends) excuse(ctx context.Context, w *way, err error) error {
+	var agreed *comm.Agreed
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil, w == b.ways[0], b.World.Size() > 1 && !errors.As(err, &agreed),
+		status.Code(err) == status.Stopped, status.Code(err) == status.NotNumerical:
+		return err
+	}
+	w.why, w.trial = err.Error(), nil
+	return nil
+}
+
+// measureSums finds the ways and measures the all-reduce of each. GPUs are open meanwhile.
+func (b *backends) measureSums(ctx context.Context) error {
+	threads, onNode, err := b.o.joinMachine(b.World)
+	if err != nil {
+		return err
+	}
+	b.threads = threads
+	if b.o.Type = device.F32; b.cfg.Solver.Reproducible == "ranks" {
+		b.o.Type = device.F64 // what exact sums travel as
+	}
+	engine, err := b.cards()
+	if err != nil {
+		return err
+	}
+	b.ways = []*way{{engine: "cpu", backend: b.World.Name()}}
+	through := []string{"mpi-staged", "mpi", nccl.Backend(engine)}
+	if b.World.Size() == 1 { // which sends nothing: MPI's two ways are one
+		through = []string{b.World.Name(), nccl.Backend(engine)}
+	}
+	for _, backend := range through {
+		b.ways = append(b.ways, &way{engine: engine.String(), backend: backend})
+	}
+	if err := b.reduce(ctx, b.ways[0]); err != nil {
+		return err
+	}
+	var claim comm.Claim
+	b.o.Card, claim, err = openCards(b.App, engine, onNode)
+	if err == nil {
+		defer b.o.Card.Close()
+	}
+	for _, w := range b.ways[1:] {
+		err := err
+		if err == nil && w.backend == "mpi" && !claim.Takes {
+			err = &comm.Agreed{Err: fmt.Errorf("MPI does not take memory of %v's GPUs: %s", engine, claim.Why)}
+		}
+		if err == nil {
+			err = b.reduce(ctx, w)
+		}
+		if err := b.excuse(ctx, w, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cards is the engine of the GPUs to measure: for auto what rank 0 finds, or CUDA.
+func (b *backends) cards() (driver.Engine, error) {
+	if b.o.engine != "auto" {
+		return cli.EngineOf(b.o.engine), nil
+	}
+	mine, err := operator.Auto()
+	if err != nil {
+		mine = driver.CUDA
+	}
+	all, err := comm.GatherJSON(b.World.Host().AllGather, mine)
+	if err != nil {
+		return 0, err
+	}
+	return all[0], nil
+}
+
+// reduce measures the all-reduce of a way.
+func (b *backends) reduce(ctx context.Context, w *way) error {
+	c, done, err := carrier(b.App, b.World, w.backend, b.o.Card, time.Duration(b.cfg.Comm.Timeout*float64(time.Second)))
+	if err != nil {
+		return err
+	}
+	defer done()
+	spec := b.o.CommSpec
+	m, err := bench.NewComm(spec, c)
+	if err := comm.Together(b.World, err); err != nil {
+		return err
+	}
+	return m.Run(ctx, spec.Operations[0], func(r bench.CommRow) {
+		r.Backend = w.backend
+		w.sums = append(w.sums, r)
+		b.wrong += r.Wrong
+		collectiveEvent(b.App, r, spec.Type, b.World.Size(), "engine", w.engine)
+	})
+}
+
+// solve measures the solve of a way.
+func (b *backends) solve(ctx context.Context, w *way) (err error) {
+	own := *b.cfg
+	own.Kirchhoff.Engine, own.Comm.Backend = w.engine, w.backend
+	w.trial, err = job.Try(ctx, b.World, &own, 0, b.o.iterations)
+	return err
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/watch"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/probe"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// ChooseComm says which communicator a run takes, and why. It returns an error if this
+// machine or build does not offer the backend.
+func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
+	if want == "" || want == "nccl" || want == "rccl" {
+		want = "auto" // these stand beside it
+	}
+	if want == "mpi-staged" {
+		want = "mpi"
+	}
+	mpi := comm.MPI != nil
+	switch {
+	case want == "self":
+		return want, "comm.backend asks for it", nil
+	case want == "auto" && l.Ranks < 2:
+		return "self", "no launcher started more than one rank", nil
+	case want == "auto" && mpi:
+		return "mpi", fmt.Sprintf("%s started %d ranks", l.Name, l.Ranks), nil
+	case want == "auto":
+		return "", "", status.Hint(
+			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but this lsm is built without MPI: each would do the whole run", l.Name, l.Ranks)),
+			`"make build" again builds lsm with the MPI that it finds, also one installed since; or start one process; with backend = "self" each rank runs alone`)
+	}
+	if want != "mpi" || !mpi {
+		hint := `backend = "self" runs in one process on all its cores; "lsm doctor" lists what this machine offers`
+		if want == "mpi" {
+			hint = `"make build" again builds lsm with the MPI that it finds, also one installed since (Debian: libopenmpi-dev or libmpich-dev)`
+		}
+		return "", "", status.Hint(status.Resource(fmt.Errorf("comm.backend: %q is not built into this lsm, which has %s", want, strings.Join(comm.Built(), ", "))), hint)
+	}
+	return want, "comm.backend asks for it", nil
+}
+
+// Join makes a.world the ranks of this run, as the configuration says. A nil
+// configuration stands for the default; it serves to tell the other ranks of an error.
+func (a *App) Join(cfg *config.Config) error {
+	want := "auto"
+	if cfg != nil {
+		want = cfg.Comm.Backend
+	}
+	name, why, err := ChooseComm(want, a.Launcher)
+	if err != nil {
+		return &comm.Agreed{Err: err} // by each rank for itself: all see the same
+	}
+	if name == "self" {
+		return nil
+	}
+	b := comm.MPI
+	if a.World, err = b.Open(); err != nil {
+		a.World = comm.Self()
+		return status.Resource(fmt.Errorf("comm.backend: %s: %w", name, err))
+	}
+	a.leave = b.Close
+	a.guard(cfg)
+	if n := a.Launcher.Ranks; n > 1 && a.World.Size() != n {
+		return &comm.Agreed{Err: status.Hint(
+			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but %s sees %d: each would do the whole run", a.Launcher.Name, n, b.About(), a.World.Size())),
+			`launcher and MPI do not understand each other: srun --mpi=pmix goes with Open MPI, srun --mpi=pmi2 with MPICH, and mpirun with its own library`)}
+	}
+	a.Report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.World.Size(), why)
+	patience := probe.Patience
+	if cfg != nil && cfg.Comm.Timeout > 0 { // the others wait meanwhile
+		patience = min(patience, time.Duration(cfg.Comm.Timeout/2*float64(time.Second)))
+	}
+	_, err = a.TryMemory(patience, func() (driver.Engine, bool) { return engineFor(cfg) })
+	return err
+}
+
+// engineFor is the engine of the GPUs whose memory MPI may be given by a configuration, and
+// whether there is one.
+func engineFor(cfg *config.Config) (driver.Engine, bool) {
+	if cfg == nil || cfg.Comm.Backend == "mpi-staged" {
+		return 0, false
+	}
+	switch cfg.Kirchhoff.Engine {
+	case "cuda", "hip":
+		return EngineOf(cfg.Kirchhoff.Engine), true
+	case "auto":
+		engine, err := operator.Auto()
+		return engine, err == nil
+	}
+	return 0, false
+}
+
+// TryMemory finds out whether MPI takes the memory of an engine's GPUs. Where it claims so,
+// a child of rank 0 has it send some, in the given time. If that fails, no rank gives it such
+// memory, as all ranks learn. Only rank 0 asks for the engine, but all ranks take part.
+func (a *App) TryMemory(patience time.Duration, engine func() (driver.Engine, bool)) (comm.Claim, error) {
+	var mine struct {
+		comm.Claim
+		Engine driver.Engine
+		Asked  bool
+	}
+	if a.First() {
+		if mine.Engine, mine.Asked = engine(); mine.Asked {
+			if mine.Claim = comm.MPI.Claim(gpu.SpaceOf(mine.Engine)); mine.Takes {
+				mine.Claim = probe.Judge(mine.Claim, Try(context.Background(), "mpi-"+mine.Engine.String(), patience))
+			}
+			a.Report.Infof("%s", Handed(mine.Engine, mine.Claim))
+		}
+	}
+	all, err := comm.GatherJSON(a.World.Host().AllGather, mine)
+	if err != nil {
+		return comm.Claim{}, err
+	}
+	first := all[0]
+	if first.Asked && !first.Takes {
+		comm.MPI.Deny(gpu.SpaceOf(first.Engine))
+	}
+	return first.Claim, nil
+}
+
+// Handed says whether MPI is given the memory of an engine's GPUs.
+func Handed(engine driver.Engine, claim comm.Claim) string {
+	way := "is copied to the host for MPI"
+	if claim.Takes {
+		way = "is given to MPI"
+	}
+	return fmt.Sprintf("memory of %v's GPUs %s: %s", engine, way, claim.Why)
+}
+
+// First reports whether this process prints, and does what one rank does for all.
+func (a *App) First() bool {
+	if a.World.Size() > 1 {
+		return a.World.Rank() == 0
+	}
+	return a.Launcher.Rank == 0
+}
+
+// guard puts the watch on all ranks.
+func (a *App) guard(cfg *config.Config) {
+	o := watch.Options{}
+	if cfg != nil {
+		o.Timeout = time.Duration(cfg.Comm.Timeout * float64(time.Second))
+	}
+	raw := a.World
+	o.Abort = func(code int) { raw.Abort(code, nil) }
+	world, w, err := watch.Guard(raw, o)
+	if err != nil {
+		a.Report.Warn(fmt.Sprintf("%v: a rank that is lost will not be noticed", err))
+	}
+	a.World, a.watch = world, w
+}
+
+// failedAlone reports whether err is an error that the other ranks know nothing of.
+func (a *App) failedAlone(err error) bool {
+	var agreed *comm.Agreed
+	return err != nil && a.World.Size() > 1 && !errors.As(err, &agreed)
+}
+
+// part ends this rank's membership, which all ranks do together. A launcher may
+// end the others as soon as the first has exited with a status; their signals no longer
+// count.
+func (a *App) part(err error) {
+	if a.leave == nil {
+		if err != nil && a.Launcher.Rank > 0 {
+			time.Sleep(firstWord)
+		}
+		return
+	}
+	signal.Ignore(stopSignals...)
+	a.watch.Close(err)
+	a.leave()
+}
+
+// firstWord is how long ranks that did not get to join wait for rank 0 to tell what
+// is wrong: a launcher ends it when the first of them leaves.
+const firstWord = time.Second
+
+// farewell is how long a rank that has told the others of a failure waits for the
+// watch to end it.
+const farewell = 30 * time.Second
+
+// endAll ends all ranks of a run of several for a panic on this one.
+func (a *App) endAll(fault any) {
+	if a.World.Size() == 1 {
+		return
+	}
+	func() {
+		defer a.watch.Recover()
+		panic(fault)
+	}()
+	time.Sleep(farewell)
+}
+
+// stopSignals ask a command to stop; SIGUSR1 is what batch systems send some time
+// before the end.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1}
+
+// untilInterrupted returns a context that ends with the first of stopSignals, so that a
+// command can leave things in order. The second signal ends the program.
+func untilInterrupted(parent context.Context, errs io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, stopSignals...)
+	go func() {
+		if _, asked := <-signals; !asked {
+			return
+		}
+		fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once")
+		cancel()
+		if _, again := <-signals; again {
+			os.Exit(status.Stopped)
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals) // nothing comes from now on
+		close(signals)
+		cancel()
+	}
+}
+
+// EngineOf is the engine of a card: "hip", else CUDA.
+func EngineOf(name string) driver.Engine {
+	if name == driver.HIP.String() {
+		return driver.HIP
+	}
+	return driver.CUDA
+}

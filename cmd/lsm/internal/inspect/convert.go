@@ -1,0 +1,154 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+)
+
+// convertOptions are the choices of lsm convert.
+type convertOptions struct {
+	output, velocity, units, to string
+	spacing                     float64
+}
+
+func newConvert(a *cli.App) *cobra.Command {
+	var f convertOptions
+	cmd := &cobra.Command{
+		Use:   "convert IMAGE --velocity MODEL --to time|depth -o IMAGE",
+		Short: "An image in depth stretched to two-way time, or back",
+		Long: `Convert stretches an image, and its gathers, between depth and two-way time along
+the vertical below each column. MODEL has interval velocities on depth or on two-way
+time, or root-mean-square ones on two-way time (lsm velocity converts them). Of an
+anisotropic model the velocity along the vertical symmetry axis counts.
+
+Values keep their size. They are interpolated band-limited, without what a coarser
+spacing could not hold.`,
+		Example: `  lsm convert image.h5 --velocity model.h5 --to time -o time.h5
+  lsm convert time.h5 --velocity rms.h5 --to depth --spacing 10 -o depth.h5`,
+		Annotations: cli.Exits("3", "4", "130"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", "", "image `FILE` to write")
+	fl.StringVar(&f.velocity, "velocity", "", "velocity model `FILE`")
+	fl.StringVar(&f.to, "to", "", "`DOMAIN` of the output, time or depth")
+	fl.StringVar(&f.units, "units", "auto", "unit of the velocities: auto, m/s, km/s or ft/s")
+	fl.Float64Var(&f.spacing, "spacing", 0, "`H` metres or seconds between points (default: nothing is lost)")
+	cli.Require(cmd, "output", "velocity", "to")
+	return cmd
+}
+
+func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error {
+	to, err := grid.ParseDomain(f.to)
+	switch {
+	case err != nil:
+		return status.Usage(fmt.Errorf("convert: --to: %w", err))
+	case f.spacing < 0 || math.IsNaN(f.spacing) || math.IsInf(f.spacing, 0):
+		return status.Usage(fmt.Errorf("convert: spacing is %g, must be above 0", f.spacing))
+	}
+	if err := cli.CheckUnits("convert", f.units); err != nil {
+		return err
+	}
+	if err := cli.CheckOutput(append(cli.Alike("the image", path), cli.Alike("the model", f.velocity)...), f.output, a.Force); err != nil {
+		return err
+	}
+	im, err := h5.ReadImage(path)
+	if err != nil {
+		return err
+	}
+	m, err := inputs.ReadWholeModel(f.velocity, f.units)
+	if err != nil {
+		return cli.WithUnitsFlag(err)
+	}
+	if im.Grid.Domain == to {
+		return status.Input(fmt.Errorf("%s: the image lies in %s already", path, to))
+	}
+	if m.Grid.Dim() != im.Grid.Dim() {
+		return status.Input(fmt.Errorf("%s has %d axes, %s %d", f.velocity, m.Grid.Dim(), path, im.Grid.Dim()))
+	}
+	cli.WarnOfEta(a, f.velocity, m)
+	s, err := velocity.NewStretch(m, im.Grid, f.spacing)
+	if err != nil {
+		return status.Input(fmt.Errorf("%s with %s: %w", path, f.velocity, err))
+	}
+	if last := im.Grid.Dim() - 1; s.Beyond > 1e-6*im.Grid.Spacing[last] {
+		text := fmt.Sprintf("%s reaches up to %s %s beyond the end of %s", path, im.Grid.Text(last, s.Beyond), im.Grid.Unit(last), f.velocity)
+		if s.Cut {
+			a.Report.Infof("%s, where the output ends", text)
+		} else {
+			a.Report.Warn(text + ": velocities go on there as they end")
+		}
+	}
+	if err := f.write(ctx, a, path, im, s); err != nil {
+		return err
+	}
+	a.Report.Printf("%s\n", inputs.Extent(s.To))
+	a.Wrote("image", f.output, "shape", s.To.Shape, "domain", to.String())
+	return nil
+}
+
+// write writes the image, its gathers and those of a repeat survey.
+func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im *h5.Image, s *velocity.Stretch) error {
+	record := provenance.New("convert")
+	for role, file := range map[string]string{"image": path, "velocity": f.velocity} {
+		in, err := provenance.Hash(role, file)
+		if err != nil {
+			return status.Input(err)
+		}
+		record.Inputs = append(record.Inputs, in)
+	}
+	gathers, err := h5.OpenGathers(path)
+	if err != nil {
+		return err
+	}
+	out := &h5.Image{Grid: s.To, Data: make([]float32, s.To.Len())}
+	s.Apply(out.Data, im.Data)
+	if gathers != nil {
+		defer gathers.Close()
+		out.Gathers = &gathers.Gathers
+	}
+	repeat, err := h5.ReadRepeat(path)
+	if err != nil {
+		return err
+	}
+	out.Repeat = repeat != nil
+	w, err := h5.CreateImage(f.output, out, h5.WriteOptions{Force: a.Force, Attrs: record.Attrs()})
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if repeat != nil {
+		if err := stretchRepeat(w, repeat, s); err != nil {
+			return err
+		}
+	}
+	if gathers != nil {
+		if !gathers.Grid().Equal(im.Grid) {
+			return status.Input(fmt.Errorf("%s: the gathers lie on %s, the image on %s", path, inputs.Extent(gathers.Grid()), inputs.Extent(im.Grid)))
+		}
+		for class := range gathers.Centers {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := gathers.Read(im.Data, class*len(im.Data)); err != nil {
+				return err
+			}
+			s.Apply(out.Data, im.Data)
+			if err := w.WriteGathers(out.Data, class*len(out.Data)); err != nil {
+				return err
+			}
+		}
+	}
+	return w.Commit()
+}

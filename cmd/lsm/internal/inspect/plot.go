@@ -1,0 +1,143 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+func newPlot(a *cli.App) *cobra.Command {
+	var o drawing
+	cmd := &cobra.Command{
+		Use:   "plot FILE [FILE]",
+		Short: "A picture of an image, a model, a gather, a convergence history",
+		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), traces
+of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, a
+wavelet, or with --convergence the course of a run. Of a file of lsm target --field draws
+the resolution, the standard deviation and the like. Two files are drawn side by side, with
+--difference and their difference, two histories in one diagram. Below an image that
+has gathers, some of them are drawn. Of an image of two surveys all three images are drawn, on
+one scale, or beside another file that of the baseline. A picture that plot drew of the same files is
+replaced; any other file of that name is kept, unless --force is given.`,
+		Example: `  lsm plot image.h5
+  lsm plot adjoint.h5 image.h5 -o both.png
+  lsm plot image.h5 --under model.h5 --window 1000,3000,200,1500
+  lsm plot before.h5 after.h5 --difference -o change.png
+  lsm plot survey.h5 --cmp 2500 --wiggles --gain 1
+  lsm plot image.h5 --convergence -o convergence.png
+  lsm plot target.h5 --field standard_deviation -o deviation.png
+  lsm plot survey.h5 --shot 12 --clip 95`,
+		Annotations: cli.Exits("3", "4"),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if o.output == "" {
+				o.output = strings.TrimSuffix(filepath.Base(files[0]), filepath.Ext(files[0])) + ".png"
+			}
+			if err := o.pick.complete(cmd.Flags()); err != nil {
+				return err
+			}
+			return plotFiles(a, files, &o, cmd.Flags())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&o.output, "output", "o", "", "`PNG` file to write (default: FILE's name with .png, here)")
+	flags.StringVar(&o.title, "title", "", "`text` above the picture")
+	flags.Float64Var(&o.clip, "clip", 0, "`percentile` of |amplitude| that gets full colour (default 99)")
+	flags.StringVar(&o.colors, "colors", "default", "`map`: default, grey, diverging or sequential")
+	flags.Float64SliceVar(&o.at, "at", nil, "`x,y,z` in m, where slices of a 3-D array cross (default: its centre)")
+	flags.Float64SliceVar(&o.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
+	flags.Float64SliceVar(&o.window, "window", nil, "`left,right,top,bottom`: draw this part, in the units of the axes")
+	flags.Float64SliceVar(&o.size, "size", nil, "`width,height` of the frame in inches (0: as usual)")
+	flags.Float64Var(&o.gain, "gain", 0, "`power` of depth or time by which to multiply before drawing")
+	flags.BoolVar(&o.wiggles, "wiggles", false, "draw traces as lines, their positive side filled")
+	flags.StringVar(&o.survey, "survey", "", "of two surveys, the `image` to draw: baseline, monitor or difference")
+	flags.StringVar(&o.under, "under", "", "velocity model `FILE` that colours the ground of an image")
+	flags.BoolVar(&o.common, "common", false, "give two pictures one scale of colours")
+	flags.BoolVar(&o.difference, "difference", false, "draw the second file less the first as well, all on one scale")
+	o.pick.define(flags)
+	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
+	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
+	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw, such as resolution")
+	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
+	return cmd
+}
+
+func plotFiles(a *cli.App, files []string, d *drawing, flags *pflag.FlagSet) error {
+	out := d.output
+	if ext := strings.ToLower(filepath.Ext(out)); ext != ".png" {
+		return status.Usage(fmt.Errorf("plot: %s: pictures are PNG files, the name must end in .png", out))
+	}
+	source := SourceOf(out, files...)
+	redraws := func() bool {
+		made, from := picture.Origin(out)
+		return a.Force || made == plotSoftware && from == source
+	}
+	inputs := cli.Alike("the input", files...)
+	if d.under != "" {
+		inputs = append(inputs, cli.Alike("--under", d.under)...)
+	}
+	if err := cli.CheckOutput(inputs, out, redraws()); err != nil {
+		return err
+	}
+	figure, err := d.draw(files)
+	if err != nil {
+		return err
+	}
+	for _, c := range [][2]string{
+		{"at", "no slices of a 3-D array are drawn"},
+		{"gather", "no image is drawn"},
+		{"shot", "no traces are drawn"},
+		{"receiver", "no traces are drawn"},
+		{"cmp", "no traces are drawn"},
+		{"offset", "no traces are drawn"},
+		{"wiggles", "neither traces nor a 2-D image are drawn"},
+		{"gain", "no 2-D array is drawn"},
+		{"window", "no 2-D array is drawn"},
+		{"under", "no 2-D image is drawn"},
+		{"size", "no array is drawn"},
+		{"survey", "no image of two surveys is drawn"},
+		{"common", "no arrays are drawn"},
+		{"difference", "no arrays are drawn"},
+		{"row", "no traveltime table is drawn"},
+		{"velocity", "no velocity model is drawn"},
+		{"field", "no image is drawn"},
+		{"clip", "no amplitudes are drawn"},
+		{"colors", "nothing is drawn in colours of a map"},
+	} {
+		if flags.Changed(c[0]) && !slices.Contains(d.used, c[0]) {
+			return status.Usage(fmt.Errorf("plot: --%s: has no effect here, %s", c[0], c[1]))
+		}
+	}
+	figure.Software, figure.Source = plotSoftware, source
+	if err := picture.WriteFile(out, figure, redraws()); err != nil {
+		return err
+	}
+	a.Wrote("picture", out)
+	return nil
+}
+
+// plotSoftware is what pictures of lsm plot say that they were drawn by.
+const plotSoftware = "lsm plot"
+
+// SourceOf names the files that an output is made from as seen from its folder, so that
+// they may be moved together.
+func SourceOf(output string, files ...string) string {
+	var names []string
+	folder, err := filepath.Abs(filepath.Dir(output))
+	for _, file := range files {
+		if at, fault := filepath.Abs(file); err == nil && fault == nil {
+			if rel, fault := filepath.Rel(folder, at); fault == nil {
+				file = filepath.ToSlash(rel)
+			}
+		}
+		names = append(names, file)
+	}
+	return strings.Join(names, "\n")
+}

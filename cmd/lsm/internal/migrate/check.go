@@ -1,0 +1,368 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/benchmarks"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/recorded"
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+// checkOptions are the choices of lsm check.
+type checkOptions struct {
+	dotTest  bool
+	qc       bool
+	window   bool
+	arrivals string
+	ranks    int
+	machine  string
+}
+
+func newCheck(a *cli.App) *cobra.Command {
+	var o checkOptions
+	cmd := cli.JobCommand("check CONFIG", "Everything that can be found wrong without computing",
+		`Check reads the configuration and the files that it names, and says what it
+finds: geometry, sampling, aliasing, the length of the records, the wavelet against the
+spectrum of the traces, memory, time. Nothing
+is written but the picture of --arrivals. Where lsm run would refuse to start, check
+says everything else first and then ends with the exit status of that refusal. The
+survey file need not hold traces yet: check then says nothing of dead traces, of weights
+made from traces, of damping and sparsity.
+
+With --dot-test it also builds the operator, measures whether its two directions
+are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
+or where comm.grid gives the number of ranks, it says what each of them would hold and
+do. The time is that of this machine, which check measures, if all ranks share its cores, and
+leaves out sums over ranks. With --machine it is that of the machine that a file describes,
+with sums over ranks if nothing hides them. lsm bench --machine-file measures such a file.
+
+With --window it says what solving traveltimes in windows of the model costs
+(kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
+compares the times with those of the whole model. That takes the time and memory of
+eight solves of the whole model at once.
+
+With --qc it reads all traces and says what lsm ready finds in them.
+
+With --arrivals it says where first arrivals are weak, such as head waves and waves that come
+round obstacles, because their spreading is below 0.3 of what the distance gives: for
+eight places, spread over the survey. The picture shows from which share of them.`,
+		`  lsm check config.toml --dot-test
+  lsm check config.toml --qc
+  lsm check config.toml --window
+  lsm check config.toml --arrivals weak.png
+  lsm check config.toml --ranks 512 --machine cluster.toml`,
+		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
+	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
+	cmd.Flags().StringVar(&o.machine, "machine", "", "predict the time on the machine that `FILE` describes")
+	cli.NotEmpty(cmd, "machine", "a file")
+	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
+	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
+	cli.NotEmpty(cmd, "arrivals", "a file")
+	cmd.Flags().BoolVar(&o.qc, "qc", false, "say what lsm ready finds in the traces (reads them all)")
+	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
+	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
+	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
+	return cmd
+}
+
+// garbage is how much check lets the heap grow before it collects, in per cent: most of the
+// heap are long arrays, which are collected at no cost and fill the memory where they are not.
+const garbage = 25
+
+func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) error {
+	cfg, err := a.Configure(path)
+	if err != nil {
+		return err
+	}
+	var m *forecast.Machine
+	if o.machine != "" {
+		m, err = forecast.ReadMachine(o.machine)
+		if err := comm.Together(a.World, err); err != nil {
+			return err
+		}
+	}
+	if o.arrivals != "" {
+		if err := cli.CheckOutput(cli.Named("the configuration", path), o.arrivals, a.Force); err != nil {
+			return err
+		}
+	}
+	if cfg.Survey.Monitor.IsSet() && (o.window || o.arrivals != "") {
+		return status.Hint(status.Usage(fmt.Errorf("check: --window and --arrivals look at one survey, found survey.monitor.file = %s", cfg.Value("survey.monitor.file"))),
+			`--set survey.monitor.file="" looks at the baseline`)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	here := *cfg
+	if a.World.Size() == 1 { // whatever the grid of the run to come
+		here.Comm.Grid = []int{0, 1}
+	}
+	warnings := 0
+	show := func(f forecast.Finding) {
+		if f.Level == "warning" {
+			warnings++
+		}
+		a.Report.Printf("%-8s %-16s %s\n", f.Level, f.Topic, f.Text)
+		a.Report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
+	}
+	refused := tryOutputs(a, cfg, show)
+	j, err := a.Open(&here, plan.Planning)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	p, ranks := j.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size())
+	if m != nil {
+		if p, err = m.Plan(p, ranks); err != nil {
+			return fmt.Errorf("%s: %w", o.machine, err)
+		}
+	}
+	f, err := forecast.New(p, cfg.Comm.Grid, ranks)
+	if err != nil {
+		return err
+	}
+	if err := j.LoadStart(); err != nil {
+		return err
+	}
+	if cfg.Kirchhoff.Engine == "auto" {
+		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Choice, p.Engine)})
+	}
+	for _, found := range f.Findings() {
+		show(found)
+	}
+	memory := f.Memory.Check()
+	spectra, time := func() error { return compareAllSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
+	if err := cli.InOrder(spectra, time); err != nil {
+		return err
+	}
+	if err := o.measure(ctx, a, j.Plan, f, path, show); err != nil {
+		return err
+	}
+	if o.dotTest && memory == nil {
+		if err := dotTest(ctx, a, j, show); err != nil {
+			return err
+		}
+	}
+	a.Report.Printf("%s\n", english.Plural(warnings, "warning", ""))
+	a.Finish("warnings", warnings)
+	return cmp.Or(memory, refused)
+}
+
+// Limits of the agreement of traces and wavelet below which check warns.
+const (
+	leastSimilarity = 0.9  // of amplitudes
+	mostBeyond      = 0.25 // of the traces' energy, outside of the wavelet's band
+)
+
+// compareSpectra says whether the wavelet has the frequencies of the traces, and what phase it may
+// lack.
+func compareSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
+	c, err := job.CompareSpectra(j)
+	if err != nil || c == nil {
+		return err
+	}
+	level := "ok"
+	if c.Similarity < leastSimilarity || c.Beyond > mostBeyond {
+		level = "warning"
+	}
+	text := fmt.Sprintf("its amplitudes correlate with those of the traces by %.2f; 90 %% of the energy lies from %s to %s Hz, of the traces' from %s to %s Hz, peak %s Hz",
+		c.Similarity, readable.Frequency(c.Wavelet.Low), readable.Frequency(c.Wavelet.High),
+		readable.Frequency(c.Traces.Low), readable.Frequency(c.Traces.High), readable.Frequency(c.Traces.Peak))
+	if c.Beyond > mostBeyond {
+		text += fmt.Sprintf("; %.0f %% of the traces' energy is at frequencies that it lacks, which no image explains", 100*c.Beyond)
+	}
+	if level == "warning" {
+		text += "; lsm wavelet estimates another"
+	}
+	show(forecast.Finding{Topic: "wavelet", Level: level, Text: text})
+	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 {
+		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
+	}
+	a.Finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
+	return nil
+}
+
+// measure shows what the options ask for beyond the plan.
+func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *plan.Plan, f *forecast.Forecast, path string, show func(forecast.Finding)) error {
+	if o.qc {
+		if err := inspect.CheckQuality(ctx, a, p.Config.Survey.File.File, show); err != nil {
+			return err
+		}
+		if p.Monitor != nil {
+			if err := inspect.CheckQuality(ctx, a, p.Monitor.Config.Survey.File.File, ofMonitor(show)); err != nil {
+				return err
+			}
+		}
+	}
+	if o.window {
+		if err := compareWindows(ctx, a, f, show); err != nil {
+			return err
+		}
+	}
+	if o.arrivals != "" {
+		return findWeak(ctx, a, p, f, path, o.arrivals, show)
+	}
+	return nil
+}
+
+// tellTime shows what a run takes on a machine, nil for this one. The numbers are of the
+// rank that needs most.
+func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast, m *forecast.Machine, show func(forecast.Finding)) error {
+	var d forecast.Duration
+	if m != nil {
+		d = f.On(m)
+		show(forecast.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
+	} else {
+		here, err := measureHere(ctx, a, j.Plan)
+		if err != nil {
+			return err
+		}
+		var reading time.Duration
+		if j.Traces != nil {
+			reading = j.Traces.Took
+		}
+		d = f.Duration(here, reading)
+	}
+	show(forecast.Finding{Topic: "time", Level: "ok", Text: d.String()})
+	messages, sent := f.Sent()
+	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced,
+		"messages_per_iteration", messages, "sent_bytes_per_iteration", sent}
+	if d != (forecast.Duration{}) {
+		numbers = append(numbers, "seconds_per_iteration", d.Iteration.Seconds(), "run_seconds", d.Total.Seconds())
+	}
+	a.Report.Event("forecast", numbers...)
+	a.Finish(numbers...)
+	return nil
+}
+
+// measureHere measures this machine for a plan, which takes about half a second. The speed of a
+// GPU is not known.
+func measureHere(ctx context.Context, a *cli.App, p *plan.Plan) (*forecast.Machine, error) {
+	if p.Card != nil {
+		return &forecast.Machine{}, nil
+	}
+	k := bench.KernelSize{Engine: p.Engine, Threads: p.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
+	return benchmarks.MeasureCores(ctx, a, k, []int{p.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
+}
+
+// tryOutputs shows which outputs of a run cannot be written, and returns the first
+// one's error.
+func tryOutputs(a *cli.App, cfg *config.Config, show func(forecast.Finding)) (refused error) {
+	for _, out := range cfg.Writes() {
+		if err := a.Once(func() error { return job.CheckOutput(out.Path.File, a.Force) }); err != nil {
+			show(forecast.Finding{Topic: "output", Level: "warning", Text: err.Error()})
+			refused = cmp.Or(refused, err)
+		}
+	}
+	return refused
+}
+
+// plannedRanks is how many ranks to plan for: those asked for, those of the grid, or those
+// of this run.
+func plannedRanks(asked int, grid []int, here int) int {
+	switch {
+	case asked > 0:
+		return asked
+	case here == 1 && grid[0]*grid[1] > 1:
+		return grid[0] * grid[1]
+	}
+	return here
+}
+
+// compareWindows says what windows of the model change in the traveltimes.
+func compareWindows(ctx context.Context, a *cli.App, f *forecast.Forecast, show func(forecast.Finding)) error {
+	return a.Once(func() error {
+		cost, found, err := f.CompareWindows(ctx, a.Report)
+		if err != nil {
+			return operator.BlameInput(err)
+		}
+		show(found)
+		if cost != nil {
+			a.Finish("window_error", cost.Largest, "window_rms", cost.RMS, "window_columns", cost.Columns)
+		}
+		return nil
+	})
+}
+
+// findWeak says where first arrivals are weak, and draws it.
+func findWeak(ctx context.Context, a *cli.App, p *plan.Plan, f *forecast.Forecast, config, out string, show func(forecast.Finding)) error {
+	return a.Once(func() error {
+		weak, found, err := f.FindWeak(ctx, a.Report)
+		if err != nil {
+			return operator.BlameInput(err)
+		}
+		show(found)
+		if weak == nil {
+			return nil
+		}
+		figure, err := picture.Model(p.Image, weak.Weak, picture.Options{Title: "weak first arrivals", Bar: "share of the places"})
+		if err != nil {
+			return err
+		}
+		figure.Software, figure.Source = "lsm check", inspect.SourceOf(out, config)
+		if err := picture.WriteFile(out, figure, a.Force); err != nil {
+			return err
+		}
+		a.Wrote("picture", out)
+		a.Finish("weak_arrivals", weak.Share)
+		return nil
+	})
+}
+
+// dotTest measures the adjointness of the run's own operator.
+func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Finding)) error {
+	if err := j.Build(ctx); err != nil {
+		return err
+	}
+	e, err := j.DotTest(ctx)
+	if err != nil {
+		return err
+	}
+	limit := j.DotLimit()
+	if !(e <= limit) {
+		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Info, e, limit))
+	}
+	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Info, e, limit)})
+	a.Finish("dot_error", e)
+	if j.Traces == nil {
+		return nil
+	}
+	texts, err := j.PenaltyTexts(ctx)
+	for _, text := range texts {
+		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
+	}
+	return err
+}
+
+// ofMonitor shows findings as those of the repeat survey.
+func ofMonitor(show func(forecast.Finding)) func(forecast.Finding) {
+	return func(f forecast.Finding) {
+		f.Topic, f.Text = "monitor", f.Topic+": "+f.Text
+		show(f)
+	}
+}
+
+// compareAllSpectra compares the wavelet of each survey with its traces.
+func compareAllSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
+	if err := compareSpectra(a, j, show); err != nil || j.Monitor == nil {
+		return err
+	}
+	return compareSpectra(a, j.Monitor, ofMonitor(show))
+}

@@ -1,0 +1,39 @@
+package migrate
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+)
+
+func newMigrate(a *cli.App) *cobra.Command {
+	return cli.Traced(a, cli.Writes(a, cli.JobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
+		`Migrate applies the adjoint of the modelling operator to the survey's traces:
+plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
+image goes to output.file.`,
+		`  lsm migrate config.toml -o adjoint.h5`,
+		a.Produce(plan.Traces, "image", func(ctx context.Context, j *job.Job, out string) error {
+			return migrate(ctx, a, j, out)
+		}))))
+}
+
+func migrate(ctx context.Context, a *cli.App, j *job.Job, out string) error {
+	j.WarnOfDoubts()
+	if err := j.Build(ctx); err != nil {
+		return err
+	}
+	a.Report.Infof("%s", j.Info)
+	d, err := j.Data()
+	if err != nil {
+		return err
+	}
+	migrated, err := j.Migrate(ctx, d)
+	if err != nil {
+		return err
+	}
+	return j.WriteAdjoint(out, migrated, a.Source("migrate"))
+}

@@ -1,0 +1,43 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+)
+
+func newModel(a *cli.App) *cobra.Command {
+	cmd := cli.Writes(a, cli.JobCommand("model CONFIG --reflectivity FILE", "The forward alone: demigrate an image into a survey",
+		`Model predicts the traces of the survey's geometry for a given image
+(demigration) and writes them as a survey file to output.file. The survey of the
+configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
+		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
+		a.Produce(plan.Geometry, "survey", func(ctx context.Context, j *job.Job, out string) error {
+			return model(ctx, a, j, out)
+		})))
+	cmd.Flags().StringVar(&a.Reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
+	cli.Require(cmd, "reflectivity")
+	cli.NotEmpty(cmd, "reflectivity", "an image file")
+	return cmd
+}
+
+func model(ctx context.Context, a *cli.App, j *job.Job, out string) error {
+	image, err := j.OpenImage("reflectivity", config.Path{Text: a.Reflectivity, File: a.Reflectivity})
+	if err != nil {
+		return err
+	}
+	if s := j.Config.Survey; j.Config.Solver.EstimatesWavelet() {
+		a.Report.Warn(fmt.Sprintf("solver.wavelet = \"estimate\": traces are predicted with the wavelet of %s, not with one found beside an image, which survey.wavelet_file would name", s.WaveletFile()))
+	}
+	if err := j.Build(ctx); err != nil {
+		return err
+	}
+	a.Report.Infof("%s", j.Info)
+	return j.WritePredicted(ctx, out, image.Read, a.Source("model"))
+}

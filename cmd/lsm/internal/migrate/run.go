@@ -1,0 +1,191 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+func newRun(a *cli.App) *cobra.Command {
+	cmd := cli.JobCommand("run CONFIG", "Least-squares migration: from survey to image",
+		`Run migrates a survey by least squares: it finds the image whose predicted
+traces fit the recorded ones best. It writes the image with its convergence
+history, the resolved configuration and where everything came from.
+
+When it is interrupted, gets SIGTERM or SIGUSR1, or reaches checkpoint.time_limit,
+it finishes its iteration and writes a checkpoint. The same command with --resume
+goes on from there, and the result has the same bits as that of a run that never
+stopped. A second signal ends it at once.`,
+		`  lsm run config.toml
+  lsm run config.toml --set solver.iterations=40 -o image40.h5`,
+		func(ctx context.Context, path string) error { return runJob(ctx, a, path) })
+	cmd.Flags().BoolVar(&a.Resume, "resume", false, "continue from the newest checkpoint, if there is one")
+	cmd.Annotations = cli.Exits("3", "4", "5", "75", "130")
+	return cli.Traced(a, cli.Writes(a, cmd))
+}
+
+func runJob(ctx context.Context, a *cli.App, path string) error {
+	cfg, err := a.Configure(path)
+	if err != nil {
+		return err
+	}
+	j, err := a.Open(cfg, plan.Traces, cfg.Output.File, cfg.Output.Residual)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	j.WarnOfDoubts()
+	if err := j.LoadStart(); err != nil {
+		return err
+	}
+	resumes := false
+	if a.Resume {
+		if resumes, err = j.CanResume(); err != nil {
+			return err
+		}
+	}
+	adjoint, err := besideToWrite(a, cfg.Output.Adjoint, resumes)
+	if err != nil {
+		return err
+	}
+	psf, err := besideToWrite(a, cfg.Output.PSF, resumes)
+	if err != nil {
+		return err
+	}
+	if err := j.Build(ctx); err != nil {
+		return err
+	}
+	a.Report.Infof("%s", j.Info)
+	d, err := j.Data()
+	if err != nil {
+		return err
+	}
+	if err := writeBeside(ctx, a, j, d, adjoint, psf); err != nil {
+		return err
+	}
+	result, err := j.Solve(ctx, d, a.Resume)
+	if err != nil {
+		return err
+	}
+	out := cfg.Output.File.File
+	if err := j.WriteResult(out, result, a.Source("run")); err != nil {
+		return err
+	}
+	if path := cfg.Output.Residual; path.IsSet() {
+		if err := j.WriteResidual(ctx, path.File, d, result.Classes, a.Source("run")); err != nil {
+			return err
+		}
+		a.Report.Printf("residual: %s\n", path.File)
+	}
+	tellResult(a, out, result)
+	tellWavelets(a, out, result)
+	if err := tellWork(a, j); err != nil {
+		return err
+	}
+	return a.Closing(j.Memory().Total())
+}
+
+// tellWork adds to the event "done" what all ranks held and did together.
+func tellWork(a *cli.App, j *job.Job) error {
+	all, traces := []float64{0, 0}, 0
+	for s := j; s != nil; s = s.Monitor {
+		all[0] += float64(s.Problem(s.Share).Triples())
+		all[1] += float64(s.Engine.TableBytes())
+		traces += s.Shots.Traces()
+	}
+	err := a.World.Host().AllReduce(all, comm.Sum)
+	a.Finish("traces", traces, "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	return err
+}
+
+// tellResult says how the solver ended and where the image is.
+func tellResult(a *cli.App, out string, result *job.Result) {
+	h := result.History.Residual
+	iterations, relative := len(h)-1, 0.0
+	if h[0] > 0 {
+		relative = h[iterations] / h[0]
+	}
+	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
+	if result.Reason == solver.Matched {
+		ended = string(result.Reason)
+	}
+	a.Report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[iterations], 100*relative)
+	a.Report.Printf("image: %s\n", out)
+	a.Finish("output", out, "reason", string(result.Reason), "iterations", iterations,
+		"residual", h[iterations], "relative_residual", relative)
+}
+
+// tellWavelets says what the wavelets became that were estimated.
+func tellWavelets(a *cli.App, out string, result *job.Result) {
+	switch n := len(result.Wavelets); n {
+	case 0:
+	case 1:
+		a.Report.Printf("wavelet: %s; survey.wavelet_file = %s uses it\n", inspect.WaveletText(result.Wavelets[0]), config.Quote(out))
+	default:
+		a.Report.Printf("wavelets: one for each of %s\n", readable.Count(n, "source"))
+	}
+}
+
+// writeBeside writes the images that stand beside the result, "" for none: the adjoint
+// of the data and the point-spread functions.
+func writeBeside(ctx context.Context, a *cli.App, j *job.Job, d *dist.Vector, adjoint, psf string) error {
+	if adjoint != "" {
+		migrated, err := j.Migrate(ctx, d)
+		if err != nil {
+			return err
+		}
+		if err := j.WriteAdjoint(adjoint, migrated, a.Source("migrate")); err != nil {
+			return err
+		}
+	}
+	if psf == "" {
+		return nil
+	}
+	functions, err := j.PSF(ctx)
+	if err != nil {
+		return err
+	}
+	if err := j.WriteAdjoint(psf, functions, a.Source("run")); err != nil {
+		return err
+	}
+	functions.Image.Free()
+	a.Report.Printf("point-spread functions: %s\n", psf)
+	return nil
+}
+
+// besideToWrite is the file for an image beside the result. It is "" if none is to be
+// written, or if a run that goes on from a checkpoint has written it before. Rank 0 looks
+// for all ranks.
+func besideToWrite(a *cli.App, path config.Path, resumes bool) (string, error) {
+	if !path.IsSet() {
+		return "", nil
+	}
+	there := false
+	err := a.Once(func() error {
+		if _, err := os.Stat(path.File); err == nil && resumes {
+			a.Report.Infof("%s is there already and stays", path)
+			there = true
+			return nil
+		}
+		return job.CheckOutput(path.File, a.Force)
+	})
+	if err != nil {
+		return "", err
+	}
+	if there, err = comm.Any(a.World, there); err != nil || there {
+		return "", err
+	}
+	return path.File, nil
+}

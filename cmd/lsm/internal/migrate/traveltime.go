@@ -1,0 +1,26 @@
+package migrate
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+)
+
+func newTraveltime(a *cli.App) *cobra.Command {
+	var gradient bool
+	cmd := cli.Writes(a, cli.JobCommand("traveltime CONFIG", "The traveltime tables alone, as a table file",
+		`Traveltime computes the one-way times from every source and receiver to every
+image point and writes them as a table file to output.file. You can look at such a
+file, change it, and use it with traveltime.method = "table". Remove the digest of a
+dataset that you change: docs/format.md shows how.`,
+		`  lsm traveltime config.toml -o times.h5`,
+		a.Produce(plan.Geometry, "tables", func(ctx context.Context, j *job.Job, out string) error {
+			return j.WriteTimes(ctx, out, gradient, a.Source("traveltime"))
+		})))
+	cmd.Flags().BoolVar(&gradient, "gradient", false, "also write the gradients of the times, s/m")
+	return cmd
+}

@@ -1,0 +1,13 @@
+// Package recorded holds the commands that lead from recorded traces to a velocity.
+package recorded
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+)
+
+// Commands are those from recorded traces to a velocity.
+func Commands(a *cli.App) []*cobra.Command {
+	return []*cobra.Command{newImport(a), newReady(a), newProcess(a), newWavelet(a), newVelocity(a), newMoveout(a), newTomography(a), newLoop(a)}
+}

@@ -1,0 +1,150 @@
+package recorded
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/internal/analysis"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/io/picture"
+)
+
+// moveoutOptions are the command's own flags.
+type moveoutOptions struct {
+	analysis.Settings
+	output, velocity, survey, csv, panels, gathers string
+}
+
+func newMoveout(a *cli.App) *cobra.Command {
+	var o moveoutOptions
+	cmd := &cobra.Command{
+		Use:   "moveout IMAGE -o PICKS",
+		Short: "Residual moveout of offset gathers, picked",
+		Long: `Moveout measures how gathers by offset are curved: z(x)² = z0² + (γ² − 1) x²/4 at
+the offset x (Al-Yahya 1989), in time z(x)² = z0² + (γ² − 1) x²/v². γ is the velocity of
+the migration over the true one, so it is below 1 where the migration was too slow, and
+1 where gathers are flat. At places along the line it finds the γ(z0) along which
+the semblance is largest and which changes smoothly, and picks the reflectors along it,
+each with a certainty from the height and width of its peak.
+
+IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". Gathers of unequal
+strength need image.gather_normalize = "illumination". With --survey an offset counts
+only where a layer can reflect one of its traces, which keeps the smiles at the ends of a
+line from being picked, and depths count from its sources and receivers. PICKS is for lsm tomography.`,
+		Example: `  lsm moveout image.h5 --survey survey.h5 -o picks.h5
+  lsm moveout image.h5 -o picks.h5 --panels panels.png --gathers gathers.png
+  lsm moveout time.h5 --velocity rms.h5 -o picks.h5 --csv picks.csv`,
+		Annotations: cli.Exits("3", "4", "5"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(a, args[0]) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&o.output, "output", "o", "", "`FILE` of picks to write")
+	fl.StringVar(&o.velocity, "velocity", "", "model `FILE` that an image in time was migrated with")
+	fl.StringVar(&o.survey, "survey", "", "survey `FILE` of the image: offsets count only where it has midpoints")
+	fl.StringVar(&o.csv, "csv", "", "also write the picks as text to `FILE`")
+	fl.StringVar(&o.panels, "panels", "", "`PNG` of semblances with what was picked")
+	fl.StringVar(&o.gathers, "gathers", "", "`PNG` of gathers before and after they are flattened")
+	scanFlags(fl, &o.Settings)
+	cli.Require(cmd, "output")
+	return cmd
+}
+
+// scanFlags are the flags of a scan.
+func scanFlags(fl *pflag.FlagSet, s *analysis.Settings) {
+	fl.Float64SliceVar(&s.Gamma, "gamma", []float64{0.7, 1.4}, "`FROM,TO`: the values of γ that are tried")
+	fl.Float64Var(&s.Every, "every", 0, "`M` metres from one place to the next (default: a 100th of the line)")
+	fl.Float64Var(&s.Around, "around", 0, "add semblances up to `M` metres from a place (default: half of --every)")
+	fl.Float64Var(&s.Window, "window", 0, "`H` metres or seconds over which a semblance sums (default: ten points)")
+	fl.Float64Var(&s.Mute, "mute", 1.5, "use offsets up to `N` times the depth")
+	fl.Float64Var(&s.Stiffness, "stiffness", 0.02, "semblance `S` that γ must gain to change by 0.1 in 1000 m or 1 s")
+	fl.Float64Var(&s.Threshold, "threshold", 0.3, "least semblance `S` of a pick")
+}
+
+func (o *moveoutOptions) run(a *cli.App, file string) error {
+	if err := o.Check(); err != nil {
+		return status.Usage(fmt.Errorf("moveout: %w", err))
+	}
+	for _, path := range []string{o.panels, o.gathers} {
+		if path != "" && !strings.EqualFold(filepath.Ext(path), ".png") {
+			return status.Usage(fmt.Errorf("moveout: %s: pictures are PNG files, the name must end in .png", path))
+		}
+	}
+	outputs := cli.Alike("moveout", o.output, o.csv, o.panels, o.gathers)
+	if err := cli.Distinct(append(cli.Alike("the image", file), cli.Use("--velocity", o.velocity), cli.Use("--survey", o.survey)), outputs); err != nil {
+		return err
+	}
+	for _, out := range outputs {
+		if out.Path == "" {
+			continue
+		}
+		if err := h5.CheckOutput(out.Path, a.Force); err != nil {
+			return err
+		}
+	}
+	if o.survey == "" {
+		a.Report.Infof("without --survey all offsets count everywhere, also beyond the ends of the line, and depths from z = 0")
+	}
+	o.Threads = runtime.GOMAXPROCS(0)
+	s, err := analysis.Open(file, o.velocity, o.survey, o.Settings)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.WritePicks(o.output, a.Force); err != nil {
+		return err
+	}
+	if err := o.pictures(a, s, filepath.Base(file)); err != nil {
+		return err
+	}
+	if o.csv != "" {
+		if err := analysis.WriteCSV(o.csv, s.Picks, s.Gathers.Grid.Domain); err != nil {
+			return err
+		}
+		a.Report.Printf("picks as text: %s\n", o.csv)
+	}
+	tellPicks(a, s)
+	a.Wrote("picks", o.output, "picks", len(s.Picks), "mean_residual", moveout.MeanResidual(s.Picks))
+	return nil
+}
+
+// tellPicks says what was picked.
+func tellPicks(a *cli.App, s *analysis.Scan) {
+	least, greatest := math.Inf(1), 0.0
+	for _, p := range s.Picks {
+		least, greatest = min(least, p.Gamma), max(greatest, p.Gamma)
+	}
+	g := s.Gathers.Grid
+	a.Report.Printf("%s at %s: γ %.3f to %.3f, mean residual moveout %.3g %s\n", readable.Count(len(s.Picks), "pick"),
+		readable.Count(len(s.Spectra), "place"), least, greatest, moveout.MeanResidual(s.Picks), g.Unit(1))
+}
+
+func (o *moveoutOptions) pictures(a *cli.App, s *analysis.Scan, title string) error {
+	for _, p := range []struct {
+		path, name string
+		draw       func(title string) (*picture.Figure, error)
+	}{{o.panels, "semblances", s.Panels}, {o.gathers, "gathers", s.Flattened}} {
+		if p.path == "" {
+			continue
+		}
+		figure, err := p.draw(cmp.Or(title, p.name))
+		if err != nil {
+			return status.Input(err)
+		}
+		if err := picture.WriteFile(p.path, figure, a.Force); err != nil {
+			return err
+		}
+		a.Report.Printf("%s: %s\n", p.name, p.path)
+	}
+	return nil
+}

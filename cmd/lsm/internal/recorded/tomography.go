@@ -1,0 +1,98 @@
+package recorded
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/internal/analysis"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
+// tomographyOptions are the command's own flags.
+type tomographyOptions struct {
+	analysis.Choices
+	output, picks string
+}
+
+func newTomography(a *cli.App) *cobra.Command {
+	var o tomographyOptions
+	cmd := &cobra.Command{
+		Use:   "tomography CONFIG --picks PICKS -o MODEL",
+		Short: "A velocity model that flattens picked gathers",
+		Long: `Tomography changes the velocity model of a configuration so that the gathers that
+lsm moveout picked become flat. In depth it traces the rays of each pick back to a
+source and a receiver of each offset, along the gradients of the traveltimes, and solves
+for the slowness along them (Stork 1992). In time the picked root-mean-square velocities
+are smoothed. The change lives on knots of cubic B-splines. epsilon, delta and the tilt of
+an anisotropic model stay as they are, and the velocity along its axis changes.
+
+A change is linear in the picks, and gathers are not: migrate with the new model, pick
+again, and repeat (lsm loop does).`,
+		Example: `  lsm tomography config.toml --picks picks.h5 -o model2.h5
+  lsm tomography config.toml --picks picks.h5 -o model2.h5 --knots 800,400 --smoothing 0.3`,
+		Annotations: cli.Exits("3", "4", "5", "130"),
+		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), a, args[0]) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&o.output, "output", "o", "", "model `FILE` to write")
+	fl.StringVar(&o.picks, "picks", "", "`FILE` of picks that lsm moveout made of the configuration's image")
+	updateFlags(fl, &o.Choices)
+	cli.Require(cmd, "output", "picks")
+	return cmd
+}
+
+// updateFlags are the flags of a change of the model.
+func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
+	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, in m (or m,s) (default: a 48th of the line, a 24th of the depth)")
+	fl.Float64Var(&c.Smoothing, "smoothing", 0.03, "weight `L` of changes over a 24th of the model")
+	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
+	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
+	fl.Float64Var(&c.Misfit, "misfit", 5, "`DEGREES` that a pair of rays may miss the normal of the layer")
+	c.Iterations, c.Rounds = 150, 3
+}
+
+func (o *tomographyOptions) run(ctx context.Context, a *cli.App, path string) error {
+	if err := o.Check(); err != nil {
+		return status.Usage(fmt.Errorf("tomography: %w", err))
+	}
+	cfg, err := a.Configure(path)
+	if err != nil {
+		return err
+	}
+	read := append(cli.Alike("--picks", o.picks), cli.Use("the configuration file", path))
+	if err := cli.CheckOutput(append(read, cli.Uses(cfg.Reads())...), o.output, a.Force); err != nil {
+		return err
+	}
+	picks, err := analysis.ReadPicks(o.picks)
+	if err != nil {
+		return err
+	}
+	c, err := analysis.Update(ctx, cfg, picks, o.picks, o.Choices, a.Report)
+	if err != nil {
+		return err
+	}
+	if err := c.Write(o.output, "tomography", a.Force); err != nil {
+		return err
+	}
+	tellChange(a, c, picks, o.Choices)
+	a.Wrote("model", o.output, "rows", c.Rows, "relative_change", c.Relative(), "misfit_before", c.Solution.Before, "misfit_after", c.Solution.After)
+	return nil
+}
+
+// tellChange says what a change rests on.
+func tellChange(a *cli.App, c *analysis.Change, picks *analysis.Picks, o analysis.Choices) {
+	if t := c.Traced; t.Picks > 0 {
+		a.Report.Printf("rays: %s of %s, %d of %d picks; %d picks are lit by too few offsets, %s lost\n", readable.Count(t.Rays, "ray"),
+			readable.Count(c.Rows, "row"), t.Picks, len(picks.List), t.Unlit, readable.Count(t.Lost, "pair"))
+	}
+	s := c.Solution
+	a.Report.Printf("misfit of the picks: %.3g, to become %.3g; velocity changes by %s rms\n", s.Before, s.After, readable.Percent(c.Relative()))
+	if s.Cut > 0 {
+		a.Report.Warn(fmt.Sprintf("--bound %g cuts %s: gathers may need another loop", o.Bound, readable.Count(s.Cut, "coefficient")))
+	}
+}

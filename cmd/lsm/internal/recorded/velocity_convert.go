@@ -1,0 +1,123 @@
+package recorded
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// targets are the values of --to.
+var targets = map[string]velocity.Target{
+	"rms":           {Domain: grid.Time, Kind: velocity.RMS},
+	"interval":      {Domain: grid.Depth, Kind: velocity.Interval},
+	"interval-time": {Domain: grid.Time, Kind: velocity.Interval},
+}
+
+// complete wants the flags that what is asked for needs, and no others.
+func (f *velocityOptions) complete(cmd *cobra.Command) error {
+	target, known := targets[f.to]
+	inTime := f.to != "" && target.Domain == grid.Time
+	picked := f.at != nil || f.rms != nil
+	changed := func(name string) bool { return cmd.Flags().Changed(name) }
+	switch {
+	case f.to != "" && !known:
+		return fmt.Errorf("--to %s: want rms, interval or interval-time", f.to)
+	case f.to != "" && f.at != nil, f.rms != nil && f.to != "" && f.to != "rms":
+		return fmt.Errorf("--to %s converts a model, beside picks there is --rms with --to rms alone", f.to)
+	case f.to == "" && !(changed("spacing") && changed("depth")), picked && inTime && !(changed("spacing") && changed("time")):
+		return fmt.Errorf("give --spacing and %s, for the model that is made", map[bool]string{true: "--time", false: "--depth"}[inTime])
+	case !inTime && (changed("interval") || changed("time")):
+		return errors.New("--interval and --time are for a model on two-way time, with --to rms or interval-time")
+	case inTime && changed("depth"), inTime && !picked && changed("spacing"):
+		return fmt.Errorf("--to %s makes a model on two-way time: --interval and --time say which", f.to)
+	case !picked && f.to != "" && changed("margin"):
+		return errors.New("--margin is for a model made from picks")
+	}
+	for _, name := range []string{"interval", "time"} {
+		if v, _ := cmd.Flags().GetFloat64(name); changed(name) && !(v > 0) {
+			return fmt.Errorf("--%s is %g s, must be above 0", name, v)
+		}
+	}
+	return nil
+}
+
+// pickedInterval is the default of --interval beside picks, s.
+const pickedInterval = 0.004
+
+// cover is the grid of a model made from picks.
+func (f *velocityOptions) cover(s *survey.Survey) (grid.Grid, error) {
+	if f.to == "" {
+		return velocity.Cover(s, f.spacing, f.margin, f.depth)
+	}
+	// Below the deepest position, so that it is only about the horizontal axes.
+	_, deepest := survey.Bounds(slices.Concat(s.Sources, s.Receivers), s.Dim, s.Dim-1)
+	g, err := velocity.Cover(s, f.spacing, f.margin, max(deepest, 0)+f.spacing)
+	if err != nil {
+		return g, err
+	}
+	step, last := f.interval, s.Dim-1
+	if step == 0 {
+		step = pickedInterval
+	}
+	g.Domain = grid.Time
+	g.Origin[last], g.Spacing[last], g.Shape[last] = 0, step, int(f.time/step+1.5)
+	return g, g.Validate()
+}
+
+// convert makes a model of another.
+func (f *velocityOptions) convert(a *cli.App, path string) error {
+	if err := cli.CheckUnits("velocity", f.units); err != nil {
+		return err
+	}
+	if err := cli.CheckOutput(cli.Alike("the model", path), f.output, a.Force); err != nil {
+		return err
+	}
+	m, err := inputs.ReadWholeModel(path, f.units)
+	if err != nil {
+		return cli.WithUnitsFlag(err)
+	}
+	to := targets[f.to]
+	if to.Domain == m.Grid.Domain && to.Kind == m.Kind {
+		return status.Input(fmt.Errorf("%s: holds %s velocities on %s already", path, m.Kind, m.Grid.Domain))
+	}
+	to.Spacing, to.End = f.spacing, f.depth
+	if to.Domain == grid.Time {
+		to.Spacing, to.End = f.interval, f.time
+	}
+	cli.WarnOfEta(a, path, m)
+	out, err := m.Convert(to)
+	if err != nil {
+		return status.Input(fmt.Errorf("%s: %w", path, err))
+	}
+	if out.Grid.Domain == grid.Depth {
+		err = h5.WriteModel(f.output, out.Grid, inspect.Single(out.V), h5.WriteOptions{Force: a.Force})
+	} else {
+		var beside []h5.Beside
+		if out.Eta != nil {
+			beside = append(beside, h5.Beside{Property: h5.Eta, Values: out.Eta})
+		}
+		err = h5.WriteTimeModel(f.output, out.Grid, h5.VelocityKind(out.Kind), inspect.Single(out.V), h5.WriteOptions{Force: a.Force}, beside...)
+	}
+	if err != nil {
+		return err
+	}
+	a.Report.Printf("model: %s, %s velocities, %s, %s to %s m/s\n", f.output, out.Kind, inputs.Extent(out.Grid),
+		readable.Speed(slices.Min(out.V)), readable.Speed(slices.Max(out.V)))
+	if out.Eta != nil {
+		a.Report.Printf("effective eta from %.3g to %.3g\n", slices.Min(out.Eta), slices.Max(out.Eta))
+	}
+	a.Finish("output", f.output, "shape", out.Grid.Shape, "kind", out.Kind)
+	return nil
+}
