@@ -54,7 +54,7 @@ func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	return want, "comm.backend asks for it", nil
 }
 
-// Join makes a.world the ranks of this run, as the configuration says. A nil
+// Join makes a.World the ranks of this run, as the configuration says. A nil
 // configuration stands for the default; it serves to tell the other ranks of an error.
 func (a *App) Join(cfg *config.Config) error {
 	want := "auto"
