@@ -107,18 +107,22 @@ func tellWork(a *app, j *job.Job) error {
 // tellResult says how the solver ended and where the image is.
 func tellResult(a *app, out string, result *job.Result) {
 	h := result.History.Residual
-	iterations, relative := len(h)-1, 0.0
+	last, relative := len(h)-1, 0.0
 	if h[0] > 0 {
-		relative = h[iterations] / h[0]
+		relative = h[last] / h[0]
+	}
+	iterations := last
+	if n := len(result.InImage); n > 0 {
+		iterations = n - 1
 	}
 	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
 	if result.Reason == solver.Matched {
 		ended = string(result.Reason)
 	}
-	a.report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[iterations], 100*relative)
+	a.report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[last], 100*relative)
 	a.report.Printf("image: %s\n", out)
 	a.finish("output", out, "reason", string(result.Reason), "iterations", iterations,
-		"residual", h[iterations], "relative_residual", relative)
+		"residual", h[last], "relative_residual", relative)
 }
 
 // tellWavelets says what the wavelets became that were estimated.

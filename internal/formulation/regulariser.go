@@ -86,6 +86,9 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		}
 		rows = append(rows, r)
 	}
+	if len(rows) > 0 {
+		f.penalty = dist.VStack(rows...)
+	}
 	var err error
 	f.Problem, err = f.Problem.AddRows(rows...)
 	return err
