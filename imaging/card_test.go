@@ -78,7 +78,7 @@ func testWindows(t *testing.T, d device.Device, shapes [][]int) {
 		n, row := product(shape), product(shape[1:])
 		seen := white(n, r)
 		on := func(d device.Device, lo, hi int) device.Kernel {
-			m, err := NewMultiplier(d, shape, lo, hi, 1)
+			m, err := NewMultiplier(d, shape, Width(shape), lo, hi, 1)
 			must(t, err)
 			must(t, m.InverseRoot(seen, 0.1))
 			return m.Kernel()
@@ -147,7 +147,7 @@ func calculated() (digest string, err error) {
 	// block has threads.
 	for _, shape := range [][]int{{17, 3, 2}, {3, 9}, {40, 1}} {
 		n, rows := product(shape), shape[0]
-		m, err := NewMultiplier(d, shape, 1, rows, 1)
+		m, err := NewMultiplier(d, shape, Width(shape), 1, rows, 1)
 		if err != nil {
 			return "", err
 		}

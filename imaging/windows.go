@@ -34,10 +34,11 @@ type Multiplier struct {
 	free    sync.Pool // of transforms
 }
 
-// NewMultiplier makes room on a device for a multiplier of images of two or three axes, with
+// NewMultiplier makes room on a device for a multiplier of images of two or three axes, in
+// windows of so many points along each axis, powers of two and at most those of Width, with
 // g = 0. threads is for what the host does.
-func NewMultiplier(d device.Device, shape []int, lo, hi, threads int) (m *Multiplier, err error) {
-	m = &Multiplier{device: d, shape: shape, width: Width(shape), lo: lo, hi: hi, threads: threads}
+func NewMultiplier(d device.Device, shape, width []int, lo, hi, threads int) (m *Multiplier, err error) {
+	m = &Multiplier{device: d, shape: shape, width: width, lo: lo, hi: hi, threads: threads}
 	m.free.New = func() any { return m.transform() }
 	for a, n := range shape {
 		m.count = append(m.count, windows(n, m.width[a]))
@@ -111,8 +112,22 @@ func Width(shape []int) []int {
 // neighbouring windows and wavenumbers; values below floor times the largest are
 // raised to that. y is a whole image.
 func (m *Multiplier) InverseRoot(y []float32, floor float64) error {
+	kept, most, top := m.response(y)
+	for i, e := range kept {
+		if e = max(e, float32(floor)*top); e > 0 {
+			kept[i] = float32(1 / math.Sqrt(float64(e)*float64(most)))
+		} else {
+			kept[i] = 1
+		}
+	}
+	return device.Upload(m.gain, kept)
+}
+
+// response is √E|F T_w y|² of the windows that g is kept for, relative to most, for y as in
+// InverseRoot: about what N does to a wavenumber. top is its largest value in any window.
+func (m *Multiplier) response(y []float32) (kept []float32, most, top float32) {
 	size(m.shape, y)
-	most := largest(y) // squares of y itself could overflow
+	most = largest(y) // squares of y itself could overflow
 	count := slices.Clone(m.count)
 	count[0] = windows(m.shape[0], m.width[0])
 	energy := m.energies(y, most, count)
@@ -129,20 +144,11 @@ func (m *Multiplier) InverseRoot(y []float32, floor float64) error {
 			binomial(energy, dims, axis, before, after, m.threads)
 		}
 	}
-	top := float32(0)
 	for i, e := range energy {
 		energy[i] = float32(math.Sqrt(float64(e)))
 		top = max(top, energy[i])
 	}
-	kept := energy[m.first*product(m.count[1:])*m.waves():][:m.gain.Len()]
-	for i, e := range kept {
-		if e = max(e, float32(floor)*top); e > 0 {
-			kept[i] = float32(1 / math.Sqrt(float64(e)*float64(most)))
-		} else {
-			kept[i] = 1
-		}
-	}
-	return device.Upload(m.gain, kept)
+	return energy[m.first*product(m.count[1:])*m.waves():][:m.gain.Len()], most, top
 }
 
 // Kernel applies the multiplier to all of an image. What comes of it are rows lo to hi. A

@@ -34,7 +34,7 @@ var host = device.NewHost(2)
 // inverseRoot is a multiplier on the host.
 func inverseRoot(t *testing.T, shape []int, y []float32, lo, hi int, floor float64, threads int) *Multiplier {
 	t.Helper()
-	m, err := NewMultiplier(host, shape, lo, hi, threads)
+	m, err := NewMultiplier(host, shape, Width(shape), lo, hi, threads)
 	must(t, err)
 	must(t, m.InverseRoot(y, floor))
 	return m
@@ -69,7 +69,7 @@ func TestMultiplier(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, shape := range windowShapes {
 		n := product(shape)
-		m, err := NewMultiplier(host, shape, 0, shape[0], 2)
+		m, err := NewMultiplier(host, shape, Width(shape), 0, shape[0], 2)
 		must(t, err)
 		gain := device.Slice[float32](m.gain)
 		for k := range gain {

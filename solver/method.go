@@ -163,14 +163,17 @@ func (c *Method) Resume(p Problem, s *State) error {
 // attach binds the method to a problem and allocates its vectors.
 func (c *Method) attach(ctx context.Context, p Problem) {
 	c.do.Ctx, c.do.Err = ctx, nil
-	h, ok := p.(*Held)
-	switch {
-	case ok:
-		c.a, c.d = h.A, h.D
-	case !c.streams:
-		which := Names(func(m Info) bool { return m.Streamed })
-		c.do.Err = fmt.Errorf("solver: method %q needs the data in memory, %s do not", c.name, strings.Join(which, " and "))
-		return
+	switch p := p.(type) {
+	case *Held:
+		c.a, c.d = p.A, p.D
+	case *Definite:
+		c.a, c.d = p.B, p.RHS
+	default:
+		if !c.streams {
+			which := Names(func(m Info) bool { return m.Streamed })
+			c.do.Err = fmt.Errorf("solver: method %q needs the data in memory, %s do not", c.name, strings.Join(which, " and "))
+			return
+		}
 	}
 	c.problem = p
 	c.eps = p.epsilon()

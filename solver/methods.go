@@ -80,8 +80,12 @@ func newCGLS(m *Method) recurrence {
 }
 
 // For returns the method of the given configuration name for a problem, which Init and
-// Resume must then be given. Streamed data are for the recurrence of CGLS.
+// Resume must then be given. Streamed data are for the recurrence of CGLS, a Definite problem
+// is for that of CG, under the name given.
 func For(p Problem, name string, o Options) (*Method, error) {
+	if _, ok := p.(*Definite); ok {
+		return newMethod(name, o, func(m *Method) recurrence { return &CG{Method: m, definite: true} }), nil
+	}
 	m, err := find(name)
 	if _, held := p.(*Held); err != nil || held || !m.Streamed {
 		return New(name, o)

@@ -34,6 +34,12 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 			w.Apply(p.A, t, v)
 			w.ApplyAdjoint(p.A, v, t)
 		}
+	case *Definite:
+		layout = p.Domain()
+		normal = func() {
+			w.Apply(p.B, t, v)
+			w.Copy(v, t)
+		}
 	case *streamed:
 		layout = p.Domain()
 		normal = func() {

@@ -58,7 +58,7 @@ func TestCUDA(t *testing.T) {
 // that means nothing here.
 func TestForeignArgument(t *testing.T) {
 	d := open(t, Options{})
-	m, err := imaging.NewMultiplier(device.NewHost(1), []int{3, 3}, 0, 3, 1)
+	m, err := imaging.NewMultiplier(device.NewHost(1), []int{3, 3}, imaging.Width([]int{3, 3}), 0, 3, 1)
 	must(t, err)
 	x := put(t, d, make([]float32, 9))
 	if err := d.Run(m.Kernel(), x, x); err == nil || !strings.Contains(err.Error(), "float32 on cpu") {

@@ -44,7 +44,9 @@ func methods() (list []Choice) {
 			"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse,
 		})})
 	}
-	return append(list, Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
+	return append(list,
+		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"},
+		Choice{Name: "image-domain", Help: "conjugate gradients on A'A m = A'data in the image, with A'A replaced by point-spread functions on a lattice, at the cost of about four iterations and very little for each one"})
 }
 
 func traveltimes() (list []Choice) {

@@ -170,6 +170,8 @@ func TestDefaults(t *testing.T) {
 		"output.residual":              `""`,
 		"output.psf":                   `""`,
 		"output.psf_spacing":           "[]",
+		"solver.psf_spacing":           "[]",
+		"solver.psf_shifts":            "1",
 		"velocity.file":                `""`,
 		"velocity.constant":            "0.0",
 		"image.origin":                 "[]",

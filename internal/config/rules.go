@@ -36,7 +36,9 @@ var refused = []rule{
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
 	{"solver.method=matching", on("image.gathers"), oneImage},
+	{"solver.method=image-domain", on("image.gathers"), oneImage},
 	{"solver.preconditioner=two-level", on("image.gathers"), oneImage},
+	{"solver.preconditioner=point-spread", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
@@ -44,7 +46,7 @@ var refused = []rule{
 	{"image.gather_normalize=illumination", on("image.gathers", "kirchhoff.antialias"),
 		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}`},
 	{"solver.preconditioner=diagonal", on("kirchhoff.antialias"),
-		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none" or "two-level" beside it`},
+		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none", "two-level" or "point-spread" beside it`},
 
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.spreading"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
@@ -63,7 +65,9 @@ var refused = []rule{
 	{"solver.damping", on("solver.method=matching"), unmatched},
 	{"solver.regularization", on("solver.method=matching"), unmatched},
 	{"solver.preconditioner", on("solver.method=matching"), unmatched},
+	{"solver.preconditioner", on("solver.method=image-domain"), `{} has nothing to save with solver.method = "image-domain", whose iterations do not apply the operator`},
 	{"solver.preconditioner=two-level", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
+	{"solver.preconditioner=point-spread", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
 	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
 		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
 	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
@@ -106,6 +110,8 @@ var refused = []rule{
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
 	{"!solver.sparsity", on("solver.method:sparse", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
+	{"solver.psf_spacing", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
+	{"!solver.psf_shifts=1", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity"), "acts only with solver.damping or solver.sparsity"},
 }
 
@@ -116,6 +122,7 @@ const (
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"
+	noSpread    = `acts only with solver.method = "image-domain" or solver.preconditioner = "point-spread"`
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 

@@ -128,6 +128,9 @@ func (r *report) settings() {
 	if r.Matches() {
 		r.say("ok", "matching", "%s", r.Filters.About(r.Image.Shape))
 	}
+	if r.Lattice.Step != nil {
+		r.say("ok", "point-spread", "functions %s", r.Lattice.About())
+	}
 }
 
 // memory says where traces and tables are and how much memory they take.

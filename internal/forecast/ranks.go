@@ -274,6 +274,12 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 	if p.TwoLevel() {
 		rounds++
 	}
+	if p.Lattice.Step != nil { // an application for each comb, and one to noise
+		rounds += p.Lattice.Combs() + 1
+	}
+	if p.Config.Solver.Method == "image-domain" { // and the migrated image, calibration and fit
+		rounds = p.Lattice.Combs() + 4
+	}
 	if p.Matches() {
 		rounds = 3 // three adjoints, two forwards
 	}

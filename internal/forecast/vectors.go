@@ -93,6 +93,7 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(), Kept: v.share.Kept(v.Plan),
 		Operator: dist.Unapplied(image, data),
 		Squared:  func() (dist.Operator, error) { return squared{dist.Unapplied(image, data), v}, nil },
+		Lattice:  v.Lattice,
 		Coarse:   func(context.Context) (*formulation.Coarse, error) { return v.coarse(), nil },
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
@@ -174,8 +175,12 @@ func (c *count) rootBytes() (bytes int64) {
 	return bytes
 }
 
-// windowBytes is what the two-level preconditioner takes besides vectors.
+// windowBytes is what point-spread functions or the two-level preconditioner take besides
+// vectors.
 func (c *count) windowBytes() (host, card int64) {
+	if c.Lattice.Step != nil {
+		return formulation.SpreadBytes(c.Lattice, c.Image.Shape, c.points() < int64(c.Image.Len()))
+	}
 	if !c.TwoLevel() {
 		return 0, 0
 	}

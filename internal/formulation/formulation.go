@@ -50,6 +50,7 @@ type Setting struct {
 	// Squared makes the operator whose adjoint takes squared weights to the diagonal of
 	// AᵀW²A. Coarse makes the problem of the same traces on a coarser grid.
 	Squared func() (dist.Operator, error)
+	Lattice imaging.Lattice // of point-spread functions, where they are used
 	Coarse  func(ctx context.Context) (*Coarse, error)
 
 	// Gather brings an image to rank 0, nil on the others and where nothing is
@@ -75,6 +76,7 @@ type Formulation struct {
 
 	damping  float64       // weight of the rows of solver.damping
 	penalty  dist.Operator // the rows of solver.regularization; nil: none
+	below    dist.Operator // all rows below the data's; nil: none
 	sparsity float64       // weight of the l1 norm, for the methods that have one
 	rows     float64       // what rows below the data's add to the diagonal of AᵀA
 	apart    float64       // the same for the difference of two images, with l1
@@ -85,7 +87,7 @@ type Formulation struct {
 // New makes the problem. Each step wraps what the steps before it made: weights and
 // topography first, then rows, then the preconditioner.
 func New(ctx context.Context, s *Setting) (*Formulation, error) {
-	f, err := weighted(s)
+	f, err := weighted(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +101,9 @@ func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	return f, err
 }
 
-// weighted is the problem with weights and topography.
-func weighted(s *Setting) (*Formulation, error) {
+// weighted is the problem with weights and topography, in the image for
+// solver.method = "image-domain".
+func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 	f := &Formulation{Setting: s, Start: s.Start, Close: func() {}}
 	if s.Passes != nil {
 		f.Problem = solver.Stream(s.Passes)
@@ -110,6 +113,12 @@ func weighted(s *Setting) (*Formulation, error) {
 			return nil, err
 		}
 		f.Problem, f.data = solver.Hold(s.weigh(), d), d
+	}
+	if s.Config.Method == "image-domain" {
+		var err error
+		if f.Problem, err = f.inImage(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if s.Below == nil {
 		return f, nil
@@ -225,6 +234,9 @@ func Peak(s *Setting) (int64, error) {
 			}
 		}
 		x = m.X()
+		if err == nil && f.InImage() {
+			_, _, err = f.Fit(ctx, x)
+		}
 	}
 	if err == nil {
 		_, err = f.ImageOf(x)

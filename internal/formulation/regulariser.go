@@ -87,6 +87,9 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		rows = append(rows, f.penalty)
 	}
 	rows = append(rows, f.differenceRows(m)...)
+	if len(rows) > 0 {
+		f.below = dist.VStack(rows...)
+	}
 	var err error
 	if f.Problem, err = f.Problem.AddRows(rows...); err == nil && f.sparseDifference() {
 		err = f.changeToDifference(m)

@@ -96,7 +96,7 @@ func penaltyText(kind string, weight, scale float64, what string) string {
 // PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
 // at the price of up to ten iterations.
 func PenaltyTexts(ctx context.Context, s *Setting) ([]string, error) {
-	f, err := weighted(s)
+	f, err := weighted(ctx, s)
 	if err != nil {
 		return nil, err
 	}

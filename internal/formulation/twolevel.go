@@ -97,7 +97,7 @@ func (s *Setting) undoing(w *dist.Work, n *normal, slab [2]int) dist.Operator {
 	n.apply(w, q, p)
 	var m *imaging.Multiplier
 	w.Do(func() (err error) {
-		m, err = imaging.NewMultiplier(s.Device, l.Shape, slab[0], slab[1], s.Threads)
+		m, err = imaging.NewMultiplier(s.Device, l.Shape, imaging.Width(l.Shape), slab[0], slab[1], s.Threads)
 		return err
 	})
 	w.Do(func() error {
@@ -204,7 +204,7 @@ func WindowBytes(image, coarse []int, shared bool) (host, card int64) {
 		}
 		points, each := int64(grid.Grid{Shape: shape}.Len()), int64(1)<<len(shape)/2 // multipliers a point
 		host += 4 * (each + 5) * points
-		if m, err := imaging.NewMultiplier(device.NewCounter(nil), shape, 0, shape[0], 1); err == nil {
+		if m, err := imaging.NewMultiplier(device.NewCounter(nil), shape, imaging.Width(shape), 0, shape[0], 1); err == nil {
 			k := m.Kernel()
 			card += int64(k.Blocks) * int64(k.Scratch)
 		}

@@ -40,6 +40,7 @@ func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
 		Operator: op.Operator, Signature: op.Signature, KeepData: op.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squared(op) },
+		Lattice: op.Lattice,
 		Coarse:  func(ctx context.Context) (*formulation.Coarse, error) { return coarse(ctx, op) },
 		Gather:  op.Whole, Scatter: op.Spread,
 	}
@@ -146,6 +147,23 @@ func (j *Job) PenaltyTexts(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	return formulation.PenaltyTexts(ctx, s)
+}
+
+// fit gives a result whose iterations were in the image a history of the data, with its start
+// and its end.
+func fit(ctx context.Context, j *Job, f *formulation.Formulation, r *Result, x *dist.Vector) error {
+	residual, gradient := make([]float64, 2), make([]float64, 2)
+	r.InImage, r.History = r.History.Residual, solver.History{Residual: residual, Gradient: gradient}
+	for i, x := range []*dist.Vector{f.Start, x} {
+		err := j.Again(func(bool) (err error) {
+			residual[i], gradient[i], err = f.Fit(ctx, x)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // match is Solve for solver.method = "matching".

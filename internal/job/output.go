@@ -48,7 +48,7 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Gathers: j.Classes.Gathers(), Repeat: j.Monitor != nil,
-			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
+			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 	}

@@ -26,6 +26,11 @@ type Result struct {
 	History solver.History
 	Reason  solver.Reason
 
+	// InImage are the norms of the residual in the image, at the start and after each
+	// iteration, with solver.method = "image-domain"; else nil. History, of the data, then has
+	// the start and the end alone.
+	InImage []float64
+
 	Wavelets []survey.Wavelet // that were estimated: one, or one for each source; nil: none
 }
 
@@ -72,6 +77,11 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	r := &Result{History: s.State().History, Reason: reason}
 	if r.Classes, err = f.ImageOf(s.X()); err != nil {
 		return nil, err
+	}
+	if f.InImage() {
+		if err := failure(fit(whole, j, f, r, s.X())); err != nil {
+			return nil, err
+		}
 	}
 	if err := weighClasses(whole, j, r, false); err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ type Plan struct {
 	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
 	White   *Whitener            // with data.whiten; else nil
 	Filters imaging.MatchOptions // with solver.method = "matching"
+	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
 
 	Monitor *Plan // of the repeat survey, on the same image; nil: none
 
@@ -114,6 +115,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		placeImage,
 		checkAliasSpacing,
 		chooseFilters,
+		chooseLattice,
 		chooseTimes,
 		checkUnits,
 		checkPlaces,

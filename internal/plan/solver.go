@@ -73,11 +73,32 @@ func chooseFilters(p *Plan) error {
 	return nil
 }
 
-// PSFSpacing is output.psf_spacing. By default it is four wavelengths at the middle
-// velocity and the wavelet's peak, but at least 8 points.
-func (p *Plan) PSFSpacing() []int {
-	if s := p.Config.Output.PSFSpacing; len(s) > 0 {
-		return s
+// chooseLattice finds the lattice of point-spread functions of solver.method = "image-domain"
+// and solver.preconditioner = "point-spread".
+func chooseLattice(p *Plan) error {
+	c, dim := p.Config, p.Image.Dim()
+	for _, k := range []struct {
+		key  string
+		list []int
+	}{{"output.psf_spacing", c.Output.PSFSpacing}, {"solver.psf_spacing", c.Solver.PSFSpacing}} {
+		if n := len(k.list); n > 0 && n != dim {
+			return status.Usage(fmt.Errorf("%s: %s, the image has %d axes", k.key, readable.Count(n, "value"), dim))
+		}
+	}
+	if c.Solver.Method == "image-domain" || c.Solver.Preconditioner == "point-spread" {
+		p.Lattice = imaging.Lattice{Step: spreadSpacing(p, c.Solver.PSFSpacing), Shifts: c.Solver.PSFShifts}
+	}
+	return nil
+}
+
+// PSFSpacing is output.psf_spacing.
+func (p *Plan) PSFSpacing() []int { return spreadSpacing(p, p.Config.Output.PSFSpacing) }
+
+// spreadSpacing is a spacing of point-spread functions as given. By default it is four
+// wavelengths at the middle velocity and the wavelet's peak, but at least 8 points.
+func spreadSpacing(p *Plan, given []int) []int {
+	if len(given) > 0 {
+		return given
 	}
 	lengths := wavelengths(p, p.Survey.Wavelet)
 	step := make([]int, p.Image.Dim())

@@ -16,6 +16,10 @@ type Image struct {
 	// ResidualNorm and GradientNorm hold one value per iteration and one for
 	// the start; nil where no solver ran.
 	ResidualNorm, GradientNorm []float64
+	// InImageNorm holds one value per iteration and one for the start, of a solver whose
+	// iterations are in the image; nil for others. ResidualNorm and GradientNorm then hold the
+	// start and the end. ReadImage leaves it nil.
+	InImageNorm []float64
 
 	// Gathers describes images by class for a file to be written; see [CreateImage].
 	// ReadImage leaves it nil, see [OpenGathers].
@@ -168,6 +172,9 @@ func (w *Writer) history(im *Image) {
 	w.Group("/history")
 	for name, norms := range im.history {
 		over(w, name, []axis{{name: "/history/iteration", size: n}}, *norms)
+	}
+	if n := len(im.InImageNorm); n > 0 {
+		over(w, "/history/image_residual_norm", []axis{{name: "/history/image_iteration", size: n}}, im.InImageNorm)
 	}
 }
 

@@ -113,18 +113,22 @@ func tellWork(a *cli.App, j *job.Job) error {
 // tellResult says how the solver ended and where the image is.
 func tellResult(a *cli.App, out string, result *job.Result) {
 	h := result.History.Residual
-	iterations, relative := len(h)-1, 0.0
+	last, relative := len(h)-1, 0.0
 	if h[0] > 0 {
-		relative = h[iterations] / h[0]
+		relative = h[last] / h[0]
+	}
+	iterations := last
+	if n := len(result.InImage); n > 0 {
+		iterations = n - 1
 	}
 	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
 	if result.Reason == solver.Matched {
 		ended = string(result.Reason)
 	}
-	a.Report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[iterations], 100*relative)
+	a.Report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[last], 100*relative)
 	a.Report.Printf("image: %s\n", out)
 	a.Finish("output", out, "reason", string(result.Reason), "iterations", iterations,
-		"residual", h[iterations], "relative_residual", relative)
+		"residual", h[last], "relative_residual", relative)
 }
 
 // tellWavelets says what the wavelets became that were estimated.
