@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -28,7 +29,10 @@ func TestImageDomain(t *testing.T) {
 func TestSpreadIsSymmetric(t *testing.T) {
 	p := line(t)
 	for _, set := range []string{"solver.method=image-domain", "solver.preconditioner=point-spread"} {
-		for _, engine := range engines {
+		for _, engine := range append(slices.Clone(engines), "cuda") {
+			if engine == "cuda" {
+				gputest.Need(t)
+			}
 			j, _ := p.ready(t, engine, set, "solver.damping=1", "solver.psf_spacing=6,6", "solver.psf_shifts=2")
 			d, err := j.Data()
 			must(t, err)
