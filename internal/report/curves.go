@@ -196,9 +196,12 @@ func (r *Run) Rows() (rows []iteration) {
 			told[it.N] = it
 		}
 	}
-	for _, n := range spread(len(h), mostRows) {
-		row := iteration{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
-		if it, ok := told[n]; ok {
+	for _, i := range spread(len(h), mostRows) {
+		row := iteration{N: i, Residual: number(h[i]), Relative: relative(h, i), Gradient: relative(g, i)}
+		if i == len(h)-1 { // the only one but the first, where iterations are in the image
+			row.N = r.Iterations()
+		}
+		if it, ok := told[row.N]; ok {
 			row.Duration = readable.Duration(it.Seconds)
 			if it.Adjoint != nil {
 				row.Adjoint = fmt.Sprintf("%.1e", *it.Adjoint)
@@ -211,7 +214,10 @@ func (r *Run) Rows() (rows []iteration) {
 
 // drawConvergence draws the norms relative to their start, where they can be drawn.
 func (p *page) drawConvergence() error {
-	h, g := p.Image.ResidualNorm, p.Image.GradientNorm
+	h, g, name := p.Image.ResidualNorm, p.Image.GradientNorm, ""
+	if p.Image.InImageNorm != nil {
+		h, g, name = p.Image.InImageNorm, nil, "in the image"
+	}
 	if len(h) < 2 {
 		return nil
 	}
@@ -220,7 +226,7 @@ func (p *page) drawConvergence() error {
 	}
 	// Only numbers that are no norms cannot be drawn, and the verdict says so.
 	_ = p.Course.add("norms of residual and gradient against the iteration", "")(
-		picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
+		picture.Convergence(picture.Options{}, picture.History{Name: name, Residual: h, Gradient: g}))
 	return nil
 }
 

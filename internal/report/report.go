@@ -123,7 +123,7 @@ func (r *Run) Record() provenance.Record { return provenance.FromAttrs(r.Image.A
 func (r *Run) Solved() bool { return len(r.Image.ResidualNorm) > 0 }
 
 // Iterations is the number of iterations of the solver.
-func (r *Run) Iterations() int { return len(r.Image.ResidualNorm) - 1 }
+func (r *Run) Iterations() int { return r.Image.Iterations() }
 
 // ResidualLeft is the last residual norm relative to the first, "" where there is no such
 // number.

@@ -18,7 +18,7 @@ type Image struct {
 	ResidualNorm, GradientNorm []float64
 	// InImageNorm holds one value per iteration and one for the start, of a solver whose
 	// iterations are in the image; nil for others. ResidualNorm and GradientNorm then hold the
-	// start and the end. ReadImage leaves it nil.
+	// start and the end.
 	InImageNorm []float64
 
 	// Gathers describes images by class for a file to be written; see [CreateImage].
@@ -36,6 +36,17 @@ type Image struct {
 	Config string // the resolved configuration (TOML); "" for none
 	Attrs  []Attr // of the root, without format and format_version
 }
+
+// Iterations is how many iterations the solver took, 0 where none ran.
+func (im *Image) Iterations() int {
+	if n := len(im.InImageNorm); n > 0 {
+		return n - 1
+	}
+	return max(0, len(im.ResidualNorm)-1)
+}
+
+// inImageName is the dataset of InImageNorm.
+const inImageName = "/history/image_residual_norm"
 
 // history yields the datasets of the norms.
 func (im *Image) history(yield func(name string, norms *[]float64) bool) {
@@ -89,6 +100,11 @@ func (f *File) readHistory(im *Image) (err error) {
 			continue
 		}
 		if *norms, err = load[float64](f, name, "[iterations + 1]", -1); err != nil {
+			return err
+		}
+	}
+	if f.Has(inImageName) {
+		if im.InImageNorm, err = load[float64](f, inImageName, "[iterations + 1]", -1); err != nil {
 			return err
 		}
 	}
@@ -174,7 +190,7 @@ func (w *Writer) history(im *Image) {
 		over(w, name, []axis{{name: "/history/iteration", size: n}}, *norms)
 	}
 	if n := len(im.InImageNorm); n > 0 {
-		over(w, "/history/image_residual_norm", []axis{{name: "/history/image_iteration", size: n}}, im.InImageNorm)
+		over(w, inImageName, []axis{{name: "/history/image_iteration", size: n}}, im.InImageNorm)
 	}
 }
 

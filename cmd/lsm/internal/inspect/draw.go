@@ -7,6 +7,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -264,8 +265,11 @@ func (d *drawing) histories(files []string) (*picture.Figure, error) {
 				"lsm run writes images with their history")
 		}
 		h := picture.History{Residual: im.ResidualNorm, Gradient: im.GradientNorm}
+		if im.InImageNorm != nil {
+			h = picture.History{Name: "in the image", Residual: im.InImageNorm}
+		}
 		if len(files) > 1 {
-			h.Name = filepath.Base(file)
+			h.Name = strings.TrimSpace(filepath.Base(file) + " " + h.Name)
 		}
 		histories = append(histories, h)
 	}
@@ -284,8 +288,8 @@ func (d *drawing) loadImage(file string) (*item, error) {
 		return nil, err
 	}
 	it := &item{title: filepath.Base(file), image: true, grid: im.Grid, values: im.Data}
-	if n := len(im.ResidualNorm); n > 0 {
-		it.title += ": least squares, " + readable.Count(n-1, "iteration")
+	if len(im.ResidualNorm) > 0 {
+		it.title += ": least squares, " + readable.Count(im.Iterations(), "iteration")
 	} else if provenance.FromAttrs(im.Attrs).Command == "migrate" {
 		it.title += ": Kirchhoff migration"
 	}

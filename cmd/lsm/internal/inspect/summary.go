@@ -162,8 +162,8 @@ func imageSummary(_ *cli.App, d *h5.Description) (lines []string, fields []any, 
 		if first > 0 {
 			share = fmt.Sprintf(" (%.3g%%)", 100*last/first)
 		}
-		lines = append(lines, fmt.Sprintf("least squares, %s: residual from %.4g to %.4g%s", readable.Count(n-1, "iteration"), first, last, share))
-		fields = append(fields, "iterations", n-1, "residual_first", first, "residual_last", last)
+		lines = append(lines, fmt.Sprintf("least squares, %s: residual from %.4g to %.4g%s", readable.Count(im.Iterations(), "iteration"), first, last, share))
+		fields = append(fields, "iterations", im.Iterations(), "residual_first", first, "residual_last", last)
 	}
 	if reason := provenance.FromAttrs(d.Attrs).Reason; reason != "" {
 		lines, fields = append(lines, "stopped: "+reason), append(fields, "reason", reason)
