@@ -69,11 +69,11 @@ type Formulation struct {
 
 	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
 
-	damping  float64 // weight of the rows of solver.damping
-	sparsity float64 // weight of the l1 norm, for the methods that have one
-	rows     float64 // what rows below the data's add to the diagonal of AᵀA
-	changes  []*dist.Vector
-	data     *dist.Vector // W d; nil where they are streamed
+	damping   float64 // weight of the rows of solver.damping
+	penalties penalties
+	rows      float64 // what rows below the data's add to the diagonal of AᵀA
+	changes   []*dist.Vector
+	data      *dist.Vector // W d; nil where they are streamed
 }
 
 // New makes the problem. Each step wraps what the steps before it made: weights and
@@ -175,7 +175,10 @@ func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
 // Method is the configured solver.
 func (f *Formulation) Method() (*solver.Method, error) {
 	o := f.Options
-	o.Preconditioner, o.Sparsity = f.Preconditioner, f.sparsity
+	o.Preconditioner = f.Preconditioner
+	if err := f.penalties.set(&o, f); err != nil {
+		return nil, err
+	}
 	return solver.For(f.Problem, f.Config.Method, o)
 }
 
