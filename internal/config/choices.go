@@ -41,7 +41,7 @@ func Register(key string, choices ...Choice) bool {
 func methods() (list []Choice) {
 	for _, m := range solver.Methods {
 		list = append(list, Choice{m.Name, m.Description, traits(map[string]bool{
-			"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse,
+			"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse, "backtracking": m.Backtracks, "dual": m.Dual,
 		})})
 	}
 	return append(list,

@@ -73,6 +73,8 @@ var refused = []rule{
 	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
 		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
+	{"solver.group_sparsity", on("solver.method:dual", "!image.gathers"), "needs images by class: want image.gathers = {image.gathers?}"},
+
 	// The wavelet.
 	{"solver.wavelet=estimate", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
 	{"solver.wavelet=estimate", on("!kirchhoff.engine=" + offering(engines.Wavelets)), "{} is not offered by kirchhoff.engine = {kirchhoff.engine}"},
@@ -109,10 +111,11 @@ var refused = []rule{
 // noted lists the combinations that are allowed but perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
-	{"!solver.sparsity", on("solver.method:sparse", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
+	{"!solver.sparsity", on("solver.method:sparse", "!solver.total_variation", "!solver.group_sparsity", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
 	{"solver.psf_spacing", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 	{"!solver.psf_shifts=1", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
-	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity"), "acts only with solver.damping or solver.sparsity"},
+	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity", "!solver.total_variation", "!solver.group_sparsity"),
+		"acts only with solver.damping, solver.sparsity, solver.total_variation or solver.group_sparsity"},
 }
 
 const (

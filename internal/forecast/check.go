@@ -123,7 +123,7 @@ func (r *report) settings() {
 		r.say("note", "configuration", "%s", n)
 	}
 	if c := r.Config.Solver; c.PenaltyScale == "absolute" && formulation.Penalised(c) {
-		r.say("note", "penalty", "solver.damping and solver.sparsity are in the operator's units: --dot-test says what they amount to")
+		r.say("note", "penalty", "weights of damping and penalties are in the operator's units: --dot-test says what they amount to")
 	}
 	if r.Matches() {
 		r.say("ok", "matching", "%s", r.Filters.About(r.Image.Shape))

@@ -74,14 +74,14 @@ type Formulation struct {
 
 	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
 
-	damping  float64       // weight of the rows of solver.damping
-	penalty  dist.Operator // the rows of solver.regularization; nil: none
-	below    dist.Operator // all rows below the data's; nil: none
-	sparsity float64       // weight of the l1 norm, for the methods that have one
-	rows     float64       // what rows below the data's add to the diagonal of AᵀA
-	apart    float64       // the same for the difference of two images, with l1
-	changes  []dist.Operator
-	data     *dist.Vector // W d; nil where they are streamed
+	damping   float64       // weight of the rows of solver.damping
+	penalty   dist.Operator // the rows of solver.regularization; nil: none
+	below     dist.Operator // all rows below the data's; nil: none
+	penalties penalties
+	rows      float64 // what rows below the data's add to the diagonal of AᵀA
+	apart     float64 // the same for the difference of two images, with l1
+	changes   []dist.Operator
+	data      *dist.Vector // W d; nil where they are streamed
 }
 
 // New makes the problem. Each step wraps what the steps before it made: weights and
@@ -194,9 +194,12 @@ func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
 // Method is the configured solver.
 func (f *Formulation) Method() (*solver.Method, error) {
 	o := f.Options
-	o.Preconditioner, o.Sparsity = f.Preconditioner, f.sparsity
+	o.Preconditioner = f.Preconditioner
+	if err := f.penalties.set(&o, f); err != nil {
+		return nil, err
+	}
 	if f.sparseDifference() {
-		o.Sparsities = []float64{f.sparsity, f.apart}
+		o.Sparsities = []float64{f.penalties.sparsity, f.apart}
 	}
 	return solver.For(f.Problem, f.Config.Method, o)
 }

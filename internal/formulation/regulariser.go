@@ -50,7 +50,7 @@ var _ = regularisers.register("laplacian", "the sum of the second derivatives", 
 })
 
 // addRows adds the rows of solver.damping, solver.regularization and survey.monitor, and finds
-// the weights of the sparsity.
+// the weights of the penalties.
 func (f *Formulation) addRows(ctx context.Context) error {
 	var m scales
 	defer m.close()
@@ -71,8 +71,15 @@ func (f *Formulation) addRows(ctx context.Context) error {
 	for _, text := range f.penaltyTexts(m) {
 		f.Report.Infof("%s", text)
 	}
-	if f.damping, f.sparsity = f.Config.Damping, f.Config.Sparsity; relative {
-		f.damping, f.sparsity = f.damping*m.singular, f.sparsity*m.image
+	f.damping = f.Config.Damping
+	if relative {
+		f.damping *= m.singular
+	}
+	for _, p := range f.penalised(m) {
+		*p.to = p.weight
+		if relative {
+			*p.to *= p.scale
+		}
 	}
 	var rows []dist.Operator
 	if d := f.damping; d > 0 {

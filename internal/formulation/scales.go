@@ -16,6 +16,7 @@ type scales struct {
 	migrated *dist.Vector // Aᵀb
 	singular float64      // about the largest singular value of A
 	image    float64      // the largest magnitude in Aᵀb: with a sparsity of it and more the image is zero
+	together float64      // the longest vector of the classes of Aᵀb at a point, where that counts
 }
 
 // measure finds the scales of a problem. It costs an adjoint and up to ten applications
@@ -32,7 +33,9 @@ func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
 		return m, err
 	}
 	m.singular = math.Sqrt(lambda)
-	m.image, err = f.most(m.migrated, math.Abs)
+	if m.image, err = f.most(m.migrated, math.Abs); err == nil && dual(f.Config) && f.Config.GroupSparsity > 0 {
+		m.together, err = f.longest(m.migrated)
+	}
 	return m, err
 }
 
@@ -62,22 +65,54 @@ func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error)
 	return peak[0], err
 }
 
-// Penalised reports whether solver.damping or solver.sparsity is used.
-func Penalised(c config.Solver) bool { return c.Damping > 0 || sparse(c) }
-
-// sparse reports whether the method uses solver.sparsity.
-func sparse(c config.Solver) bool {
-	return c.Sparsity > 0 && solver.Takes(c.Method, func(m solver.Info) bool { return m.Sparse })
+// Penalised reports whether a weight in units of solver.penalty_scale is used.
+func Penalised(c config.Solver) bool {
+	f := &Formulation{Setting: &Setting{Config: c}}
+	return c.Damping > 0 || len(f.penalised(scales{})) > 0
 }
 
-// penaltyTexts say how damping and sparsity, if used, compare with the scales.
-func (s *Setting) penaltyTexts(m scales) (texts []string) {
-	c := s.Config
+// dual reports whether the method uses solver.total_variation and solver.group_sparsity.
+func dual(c config.Solver) bool {
+	return solver.Takes(c.Method, func(m solver.Info) bool { return m.Dual })
+}
+
+// penalty is a weight that is used.
+type penalty struct {
+	name   string
+	weight float64
+	to     *float64 // where it goes, in units of data² per image
+	scale  float64  // of relative weights
+	what   string   // the scale is
+}
+
+// penalised are the penalties that the method has and the configuration uses.
+func (f *Formulation) penalised(m scales) (list []penalty) {
+	c, to := f.Config, &f.penalties
+	sparse := solver.Takes(c.Method, func(m solver.Info) bool { return m.Sparse })
+	const largest = "largest value of the migrated image"
+	for _, p := range []struct {
+		taken bool
+		penalty
+	}{
+		{sparse, penalty{"sparsity", c.Sparsity, &to.sparsity, m.image, largest}},
+		{dual(c), penalty{"total variation", c.TotalVariation, &to.variation, m.image, largest}},
+		{dual(c), penalty{"sparsity over classes", c.GroupSparsity, &to.groups, m.together, "largest length over the classes of a point of the migrated images"}},
+	} {
+		if p.taken && p.weight > 0 {
+			list = append(list, p.penalty)
+		}
+	}
+	return list
+}
+
+// penaltyTexts say how damping and penalties, if used, compare with the scales.
+func (f *Formulation) penaltyTexts(m scales) (texts []string) {
+	c := f.Config
 	if c.Damping > 0 {
 		texts = append(texts, "damping: "+penaltyText(c.PenaltyScale, c.Damping, m.singular, "largest singular value of the operator"))
 	}
-	if sparse(c) {
-		texts = append(texts, "sparsity: "+penaltyText(c.PenaltyScale, c.Sparsity, m.image, "largest value of the migrated image"))
+	for _, p := range f.penalised(m) {
+		texts = append(texts, p.name+": "+penaltyText(c.PenaltyScale, p.weight, p.scale, p.what))
 	}
 	return texts
 }
@@ -93,7 +128,7 @@ func penaltyText(kind string, weight, scale float64, what string) string {
 	return fmt.Sprintf(`weight %g, absolute; it counts beside the %s, which lsm check --dot-test shows; solver.penalty_scale = "relative" measures by it`, weight, what)
 }
 
-// PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
+// PenaltyTexts compare damping and penalties with the scales of the problem,
 // at the price of up to ten iterations.
 func PenaltyTexts(ctx context.Context, s *Setting) ([]string, error) {
 	f, err := weighted(ctx, s)
@@ -102,5 +137,5 @@ func PenaltyTexts(ctx context.Context, s *Setting) ([]string, error) {
 	}
 	m, err := f.measure(ctx)
 	defer m.close()
-	return s.penaltyTexts(m), err
+	return f.penaltyTexts(m), err
 }

@@ -107,7 +107,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "little memory", set: []string{"machine.memory_gib=1e-5"},
 			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`, beside: "traces"},
 		{name: "key without effect", set: []string{"solver.sparsity=2"},
-			topic: "configuration", level: "note", says: `sparsity.*acts only with solver\.method = "ista" or "fista"`},
+			topic: "configuration", level: "note", says: `sparsity.*acts only with solver\.method = "ista", "fista" or "primal-dual"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := wellSampled(t)

@@ -23,6 +23,9 @@ func TestResumeIsExact(t *testing.T) {
 		"ista":  {"solver.sparsity=3"},
 		"fista": {"solver.sparsity=3"},
 
+		"primal-dual":          {"solver.total_variation=3", "solver.sparsity=1"},
+		"primal-dual, gathers": append([]string{"solver.total_variation=3", "solver.group_sparsity=1"}, byOffset...),
+
 		"cgls, diagonal":  {"solver.preconditioner=diagonal"},
 		"cgls, two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.orthogonalize=4"},
 	} {
@@ -47,6 +50,7 @@ func TestResumeIsExact(t *testing.T) {
 			equal(t, method+": total", r.History.Total, whole.History.Total)
 			equal(t, method+": gradient", r.History.Gradient, whole.History.Gradient)
 			equal(t, method+": objective", r.History.Objective, whole.History.Objective)
+			equal(t, method+": gap", r.History.Gap, whole.History.Gap)
 			if r.Reason != whole.Reason {
 				t.Errorf("%s: reason %s, want %s", method, r.Reason, whole.Reason)
 			}

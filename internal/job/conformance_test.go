@@ -112,6 +112,9 @@ func options() (list []option) {
 	add(option{name: "weighted traces, regularized", make: slice}, append(everything,
 		"solver.regularization=dip solver.regularization_weight=0.1 solver.damping=0.1")...)
 	add(option{name: "fista, traces in no order", make: shuffledSlice}, "solver.method=fista solver.sparsity=2")
+	add(option{name: "primal-dual, total variation", make: shuffledSlice}, "solver.method=primal-dual solver.total_variation=2 solver.sparsity=1")
+	add(option{name: "primal-dual, gathers", make: slice, says: "3 images by offset"},
+		append(byOffset, "solver.method=primal-dual solver.group_sparsity=2 solver.total_variation=1")...)
 	for i, at := range []string{"", ", 3-D"} {
 		o := option{make: []func(*testing.T) *problem{slice, block}[i]}
 		all := []string{local, local3}[i] + " " + together

@@ -118,6 +118,7 @@ func TestGoesOnAfterAFailure(t *testing.T) {
 		"messages":     {3, "error:1:2:6", solve, []string{"comm.grid=3,1", "kirchhoff.aperture=150"}},
 		"diagonal":     {2, "error:1:2:6", solve, []string{"solver.preconditioner=diagonal", "solver.true_residual_every=1"}},
 		"fista":        {2, "error:1:2:6", solve, []string{"solver.method=fista", "solver.sparsity=2", "solver.backtracking=true"}},
+		"primal-dual":  {2, "error:1:2:6", solve, []string{"solver.method=primal-dual", "solver.total_variation=2"}},
 		"cg":           {2, "error:1:2:6", solve, []string{"solver.method=cg"}},
 		"two-level":    {2, "error:1:4:6", solve, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}},
 		"streamed":     {2, "error:1:2:6", solve, []string{"data.read=stream"}},

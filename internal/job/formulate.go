@@ -135,7 +135,7 @@ func (j *Job) cutAbove(m *dist.Vector) error {
 	return dist.Multiply(m, s.Below)
 }
 
-// PenaltyTexts compare solver.damping and solver.sparsity with the scales of the problem,
+// PenaltyTexts compare damping and penalties with the scales of the problem,
 // at the price of up to ten iterations; nil where neither is used, or where traces are
 // streamed.
 func (j *Job) PenaltyTexts(ctx context.Context) ([]string, error) {

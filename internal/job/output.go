@@ -45,10 +45,15 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 // WriteAdjoint publishes an image, which comes to rank 0 in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	defer j.Report.Time("write")()
+	var objective []float64
+	if r.History.Gap != nil {
+		objective = r.History.Objective
+	}
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Gathers: j.Classes.Gathers(), Repeat: j.Monitor != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
+			Objective: objective, Gap: r.History.Gap,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
 	}

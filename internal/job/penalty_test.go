@@ -36,6 +36,8 @@ func TestRelativePenaltiesScale(t *testing.T) {
 		{[]string{"solver.damping=0.3"}, false},
 		{[]string{"solver.method=fista", "solver.sparsity=0.2", "solver.penalty_scale=relative"}, true},
 		{[]string{"solver.method=fista", "solver.sparsity=0.2"}, false},
+		{[]string{"solver.method=primal-dual", "solver.total_variation=0.1", "solver.penalty_scale=relative"}, true},
+		{[]string{"solver.method=primal-dual", "solver.total_variation=0.1"}, false},
 	} {
 		a, b := line(t).solve(t, "cpu", c.set...), scaled(t, factor).solve(t, "cpu", c.set...)
 		apart := 0.0

@@ -112,6 +112,7 @@ func sameResult(t *testing.T, what string, got, want *solved) {
 	equal(t, what+": image", got.Image, want.Image)
 	equal(t, what+": residual", got.History.Residual, want.History.Residual)
 	equal(t, what+": gradient", got.History.Gradient, want.History.Gradient)
+	equal(t, what+": gap", got.History.Gap, want.History.Gap)
 }
 
 // The image and the whole history have the same bits on any number of ranks, any
@@ -129,6 +130,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, one-sided": {wide, []string{"solver.iterations=1", "comm.accumulate=onesided"}},
 		"2-D, damped":    {wide, []string{"solver.iterations=2", "solver.damping=0.1", "solver.penalty_scale=relative"}},
 		"2-D, sparse":    {wide, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=0.1", "solver.penalty_scale=relative"}},
+		"2-D, blocky":    {wide, []string{"solver.iterations=3", "solver.method=primal-dual", "solver.total_variation=0.1", "solver.sparsity=0.1", "solver.penalty_scale=relative"}},
+		"3-D, blocky":    {long, []string{"solver.iterations=2", "solver.method=primal-dual", "solver.total_variation=2"}},
 		"2-D, two-level": {wide, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=2", "data.weights=rms", "solver.damping=0.3"}},
 		"3-D, two-level": {long, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=2", "kirchhoff.dynamic=true"}},
 		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},

@@ -22,7 +22,6 @@ func (p *Plan) SolverOptions() solver.Options {
 	o := solver.Options{
 		TrueResidual: c.TrueResidualEvery,
 		Last:         c.Iterations,
-		Sparsity:     c.Sparsity,
 		Backtracking: c.Backtracking,
 		Restart:      true,
 	}

@@ -129,6 +129,7 @@ type Iteration struct {
 	Residual float64       // ‖d − A m‖ / ‖d‖
 	Gradient float64       // ‖Aᴴ r‖ relative to its first value
 	Adjoint  float64       // relative mismatch of the iteration's adjoint test
+	Gap      *float64      // duality gap relative to the objective; nil: the method has none
 	Took     time.Duration // wall time of this iteration
 }
 
@@ -156,9 +157,13 @@ func (s *Solver) Iteration(it Iteration) {
 	s.count++
 	left := s.spent / time.Duration(s.count) * time.Duration(max(it.Limit-it.N, 0))
 
-	r.Event("iteration", "stage", s.stage.name, "iteration", it.N, "iterations", it.Limit,
+	event := []any{"stage", s.stage.name, "iteration", it.N, "iterations", it.Limit,
 		"residual", it.Residual, "change", change, "gradient", it.Gradient, "adjoint", it.Adjoint,
-		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds())
+		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds()}
+	if it.Gap != nil {
+		event = append(event, "gap", *it.Gap)
+	}
+	r.Event("iteration", event...)
 
 	var b strings.Builder
 	fmt.Fprintf(&b, "iter %*d/%d  residual %.3e", len(fmt.Sprint(it.Limit)), it.N, it.Limit, it.Residual)
@@ -167,6 +172,9 @@ func (s *Solver) Iteration(it Iteration) {
 	}
 	if finite(it.Gradient) {
 		fmt.Fprintf(&b, "  gradient %.1e", it.Gradient)
+	}
+	if it.Gap != nil {
+		fmt.Fprintf(&b, "  gap %.1e", *it.Gap)
 	}
 	if finite(it.Adjoint) {
 		fmt.Fprintf(&b, "  adjoint %.0e", it.Adjoint)

@@ -42,6 +42,9 @@ func (r *Run) outcome() verdict {
 	case solver.ConvergedResidual:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
 			"The residual reached " + r.withValue("solver.tolerance") + ": the run has done what it was asked for."}}
+	case solver.ConvergedGap:
+		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
+			"The duality gap reached " + r.withValue("solver.gap_tolerance") + ": the run has done what it was asked for."}}
 	case solver.ConvergedGradient:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
 			"The gradient cannot be told from rounding: no further step can improve the image."}}
@@ -102,6 +105,10 @@ func (r *Run) fitPoints() (points []string) {
 	}
 	if g := r.Image.GradientNorm; len(g) > 1 && g[0] > 0 && finite(g[0]) && finite(g[len(g)-1]) {
 		points = append(points, fmt.Sprintf("The gradient ended at %s of its start.", percent(g[len(g)-1]/g[0])))
+	}
+	if n := len(r.Image.Gap); n > 0 && len(r.Image.Objective) == n && r.Image.Objective[n-1] > 0 {
+		points = append(points, fmt.Sprintf("The duality gap ended at %s of the objective: so near is the image to the minimum, or nearer.",
+			percent(r.Image.Gap[n-1]/r.Image.Objective[n-1])))
 	}
 	return points
 }

@@ -11,16 +11,19 @@ import (
 
 // What has no Hessian of one image is refused by the name of its key.
 func TestRefused(t *testing.T) {
-	for key, set := range map[string][]string{
-		"":                {"solver.damping=0.1", "solver.preconditioner=two-level"},
-		"image.gathers":   {"image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
-		"solver.method":   {"solver.method=matching"},
-		"solver.sparsity": {"solver.method=fista", "solver.sparsity=0.1"},
-		"solver.wavelet":  {"solver.wavelet=estimate"},
-		"solver.start":    {"solver.start=start.h5"},
-		"data.read":       {"data.read=stream", "kirchhoff.engine=cpu"},
+	for _, set := range [][]string{
+		{"", "solver.damping=0.1", "solver.preconditioner=two-level"},
+		{"image.gathers", "image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
+		{"solver.method", "solver.method=matching"},
+		{"solver.method", "solver.method=primal-dual", "solver.total_variation=0.1"},
+		{"solver.sparsity", "solver.method=primal-dual", "solver.sparsity=0.1"},
+		{"solver.sparsity", "solver.method=fista", "solver.sparsity=0.1"},
+		{"solver.wavelet", "solver.wavelet=estimate"},
+		{"solver.start", "solver.start=start.h5"},
+		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},
 	} {
-		c, err := config.Parse(filepath.Join(t.TempDir(), "config.toml"), []byte(baseConfig), set, nil)
+		key := set[0]
+		c, err := config.Parse(filepath.Join(t.TempDir(), "config.toml"), []byte(baseConfig), set[1:], nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // Options say what is asked of a target.
@@ -56,8 +57,10 @@ func Refuse(c *config.Config) error {
 			`--set image.gathers=none; the classes that lsm migrate makes are right sides: --rhs`)
 	case s.Method == "matching":
 		return refused("solver.method", "matching filters solve no least-squares problem")
-	case s.Sparsity > 0 && (s.Method == "ista" || s.Method == "fista"):
+	case s.Sparsity > 0 && solver.Takes(s.Method, func(m solver.Info) bool { return m.Sparse }):
 		return refused("solver.sparsity", "a sparse problem has no Hessian")
+	case solver.Takes(s.Method, func(m solver.Info) bool { return m.Dual }) && s.TotalVariation+s.GroupSparsity > 0:
+		return refused("solver.method", "a problem with total variation or sparsity over classes has no Hessian")
 	case s.EstimatesWavelet():
 		return refused("solver.wavelet", "the Hessian is that of one wavelet")
 	case s.Start.IsSet():

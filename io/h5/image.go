@@ -20,6 +20,9 @@ type Image struct {
 	// iterations are in the image; nil for others. ResidualNorm and GradientNorm then hold the
 	// start and the end.
 	InImageNorm []float64
+	// Objective and Gap hold what the solver minimises and the duality gap, one value per
+	// iteration; nil where the solver has no gap.
+	Objective, Gap []float64
 
 	// Gathers describes images by class for a file to be written; see [CreateImage].
 	// ReadImage leaves it nil, see [OpenGathers].
@@ -51,6 +54,11 @@ const inImageName = "/history/image_residual_norm"
 // history yields the datasets of the norms.
 func (im *Image) history(yield func(name string, norms *[]float64) bool) {
 	_ = yield("/history/residual_norm", &im.ResidualNorm) && yield("/history/gradient_norm", &im.GradientNorm)
+}
+
+// gaps yields the datasets of the objective and the gap.
+func (im *Image) gaps(yield func(name string, values *[]float64) bool) {
+	_ = yield("/history/objective", &im.Objective) && yield("/history/gap", &im.Gap)
 }
 
 // ReadImage reads the image /image, or /reflectivity where that is missing,
@@ -105,6 +113,14 @@ func (f *File) readHistory(im *Image) (err error) {
 	}
 	if f.Has(inImageName) {
 		if im.InImageNorm, err = load[float64](f, inImageName, "[iterations + 1]", -1); err != nil {
+			return err
+		}
+	}
+	for name, values := range im.gaps {
+		if !f.Has(name) {
+			continue
+		}
+		if *values, err = load[float64](f, name, "[iterations]", -1); err != nil {
 			return err
 		}
 	}
@@ -179,7 +195,7 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 
 func (w *Writer) history(im *Image) {
 	n := len(im.ResidualNorm)
-	if len(im.GradientNorm) != n {
+	if len(im.GradientNorm) != n || len(im.Objective) != len(im.Gap) || len(im.Gap) != 0 && len(im.Gap) != n-1 {
 		panic("h5: an image's histories differ in length")
 	}
 	if n == 0 {
@@ -191,6 +207,11 @@ func (w *Writer) history(im *Image) {
 	}
 	if n := len(im.InImageNorm); n > 0 {
 		over(w, inImageName, []axis{{name: "/history/image_iteration", size: n}}, im.InImageNorm)
+	}
+	for name, values := range im.gaps {
+		if *values != nil {
+			over(w, name, []axis{regular("/history/step", n-1, 1, 1, "1")}, *values)
+		}
 	}
 }
 

@@ -92,6 +92,7 @@ func TestImageRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "i.h5")
 	im := &Image{
 		Grid: testGrid(), ResidualNorm: []float64{3, 2, 1}, GradientNorm: []float64{9, 4, 1},
+		Objective: []float64{5, 4}, Gap: []float64{2, 0.5},
 		Config: "[survey]\nfile = \"ü.h5\"\n",
 		Attrs:  []Attr{{"commit", "abc"}, {"ranks", int64(4)}, {"seconds", 1.5}},
 	}
