@@ -224,7 +224,7 @@ func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
 			tasks = append(tasks, dotTask{pair: i, lo: lo, hi: min(lo+chunk, p[0].Len()), dot: dot})
 		}
 	}
-	h.share(len(tasks), func(i int) { tasks[i].sum = tasks[i].dot(tasks[i].lo, tasks[i].hi) })
+	Share(h.threads, len(tasks), func(i int) { tasks[i].sum = tasks[i].dot(tasks[i].lo, tasks[i].hi) })
 	out := make([]complex128, len(pairs))
 	for _, t := range tasks {
 		out[t.pair] += t.sum
@@ -264,12 +264,12 @@ const chunk = 1 << 15
 
 // each calls f over [0, n) cut into chunks, on all threads.
 func (h *Host) each(n int, f func(lo, hi int)) {
-	h.share((n+chunk-1)/chunk, func(c int) { f(c*chunk, min((c+1)*chunk, n)) })
+	Share(h.threads, (n+chunk-1)/chunk, func(c int) { f(c*chunk, min((c+1)*chunk, n)) })
 }
 
-// share calls f for [0, n) on all threads.
-func (h *Host) share(n int, f func(i int)) {
-	workers := min(h.threads, n)
+// Share calls f for [0, n) on the given number of threads, i on thread i modulo that number.
+func Share(threads, n int, f func(i int)) {
+	workers := min(threads, n)
 	if workers <= 1 {
 		for i := range n {
 			f(i)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
-	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 )
@@ -26,35 +25,13 @@ type host struct {
 
 func (h *host) Name() string { return h.name() }
 
-// each calls f for [0, n) on all threads.
-func (h *host) each(n int, f func(i int)) {
-	workers := min(h.threads, n)
-	if workers <= 1 {
-		for i := range n {
-			f(i)
-		}
-		return
-	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := w; i < n; i += workers {
-				f(i)
-			}
-		}()
-	}
-	wg.Wait()
-}
-
 func (h *host) Multiply(alpha float64, products []Product) error {
 	for _, p := range products {
 		if p.A.Rows != p.C.Rows || p.B.Columns != p.C.Columns || p.A.Columns != p.B.Rows {
 			panic(fmt.Sprintf("blas: product of %v and %v into %v", p.A, p.B, p.C))
 		}
 	}
-	h.each(len(products), func(i int) {
+	device.Share(h.threads, len(products), func(i int) {
 		if p := products[i]; p.C.Rows > 0 && p.C.Columns > 0 && p.A.Columns > 0 {
 			h.multiply(alpha, p)
 		}
@@ -73,7 +50,7 @@ func (h *host) Solve(side Side, systems []System) error {
 		}
 	}
 	errs := make([]error, len(systems))
-	h.each(len(systems), func(i int) {
+	device.Share(h.threads, len(systems), func(i int) {
 		switch s := systems[i]; {
 		case s.B.Rows == 0 || s.B.Columns == 0:
 		case side == RightAdjoint:

@@ -133,5 +133,3 @@ func (s *system) solve(ctx context.Context, k int, f func(i, j int) float64) ([]
 	}
 	return gathered(m)
 }
-
-func (s *system) free() { s.h.Free() }
