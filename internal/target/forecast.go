@@ -68,7 +68,8 @@ func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string
 	if t.asked.Conjugate {
 		return fmt.Sprintf("target: H takes about %s", text(h)), nil
 	}
-	return fmt.Sprintf("target: H takes about %s, its factor %s, the resolution %s", text(h), text(factor), text(solve)), nil
+	return fmt.Sprintf("target: H takes about %s, and by %s its factor %s, the resolution %s",
+		text(h), g.Library.Name(), text(factor), text(solve)), nil
 }
 
 // multiplySpeed is that of products of tiles, in operations a second.

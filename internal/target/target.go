@@ -84,7 +84,11 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	}
 	of := t.rows()
 	rows, columns := dense.Shape(j.World.Size())
-	ranks, err := dense.NewGrid(j.World, rows, columns, j.Host, blas.Gonum(j.Host.Threads()))
+	library, err := blas.Choose("auto", j.Host.Threads())
+	if err := j.Together(err); err != nil {
+		return nil, err
+	}
+	ranks, err := dense.NewGrid(j.World, rows, columns, j.Host, library)
 	if err != nil {
 		return nil, err
 	}
