@@ -34,7 +34,7 @@ an anisotropic model stay as they are, and the velocity along its axis changes.
 A change is linear in the picks, and gathers are not: migrate with the new model, pick
 again, and repeat (lsm loop does).`,
 		Example: `  lsm tomography config.toml --picks picks.h5 -o model2.h5
-  lsm tomography config.toml --picks picks.h5 -o model2.h5 --knots 800,400 --smoothing 0.3`,
+  lsm tomography config.toml --picks picks.h5 -o model2.h5 --knots 400,200 --smoothing 0.1`,
 		Annotations: cli.Exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), a, args[0]) },
 	}
