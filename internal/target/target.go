@@ -71,10 +71,17 @@ func Refuse(c *config.Config) error {
 	return nil
 }
 
+// unbounded is said where only the data count.
+const unbounded = "solver.damping and solver.regularization_weight are 0: nothing bounds what the data hardly see, " +
+	`so the resolution is 1 and noise is magnified; solver.damping = 0.01 with solver.penalty_scale = "relative" is mild`
+
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
 func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
 	t := &Target{Job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Image)}
+	if q.Damping == 0 && q.Penalty == nil {
+		j.Report.Warn(unbounded)
+	}
 	b, err := newPenalty(ctx, j.World, q.Damping, q.Penalty, t.box, q.Right, j.Whole)
 	if err != nil {
 		return nil, err
