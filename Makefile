@@ -32,13 +32,10 @@ COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>
 STAMP   := github.com/kirchhoff-lsm/lsm/internal/provenance
 LDFLAGS := $(if $(VERSION),-X $(STAMP).version=$(VERSION:v%=%)) $(if $(COMMIT),-X $(STAMP).commit=$(COMMIT))
 
-# MPI=none, openmpi, mpich or an mpicc chooses the MPI; unset, one is looked for.
-export MPI
-WITH_MPI := scripts/mpi.sh run
-# What depends on the MPI, tested with each that is there.
-MPI_PACKAGES ?= ./comm/mpi/... ./comm/nccl ./cmd/lsm
+# What depends on the MPI, tested once more with the one that is not the first choice.
+MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
-MPI_TESTS = $(shell grep -l '^//go:build mpi' cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
+MPI_TESTS = $(shell grep -l 'comm/mpi/mpitest"\|onRanks(' cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
 .PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast bench-sass fuzz install uninstall clean bootstrap help
 
@@ -50,29 +47,25 @@ help: ## this list
 bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 	@scripts/bootstrap.sh
 
-build: bootstrap ## bin/lsm, with MPI where there is one (MPI=none: without)
-	$(WITH_MPI) $(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
+build: bootstrap ## bin/lsm
+	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
 test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
 	@scripts/bootstrap.sh test
 	$(GO) vet ./...
-	$(WITH_MPI) $(GO) vet $(MPI_PACKAGES)
 	@scripts/gofmt.sh
-	$(WITH_MPI) $(GO) test -timeout $(TIMEOUT) ./...
-	@for mpi in $$(scripts/mpi.sh list | tail -n +2); do \
-		echo "and with $$mpi:"; \
-		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) $(filter-out ./cmd/lsm,$(MPI_PACKAGES)) || exit 1; \
-		MPI=$$mpi $(WITH_MPI) $(GO) test -timeout $(TIMEOUT) -run '^($(MPI_TESTS))$$' ./cmd/lsm || exit 1; \
-	done
+	$(GO) test -timeout $(TIMEOUT) ./...
+	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES)
+	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) -run '^($(MPI_TESTS))$$' ./cmd/lsm
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
-	LSM_TEST_KILLS=$(KILLS) $(WITH_MPI) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
+	LSM_TEST_KILLS=$(KILLS) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
 
 test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or imported
 	LSM_TEST_FLIPS=$(FLIPS) LSM_TEST_DAMAGE=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run 'TestFlippedBytes|TestMutants' ./cmd/lsm
 
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
-	LSM_TEST_GPU=1 $(WITH_MPI) $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job
+	LSM_TEST_GPU=1 $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job
 
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
@@ -86,7 +79,7 @@ bench: build ## Go benchmarks, then lsm bench
 	bin/lsm bench traveltime
 
 bench-scale: build ## cost of a line of 6 to 96 km, with an aperture and without, and on ranks (minutes)
-	$(WITH_MPI) $(GO) run ./bench/scale -plot scale.png -ranks 1:24,2:48,4:96
+	$(GO) run ./bench/scale -plot scale.png -ranks 1:24,2:48,4:96
 
 bench-sass: ## instructions a triple of the GPU operator's kernels (NVRTC, ptxas, nvdisasm)
 	$(GO) run ./bench/sass

@@ -136,39 +136,8 @@ type Host interface {
 	Agree(flags uint64) (uint64, error)
 }
 
-// Backend makes the communicator over all ranks of a run.
-type Backend struct {
-	// Open joins the run that a launcher started. It is called once.
-	Open func() (Comm, error)
-	// Close leaves it again, after the last collective.
-	Close func()
-	// About names the library, such as "Open MPI 4.1.4".
-	About func() string
-	// Claim says whether library and environment let it expect that the library accepts
-	// addresses of GPU memory of the given kind. It may be called once the run is open.
-	Claim func(device.Space) Claim
-	// Deny has no such address given to the library from now on, on this rank.
-	Deny func(device.Space)
-	// Aware reports whether the library is given such addresses: it claims to take them,
-	// and that was not denied.
-	Aware func(device.Space) bool
-	// Switches are the environment's variables that a claim depends on.
-	Switches func() []string
-}
-
 // Claim is what is said of a library and GPU memory of some kind.
 type Claim struct {
 	Takes bool
 	Why   string // who says so, such as "MPIX_Query_cuda_support says no"
-}
-
-// MPI is the backend "mpi", or nil if it is not built in. Package comm/mpi sets it.
-var MPI *Backend
-
-// Built lists the names of the communicators in this program, as the configuration has them.
-func Built() []string {
-	if MPI == nil {
-		return []string{"self"}
-	}
-	return []string{"self", "mpi"}
 }

@@ -119,12 +119,9 @@ install_debian() {
 missing_for_tests() {
 	missing=
 	if [ "${MPI:-}" != none ]; then
-		there=" $(MPI='' "$root/scripts/mpi.sh" list | tr '\n' ' ') "
-		case $there in *" openmpi "*) ;; *) missing="$missing libopenmpi-dev" ;; esac
-		case $there in *" mpich "*) ;; *) missing="$missing libmpich-dev" ;; esac
-		has mpirun.openmpi || missing="$missing openmpi-bin"
-		has mpiexec.mpich || missing="$missing mpich"
 		has pkg-config || missing="$missing pkg-config"
+		{ has mpirun.openmpi && pkg-config --exists ompi-c; } || missing="$missing openmpi-bin libopenmpi-dev"
+		{ has mpiexec.mpich && pkg-config --exists mpich; } || missing="$missing mpich libmpich-dev"
 		has slurmctld || missing="$missing slurmctld slurmd slurm-client munge libpmix2"
 	fi
 	has g++ || missing="$missing g++"

@@ -21,10 +21,14 @@ fi
 link="-s -w ${LDFLAGS:-} -extldflags '-Wl,--disable-new-dtags,-rpath,\$ORIGIN/../lib'"
 
 # MPICH alone: its launcher is two programs that run from any folder.
+"${GO:-go}" build -ldflags "$link" -o "$work/bin/lsm" ./cmd/lsm
 mpi=none
-if [ "${MPI:-}" != none ] && [ -n "$(MPI=mpich scripts/mpi.sh list)" ]; then mpi=mpich; fi
-MPI=$mpi scripts/mpi.sh run "${GO:-go}" build -ldflags "$link" -o "$work/bin/lsm" ./cmd/lsm
-if [ $mpi = mpich ]; then cp -L "$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)" "$work/bin/"; fi
+library=$(PATH="$PATH:/sbin" ldconfig -p | awk '$1 == "libmpich.so.12" { print $NF; exit }')
+if [ "${MPI:-}" != none ] && [ -n "$library" ] && command -v mpiexec.hydra >/dev/null; then
+	mpi=mpich
+	cp -L "$library" "$work/lib/"
+	cp -L "$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)" "$work/bin/"
+fi
 
 for p in $PACKAGES; do
 	name=$(echo "$p" | tr / -)
@@ -34,7 +38,7 @@ done
 awk '/^func Test/ { sub(/\(.*/, "", $2); test = $2 } /gputest\.Need\(/ && test != "TestMain" { print test }' internal/job/*_test.go |
 	sort -u | paste -sd '|' >"$work/bin/internal-job.run"
 
-for f in "$work"/bin/*; do ldd "$f" 2>/dev/null || true; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+for f in "$work"/bin/* "$work"/lib/*; do ldd "$f" 2>/dev/null || true; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
 	grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' | while read -r library; do cp -L "$library" "$work/lib/"; done
 cp bench/peers/cards.py bench/peers/problem.py "$work/peers/"
 

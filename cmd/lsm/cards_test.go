@@ -184,17 +184,6 @@ func TestDoctorOnCards(t *testing.T) {
 	}
 }
 
-// A build without MPI names the one that could be built in.
-func TestWithoutMPI(t *testing.T) {
-	if got := withoutMPI([]library{{Name: "MPI (Open MPI)"}}); got != "It is built without MPI." {
-		t.Error(got)
-	}
-	got := withoutMPI([]library{{Name: "MPI (Open MPI)", Path: "/lib/libmpi.so.40"}, {Name: "MPI (MPICH)"}})
-	if !strings.HasPrefix(got, `It is built without MPI, but MPI (Open MPI) is here (/lib/libmpi.so.40): "make build" again builds it in`) {
-		t.Error(got)
-	}
-}
-
 // lsm run finds on a card the image that it finds on the processor, with the options that
 // change the operator's weights and with the preconditioner that needs its diagonal.
 func TestRunOnCard(t *testing.T) {

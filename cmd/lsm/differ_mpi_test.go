@@ -1,5 +1,3 @@
-//go:build mpi
-
 package main
 
 import (
@@ -12,7 +10,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -33,7 +31,6 @@ exec "$0" "$@"
 // working folder or one more environment variable.
 func unlike(t *testing.T, folder string, variables []string, args ...string) *launched {
 	t.Helper()
-	b := comm.MPI
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +39,7 @@ func unlike(t *testing.T, folder string, variables []string, args ...string) *la
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}
-	cmd, err := mpitest.Command(context.Background(), b.About(), 3, shell, append([]string{"-c", asRankOne, program}, args...)...)
+	cmd, err := mpitest.Command(context.Background(), mpi.About(), 3, shell, append([]string{"-c", asRankOne, program}, args...)...)
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
@@ -33,27 +34,28 @@ func newDoctor(a *cli.App) *cobra.Command {
 		Short: "What this machine and launcher offer, and what lsm can use",
 		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
 launcher and Slurm, and says which of them this build of lsm can use. Every library that
-lsm loads at run time, and MPI, gets something small to do in a process of its own, so that
-one that crashes or hangs ends neither doctor nor a run. Then doctor says what the keys
+lsm loads at run time gets something small to do in a process of its own, so that one that
+crashes or hangs ends neither doctor nor a run. Then doctor says what the keys
 kirchhoff.engine, comm.backend and comm.fallback would come to. Run it where the job runs:
 a batch node may differ from the login node. Where a launcher starts several ranks, doctor
 says where each of them runs and what it may use; libraries are tried by rank 0.`,
 		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			mpi := comm.MPI != nil
-			if !mpi {
+			_, err := mpi.Load()
+			launched := err == nil && a.Launcher.Ranks > 1
+			if err != nil {
 				a.Speak(a.Report.JSON()) // each rank for itself
 			}
 			doctorMachine(a)
 			doctorLibraries(a)
-			doctorLauncher(a, mpi)
-			if mpi && a.Launcher.Ranks > 1 {
+			doctorLauncher(a, err)
+			if launched {
 				if err := doctorRanks(a); err != nil {
 					return err
 				}
 			}
-			if !mpi || a.First() {
-				doctorVerdict(cmd.Context(), a, mpi)
+			if err != nil || a.First() {
+				doctorVerdict(cmd.Context(), a)
 			}
 			return nil
 		},
@@ -103,8 +105,7 @@ type library struct {
 	Path string `json:"path"` // where it was found, "" for nowhere
 }
 
-// librariesOf looks for the libraries that lsm loads, in the places it loads them from, and
-// for the MPI libraries that a build may link to.
+// librariesOf looks for the libraries that lsm loads, in the places it loads them from.
 func librariesOf(loader []string) (found []library) {
 	cuda, nvrtc := driver.Libraries(driver.CUDA)
 	hip, hiprtc := driver.Libraries(driver.HIP)
@@ -114,15 +115,14 @@ func librariesOf(loader []string) (found []library) {
 	}{
 		{"CUDA driver", cuda}, {"CUDA compiler (NVRTC)", nvrtc}, {"NCCL", nccl.Sought(driver.CUDA)},
 		{"HIP runtime", hip}, {"HIP compiler (hipRTC)", hiprtc}, {"RCCL", nccl.Sought(driver.HIP)},
-		{"MPI (Open MPI)", driver.Library{Names: []string{"libmpi.so.*"}}},
-		{"MPI (MPICH)", driver.Library{Names: []string{"libmpich.so.*"}}},
+		{"MPI (Open MPI)", mpi.Sought("openmpi")}, {"MPI (MPICH)", mpi.Sought("mpich")},
 	} {
 		found = append(found, library{l.name, l.of.Candidates()[0], l.of.Find(loader)})
 	}
 	return found
 }
 
-func doctorLauncher(a *cli.App, mpi bool) {
+func doctorLauncher(a *cli.App, noMPI error) {
 	l := a.Launcher
 	programs := machine.Programs("mpirun", "srun", "nvidia-smi", "rocm-smi")
 	launcher := "none: a process of its own"
@@ -139,8 +139,8 @@ func doctorLauncher(a *cli.App, mpi bool) {
 	}
 	row(a, "programs", "%s", cmp.Or(strings.Join(names, " "), "none"))
 	a.Report.Event("launcher", "name", l.Name, "rank", l.Rank, "ranks", l.Ranks, "variables", l.Variables, "programs", programs)
-	if l.Ranks > 1 && !mpi {
-		a.Report.Warn(fmt.Sprintf("started as %d ranks, but this build has no MPI: each would do the whole run alone; start one process", l.Ranks))
+	if l.Ranks > 1 && noMPI != nil {
+		a.Report.Warn(fmt.Sprintf("started as %d ranks, each of which would do the whole run alone: %v; start one process", l.Ranks, noMPI))
 	}
 }
 
@@ -191,15 +191,11 @@ func doctorRanks(a *cli.App) error {
 type found map[string]*probe.Report
 
 // tryAll tries every library that can be of use here.
-func tryAll(ctx context.Context, mpi bool) found {
+func tryAll(ctx context.Context) found {
 	f := found{}
-	for _, name := range []string{"cuda", "hip", "nccl", "rccl"} {
+	for _, name := range []string{"cuda", "hip", "nccl", "rccl", "mpi"} {
 		f[name] = cli.Try(ctx, name, probe.Patience)
 	}
-	if !mpi {
-		return f
-	}
-	f["mpi"] = cli.Try(ctx, "mpi", probe.Patience)
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
 		if name := engine.String(); f[name].Works() && f["mpi"].Claims[gpu.SpaceOf(engine).String()].Takes {
 			f["mpi-"+name] = cli.Try(ctx, "mpi-"+name, probe.Patience)
@@ -208,7 +204,7 @@ func tryAll(ctx context.Context, mpi bool) found {
 	return f
 }
 
-func doctorVerdict(ctx context.Context, a *cli.App, mpi bool) {
+func doctorVerdict(ctx context.Context, a *cli.App) {
 	v, c := provenance.Build()
 	a.Report.Printf("\nThis build, lsm %s %s, can use here:\n", v, c)
 	isa, err := kirchhoff.ISA()
@@ -216,20 +212,15 @@ func doctorVerdict(ctx context.Context, a *cli.App, mpi bool) {
 		isa = err.Error()
 	}
 	a.Report.Printf("  engine reference, cpu (%s kernels)\n", isa)
-	f := tryAll(ctx, mpi)
+	f := tryAll(ctx)
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
 		f.tellCards(a, engine)
 	}
 	a.Report.Printf("  communicator self\n")
-	if mpi {
-		f.tell(a, "mpi", "communicator mpi")
-	}
+	f.tell(a, "mpi", "communicator mpi")
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
 		f.tell(a, nccl.Backend(engine), "communicator "+nccl.Backend(engine))
 		f.tellMemory(a, engine)
-	}
-	if !mpi {
-		a.Report.Printf("%s\n", withoutMPI(librariesOf(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
 	}
 	a.Report.Printf("\nWith %s these keys come to:\n", readable.Count(a.Launcher.Ranks, "rank"))
 	keys := f.keys(a.Launcher)
@@ -237,8 +228,8 @@ func doctorVerdict(ctx context.Context, a *cli.App, mpi bool) {
 		a.Report.Printf("  %-34s %s\n", k.Key, k.Means)
 	}
 	a.Report.Event("keys", "ranks", a.Launcher.Ranks, "keys", keys)
-	a.Report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
-		"mpi", mpi, "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works())
+	a.Report.Event("build", "version", v, "commit", c, "engines", builtEngines, "isa", isa,
+		"mpi", f["mpi"].Works(), "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works())
 }
 
 // tell says what a library is and what it did.
@@ -286,19 +277,4 @@ func (f found) takes(engine driver.Engine) comm.Claim {
 		claim = probe.Judge(claim, r)
 	}
 	return claim
-}
-
-// withoutMPI is what to say of a build without MPI, given the libraries that were found.
-func withoutMPI(found []library) string {
-	var here []string
-	for _, l := range found {
-		if l.Path != "" && strings.HasPrefix(l.Name, "MPI") {
-			here = append(here, fmt.Sprintf("%s is here (%s)", l.Name, l.Path))
-		}
-	}
-	if len(here) == 0 {
-		return "It is built without MPI."
-	}
-	return fmt.Sprintf(`It is built without MPI, but %s: "make build" again builds it in, where its development files are installed as well (Debian: libopenmpi-dev or libmpich-dev).`,
-		strings.Join(here, ", "))
 }

@@ -1,5 +1,3 @@
-//go:build mpi
-
 package main
 
 import (
@@ -10,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -137,7 +135,7 @@ func TestFaultsOverMPI(t *testing.T) {
 		fmt.Fprintf(&table, "%-30s %9.3f %12.3f  %.12s %.12s  %s\n", f.name, r.seconds, r.lost, r.digest, want, strings.Join(r.warnings, "; "))
 	}
 	t.Logf("%s: a run of 3 iterations on 2 ranks, each with an emulated GPU\n"+
-		"%-30s %9s %12s  %-12s %-12s  message\n%-30s %9s %12s  %-12s %-12s\n%s", comm.MPI.About(),
+		"%-30s %9s %12s  %-12s %-12s  message\n%-30s %9s %12s  %-12s %-12s\n%s", mpi.About(),
 		"fault", "goes on", "slowest less", "digest", "without", "", "after, s", "fastest it.", "", "the fault", &table)
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 			"statics": cmdStatics,
 		},
 		Condition: func(name string) (bool, error) {
-			return name == "mpi" && comm.MPI != nil, nil
+			return name == "mpi" && mpi.About() != "", nil
 		},
 		Setup: func(e *testscript.Env) error {
 			// HDF5 may lie where only this says; no LSM_ variable gets through.

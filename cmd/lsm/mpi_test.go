@@ -1,5 +1,3 @@
-//go:build mpi
-
 package main
 
 import (
@@ -19,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -53,12 +51,11 @@ func (x *output) String() string {
 // onRanks prepares lsm with the given arguments in a folder.
 func onRanks(t *testing.T, folder string, ranks int, args ...string) *launched {
 	t.Helper()
-	b := comm.MPI
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := mpitest.Command(context.Background(), b.About(), ranks, program, args...)
+	cmd, err := mpitest.Command(context.Background(), mpi.About(), ranks, program, args...)
 	if err != nil {
 		t.Skipf("not run: %v", err)
 	}

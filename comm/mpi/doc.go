@@ -1,10 +1,10 @@
 // Package mpi is the communicator over MPI: the backend "mpi" of package comm.
 //
-// It is built with the tag mpi. Without it the package is empty, so that lsm builds
-// where there is no MPI. One source serves every library of the standard 3.0 or later;
-// Open MPI and MPICH are tested. With the tags mpi,openmpi or mpi,mpich the build asks
-// pkg-config for the library; with mpi alone the flags come from CGO_CFLAGS and
-// CGO_LDFLAGS. scripts/mpi.sh chooses the tags.
+// The library is loaded when it is needed, and none is needed to build. There are two binary
+// interfaces: that of Open MPI, whose handles are addresses, and that of MPICH and its kin,
+// whose handles are numbers. calls.h has the code, in C, and is compiled for each. Its numbers
+// are written down in openmpi.h and mpich.h, and a test compares them with the headers of the
+// libraries that are there. Open MPI and MPICH are tested.
 //
 // One goroutine, bound to one thread of the system, owns MPI: it initialises the
 // library, makes every call and finalises it. MPI_THREAD_FUNNELED is therefore

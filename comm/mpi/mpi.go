@@ -1,5 +1,3 @@
-//go:build mpi
-
 package mpi
 
 // #include "shim.h"
@@ -9,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,10 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
-
-func init() {
-	comm.MPI = &comm.Backend{Open: Open, Close: Close, About: About, Claim: Claim, Deny: Deny, Aware: Aware, Switches: Switches}
-}
 
 // limit is the most numbers in one call of MPI, which counts with C's int.
 var limit = 1 << 30
@@ -47,10 +40,15 @@ func Open() (comm.Comm, error) {
 	if begun.Swap(true) {
 		return nil, errors.New("mpi: opened twice")
 	}
+	if _, err := Load(); err != nil {
+		return nil, err
+	}
 	w := &world{owner: newOwner(), aware: map[device.Space]bool{}}
 	var funneled C.int
 	if f := w.do(func() C.int {
+		C.lsm_keep_signals()
 		err := C.lsm_init(&funneled)
+		C.lsm_restore_signals()
 		for s := range spaces {
 			w.aware[device.Space(s)] = Claim(device.Space(s)).Takes
 		}
@@ -85,7 +83,8 @@ func Close() {
 	})
 }
 
-// About names the library and, once it is open, what it offers.
+// About names the library, such as "Open MPI 4.1.4", and, once it is open, what it offers. It
+// is "" where none can be loaded.
 func About() string {
 	about, w := library(), opened.Load()
 	if w == nil {
@@ -109,21 +108,6 @@ func About() string {
 func Aware(s device.Space) bool {
 	w := opened.Load()
 	return w != nil && w.aware[s]
-}
-
-func library() string {
-	var text [256]C.char
-	C.lsm_library(&text[0], C.int(len(text)))
-	return libraryName(C.GoString(&text[0]))
-}
-
-// libraryName shortens the library's description of itself to the form "Open MPI 4.1.4".
-func libraryName(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	line, _, _ = strings.Cut(line, ",")
-	line = strings.ReplaceAll(line, "Version:", "")
-	line = strings.ReplaceAll(line, "Open MPI v", "Open MPI ")
-	return strings.Join(strings.Fields(line), " ")
 }
 
 const (

@@ -1,8 +1,6 @@
-//go:build mpi
-
 // What package mpi calls. Handles of MPI are pointers in one library and
 // integers in another, so they travel as uintptr_t, addresses as well: these may
-// lie on a GPU. Functions return MPI's error code, MPI_SUCCESS being 0.
+// lie on a GPU. Functions that return int return MPI's error code, MPI_SUCCESS being 0.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,51 +11,85 @@ enum { LSM_SUM, LSM_MAX, LSM_OR }; // LSM_MAX: of LSM_F64 alone
 // LSM_NOBODY is the rank that nothing is sent to or received from.
 enum { LSM_NOBODY = -1 };
 
-// lsm_init joins the run; funneled is set where one thread may use the library
-// while others compute.
-int lsm_init(int *funneled);
-int lsm_finalize(void);
-void lsm_abort(int code);
-void lsm_error_text(int code, char *text, int size);
-void lsm_library(char *text, int size);
-// lsm_query calls an extension that says whether the library takes memory of a kind of
-// GPUs: without arguments where number is negative, else for the kind of that number. It
-// returns 1 for yes, 0 for no and -1 where the library has no such extension.
-int lsm_query(const char *name, int number);
-
-int lsm_world(uintptr_t *comm);
-int lsm_dup(uintptr_t comm, uintptr_t *out);
-int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out);
-int lsm_rank(uintptr_t comm, int *rank, int *size);
-
-// Collectives over n numbers at x, at most limit in one call of MPI.
-int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit);
-int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit);
-// lsm_allgather spreads the stretches of x, counts[rank] numbers each, of which
-// every rank has its own in place.
-int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *counts, int type, int limit);
-// lsm_sendrecv sets *got to the numbers that came.
-int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
-	int type_in, int limit, size_t *got);
-
 // A batch is what one non-blocking collective started.
 typedef struct lsm_batch lsm_batch;
-int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int limit, lsm_batch **out);
-// lsm_poll tests the batch until it is done or until *wanted is not 0. Between tests it
-// yields the processor, for a shorter time while *waiting is not 0.
-int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done);
-void lsm_batch_free(lsm_batch *b);
-
 // A window is one rank's stretch of memory that all ranks write to: n numbers, as many on
 // every rank.
 typedef struct lsm_window lsm_window;
-int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out);
-int lsm_window_free(lsm_window *w);
-void *lsm_window_memory(lsm_window *w);
-int lsm_window_sync(lsm_window *w);
-// lsm_put writes the n numbers at x to the beginning of a rank's window, lsm_get reads them.
-int lsm_put(lsm_window *w, uintptr_t x, size_t n, int rank, int limit);
-int lsm_get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit);
-// lsm_accumulate sums the n numbers at x over all ranks. Stretch r, of length
-// numbers, belongs to rank r's window.
-int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit);
+
+// The functions: name, parameters, and these as arguments. limit is the most numbers in one
+// call of MPI.
+#define EACH(X)                                                                                          \
+	/* Joins the run. funneled is set where one thread may use the library while others compute. */ \
+	X(int, init, (int *funneled), (funneled))                                                        \
+	X(int, finalize, (void), ())                                                                     \
+	X(int, abort, (int code), (code))                                                                \
+	X(int, error_text, (int code, char *text, int size), (code, text, size))                         \
+	X(int, library, (char *text, int size), (text, size))                                            \
+	/* Calls an extension that says whether the library takes memory of a kind of GPUs: without  \
+	   arguments where number is negative, else for the kind of that number. It returns 1 for    \
+	   yes, 0 for no and -1 where the library has no such extension. */                             \
+	X(int, query, (const char *name, int number), (name, number))                                    \
+	X(int, world, (uintptr_t *comm), (comm))                                                         \
+	X(int, dup, (uintptr_t comm, uintptr_t *out), (comm, out))                                       \
+	X(int, split, (uintptr_t comm, int color, int key, uintptr_t *out), (comm, color, key, out))     \
+	X(int, rank, (uintptr_t comm, int *rank, int *size), (comm, rank, size))                         \
+	/* Collectives over n numbers at x. */                                                          \
+	X(int, allreduce, (uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit),          \
+		(comm, x, n, type, op, limit))                                                           \
+	X(int, bcast, (uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit),            \
+		(comm, x, n, type, root, limit))                                                         \
+	/* Spreads the stretches of x, counts[rank] numbers each, of which every rank has its own in \
+	   place. */                                                                                    \
+	X(int, allgather, (uintptr_t comm, uintptr_t x, const int64_t *counts, int type, int limit),     \
+		(comm, x, counts, type, limit))                                                          \
+	/* Sets *got to the numbers that came. */                                                       \
+	X(int, sendrecv, (uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin,  \
+		int from, int type_out, int type_in, int limit, size_t *got),                            \
+		(comm, out, nout, to, in, nin, from, type_out, type_in, limit, got))                     \
+	X(int, start_allreduce, (uintptr_t comm, uintptr_t x, size_t n, int type, int limit,             \
+		lsm_batch **out), (comm, x, n, type, limit, out))                                        \
+	/* Tests the batch until it is done or until *wanted is not 0. Between tests it yields the   \
+	   processor, for a shorter time while *waiting is not 0. */                                    \
+	X(int, poll, (lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done),           \
+		(b, wanted, waiting, done))                                                              \
+	X(int, batch_free, (lsm_batch *b), (b))                                                          \
+	X(int, window_create, (uintptr_t comm, size_t n, int type, lsm_window **out),                    \
+		(comm, n, type, out))                                                                    \
+	X(int, window_free, (lsm_window *w), (w))                                                        \
+	X(void *, window_memory, (lsm_window *w), (w))                                                   \
+	X(int, window_sync, (lsm_window *w), (w))                                                        \
+	/* Writes the n numbers at x to the beginning of a rank's window, and reads them. */            \
+	X(int, put, (lsm_window *w, uintptr_t x, size_t n, int rank, int limit), (w, x, n, rank, limit)) \
+	X(int, get, (lsm_window *w, uintptr_t x, size_t n, int rank, int limit), (w, x, n, rank, limit)) \
+	/* Sums the n numbers at x over all ranks. Stretch r, of length numbers, belongs to rank r's \
+	   window. */                                                                                   \
+	X(int, accumulate, (lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size,     \
+		int limit), (w, x, n, length, rank, size, limit))
+
+// The functions for one binary interface.
+struct calls {
+#define MEMBER(result, name, parameters, arguments) result(*name) parameters;
+	EACH(MEMBER)
+#undef MEMBER
+};
+
+#ifdef CALLS // one interface's own
+#define SHIM static
+#else
+#define SHIM
+#endif
+#define DECLARE(result, name, parameters, arguments) SHIM result lsm_##name parameters;
+EACH(DECLARE)
+#undef DECLARE
+
+// MPI_Init installs signal handlers, in MPICH one for SIGUSR1 among others, and loading UCX, which
+// MPICH may use, one for SIGSEGV. They do not run on the signal stack that Go keeps, so a signal
+// would end the program. What may install some is called between these two, which bring back the
+// handlers of before.
+void lsm_keep_signals(void);
+void lsm_restore_signals(void);
+
+// lsm_load takes the functions of a library that was loaded, of the interface that it has. It
+// returns the name of a function that is missing, or NULL. The others may be called after it.
+const char *lsm_load(void *library);

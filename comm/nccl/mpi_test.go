@@ -1,5 +1,3 @@
-//go:build mpi
-
 package nccl_test
 
 import (

@@ -5,9 +5,9 @@
 
 enum { MAX_ARGUMENTS = 64 };
 
-void *library_open(const char *name, const char **why)
+void *library_open(const char *name, int global, const char **why)
 {
-	void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen(name, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
 	*why = library ? NULL : dlerror();
 	return library;
 }

@@ -132,8 +132,8 @@ COMPILER_CALLS(FUNCTION)
 
 enum { ENGINE_CUDA, ENGINE_HIP };
 
-// library_open is dlopen; why is the loader's own message where it fails.
-void *library_open(const char *name, const char **why);
+// library_open is dlopen, with symbols for what is loaded later where global is set; why is the loader's own message where it fails.
+void *library_open(const char *name, int global, const char **why);
 void library_close(void *library);
 
 // driver_load fills the driver's part of the table and returns NULL, or the symbol that

@@ -24,6 +24,7 @@ type Library struct {
 	Names    []string // tried in order by the loader's own rules
 	Folders  []string // tried after that; they may begin with an environment variable: $CUDA_HOME/lib64
 	Hint     string   // what to do where there is none
+	Global   bool     // its symbols serve what is loaded later, such as its own plug-ins
 }
 
 // Libraries returns the driver and the run-time compiler of an engine.
@@ -109,11 +110,15 @@ func (l Library) Find(loader []string) string {
 // says what was looked for and carries the hint.
 func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	names := l.Candidates()
+	global := C.int(0)
+	if l.Global {
+		global = 1
+	}
 	why := "there is no " + strings.Join(names, ", ")
 	for _, name := range names {
 		file := C.CString(name)
 		var text *C.char
-		handle = C.library_open(file, &text)
+		handle = C.library_open(file, global, &text)
 		C.free(unsafe.Pointer(file))
 		if handle != nil {
 			return handle, name, nil

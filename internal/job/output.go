@@ -10,6 +10,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
@@ -138,8 +139,8 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	}
 	r.Ranks, r.Communicator = j.World.Size(), j.Carrier()
 	if j.World.Name() == "mpi" {
-		r.MPI, _, _ = strings.Cut(comm.MPI.About(), ",")
-		if j.Card != nil && comm.MPI.Aware(j.Card.Space()) {
+		r.MPI, _, _ = strings.Cut(mpi.About(), ",")
+		if j.Card != nil && mpi.Aware(j.Card.Space()) {
 			r.MPI += fmt.Sprintf(", given memory of %v", j.Card.Space())
 		}
 	}

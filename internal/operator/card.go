@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -201,7 +202,7 @@ func (h *Here) joinMPI(cfg *config.Config) (err error) {
 // waysOfMPI are the ways in which the run's communicator carries buffers of GPUs: directly if
 // it takes their memory, through the host, and by one-sided access if it has that.
 func (h *Here) waysOfMPI() (ways []comm.Comm) {
-	if comm.MPI != nil && comm.MPI.Aware(h.Card.Space()) {
+	if mpi.Aware(h.Card.Space()) {
 		ways = append(ways, h.World)
 	}
 	ways = append(ways, comm.Staged(h.World))

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
@@ -29,11 +29,12 @@ func Child(ctx context.Context, command []string, subject string, patience time.
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := child.Command(ctx, command[0], append(command[1:len(command):len(command)], subject)...)
-	if comm.MPI != nil {
-		for _, name := range comm.MPI.Switches() {
-			if value, set := os.LookupEnv(name); set {
-				cmd.Env = append(cmd.Env, name+"="+value)
-			}
+	if file, err := mpi.Load(); err == nil { // without the launcher it might find another
+		cmd.Env = append(cmd.Env, mpi.Variable+"="+file)
+	}
+	for _, name := range mpi.Switches() {
+		if value, set := os.LookupEnv(name); set {
+			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
 	var out, errs bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
@@ -179,17 +180,14 @@ func link(r *Report, engine driver.Engine, compile []string, told func()) error 
 
 // joined joins MPI as one rank and asks it what it is.
 func joined(r *Report, told func(), f func(c comm.Comm) error) error {
-	if comm.MPI == nil {
-		return status.Resource(fmt.Errorf("it is not built into this lsm"))
-	}
-	c, err := comm.MPI.Open()
+	c, err := mpi.Open()
 	if err != nil {
 		return err
 	}
-	defer comm.MPI.Close()
-	r.About, r.Claims = comm.MPI.About(), map[string]comm.Claim{}
+	defer mpi.Close()
+	r.About, r.Claims = mpi.About(), map[string]comm.Claim{}
 	for _, s := range []device.Space{device.CUDA, device.ROCm} {
-		r.Claims[s.String()] = comm.MPI.Claim(s)
+		r.Claims[s.String()] = mpi.Claim(s)
 	}
 	told()
 	return f(c)

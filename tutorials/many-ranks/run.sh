@@ -1,13 +1,12 @@
 #!/bin/sh
 # run.sh DIR: the lesson from nothing to equal images, in the new folder DIR.
-# MPIRUN names the launcher. Without MPI, or where this lsm is built without it,
-# one process with as many threads stands in for the ranks.
+# MPIRUN names the launcher. Without MPI one process with as many threads stands in for the ranks.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:?give a folder to work in}" && cd "$1"
 cp "$here/config.toml" .
 
-# The launcher must be that of the MPI which lsm is built with.
+# The launcher must be that of the MPI which lsm loads.
 case $(lsm doctor) in
 *"mpi (Open MPI"*) names="mpirun.openmpi mpirun" ;;
 *"mpi (MPICH"*) names="mpiexec.mpich mpiexec.hydra mpiexec" ;;
@@ -16,7 +15,7 @@ case $(lsm doctor) in
 esac
 mpirun=
 if [ -z "$names" ]; then
-	echo "this lsm is built without MPI: one process each time, with threads instead of ranks"
+	echo "there is no MPI here: one process each time, with threads instead of ranks"
 else
 	for name in ${MPIRUN:-$names}; do
 		if [ -z "$mpirun" ] && command -v "$name" >/dev/null; then mpirun=$name; fi

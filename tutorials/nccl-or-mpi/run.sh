@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:?give a folder to work in}" && cd "$1"
 cp "$here/config.toml" .
 
-# The launcher must be that of the MPI which lsm is built with.
+# The launcher must be that of the MPI which lsm loads.
 found=$(lsm doctor)
 case $found in
 *"mpi (Open MPI"*) names="mpirun.openmpi mpirun" ;;

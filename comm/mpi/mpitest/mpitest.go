@@ -1,10 +1,11 @@
 // Package mpitest starts programs as several ranks of MPI on this machine. Tests
-// use it, so that they find the launcher of the library they were built with:
-// ranks started by another one see themselves alone.
+// use it, so that they find the launcher of the library that is loaded: ranks started by
+// another one see themselves alone.
 package mpitest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,8 +32,11 @@ var families = []family{
 }
 
 // Command returns the command that runs a program on the given number of ranks. library
-// names the MPI library as comm.Backend.About does. The error says what is missing.
+// names the MPI library as mpi.About does. The error says what is missing.
 func Command(ctx context.Context, library string, ranks int, program string, args ...string) (*exec.Cmd, error) {
+	if library == "" {
+		return nil, errors.New("mpitest: no MPI library can be loaded")
+	}
 	for _, f := range families {
 		if !strings.HasPrefix(library, f.library) {
 			continue

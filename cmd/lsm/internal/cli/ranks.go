@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
@@ -23,7 +23,7 @@ import (
 )
 
 // ChooseComm says which communicator a run takes, and why. It returns an error if this
-// machine or build does not offer the backend.
+// machine does not offer the backend.
 func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	if want == "" || want == "nccl" || want == "rccl" {
 		want = "auto" // these stand beside it
@@ -31,25 +31,20 @@ func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	if want == "mpi-staged" {
 		want = "mpi"
 	}
-	mpi := comm.MPI != nil
 	switch {
 	case want == "self":
 		return want, "comm.backend asks for it", nil
 	case want == "auto" && l.Ranks < 2:
 		return "self", "no launcher started more than one rank", nil
-	case want == "auto" && mpi:
-		return "mpi", fmt.Sprintf("%s started %d ranks", l.Name, l.Ranks), nil
-	case want == "auto":
-		return "", "", status.Hint(
-			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but this lsm is built without MPI: each would do the whole run", l.Name, l.Ranks)),
-			`"make build" again builds lsm with the MPI that it finds, also one installed since; or start one process; with backend = "self" each rank runs alone`)
 	}
-	if want != "mpi" || !mpi {
-		hint := `backend = "self" runs in one process on all its cores; "lsm doctor" lists what this machine offers`
-		if want == "mpi" {
-			hint = `"make build" again builds lsm with the MPI that it finds, also one installed since (Debian: libopenmpi-dev or libmpich-dev)`
+	if _, err := mpi.Load(); err != nil {
+		if want == "auto" {
+			err = fmt.Errorf("%s started %d ranks, each of which would do the whole run: %w", l.Name, l.Ranks, err)
 		}
-		return "", "", status.Hint(status.Resource(fmt.Errorf("comm.backend: %q is not built into this lsm, which has %s", want, strings.Join(comm.Built(), ", "))), hint)
+		return "", "", fmt.Errorf("comm.backend: %w", err)
+	}
+	if want == "auto" {
+		return "mpi", fmt.Sprintf("%s started %d ranks", l.Name, l.Ranks), nil
 	}
 	return want, "comm.backend asks for it", nil
 }
@@ -68,19 +63,18 @@ func (a *App) Join(cfg *config.Config) error {
 	if name == "self" {
 		return nil
 	}
-	b := comm.MPI
-	if a.World, err = b.Open(); err != nil {
+	if a.World, err = mpi.Open(); err != nil {
 		a.World = comm.Self()
 		return status.Resource(fmt.Errorf("comm.backend: %s: %w", name, err))
 	}
-	a.leave = b.Close
+	a.leave = mpi.Close
 	a.guard(cfg)
 	if n := a.Launcher.Ranks; n > 1 && a.World.Size() != n {
 		return &comm.Agreed{Err: status.Hint(
-			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but %s sees %d: each would do the whole run", a.Launcher.Name, n, b.About(), a.World.Size())),
+			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but %s sees %d: each would do the whole run", a.Launcher.Name, n, mpi.About(), a.World.Size())),
 			`launcher and MPI do not understand each other: srun --mpi=pmix goes with Open MPI, srun --mpi=pmi2 with MPICH, and mpirun with its own library`)}
 	}
-	a.Report.Infof("communicator: %s (%s), %d ranks: %s", name, b.About(), a.World.Size(), why)
+	a.Report.Infof("communicator: %s (%s), %d ranks: %s", name, mpi.About(), a.World.Size(), why)
 	patience := probe.Patience
 	if cfg != nil && cfg.Comm.Timeout > 0 { // the others wait meanwhile
 		patience = min(patience, time.Duration(cfg.Comm.Timeout/2*float64(time.Second)))
@@ -116,7 +110,7 @@ func (a *App) TryMemory(patience time.Duration, engine func() (driver.Engine, bo
 	}
 	if a.First() {
 		if mine.Engine, mine.Asked = engine(); mine.Asked {
-			if mine.Claim = comm.MPI.Claim(gpu.SpaceOf(mine.Engine)); mine.Takes {
+			if mine.Claim = mpi.Claim(gpu.SpaceOf(mine.Engine)); mine.Takes {
 				mine.Claim = probe.Judge(mine.Claim, Try(context.Background(), "mpi-"+mine.Engine.String(), patience))
 			}
 			a.Report.Infof("%s", Handed(mine.Engine, mine.Claim))
@@ -128,7 +122,7 @@ func (a *App) TryMemory(patience time.Duration, engine func() (driver.Engine, bo
 	}
 	first := all[0]
 	if first.Asked && !first.Takes {
-		comm.MPI.Deny(gpu.SpaceOf(first.Engine))
+		mpi.Deny(gpu.SpaceOf(first.Engine))
 	}
 	return first.Claim, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -42,16 +42,10 @@ func (a *App) printVersion() error {
 		hdf5 += ", built with " + built
 	}
 	a.Report.Printf("HDF5 %s\n", hdf5)
-	mpi := ""
-	if comm.MPI != nil {
-		mpi = comm.MPI.About()
-		a.Report.Printf("MPI %s\n", mpi)
-	} else {
-		a.Report.Printf("MPI none: built without; \"make build\" again builds with the one it finds\n")
-	}
+	a.Report.Printf("MPI %s\n", cmp.Or(mpi.About(), "none: \"lsm doctor\" says what was looked for"))
 	a.Report.Printf("CPU %s: %s; %s kernels\n", name, strings.Join(features, " "), isa)
 	a.Report.Event("version", "version", v, "commit", c, "go", runtime.Version(), "compiler", h5.Compiler(),
 		"platform", fmt.Sprintf("%s/%s", runtime.GOOS, runtime.GOARCH), "hdf5", h5.LibraryVersion(), "hdf5_built", h5.Built(),
-		"mpi", mpi, "cpu", name, "cpu_features", features, "isa", isa)
+		"mpi", mpi.About(), "cpu", name, "cpu_features", features, "isa", isa)
 	return nil
 }

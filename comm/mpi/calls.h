@@ -1,13 +1,12 @@
-//go:build mpi
+// The functions of shim.h for one binary interface of MPI. The file that includes this has
+// its types and numbers, and names what it makes: CALLS and LOAD.
 
 #define _GNU_SOURCE
 #include "shim.h"
 
 #include <dlfcn.h>
 #include <math.h>
-#include <mpi.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,35 @@
 #include <sys/prctl.h>
 #endif
 
+typedef ptrdiff_t MPI_Aint;
+typedef struct {
+	union {
+		size_t aligned;
+		char bytes[NUMBER_STATUS_BYTES];
+	};
+} MPI_Status;
+
+#include "functions.h"
+
+enum { SUCCESS = 0 };
+#define IN_PLACE ((void *)(intptr_t)NUMBER_IN_PLACE)
+#define STATUS_IGNORE ((MPI_Status *)(intptr_t)NUMBER_STATUS_IGNORE)
+
+static struct functions mpi;
+
+const char *LOAD(void *library) {
+#define FIND_FUNCTION(name, parameters)                           \
+	if (!(*(void **)&mpi.name = dlsym(library, "MPI_" #name))) \
+		return "MPI_" #name;
+	FUNCTIONS(FIND_FUNCTION)
+	FIND_OBJECTS
+	return NULL;
+}
+
 #define TRY(call)                           \
 	do {                                \
 		int err_ = (call);          \
-		if (err_ != MPI_SUCCESS)    \
+		if (err_ != SUCCESS)        \
 			return err_;        \
 	} while (0)
 
@@ -61,108 +85,86 @@ static MPI_Op operation(int op) {
 	return maximum;
 }
 
-// MPI_Init installs signal handlers, in MPICH one for SIGUSR1 among others. They do not
-// run on the signal stack that Go keeps, so a signal would end the program. After
-// MPI_Init the handlers of Go are restored.
-enum { SIGNALS = 32 };
-
-static void keep_signals(struct sigaction kept[SIGNALS]) {
-	for (int s = 1; s < SIGNALS; s++)
-		if (sigaction(s, NULL, &kept[s]))
-			kept[s].sa_handler = SIG_ERR;
-}
-
-static void restore_signals(const struct sigaction kept[SIGNALS]) {
-	for (int s = 1; s < SIGNALS; s++)
-		if (kept[s].sa_handler != SIG_ERR)
-			sigaction(s, &kept[s], NULL); // fails for SIGKILL and SIGSTOP, which have no handlers
-}
-
-int lsm_init(int *funneled) {
+static int lsm_init(int *funneled) {
 	int provided;
-	struct sigaction kept[SIGNALS];
-	keep_signals(kept);
 #ifdef PR_SET_TIMERSLACK
 	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // ns; else a pause takes 50 µs longer
 #endif
-	int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
-	restore_signals(kept);
-	TRY(code);
-	*funneled = provided >= MPI_THREAD_FUNNELED;
-	TRY(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-	return MPI_Op_create(max_f64, 1, &maximum);
+	TRY(mpi.Init_thread(NULL, NULL, NUMBER_THREAD_FUNNELED, &provided));
+	*funneled = provided >= NUMBER_THREAD_FUNNELED;
+	TRY(mpi.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+	return mpi.Op_create(max_f64, 1, &maximum);
 }
 
-int lsm_finalize(void) { return MPI_Finalize(); }
+static int lsm_finalize(void) { return mpi.Finalize(); }
 
-void lsm_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
+static int lsm_abort(int code) { return mpi.Abort(MPI_COMM_WORLD, code); }
 
-void lsm_error_text(int code, char *text, int size) {
-	char all[MPI_MAX_ERROR_STRING];
-	int n = 0;
-	if (MPI_Error_string(code, all, &n) != MPI_SUCCESS)
-		n = 0;
-	snprintf(text, size, "%.*s", n, all);
+static int lsm_error_text(int code, char *text, int size) {
+	char all[NUMBER_MAX_ERROR_STRING];
+	int n = 0, err = mpi.Error_string(code, all, &n);
+	snprintf(text, size, "%.*s", err == SUCCESS ? n : 0, all);
+	return err;
 }
 
-void lsm_library(char *text, int size) {
-	char all[MPI_MAX_LIBRARY_VERSION_STRING];
-	int n = 0;
-	MPI_Get_library_version(all, &n);
-	snprintf(text, size, "%.*s", n, all);
+static int lsm_library(char *text, int size) {
+	char all[NUMBER_MAX_LIBRARY_VERSION_STRING];
+	int n = 0, err = mpi.Get_library_version(all, &n);
+	snprintf(text, size, "%.*s", err == SUCCESS ? n : 0, all);
+	return err;
 }
 
 // Extensions are looked up by name, since not every library has them.
-int lsm_query(const char *name, int number) {
+static int lsm_query(const char *name, int number) {
 	void *query = dlsym(RTLD_DEFAULT, name);
 	int yes = 0;
 	if (!query)
 		return -1;
 	if (number < 0)
 		return ((int (*)(void))query)() == 1;
-	return ((int (*)(int, int *))query)(number, &yes) == MPI_SUCCESS && yes;
+	return ((int (*)(int, int *))query)(number, &yes) == SUCCESS && yes;
 }
 
-int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }
+static int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }
 
 // Both inherit the error handler that returns.
-int lsm_dup(uintptr_t comm, uintptr_t *out) {
+static int lsm_dup(uintptr_t comm, uintptr_t *out) {
 	MPI_Comm c = MPI_COMM_NULL;
-	int err = MPI_Comm_dup(COMM(comm), &c);
+	int err = mpi.Comm_dup(COMM(comm), &c);
 	*out = HANDLE(c);
 	return err;
 }
 
-int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out) {
+static int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out) {
 	MPI_Comm c = MPI_COMM_NULL;
-	int err = MPI_Comm_split(COMM(comm), color, key, &c);
+	int err = mpi.Comm_split(COMM(comm), color, key, &c);
 	*out = HANDLE(c);
 	return err;
 }
 
-int lsm_rank(uintptr_t comm, int *rank, int *size) {
-	TRY(MPI_Comm_rank(COMM(comm), rank));
-	return MPI_Comm_size(COMM(comm), size);
+static int lsm_rank(uintptr_t comm, int *rank, int *size) {
+	TRY(mpi.Comm_rank(COMM(comm), rank));
+	return mpi.Comm_size(COMM(comm), size);
 }
 
-int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
+static int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(MPI_Allreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
+		TRY(mpi.Allreduce(IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
 			operation(op), COMM(comm)));
-	return MPI_SUCCESS;
+	return SUCCESS;
 }
 
-int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
+static int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(MPI_Bcast(PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm)));
-	return MPI_SUCCESS;
+		TRY(mpi.Bcast(PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm)));
+	return SUCCESS;
 }
 
 // Stretches too long for one call are broadcast one by one.
-int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int limit) {
+static int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int limit) {
 	int size, err;
 	int64_t sum = 0;
-	TRY(MPI_Comm_size(COMM(comm), &size));
+	TRY(mpi.Comm_size(COMM(comm), &size));
 	for (int r = 0; r < size; r++)
 		sum += n[r];
 	if (sum > limit) {
@@ -170,39 +172,39 @@ int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int l
 			TRY(lsm_bcast(comm, x, n[r], type, r, limit));
 			x += n[r] * width(type);
 		}
-		return MPI_SUCCESS;
+		return SUCCESS;
 	}
 	int *counts = malloc(2 * size * sizeof(int)), *places = counts + size;
 	if (!counts)
-		return MPI_ERR_NO_MEM;
+		return NUMBER_ERR_NO_MEM;
 	for (int r = 0, at = 0; r < size; at += (int)n[r++]) {
 		counts[r] = (int)n[r];
 		places[r] = at;
 	}
-	err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, datatype(type), COMM(comm));
+	err = mpi.Allgatherv(IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, datatype(type), COMM(comm));
 	free(counts);
 	return err;
 }
 
 // A message of zero numbers is sent too, so that a wrong length is noticed.
-int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
+static int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
 	int type_in, int limit, size_t *got) {
 	*got = 0;
 	for (size_t at = 0; at == 0 || at < nout || at < nin; at += limit) {
 		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
 		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
 		MPI_Status status;
-		TRY(MPI_Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
-			sends ? to : MPI_PROC_NULL, 0, PLACE(in, at, type_in), expected, datatype(type_in),
-			receives ? from : MPI_PROC_NULL, 0, COMM(comm), &status));
+		TRY(mpi.Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
+			sends ? to : NUMBER_PROC_NULL, 0, PLACE(in, at, type_in), expected, datatype(type_in),
+			receives ? from : NUMBER_PROC_NULL, 0, COMM(comm), &status));
 		if (!receives)
 			continue;
-		TRY(MPI_Get_count(&status, datatype(type_in), &came));
+		TRY(mpi.Get_count(&status, datatype(type_in), &came));
 		*got += came;
 		if (came != expected)
-			return MPI_SUCCESS;
+			return SUCCESS;
 	}
-	return MPI_SUCCESS;
+	return SUCCESS;
 }
 
 struct lsm_batch {
@@ -210,17 +212,17 @@ struct lsm_batch {
 	MPI_Request requests[];
 };
 
-int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int limit, lsm_batch **out) {
+static int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int limit, lsm_batch **out) {
 	size_t calls = (n + limit - 1) / limit;
 	lsm_batch *b = malloc(sizeof *b + calls * sizeof(MPI_Request));
 	if (!b)
-		return MPI_ERR_NO_MEM;
+		return NUMBER_ERR_NO_MEM;
 	b->n = b->finished = 0;
 	*out = b;
 	for (size_t at = 0; at < n; at += limit, b->n++)
-		TRY(MPI_Iallreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
+		TRY(mpi.Iallreduce(IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
 			MPI_SUM, COMM(comm), &b->requests[b->n]));
-	return MPI_SUCCESS;
+	return SUCCESS;
 }
 
 // While somebody waits, tests follow each other at once. Otherwise the time is left to
@@ -233,20 +235,23 @@ static void rest(int waiting) {
 		nanosleep(&pause, NULL);
 }
 
-int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done) {
+static int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done) {
 	for (;;) {
 		for (*done = 1; b->finished < b->n; b->finished++) {
-			TRY(MPI_Test(&b->requests[b->finished], done, MPI_STATUS_IGNORE));
+			TRY(mpi.Test(&b->requests[b->finished], done, STATUS_IGNORE));
 			if (!*done)
 				break;
 		}
 		if (*done || __atomic_load_n(wanted, __ATOMIC_ACQUIRE))
-			return MPI_SUCCESS;
+			return SUCCESS;
 		rest(__atomic_load_n(waiting, __ATOMIC_ACQUIRE));
 	}
 }
 
-void lsm_batch_free(lsm_batch *b) { free(b); }
+static int lsm_batch_free(lsm_batch *b) {
+	free(b);
+	return SUCCESS;
+}
 
 // Stretches fill whole lines of the cache. Ranks of one machine have theirs one behind the
 // other, and MPICH 4.0 lets shorter ones overlap.
@@ -259,42 +264,42 @@ struct lsm_window {
 	int type;
 };
 
-int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
+static int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
 	lsm_window *w = calloc(1, sizeof *w);
 	*out = w;
 	if (!w)
-		return MPI_ERR_NO_MEM;
+		return NUMBER_ERR_NO_MEM;
 	w->win = MPI_WIN_NULL;
 	w->comm = COMM(comm);
 	w->type = type;
 	MPI_Aint bytes = (n * width(type) + LINE - 1) / LINE * LINE;
 	// The library chooses the memory: ranks of one machine may share it.
-	TRY(MPI_Win_allocate(bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->base, &w->win));
+	TRY(mpi.Win_allocate(bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->base, &w->win));
 	memset(w->base, 0, bytes);
-	TRY(MPI_Win_set_errhandler(w->win, MPI_ERRORS_RETURN));
-	return MPI_Win_lock_all(MPI_MODE_NOCHECK, w->win);
+	TRY(mpi.Win_set_errhandler(w->win, MPI_ERRORS_RETURN));
+	return mpi.Win_lock_all(NUMBER_MODE_NOCHECK, w->win);
 }
 
-int lsm_window_free(lsm_window *w) {
+static int lsm_window_free(lsm_window *w) {
 	if (w->win != MPI_WIN_NULL) {
-		TRY(MPI_Win_unlock_all(w->win));
-		TRY(MPI_Win_free(&w->win));
+		TRY(mpi.Win_unlock_all(w->win));
+		TRY(mpi.Win_free(&w->win));
 	}
 	free(w);
-	return MPI_SUCCESS;
+	return SUCCESS;
 }
 
-void *lsm_window_memory(lsm_window *w) { return w->base; }
+static void *lsm_window_memory(lsm_window *w) { return w->base; }
 
-int lsm_window_sync(lsm_window *w) { return MPI_Win_sync(w->win); }
+static int lsm_window_sync(lsm_window *w) { return mpi.Win_sync(w->win); }
 
-int lsm_put(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
+static int lsm_put(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
 	MPI_Datatype type = datatype(w->type);
 	for (size_t at = 0; at < n; at += limit) {
 		int block = BLOCK(n - at, limit);
-		TRY(MPI_Put(PLACE(x, at, w->type), block, type, rank, at, block, type, w->win));
+		TRY(mpi.Put(PLACE(x, at, w->type), block, type, rank, at, block, type, w->win));
 	}
-	return MPI_Win_flush(rank, w->win);
+	return mpi.Win_flush(rank, w->win);
 }
 
 // get starts to fetch the n numbers at x from the beginning of a rank's window.
@@ -302,14 +307,14 @@ static int get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
 	MPI_Datatype type = datatype(w->type);
 	for (size_t at = 0; at < n; at += limit) {
 		int block = BLOCK(n - at, limit);
-		TRY(MPI_Get(PLACE(x, at, w->type), block, type, rank, at, block, type, w->win));
+		TRY(mpi.Get(PLACE(x, at, w->type), block, type, rank, at, block, type, w->win));
 	}
-	return MPI_SUCCESS;
+	return SUCCESS;
 }
 
-int lsm_get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
+static int lsm_get(lsm_window *w, uintptr_t x, size_t n, int rank, int limit) {
 	TRY(get(w, x, n, rank, limit));
-	return MPI_Win_flush(rank, w->win);
+	return mpi.Win_flush(rank, w->win);
 }
 
 // stretch returns where rank r's numbers begin and sets *count to their number, out of n
@@ -331,20 +336,20 @@ static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t le
 			TRY(get(w, x + first * width(w->type), count, r, limit));
 		for (size_t at = 0; add && at < count; at += limit) {
 			int block = BLOCK(count - at, limit);
-			TRY(MPI_Accumulate(PLACE(x, first + at, w->type), block, type, r, at, block, type, MPI_SUM, w->win));
+			TRY(mpi.Accumulate(PLACE(x, first + at, w->type), block, type, r, at, block, type, MPI_SUM, w->win));
 		}
 	}
-	return MPI_Win_flush_all(w->win);
+	return mpi.Win_flush_all(w->win);
 }
 
 // meet has all ranks see what was done to the windows before.
 static int meet(lsm_window *w) {
-	TRY(MPI_Win_sync(w->win));
-	TRY(MPI_Barrier(w->comm));
-	return MPI_Win_sync(w->win);
+	TRY(mpi.Win_sync(w->win));
+	TRY(mpi.Barrier(w->comm));
+	return mpi.Win_sync(w->win);
 }
 
-int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
+static int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank, int size, int limit) {
 	size_t count, first = stretch(n, length, rank, &count), bytes = count * width(w->type);
 	memcpy(w->base, PLACE(x, first, w->type), bytes);
 	TRY(meet(w));
@@ -354,3 +359,8 @@ int lsm_accumulate(lsm_window *w, uintptr_t x, size_t n, size_t length, int rank
 	TRY(on_stretches(w, 0, x, n, length, rank, size, limit));
 	return meet(w);
 }
+
+const struct calls CALLS = {
+#define MADE(result, name, parameters, arguments) .name = lsm_##name,
+	EACH(MADE)
+};

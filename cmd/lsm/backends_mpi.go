@@ -1,5 +1,0 @@
-//go:build mpi
-
-package main
-
-import _ "github.com/kirchhoff-lsm/lsm/comm/mpi"
