@@ -36,6 +36,9 @@ func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
 		return want, "comm.backend asks for it", nil
 	case want == "auto" && l.Ranks < 2:
 		return "self", "no launcher started more than one rank", nil
+	case want != "auto" && want != "mpi":
+		return "", "", status.Hint(status.Resource(fmt.Errorf("comm.backend: %q is not built into this lsm, which has self and mpi", want)),
+			`backend = "self" runs in one process on all its cores; "lsm doctor" lists what this machine offers`)
 	}
 	if _, err := mpi.Load(); err != nil {
 		if want == "auto" {
