@@ -4,6 +4,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
@@ -93,7 +94,83 @@ int lsm_init(int *funneled) {
 	return MPI_Op_create(max_f64, 1, &maximum);
 }
 
-int lsm_finalize(void) { return MPI_Finalize(); }
+// crowded says that a machine has more ranks than processors. A library that spins while it
+// waits, as MPICH does, then keeps processors from the ranks that it waits for. So nothing
+// waits inside the library, but on requests, and between tests of them others may run. All
+// ranks agree on it: a blocking collective and its non-blocking form do not match.
+static int crowded;
+
+// here counts this machine's ranks, and the processors that they may use together.
+static int here(int *ranks, int *processors) {
+	MPI_Comm machine;
+	TRY(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
+	TRY(MPI_Comm_size(machine, ranks));
+	*processors = INT_MAX;
+#ifdef __linux__
+	cpu_set_t mine, all; // a launcher may give each rank its own
+	if (sched_getaffinity(0, sizeof mine, &mine))
+		memset(&mine, 0xff, sizeof mine); // more than such a set holds
+	TRY(MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, machine));
+	*processors = CPU_COUNT(&all);
+#endif
+	return MPI_Comm_free(&machine);
+}
+
+int lsm_crowd(int processors, int direct) {
+	int ranks, there;
+	TRY(here(&ranks, &there));
+	int votes[2] = {ranks > (processors ? processors : there), direct};
+	TRY(MPI_Allreduce(MPI_IN_PLACE, votes, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+	crowded = votes[0] && !votes[1];
+	return MPI_SUCCESS;
+}
+
+// rest leaves the processor to others, for a moment or for longer.
+static void rest(int moment) {
+	const struct timespec pause = {0, 20000}; // 20 µs
+	if (moment)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
+}
+
+// settle waits for a request.
+static int settle(MPI_Request *request, MPI_Status *status) {
+	enum { MOMENTS = 100 };
+	if (!crowded)
+		return MPI_Wait(request, status);
+	for (int done = 0, tests = 0;; tests++) {
+		TRY(MPI_Test(request, &done, status));
+		if (done)
+			return MPI_SUCCESS;
+		rest(tests < MOMENTS);
+	}
+}
+
+// COLLECTIVE makes a collective, MPI_Bcast say: blocking, or as MPI_Ibcast where it is crowded.
+#define COLLECTIVE(blocking, other, ...)                                 \
+	do {                                                             \
+		MPI_Request request_;                                    \
+		if (!crowded) {                                          \
+			TRY(blocking(__VA_ARGS__));                      \
+			break;                                           \
+		}                                                        \
+		TRY(other(__VA_ARGS__, &request_));                      \
+		TRY(settle(&request_, MPI_STATUS_IGNORE));               \
+	} while (0)
+
+static int barrier(MPI_Comm comm) {
+	COLLECTIVE(MPI_Barrier, MPI_Ibarrier, comm);
+	return MPI_SUCCESS;
+}
+
+// assemble waits until all ranks are there for a call that has no non-blocking form.
+static int assemble(MPI_Comm comm) { return crowded ? barrier(comm) : MPI_SUCCESS; }
+
+int lsm_finalize(void) {
+	TRY(assemble(MPI_COMM_WORLD));
+	return MPI_Finalize();
+}
 
 void lsm_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
 
@@ -128,6 +205,7 @@ int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), comm); }
 // Both inherit the error handler that returns.
 int lsm_dup(uintptr_t comm, uintptr_t *out) {
 	MPI_Comm c = MPI_COMM_NULL;
+	TRY(assemble(COMM(comm)));
 	int err = MPI_Comm_dup(COMM(comm), &c);
 	*out = HANDLE(c);
 	return err;
@@ -135,6 +213,7 @@ int lsm_dup(uintptr_t comm, uintptr_t *out) {
 
 int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out) {
 	MPI_Comm c = MPI_COMM_NULL;
+	TRY(assemble(COMM(comm)));
 	int err = MPI_Comm_split(COMM(comm), color, key, &c);
 	*out = HANDLE(c);
 	return err;
@@ -147,14 +226,19 @@ int lsm_rank(uintptr_t comm, int *rank, int *size) {
 
 int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(MPI_Allreduce(MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
-			operation(op), COMM(comm)));
+		COLLECTIVE(MPI_Allreduce, MPI_Iallreduce, MPI_IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit),
+			datatype(type), operation(op), COMM(comm));
 	return MPI_SUCCESS;
 }
 
 int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(MPI_Bcast(PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm)));
+		COLLECTIVE(MPI_Bcast, MPI_Ibcast, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm));
+	return MPI_SUCCESS;
+}
+
+static int allgatherv(uintptr_t x, const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+	COLLECTIVE(MPI_Allgatherv, MPI_Iallgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, type, comm);
 	return MPI_SUCCESS;
 }
 
@@ -179,7 +263,7 @@ int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int l
 		counts[r] = (int)n[r];
 		places[r] = at;
 	}
-	err = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, datatype(type), COMM(comm));
+	err = allgatherv(x, counts, places, datatype(type), COMM(comm));
 	free(counts);
 	return err;
 }
@@ -192,9 +276,13 @@ int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t i
 		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
 		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
 		MPI_Status status;
-		TRY(MPI_Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
-			sends ? to : MPI_PROC_NULL, 0, PLACE(in, at, type_in), expected, datatype(type_in),
-			receives ? from : MPI_PROC_NULL, 0, COMM(comm), &status));
+		MPI_Request sent, received;
+		TRY(MPI_Irecv(PLACE(in, at, type_in), expected, datatype(type_in), receives ? from : MPI_PROC_NULL, 0,
+			COMM(comm), &received));
+		TRY(MPI_Isend(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
+			sends ? to : MPI_PROC_NULL, 0, COMM(comm), &sent));
+		TRY(settle(&sent, MPI_STATUS_IGNORE));
+		TRY(settle(&received, &status));
 		if (!receives)
 			continue;
 		TRY(MPI_Get_count(&status, datatype(type_in), &came));
@@ -225,14 +313,6 @@ int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int lim
 
 // While somebody waits, tests follow each other at once. Otherwise the time is left to
 // computing threads and the data move in steps.
-static void rest(int waiting) {
-	const struct timespec pause = {0, 20000}; // 20 µs
-	if (waiting)
-		sched_yield();
-	else
-		nanosleep(&pause, NULL);
-}
-
 int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done) {
 	for (;;) {
 		for (*done = 1; b->finished < b->n; b->finished++) {
@@ -268,6 +348,7 @@ int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
 	w->comm = COMM(comm);
 	w->type = type;
 	MPI_Aint bytes = (n * width(type) + LINE - 1) / LINE * LINE;
+	TRY(assemble(w->comm));
 	// The library chooses the memory: ranks of one machine may share it.
 	TRY(MPI_Win_allocate(bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->base, &w->win));
 	memset(w->base, 0, bytes);
@@ -277,6 +358,7 @@ int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **out) {
 
 int lsm_window_free(lsm_window *w) {
 	if (w->win != MPI_WIN_NULL) {
+		TRY(assemble(w->comm));
 		TRY(MPI_Win_unlock_all(w->win));
 		TRY(MPI_Win_free(&w->win));
 	}
@@ -340,7 +422,7 @@ static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t le
 // meet has all ranks see what was done to the windows before.
 static int meet(lsm_window *w) {
 	TRY(MPI_Win_sync(w->win));
-	TRY(MPI_Barrier(w->comm));
+	TRY(barrier(w->comm));
 	return MPI_Win_sync(w->win);
 }
 

@@ -16,6 +16,11 @@ enum { LSM_NOBODY = -1 };
 // lsm_init joins the run; funneled is set where one thread may use the library
 // while others compute.
 int lsm_init(int *funneled);
+// lsm_crowd is collective. It finds out whether a machine has more ranks than processors, of
+// which there are as many as given, or with 0 as many as its ranks may use. If so, waiting
+// ranks leave their processors to others from now on. But where direct is set on a rank,
+// the library is given memory of GPUs, and that it takes in calls that wait inside.
+int lsm_crowd(int processors, int direct);
 int lsm_finalize(void);
 void lsm_abort(int code);
 void lsm_error_text(int code, char *text, int size);
