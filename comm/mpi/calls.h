@@ -5,6 +5,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ enum { SUCCESS = 0 };
 static struct functions mpi;
 
 const char *LOAD(void *library) {
-#define FIND_FUNCTION(name, parameters)                           \
+#define FIND_FUNCTION(name, parameters) \
 	if (!(*(void **)&mpi.name = dlsym(library, "MPI_" #name))) \
 		return "MPI_" #name;
 	FUNCTIONS(FIND_FUNCTION)
@@ -40,11 +41,11 @@ const char *LOAD(void *library) {
 	return NULL;
 }
 
-#define TRY(call)                           \
-	do {                                \
-		int err_ = (call);          \
-		if (err_ != SUCCESS)        \
-			return err_;        \
+#define TRY(call) \
+	do { \
+		int err_ = (call); \
+		if (err_ != SUCCESS) \
+			return err_; \
 	} while (0)
 
 #define HANDLE(h) ((uintptr_t)(h))
@@ -96,7 +97,83 @@ static int lsm_init(int *funneled) {
 	return mpi.Op_create(max_f64, 1, &maximum);
 }
 
-static int lsm_finalize(void) { return mpi.Finalize(); }
+// crowded says that a machine has more ranks than processors. A library that spins while it
+// waits, as MPICH does, then keeps processors from the ranks that it waits for. So nothing
+// waits inside the library, but on requests, and between tests of them others may run. All
+// ranks agree on it: a blocking collective and its non-blocking form do not match.
+static int crowded;
+
+// here counts this machine's ranks, and the processors that they may use together.
+static int here(int *ranks, int *processors) {
+	MPI_Comm machine;
+	TRY(mpi.Comm_split_type(MPI_COMM_WORLD, NUMBER_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
+	TRY(mpi.Comm_size(machine, ranks));
+	*processors = INT_MAX;
+#ifdef __linux__
+	cpu_set_t mine, all; // a launcher may give each rank its own
+	if (sched_getaffinity(0, sizeof mine, &mine))
+		memset(&mine, 0xff, sizeof mine); // more than such a set holds
+	TRY(mpi.Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, machine));
+	*processors = CPU_COUNT(&all);
+#endif
+	return mpi.Comm_free(&machine);
+}
+
+static int lsm_crowd(int processors, int direct) {
+	int ranks, there;
+	TRY(here(&ranks, &there));
+	int votes[2] = {ranks > (processors ? processors : there), direct};
+	TRY(mpi.Allreduce(IN_PLACE, votes, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+	crowded = votes[0] && !votes[1];
+	return SUCCESS;
+}
+
+// rest leaves the processor to others, for a moment or for longer.
+static void rest(int moment) {
+	const struct timespec pause = {0, 20000}; // 20 µs
+	if (moment)
+		sched_yield();
+	else
+		nanosleep(&pause, NULL);
+}
+
+// settle waits for a request.
+static int settle(MPI_Request *request, MPI_Status *status) {
+	enum { MOMENTS = 100 };
+	if (!crowded)
+		return mpi.Wait(request, status);
+	for (int done = 0, tests = 0;; tests++) {
+		TRY(mpi.Test(request, &done, status));
+		if (done)
+			return SUCCESS;
+		rest(tests < MOMENTS);
+	}
+}
+
+// COLLECTIVE makes a collective, MPI_Bcast say: blocking, or as MPI_Ibcast where it is crowded.
+#define COLLECTIVE(blocking, other, ...) \
+	do { \
+		MPI_Request request_; \
+		if (!crowded) { \
+			TRY(blocking(__VA_ARGS__)); \
+			break; \
+		} \
+		TRY(other(__VA_ARGS__, &request_)); \
+		TRY(settle(&request_, STATUS_IGNORE)); \
+	} while (0)
+
+static int barrier(MPI_Comm comm) {
+	COLLECTIVE(mpi.Barrier, mpi.Ibarrier, comm);
+	return SUCCESS;
+}
+
+// assemble waits until all ranks are there for a call that has no non-blocking form.
+static int assemble(MPI_Comm comm) { return crowded ? barrier(comm) : SUCCESS; }
+
+static int lsm_finalize(void) {
+	TRY(assemble(MPI_COMM_WORLD));
+	return mpi.Finalize();
+}
 
 static int lsm_abort(int code) { return mpi.Abort(MPI_COMM_WORLD, code); }
 
@@ -130,6 +207,7 @@ static int lsm_world(uintptr_t *comm) { return lsm_dup(HANDLE(MPI_COMM_WORLD), c
 // Both inherit the error handler that returns.
 static int lsm_dup(uintptr_t comm, uintptr_t *out) {
 	MPI_Comm c = MPI_COMM_NULL;
+	TRY(assemble(COMM(comm)));
 	int err = mpi.Comm_dup(COMM(comm), &c);
 	*out = HANDLE(c);
 	return err;
@@ -137,6 +215,7 @@ static int lsm_dup(uintptr_t comm, uintptr_t *out) {
 
 static int lsm_split(uintptr_t comm, int color, int key, uintptr_t *out) {
 	MPI_Comm c = MPI_COMM_NULL;
+	TRY(assemble(COMM(comm)));
 	int err = mpi.Comm_split(COMM(comm), color, key, &c);
 	*out = HANDLE(c);
 	return err;
@@ -149,14 +228,19 @@ static int lsm_rank(uintptr_t comm, int *rank, int *size) {
 
 static int lsm_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, int op, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(mpi.Allreduce(IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type),
-			operation(op), COMM(comm)));
+		COLLECTIVE(mpi.Allreduce, mpi.Iallreduce, IN_PLACE, PLACE(x, at, type), BLOCK(n - at, limit),
+			datatype(type), operation(op), COMM(comm));
 	return SUCCESS;
 }
 
 static int lsm_bcast(uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit) {
 	for (size_t at = 0; at < n; at += limit)
-		TRY(mpi.Bcast(PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm)));
+		COLLECTIVE(mpi.Bcast, mpi.Ibcast, PLACE(x, at, type), BLOCK(n - at, limit), datatype(type), root, COMM(comm));
+	return SUCCESS;
+}
+
+static int allgatherv(uintptr_t x, const int *counts, const int *places, MPI_Datatype type, MPI_Comm comm) {
+	COLLECTIVE(mpi.Allgatherv, mpi.Iallgatherv, IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, type, comm);
 	return SUCCESS;
 }
 
@@ -181,7 +265,7 @@ static int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type
 		counts[r] = (int)n[r];
 		places[r] = at;
 	}
-	err = mpi.Allgatherv(IN_PLACE, 0, MPI_DATATYPE_NULL, (void *)x, counts, places, datatype(type), COMM(comm));
+	err = allgatherv(x, counts, places, datatype(type), COMM(comm));
 	free(counts);
 	return err;
 }
@@ -194,9 +278,13 @@ static int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uint
 		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
 		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
 		MPI_Status status;
-		TRY(mpi.Sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
-			sends ? to : NUMBER_PROC_NULL, 0, PLACE(in, at, type_in), expected, datatype(type_in),
-			receives ? from : NUMBER_PROC_NULL, 0, COMM(comm), &status));
+		MPI_Request sent, received;
+		TRY(mpi.Irecv(PLACE(in, at, type_in), expected, datatype(type_in), receives ? from : NUMBER_PROC_NULL, 0,
+			COMM(comm), &received));
+		TRY(mpi.Isend(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
+			sends ? to : NUMBER_PROC_NULL, 0, COMM(comm), &sent));
+		TRY(settle(&sent, STATUS_IGNORE));
+		TRY(settle(&received, &status));
 		if (!receives)
 			continue;
 		TRY(mpi.Get_count(&status, datatype(type_in), &came));
@@ -227,14 +315,6 @@ static int lsm_start_allreduce(uintptr_t comm, uintptr_t x, size_t n, int type, 
 
 // While somebody waits, tests follow each other at once. Otherwise the time is left to
 // computing threads and the data move in steps.
-static void rest(int waiting) {
-	const struct timespec pause = {0, 20000}; // 20 µs
-	if (waiting)
-		sched_yield();
-	else
-		nanosleep(&pause, NULL);
-}
-
 static int lsm_poll(lsm_batch *b, const int32_t *wanted, const int32_t *waiting, int *done) {
 	for (;;) {
 		for (*done = 1; b->finished < b->n; b->finished++) {
@@ -273,6 +353,7 @@ static int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **ou
 	w->comm = COMM(comm);
 	w->type = type;
 	MPI_Aint bytes = (n * width(type) + LINE - 1) / LINE * LINE;
+	TRY(assemble(w->comm));
 	// The library chooses the memory: ranks of one machine may share it.
 	TRY(mpi.Win_allocate(bytes, width(type), MPI_INFO_NULL, COMM(comm), &w->base, &w->win));
 	memset(w->base, 0, bytes);
@@ -282,6 +363,7 @@ static int lsm_window_create(uintptr_t comm, size_t n, int type, lsm_window **ou
 
 static int lsm_window_free(lsm_window *w) {
 	if (w->win != MPI_WIN_NULL) {
+		TRY(assemble(w->comm));
 		TRY(mpi.Win_unlock_all(w->win));
 		TRY(mpi.Win_free(&w->win));
 	}
@@ -345,7 +427,7 @@ static int on_stretches(lsm_window *w, int add, uintptr_t x, size_t n, size_t le
 // meet has all ranks see what was done to the windows before.
 static int meet(lsm_window *w) {
 	TRY(mpi.Win_sync(w->win));
-	TRY(mpi.Barrier(w->comm));
+	TRY(barrier(w->comm));
 	return mpi.Win_sync(w->win);
 }
 

@@ -12,6 +12,11 @@
 // ones are under way it keeps testing them, which is what moves their data: few
 // libraries have a thread of their own for that.
 //
+// Libraries wait for other ranks in a loop, and MPICH never yields there. Where a machine has
+// more ranks than processors, the waiting ranks would keep processors from those that they
+// wait for. There every collective is the library's non-blocking form, tested with pauses
+// that leave the processor to others.
+//
 // Every communicator of package comm is two of MPI, one for device buffers and
 // one for host values. Complex numbers travel as twice as many reals. Calls of
 // more than 2^30 numbers are cut, since MPI counts with C's int.

@@ -15,8 +15,9 @@ import (
 // Tests come twice: as started by go test, which starts this very program under
 // the launcher, and as one of the ranks there.
 const (
-	rankVariable  = "LSM_TEST_MPI_RANKS"
-	limitVariable = "LSM_TEST_MPI_LIMIT" // in place of the variable limit
+	rankVariable   = "LSM_TEST_MPI_RANKS"
+	limitVariable  = "LSM_TEST_MPI_LIMIT"      // in place of the variable limit
+	placesVariable = "LSM_TEST_MPI_PROCESSORS" // in place of the variable processors
 )
 
 // whole is the communicator of this process, where it is one of the ranks.
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	fmt.Sscan(os.Getenv(limitVariable), &limit)
+	fmt.Sscan(os.Getenv(placesVariable), &processors)
 	c, err := Open()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -91,6 +93,8 @@ func TestConformance(t *testing.T) {
 	}
 	// And as buffers too long for one call of MPI go.
 	asRanks(t, 3, limitVariable+"=12007")
+	// And on a machine with fewer processors than ranks, whatever this one has.
+	asRanks(t, 2, placesVariable+"=1")
 	// And with Open MPI's windows by messages, as between machines.
 	asRanks(t, 3, "OMPI_MCA_osc=pt2pt")
 }

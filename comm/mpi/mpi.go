@@ -20,6 +20,9 @@ import (
 // limit is the most numbers in one call of MPI, which counts with C's int.
 var limit = 1 << 30
 
+// processors is how many a machine has for its ranks, 0 for those that they may use.
+var processors = 0
+
 // world is what all communicators of the process share.
 type world struct {
 	*owner
@@ -49,10 +52,16 @@ func Open() (comm.Comm, error) {
 		C.lsm_keep_signals()
 		err := C.lsm_init(&funneled)
 		C.lsm_restore_signals()
-		for s := range spaces {
-			w.aware[device.Space(s)] = Claim(device.Space(s)).Takes
+		if err != 0 {
+			return err
 		}
-		return err
+		var direct C.int
+		for s := range spaces {
+			if s := device.Space(s); Claim(s).Takes {
+				w.aware[s], direct = true, 1
+			}
+		}
+		return C.lsm_crowd(C.int(processors), direct)
 	}); f.code != 0 {
 		return nil, status.Resource(fmt.Errorf("mpi: cannot be initialised: %s", f.text))
 	}

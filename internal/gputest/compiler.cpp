@@ -177,8 +177,11 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 	if (status == 0 && !write(program, prepare(contents(program))))
 		return CompilerBroken;
 	if (status == 0) {
-		std::vector<std::string> command = {"g++", "-std=c++17", "-O2", "-shared", "-fPIC",
-			"-fvisibility=hidden", "-w", "-I" + here(), "-include", "new"};
+		std::vector<std::string> command = {"g++", "-std=c++17", "-O2", "-march=native", "-ffp-contract=off",
+			"-shared", "-fPIC", "-fvisibility=hidden", "-w", "-I" + here(), "-include", "new"};
+#ifdef __x86_64__
+		command.push_back("-mtls-dialect=gnu2"); // else every thread-local variable is a call
+#endif
 		if (sanitize())
 			command.insert(command.end(), {"-fsanitize=address", "-g"});
 		command.insert(command.end(), options.begin(), options.end());

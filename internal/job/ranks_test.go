@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/bits"
 	"os"
 	"slices"
@@ -118,7 +119,7 @@ func sameResult(t *testing.T, what string, got, want *solved) {
 // The image and the whole history have the same bits on any number of ranks, any
 // process grid and any number of threads.
 func TestAnyGridHasTheSameBits(t *testing.T) {
-	for name, c := range map[string]struct {
+	rows := map[string]struct {
 		make func(*testing.T) *problem
 		set  []string
 	}{
@@ -148,12 +149,18 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, rays":      {wide, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray-2.5d", "kirchhoff.takeoff_limit=[50,80]", "kirchhoff.aperture=150", "kirchhoff.tables=recompute"}},
 		"3-D, rays":      {long, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}},
 		"2-D, smoothed":  {wide, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
-	} {
+	}
+	for row, name := range slices.Sorted(maps.Keys(rows)) {
+		c := rows[name]
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
 			want := p.solveOn(t, 1, append(c.set, "machine.threads=1")...)
-			for _, g := range [][2]int{{1, 1}, {2, 1}, {3, 1}, {7, 1}, {4, 1}, {2, 2}, {1, 4}, {6, 1}, {3, 2}, {2, 3}, {1, 6}} {
+			for i, g := range [][2]int{{1, 1}, {2, 1}, {3, 1}, {7, 1}, {4, 1}, {2, 2}, {1, 4}, {6, 1}, {3, 2}, {2, 3}, {1, 6}} {
 				for _, threads := range []int{1, 2} {
+					// A grid has one number of threads in every second row and the other in the others.
+					if (i+row+threads)%2 != 0 && name != "2-D" && name != "3-D" {
+						continue
+					}
 					set := append(slices.Clone(c.set), fmt.Sprintf("comm.grid=%d,%d", g[0], g[1]), fmt.Sprintf("machine.threads=%d", threads))
 					sameResult(t, fmt.Sprintf("%v with %d threads", g, threads), p.solveOn(t, g[0]*g[1], set...), want)
 				}
