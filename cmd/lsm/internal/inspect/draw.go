@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -266,10 +265,10 @@ func (d *drawing) histories(files []string) (*picture.Figure, error) {
 		}
 		h := picture.History{Residual: im.ResidualNorm, Gradient: im.GradientNorm}
 		if im.InImageNorm != nil {
-			h = picture.History{Name: "in the image", Residual: im.InImageNorm}
+			h = picture.History{Where: "in the image", Residual: im.InImageNorm}
 		}
 		if len(files) > 1 {
-			h.Name = strings.TrimSpace(filepath.Base(file) + " " + h.Name)
+			h.Name = filepath.Base(file)
 		}
 		histories = append(histories, h)
 	}
