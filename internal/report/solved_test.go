@@ -38,7 +38,9 @@ func TestInImage(t *testing.T) {
 
 // A target is no plain migration, and the page says what would bring what it lacks.
 func TestTarget(t *testing.T) {
-	field := func(r *Run, name string) h5.Field { return h5.Field{Name: name, Data: make([]float32, r.Image.Grid.Len())} }
+	field := func(r *Run, name string) h5.Field {
+		return h5.Field{Name: name, Data: make([]float32, r.Image.Grid.Len())}
+	}
 	for _, c := range []struct {
 		name   string
 		fields []string
