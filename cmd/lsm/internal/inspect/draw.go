@@ -29,6 +29,7 @@ type drawing struct {
 	common, difference    bool
 	wiggles               bool
 	under, survey, field  string
+	profile               string
 
 	used []string // names of flags that have had an effect
 }
@@ -53,6 +54,9 @@ type item struct {
 }
 
 func (d *drawing) draw(files []string) (*picture.Figure, error) {
+	if d.profile != "" {
+		return d.profiles(files)
+	}
 	if d.convergence {
 		return d.histories(files)
 	}
