@@ -136,9 +136,6 @@ func (f *File) openImage(path string) error {
 			}
 		}
 	}
-	if err := f.judge(r.File); err != nil {
-		return err
-	}
 	for _, name := range []string{"/monitor", "/difference"} { // of two surveys
 		if r.Has(name) {
 			if err := f.add(r.File, name, name[1:], picture.Grey, gridAxes(r.Grid())...); err != nil {
@@ -146,6 +143,7 @@ func (f *File) openImage(path string) error {
 			}
 		}
 	}
+	f.judge()
 	g, err := h5.OpenGathers(path)
 	if err != nil || g == nil {
 		return err

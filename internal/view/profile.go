@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -22,32 +23,29 @@ const longest = 1 << 17
 // quantity share a scale.
 func quantity(name, title string) string {
 	switch name {
-	case "/image", "/reflectivity", "/gathers", "/monitor", "/difference", "/standard_deviation", "/noise_deviation":
+	case "/image", "/reflectivity", "/gathers", "/monitor", "/difference":
 		return "amplitude"
 	case "/data":
 		return "amplitude of a trace"
 	}
+	if strings.HasSuffix(name, "_deviation") { // of an image
+		return "amplitude"
+	}
 	return title
 }
 
-// judge gives the image its standard deviation and its resolution, where the file has them.
-func (f *File) judge(file *h5.File) (err error) {
+// judge gives the image, and the difference of two, the standard deviation and the resolution that
+// the file has of them.
+func (f *File) judge() {
+	named := map[string]*h5.Dataset{}
 	for _, a := range f.Arrays {
-		if a.Name != "/image" {
-			continue
-		}
-		if file.Has("/standard_deviation") {
-			if a.deviation, err = file.Dataset("/standard_deviation"); err != nil {
-				return err
-			}
-		}
-		if file.Has("/resolution") {
-			if a.resolution, err = file.Dataset("/resolution"); err != nil {
-				return err
-			}
+		named[a.Name] = a.data
+	}
+	for _, a := range f.Arrays {
+		if of, ok := map[string]string{"/image": "/", "/difference": "/difference_"}[a.Name]; ok {
+			a.deviation, a.resolution = named[of+"standard_deviation"], named[of+"resolution"]
 		}
 	}
-	return nil
 }
 
 // profiled returns an error where the array has no profile along an axis through a point.

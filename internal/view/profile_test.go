@@ -92,6 +92,21 @@ func TestProfileOfAFile(t *testing.T) {
 	}
 }
 
+// The difference of two images has deviations of its own, the images by themselves have none of it.
+func TestDeviationOfADifference(t *testing.T) {
+	own, of := &h5.Dataset{}, &h5.Dataset{}
+	f := &File{Arrays: []*Array{{Name: "/image"}, {Name: "/standard_deviation", data: own}, {Name: "/monitor"}, {Name: "/difference"}, {Name: "/difference_standard_deviation", data: of}}}
+	f.judge()
+	if f.Arrays[0].deviation != own || f.Arrays[2].deviation != nil || f.Arrays[3].deviation != of || f.Arrays[3].resolution != nil {
+		t.Errorf("deviations of image, monitor and difference: %p, %p, %p, want %p, none and %p", f.Arrays[0].deviation, f.Arrays[2].deviation, f.Arrays[3].deviation, own, of)
+	}
+	for name, want := range map[string]string{"/difference_standard_deviation": "amplitude", "/resolution": "title", "/data": "amplitude of a trace", "/image": "amplitude"} {
+		if got := quantity(name, "title"); got != want {
+			t.Errorf("the numbers of %s are %s, want %s", name, got, want)
+		}
+	}
+}
+
 // The page gets the same numbers, null for what is none, and a reason where there is no profile.
 func TestProfileAnswer(t *testing.T) {
 	s := serve(t, makeTarget(t, filepath.Join(t.TempDir(), "target.h5"), plane(60, 50)), makeImage(t, filepath.Join(t.TempDir(), "image.h5")))

@@ -274,8 +274,10 @@ class Profile {
   markPoint() {
     if (this.mark) this.mark.remove();
     const { panel } = this, places = this.places(), x = places.get(panel.axes[panel.right].name), z = places.get(panel.axes[panel.down].name);
-    const [a, b] = [begin(this.along), end(this.along)], look = { weight: 1, color: CURVES[0], interactive: false };
-    this.mark = L.layerGroup([L.polyline(this.down ? [[a, x], [b, x]] : [[z, a], [z, b]], look), L.circleMarker([z, x], { ...look, radius: 4, fill: false })]).addTo(panel.map);
+    const [a, b] = [begin(this.along), end(this.along)], line = this.down ? [[a, x], [b, x]] : [[z, a], [z, b]];
+    const marks = (look) => [L.polyline(line, look), L.circleMarker([z, x], { ...look, radius: 4, fill: false })];
+    const both = [{ weight: 3, color: "#fff", opacity: 0.6 }, { weight: 1, color: CURVES[0] }]; // seen on light and dark
+    this.mark = L.layerGroup(both.flatMap((look) => marks({ ...look, interactive: false }))).addTo(panel.map);
   }
 
   // under is where along the profile the mouse is.
