@@ -231,7 +231,20 @@ func TestPageProfile(t *testing.T) {
 		t.Errorf("the legend with the model says %q", got)
 	}
 	shoot(ctx, t, "profile-right")
-	do(ctx, t, chromedp.KeyEvent(kb.Escape))
+	// A section that is no longer shown has no profile.
+	arrange := func(how string) {
+		t.Helper()
+		do(ctx, t, chromedp.SetValue("#arrangement", how, chromedp.ByQuery), chromedp.Evaluate(`byId("arrangement").dispatchEvent(new Event("change"))`, nil))
+		settle(ctx, t)
+	}
+	arrange("beside")
+	do(ctx, t, chromedp.Evaluate(`profile.click(panels[1], {lng: 100, lat: 100}, {})`, nil))
+	settle(ctx, t)
+	arrange("one")
+	if !eval[bool](ctx, t, `profile.panel === panels[0] && profile.extent()[1] > profile.extent()[0] && profile.mark._map === panels[0].map`) {
+		t.Error("the profile is still that of the section that is hidden")
+	}
+	do(ctx, t, chromedp.Focus(".plot", chromedp.ByQuery), chromedp.KeyEvent(kb.Escape))
 	if eval[bool](ctx, t, "profile.open") {
 		t.Error("Escape leaves the profile open")
 	}

@@ -117,6 +117,7 @@ class Profile {
   // refresh asks for the curves, after a change of a panel or of the point.
   refresh(panel) {
     if (!this.open || (panel && panel !== this.panel && !panels.includes(panel))) return;
+    if (byId("arrangement").value === "one" && panels.includes(this.panel)) this.panel = panels[0]; // the other is hidden
     const { right, down, axes } = this.panel;
     if (![right, down].every((i) => this.point.has(axes[i].name))) this.take(this.panel, this.panel.map.getCenter());
     const asked = ++this.asked, places = this.places();
