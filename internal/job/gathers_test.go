@@ -123,7 +123,7 @@ func TestGathersOnRanks(t *testing.T) {
 	}{
 		"cgls":      {wide, append([]string{"solver.iterations=3", "solver.damping=0.2"}, byOffset...)},
 		"fista":     {shuffled, append([]string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}, byOffset...)},
-		"together":  {wide, append([]string{"solver.iterations=2", "solver.method=primal-dual", "solver.group_sparsity=0.1", "solver.total_variation=0.1", "solver.penalty_scale=relative"}, byOffset...)},
+		"together":  {wide, append([]string{"solver.iterations=2", "solver.method=primal-dual", "solver.group_sparsity=0.1", "solver.total_variation=0.1", "solver.penalty_scale=relative", "image.gather_normalize=illumination"}, byOffset...)},
 		"lsqr, 3-D": {long, append([]string{"solver.iterations=2", "solver.method=lsqr", "kirchhoff.dynamic=true"}, byOffset...)},
 		"diagonal": {wide, append([]string{"solver.iterations=2", "solver.preconditioner=diagonal", "solver.damping=0.2",
 			"kirchhoff.dynamic=true", "image.gather_normalize=illumination"}, byAngle...)},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -11,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -152,6 +154,22 @@ func TestGroupSparsityOfGathers(t *testing.T) {
 	if left := p.gathers(t, set...); !survey.Silent(left) {
 		t.Errorf("a sparsity of 1 leaves values up to %g", survey.Peak(left))
 	}
+}
+
+// Total variation finds the same gathers with image.gather_normalize and without it, and the image
+// is their mean by the illumination.
+func TestTotalVariationOfNormalizedGathers(t *testing.T) {
+	p := line(t)
+	set := []string{"solver.method=primal-dual", "solver.iterations=10", "solver.total_variation=2", "image.gathers=offset", "image.gather_bins=0,40,150"}
+	normal := append(slices.Clone(set), "image.gather_normalize=illumination")
+	p.solveTo(t, p.path("plain.h5"), 1, set...)
+	p.solveTo(t, p.path("normal.h5"), 1, normal...)
+	_, want := readGathers(t, p.path("plain.h5"))
+	_, got := readGathers(t, p.path("normal.h5"))
+	equal(t, "gathers", got, want)
+	im, err := h5.ReadImage(p.path("normal.h5"))
+	must(t, err)
+	near(t, "image", im.Data, meanBy(illuminated(t, p, set), got, len(im.Data)), 1e-4)
 }
 
 // gathers are the images by class that a solve makes, one after the other.

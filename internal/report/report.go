@@ -122,6 +122,13 @@ func (r *Run) Record() provenance.Record { return provenance.FromAttrs(r.Image.A
 // Solved reports whether the image carries the history of a solver.
 func (r *Run) Solved() bool { return len(r.Image.ResidualNorm) > 0 }
 
+// Target reports whether lsm target made the image, from the Hessian and without a history.
+func (r *Run) Target() bool { return r.Record().Command == "target" }
+
+// InImage reports whether the iterations solved equations in the image. The data's residual is
+// then known at the start and the end alone.
+func (r *Run) InImage() bool { return len(r.Image.InImageNorm) > 1 }
+
 // Iterations is the number of iterations of the solver.
 func (r *Run) Iterations() int { return r.Image.Iterations() }
 

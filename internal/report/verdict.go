@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -21,6 +22,9 @@ const gain = 0.01
 
 // Verdict judges the run.
 func (r *Run) Verdict() verdict {
+	if r.Target() {
+		return r.targetVerdict()
+	}
 	if !r.Solved() {
 		return verdict{Mood: "fair", Headline: "Plain migration: no solver ran"}
 	}
@@ -30,6 +34,21 @@ func (r *Run) Verdict() verdict {
 	h, d := r.Image.ResidualNorm, r.DotTest
 	if !isNorm(h[0]) || !isNorm(h[len(h)-1]) || d != nil && !d.Passed() {
 		v.Mood = "bad"
+	}
+	return v
+}
+
+// targetVerdict says what is known of a target.
+func (r *Run) targetVerdict() verdict {
+	v := verdict{Mood: "good", Headline: "Solved by the Hessian of the target"}
+	has := func(name string) bool {
+		return slices.ContainsFunc(r.Fields, func(f h5.Field) bool { return f.Name == name })
+	}
+	switch {
+	case !has("resolution"):
+		v.Points = append(v.Points, "Conjugate gradients (--cg) give neither resolution nor standard deviation.")
+	case !has("standard_deviation"):
+		v.Points = append(v.Points, "The noise is not known, so there is no standard deviation: --image or --noise of lsm target brings it.")
 	}
 	return v
 }
@@ -94,7 +113,7 @@ func (r *Run) fitPoints() (points []string) {
 	least := slices.Min(h)
 	if at := slices.Index(h, least); least < last*(1-1e-6) {
 		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
-	} else if n > 0 && h[n-1] > 0 && last < first && r.Record().Reason != string(solver.Matched) {
+	} else if n > 0 && h[n-1] > 0 && last < first && !r.InImage() && r.Record().Reason != string(solver.Matched) {
 		fall := 1 - last/h[n-1]
 		switch {
 		case fall > gain:
@@ -105,6 +124,10 @@ func (r *Run) fitPoints() (points []string) {
 	}
 	if g := r.Image.GradientNorm; len(g) > 1 && g[0] > 0 && finite(g[0]) && finite(g[len(g)-1]) {
 		points = append(points, fmt.Sprintf("The gradient ended at %s of its start.", percent(g[len(g)-1]/g[0])))
+	}
+	if in := r.Image.InImageNorm; r.InImage() && in[0] > 0 && isNorm(in[len(in)-1]) {
+		points = append(points, fmt.Sprintf("The equations in the image were solved to %s of their residual. Point-spread functions stand for the operator there, so that the data's residual may stay higher.",
+			percent(in[len(in)-1]/in[0])))
 	}
 	if n := len(r.Image.Gap); n > 0 && len(r.Image.Objective) == n && r.Image.Objective[n-1] > 0 {
 		points = append(points, fmt.Sprintf("The duality gap ended at %s of the objective: so near is the image to the minimum, or nearer.",
@@ -141,12 +164,12 @@ func (r *Run) AdjointError() string {
 const much = 0.25
 
 // suspectPoints says so where much of the data stays unexplained and more iterations
-// would not help.
+// would not help. Of iterations in the image nobody knows.
 func (r *Run) suspectPoints(v *verdict) {
 	h := r.Image.ResidualNorm
 	n := len(h) - 1
 	first, last := h[0], h[n]
-	if n < 1 || !isNorm(first) || !isNorm(last) || first == 0 {
+	if n < 1 || r.InImage() || !isNorm(first) || !isNorm(last) || first == 0 {
 		return
 	}
 	left := last / first * (last / first)

@@ -30,6 +30,7 @@ func (a Axis) counts() bool { return a.Unit == "" || a.Values != nil }
 type Array struct {
 	Name   string  `json:"name"` // of the dataset
 	Title  string  `json:"title"`
+	Of     string  `json:"of"`   // what the numbers are, such as amplitude
 	Unit   string  `json:"unit"` // of the numbers, "" where the file does not say
 	Axes   []Axis  `json:"axes"` // slowest first, as in the file
 	Low    float64 `json:"low"`  // what the colours span
@@ -37,7 +38,8 @@ type Array struct {
 	Colors string  `json:"colors"` // name of a colour map
 	Shots  []int   `json:"shots,omitempty"`
 
-	data *h5.Dataset
+	data                  *h5.Dataset
+	deviation, resolution *h5.Dataset // of data, on its grid; nil where the file has none
 }
 
 // File is an open file and what can be shown of it.
@@ -102,7 +104,7 @@ func (f *File) add(file *h5.File, name, title string, colors picture.Colors, axe
 			return err
 		}
 	}
-	f.Arrays = append(f.Arrays, &Array{Name: name, Title: title, Unit: unit, Axes: axes, Colors: colors.String(), data: d})
+	f.Arrays = append(f.Arrays, &Array{Name: name, Title: title, Of: quantity(name, title), Unit: unit, Axes: axes, Colors: colors.String(), data: d})
 	return nil
 }
 
@@ -141,6 +143,7 @@ func (f *File) openImage(path string) error {
 			}
 		}
 	}
+	f.judge()
 	g, err := h5.OpenGathers(path)
 	if err != nil || g == nil {
 		return err

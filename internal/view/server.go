@@ -99,6 +99,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /", http.FileServerFS(static))
 	mux.HandleFunc("GET /api/files", s.list)
 	mux.HandleFunc("GET /api/window", s.window)
+	mux.HandleFunc("GET /api/profile", s.profile)
 	mux.HandleFunc("POST /api/picks", s.save)
 	return s.guard(mux)
 }
@@ -171,22 +172,30 @@ func (s *Server) window(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) asked(q url.Values) (*Array, Window, error) {
 	p := parser{q: q}
-	file, array := p.ints("file", 1)[0], p.ints("array", 1)[0]
+	a := s.array(&p)
 	axes, pixels := p.ints("axes", 2), p.ints("pixels", 2)
 	edges := p.floats("edges", 4)
-	if p.err == nil && (file < 0 || file >= len(s.files) || array < 0 || array >= len(s.files[file].Arrays)) {
-		p.err = fmt.Errorf("no array %d of file %d", array, file)
-	}
 	if p.err != nil {
 		return nil, Window{}, p.err
 	}
-	a := s.files[file].Arrays[array]
 	w := Window{Right: axes[0], Down: axes[1], At: p.ints("at", len(a.Axes)),
 		From: [2]float64{edges[0], edges[1]}, To: [2]float64{edges[2], edges[3]}, Pixels: [2]int{pixels[0], pixels[1]}}
 	if p.err == nil {
 		p.err = w.Validate(a)
 	}
 	return a, w, p.err
+}
+
+// array is the one that a query names, nil with an error in p for none.
+func (s *Server) array(p *parser) *Array {
+	file, array := p.ints("file", 1)[0], p.ints("array", 1)[0]
+	if p.err == nil && (file < 0 || file >= len(s.files) || array < 0 || array >= len(s.files[file].Arrays)) {
+		p.err = fmt.Errorf("no array %d of file %d", array, file)
+	}
+	if p.err != nil {
+		return nil
+	}
+	return s.files[file].Arrays[array]
 }
 
 // parser reads lists of numbers from a query; the first fault sticks.

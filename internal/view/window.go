@@ -24,13 +24,8 @@ func (w Window) Validate(a *Array) error {
 	if w.Right < 0 || w.Right >= n || w.Down < 0 || w.Down >= n || w.Right == w.Down {
 		return fmt.Errorf("axes %d and %d: want two of 0 to %d", w.Right, w.Down, n-1)
 	}
-	if len(w.At) != n {
-		return fmt.Errorf("at has %d indices, want %d", len(w.At), n)
-	}
-	for i, at := range w.At {
-		if at < 0 || at >= a.Axes[i].Size {
-			return fmt.Errorf("index %d of axis %s: want 0 to %d", at, a.Axes[i].Name, a.Axes[i].Size-1)
-		}
+	if err := a.has(w.At); err != nil {
+		return err
 	}
 	for i, px := range w.Pixels {
 		if px < 1 || px > mostPixels {
@@ -38,6 +33,19 @@ func (w Window) Validate(a *Array) error {
 		}
 		if !(w.To[i] > w.From[i]) || math.IsInf(w.To[i]-w.From[i], 0) {
 			return fmt.Errorf("edges %g and %g: want them to ascend", w.From[i], w.To[i])
+		}
+	}
+	return nil
+}
+
+// has returns an error where at is no point of the array.
+func (a *Array) has(at []int) error {
+	if len(at) != len(a.Axes) {
+		return fmt.Errorf("at has %d indices, want %d", len(at), len(a.Axes))
+	}
+	for i, index := range at {
+		if index < 0 || index >= a.Axes[i].Size {
+			return fmt.Errorf("index %d of axis %s: want 0 to %d", index, a.Axes[i].Name, a.Axes[i].Size-1)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -26,6 +27,10 @@ const mostDots = 41
 type Line struct {
 	Name string
 	X, Y []float64 // as many of each
+
+	// Deviation is half the height of a band around each point, as many; nil for none. The axis
+	// of y must not be logarithmic.
+	Deviation []float64
 
 	dashed bool // in the colour of the line before
 	dots   bool // points that nothing joins
@@ -84,6 +89,27 @@ func Spectra(x, y string, opt Options, lines ...Line) (*Figure, error) {
 	return chart(axis{label: x}, axis{label: y}, opt, lines)
 }
 
+// Profiles draws up to five lines with their bands, below their names.
+func Profiles(x, y string, opt Options, lines ...Line) (*Figure, error) {
+	f, err := chart(axis{label: x}, axis{label: y}, opt, lines)
+	if err == nil {
+		p := f.rows[0][0]
+		p.y.from += 0.07 * float64(len(lines)) * (p.y.from - p.y.to)
+	}
+	return f, err
+}
+
+// band is the outline of a line's band.
+func (l *Line) band() (xy plotter.XYs) {
+	for k, d := range l.Deviation {
+		xy = append(xy, plotter.XY{X: l.X[k], Y: l.Y[k] + d})
+	}
+	for k := len(l.Deviation) - 1; k >= 0; k-- {
+		xy = append(xy, plotter.XY{X: l.X[k], Y: l.Y[k] - l.Deviation[k]})
+	}
+	return xy
+}
+
 // chart draws lines on axes that span them.
 func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 	if len(lines) == 0 || len(lines) > 2*len(lineColors) {
@@ -101,6 +127,17 @@ func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 		}
 		from, to = min(from, slices.Min(l.X)), max(to, slices.Max(l.X))
 		least, most = min(least, slices.Min(l.Y)), max(most, slices.Max(l.Y))
+		if l.Deviation != nil {
+			if len(l.Deviation) != len(l.X) {
+				return nil, fmt.Errorf("picture: line %q has %d points and %d deviations", l.Name, len(l.X), len(l.Deviation))
+			}
+			outline := l.band()
+			for _, corner := range outline {
+				least, most = min(least, corner.Y), max(most, corner.Y)
+			}
+			c := lineColors[color%len(lineColors)]
+			p.plotters = append(p.plotters, &plotter.Polygon{XYs: []plotter.XYs{outline}, Color: pale(c)})
+		}
 		xy := make(plotter.XYs, len(l.X))
 		for k := range xy {
 			if v := l.Y[k]; y.log && (!(v > 0) || math.IsInf(v, 0)) {
@@ -133,11 +170,14 @@ func chart(x, y axis, opt Options, lines []Line) (*Figure, error) {
 		pad := math.Pow(most/least, 0.04)
 		p.y.from, p.y.to = most*pad, least/pad
 	} else {
-		pad := max(0.04*(most-least), 1e-9)
+		pad := cmp.Or(0.04*(most-least), 0.04*math.Abs(most), 1)
 		p.y.from, p.y.to = most+pad, least-pad
 	}
 	return single(p, ""), nil
 }
+
+// pale is a colour through which others show.
+func pale(c color.RGBA) color.Color { return color.NRGBA{c.R, c.G, c.B, 64} }
 
 // bare is a plotter whose glyphs may reach over the frame, so that axes stay at it.
 type bare struct{ plot.Plotter }
@@ -146,6 +186,7 @@ type bare struct{ plot.Plotter }
 // after each.
 type History struct {
 	Name     string    // put before the names of its curves, "" for none
+	Where    string    // put behind them: where the residual is, "" for that of the data
 	Residual []float64 // [iterations + 1]
 	Gradient []float64 // [iterations + 1], may be nil
 }
@@ -163,6 +204,9 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 		if h.Name != "" {
 			h.Name += ": "
 		}
+		if h.Where != "" {
+			h.Where = " " + h.Where
+		}
 		for _, q := range []struct {
 			name   string
 			v      []float64
@@ -171,7 +215,7 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 			if q.v == nil && q.dashed {
 				continue
 			}
-			l := Line{Name: h.Name + q.name, dashed: q.dashed}
+			l := Line{Name: h.Name + q.name + h.Where, dashed: q.dashed}
 			if err := l.relative(q.v); err != nil {
 				return nil, fmt.Errorf("picture: convergence: %s: %w", l.Name, err)
 			}

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"image/color"
 	"math"
 	"strings"
 	"testing"
@@ -30,6 +31,27 @@ func TestLines(t *testing.T) {
 		if _, err := Lines("", "", Options{}, l); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, want one with %q", err, want)
 		}
+	}
+}
+
+// A profile lies in a band of its deviation, and all of that below the names.
+func TestProfiles(t *testing.T) {
+	line := Line{Name: "a", X: []float64{0, 10, 20}, Y: []float64{1e-12, 1e-12, 1e-12}, Deviation: []float64{1e-12, 2e-12, 1e-12}}
+	f, err := Profiles("z (m)", "amplitude", Options{}, line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, frames := decoded(t, f)
+	p, r := f.rows[0][0], frames[0][0]
+	for y, band := range map[float64]bool{-1.2e-12: false, -0.8e-12: true, 2.8e-12: true, 3.05e-12: false} {
+		c := color.RGBAModel.Convert(img.At(r.Min.X+int(fracX(p, 10)*float64(r.Dx())), r.Min.Y+int(fracY(p, y)*float64(r.Dy())))).(color.RGBA)
+		if int(c.B) > int(c.R)+20 != band {
+			t.Errorf("at %g the colour is %v, want the band: %t", y, c, band)
+		}
+	}
+	line.Deviation = line.Deviation[:2]
+	if _, err := Profiles("", "", Options{}, line); err == nil || !strings.Contains(err.Error(), "3 points and 2 deviations") {
+		t.Errorf("error is %v", err)
 	}
 }
 

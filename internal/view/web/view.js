@@ -172,9 +172,9 @@ class Panel {
     const crs = L.extend({}, L.CRS.Simple, { transformation: new L.Transformation(a, -a * begin(h), c, -c * begin(v)) });
     this.map = L.map(box, { crs, zoomSnap: 0.25, minZoom: -3, maxZoom: 12, attributionControl: false, fadeAnimation: false, zoomAnimation: false });
     this.whole();
-    this.map.on("move zoom resize", () => { this.rulers(); follow(this); });
+    this.map.on("move zoom resize", () => { this.rulers(); follow(this); profile.follow(this); });
     this.map.on("mousemove", (e) => this.read(e.latlng));
-    this.map.on("click", (e) => showGather(this, e.latlng, e.originalEvent));
+    this.map.on("click", (e) => { profile.click(this, e.latlng, e.originalEvent); showGather(this, e.latlng, e.originalEvent); });
     this.below = this.top = null;
     this.draw();
   }
@@ -195,6 +195,7 @@ class Panel {
     this.top.addTo(this.map);
     this.rulers();
     this.drawPicks();
+    profile.refresh(this);
   }
   // drawPicks shows picks: points on sections along x, curves on gathers by offset.
   drawPicks() {
@@ -270,12 +271,12 @@ function ruler(canvas, axis, a, b, upright) {
   context.font = "12px system-ui, sans-serif";
   context.textAlign = upright ? "right" : "center";
   context.textBaseline = upright ? "middle" : "bottom";
-  if (!(to > from)) return;
-  const raw = (to - from) / Math.max(2, length / (upright || axis.values ? 60 : 90)), power = 10 ** Math.floor(Math.log10(raw));
+  if (!(to > from)) return; // b may be the lesser: the axis then grows the other way
+  const raw = (to - from) / Math.max(2, length / (axis.room || (upright || axis.values ? 60 : 90))), power = 10 ** Math.floor(Math.log10(raw));
   let step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw);
   if (axis.values) step = Math.max(1, Math.round(step));
   for (let k = Math.ceil(from / step); k * step <= to; k++) {
-    const at = k * step, px = (at - from) / (to - from) * length;
+    const at = k * step, px = (at - a) / (b - a) * length;
     if (axis.values && !(at >= 0 && at < axis.size)) continue;
     const text = axis.values ? label(axis, at) : number(at);
     if (upright) { context.fillRect(56, px, 6, 1); context.fillText(text, 52, Math.max(7, Math.min(length - 7, px))); }
@@ -406,6 +407,7 @@ function showGather(panel, p, event) {
 // arrangeAgain lets the maps take the room that they now have.
 function arrangeAgain() {
   for (const panel of panels) panel.map.invalidateSize({ animate: false });
+  profile.draw();
 }
 
 let flicker = 0;
@@ -424,6 +426,7 @@ function arrange() {
     }, 700);
   }
   for (const p of panels) if (p.$("map").clientWidth) p.rebuild();
+  profile.refresh();
 }
 
 fetch("api/files").then(async (answer) => {
@@ -436,6 +439,7 @@ fetch("api/files").then(async (answer) => {
   byId("save").addEventListener("click", () => picks.save());
   addEventListener("beforeunload", (e) => { if (picks && picks.changed && told.saves) e.preventDefault(); });
   if (arrays().length === 0) throw new Error("these files hold picks alone: name their image as well");
+  profile.prepare(files.some((f) => f.arrays.some((a) => a.name === "/gathers")) ? "none" : "down");
   document.title = files.map((f) => f.name).join(", ") + " – lsm view";
   panels.push(new Panel(0));
   byId("arrangement").addEventListener("change", arrange);

@@ -7,7 +7,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -30,6 +29,7 @@ type drawing struct {
 	common, difference    bool
 	wiggles               bool
 	under, survey, field  string
+	profile               string
 
 	used []string // names of flags that have had an effect
 }
@@ -54,6 +54,9 @@ type item struct {
 }
 
 func (d *drawing) draw(files []string) (*picture.Figure, error) {
+	if d.profile != "" {
+		return d.profiles(files)
+	}
 	if d.convergence {
 		return d.histories(files)
 	}
@@ -266,10 +269,10 @@ func (d *drawing) histories(files []string) (*picture.Figure, error) {
 		}
 		h := picture.History{Residual: im.ResidualNorm, Gradient: im.GradientNorm}
 		if im.InImageNorm != nil {
-			h = picture.History{Name: "in the image", Residual: im.InImageNorm}
+			h = picture.History{Where: "in the image", Residual: im.InImageNorm}
 		}
 		if len(files) > 1 {
-			h.Name = strings.TrimSpace(filepath.Base(file) + " " + h.Name)
+			h.Name = filepath.Base(file)
 		}
 		histories = append(histories, h)
 	}

@@ -22,8 +22,10 @@ func newPlot(a *cli.App) *cobra.Command {
 		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), traces
 of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, a
 wavelet, or with --convergence the course of a run. Of a file of lsm target --field draws
-the resolution, the standard deviation and the like. Two files are drawn side by side, with
---difference and their difference, two histories in one diagram. Below an image that
+the resolution, the standard deviation and the like. With --profile x=… an image is drawn along
+its other axis, as a curve, and where it has a standard deviation in a band of one to either
+side; in 3-D two axes are given. Two files are drawn side by side, with
+--difference and their difference, two histories or profiles in one diagram. Below an image that
 has gathers, some of them are drawn. Of an image of two surveys all three images are drawn, on
 one scale, or beside another file that of the baseline. A picture that plot drew of the same files is
 replaced; any other file of that name is kept, unless --force is given.`,
@@ -34,6 +36,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
   lsm plot survey.h5 --cmp 2500 --wiggles --gain 1
   lsm plot image.h5 --convergence -o convergence.png
   lsm plot target.h5 --field standard_deviation -o deviation.png
+  lsm plot target.h5 image.h5 --profile x=2300 -o profile.png
   lsm plot survey.h5 --shot 12 --clip 95`,
 		Annotations: cli.Exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -65,6 +68,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
 	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
 	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw, such as resolution")
+	flags.StringVar(&o.profile, "profile", "", "`x=…` or x=…,y=… in the units of the axes: draw an image along the axis that is left out")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
 	return cmd
 }

@@ -25,9 +25,16 @@ picks (lsm moveout) the picks lie on the image, and their curves on the gathers:
 the end of a curve, click with the right button to take a pick out, with shift in the
 gather to add one, and save them to the file of --output.
 
+A click also shows the profile through the point, down or to the right, as curves: of
+the array, of others beside or beneath it and of the images of other files. Choose its
+direction in the page's head or with p; files with gathers begin without one. In a file
+of lsm target a band of one standard deviation to either side lies around the image's
+curve, and the resolution beside it. In the profile the arrow keys move the point.
+
 On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --port 8080 FILE`,
 		Example: `  lsm view image.h5
   lsm view adjoint.h5 image.h5 model.h5
+  lsm view target.h5 image.h5
   lsm view image.h5 picks.h5 -o edited.h5`,
 		Annotations: cli.Exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
