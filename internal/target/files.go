@@ -21,6 +21,9 @@ var (
 	penaltyKeys  = []string{"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers"}
 )
 
+// operatorFiles are the roles of files that shape the operator.
+var operatorFiles = []string{"survey", "wavelet", "velocity", "receiver_velocity", "traveltime", "surface", "monitor_survey", "monitor_wavelet", "monitor_velocity"}
+
 // Given is what the files hold that were asked for, the same on all ranks but for Image.
 type Given struct {
 	Rights   []Right
@@ -40,6 +43,9 @@ type Right struct {
 // the image of each without, and opens the solution. It refuses those of another problem. It
 // is collective.
 func Read(j *job.Job, o Options) (*Given, error) {
+	if err := refuseRights(j.Config, o); err != nil {
+		return nil, err
+	}
 	box, g := o.Window.Grow(o.Frame, j.Image), &Given{}
 	for i, path := range o.Rights {
 		image, err := j.OpenImage(fmt.Sprintf("right_side_%d", i+1), path)
@@ -80,6 +86,22 @@ func Read(j *job.Job, o Options) (*Given, error) {
 		return err
 	})
 	return g, err
+}
+
+// refuseRights refuses right sides where a migrated image, AᵀWd, is none, for that is AᵀW²d.
+func refuseRights(c *config.Config, o Options) error {
+	key := ""
+	switch {
+	case len(o.Rights) == 0:
+	case c.Data.Weights != "none":
+		key = "data.weights"
+	case len(c.Data.MuteOffsets) > 0 && c.Data.MuteTaper > 0:
+		key = "data.mute_taper"
+	}
+	if key == "" {
+		return nil
+	}
+	return status.Usage(fmt.Errorf("lsm target: --rhs: %s = %s: migrated images have weights between 0 and 1 once, and right sides twice", key, c.Value(key)))
 }
 
 // rightsOf reads the right sides of one file.
@@ -141,13 +163,16 @@ func sameAs(j *job.Job, file, command string, keys []string, survey bool) error 
 		switch {
 		case in.Role == "survey" && !survey:
 			if i < 0 || r.Inputs[i].SHA256 != in.SHA256 {
-				if j.Config.Data.Weights == "rms" {
-					return status.Input(fmt.Errorf(`%s: is of another survey, whose weights with data.weights = "rms" are others`, file))
-				}
 				j.Report.Warn(fmt.Sprintf("%s: is of another survey: the Hessian is that of this survey's geometry, weights and wavelet", file))
 			}
 		case i < 0 || r.Inputs[i].SHA256 != in.SHA256:
 			return status.Input(fmt.Errorf("%s: was not made from this configuration's %s file", file, in.Role))
+		}
+	}
+	for _, in := range r.Inputs { // that this job has not
+		known := slices.ContainsFunc(j.Inputs.Digests, func(o provenance.Input) bool { return o.Role == in.Role })
+		if slices.Contains(operatorFiles, in.Role) && !known {
+			return status.Input(fmt.Errorf("%s: was made with a %s file, %s, which this configuration has not", file, in.Role, in.Path))
 		}
 	}
 	return sameKeys(j, file, im.Config, keys)

@@ -25,14 +25,11 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 	box := o.Window.Grow(o.Frame, j.Image)
 	n := int64(box.Len())
 	m := j.Memory()
-	rows, columns := dense.Shape(j.World.Size())
-	cuts := dense.Cut(int(n), dense.Tile)
-	matrix := dense.Bytes(device.F64, cuts, cuts, rows, columns)
+	matrix, batches := matrixBytes(j, int(n))
 	tables := n * 8 * int64(j.Places.Len())
 	if j.Config.Kirchhoff.Dynamic || len(j.Config.Kirchhoff.DipLimit) > 0 || len(j.Config.Kirchhoff.OpeningLimit) > 0 {
 		tables *= 2 * int64(j.Image.Dim()) // times, amplitudes, angles or directions
 	}
-	batches := 4 * n * batch * 8 // columns to solve for, and those of H⁻¹ on rank 0
 	weights := int64(0)
 	if j.Mute.On() {
 		weights = 4 * int64(j.Shots.Traces()) * int64(j.Survey.NT)
@@ -40,11 +37,24 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 	total := m.Total() + matrix + tables + batches + weights
 	text = fmt.Sprintf("target: %s, with its frame %s: H has %d² elements, %s; a rank holds %s (%s of H, %s of times at its points, %s of the operator)",
 		o.Window.Text(), box.Text(), n, readable.Bytes(8*n*n), readable.Bytes(total), readable.Bytes(matrix), readable.Bytes(tables), readable.Bytes(m.Total()))
-	if total > m.Limit {
-		return text, total, status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(m.Limit))),
-			"use a smaller --window or --frame, or more ranks, or raise machine.memory_gib")
+	return text, total, enough(text, total, m.Limit)
+}
+
+// matrixBytes are what a rank holds at most of an H of n rows, and of columns to solve for and
+// those of H⁻¹ on rank 0.
+func matrixBytes(j *job.Job, n int) (matrix, columns int64) {
+	across, down := dense.Shape(j.World.Size())
+	cuts := dense.Cut(n, dense.Tile)
+	return dense.Bytes(device.F64, cuts, cuts, across, down), 4 * int64(n) * batch * 8
+}
+
+// enough refuses a target for which there is no memory.
+func enough(text string, total, limit int64) error {
+	if total <= limit {
+		return nil
 	}
-	return text, total, nil
+	return status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(limit))),
+		"use a smaller --window or --frame, or more ranks, or raise machine.memory_gib")
 }
 
 // estimate says how long the parts of the work take, from one tile of H and one product of

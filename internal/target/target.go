@@ -28,6 +28,8 @@ type Options struct {
 	Noise  float64       // standard deviation of the noise in a weighted sample; 0: from Image
 
 	Conjugate bool // solve by conjugate gradients, without resolution and uncertainty
+
+	Hessian config.Path // of lsm target, to be read; see OpenStored
 }
 
 // Target is the Hessian of a window of the image of a job.
@@ -89,13 +91,8 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if t.hess, t.w2, err = job.Hessian(ctx, j, t.box.target()); err != nil {
 		return nil, err
 	}
-	of := t.rows()
-	rows, columns := dense.Shape(j.World.Size())
-	library, err := blas.Choose("auto", j.Host.Threads())
-	if err := j.Together(err); err != nil {
-		return nil, err
-	}
-	ranks, err := dense.NewGrid(j.World, rows, columns, j.Host, library)
+	of := t.rows(t.hess.Points(), t.hess.Cuts())
+	ranks, err := t.ranks()
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +108,18 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	return t, err
 }
 
-// rows are the points of the box as the Hessian has them.
-func (t *Target) rows() points {
+// ranks is the grid of the ranks that share H. It is collective.
+func (t *Target) ranks() (*dense.Grid, error) {
+	rows, columns := dense.Shape(t.World.Size())
+	library, err := blas.Choose("auto", t.Host.Threads())
+	if err := t.Together(err); err != nil {
+		return nil, err
+	}
+	return dense.NewGrid(t.World, rows, columns, t.Host, library)
+}
+
+// rows are the points of the box as the Hessian has them: given are its grid points and cuts.
+func (t *Target) rows(numbered []int32, cuts []int) points {
 	grid := t.box.Grid(t.Job.Image)
 	of := points{box: grid, cuts: dense.Cuts{0}}
 	numbers := map[int]int{} // of the box, by point of the image
@@ -120,7 +127,7 @@ func (t *Target) rows() points {
 		numbers[p] = i
 	}
 	row := make([]int, grid.Len())
-	for i, p := range t.hess.Points() {
+	for i, p := range numbered {
 		of.at = append(of.at, numbers[int(p)])
 		row[numbers[int(p)]] = i
 		s := 1.0
@@ -129,7 +136,7 @@ func (t *Target) rows() points {
 		}
 		of.scale = append(of.scale, s)
 	}
-	for _, cut := range t.hess.Cuts() {
+	for _, cut := range cuts {
 		if cut-of.cuts.Len() >= dense.Tile || cut == len(of.at) && cut > of.cuts.Len() {
 			of.cuts = append(of.cuts, cut)
 		}

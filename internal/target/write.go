@@ -186,11 +186,16 @@ func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 	if len(f.solved) == 0 {
 		return nil
 	}
+	return t.writeSolutions(w, f.solved)
+}
+
+// writeSolutions writes right sides and their solutions, on rank 0.
+func (t *Target) writeSolutions(w *h5.ImageWriter, solutions [][]float32) error {
 	var names []string
 	var right, solved []float32
 	for k, r := range t.given.Rights {
 		names = append(names, r.Name)
-		right, solved = append(right, t.pick(t.byRow(r.Values))...), append(solved, f.solved[k]...)
+		right, solved = append(right, t.pick(t.byRow(r.Values))...), append(solved, solutions[k]...)
 	}
 	return w.WriteSolutions(names, right, solved)
 }
