@@ -125,7 +125,7 @@ func of(j *job.Job, o Options) (*Target, *formulation.Quadratic, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := job.Quadratic(context.Background(), j, d, nil)
+	q, err := job.Quadratic(context.Background(), j, d)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -69,7 +69,7 @@ func made(j *job.Job, o Options, file string) error {
 	if err != nil {
 		return err
 	}
-	q, err := job.Quadratic(context.Background(), j, d, nil)
+	q, err := job.Quadratic(context.Background(), j, d)
 	if err != nil {
 		return err
 	}
@@ -125,15 +125,6 @@ func TestStoredHessian(t *testing.T) {
 		gotImage, gotFields, gotRight, gotSolved := held(t, more)
 		if !reflect.DeepEqual([]any{gotImage, gotFields, gotRight, gotSolved}, []any{image, fields, right, solved}) {
 			t.Errorf("%d ranks: the file differs from the one of the Hessian", ranks)
-		}
-	}
-	for key, set := range map[string]string{"data.weights": "data.weights=rms", "data.mute_taper": "data.mute_taper=0.02"} {
-		err := opened(folder, 1, plan.Geometry, append(slices.Clone(tiled), set), func(j *job.Job) error {
-			_, err := Read(j, o)
-			return err
-		})
-		if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), key+" = ") {
-			t.Errorf("right sides with %s: %v", set, err)
 		}
 	}
 	for want, set := range map[string][]string{

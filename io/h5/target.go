@@ -21,6 +21,9 @@ var fields = []struct{ name, title, units string }{
 	{"width_time", "width of the point-spread function along time", "s"},
 	{"standard_deviation", "standard deviation", ""},
 	{"noise_deviation", "standard deviation by noise alone", ""},
+	{"difference_resolution", "resolution of the difference", ""},
+	{"difference_standard_deviation", "standard deviation of the difference", ""},
+	{"difference_noise_deviation", "standard deviation of the difference by noise alone", ""},
 }
 
 // FieldTitle is what the field of a name is, and the units of its values, "" for those of
@@ -67,10 +70,10 @@ func (iw *ImageWriter) WriteSolutions(names []string, right, solved []float32) e
 	return err
 }
 
-// Hessian starts the dataset /hessian, [n, n] with n the number of points of a box, in C
-// order. Every row must then be written once by [WriteAt].
-func (iw *ImageWriter) Hessian(box grid.Grid) (*Section, error) {
-	n := box.Len()
+// Hessian starts the dataset /hessian, [n, n] with n the number of points of a box in so many
+// images, image after image in C order. Every row must then be written once by [WriteAt].
+func (iw *ImageWriter) Hessian(box grid.Grid, images int) (*Section, error) {
+	n := images * box.Len()
 	var shape []int64
 	for _, points := range box.Shape {
 		shape = append(shape, int64(points))

@@ -27,7 +27,7 @@ func TestFieldsBesideAnImage(t *testing.T) {
 	if err := w.WriteSolutions([]string{"a", "b"}, append(values, values...), append(values, values...)); err != nil {
 		t.Fatal(err)
 	}
-	h, err := w.Hessian(g)
+	h, err := w.Hessian(g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -49,6 +48,10 @@ class of gathers is solved for, with the one factor and without the traces.
 --hessian takes H from a file that lsm target has made of the same configuration, with its
 window and its frame, and solves for the right sides of --rhs without traces. The new file
 has the image and all that is known of each point from the old one.
+
+With survey.monitor H is that of both surveys and of the penalty on their difference, and
+the file also has the monitor's image, the difference, and how sure and how well resolved the
+difference is.
 
 --image is what lsm run made of the same configuration. The noise in a weighted sample is
 taken from its residual, and lsm target says how far the window's image is from it, also
@@ -121,7 +124,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if o.hessian != "" {
 		need = plan.Geometry
 	}
-	err = cmp.Or(o.complete(), target.Refuse(cfg), cli.Distinct(given, cli.Alike("--output", cfg.Output.File.File)))
+	err = cmp.Or(o.complete(), target.Refuse(cfg, len(o.rights) > 0), cli.Distinct(given, cli.Alike("--output", cfg.Output.File.File)))
 	if err := comm.Together(a.World, err); err != nil {
 		return err
 	}
@@ -203,11 +206,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Optio
 	if err != nil {
 		return nil, 0, err
 	}
-	var image operator.Reader
-	if given.Image != nil {
-		image = given.Image.Read
-	}
-	q, err := job.Quadratic(ctx, j, d, image)
+	q, err := job.Quadratic(ctx, j, d, given.Images...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -236,6 +235,10 @@ func tellTarget(a *cli.App, out string, s *target.Summary) {
 	if s.Noise > 0 {
 		a.Report.Printf("noise: %.4g in a weighted sample; standard deviation of the image: %.4g on average\n", s.Noise, s.Deviation)
 		a.Finish("noise", s.Noise, "standard_deviation", s.Deviation)
+		if s.Difference > 0 {
+			a.Report.Printf("difference: standard deviation %.4g on average\n", s.Difference)
+			a.Finish("difference_standard_deviation", s.Difference)
+		}
 	} else if s.Resolution != nil {
 		a.Report.Infof("no standard deviation: --image or --noise tells the noise")
 	}
