@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -83,6 +85,45 @@ func TestTwoSurveysAreThoseOfTheRun(t *testing.T) {
 		textbook(t, target, h, f.apart)
 		return nil
 	}))
+	must(t, on(folder, 1, set, func(j *job.Job) error { return heldAround(j, want) }))
+}
+
+// heldAround makes sure that a window's two images are those of a solution that is held around
+// it, and counts the samples of both surveys.
+func heldAround(j *job.Job, solution []float32) error {
+	d, err := j.Data()
+	if err != nil {
+		return err
+	}
+	n, g := j.Image.Len(), &Given{Image: &h5.ImageReader{}, Residual: 1}
+	g.Images = []operator.Reader{operator.Points(solution[:n]), operator.Points(solution[n:])}
+	for _, read := range g.Images {
+		part, err := readBox(j, inner, read)
+		if err != nil {
+			return err
+		}
+		g.solution = append(g.solution, part...)
+	}
+	q, err := job.Quadratic(context.Background(), j, d, g.Images...)
+	if err != nil {
+		return err
+	}
+	target, err := New(context.Background(), j, Options{Window: inner, Noise: 1}, g, q)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	f, err := target.find(context.Background())
+	if err != nil {
+		return err
+	}
+	if !(f.held <= 1e-4) || !(f.alone >= 1e-2) {
+		return fmt.Errorf("the images are %.1e from the solution with it around the window, %.1e with zero", f.held, f.alone)
+	}
+	if live, err := job.Live(j); err != nil || live != 28*80+21*70 {
+		return fmt.Errorf("%d samples count, want those of 28 and 21 traces: %v", live, err)
+	}
+	return nil
 }
 
 // textbook compares a difference with DH⁻¹Dᵀ and the like, D = (−I I).
