@@ -44,7 +44,15 @@ func pair(file string, set ...string) []string {
 // is what the dense matrices of the textbook say.
 func TestTwoSurveysAreThoseOfTheRun(t *testing.T) {
 	folder := line(t)
-	set := pair(repeated(t, folder), "solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
+	model, later := filepath.Join(folder, "model.h5"), filepath.Join(folder, "later.h5")
+	g, v, err := h5.ReadModel(model)
+	must(t, err)
+	for i := range v {
+		v[i] *= 1.05
+	}
+	must(t, h5.WriteModel(later, g, v, h5.WriteOptions{}))
+	set := pair(repeated(t, folder), "survey.monitor.velocity_file="+config.Quote(later), "kirchhoff.dynamic=true",
+		"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
 		"solver.regularization=gradient", "solver.regularization_weight=0.1", "data.weights=rms")
 	var want []float32
 	must(t, on(folder, 1, set, func(j *job.Job) error {
