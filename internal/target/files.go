@@ -115,18 +115,19 @@ func (g *Given) openSolution(j *job.Job, path config.Path, box Box) error {
 // refuseRights refuses right sides where a migrated image, AᵀWd, is none, for that is AᵀW²d, and
 // those of two surveys.
 func refuseRights(c *config.Config) error {
-	key, why := "", "migrated images have weights between 0 and 1 once, and right sides twice"
+	key, other, why := "", "", "migrated images have weights between 0 and 1 once, and right sides twice"
 	switch {
 	case c.Data.Weights != "none":
-		key = "data.weights"
+		key, other = "data.weights", "none"
 	case len(c.Data.MuteOffsets) > 0 && c.Data.MuteTaper > 0:
-		key = "data.mute_taper"
+		key, other = "data.mute_taper", "0.0"
 	case c.Survey.Monitor.IsSet():
-		key, why = "survey.monitor.file", "a migrated image is the right side of one survey"
+		key, other, why = "survey.monitor.file", `""`, "a migrated image is the right side of one survey"
 	default:
 		return nil
 	}
-	return status.Usage(fmt.Errorf("lsm target: --rhs: %s = %s: %s", key, c.Value(key), why))
+	return status.Hint(status.Usage(fmt.Errorf("lsm target: --rhs: %s = %s: %s", key, c.Value(key), why)),
+		fmt.Sprintf("--set %s=%s, for lsm migrate and lsm target", key, other))
 }
 
 // rightsOf reads the right sides of one file.

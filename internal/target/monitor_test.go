@@ -212,7 +212,7 @@ func TestVariancesAdd(t *testing.T) {
 // around the truth where the truth is what the penalties take it for.
 func TestDifferencesScatterAsPredicted(t *testing.T) {
 	folder := line(t)
-	const sigma, damping, solves = 0.7, 2.5, 150
+	const sigma, damping, solves = 0.7, 2.5, 100
 	set := pair(repeated(t, folder), "solver.damping=2.5", "solver.iterations=60", "solver.tolerance=0")
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		target, q, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Image.Shape}})
