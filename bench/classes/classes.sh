@@ -29,12 +29,12 @@ seconds() { # COMMAND...: how long it takes. It says the rest in a file.
 # Traces of the window's own reflectors, in own.h5.
 export LSM_DATA_DEAD=keep
 relative='--set solver.damping=0.01 --set solver.penalty_scale=relative'
-[ -e config.toml ] || "$lsm" synth --model "$model" -o . "$@"
-[ -e whole.h5 ] || "$lsm" run config.toml -o whole.h5 $relative
+[ -e config.toml ] || "$lsm" synth --model "$model" -o . "$@" >said
+[ -e whole.h5 ] || "$lsm" run config.toml -o whole.h5 $relative >said
 [ -e reflectors.h5 ] || "$lsm" target config.toml -o reflectors.h5 --image whole.h5 --cg $relative \
-	--window "$x:$((x + h * (n - 1))),$z:$((z + h * (n - 1)))"
+	--window "$x:$((x + h * (n - 1))),$z:$((z + h * (n - 1)))" >said
 export LSM_IMAGE_ORIGIN="[$x.0,$z.0]" LSM_IMAGE_SPACING="[$h.0,$h.0]" LSM_IMAGE_SHAPE="[$n,$n]"
-[ -e own.h5 ] || "$lsm" model config.toml --reflectivity reflectors.h5 -o own.h5
+[ -e own.h5 ] || "$lsm" model config.toml --reflectivity reflectors.h5 -o own.h5 >said
 
 # One weight for all: a relative one would be measured anew with the traces of each class.
 LSM_SOLVER_DAMPING=$("$lsm" run config.toml -o scale.h5 --force --set survey.file=own.h5 --set solver.iterations=1 $relative |
@@ -49,15 +49,16 @@ target=$(seconds "$lsm" target config.toml --set survey.file=own.h5 --window :,:
 conjugate=$(seconds "$lsm" target config.toml --set survey.file=own.h5 --window :,: --rhs migrated.h5 --cg -o target-cg.h5)
 
 # A solve for each class, of many iterations and of ten.
-rm -f seconds-many seconds-ten
+rm -f seconds-*
 class=0
 set -- $limits
 while [ $# -gt 1 ]; do
 	# A mute down to the end of the record at all offsets but those from $1 to $2.
 	"$lsm" process own.h5 "mute=top,$1:1e3;$1.5:-1;$2:-1;$2.5:1e3,0" -o "class-$class.h5" >said
-	solve="$lsm run config.toml --set survey.file=class-$class.h5"
-	seconds $solve --set solver.iterations="$many" -o "image-many-$class.h5" >>seconds-many
-	seconds $solve --set solver.iterations=10 -o "image-ten-$class.h5" >>seconds-ten
+	for count in "$many" 10; do
+		seconds "$lsm" run config.toml --set survey.file="class-$class.h5" --set solver.iterations="$count" \
+			-o "image-$count-$class.h5" >>"seconds-$count"
+	done
 	shift
 	class=$((class + 1))
 done
@@ -65,20 +66,18 @@ done
 printf '%-44s %8s\n' '' seconds
 printf '%-44s %8s\n' 'classes migrated' "$migrate" 'Hessian, factor, resolution, all classes' "$target" \
 	'Hessian, block CG, all classes' "$conjugate"
-for name in many ten; do
-	awk -v name="$name" -v many="$many" -v one="$migrate $target" '
+for count in "$many" 10; do
+	awk -v count="$count" -v first="$migrate" -v second="$target" '
 		{s += $1}
-		END {
-			split(one, t, " ")
-			printf "%-44s %8.1f, %.1f times both of the first two\n", NR " solves of " (name == "many" ? many : 10) " iterations", s, s / (t[1] + t[2])
-		}' "seconds-$name"
+		END {printf "%-44s %8.1f, %.1f times both of the first two\n", NR " solves of " count " iterations", s, s / (first + second)}
+	' "seconds-$count"
 done
 cd "$here"
 echo
 echo 'difference of each class from the image of the factor'
-for name in many ten; do
-	printf '%-20s' "$name iterations"
-	go run . "$folder/target.h5" $(seq -f "$folder/image-$name-%.0f.h5" 0 $((class - 1)))
+for count in "$many" 10; do
+	printf '%-20s' "$count iterations"
+	go run . "$folder/target.h5" $(seq -f "$folder/image-$count-%.0f.h5" 0 $((class - 1)))
 done
 printf '%-20s' 'block CG'
 go run . "$folder/target.h5" "$folder/target-cg.h5"
