@@ -115,27 +115,36 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 
 // arrange puts the points of a target and the traces that count there in order.
 func (h *Hessian) arrange(t Target) {
-	lo, hi := h.p.slab()
-	tiling := newTiling(h.p.Grid, [2]int{lo, hi}, &memory{})
 	var points []int32
-	for tile := range tiling.Tiles {
-		n := len(points)
-		for _, slot := range tiling.slots(tile) {
-			if i := tiling.first + int(slot); slot >= 0 && t.holds(h.p.Grid, i) {
-				points = append(points, int32(i))
-			}
-		}
-		if len(points) > n {
-			h.cuts = append(h.cuts, n)
-		}
-	}
-	h.cuts = append(h.cuts, len(points))
+	lo, hi := h.p.slab()
+	points, h.cuts = t.rows(h.p.Grid, [2]int{lo, hi})
 	h.only(points)
 	for _, trace := range inRuns(h.p.Positions, adjointCells.receivers) {
 		if t.metBy(&h.p, int(trace)) {
 			h.traces = append(h.traces, trace)
 		}
 	}
+}
+
+// Rows are what Points and Cuts are of a Hessian of t over the whole grid.
+func (t Target) Rows(g grid.Grid) (points []int32, cuts []int) {
+	return t.rows(g, [2]int{0, g.Shape[0]})
+}
+
+func (t Target) rows(g grid.Grid, slab [2]int) (points []int32, cuts []int) {
+	tiling := newTiling(g, slab, &memory{})
+	for tile := range tiling.Tiles {
+		n := len(points)
+		for _, slot := range tiling.slots(tile) {
+			if i := tiling.first + int(slot); slot >= 0 && t.holds(g, i) {
+				points = append(points, int32(i))
+			}
+		}
+		if len(points) > n {
+			cuts = append(cuts, n)
+		}
+	}
+	return points, append(cuts, len(points))
 }
 
 // metBy reports whether the aperture of a trace may reach t.

@@ -42,16 +42,7 @@ func (r *report) say(level, topic, format string, args ...any) {
 // operator. The plan must have the whole velocity model at hand.
 func (f *Forecast) Findings() []Finding {
 	r := &report{Plan: f.plan}
-	r.traces()
-	r.image()
-	r.media()
-	if vmin, vmax := plan.Speeds(r.Plan); vmin > 0 {
-		b := plan.BandOf(r.Wavelet)
-		r.depthSampling(b, vmin)
-		r.aliases(b, vmin)
-		r.record(vmax)
-		r.datum(b, vmin)
-	}
+	r.sampling()
 	r.surface()
 	for _, d := range r.Config.Differences(r.Found.Made) {
 		r.say("warning", "operator", "%s", d)
@@ -63,6 +54,20 @@ func (f *Forecast) Findings() []Finding {
 	}
 	r.memory(f)
 	return r.found
+}
+
+// sampling judges a survey, the image and the media, and how waves are sampled by them.
+func (r *report) sampling() {
+	r.traces()
+	r.image()
+	r.media()
+	if vmin, vmax := plan.Speeds(r.Plan); vmin > 0 {
+		b := plan.BandOf(r.Wavelet)
+		r.depthSampling(b, vmin)
+		r.aliases(b, vmin)
+		r.record(vmax)
+		r.datum(b, vmin)
+	}
 }
 
 // traces describes what the survey holds and how much of it counts.

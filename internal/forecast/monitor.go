@@ -113,16 +113,7 @@ func (r *report) monitor(f *Forecast) {
 		return
 	}
 	m := &report{Plan: r.Plan.Monitor}
-	m.traces()
-	m.image()
-	m.media()
-	if vmin, vmax := plan.Speeds(m.Plan); vmin > 0 {
-		b := plan.BandOf(m.Wavelet)
-		m.depthSampling(b, vmin)
-		m.aliases(b, vmin)
-		m.record(vmax)
-		m.datum(b, vmin)
-	}
+	m.sampling()
 	for _, d := range m.Config.Differences(m.Found.Made) {
 		m.say("warning", "operator", "%s", d)
 	}

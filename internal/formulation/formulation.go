@@ -80,6 +80,7 @@ type Formulation struct {
 	penalties penalties
 	rows      float64 // what rows below the data's add to the diagonal of AᵀA
 	apart     float64 // the same for the difference of two images, with l1
+	coupling  float64 // μ of the row of that difference, with l2
 	changes   []dist.Operator
 	data      *dist.Vector // W d; nil where they are streamed
 }

@@ -5,6 +5,7 @@ package job
 
 import (
 	"context"
+	"io"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ type Job struct {
 	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
-	images  []*h5.ImageReader  // that OpenImage has opened
+	files   []io.Closer        // that the job has opened besides the configuration's
 	start   *h5.ImageReader    // the start model, once LoadStart has opened it
 	digests []provenance.Input // of all files that were read
 }
@@ -155,8 +156,8 @@ func (j *Job) Close() {
 		}
 		s.Traces.Close()
 	}
-	for _, image := range j.images {
-		image.Close()
+	for _, f := range j.files {
+		f.Close()
 	}
 	j.Leave()
 }

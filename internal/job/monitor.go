@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -59,17 +60,26 @@ func readMonitor(j *Job, p *plan.Plan, hardware plan.Hardware, need plan.Need) (
 			j.Report.Infof("monitor: %s", text)
 		}
 	}
-	known := map[string]bool{}
-	for _, d := range j.digests {
+	j.digests = Files(j)
+	return p, nil
+}
+
+// Files are the files of the configuration, those that only the repeat survey has among them.
+func Files(j *Job) []provenance.Input {
+	files, known := slices.Clone(j.Inputs.Digests), map[string]bool{}
+	for _, d := range files {
 		known[d.SHA256] = true
 	}
-	for _, d := range in.Digests {
+	if j.Monitor == nil {
+		return files
+	}
+	for _, d := range j.Monitor.Inputs.Digests {
 		if !known[d.SHA256] {
 			d.Role = monitorRole + d.Role
-			j.digests = append(j.digests, d)
+			files = append(files, d)
 		}
 	}
-	return p, nil
+	return files
 }
 
 // stack is the vector of the baseline above that of the repeat survey.

@@ -205,7 +205,7 @@ func (j *Job) LoadStart() error {
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
 	image, digest, err := j.Ranks.OpenImage(role, path, j.Image)
 	if err == nil {
-		j.digests, j.images = append(j.digests, digest), append(j.images, image)
+		j.digests, j.files = append(j.digests, digest), append(j.files, image)
 	}
 	return image, err
 }

@@ -5,27 +5,52 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // Quadratic is what the configured solve minimises, besides the operator's part of its
-// Hessian, and its slope at an image, nil for none. It takes d over. It is collective.
-func Quadratic(ctx context.Context, j *Job, d *dist.Vector, image operator.Reader) (*formulation.Quadratic, error) {
+// Hessian, and its slope at the images of the surveys, none or one of each. It takes d over. It is
+// collective.
+func Quadratic(ctx context.Context, j *Job, d *dist.Vector, images ...operator.Reader) (*formulation.Quadratic, error) {
 	s, err := j.setting(d)
-	if err == nil && image != nil {
-		s.Start, err = j.ImageVector(image)
+	var start []*dist.Vector
+	for k, image := range images {
+		var v *dist.Vector
+		if err == nil {
+			v, err = surveys(j)[k].ImageVector(image)
+		}
+		start = append(start, v)
 	}
 	if err != nil {
 		return nil, err
+	}
+	switch len(start) {
+	case 1:
+		s.Start = start[0]
+	case 2:
+		s.Start = stack(start[0], start[1])
 	}
 	s.KeepData = false
 	return s.Quadratic(ctx)
 }
 
-// Live is the number of samples of the survey that have a weight above 0. It is collective.
-func Live(j *Job) (int, error) {
+// Live is the number of samples of the surveys that have a weight above 0. It is collective.
+func Live(j *Job) (samples int, err error) {
+	for _, s := range surveys(j) {
+		n, err := live(s)
+		if err != nil {
+			return 0, err
+		}
+		samples += n
+	}
+	return samples, nil
+}
+
+func live(j *Job) (int, error) {
 	w, err := allWeights(j)
 	if err != nil {
 		return 0, err
@@ -75,6 +100,15 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 	}
 	h, err := kirchhoff.NewHessian(ctx, j.Plan.Engine, k, t)
 	return h, operator.BlameInput(err)
+}
+
+// OpenHessian opens a file of lsm target on all ranks, until j is closed.
+func OpenHessian(j *Job, path config.Path) (*h5.HessianReader, error) {
+	h, digest, err := j.Ranks.OpenHessian(path)
+	if err == nil {
+		j.digests, j.files = append(j.digests, digest), append(j.files, h)
+	}
+	return h, err
 }
 
 // allWeights are the diagonal of W for all traces in the order of shots: nil for ones, one a

@@ -86,7 +86,7 @@ func (p *page) drawImages() error {
 			return err
 		}
 	}
-	return nil
+	return p.drawFields()
 }
 
 // drawFields draws what lsm target wrote beside the image.

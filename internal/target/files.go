@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -18,16 +19,20 @@ import (
 // those of the penalties.
 var (
 	operatorKeys = []string{"data", "kirchhoff", "velocity", "traveltime", "image.surface", "image.surface_taper"}
-	penaltyKeys  = []string{"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers"}
+	penaltyKeys  = []string{"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers", "survey.monitor"}
 )
+
+// operatorFiles are the roles of files that shape the operator.
+var operatorFiles = []string{"survey", "wavelet", "velocity", "receiver_velocity", "traveltime", "surface", "monitor_survey", "monitor_wavelet", "monitor_velocity"}
 
 // Given is what the files hold that were asked for, the same on all ranks but for Image.
 type Given struct {
 	Rights   []Right
-	Image    *h5.ImageReader // of a solve; nil: none
-	Residual float64         // of Image: ‖W(A m − d)‖
+	Image    *h5.ImageReader   // of a solve; nil: none
+	Images   []operator.Reader // Image, or those of baseline and monitor; nil: none
+	Residual float64           // of Image: ‖W(A m − d)‖
 
-	solution []float64 // Image in the box
+	solution []float64 // Images in the box
 }
 
 // Right is a right side: the part of a migrated image in the box, in C order.
@@ -62,24 +67,67 @@ func Read(j *job.Job, o Options) (*Given, error) {
 	if g.Rights, err = broadcast(j.World, g.Rights); err != nil || !o.Image.IsSet() {
 		return g, err
 	}
-	if g.Image, err = j.OpenImage("solution", o.Image); err != nil {
-		return nil, err
+	return g, g.openSolution(j, o.Image, box)
+}
+
+// openSolution opens the images of a solve and reads what it leaves. It is collective.
+func (g *Given) openSolution(j *job.Job, path config.Path, box Box) error {
+	var err error
+	if g.Image, err = j.OpenImage("solution", path); err != nil {
+		return err
 	}
 	err = j.AtRoot(func() error {
-		if err := sameAs(j, o.Image.File, "run", append(penaltyKeys, operatorKeys...), true); err != nil {
+		return sameAs(j, path.File, "run", slices.Concat(penaltyKeys, operatorKeys), true)
+	})
+	if err != nil {
+		return err
+	}
+	g.Images = []operator.Reader{g.Image.Read}
+	if j.Monitor != nil {
+		repeat, err := h5.ReadRepeat(path.File)
+		if err == nil && repeat == nil {
+			err = status.Input(fmt.Errorf("%s: has no image of a repeat survey", path.File))
+		}
+		if err := j.Together(err); err != nil {
 			return err
 		}
-		im, err := h5.ReadImage(o.Image.File)
+		g.Images = append(g.Images, operator.Points(repeat.Monitor))
+	}
+	return j.AtRoot(func() error {
+		im, err := h5.ReadImage(path.File)
 		if err != nil {
 			return err
 		}
 		if n := len(im.ResidualNorm); n > 0 {
 			g.Residual = im.ResidualNorm[n-1]
 		}
-		g.solution, err = readBox(j, box, g.Image.Read)
-		return err
+		for _, read := range g.Images {
+			part, err := readBox(j, box, read)
+			if err != nil {
+				return err
+			}
+			g.solution = append(g.solution, part...)
+		}
+		return nil
 	})
-	return g, err
+}
+
+// refuseRights refuses right sides where a migrated image, AᵀWd, is none, for that is AᵀW²d, and
+// those of two surveys.
+func refuseRights(c *config.Config) error {
+	key, other, why := "", "", "migrated images have weights between 0 and 1 once, and right sides twice"
+	switch {
+	case c.Data.Weights != "none":
+		key, other = "data.weights", "none"
+	case len(c.Data.MuteOffsets) > 0 && c.Data.MuteTaper > 0:
+		key, other = "data.mute_taper", "0.0"
+	case c.Survey.Monitor.IsSet():
+		key, other, why = "survey.monitor.file", `""`, "a migrated image is the right side of one survey"
+	default:
+		return nil
+	}
+	return status.Hint(status.Usage(fmt.Errorf("lsm target: --rhs: %s = %s: %s", key, c.Value(key), why)),
+		fmt.Sprintf("--set %s=%s, for lsm migrate and lsm target", key, other))
 }
 
 // rightsOf reads the right sides of one file.
@@ -136,18 +184,22 @@ func sameAs(j *job.Job, file, command string, keys []string, survey bool) error 
 	if r.Command != command {
 		return status.Input(fmt.Errorf("%s: was made by %q, want an image of lsm %s", file, "lsm "+r.Command, command))
 	}
-	for _, in := range j.Inputs.Digests {
+	files := job.Files(j)
+	for _, in := range files {
 		i := slices.IndexFunc(r.Inputs, func(o provenance.Input) bool { return o.Role == in.Role })
 		switch {
 		case in.Role == "survey" && !survey:
 			if i < 0 || r.Inputs[i].SHA256 != in.SHA256 {
-				if j.Config.Data.Weights == "rms" {
-					return status.Input(fmt.Errorf(`%s: is of another survey, whose weights with data.weights = "rms" are others`, file))
-				}
 				j.Report.Warn(fmt.Sprintf("%s: is of another survey: the Hessian is that of this survey's geometry, weights and wavelet", file))
 			}
 		case i < 0 || r.Inputs[i].SHA256 != in.SHA256:
 			return status.Input(fmt.Errorf("%s: was not made from this configuration's %s file", file, in.Role))
+		}
+	}
+	for _, in := range r.Inputs { // that this job has not
+		known := slices.ContainsFunc(files, func(o provenance.Input) bool { return o.Role == in.Role })
+		if slices.Contains(operatorFiles, in.Role) && !known {
+			return status.Input(fmt.Errorf("%s: was made with a %s file, %s, which this configuration has not", file, in.Role, in.Path))
 		}
 	}
 	return sameKeys(j, file, im.Config, keys)

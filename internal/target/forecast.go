@@ -23,40 +23,52 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 			"--set kirchhoff.engine=ENGINE takes another: "+strings.Join(engines.Offering(engines.Hessian), ", "))
 	}
 	box := o.Window.Grow(o.Frame, j.Image)
-	n := int64(box.Len())
-	m := j.Memory()
-	rows, columns := dense.Shape(j.World.Size())
-	cuts := dense.Cut(int(n), dense.Tile)
-	matrix := dense.Bytes(device.F64, cuts, cuts, rows, columns)
-	tables := n * 8 * int64(j.Places.Len())
+	n, tables, weights := int64(0), int64(0), int64(0)
+	for _, s := range surveys(j) {
+		n += int64(box.Len())
+		tables += 8 * int64(box.Len()) * int64(s.Places.Len())
+		if s.Mute.On() {
+			weights += 4 * int64(s.Shots.Traces()) * int64(s.Survey.NT)
+		}
+	}
 	if j.Config.Kirchhoff.Dynamic || len(j.Config.Kirchhoff.DipLimit) > 0 || len(j.Config.Kirchhoff.OpeningLimit) > 0 {
 		tables *= 2 * int64(j.Image.Dim()) // times, amplitudes, angles or directions
 	}
-	batches := 4 * n * batch * 8 // columns to solve for, and those of H⁻¹ on rank 0
-	weights := int64(0)
-	if j.Mute.On() {
-		weights = 4 * int64(j.Shots.Traces()) * int64(j.Survey.NT)
-	}
+	m := j.Memory()
+	matrix, batches := matrixBytes(j, int(n))
 	total := m.Total() + matrix + tables + batches + weights
 	text = fmt.Sprintf("target: %s, with its frame %s: H has %d² elements, %s; a rank holds %s (%s of H, %s of times at its points, %s of the operator)",
 		o.Window.Text(), box.Text(), n, readable.Bytes(8*n*n), readable.Bytes(total), readable.Bytes(matrix), readable.Bytes(tables), readable.Bytes(m.Total()))
-	if total > m.Limit {
-		return text, total, status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(m.Limit))),
-			"use a smaller --window or --frame, or more ranks, or raise machine.memory_gib")
+	return text, total, enough(text, total, m.Limit)
+}
+
+// matrixBytes are what a rank holds at most of an H of n rows, and of columns to solve for and
+// those of H⁻¹ on rank 0.
+func matrixBytes(j *job.Job, n int) (matrix, columns int64) {
+	across, down := dense.Shape(j.World.Size())
+	cuts := dense.Cut(n, dense.Tile)
+	return dense.Bytes(device.F64, cuts, cuts, across, down), 4 * int64(n) * batch * 8
+}
+
+// enough refuses a target for which there is no memory.
+func enough(text string, total, limit int64) error {
+	if total <= limit {
+		return nil
 	}
-	return text, total, nil
+	return status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(limit))),
+		"use a smaller --window or --frame, or more ranks, or raise machine.memory_gib")
 }
 
 // estimate says how long the parts of the work take, from one tile of H and one product of
 // tiles on this rank.
 func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string, error) {
-	r := min(dense.Tile, len(of.at))
+	r := min(dense.Tile, t.box.Len())
 	tile := make([]float64, r*r)
 	began := time.Now()
 	if err := t.add(ctx, tile, [2]int{0, r}, [2]int{0, r}); err != nil {
 		return "", err
 	}
-	h := time.Since(began).Seconds() / float64(r*r) * float64(share(of.cuts, g))
+	h := time.Since(began).Seconds() / float64(r*r) * float64(share(of.cuts, g)) / float64(len(t.hess)) // none between two surveys
 	speed, err := multiplySpeed(g)
 	if err != nil {
 		return "", err
@@ -64,6 +76,9 @@ func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string
 	n, ranks := float64(len(of.at)), float64(g.World.Size())
 	factor := n * n * n / 3 / speed / ranks
 	solve := 2 * n * n * float64(len(t.window)) / speed / ranks
+	if t.Monitor != nil {
+		solve *= 4 // B is not diagonal, and the difference takes two more
+	}
 	text := func(seconds float64) string { return readable.Duration(seconds) }
 	if t.asked.Conjugate {
 		return fmt.Sprintf("target: H takes about %s", text(h)), nil

@@ -22,7 +22,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		q, err := job.Quadratic(context.Background(), j, d, nil)
+		q, err := job.Quadratic(context.Background(), j, d)
 		if err == nil {
 			damping = q.Damping
 		}
@@ -31,16 +31,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 	const sigma, solves = 0.7, 200
 	set := []string{fmt.Sprintf("solver.damping=%v", damping), "solver.iterations=60", "solver.tolerance=0"}
 	must(t, on(folder, 1, set, func(j *job.Job) error {
-		whole := Box{First: []int{0, 0}, Count: j.Image.Shape}
-		target, _, err := of(j, Options{Window: whole})
-		if err != nil {
-			return err
-		}
-		defer target.Close()
-		if err := target.factorize(context.Background()); err != nil {
-			return err
-		}
-		p, err := target.posterior(context.Background(), target.window, func(int) {})
+		p, err := posteriorOf(j)
 		if err != nil {
 			return err
 		}
@@ -60,6 +51,19 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		byBoth.compare(t, "noise and truth", p.Variance, sigma)
 		return nil
 	}))
+}
+
+// posteriorOf is what the Hessian of the whole image says of its points.
+func posteriorOf(j *job.Job) (*Posterior, error) {
+	target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Image.Shape}})
+	if err != nil {
+		return nil, err
+	}
+	defer target.Close()
+	if err := target.factorize(context.Background()); err != nil {
+		return nil, err
+	}
+	return target.posterior(context.Background(), target.window, func(int) {})
 }
 
 // solveNoise solves for traces of a random image of a standard deviation, and noise of another.
@@ -124,16 +128,7 @@ func TestNoiseIsThatOfTheResidual(t *testing.T) {
 	folder := line(t)
 	const sigma = 0.7
 	must(t, on(folder, 1, []string{"solver.damping=0.02", "solver.penalty_scale=relative", "solver.iterations=60"}, func(j *job.Job) error {
-		whole := Box{First: []int{0, 0}, Count: j.Image.Shape}
-		target, _, err := of(j, Options{Window: whole})
-		if err != nil {
-			return err
-		}
-		defer target.Close()
-		if err := target.factorize(context.Background()); err != nil {
-			return err
-		}
-		p, err := target.posterior(context.Background(), target.window, func(int) {})
+		p, err := posteriorOf(j)
 		if err != nil {
 			return err
 		}

@@ -21,13 +21,18 @@ func TestRefused(t *testing.T) {
 		{"solver.wavelet", "solver.wavelet=estimate"},
 		{"solver.start", "solver.start=start.h5"},
 		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},
+		{"data.weights", "data.weights=rms"},
+		{"data.mute_taper", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]"},
+		{"", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]", "data.mute_taper=0.0"},
+		{"survey.monitor.file", "survey.monitor.file=monitor.h5"},
+		{"survey.monitor.difference", "survey.monitor.file=monitor.h5", "survey.monitor.difference=l1", "solver.method=fista"},
 	} {
 		key := set[0]
 		c, err := config.Parse(filepath.Join(t.TempDir(), "config.toml"), []byte(baseConfig), set[1:], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Refuse(c)
+		err = Refuse(c, true)
 		if key == "" && err != nil || key != "" && (err == nil || status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), key+" = ")) {
 			t.Errorf("%s: %v", key, err)
 		}

@@ -28,6 +28,8 @@ type Options struct {
 	Noise  float64       // standard deviation of the noise in a weighted sample; 0: from Image
 
 	Conjugate bool // solve by conjugate gradients, without resolution and uncertainty
+
+	Hessian config.Path // of lsm target, to be read; see OpenStored
 }
 
 // Target is the Hessian of a window of the image of a job.
@@ -39,13 +41,15 @@ type Target struct {
 	given  *Given
 	q      *formulation.Quadratic
 	box    Box
-	window []int // rows of H of the window's points, in C order
-	hess   *kirchhoff.Hessian
-	w2     []float32 // squared weights of the data
+	window []int                // rows of H of the window's points, in C order
+	shown  []int                // the same and, of two surveys, those of the monitor
+	hess   []*kirchhoff.Hessian // of the survey, or of baseline and monitor
+	w2     [][]float32          // squared weights of the data of each
 }
 
-// Refuse returns an error that names the setting for which there is no H of one image.
-func Refuse(c *config.Config) error {
+// Refuse returns an error that names the setting for which there is no H, and with rights also
+// those for which migrated images are no right sides.
+func Refuse(c *config.Config, rights bool) error {
 	refused := func(key, why string) error {
 		return status.Hint(status.Usage(fmt.Errorf("lsm target: %s = %s: %s", key, c.Value(key), why)),
 			fmt.Sprintf("--set %s=… gives it another value", key))
@@ -67,6 +71,10 @@ func Refuse(c *config.Config) error {
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":
 		return refused("data.read", "traces are weighed in memory")
+	case c.Survey.Monitor.IsSet() && c.Survey.Monitor.Difference != "l2":
+		return refused("survey.monitor.difference", "a problem with an l1 penalty has no Hessian")
+	case rights:
+		return refuseRights(c)
 	}
 	return nil
 }
@@ -86,16 +94,18 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if err != nil {
 		return nil, err
 	}
-	if t.hess, t.w2, err = job.Hessian(ctx, j, t.box.target()); err != nil {
-		return nil, err
+	for _, s := range surveys(j) {
+		h, w2, err := job.Hessian(ctx, s, t.box.target())
+		if err != nil {
+			return nil, err
+		}
+		t.hess, t.w2 = append(t.hess, h), append(t.w2, w2)
 	}
-	of := t.rows()
-	rows, columns := dense.Shape(j.World.Size())
-	library, err := blas.Choose("auto", j.Host.Threads())
-	if err := j.Together(err); err != nil {
-		return nil, err
+	of := t.rows(t.hess[0].Points(), t.hess[0].Cuts())
+	if j.Monitor != nil {
+		b = b.joint(q.Apart)
 	}
-	ranks, err := dense.NewGrid(j.World, rows, columns, j.Host, library)
+	ranks, err := t.ranks()
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +121,18 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	return t, err
 }
 
-// rows are the points of the box as the Hessian has them.
-func (t *Target) rows() points {
+// ranks is the grid of the ranks that share H. It is collective.
+func (t *Target) ranks() (*dense.Grid, error) {
+	rows, columns := dense.Shape(t.World.Size())
+	library, err := blas.Choose("auto", t.Host.Threads())
+	if err := t.Together(err); err != nil {
+		return nil, err
+	}
+	return dense.NewGrid(t.World, rows, columns, t.Host, library)
+}
+
+// rows are the points of the box as the Hessian has them: given are its grid points and cuts.
+func (t *Target) rows(numbered []int32, cuts []int) points {
 	grid := t.box.Grid(t.Job.Image)
 	of := points{box: grid, cuts: dense.Cuts{0}}
 	numbers := map[int]int{} // of the box, by point of the image
@@ -120,7 +140,7 @@ func (t *Target) rows() points {
 		numbers[p] = i
 	}
 	row := make([]int, grid.Len())
-	for i, p := range t.hess.Points() {
+	for i, p := range numbered {
 		of.at = append(of.at, numbers[int(p)])
 		row[numbers[int(p)]] = i
 		s := 1.0
@@ -129,7 +149,7 @@ func (t *Target) rows() points {
 		}
 		of.scale = append(of.scale, s)
 	}
-	for _, cut := range t.hess.Cuts() {
+	for _, cut := range cuts {
 		if cut-of.cuts.Len() >= dense.Tile || cut == len(of.at) && cut > of.cuts.Len() {
 			of.cuts = append(of.cuts, cut)
 		}
@@ -137,12 +157,46 @@ func (t *Target) rows() points {
 	for _, i := range t.asked.Window.In(t.box).Points(t.box.Count) {
 		t.window = append(t.window, row[i])
 	}
-	return of
+	t.shown = t.window
+	if t.Monitor == nil {
+		return of
+	}
+	for _, row := range t.window {
+		t.shown = append(t.shown, row+of.cuts.Len())
+	}
+	return of.twice()
 }
 
-// add adds elements of AᵀW²A.
+// twice are the points of two images, one after the other.
+func (p points) twice() points {
+	n, out := p.cuts.Len(), points{box: p.box, cuts: slices.Clone(p.cuts), scale: slices.Concat(p.scale, p.scale)}
+	for _, cut := range p.cuts[1:] {
+		out.cuts = append(out.cuts, n+cut)
+	}
+	out.at = slices.Clone(p.at)
+	for _, at := range p.at {
+		out.at = append(out.at, n+at)
+	}
+	return out
+}
+
+// surveys are the job of the survey, or those of baseline and monitor.
+func surveys(j *job.Job) []*job.Job {
+	if j.Monitor == nil {
+		return []*job.Job{j}
+	}
+	return []*job.Job{j, j.Monitor}
+}
+
+// add adds elements of AᵀW²A. Those between two surveys are zero.
 func (t *Target) add(ctx context.Context, dst []float64, rows, columns [2]int) error {
-	return t.hess.Add(ctx, dst, rows, columns, t.w2)
+	n := t.box.Len()
+	survey := rows[0] / n
+	if columns[0]/n != survey {
+		return nil
+	}
+	own := func(r [2]int) [2]int { return [2]int{r[0] - survey*n, r[1] - survey*n} }
+	return t.hess[survey].Add(ctx, dst, own(rows), own(columns), t.w2[survey])
 }
 
 // target is the box in the words of package kirchhoff.
@@ -187,17 +241,19 @@ func (t *Target) Close() {
 	}
 }
 
-// inBox is the part of a vector like an image in the box, by row, on all ranks. It is
-// collective.
+// inBox is the part of a vector like an image, or like two, in the box, by row, on all ranks.
+// It is collective.
 func (t *Target) inBox(v *dist.Vector) ([]float64, error) {
-	image, err := t.Whole(v)
-	if err != nil {
-		return nil, err
-	}
 	var b []float64
-	if image != nil {
-		for _, p := range t.hess.Points() {
-			b = append(b, float64(image[p]))
+	for _, of := range v.Rows() {
+		image, err := t.Whole(of)
+		if err != nil {
+			return nil, err
+		}
+		if image != nil {
+			for _, p := range t.hess[0].Points() {
+				b = append(b, float64(image[p]))
+			}
 		}
 	}
 	return broadcast(t.World, b)
@@ -212,10 +268,10 @@ func (t *Target) byRow(values []float64) []float64 {
 	return column
 }
 
-// inWindow picks the window's points of a column of the box, times S.
+// inWindow picks the points that are shown of a column of the box, times S.
 func (t *Target) inWindow(column []float64) []float32 {
-	out := make([]float32, len(t.window))
-	for i, row := range t.window {
+	out := make([]float32, len(t.shown))
+	for i, row := range t.shown {
 		out[i] = float32(t.scale[row] * column[row])
 	}
 	return out

@@ -55,7 +55,7 @@ func isThatOfTheRun(j *job.Job, window Box) error {
 	}
 	top, points := largest(h), target.box.Points(j.Image.Shape)
 	for b, point := range points {
-		want, err := columnOf(j, q, target.w2, point)
+		want, err := columnOf(j, q, target.w2[0], point)
 		if err != nil {
 			return err
 		}

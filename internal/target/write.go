@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Summary struct {
 	Noise        float64   // standard deviation of a weighted sample; 0: not known
 	Deviation    float64   // mean standard deviation of the image
 	Held, Alone  float64   // differences from the given solution: of the image, and of the one with zero around it; NaN: none given
+	Difference   float64   // mean standard deviation of the difference of two surveys
 	Names        []string  // of the right sides
 }
 
@@ -29,6 +31,7 @@ type findings struct {
 	image       []float32
 	solved      [][]float32 // of the right sides
 	post        *Posterior  // nil with conjugate gradients
+	apart       *Difference // of two surveys; else nil
 	noise       float64
 	held, alone float64
 }
@@ -37,7 +40,7 @@ type findings struct {
 // fields and the solutions beside the image. It is collective.
 func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
-		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Config: t.Config.TOML()}
+		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Repeat: t.Monitor != nil, Config: t.Config.TOML()}
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.Attrs(src, "")})
 	}
 	var f *findings
@@ -80,6 +83,11 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 		f.post, err = t.posterior(ctx, t.window, done)
 		end()
 	}
+	if err == nil && !t.asked.Conjugate && t.Monitor != nil {
+		done, end := t.stage("difference", len(t.window), "points")
+		f.apart, err = t.difference(ctx, t.window, done)
+		end()
+	}
 	live := 0
 	if err == nil && t.given.Image != nil {
 		live, err = job.Live(t.Job)
@@ -100,6 +108,9 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	f.held, f.alone = difference(f.image, solution), difference(all[0], solution)
 	if f.noise == 0 && f.post != nil {
 		mean := floats.Sum(f.post.Resolution) / float64(len(t.window))
+		if f.apart != nil {
+			mean += floats.Sum(f.apart.Monitor) / float64(len(t.window))
+		}
 		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.Job.Image.Len()))
 	}
 	return f, err
@@ -140,10 +151,10 @@ func noiseOf(residual float64, samples int, freedom float64) (float64, error) {
 	}
 }
 
-// pick are the window's points of a column of the box.
+// pick are the points that are shown of a column of the box.
 func (t *Target) pick(column []float64) []float32 {
-	out := make([]float32, len(t.window))
-	for i, row := range t.window {
+	out := make([]float32, len(t.shown))
+	for i, row := range t.shown {
 		out[i] = float32(column[row])
 	}
 	return out
@@ -164,7 +175,7 @@ func (t *Target) writeHessian(w *h5.ImageWriter) error {
 	var s *h5.Section
 	var err error
 	if t.Root() {
-		s, err = w.Hessian(t.points.box)
+		s, err = w.Hessian(t.points.box, len(t.hess))
 	}
 	if err := t.Together(err); err != nil {
 		return err
@@ -175,8 +186,18 @@ func (t *Target) writeHessian(w *h5.ImageWriter) error {
 // writeFound writes what was found, on rank 0.
 func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 	defer t.Report.Time("write")()
-	if err := w.WriteImage(f.image, 0); err != nil {
+	n := len(t.window)
+	if err := w.WriteImage(f.image[:n], 0); err != nil {
 		return err
+	}
+	if later := f.image[n:]; t.Monitor != nil {
+		change := make([]float32, n)
+		for i, v := range later {
+			change[i] = v - f.image[i]
+		}
+		if err := cmp.Or(w.WriteMonitor(later, 0), w.WriteDifference(change, 0)); err != nil {
+			return err
+		}
 	}
 	for _, field := range t.fields(f) {
 		if err := w.WriteField(field); err != nil {
@@ -186,11 +207,16 @@ func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 	if len(f.solved) == 0 {
 		return nil
 	}
+	return t.writeSolutions(w, f.solved)
+}
+
+// writeSolutions writes right sides and their solutions, on rank 0.
+func (t *Target) writeSolutions(w *h5.ImageWriter, solutions [][]float32) error {
 	var names []string
 	var right, solved []float32
 	for k, r := range t.given.Rights {
 		names = append(names, r.Name)
-		right, solved = append(right, t.pick(t.byRow(r.Values))...), append(solved, f.solved[k]...)
+		right, solved = append(right, t.pick(t.byRow(r.Values))...), append(solved, solutions[k]...)
 	}
 	return w.WriteSolutions(names, right, solved)
 }
@@ -215,6 +241,14 @@ func (t *Target) fields(f *findings) (fields []h5.Field) {
 		add("standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Variance[i]) })
 		add("noise_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Noise[i]) })
 	}
+	if f.apart == nil {
+		return fields
+	}
+	add("difference_resolution", func(i int) float64 { return f.apart.Resolution[i] })
+	if f.noise > 0 {
+		add("difference_standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.apart.Variance[i]) })
+		add("difference_noise_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.apart.Noise[i]) })
+	}
 	return fields
 }
 
@@ -227,8 +261,17 @@ func (t *Target) summary(f *findings) *Summary {
 		return s
 	}
 	s.Resolution = f.post.Resolution
-	for _, v := range f.post.Variance {
-		s.Deviation += f.noise * math.Sqrt(v) / float64(len(f.post.Variance))
+	s.Deviation = f.noise * meanRoot(f.post.Variance)
+	if f.apart != nil {
+		s.Difference = f.noise * meanRoot(f.apart.Variance)
 	}
 	return s
+}
+
+// meanRoot is the mean of the square roots.
+func meanRoot(v []float64) (mean float64) {
+	for _, x := range v {
+		mean += math.Sqrt(x) / float64(len(v))
+	}
+	return mean
 }

@@ -27,12 +27,12 @@ func TestFieldsBesideAnImage(t *testing.T) {
 	if err := w.WriteSolutions([]string{"a", "b"}, append(values, values...), append(values, values...)); err != nil {
 		t.Fatal(err)
 	}
-	h, err := w.Hessian(g)
+	h, err := w.Hessian(g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range []int{3, 0, 5, 1, 4, 2} {
-		if err := WriteAt(h, make([]float64, 6), 6*row); err != nil {
+		if err := WriteAt(h, []float64{float64(row), 1, 2, 3, 4, 5}, 6*row); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,6 +42,15 @@ func TestFieldsBesideAnImage(t *testing.T) {
 	got, err := ReadFields(path)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("fields %v, want %v: %v", got, want, err)
+	}
+	r, err := OpenHessian(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	row := make([]float64, 6)
+	if err := r.Row(row, 4); err != nil || !reflect.DeepEqual(row, []float64{4, 1, 2, 3, 4, 5}) || !r.Box().Equal(g) || !r.Window().Equal(g) {
+		t.Errorf("row %v of the Hessian on %v and %v: %v", row, r.Box(), r.Window(), err)
 	}
 	d, err := Describe(path, DescribeOptions{Digest: true})
 	if err != nil {

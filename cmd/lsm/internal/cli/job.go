@@ -270,7 +270,7 @@ func (a *App) Closing(predicted int64) error {
 
 // oneSurvey refuses a repeat survey for the commands that have no use for one.
 func (a *App) oneSurvey(cfg *config.Config) error {
-	if !cfg.Survey.Monitor.IsSet() || slices.Contains([]string{"run", "migrate", "check"}, a.Command) {
+	if !cfg.Survey.Monitor.IsSet() || slices.Contains([]string{"run", "migrate", "check", "target"}, a.Command) {
 		return nil
 	}
 	return status.Hint(status.Usage(fmt.Errorf("survey.monitor.file: lsm %s works on one survey", a.Command)),

@@ -15,7 +15,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -25,6 +24,7 @@ import (
 // targetOptions are the choices of lsm target.
 type targetOptions struct {
 	window, image string
+	hessian       string
 	rights        []string
 	frame         int
 	noise         float64
@@ -45,11 +45,20 @@ The problem is that of lsm run with the same configuration: weights, topography,
 and regularization. Further right sides are migrated images of lsm migrate, --rhs: each
 class of gathers is solved for, with the one factor and without the traces.
 
+--hessian takes H from a file that lsm target has made of the same configuration, with its
+window and its frame, and solves for the right sides of --rhs without traces. The new file
+has the image and all that is known of each point from the old one.
+
+With survey.monitor H is that of both surveys and of the penalty on their difference, and
+the file also has the monitor's image, the difference, and how sure and how well resolved the
+difference is.
+
 --image is what lsm run made of the same configuration. The noise in a weighted sample is
 taken from its residual, and lsm target says how far the window's image is from it, also
 with zero around it.`,
 		`  lsm target config.toml --window 2000:2640,1000:1640 --image image.h5
   lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --rhs migrated.h5
+  lsm target config.toml --hessian target.h5 --rhs angles.h5 -o more.h5
   lsm plot target.h5 --field resolution`,
 		func(ctx context.Context, path string) error { return targetJob(ctx, a, path, o) })
 	flags := cmd.Flags()
@@ -59,9 +68,14 @@ with zero around it.`,
 	flags.StringVar(&o.image, "image", "", "image `FILE` of lsm run, for the noise and to compare with")
 	flags.Float64Var(&o.noise, "noise", 0, "standard `deviation` of the noise in a weighted sample")
 	flags.BoolVar(&o.conjugate, "cg", false, "solve by block conjugate gradients: no factor, no resolution, no uncertainty")
+	flags.StringVar(&o.hessian, "hessian", "", "`FILE` of lsm target to take H, window and frame from")
 	cli.NotEmpty(cmd, "image", "an image")
+	cli.NotEmpty(cmd, "hessian", "a file of lsm target")
 	cmd.MarkFlagsMutuallyExclusive("cg", "noise")
-	cli.Require(cmd, "window")
+	cmd.MarkFlagsOneRequired("window", "hessian")
+	for _, other := range []string{"window", "frame", "image", "noise"} {
+		cmd.MarkFlagsMutuallyExclusive("hessian", other)
+	}
 	flags.StringVarP(&a.Output, "output", "o", "", "`FILE` to write (default: target.h5 beside output.file)")
 	cli.NotEmpty(cmd, "output", "a file")
 	return cli.Traced(a, cmd)
@@ -69,9 +83,12 @@ with zero around it.`,
 
 // given are the options for a configuration.
 func (o *targetOptions) given(j *job.Job) (target.Options, error) {
-	out := target.Options{Frame: o.frame, Image: pathOf(o.image), Noise: o.noise, Conjugate: o.conjugate}
+	out := target.Options{Frame: o.frame, Image: pathOf(o.image), Noise: o.noise, Conjugate: o.conjugate, Hessian: pathOf(o.hessian)}
 	for _, r := range o.rights {
 		out.Rights = append(out.Rights, pathOf(r))
+	}
+	if o.hessian != "" {
+		return out, nil
 	}
 	if o.frame < 0 {
 		return out, status.Usage(fmt.Errorf("target: --frame is %d points, must not be negative", o.frame))
@@ -84,6 +101,14 @@ func (o *targetOptions) given(j *job.Job) (target.Options, error) {
 	return out, status.Usage(err)
 }
 
+// complete refuses a stored Hessian without right sides.
+func (o *targetOptions) complete() error {
+	if o.hessian == "" || len(o.rights) > 0 {
+		return nil
+	}
+	return status.Usage(errors.New("target: --hessian solves for right sides, and there is no --rhs"))
+}
+
 func pathOf(file string) config.Path { return config.Path{Text: file, File: file} }
 
 func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) error {
@@ -94,12 +119,16 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if a.Output == "" {
 		cfg.Output.File = pathOf(filepath.Join(filepath.Dir(cfg.Output.File.File), "target.h5"))
 	}
-	given := append(cli.Alike("--rhs", o.rights...), cli.Use("--image", o.image))
-	err = cmp.Or(target.Refuse(cfg), cli.Distinct(given, cli.Alike("--output", cfg.Output.File.File)))
+	given := append(cli.Alike("--rhs", o.rights...), cli.Use("--image", o.image), cli.Use("--hessian", o.hessian))
+	need := plan.Traces
+	if o.hessian != "" {
+		need = plan.Geometry
+	}
+	err = cmp.Or(o.complete(), target.Refuse(cfg, len(o.rights) > 0), cli.Distinct(given, cli.Alike("--output", cfg.Output.File.File)))
 	if err := comm.Together(a.World, err); err != nil {
 		return err
 	}
-	j, err := a.Open(cfg, plan.Traces, cfg.Output.File)
+	j, err := a.Open(cfg, need, cfg.Output.File)
 	if err != nil {
 		return err
 	}
@@ -111,12 +140,11 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if err := j.Together(err); err != nil {
 		return err
 	}
-	text, bytes, err := target.Forecast(j, asked)
-	if err := j.Together(err); err != nil {
-		return err
+	solve := solveTarget
+	if o.hessian != "" {
+		solve = solveStored
 	}
-	a.Report.Printf("%s\n", text)
-	summary, err := solveTarget(ctx, a, j, asked)
+	summary, bytes, err := solve(ctx, a, j, asked)
 	if err != nil {
 		return err
 	}
@@ -124,38 +152,71 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	return a.Closing(bytes)
 }
 
-// solveTarget makes the target of a job.
-func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (*target.Summary, error) {
-	if j.Held.Stream {
-		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
-		return nil, j.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
+// announce says what a target takes, or why it is refused. It is collective.
+func announce(a *cli.App, j *job.Job, text string, err error) error {
+	if err := j.Together(err); err != nil {
+		return err
+	}
+	a.Report.Printf("%s\n", text)
+	return nil
+}
+
+// solveStored solves for right sides by the Hessian of a file. bytes are what a rank holds.
+func solveStored(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
+	stored, err := target.OpenStored(j, &asked)
+	if err != nil {
+		return nil, 0, err
+	}
+	text, bytes, err := target.ForecastStored(j, asked)
+	if err := announce(a, j, text, err); err != nil {
+		return nil, 0, err
 	}
 	given, err := target.Read(j, asked)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	t, err := target.Load(j, asked, given, stored)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer t.Close()
+	s, err = t.WriteSolutions(ctx, j.Config.Output.File.File, a.Source("target"), stored)
+	return s, bytes, err
+}
+
+// solveTarget makes the target of a job. bytes are what a rank holds.
+func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
+	text, bytes, err := target.Forecast(j, asked)
+	if err := announce(a, j, text, err); err != nil {
+		return nil, 0, err
+	}
+	if j.Held.Stream {
+		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
+		return nil, 0, j.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
+	}
+	given, err := target.Read(j, asked)
+	if err != nil {
+		return nil, 0, err
 	}
 	if err := j.Build(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	a.Report.Infof("%s", j.Info)
 	d, err := j.Data()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var image operator.Reader
-	if given.Image != nil {
-		image = given.Image.Read
-	}
-	q, err := job.Quadratic(ctx, j, d, image)
+	q, err := job.Quadratic(ctx, j, d, given.Images...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	t, err := target.New(ctx, j, asked, given, q)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer t.Close()
-	return t.Write(ctx, j.Config.Output.File.File, a.Source("target"))
+	s, err = t.Write(ctx, j.Config.Output.File.File, a.Source("target"))
+	return s, bytes, err
 }
 
 // tellTarget says what was found. There is a summary on rank 0 alone.
@@ -174,6 +235,10 @@ func tellTarget(a *cli.App, out string, s *target.Summary) {
 	if s.Noise > 0 {
 		a.Report.Printf("noise: %.4g in a weighted sample; standard deviation of the image: %.4g on average\n", s.Noise, s.Deviation)
 		a.Finish("noise", s.Noise, "standard_deviation", s.Deviation)
+		if s.Difference > 0 {
+			a.Report.Printf("difference: standard deviation %.4g on average\n", s.Difference)
+			a.Finish("difference_standard_deviation", s.Difference)
+		}
 	} else if s.Resolution != nil {
 		a.Report.Infof("no standard deviation: --image or --noise tells the noise")
 	}
