@@ -77,6 +77,23 @@ func TestBenchCommWithoutNCCL(t *testing.T) {
 	}
 }
 
+// Products on a card, by a library that must be there.
+func TestBenchMatmulOnCard(t *testing.T) {
+	gputest.Cards(t, 1)
+	matmul := func() (code int, out string) {
+		var text bytes.Buffer
+		code = run([]string{"bench", "matmul", "--engine", "hip", "--size", "40", "--tile", "16", "--runs", "1", "--json"}, &text, &text)
+		return code, text.String()
+	}
+	if code, out := matmul(); code != status.Done || !strings.Contains(out, `"library":"hipblas","engine":"hip","carrier":"self","verdict":"OK"`) {
+		t.Errorf("status %d: %s", code, out)
+	}
+	t.Setenv("LSM_HIPBLAS_LIB", "/nowhere/libhipblas.so")
+	if code, out := matmul(); code != status.NoResource || !strings.Contains(out, "hipBLAS cannot be loaded: there is no /nowhere/libhipblas.so") {
+		t.Errorf("status %d: %s", code, out)
+	}
+}
+
 // A rank that is not the first compiles its kernels too: the child that does it is no
 // rank.
 func TestChildrenOfARank(t *testing.T) {
