@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -113,7 +114,10 @@ func librariesOf(loader []string) (found []library) {
 		of   driver.Library
 	}{
 		{"CUDA driver", cuda}, {"CUDA compiler (NVRTC)", nvrtc}, {"NCCL", nccl.Sought(driver.CUDA)},
+		{"cuBLAS", blas.Sought(driver.CUDA)},
 		{"HIP runtime", hip}, {"HIP compiler (hipRTC)", hiprtc}, {"RCCL", nccl.Sought(driver.HIP)},
+		{"hipBLAS", blas.Sought(driver.HIP)},
+		{"OpenBLAS", blas.SoughtOnHost()},
 		{"MPI (Open MPI)", driver.Library{Names: []string{"libmpi.so.*"}}},
 		{"MPI (MPICH)", driver.Library{Names: []string{"libmpich.so.*"}}},
 	} {
@@ -193,7 +197,7 @@ type found map[string]*probe.Report
 // tryAll tries every library that can be of use here.
 func tryAll(ctx context.Context, mpi bool) found {
 	f := found{}
-	for _, name := range []string{"cuda", "hip", "nccl", "rccl"} {
+	for _, name := range []string{"cuda", "hip", "nccl", "rccl", "openblas", "cublas", "hipblas"} {
 		f[name] = cli.Try(ctx, name, probe.Patience)
 	}
 	if !mpi {
@@ -228,6 +232,10 @@ func doctorVerdict(ctx context.Context, a *cli.App, mpi bool) {
 		f.tell(a, nccl.Backend(engine), "communicator "+nccl.Backend(engine))
 		f.tellMemory(a, engine)
 	}
+	a.Report.Printf("  matrices by %s\n", blas.Gonum(1).About())
+	for _, name := range []string{"openblas", "cublas", "hipblas"} {
+		f.tell(a, name, "matrices by "+name)
+	}
 	if !mpi {
 		a.Report.Printf("%s\n", withoutMPI(librariesOf(machine.LoaderPath("/", os.Getenv("LD_LIBRARY_PATH")))))
 	}
@@ -238,7 +246,8 @@ func doctorVerdict(ctx context.Context, a *cli.App, mpi bool) {
 	}
 	a.Report.Event("keys", "ranks", a.Launcher.Ranks, "keys", keys)
 	a.Report.Event("build", "version", v, "commit", c, "engines", builtEngines, "communicators", comm.Built(), "isa", isa,
-		"mpi", mpi, "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works())
+		"mpi", mpi, "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works(),
+		"openblas", f["openblas"].Works(), "cublas", f["cublas"].Works(), "hipblas", f["hipblas"].Works())
 }
 
 // tell says what a library is and what it did.

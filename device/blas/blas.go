@@ -39,6 +39,8 @@ type System struct{ L, B Tile }
 type Library interface {
 	// Name says which library it is, for messages.
 	Name() string
+	// About is the library with its version and, if it was loaded, its file.
+	About() string
 	// Serves reports whether tiles of a device are the library's.
 	Serves(d device.Device) bool
 	// Multiply computes products, whose C do not overlap.

@@ -12,6 +12,7 @@ import (
 // kernels are a library's products and triangular solves of one tile, on one thread.
 type kernels interface {
 	name() string
+	about() string
 	multiply(alpha float64, p Product)
 	solve(s System, adjoint bool) // L X = B or Lᴴ X = B
 }
@@ -24,6 +25,8 @@ type host struct {
 }
 
 func (h *host) Name() string { return h.name() }
+
+func (h *host) About() string { return h.about() }
 
 func (h *host) Serves(d device.Device) bool { _, ok := d.(*device.Host); return ok }
 

@@ -244,6 +244,8 @@ type playedLibrary struct {
 
 func (p *playedLibrary) Name() string { return "sim" }
 
+func (p *playedLibrary) About() string { return "a played library" }
+
 func (p *playedLibrary) Serves(d device.Device) bool { _, ok := d.(*device.Counter); return ok }
 
 func (p *playedLibrary) Multiply(alpha float64, products []lib.Product) error {

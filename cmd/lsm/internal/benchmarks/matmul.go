@@ -79,7 +79,7 @@ that is nearest to a square. Messages and products then take turns.`,
 	fl.StringVar(&o.typ, "type", "float64", "float32 or float64")
 	fl.IntVar(&o.threads, "threads", 0, "threads of a rank; 0: its share of the processors")
 	fl.IntVar(&o.Runs, "runs", 3, "number of runs; the median is printed")
-	fl.StringSliceVar(&o.libraries, "library", []string{"auto"}, "auto, gonum or openblas, or several separated by commas; on GPUs auto, cublas or hipblas")
+	fl.StringSliceVar(&o.libraries, "library", []string{"auto"}, "auto, gonum, openblas, cublas, hipblas, or several with commas")
 	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the matrices: cpu, cuda, hip (default: by the backends)")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
 	fl.StringVar(&o.machine, "machine", "", "play ranks on the machine that `FILE` describes")
