@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -42,6 +41,8 @@ type Target struct {
 	window []int // rows of H of the window's points, in C order
 	hess   *kirchhoff.Hessian
 	w2     []float32 // squared weights of the data
+
+	release func() // of the library that multiplies tiles of H
 }
 
 // Refuse returns an error that names the setting for which there is no H of one image.
@@ -90,15 +91,11 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 		return nil, err
 	}
 	of := t.rows()
-	rows, columns := dense.Shape(j.World.Size())
-	library, err := blas.Choose("auto", j.Host.Threads())
-	if err := j.Together(err); err != nil {
-		return nil, err
-	}
-	ranks, err := dense.NewGrid(j.World, rows, columns, j.Host, library)
+	ranks, release, err := newGrid(j, len(of.at))
 	if err != nil {
 		return nil, err
 	}
+	t.release = release
 	text, err := t.estimate(ctx, of, ranks)
 	if err := t.Together(err); err != nil {
 		return nil, err
@@ -184,6 +181,9 @@ func (t *Target) stage(name string, total int, unit string) (done func(n int), e
 func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
+	}
+	if t.release != nil {
+		t.release()
 	}
 }
 
