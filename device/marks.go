@@ -14,17 +14,17 @@ const (
 	MarkWaitForData = "wait for data" // that are streamed
 	MarkTables      = "tables"        // of traveltimes
 	MarkSquared     = "squared operator"
-	MarkVectors     = "vectors"  // arithmetic on vectors
-	MarkCopies      = "copies"   // between host and GPU
-	MarkProducts    = "products" // of tiles of matrices, and solutions with them
+	MarkVectors     = "vectors" // arithmetic on vectors
+	MarkCopies      = "copies"  // between host and GPU
+	MarkTiles       = "tiles"   // of matrices: products, and solutions with them
 )
 
 // Lanes, on which the closing table and the trace show work beside a rank's sections.
 const (
-	LaneSums        = "sums in flight" // on the host, from their start until the rank knows that they are done
-	LaneGPU         = "GPU"            // the stream of everything that has no other
-	LaneGPUSums     = "GPU sums"       // started sums
-	LaneGPUTables   = "GPU tables"     // tables that are made beside other work
-	LaneGPUCopies   = "GPU copies"     // data that come in beside other work
-	LaneGPUMatrices = "GPU matrices"   // arithmetic on tiles, by a library
+	LaneSums      = "sums in flight" // on the host, from their start until the rank knows that they are done
+	LaneGPU       = "GPU"            // the stream of everything that has no other
+	LaneGPUSums   = "GPU sums"       // started sums
+	LaneGPUTables = "GPU tables"     // tables that are made beside other work
+	LaneGPUCopies = "GPU copies"     // data that come in beside other work
+	LaneGPUTiles  = "GPU tiles"      // of matrices, which a library multiplies
 )

@@ -69,7 +69,7 @@ func NewCard(d *gpu.Device) (*Card, error) {
 	if missing := C.card_load(c.calls, library, C.int(c.engine)); missing != nil {
 		return nil, status.Resource(status.Hint(fmt.Errorf("%s: %s has no function %s", sought.What, file, C.GoString(missing)), sought.Hint))
 	}
-	if c.stream, err = c.card.NewStream(device.LaneGPUMatrices); err != nil {
+	if c.stream, err = c.card.NewStream(device.LaneGPUTiles); err != nil {
 		return nil, err
 	}
 	err = c.card.Do(func() error {
@@ -228,7 +228,7 @@ func (c *Card) Start(alpha float64, products []Product) (finish func() error, er
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	checkProducts(products)
-	timed := c.begin(device.MarkProducts)
+	timed := c.begin(device.MarkTiles)
 	for _, p := range products {
 		if err = c.multiply(alpha, p); err != nil {
 			break
@@ -275,7 +275,7 @@ func (c *Card) Solve(side Side, systems []System) error {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	checkSystems(side, systems)
-	timed := c.begin(device.MarkProducts)
+	timed := c.begin(device.MarkTiles)
 	for _, s := range systems {
 		if err := c.solve(side, s); err != nil {
 			timed()
@@ -332,7 +332,7 @@ func (c *Card) Adjoint(dst, src Tile) error {
 	if src.Rows == 0 || src.Columns == 0 {
 		return nil
 	}
-	c.begin(device.MarkProducts)()
+	c.begin(device.MarkTiles)()
 	from, err := c.place(0, src)
 	if err != nil {
 		return err

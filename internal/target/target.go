@@ -181,8 +181,6 @@ func (t *Target) stage(name string, total int, unit string) (done func(n int), e
 func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
-	}
-	if t.release != nil {
 		t.release()
 	}
 }
