@@ -35,7 +35,7 @@ type System struct{ L, B Tile }
 // Library does the arithmetic on tiles of one device. Shapes that do not fit are programming
 // errors and panic. The elements of a result depend on the tiles alone, never on the number of
 // threads, on addresses, or on what else is computed in the same call. An error, but that of
-// Factor, must be one of all ranks, which do not ask each other.
+// Factor and of a card that fails, must be one of all ranks, which do not ask each other.
 type Library interface {
 	// Name says which library it is, for messages.
 	Name() string

@@ -13,8 +13,8 @@ import (
 // grid of C. Rows and columns must be cut alike where they meet. With β = 0 the old C is not
 // read. C must be neither A nor B. With Grid.Overlap, panel K + 1 is broadcast while panel K is
 // multiplied. Tiles of an adjoint are first sent, n²/N elements a rank in all, to where those of
-// a plain matrix would be; on the host that is not hidden. On a card the product may be under way
-// when Multiply returns. It is collective.
+// a plain matrix would be; that is not hidden. On a card the product may be under way when
+// Multiply returns. It is collective.
 func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta float64) error {
 	if err := fits(c, a, b); err != nil {
 		return err
