@@ -16,6 +16,7 @@ const (
 	MarkSquared     = "squared operator"
 	MarkVectors     = "vectors" // arithmetic on vectors
 	MarkCopies      = "copies"  // between host and GPU
+	MarkTiles       = "tiles"   // of matrices: products, and solutions with them
 )
 
 // Lanes, on which the closing table and the trace show work beside a rank's sections.
@@ -25,4 +26,5 @@ const (
 	LaneGPUSums   = "GPU sums"       // started sums
 	LaneGPUTables = "GPU tables"     // tables that are made beside other work
 	LaneGPUCopies = "GPU copies"     // data that come in beside other work
+	LaneGPUTiles  = "GPU tiles"      // of matrices, which a library multiplies
 )

@@ -274,6 +274,21 @@ nccl() {
 	row "all-reduce of $(get size <<<"$e") bytes on one rank: $(get time_us <<<"$e") us"
 }
 
+# matrices: products by cuBLAS, compared with gonum's.
+matrices() {
+	local e size=4096
+	lsm doctor >one
+	grep -q '^  matrices by cublas' one || skip "no cuBLAS that works was found: $(sed -n 's/.*not matrices by cublas: //p' one)"
+	[ -z "$small" ] || size=40
+	for type in float32 float64; do
+		try lsm bench matmul --engine cuda --json --size $size --type $type >one || return
+		cat one
+		e=$(grep '"event":"matmul"' one)
+		figure "$e"
+		row "$type, $size x $size: $(get gflops <<<"$e") GFLOP/s, off by $(get error <<<"$e")"
+	done
+}
+
 # ranks: two ranks that share the card, their sums through the host and, where it agrees, by NCCL.
 ranks() {
 	[ -x bin/mpiexec.hydra ] || skip 'the bundle has no MPI'
@@ -314,12 +329,14 @@ small=${PROVE_SMALL:-} iterations=20
 locate LSM_CUDA_LIB 'libcuda.so.1'
 locate LSM_NVRTC_LIB 'libnvrtc.so.*'
 locate LSM_NCCL_LIB 'libnccl.so.2*'
+locate LSM_CUBLAS_LIB 'libcublas.so.*'
 section machine 30 machine
 section vectors 60 tests device-gpu TestCUDA
 section operator 180 tests kirchhoff-gpu TestConformance
 section speed 90 speed
 section solve 60 solve
 section nccl 40 nccl
+section matrices 60 matrices
 section ranks 60 ranks
 section solver 120 tests internal-job TestConformance
 section driver 40 tests device-driver TestKernels

@@ -73,16 +73,16 @@ func TestBundle(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	small := []string{"PROVE_SMALL=1"}
-	p, by, failed := prove(t, bundle, small, "vectors", "operator", "speed", "solve", "nccl", "ranks")
+	p, by, failed := prove(t, bundle, small, "vectors", "operator", "speed", "solve", "nccl", "matrices", "ranks")
 	for section, want := range map[string]string{
-		"machine": "OK", "vectors": "OK", "speed": "OK", "solve": "OK", "nccl": "OK",
+		"machine": "OK", "vectors": "OK", "speed": "OK", "solve": "OK", "nccl": "OK", "matrices": "OK",
 		"operator": "SKIPPED the bundle has no tests of kirchhoff-gpu", "ranks": "SKIPPED the bundle has no MPI",
 	} {
 		if strings.TrimSpace(by[section]) != want {
 			t.Errorf("%s: %s, want %s", section, by[section], want)
 		}
 	}
-	if failed || p.Failed != 0 || p.GPU != "emulated GPU" || !strings.HasPrefix(p.Compiler, "compiled by ") || len(p.Sections) != 7 {
+	if failed || p.Failed != 0 || p.GPU != "emulated GPU" || !strings.HasPrefix(p.Compiler, "compiled by ") || len(p.Sections) != 8 {
 		t.Errorf("failed %v: %+v", failed, p)
 	}
 	for _, s := range p.Sections {

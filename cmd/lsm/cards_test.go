@@ -77,6 +77,23 @@ func TestBenchCommWithoutNCCL(t *testing.T) {
 	}
 }
 
+// Products on a card, by a library that must be there.
+func TestBenchMatmulOnCard(t *testing.T) {
+	gputest.Cards(t, 1)
+	matmul := func() (code int, out string) {
+		var text bytes.Buffer
+		code = run([]string{"bench", "matmul", "--engine", "hip", "--size", "40", "--tile", "16", "--runs", "1", "--json"}, &text, &text)
+		return code, text.String()
+	}
+	if code, out := matmul(); code != status.Done || !strings.Contains(out, `"library":"hipblas","engine":"hip","carrier":"self","verdict":"OK"`) {
+		t.Errorf("status %d: %s", code, out)
+	}
+	t.Setenv("LSM_HIPBLAS_LIB", "/nowhere/libhipblas.so")
+	if code, out := matmul(); code != status.NoResource || !strings.Contains(out, "hipBLAS cannot be loaded: there is no /nowhere/libhipblas.so") {
+		t.Errorf("status %d: %s", code, out)
+	}
+}
+
 // A rank that is not the first compiles its kernels too: the child that does it is no
 // rank.
 func TestChildrenOfARank(t *testing.T) {
@@ -140,6 +157,9 @@ func TestDoctorOnCards(t *testing.T) {
 		"  engine hip: HIP 6.2.41134 (", "  engine cuda: GPU 0, emulated GPU, 1.0 GiB\n",
 		"  communicator nccl: NCCL 2.30.3 (libnccl.so.2); it summed numbers on GPU 0\n",
 		"  communicator rccl: RCCL of NCCL 2.22.3 (librccl.so.1); it summed numbers on GPU 0\n",
+		"  cuBLAS                   " + filepath.Join(folder, "libcublas.so.12") + "\n",
+		"  matrices by cublas: cuBLAS 12.4.5 (libcublas.so.12); it multiplied matrices on GPU 0\n",
+		"  matrices by hipblas: hipBLAS (libhipblas.so.2); it multiplied matrices on GPU 0\n",
 		"  engine cuda: programs compiled by ", "  engine hip: programs compiled by ",
 		"  kirchhoff.engine = \"auto\"          cuda or cpu, whichever takes less time for a sample of the survey\n",
 		"  kirchhoff.engine = \"hip\"           hip\n", "  comm.backend = \"auto\"              self\n",
@@ -149,7 +169,7 @@ func TestDoctorOnCards(t *testing.T) {
 			t.Errorf("not said: %q in\n%s", want, text)
 		}
 	}
-	for _, what := range []string{"cuda", "nccl", "hip", "rccl"} {
+	for _, what := range []string{"cuda", "nccl", "hip", "rccl", "cublas", "hipblas"} {
 		if build[what] != true {
 			t.Errorf("%s is %v", what, build[what])
 		}
@@ -165,12 +185,13 @@ func TestDoctorOnCards(t *testing.T) {
 			t.Errorf("not said: %q in\n%s%v", want, text, build)
 		}
 	}
-	for _, variable := range []string{"LSM_NVRTC_LIB", "LSM_NCCL_LIB", "LSM_HIPRTC_LIB", "LSM_RCCL_LIB"} {
+	for _, variable := range []string{"LSM_NVRTC_LIB", "LSM_NCCL_LIB", "LSM_HIPRTC_LIB", "LSM_RCCL_LIB", "LSM_CUBLAS_LIB"} {
 		t.Setenv(variable, "/nowhere/lib.so")
 	}
 	text, build = doctor()
 	for _, want := range []string{
 		"  NCCL                     not found (/nowhere/lib.so)\n", "  not communicator nccl: NCCL cannot be loaded: there is no /nowhere/lib.so\n",
+		"  not matrices by cublas: cuBLAS cannot be loaded: there is no /nowhere/lib.so\n",
 		"  RCCL                     not found (/nowhere/lib.so)\n", "  not communicator rccl: RCCL cannot be loaded: there is no /nowhere/lib.so\n",
 		"  engine cuda: programs carried as PTX for compute_80 and finished by the driver: NVIDIA's run-time compiler (NVRTC) cannot be loaded",
 		"  not engine hip: HIP 6.2.41134 (", "AMD's run-time compiler (hiprtc) cannot be loaded",

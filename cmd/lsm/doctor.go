@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -114,7 +115,10 @@ func librariesOf(loader []string) (found []library) {
 		of   driver.Library
 	}{
 		{"CUDA driver", cuda}, {"CUDA compiler (NVRTC)", nvrtc}, {"NCCL", nccl.Sought(driver.CUDA)},
+		{"cuBLAS", blas.Sought(driver.CUDA)},
 		{"HIP runtime", hip}, {"HIP compiler (hipRTC)", hiprtc}, {"RCCL", nccl.Sought(driver.HIP)},
+		{"hipBLAS", blas.Sought(driver.HIP)},
+		{"OpenBLAS", blas.SoughtOnHost()},
 		{"MPI (Open MPI)", mpi.Sought("openmpi")}, {"MPI (MPICH)", mpi.Sought("mpich")},
 	} {
 		found = append(found, library{l.name, l.of.Candidates()[0], l.of.Find(loader)})
@@ -193,7 +197,7 @@ type found map[string]*probe.Report
 // tryAll tries every library that can be of use here.
 func tryAll(ctx context.Context) found {
 	f := found{}
-	for _, name := range []string{"cuda", "hip", "nccl", "rccl", "mpi"} {
+	for _, name := range []string{"cuda", "hip", "nccl", "rccl", "mpi", "openblas", "cublas", "hipblas"} {
 		f[name] = cli.Try(ctx, name, probe.Patience)
 	}
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
@@ -222,6 +226,10 @@ func doctorVerdict(ctx context.Context, a *cli.App) {
 		f.tell(a, nccl.Backend(engine), "communicator "+nccl.Backend(engine))
 		f.tellMemory(a, engine)
 	}
+	a.Report.Printf("  matrices by %s\n", blas.Gonum(1).About())
+	for _, name := range []string{"openblas", "cublas", "hipblas"} {
+		f.tell(a, name, "matrices by "+name)
+	}
 	a.Report.Printf("\nWith %s these keys come to:\n", readable.Count(a.Launcher.Ranks, "rank"))
 	keys := f.keys(a.Launcher)
 	for _, k := range keys {
@@ -229,7 +237,8 @@ func doctorVerdict(ctx context.Context, a *cli.App) {
 	}
 	a.Report.Event("keys", "ranks", a.Launcher.Ranks, "keys", keys)
 	a.Report.Event("build", "version", v, "commit", c, "engines", builtEngines, "isa", isa,
-		"mpi", f["mpi"].Works(), "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works())
+		"mpi", f["mpi"].Works(), "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works(),
+		"openblas", f["openblas"].Works(), "cublas", f["cublas"].Works(), "hipblas", f["hipblas"].Works())
 }
 
 // tell says what a library is and what it did.

@@ -3,6 +3,7 @@ package mpi
 import (
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/dist/dense/densetest"
 )
@@ -11,6 +12,6 @@ import (
 func TestDenseMatrices(t *testing.T) {
 	const ranks = 4
 	if asRanks(t, ranks) {
-		densetest.RunBriefly(t, processes, blas.Gonum(1), ranks)
+		densetest.RunBriefly(t, processes, densetest.Host(blas.Gonum(1)), []device.Type{device.C128}, ranks)
 	}
 }

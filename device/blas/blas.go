@@ -35,10 +35,14 @@ type System struct{ L, B Tile }
 // Library does the arithmetic on tiles of one device. Shapes that do not fit are programming
 // errors and panic. The elements of a result depend on the tiles alone, never on the number of
 // threads, on addresses, or on what else is computed in the same call. An error, but that of
-// Factor, must be one of all ranks, which do not ask each other.
+// Factor and of a card that fails, must be one of all ranks, which do not ask each other.
 type Library interface {
 	// Name says which library it is, for messages.
 	Name() string
+	// About is the library with its version and, if it was loaded, its file.
+	About() string
+	// Serves reports whether tiles of a device are the library's.
+	Serves(d device.Device) bool
 	// Multiply computes products, whose C do not overlap.
 	Multiply(alpha float64, products []Product) error
 	// Solve solves triangular systems, whose B do not overlap.
@@ -51,6 +55,15 @@ type Library interface {
 	Adjoint(dst, src Tile) error
 }
 
+// Starter is a Library whose products can be under way beside other work of its device.
+type Starter interface {
+	Library
+	// Start begins products. What the device is asked before finish has returned may run beside
+	// them and must not touch their tiles, but for reading factors. finish must be called once,
+	// and waits for nothing on the host. After an error there is no finish.
+	Start(alpha float64, products []Product) (finish func() error, err error)
+}
+
 // NotDefinite is the error for a matrix that is not positive definite.
 type NotDefinite struct {
 	Row   int     // of the first pivot that is not positive
@@ -59,4 +72,30 @@ type NotDefinite struct {
 
 func (e *NotDefinite) Error() string {
 	return fmt.Sprintf("the matrix is not positive definite: pivot %d is %g", e.Row, e.Pivot)
+}
+
+func checkProducts(products []Product) {
+	for _, p := range products {
+		if p.A.Rows != p.C.Rows || p.B.Columns != p.C.Columns || p.A.Columns != p.B.Rows {
+			panic(fmt.Sprintf("blas: product of %v and %v into %v", p.A, p.B, p.C))
+		}
+	}
+}
+
+func checkSystems(side Side, systems []System) {
+	for _, s := range systems {
+		n := s.B.Rows
+		if side == RightAdjoint {
+			n = s.B.Columns
+		}
+		if s.L.Rows != n || s.L.Columns != n {
+			panic(fmt.Sprintf("blas: triangular system of %v with %v", s.L, s.B))
+		}
+	}
+}
+
+func checkAdjoint(dst, src Tile) {
+	if dst.Rows != src.Columns || dst.Columns != src.Rows {
+		panic(fmt.Sprintf("blas: adjoint of %v into %v", src, dst))
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Names are the libraries that Choose knows.
+// Names are the libraries of the host that Choose knows.
 func Names() []string { return []string{"auto", "gonum", "openblas"} }
 
 // Choose returns a library of the host by its name. "auto" is OpenBLAS if there is one, else

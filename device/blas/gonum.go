@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"runtime/debug"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
@@ -13,6 +15,18 @@ func Gonum(threads int) Library { return &host{gonumKernels{}, max(1, threads)} 
 type gonumKernels struct{}
 
 func (gonumKernels) name() string { return "gonum" }
+
+func (gonumKernels) about() string {
+	const module = "gonum.org/v1/gonum"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range info.Deps {
+			if d.Path == module {
+				return "gonum " + d.Version
+			}
+		}
+	}
+	return "gonum"
+}
 
 func (gonumKernels) multiply(alpha float64, p Product) {
 	const no = blas.NoTrans

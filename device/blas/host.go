@@ -12,6 +12,7 @@ import (
 // kernels are a library's products and triangular solves of one tile, on one thread.
 type kernels interface {
 	name() string
+	about() string
 	multiply(alpha float64, p Product)
 	solve(s System, adjoint bool) // L X = B or Lᴴ X = B
 }
@@ -25,12 +26,12 @@ type host struct {
 
 func (h *host) Name() string { return h.name() }
 
+func (h *host) About() string { return h.about() }
+
+func (h *host) Serves(d device.Device) bool { _, ok := d.(*device.Host); return ok }
+
 func (h *host) Multiply(alpha float64, products []Product) error {
-	for _, p := range products {
-		if p.A.Rows != p.C.Rows || p.B.Columns != p.C.Columns || p.A.Columns != p.B.Rows {
-			panic(fmt.Sprintf("blas: product of %v and %v into %v", p.A, p.B, p.C))
-		}
-	}
+	checkProducts(products)
 	device.Share(h.threads, len(products), func(i int) {
 		if p := products[i]; p.C.Rows > 0 && p.C.Columns > 0 && p.A.Columns > 0 {
 			h.multiply(alpha, p)
@@ -40,15 +41,7 @@ func (h *host) Multiply(alpha float64, products []Product) error {
 }
 
 func (h *host) Solve(side Side, systems []System) error {
-	for _, s := range systems {
-		n := s.B.Rows
-		if side == RightAdjoint {
-			n = s.B.Columns
-		}
-		if s.L.Rows != n || s.L.Columns != n {
-			panic(fmt.Sprintf("blas: triangular system of %v with %v", s.L, s.B))
-		}
-	}
+	checkSystems(side, systems)
 	errs := make([]error, len(systems))
 	device.Share(h.threads, len(systems), func(i int) {
 		switch s := systems[i]; {
@@ -171,9 +164,7 @@ func as[D, S device.Number](v S) (d D) {
 }
 
 func (h *host) Adjoint(dst, src Tile) error {
-	if dst.Rows != src.Columns || dst.Columns != src.Rows {
-		panic(fmt.Sprintf("blas: adjoint of %v into %v", src, dst))
-	}
+	checkAdjoint(dst, src)
 	switch src.Buf.Type() {
 	case device.F32:
 		transpose[float32](dst, src, func(v float32) float32 { return v })

@@ -58,3 +58,5 @@ void blas_solve(const blas_calls *f, int type, int adjoint, int m, int n, const 
 		break;
 	}
 }
+
+const char *blas_config(const blas_calls *f) { return f->get_config(); }

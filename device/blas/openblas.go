@@ -9,12 +9,17 @@ import "C"
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
+
+// SoughtOnHost says where the program looks for OpenBLAS.
+func SoughtOnHost() driver.Library { return openBLAS }
 
 var openBLAS = driver.Library{
 	What: "OpenBLAS", Variable: "LSM_OPENBLAS_LIB",
@@ -32,7 +37,7 @@ func OpenBLAS(threads int) (Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &openKernels{}
+	k := &openKernels{file: file}
 	for _, prefix := range prefixes {
 		text := C.CString(prefix)
 		missing := C.blas_load(&k.calls, handle, text)
@@ -45,9 +50,18 @@ func OpenBLAS(threads int) (Library, error) {
 	return nil, err
 }
 
-type openKernels struct{ calls C.blas_calls }
+type openKernels struct {
+	calls C.blas_calls
+	file  string // the name it was loaded under
+}
 
 func (k *openKernels) name() string { return "openblas" }
+
+// about is the library with its version and file: "OpenBLAS 0.3.21 (libopenblas.so.0)".
+func (k *openKernels) about() string {
+	words := strings.Fields(C.GoString(C.blas_config(&k.calls))) // how it was built follows the version
+	return fmt.Sprintf("%s (%s)", strings.Join(words[:min(2, len(words))], " "), filepath.Base(k.file))
+}
 
 // kinds are the numbers of the types in C.
 var kinds = [...]C.int{device.F32: C.BLAS_F32, device.F64: C.BLAS_F64, device.C64: C.BLAS_C64, device.C128: C.BLAS_C128}

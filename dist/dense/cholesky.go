@@ -210,7 +210,7 @@ func (f *Factor) sweep(ctx context.Context, b *Matrix, side blas.Side, step func
 		if err != nil {
 			return err
 		}
-		if err := b.add(-1, below, x, all); err != nil {
+		if err := g.Library.Multiply(-1, b.products(below, x)); err != nil {
 			return err
 		}
 	}

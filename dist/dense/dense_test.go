@@ -14,9 +14,11 @@ import (
 
 func self(_ int, body func(c comm.Comm) error) error { return body(comm.Self()) }
 
-func TestSelf(t *testing.T) { densetest.Run(t, self, blas.Gonum(2), 1) }
+func TestSelf(t *testing.T) { densetest.Run(t, self, densetest.Host(blas.Gonum(2)), 1) }
 
-func TestRanks(t *testing.T) { densetest.Run(t, commtest.Ranks, blas.Gonum(2), 2, 4, 6) }
+func TestRanks(t *testing.T) {
+	densetest.Run(t, commtest.Ranks, densetest.Host(blas.Gonum(2)), 2, 4, 6)
+}
 
 // OpenBLAS rounds in its own way, which must not depend on the grid either.
 func TestOpenBLAS(t *testing.T) {
@@ -24,7 +26,7 @@ func TestOpenBLAS(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	densetest.Run(t, commtest.Ranks, l, 4)
+	densetest.Run(t, commtest.Ranks, densetest.Host(l), 4)
 }
 
 // Ranks that multiply by different libraries are refused.

@@ -1,6 +1,8 @@
 // Package dense holds dense matrices that are distributed over a grid of ranks in two
 // dimensions, their products, Cholesky factors and solutions with many right sides.
 //
+// Matrices lie in host memory or on cards, one for each rank.
+//
 // A matrix is cut into tiles, and tile (I, J) lies on the rank in row I mod P and column J mod
 // Q of a grid of P × Q ranks. This block-cyclic distribution keeps all ranks busy in a Cholesky
 // factorisation, where rows and columns are finished from one end; with one large block a rank,

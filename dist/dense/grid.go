@@ -23,23 +23,26 @@ type Grid struct {
 	Device  device.Device
 	Library blas.Library
 
-	// Overlap has products send a panel while another is multiplied, from a goroutine of their
-	// own. NewGrid sets it for matrices that have values. A play (package comm/sim) needs it
-	// off, since only one goroutine may use a rank's clock.
+	// Overlap has products send a panel while another is multiplied: on the host from a goroutine
+	// of their own, on a card beside the library's stream. NewGrid sets it for matrices that have
+	// values. A play (package comm/sim) needs it off, since only one goroutine may use a rank's
+	// clock.
 	Overlap bool
 }
 
 // NewGrid makes a grid of all ranks of c, which are rows times columns. It is collective.
-// Matrices lie in host memory. A card is refused.
+// Matrices lie on the device, whose tiles must be those of the library. On a card c carries them;
+// on the host it is the control of c.
 func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*Grid, error) {
 	if rows < 1 || columns < 1 || rows*columns != c.Size() {
 		return nil, status.Usage(fmt.Errorf("dense: a grid of %d × %d ranks out of %d", rows, columns, c.Size()))
 	}
-	_, host := d.(*device.Host)
-	if _, counted := d.(*device.Counter); !host && !counted {
-		return nil, status.Usage(fmt.Errorf("dense: matrices on %s are not built, they lie in host memory", d.Name()))
+	if !l.Serves(d) {
+		return nil, status.Usage(fmt.Errorf("dense: %s does not multiply matrices on %s", l.Name(), d.Name()))
 	}
-	g := &Grid{Rows: rows, Columns: columns, World: comm.Control(c), Device: d, Library: l, Overlap: host}
+	_, counted := d.(*device.Counter)
+	g := &Grid{Rows: rows, Columns: columns, Device: d, Library: l, Overlap: !counted}
+	g.World = g.carrier(c)
 	g.I, g.J = c.Rank()/columns, c.Rank()%columns
 	var err error
 	if g.Row, err = g.World.Split(g.I, g.J); err != nil {
@@ -49,6 +52,15 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 		return nil, err
 	}
 	return g, g.sameLibrary()
+}
+
+// carrier is what carries the matrices where vectors go by c.
+func (g *Grid) carrier(c comm.Comm) comm.Comm {
+	switch g.Device.(type) {
+	case *device.Host, *device.Counter:
+		return comm.Control(c)
+	}
+	return c
 }
 
 // sameLibrary refuses ranks that would round differently.

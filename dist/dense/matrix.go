@@ -135,11 +135,31 @@ func (m *Matrix) column(j int) device.Buf {
 }
 
 // Visit is called with a tile: rows rowFirst to rowLast and columns colFirst to colLast, the
-// last ones excluded. Its elements are in part, row after row.
+// last ones excluded. Its elements are in part, row after row, in host memory: a tile on a card
+// is copied there, and back if the visit may change it.
 type Visit func(rowFirst, rowLast, colFirst, colLast int, part device.Buf) error
 
 func (m *Matrix) visit(f Visit, i, j int, part device.Buf) error {
 	return f(m.Rows[i], m.Rows[i+1], m.Columns[j], m.Columns[j+1], part)
+}
+
+// change has f change a tile of this rank.
+func (m *Matrix) change(f Visit, i, j int) error {
+	c, err := comm.ToHost(m.Tile(i, j).Buf)
+	if err != nil {
+		return err
+	}
+	return c.Finish(m.visit(f, i, j, c.Buf))
+}
+
+// show has f look at a tile.
+func (m *Matrix) show(f Visit, i, j int, part device.Buf) error {
+	c, err := comm.ToHost(part)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	return m.visit(f, i, j, c.Buf)
 }
 
 // Each calls f with all tiles that this rank holds, which f may change. f must not talk to
@@ -160,7 +180,7 @@ func (m *Matrix) each(f Visit, wanted func(i, j int) bool) error {
 	m.columns.each(0, m.Columns.Tiles(), func(j int) {
 		m.rows.each(0, m.Rows.Tiles(), func(i int) {
 			if err == nil && wanted(i, j) {
-				err = m.visit(f, i, j, m.Tile(i, j).Buf)
+				err = m.change(f, i, j)
 			}
 		})
 	})
@@ -203,7 +223,7 @@ func (m *Matrix) GatherEach(f Visit) error {
 				return err
 			}
 			if g.World.Rank() == 0 && failed == nil {
-				failed = m.visit(f, i, j, part)
+				failed = m.show(f, i, j, part)
 			}
 		}
 	}

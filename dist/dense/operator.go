@@ -28,7 +28,7 @@ func NewOperator(m *Matrix, domain, rng *dist.Layout) (dist.Operator, error) {
 			return nil, fmt.Errorf("dense: %v does not map %v to %v", m, domain, rng)
 		}
 		var err error
-		if *end.to, err = newSpread(m, end.l); err != nil {
+		if *end.to, err = newSpread(m.Grid, end.l); err != nil {
 			return nil, err
 		}
 	}
@@ -53,8 +53,8 @@ type spread struct {
 	first, count []int // by rank
 }
 
-func newSpread(m *Matrix, l *dist.Layout) (*spread, error) {
-	s := &spread{among: comm.Control(l.Shards)}
+func newSpread(g *Grid, l *dist.Layout) (*spread, error) {
+	s := &spread{among: g.carrier(l.Shards)}
 	all, err := comm.GatherJSON(s.among.Host().AllGather, [2]int{l.Off, l.N})
 	for _, h := range all {
 		s.first, s.count = append(s.first, h[0]), append(s.count, h[1])

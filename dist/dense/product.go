@@ -13,7 +13,8 @@ import (
 // grid of C. Rows and columns must be cut alike where they meet. With β = 0 the old C is not
 // read. C must be neither A nor B. With Grid.Overlap, panel K + 1 is broadcast while panel K is
 // multiplied. Tiles of an adjoint are first sent, n²/N elements a rank in all, to where those of
-// a plain matrix would be; that is not hidden. It is collective.
+// a plain matrix would be; that is not hidden. On a card the product may be under way when
+// Multiply returns. It is collective.
 func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta float64) error {
 	if err := fits(c, a, b); err != nil {
 		return err
@@ -36,22 +37,48 @@ func Multiply(ctx context.Context, c *Matrix, alpha float64, a, b Operand, beta 
 		return nil
 	}
 	next, err := start(ctx, left, right, 0)
-	for k := 0; k < tiles && err == nil; k++ {
+	if err != nil {
+		return err
+	}
+	for k := range tiles {
 		now := next
 		if err = now.wait(); err != nil {
+			return err
+		}
+		finish, err := c.begin(alpha, now.left, now.right)
+		if err != nil {
 			return err
 		}
 		more := k+1 < tiles
 		if more {
 			if next, err = start(ctx, left, right, k+1); err != nil {
-				return err
+				return errors.Join(err, finish())
 			}
 		}
-		if err = c.add(alpha, now.left, now.right, all); err != nil && more {
-			err = errors.Join(err, next.wait()) // no message may be under way any more
+		if err = finish(); err != nil {
+			if more {
+				err = errors.Join(err, next.wait()) // no message may be under way any more
+			}
+			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// starter is the library if products can be under way while this goroutine sends panels.
+func (g *Grid) starter() (blas.Starter, bool) {
+	s, ok := g.Library.(blas.Starter)
+	return s, ok && g.Overlap
+}
+
+// begin begins to add α times the product of two panels, or leaves all of it to finish. Panels
+// that are fetched before finish may have the memory of any but these two.
+func (m *Matrix) begin(alpha float64, left, right *panel) (finish func() error, err error) {
+	list := m.products(left, right)
+	if s, ok := m.Grid.starter(); ok {
+		return s.Start(alpha, list)
+	}
+	return func() error { return m.Grid.Library.Multiply(alpha, list) }, nil
 }
 
 // fits refuses factors that do not go together.
@@ -82,20 +109,14 @@ func scale(c *Matrix, beta float64) error {
 	return c.Grid.Device.Axpby(complex(beta, 0), c.buf, 0, c.buf)
 }
 
-func all(i, j int) bool { return true }
-
-// add adds α times the product of a column panel and a row panel to the wanted tiles of this
-// rank.
-func (m *Matrix) add(alpha float64, left, right *panel, wanted func(i, j int) bool) error {
-	var list []blas.Product
+// products are those of a column panel and a row panel for the tiles of this rank.
+func (m *Matrix) products(left, right *panel) (list []blas.Product) {
 	m.columns.each(right.from, right.to, func(j int) {
 		m.rows.each(left.from, left.to, func(i int) {
-			if wanted(i, j) {
-				list = append(list, blas.Product{C: m.Tile(i, j), A: left.tile(i), B: right.tile(j)})
-			}
+			list = append(list, blas.Product{C: m.Tile(i, j), A: left.tile(i), B: right.tile(j)})
 		})
 	})
-	return m.Grid.Library.Multiply(alpha, list)
+	return list
 }
 
 // pair is a column panel and a row panel on their way.
@@ -124,6 +145,10 @@ func start(ctx context.Context, left, right *panels, k int) (p *pair, err error)
 		}
 		among, root = right.route(k)
 		return broadcast(among, p.right.buf, root)
+	}
+	if _, ok := left.Grid.starter(); ok { // which sends without waiting, or while a card works
+		p.wait = func() error { return nil }
+		return p, send()
 	}
 	if !left.Grid.Overlap {
 		p.wait = send

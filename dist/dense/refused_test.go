@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		{grid(2, 2, device.NewHost(1)), "a grid of 2 × 2 ranks out of 1"},
-		{grid(1, 1, card{device.NewHost(1)}), "matrices on cuda are not built, they lie in host memory"},
+		{grid(1, 1, card{device.NewHost(1)}), "gonum does not multiply matrices on cuda"},
 		{matrix(device.I64, six), "a matrix of int64"},
 		{matrix(device.F64, dense.Cuts{0, 3, 2}), "cuts of rows are [0 3 2]"},
 		{matrix(device.F64, dense.Cuts{1, 3}), "cuts of rows are [1 3]"},

@@ -26,6 +26,7 @@ type MatmulSpec struct {
 type MatmulRow struct {
 	Rows, Columns int // of the grid
 	Library       string
+	Carrier       string // of the broadcasts
 	Overlap       bool
 	Seconds       float64
 	Flops         float64 // operations a second, of all ranks: 2 n³ over the time
@@ -49,7 +50,8 @@ func (s MatmulSpec) Bytes(rows, columns int) int64 {
 	return 3*one + 2*int64(s.Tile)*int64(s.Type.Size())*int64(s.Size/rows+s.Size/columns+2*s.Tile)
 }
 
-// Matmul times C = A B on a grid of all ranks of c. It is collective.
+// Matmul times C = A B on a grid of all ranks of c, which carries what is on the device. It is
+// collective.
 func (s MatmulSpec) Matmul(ctx context.Context, c comm.Comm, rows, columns int, d device.Device, l lib.Library, overlap bool) (*MatmulRow, error) {
 	came := &traffic{}
 	g, err := dense.NewGrid(counted{c, came}, rows, columns, d, l)
@@ -84,7 +86,7 @@ func (s MatmulSpec) Matmul(ctx context.Context, c comm.Comm, rows, columns int, 
 		times = append(times, took)
 	}
 	slices.Sort(times)
-	r := &MatmulRow{Rows: rows, Columns: columns, Library: l.Name(), Overlap: g.Overlap, Seconds: times[len(times)/2], Error: math.NaN(), Tolerance: s.tolerance()}
+	r := &MatmulRow{Rows: rows, Columns: columns, Library: l.Name(), Carrier: c.Name(), Overlap: g.Overlap, Seconds: times[len(times)/2], Error: math.NaN(), Tolerance: s.tolerance()}
 	r.Flops = 2 * math.Pow(float64(s.Size), 3) / r.Seconds
 	if err := s.count(c, g, came, r); err != nil || played {
 		return r, err
@@ -100,6 +102,9 @@ func (s MatmulSpec) once(ctx context.Context, c comm.Comm, d device.Device, m [3
 	}
 	began := device.Time(d)
 	if err := dense.Multiply(ctx, m[2], 1, dense.Of(m[0]), dense.Of(m[1]), 0); err != nil {
+		return 0, err
+	}
+	if err := d.Sync(); err != nil {
 		return 0, err
 	}
 	took := []float64{device.Time(d).Sub(began).Seconds()}
@@ -238,6 +243,10 @@ type playedLibrary struct {
 }
 
 func (p *playedLibrary) Name() string { return "sim" }
+
+func (p *playedLibrary) About() string { return "a played library" }
+
+func (p *playedLibrary) Serves(d device.Device) bool { _, ok := d.(*device.Counter); return ok }
 
 func (p *playedLibrary) Multiply(alpha float64, products []lib.Product) error {
 	sum := 0.0

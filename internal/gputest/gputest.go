@@ -36,6 +36,10 @@
 //	GPUEMU_REPORT    a file to which a line is added for every failure of a kernel, and when
 //	                 the last user leaves a card, for the accesses that were watched
 //
+// The driver's library also emulates cuBLAS and hipBLAS. It is stricter than the real ones: sums
+// depend on the shape of a call and on where its matrices begin, and single precision is
+// rounded to fewer digits unless that is forbidden.
+//
 // A library of its own emulates NCCL and RCCL: its ranks may be threads of one
 // process or processes of one machine, and meet in shared memory. It is stricter
 // than the real ones where these hang: ranks that make different calls are an
@@ -72,7 +76,7 @@ import (
 var sources embed.FS
 
 // Names under which the emulator's library is found.
-var names = []string{"libcuda.so.1", "libnvrtc.so.12", "libamdhip64.so.5", "libhiprtc.so.5"}
+var names = []string{"libcuda.so.1", "libnvrtc.so.12", "libamdhip64.so.5", "libhiprtc.so.5", "libcublas.so.12", "libhipblas.so.2"}
 
 // Missing says why the emulator cannot be built here, "" if it can.
 func Missing() string {
@@ -146,6 +150,7 @@ func Environment(folder string) []string {
 	return []string{
 		"LSM_CUDA_LIB=" + filepath.Join(folder, names[0]), "LSM_NVRTC_LIB=" + filepath.Join(folder, names[1]),
 		"LSM_HIP_LIB=" + filepath.Join(folder, names[2]), "LSM_HIPRTC_LIB=" + filepath.Join(folder, names[3]),
+		"LSM_CUBLAS_LIB=" + filepath.Join(folder, names[4]), "LSM_HIPBLAS_LIB=" + filepath.Join(folder, names[5]),
 		"LSM_NCCL_LIB=" + filepath.Join(folder, NCCL), "LSM_RCCL_LIB=" + filepath.Join(folder, RCCL),
 		"XDG_CACHE_HOME=" + filepath.Join(folder, "cache"), // compiled kernels
 		"GPUEMU_FOLDER=" + folder,

@@ -49,12 +49,13 @@ var subjects = map[string]struct {
 }{
 	"cuda": {cards, driver.CUDA}, "hip": {cards, driver.HIP},
 	"nccl": {link, driver.CUDA}, "rccl": {link, driver.HIP},
+	"openblas": {products, 0}, "cublas": {cardProducts, driver.CUDA}, "hipblas": {cardProducts, driver.HIP},
 	"mpi": {message, 0}, "mpi-cuda": {cardMessage, driver.CUDA}, "mpi-hip": {cardMessage, driver.HIP},
 }
 
 // Subjects are the libraries that can be tried: the drivers "cuda" and "hip", the
-// communicators "nccl", "rccl" and "mpi", and MPI with memory of a card, "mpi-cuda" and
-// "mpi-hip".
+// communicators "nccl", "rccl" and "mpi", MPI with memory of a card, "mpi-cuda" and "mpi-hip",
+// and the libraries for matrices "openblas", "cublas" and "hipblas".
 func Subjects() (names []string) {
 	for name := range subjects {
 		names = append(names, name)

@@ -58,6 +58,7 @@ func TestWorks(t *testing.T) {
 	for subject, want := range map[string][2]string{
 		"cuda": {"CUDA 12.4 (", "2 GPUs copied and added numbers"}, "hip": {"HIP 6.2.41134 (", "2 GPUs copied and added numbers"},
 		"nccl": {"NCCL 2.30.3 (", "it summed numbers on GPU 0"}, "rccl": {"RCCL of NCCL 2.22.3 (", "it summed numbers on GPU 0"},
+		"cublas": {"cuBLAS 12.4.5 (", "it multiplied matrices on GPU 0"}, "hipblas": {"hipBLAS (", "it multiplied matrices on GPU 0"},
 	} {
 		r := tried(t, probe.Patience, subject, "GPUEMU_CARDS=2")
 		if !r.Works() || !strings.HasPrefix(r.About, want[0]) || r.Did != want[1] {
@@ -81,6 +82,8 @@ func TestEndsAndHangs(t *testing.T) {
 		{"cuda", "GPUEMU_FAULT=cuDevicePrimaryCtxRetain:1:-9", "CUDA 12.4", "it ended the process that tried it: signal: killed"},
 		{"cuda", "GPUEMU_FAULT=cuMemAlloc:1:999", "CUDA 12.4", "GPU 0: "},
 		{"cuda", "LSM_CUDA_LIB=/none", "", "the CUDA driver cannot be loaded: there is no /none"},
+		{"cublas", "GPUEMU_FAULT=cublasDgemm:1:-11", "cuBLAS 12.4.5", "it ended the process that tried it: SIGSEGV"},
+		{"openblas", "LSM_OPENBLAS_LIB=/none", "", "OpenBLAS cannot be loaded: there is no /none"},
 		{"nccl", "GPUEMU_NCCL_FAULT=kill:0:1", "NCCL 2.30.3", "it ended the process that tried it: signal: killed"},
 	} {
 		t.Run(c.subject+" "+c.fault, func(t *testing.T) {
@@ -93,7 +96,7 @@ func TestEndsAndHangs(t *testing.T) {
 	if r := tried(t, time.Second, "hang"); r.Works() || r.Error != "it hangs: a process that tried it did not end within 1s" {
 		t.Errorf("%+v", r)
 	}
-	if r := tried(t, probe.Patience, "opengl"); !strings.Contains(r.Error, `library "opengl" is unknown, want one of [cuda hip mpi`) {
+	if r := tried(t, probe.Patience, "opengl"); !strings.Contains(r.Error, `library "opengl" is unknown, want one of [cublas cuda hip hipblas mpi`) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,7 @@ func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string
 func multiplySpeed(g *dense.Grid) (float64, error) {
 	const n, times = dense.Tile, 8
 	var products []blas.Product
+	ones := slices.Repeat([]float64{1}, n*n)
 	for range times {
 		var p blas.Product
 		for _, to := range []*blas.Tile{&p.A, &p.B, &p.C} {
@@ -99,8 +101,8 @@ func multiplySpeed(g *dense.Grid) (float64, error) {
 				return 0, err
 			}
 			defer g.Device.Free(buf)
-			for i, v := 0, device.Slice[float64](buf); i < len(v); i++ {
-				v[i] = 1 // products with zeros are faster
+			if err := device.Upload(buf, ones); err != nil { // products with zeros are faster
+				return 0, err
 			}
 			*to = blas.Tile{Rows: n, Columns: n, Buf: buf}
 		}
@@ -108,5 +110,8 @@ func multiplySpeed(g *dense.Grid) (float64, error) {
 	}
 	began := time.Now()
 	err := g.Library.Multiply(1, products)
+	if err == nil {
+		err = g.Device.Sync()
+	}
 	return 2 * n * n * n * times / time.Since(began).Seconds(), err
 }

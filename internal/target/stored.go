@@ -88,12 +88,12 @@ func boxOf(part, whole grid.Grid) (Box, error) {
 	return b, nil
 }
 
-// Load makes the target of a stored Hessian: each rank reads the rows of its tiles. It is
-// collective.
+// Load makes the target of a stored Hessian, in host memory: each rank reads the rows of its
+// tiles. It is collective.
 func Load(j *job.Job, o Options, g *Given, s *Stored) (*Target, error) {
-	t := &Target{Job: j, asked: o, given: g, box: o.Window.Grow(o.Frame, j.Image)}
+	t := &Target{Job: j, asked: o, given: g, box: o.Window.Grow(o.Frame, j.Image), release: func() {}}
 	of := t.rows(t.box.target().Rows(j.Image))
-	ranks, err := t.ranks()
+	ranks, err := hostGrid(j)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -45,6 +44,8 @@ type Target struct {
 	shown  []int                // the same and, of two surveys, those of the monitor
 	hess   []*kirchhoff.Hessian // of the survey, or of baseline and monitor
 	w2     [][]float32          // squared weights of the data of each
+
+	release func() // of the library that multiplies tiles of H
 }
 
 // Refuse returns an error that names the setting for which there is no H, and with rights also
@@ -105,10 +106,12 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if j.Monitor != nil {
 		b = b.joint(q.Apart)
 	}
-	ranks, err := t.ranks()
+	ranks, release, err := newGrid(j, len(of.at))
 	if err != nil {
 		return nil, err
 	}
+	t.release = release
+	t.release = release
 	text, err := t.estimate(ctx, of, ranks)
 	if err := t.Together(err); err != nil {
 		return nil, err
@@ -119,16 +122,6 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	defer end()
 	t.system, err = newSystem(ctx, ranks, of, b.rows(of.at), t.add, done)
 	return t, err
-}
-
-// ranks is the grid of the ranks that share H. It is collective.
-func (t *Target) ranks() (*dense.Grid, error) {
-	rows, columns := dense.Shape(t.World.Size())
-	library, err := blas.Choose("auto", t.Host.Threads())
-	if err := t.Together(err); err != nil {
-		return nil, err
-	}
-	return dense.NewGrid(t.World, rows, columns, t.Host, library)
 }
 
 // rows are the points of the box as the Hessian has them: given are its grid points and cuts.
@@ -238,6 +231,7 @@ func (t *Target) stage(name string, total int, unit string) (done func(n int), e
 func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
+		t.release()
 	}
 }
 

@@ -31,22 +31,30 @@ func Tolerance(t device.Type) float64 {
 	return 1e-14
 }
 
+// Place says where a rank has its matrices, and by what it multiplies them.
+type Place func(rank int) (device.Device, lib.Library)
+
+// Host is host memory with a library of the host, for all ranks.
+func Host(l lib.Library) Place {
+	return func(int) (device.Device, lib.Library) { return device.NewHost(2), l }
+}
+
 // Run runs the suite on worlds of the given sizes, on all grids of each.
-func Run(t *testing.T, w commtest.World, l lib.Library, sizes ...int) {
-	run(t, w, l, false, sizes)
+func Run(t *testing.T, w commtest.World, p Place, sizes ...int) {
+	run(t, w, p, Types, false, sizes)
 }
 
-// RunBriefly is Run for one grid, one type and one shape, for ranks whose messages are slow: those that share
-// cores and never sleep.
-func RunBriefly(t *testing.T, w commtest.World, l lib.Library, sizes ...int) {
-	run(t, w, l, true, sizes)
+// RunBriefly is Run for some types, and for one grid of each size and one shape, which is ragged:
+// for ranks whose messages are slow, such as those that share cores and never sleep.
+func RunBriefly(t *testing.T, w commtest.World, p Place, types []device.Type, sizes ...int) {
+	run(t, w, p, types, true, sizes)
 }
 
-func run(t *testing.T, w commtest.World, l lib.Library, brief bool, sizes []int) {
+func run(t *testing.T, w commtest.World, p Place, types []device.Type, brief bool, sizes []int) {
 	for _, n := range sizes {
 		for _, c := range cases {
 			t.Run(fmt.Sprintf("%d ranks/%s", n, c.name), func(t *testing.T) {
-				if err := w(n, func(world comm.Comm) error { return onGrids(world, l, brief, c.body) }); err != nil {
+				if err := w(n, func(world comm.Comm) error { return onGrids(world, p, types, brief, c.body) }); err != nil {
 					t.Error(err)
 				}
 			})
@@ -72,10 +80,10 @@ type Site struct {
 	brief       bool
 }
 
-// onGrids calls body for all grids of the ranks and all types.
-func onGrids(world comm.Comm, l lib.Library, brief bool, body func(s *Site) error) error {
-	h := device.NewHost(2)
-	alone, err := dense.NewGrid(comm.Self(), 1, 1, h, l)
+// onGrids calls body for all grids of the ranks and some types.
+func onGrids(world comm.Comm, p Place, types []device.Type, brief bool, body func(s *Site) error) error {
+	d, l := p(world.Rank())
+	alone, err := dense.NewGrid(comm.Self(), 1, 1, d, l)
 	if err != nil {
 		return err
 	}
@@ -83,14 +91,11 @@ func onGrids(world comm.Comm, l lib.Library, brief bool, body func(s *Site) erro
 		if square, _ := dense.Shape(world.Size()); world.Size()%rows != 0 || brief && rows != square {
 			continue
 		}
-		g, err := dense.NewGrid(world, rows, world.Size()/rows, h, l)
+		g, err := dense.NewGrid(world, rows, world.Size()/rows, d, l)
 		if err != nil {
 			return err
 		}
-		for _, t := range Types {
-			if brief && t != device.C128 {
-				continue
-			}
+		for _, t := range types {
 			err := body(&Site{g, alone, t, brief})
 			if err := comm.Together(world, err); err != nil {
 				return fmt.Errorf("%d × %d ranks, %v: %w", g.Rows, g.Columns, t, err)
@@ -211,12 +216,31 @@ func sameTiles(m, alone *dense.Matrix) error {
 			if !m.Has(i, j) {
 				continue
 			}
-			if got, want := device.Memory(m.Tile(i, j).Buf), device.Memory(alone.Tile(i, j).Buf); string(got) != string(want) {
+			same, err := sameMemory(m.Tile(i, j).Buf, alone.Tile(i, j).Buf)
+			if err != nil {
+				return err
+			}
+			if !same {
 				return fmt.Errorf("tile %d, %d has other bits than on one rank", i, j)
 			}
 		}
 	}
 	return nil
+}
+
+// sameMemory compares two buffers to the bit.
+func sameMemory(x, y device.Buf) (bool, error) {
+	a, err := comm.ToHost(x)
+	if err != nil {
+		return false, err
+	}
+	defer a.Release()
+	b, err := comm.ToHost(y)
+	if err != nil {
+		return false, err
+	}
+	defer b.Release()
+	return string(device.Memory(a.Buf)) == string(device.Memory(b.Buf)), nil
 }
 
 // ragged are cuts of n in tiles of many lengths, none included.

@@ -80,11 +80,17 @@ func (s *Site) applied(op, alone dist.Operator, a Whole) error {
 			return err
 		}
 		l := got.Layout
-		if string(device.Memory(got.Buf)) != string(device.Memory(whole.Buf.Slice(l.Off, l.N))) {
+		same, err := sameMemory(got.Buf, whole.Buf.Slice(l.Off, l.N))
+		if err == nil && !same {
 			err = fmt.Errorf("adjoint %v: other bits than on one rank", adjoint)
 		}
+		result, copied := comm.ToHost(whole.Buf)
+		if copied != nil {
+			return copied
+		}
+		defer result.Release()
 		for i := range out {
-			if d := get(whole.Buf, i) - want.Data[i]; !(cmplx.Abs(d) <= 100*Tolerance(s.Type)) {
+			if d := get(result.Buf, i) - want.Data[i]; !(cmplx.Abs(d) <= 100*Tolerance(s.Type)) {
 				err = fmt.Errorf("adjoint %v: element %d is off by %v", adjoint, i, d)
 			}
 		}
@@ -108,8 +114,15 @@ func applyTo(op dist.Operator, adjoint bool, d device.Device, x Whole) (*dist.Ve
 	if err != nil {
 		return nil, err
 	}
+	h, err := comm.ToHost(src.Buf)
+	if err != nil {
+		return nil, err
+	}
 	for i := range domain.N {
-		set(src.Buf, i, x.Data[domain.Off+i])
+		set(h.Buf, i, x.Data[domain.Off+i])
+	}
+	if err := h.Finish(nil); err != nil {
+		return nil, err
 	}
 	return dst, apply(context.Background(), dst, src)
 }

@@ -117,6 +117,49 @@ func TestBenchCommOnCards(t *testing.T) {
 	}
 }
 
+// Products on cards by several carriers: right, with the bytes of the formula.
+func TestBenchMatmulOnCards(t *testing.T) {
+	gputest.Cards(t, 3)
+	var text bytes.Buffer
+	err := commtest.Ranks(3, func(c comm.Comm) error {
+		a := &cli.App{Report: progress.Discard(), World: c}
+		if c.Rank() == 0 {
+			a.Report = progress.New(progress.Options{Out: &text, Err: &text})
+		}
+		o := matmulOptions{MatmulSpec: bench.MatmulSpec{Size: 30, Tile: 8, Runs: 1}, typ: "float32", libraries: []string{"auto"}, backends: []string{"nccl", "mpi-staged"}}
+		if err := o.check(); err != nil {
+			return err
+		}
+		at := place{threads: 1, onNode: 3}
+		var err error
+		if at.card, err = cardOf(c.Rank()); err != nil {
+			return err
+		}
+		defer at.card.Close()
+		comms, done, err := carriers(a, c, o.backends, at.card, false)
+		if err != nil {
+			return err
+		}
+		defer done()
+		at.comms = comms
+		return at.bench(context.Background(), a, o)
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text.String())
+	}
+	rows := map[string]int{}
+	for line := range strings.Lines(text.String()) {
+		if f := strings.Fields(line); !strings.HasPrefix(line, "#") && len(f) == 14 {
+			rows[strings.Join(f[len(f)-3:], " ")]++
+		}
+	}
+	// Four grids of several ranks, with overlap and without, and one rank.
+	want := map[string]int{"yes cublas nccl": 4, "no cublas nccl": 5, "yes cublas goroutines-staged": 4, "no cublas goroutines-staged": 5}
+	if !maps.Equal(rows, want) || !strings.Contains(text.String(), "# values and bytes: OK") || !strings.Contains(text.String(), "cuda 0 (emulated GPU), cuBLAS 12.4.5") {
+		t.Errorf("rows %v, want %v, in\n%s", rows, want, text.String())
+	}
+}
+
 // cardOf opens a rank's card.
 func cardOf(rank int) (*gpu.Device, error) {
 	return gpu.Open(gpu.Options{Card: rank, Cache: driver.UserCache()})

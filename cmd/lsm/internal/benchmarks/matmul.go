@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -13,6 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -26,6 +29,8 @@ type matmulOptions struct {
 	typ       string
 	threads   int
 	libraries []string
+	engine    string
+	backends  []string
 
 	machine string  // the file of one that is played; "": this one is measured
 	ranks   []int   // that are played
@@ -45,12 +50,17 @@ operations a second, and what broadcasts brought to the rank that got most, as c
 the formula. Rows spread over the whole result are compared with gonum's. Each library is
 measured with panels sent while others are multiplied, and the first without as well.
 
+With --engine cuda or hip the matrices lie on GPUs, and cuBLAS or hipBLAS multiplies them. --backend
+names what carries them between ranks: nccl or rccl, mpi where it takes memory of GPUs, and
+mpi-staged through the host; several are measured in turn.
+
 With --machine, --ranks and --gflops one process plays the same products on the ranks of the
 machine that a file describes, one core a rank, in virtual time: in block rows and on the grid
 that is nearest to a square. Messages and products then take turns.`,
 		Example: `  lsm bench matmul
   mpirun -n 6 lsm bench matmul --size 2400 --threads 1
   mpirun -n 4 lsm bench matmul --library gonum,openblas --type float32
+  mpirun -n 4 lsm bench matmul --backend nccl,mpi-staged --size 16384 --type float32
   lsm bench matmul --size 16384 --machine cluster.toml --ranks 16,64,256,1024 --gflops 30`,
 		Annotations: cli.Exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,22 +75,37 @@ that is nearest to a square. Messages and products then take turns.`,
 	}
 	fl := cmd.Flags()
 	fl.IntVar(&o.Size, "size", 1536, "rows and columns of the matrices")
-	fl.IntVar(&o.Tile, "tile", dense.Tile, "rows and columns of a tile")
+	fl.IntVar(&o.Tile, "tile", 0, fmt.Sprintf("rows and columns of a tile; 0: %d, on GPUs %d", dense.Tile, tileOnCard))
 	fl.StringVar(&o.typ, "type", "float64", "float32 or float64")
 	fl.IntVar(&o.threads, "threads", 0, "threads of a rank; 0: its share of the processors")
 	fl.IntVar(&o.Runs, "runs", 3, "number of runs; the median is printed")
-	fl.StringSliceVar(&o.libraries, "library", []string{"auto"}, "auto, gonum or openblas, or several separated by commas")
+	fl.StringSliceVar(&o.libraries, "library", []string{"auto"}, "auto, gonum, openblas, cublas, hipblas, or several with commas")
+	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the matrices: cpu, cuda, hip (default: by the backends)")
+	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
 	fl.StringVar(&o.machine, "machine", "", "play ranks on the machine that `FILE` describes")
 	fl.IntSliceVar(&o.ranks, "ranks", nil, "numbers of `RANKS` to play, separated by commas")
 	fl.Float64Var(&o.gflops, "gflops", 0, "10⁹ operations a second of one core of that machine in products of tiles")
 	cli.NotEmpty(cmd, "machine", "a file")
 	cmd.MarkFlagsRequiredTogether("machine", "ranks", "gflops")
-	cmd.MarkFlagsMutuallyExclusive("machine", "library")
-	cmd.MarkFlagsMutuallyExclusive("machine", "threads")
+	for _, measured := range []string{"library", "threads", "engine", "backend"} {
+		cmd.MarkFlagsMutuallyExclusive("machine", measured)
+	}
 	return cmd
 }
 
+// tileOnCard is the usual length of a tile on a GPU, which a smaller one does not fill.
+const tileOnCard = 512
+
 func (o *matmulOptions) check() error {
+	if err := checkBackends(o.backends, &o.engine); err != nil {
+		return err
+	}
+	switch {
+	case o.Tile == 0 && o.engine == "cpu":
+		o.Tile = dense.Tile
+	case o.Tile == 0:
+		o.Tile = tileOnCard
+	}
 	values := map[string]int{"size": o.Size, "tile": o.Tile, "runs": o.Runs}
 	if len(o.ranks) > 0 {
 		values["ranks"] = slices.Min(o.ranks)
@@ -96,13 +121,8 @@ func (o *matmulOptions) check() error {
 	default:
 		return status.Usage(fmt.Errorf("bench: --type is %q, want float32 or float64", o.typ))
 	}
-	for i, name := range o.libraries {
-		if !slices.Contains(blas.Names(), name) {
-			return status.Usage(fmt.Errorf("bench: --library is %q, want auto, gonum or openblas", name))
-		}
-		if slices.Contains(o.libraries[:i], name) {
-			return status.Usage(fmt.Errorf("bench: --library has %q twice", name))
-		}
+	if err := o.checkLibraries(); err != nil {
+		return err
 	}
 	if o.machine != "" && !(o.gflops > 0 && !math.IsInf(o.gflops, 1)) {
 		return status.Usage(fmt.Errorf("bench: --gflops is %g, must be more than 0", o.gflops))
@@ -110,9 +130,42 @@ func (o *matmulOptions) check() error {
 	return nil
 }
 
+// checkLibraries refuses libraries that are unknown, named twice, or not of the engine.
+func (o *matmulOptions) checkLibraries() error {
+	engines := map[string]string{}
+	for _, name := range blas.Names() {
+		engines[name] = "cpu"
+	}
+	for _, e := range []driver.Engine{driver.CUDA, driver.HIP} {
+		engines[blas.CardName(e)] = e.String()
+	}
+	for i, name := range o.libraries {
+		engine, known := engines[name]
+		if !known {
+			return status.Usage(fmt.Errorf("bench: --library is %q, want auto, gonum, openblas, cublas or hipblas", name))
+		}
+		if name != "auto" && engine != o.engine {
+			return status.Usage(fmt.Errorf("bench: --library %s multiplies in the memory of engine %s, not of %s", name, engine, o.engine))
+		}
+		if slices.Contains(o.libraries[:i], name) {
+			return status.Usage(fmt.Errorf("bench: --library has %q twice", name))
+		}
+	}
+	return nil
+}
+
+// place is where a rank has matrices, and what carries them.
+type place struct {
+	threads, onNode int
+	memory          int64       // bytes that all ranks on this node may use together; 0: not known
+	card            *gpu.Device // nil: host memory
+	library         *blas.Card  // of the card
+	comms           []comm.Comm // over all ranks
+}
+
 func benchMatmul(ctx context.Context, a *cli.App, o matmulOptions) error {
 	cfg := &config.Config{}
-	cfg.Comm.Backend = "auto"
+	cfg.Comm.Backend = controlOf(o.backends)
 	if err := comm.Together(a.World, a.Join(cfg)); err != nil {
 		return err
 	}
@@ -120,42 +173,79 @@ func benchMatmul(ctx context.Context, a *cli.App, o matmulOptions) error {
 		return err
 	}
 	var seat commOptions
-	threads, onNode, err := seat.joinMachine(a.World)
+	var at place
+	var err error
+	if at.threads, at.onNode, err = seat.joinMachine(a.World); err != nil {
+		return err
+	}
+	at.memory = seat.Memory
+	if o.threads > 0 {
+		at.threads = o.threads
+	}
+	aware := false
+	if o.engine != "cpu" {
+		card, claim, err := openCards(a, cli.EngineOf(o.engine), at.onNode)
+		if err != nil {
+			return err
+		}
+		defer card.Close()
+		at.card, aware = card, claim.Takes
+	}
+	comms, done, err := carriers(a, a.World, o.backends, at.card, aware)
 	if err != nil {
 		return err
 	}
-	if o.threads > 0 {
-		threads = o.threads
+	defer done()
+	at.comms = comms
+	return at.bench(ctx, a, o)
+}
+
+// bench prints the table, the grids of all numbers of ranks by all carriers.
+func (at *place) bench(ctx context.Context, a *cli.App, o matmulOptions) error {
+	where := fmt.Sprintf("%s, %d threads a rank", strings.Join(namesOf(at.comms), ", "), at.threads)
+	if at.card != nil {
+		var err error
+		at.library, err = blas.NewCard(at.card)
+		if err := comm.Together(a.World, err); err != nil {
+			if at.library != nil {
+				at.library.Close() // another rank has none
+			}
+			return err
+		}
+		defer at.library.Close()
+		where = fmt.Sprintf("%s, %s, %s", strings.Join(namesOf(at.comms), ", "), at.card.Name(), at.library.About())
 	}
 	n := a.World.Size()
-	table := newProducts(a, o, fmt.Sprintf("median of the slowest rank's times on %s, %d threads a rank", a.World.Name(), threads))
+	table := newProducts(a, o, "median of the slowest rank's times on "+where)
 	for _, ranks := range counts(n) {
 		for _, grid := range gridsOf(ranks) {
-			if need := o.Bytes(grid[0], grid[1]) * int64(min(ranks, onNode)); seat.Memory > 0 && need > seat.Memory {
+			if need := o.Bytes(grid[0], grid[1]) * int64(min(ranks, at.onNode)); at.card == nil && at.memory > 0 && need > at.memory {
 				return comm.Together(a.World, status.Resource(fmt.Errorf("bench: matrices of %d × %d on %d × %d ranks take %s on a node, there is %s",
-					o.Size, o.Size, grid[0], grid[1], humanize.IBytes(uint64(need)), humanize.IBytes(uint64(seat.Memory)))))
+					o.Size, o.Size, grid[0], grid[1], humanize.IBytes(uint64(need)), humanize.IBytes(uint64(at.memory)))))
 			}
-			if err := table.grid(ctx, a.World, grid, threads); err != nil {
-				return err
+			for _, c := range at.comms {
+				if err := table.grid(ctx, c, grid, at); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return table.end(n)
 }
 
-// grid measures one grid on the first ranks while the others wait.
-func (p *products) grid(ctx context.Context, world comm.Comm, grid []int, threads int) error {
-	color := 0
+// grid measures one grid by a carrier on the first ranks while the others wait.
+func (p *products) grid(ctx context.Context, carrier comm.Comm, grid []int, at *place) error {
+	world, color := p.World, 0
 	if world.Rank() >= grid[0]*grid[1] {
 		color = 1
 	}
-	part, err := world.Split(color, world.Rank())
+	part, err := carrier.Split(color, world.Rank())
 	if err != nil {
 		return err
 	}
 	var rows []*bench.MatmulRow
 	if color == 0 {
-		rows, err = p.measure(ctx, part, grid, threads)
+		rows, err = p.measure(ctx, part, grid, at)
 	}
 	if err := wait(world, err); err != nil {
 		return err
@@ -167,9 +257,9 @@ func (p *products) grid(ctx context.Context, world comm.Comm, grid []int, thread
 }
 
 // measure times one grid with all libraries.
-func (p *products) measure(ctx context.Context, c comm.Comm, grid []int, threads int) (rows []*bench.MatmulRow, err error) {
+func (p *products) measure(ctx context.Context, c comm.Comm, grid []int, at *place) (rows []*bench.MatmulRow, err error) {
 	for i, name := range p.o.libraries {
-		l, err := blas.Choose(name, threads)
+		d, l, err := at.by(name)
 		if err := comm.Together(c, err); err != nil {
 			return nil, err
 		}
@@ -177,7 +267,7 @@ func (p *products) measure(ctx context.Context, c comm.Comm, grid []int, threads
 			if !overlap && (i > 0 || c.Size() == 1) {
 				continue
 			}
-			r, err := p.o.Matmul(ctx, c, grid[0], grid[1], device.NewHost(threads), l, overlap)
+			r, err := p.o.Matmul(ctx, c, grid[0], grid[1], d, l, overlap)
 			if err != nil {
 				return nil, err
 			}
@@ -185,6 +275,15 @@ func (p *products) measure(ctx context.Context, c comm.Comm, grid []int, threads
 		}
 	}
 	return rows, nil
+}
+
+// by is the device of the matrices and the library of a name that multiplies there.
+func (at *place) by(name string) (device.Device, blas.Library, error) {
+	if at.card != nil {
+		return at.card, at.library, nil
+	}
+	l, err := blas.Choose(name, at.threads)
+	return device.NewHost(at.threads), l, err
 }
 
 // wait waits for all ranks without keeping a processor busy, so that ranks without work do not
@@ -230,29 +329,29 @@ func playMatmul(ctx context.Context, a *cli.App, o matmulOptions) error {
 type products struct {
 	*cli.App
 	o     matmulOptions
-	first map[string]float64 // s, of one rank, by library
+	first map[string]float64 // s, of one rank, by library and carrier
 	wrong int
 }
 
 func newProducts(a *cli.App, o matmulOptions, times string) *products {
 	a.Report.Printf("# C = A B of %d × %d %v in tiles of %d; %s\n", o.Size, o.Size, o.Type, o.Tile, times)
 	a.Report.Printf("#%6s  %7s  %-13s  %9s  %9s  %8s  %10s  %10s  %8s  %9s  %-7s  %s\n",
-		"ranks", "grid", "way", "seconds", "GFLOP/s", "speed-up", "MB a rank", "formula", "messages", "error", "overlap", "library")
+		"ranks", "grid", "way", "seconds", "GFLOP/s", "speed-up", "MB a rank", "formula", "messages", "error", "overlap", "library"+behind(o.engine != "cpu", "carrier"))
 	return &products{App: a, o: o, first: map[string]float64{}}
 }
 
 func (p *products) row(r *bench.MatmulRow) {
-	way, ranks := wayOf(r), r.Rows*r.Columns
+	way, ranks, by := wayOf(r), r.Rows*r.Columns, r.Library+" "+r.Carrier
 	if ranks == 1 {
-		p.first[r.Library] = r.Seconds
+		p.first[by] = r.Seconds
 	}
 	if r.Wrong() {
 		p.wrong++
 	}
 	wrong, overlap := "-", "no"
 	event := []any{"ranks", ranks, "grid", []int{r.Rows, r.Columns}, "way", way, "size", p.o.Size, "tile", p.o.Tile, "type", p.o.Type.String(),
-		"seconds", r.Seconds, "gflops", r.Flops / 1e9, "speed_up", p.first[r.Library] / r.Seconds, "bytes_received", r.Bytes, "bytes_formula", r.Formula,
-		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "verdict", verdictOf(r)}
+		"seconds", r.Seconds, "gflops", r.Flops / 1e9, "speed_up", p.first[by] / r.Seconds, "bytes_received", r.Bytes, "bytes_formula", r.Formula,
+		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "engine", p.o.engine, "carrier", r.Carrier, "verdict", verdictOf(r)}
 	if !math.IsNaN(r.Error) {
 		wrong = fmt.Sprintf("%.1e", r.Error)
 		event = append(event, "error", r.Error, "tolerance", r.Tolerance)
@@ -261,7 +360,7 @@ func (p *products) row(r *bench.MatmulRow) {
 		overlap = "yes"
 	}
 	p.Report.Printf("%7d  %7s  %-13s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9s  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
-		way, r.Seconds, r.Flops/1e9, p.first[r.Library]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, wrong, overlap, r.Library)
+		way, r.Seconds, r.Flops/1e9, p.first[by]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, wrong, overlap, r.Library+behind(p.o.engine != "cpu", r.Carrier))
 	p.Report.Event("matmul", event...)
 }
 
