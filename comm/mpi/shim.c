@@ -134,11 +134,9 @@ static void rest(int moment) {
 		nanosleep(&pause, NULL);
 }
 
-// settle waits for a request.
+// settle waits for a request where it is crowded.
 static int settle(MPI_Request *request, MPI_Status *status) {
 	enum { MOMENTS = 100 };
-	if (!crowded)
-		return MPI_Wait(request, status);
 	for (int done = 0, tests = 0;; tests++) {
 		TRY(MPI_Test(request, &done, status));
 		if (done)
@@ -269,6 +267,18 @@ int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type, int l
 }
 
 // A message of zero numbers is sent too, so that a wrong length is noticed.
+// sendrecv is MPI_Sendrecv, of messages with the tag 0.
+static int sendrecv(void *out, int nout, MPI_Datatype type_out, int to, void *in, int nin, MPI_Datatype type_in, int from,
+	MPI_Comm comm, MPI_Status *status) {
+	MPI_Request sent, received;
+	if (!crowded)
+		return MPI_Sendrecv(out, nout, type_out, to, 0, in, nin, type_in, from, 0, comm, status);
+	TRY(MPI_Irecv(in, nin, type_in, from, 0, comm, &received));
+	TRY(MPI_Isend(out, nout, type_out, to, 0, comm, &sent));
+	TRY(settle(&sent, MPI_STATUS_IGNORE));
+	return settle(&received, status);
+}
+
 int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
 	int type_in, int limit, size_t *got) {
 	*got = 0;
@@ -276,13 +286,9 @@ int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t i
 		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
 		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
 		MPI_Status status;
-		MPI_Request sent, received;
-		TRY(MPI_Irecv(PLACE(in, at, type_in), expected, datatype(type_in), receives ? from : MPI_PROC_NULL, 0,
-			COMM(comm), &received));
-		TRY(MPI_Isend(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
-			sends ? to : MPI_PROC_NULL, 0, COMM(comm), &sent));
-		TRY(settle(&sent, MPI_STATUS_IGNORE));
-		TRY(settle(&received, &status));
+		TRY(sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
+			sends ? to : MPI_PROC_NULL, PLACE(in, at, type_in), expected, datatype(type_in),
+			receives ? from : MPI_PROC_NULL, COMM(comm), &status));
 		if (!receives)
 			continue;
 		TRY(MPI_Get_count(&status, datatype(type_in), &came));
