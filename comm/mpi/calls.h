@@ -137,11 +137,9 @@ static void rest(int moment) {
 		nanosleep(&pause, NULL);
 }
 
-// settle waits for a request.
+// settle waits for a request where it is crowded.
 static int settle(MPI_Request *request, MPI_Status *status) {
 	enum { MOMENTS = 100 };
-	if (!crowded)
-		return mpi.Wait(request, status);
 	for (int done = 0, tests = 0;; tests++) {
 		TRY(mpi.Test(request, &done, status));
 		if (done)
@@ -270,7 +268,18 @@ static int lsm_allgather(uintptr_t comm, uintptr_t x, const int64_t *n, int type
 	return err;
 }
 
-// A message of zero numbers is sent too, so that a wrong length is noticed.
+// sendrecv is mpi.Sendrecv, of messages with the tag 0.
+static int sendrecv(void *out, int nout, MPI_Datatype type_out, int to, void *in, int nin, MPI_Datatype type_in, int from,
+	MPI_Comm comm, MPI_Status *status) {
+	MPI_Request sent, received;
+	if (!crowded)
+		return mpi.Sendrecv(out, nout, type_out, to, 0, in, nin, type_in, from, 0, comm, status);
+	TRY(mpi.Irecv(in, nin, type_in, from, 0, comm, &received));
+	TRY(mpi.Isend(out, nout, type_out, to, 0, comm, &sent));
+	TRY(settle(&sent, STATUS_IGNORE));
+	return settle(&received, status);
+}
+
 static int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uintptr_t in, size_t nin, int from, int type_out,
 	int type_in, int limit, size_t *got) {
 	*got = 0;
@@ -278,13 +287,9 @@ static int lsm_sendrecv(uintptr_t comm, uintptr_t out, size_t nout, int to, uint
 		int sends = to != LSM_NOBODY && (at == 0 || at < nout), receives = from != LSM_NOBODY && (at == 0 || at < nin);
 		int came = 0, expected = receives ? BLOCK(nin - at, limit) : 0;
 		MPI_Status status;
-		MPI_Request sent, received;
-		TRY(mpi.Irecv(PLACE(in, at, type_in), expected, datatype(type_in), receives ? from : NUMBER_PROC_NULL, 0,
-			COMM(comm), &received));
-		TRY(mpi.Isend(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
-			sends ? to : NUMBER_PROC_NULL, 0, COMM(comm), &sent));
-		TRY(settle(&sent, STATUS_IGNORE));
-		TRY(settle(&received, &status));
+		TRY(sendrecv(PLACE(out, at, type_out), sends ? BLOCK(nout - at, limit) : 0, datatype(type_out),
+			sends ? to : NUMBER_PROC_NULL, PLACE(in, at, type_in), expected, datatype(type_in),
+			receives ? from : NUMBER_PROC_NULL, COMM(comm), &status));
 		if (!receives)
 			continue;
 		TRY(mpi.Get_count(&status, datatype(type_in), &came));

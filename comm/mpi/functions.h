@@ -21,11 +21,11 @@
 	X(Ibcast, (void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *)) \
 	X(Allgatherv, (const void *, int, MPI_Datatype, void *, const int *, const int *, MPI_Datatype, MPI_Comm)) \
 	X(Iallgatherv, (const void *, int, MPI_Datatype, void *, const int *, const int *, MPI_Datatype, MPI_Comm, MPI_Request *)) \
+	X(Sendrecv, (const void *, int, MPI_Datatype, int, int, void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *)) \
 	X(Isend, (const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *)) \
 	X(Irecv, (void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *)) \
 	X(Get_count, (const MPI_Status *, MPI_Datatype, int *)) \
 	X(Iallreduce, (const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *)) \
-	X(Wait, (MPI_Request *, MPI_Status *)) \
 	X(Test, (MPI_Request *, int *, MPI_Status *)) \
 	X(Win_allocate, (MPI_Aint, int, MPI_Info, MPI_Comm, void *, MPI_Win *)) \
 	X(Win_set_errhandler, (MPI_Win, MPI_Errhandler)) \
