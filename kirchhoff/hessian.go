@@ -68,14 +68,17 @@ type Hessian struct {
 // times and weights of its points, for each place 8 bytes a point, 24 (2-D) or 40 (3-D, or of
 // unequal slownesses) with Dynamic, up to twice that with limits of dip or opening angle and while
 // they are made. Traveltimes are solved as for the engine's operator. The target must lie in the
-// slab. Errors are those of Validate, of the traveltime method and of ctx, and of engines that
-// know no Hessian.
+// slab. Errors are those of Validate, of the traveltime method and of ctx, and of engines other than
+// cpu and reference: package gpu makes the Hessian of those on cards.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if err := refuse(engine, p, Work{}, engines.Hessian); err != nil {
 		return nil, err
+	}
+	if engine != "cpu" && engine != "reference" {
+		return nil, fmt.Errorf("kirchhoff: package kirchhoff/gpu makes the Hessian of the %s engine", engine)
 	}
 	if err := t.Validate(p.Grid); err != nil {
 		return nil, err
@@ -113,23 +116,35 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	return h, err
 }
 
-// arrange puts the points of a target and the traces that count there in order.
-func (h *Hessian) arrange(t Target) {
-	lo, hi := h.p.slab()
-	tiling := newTiling(h.p.Grid, [2]int{lo, hi}, &memory{})
-	var points []int32
+// tiles are the points of a target, tile by tile, and the first point of each tile, followed by their
+// number.
+func (t Target) tiles(g grid.Grid, slab [2]int) (points []int32, cuts []int) {
+	tiling := newTiling(g, slab, &memory{})
 	for tile := range tiling.Tiles {
 		n := len(points)
 		for _, slot := range tiling.slots(tile) {
-			if i := tiling.first + int(slot); slot >= 0 && t.holds(h.p.Grid, i) {
+			if i := tiling.first + int(slot); slot >= 0 && t.holds(g, i) {
 				points = append(points, int32(i))
 			}
 		}
 		if len(points) > n {
-			h.cuts = append(h.cuts, n)
+			cuts = append(cuts, n)
 		}
 	}
-	h.cuts = append(h.cuts, len(points))
+	return points, append(cuts, len(points))
+}
+
+// Cuts are those of the Hessian of a target in all of a grid.
+func (t Target) Cuts(g grid.Grid) []int {
+	_, cuts := t.tiles(g, [2]int{0, g.Shape[0]})
+	return cuts
+}
+
+// arrange puts the points of a target and the traces that count there in order.
+func (h *Hessian) arrange(t Target) {
+	lo, hi := h.p.slab()
+	points, cuts := t.tiles(h.p.Grid, [2]int{lo, hi})
+	h.cuts = cuts
 	h.only(points)
 	for _, trace := range inRuns(h.p.Positions, adjointCells.receivers) {
 		if t.metBy(&h.p, int(trace)) {
@@ -198,22 +213,29 @@ func (h *Hessian) Add(ctx context.Context, dst []float64, rows, cols [2]int, w2 
 	if err := h.check(b, w2); err != nil {
 		return err
 	}
+	if want := (rows[1] - rows[0]) * (cols[1] - cols[0]); len(dst) != want {
+		return fmt.Errorf("kirchhoff: %d elements for a block of the Hessian that has %d", len(dst), want)
+	}
 	if h.pairs == nil {
 		return h.addPlain(ctx, b, w2)
 	}
 	return h.addPairs(ctx, b, w2)
 }
 
-// check returns the first fault of the arguments of Add.
+// Close gives memory back.
+func (h *Hessian) Close() {
+	if h.pairs != nil {
+		h.pairs.free()
+	}
+}
+
+// check returns the first fault of a block and of weights.
 func (h *Hessian) check(b block, w2 []float32) error {
 	n, traces := h.Len(), h.p.NumTraces()
 	for _, r := range [2][2]int{b.rows, b.cols} {
 		if r[0] < 0 || r[0] > r[1] || r[1] > n {
 			return fmt.Errorf("kirchhoff: rows %d up to %d of a Hessian that has %d", r[0], r[1], n)
 		}
-	}
-	if want := (b.rows[1] - b.rows[0]) * (b.cols[1] - b.cols[0]); len(b.dst) != want {
-		return fmt.Errorf("kirchhoff: %d elements for a block of the Hessian that has %d", len(b.dst), want)
 	}
 	if w2 != nil && len(w2) != traces && len(w2) != traces*h.p.NT {
 		return fmt.Errorf("kirchhoff: %d weights for %d traces of %d samples", len(w2), traces, h.p.NT)

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
 // Forecast says what a target takes, and how many bytes a rank holds at most. It refuses an
@@ -44,19 +45,33 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 		return text, total, status.Hint(status.Resource(fmt.Errorf("memory: %s; the limit is %s", text, readable.Bytes(m.Limit))),
 			"use a smaller --window or --frame, or more ranks, or raise machine.memory_gib")
 	}
-	return text, total, nil
+	if j.Card == nil {
+		return text, total, nil
+	}
+	card := m.Card + gpu.HessianBytes(blocks(box.target().Cuts(j.Image)))
+	text += fmt.Sprintf("; on the GPU %s of %s that are free", readable.Bytes(card), readable.Bytes(m.CardLimit))
+	if card > m.CardLimit {
+		err = status.Hint(status.Resource(fmt.Errorf("memory of the GPU: %s", text)), "use more GPUs, or --set kirchhoff.engine=cpu")
+	}
+	return text, total, err
+}
+
+// blocks are the cuts of a Hessian, and the most rows of a block of it.
+func blocks(cuts []int) ([]int, int) {
+	most, tiles := 0, tiled(cuts)
+	for i := range tiles.Tiles() {
+		most = max(most, tiles[i+1]-tiles[i])
+	}
+	return cuts, most
 }
 
 // estimate says how long the parts of the work take, from one tile of H and one product of
 // tiles on this rank.
 func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string, error) {
-	r := min(dense.Tile, len(of.at))
-	tile := make([]float64, r*r)
-	began := time.Now()
-	if err := t.add(ctx, tile, [2]int{0, r}, [2]int{0, r}); err != nil {
+	h, err := t.fillTime(ctx, len(of.at), share(of.cuts, g))
+	if err != nil {
 		return "", err
 	}
-	h := time.Since(began).Seconds() / float64(r*r) * float64(share(of.cuts, g))
 	speed, err := multiplySpeed(g)
 	if err != nil {
 		return "", err
@@ -70,6 +85,23 @@ func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string
 	}
 	return fmt.Sprintf("target: H takes about %s, and by %s its factor %s, the resolution %s",
 		text(h), g.Library.Name(), text(factor), text(solve)), nil
+}
+
+// fillTime is how long so many elements of H take, of n rows, in seconds.
+func (t *Target) fillTime(ctx context.Context, n, elements int) (float64, error) {
+	r := min(dense.Tile, n)
+	tile := make([]float64, r*r)
+	timed := func() (float64, error) {
+		began := time.Now()
+		err := t.add(ctx, tile, [2]int{0, r}, [2]int{0, r})
+		return time.Since(began).Seconds(), err
+	}
+	first, err := timed()
+	if err != nil || t.Card == nil {
+		return first / float64(r*r) * float64(elements), err
+	}
+	again, err := timed() // with what the card keeps of each row
+	return first/float64(r)*float64(n) + again/float64(r*r)*float64(elements), err
 }
 
 // multiplySpeed is that of products of tiles, in operations a second.

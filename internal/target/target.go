@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -40,7 +41,7 @@ type Target struct {
 	q      *formulation.Quadratic
 	box    Box
 	window []int // rows of H of the window's points, in C order
-	hess   *kirchhoff.Hessian
+	hess   operator.Hessian
 	w2     []float32 // squared weights of the data
 }
 
@@ -114,7 +115,7 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 // rows are the points of the box as the Hessian has them.
 func (t *Target) rows() points {
 	grid := t.box.Grid(t.Job.Image)
-	of := points{box: grid, cuts: dense.Cuts{0}}
+	of := points{box: grid}
 	numbers := map[int]int{} // of the box, by point of the image
 	for i, p := range t.box.Points(t.Image.Shape) {
 		numbers[p] = i
@@ -129,15 +130,22 @@ func (t *Target) rows() points {
 		}
 		of.scale = append(of.scale, s)
 	}
-	for _, cut := range t.hess.Cuts() {
-		if cut-of.cuts.Len() >= dense.Tile || cut == len(of.at) && cut > of.cuts.Len() {
-			of.cuts = append(of.cuts, cut)
-		}
-	}
+	of.cuts = tiled(t.hess.Cuts())
 	for _, i := range t.asked.Window.In(t.box).Points(t.box.Count) {
 		t.window = append(t.window, row[i])
 	}
 	return of
+}
+
+// tiled cuts rows into tiles of a dense matrix, at the cuts of a Hessian.
+func tiled(cuts []int) dense.Cuts {
+	tiles, n := dense.Cuts{0}, cuts[len(cuts)-1]
+	for _, cut := range cuts {
+		if cut-tiles.Len() >= dense.Tile || cut == n && cut > tiles.Len() {
+			tiles = append(tiles, cut)
+		}
+	}
+	return tiles
 }
 
 // add adds elements of AᵀW²A.
@@ -184,6 +192,9 @@ func (t *Target) stage(name string, total int, unit string) (done func(n int), e
 func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
+	}
+	if t.hess != nil {
+		t.hess.Close()
 	}
 }
 
