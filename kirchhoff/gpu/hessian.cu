@@ -6,20 +6,23 @@
 //
 // G the inner products of columns. A pair of points then takes two multiply-adds, lo_x φ[k_x][y] +
 // hi_x φ[k_x + 1][y], and 8 bytes of shared memory: two reads of 16 bytes serve four pairs. A
-// thread has EACH × EACH pairs. A table has SAMPLES samples; a tile of x that falls on more takes
+// thread has XS × YS pairs. A table has SAMPLES samples; a tile of x that falls on more takes
 // several, one after the other.
 
 typedef long long i64;
 
 enum {
 	TILE = 64,
-	THREADS = 256,
-	PART = 32, // traces that are summed in float
-	EACH = 4,
-	ROWS = TILE / EACH, // threads of a column of points x
-	GROUPS = THREADS / TILE,
-	SAMPLES = 96,
-	LAGS = THREADS // of products in shared memory
+	THREADS = 128,
+	PART = 32,         // traces that are summed in float
+	XS = 8,            // points x of a thread's pairs
+	YS = 4,            // its points y, which are neighbours
+	COLUMNS = TILE / YS, // threads that have the same points x
+	ROWS = TILE / XS,  // threads that have the same points y
+	GROUPS = THREADS / TILE, // of threads, each of which makes some samples of a table
+	STEP = 4,          // a multiple of which they are
+	SAMPLES = 96,      // of a table, a multiple of GROUPS * STEP
+	LAGS = 256         // of products in shared memory
 };
 
 // Fall says where a trace falls on a tile: see kirchhoff.FallWords.
@@ -74,19 +77,36 @@ struct __align__(16) Point {
 	int k, rest;
 };
 
+// add_pairs adds what a table brings to a thread's pairs: the points x of row and on, and the points y
+// of column and on.
+__device__ __forceinline__ void add_pairs(float sum[XS][YS], const float table[SAMPLES][TILE], const Point points[TILE], int row, int column)
+{
+#pragma unroll
+	for (int n = 0; n < XS; n++) {
+		const Point p = points[row + n * ROWS];
+		if ((unsigned)p.k >= SAMPLES - 1)
+			continue;
+		const float4 a = *(const float4 *)&table[p.k][column], b = *(const float4 *)&table[p.k + 1][column];
+		sum[n][0] = fmaf(p.hi, b.x, fmaf(p.lo, a.x, sum[n][0]));
+		sum[n][1] = fmaf(p.hi, b.y, fmaf(p.lo, a.y, sum[n][1]));
+		sum[n][2] = fmaf(p.hi, b.z, fmaf(p.lo, a.z, sum[n][2]));
+		sum[n][3] = fmaf(p.hi, b.w, fmaf(p.lo, a.w, sum[n][3]));
+	}
+}
+
 // sums [part][pair][x][y] = what pairs of tiles bring, over the traces of parts. The parts begin with
 // trace first; there are so many traces. weights are the traces' squared ones, null for ones. There
 // is one Gram for each trace, or with step 0 one for all.
-extern "C" __global__ void __launch_bounds__(THREADS, 4)
+extern "C" __global__ void __launch_bounds__(THREADS, 6)
 meet(const int2 *pairs, const Tile *tiles, const Fall *falls, int first, int traces, const float *weights, const Gram *grams, int step, float *sums)
 {
 	__shared__ float table[SAMPLES][TILE];
 	__shared__ Point points[2][TILE];
 	__shared__ float lags[LAGS];
-	const int me = threadIdx.x, column = me % ROWS * EACH, row = me / ROWS, mine = me % TILE;
+	const int me = threadIdx.x, column = me % COLUMNS * YS, row = me / COLUMNS, mine = me % TILE;
 	const Fall *xs = falls + tiles[pairs[blockIdx.x].x].falls, *ys = falls + tiles[pairs[blockIdx.x].y].falls;
 	const int begin = first + blockIdx.y * PART, end = min(begin + PART, traces);
-	float sum[EACH][EACH] = {};
+	float sum[XS][YS] = {};
 	int turn = 0;
 	for (int i = begin; i < end; i++) {
 		const Gram g = grams[i * step];
@@ -103,39 +123,33 @@ meet(const int2 *pairs, const Tile *tiles, const Fall *falls, int first, int tra
 				points[turn][me] = Point{weight * x.lo[me], weight * x.hi[me], x.k[me] - base, 0};
 			}
 			if (alike)
-				lags[me] = product(g, lagged(g, y.row, y.band, x.band), base - y.last - 1 + me);
+#pragma unroll
+				for (int n = 0; n < LAGS; n += THREADS)
+					lags[me + n] = product(g, lagged(g, y.row, y.band, x.band), base - y.last - 1 + me + n);
 			__syncthreads(); // and nobody reads the table of the turn before
-			const int each = (count + GROUPS - 1) / GROUPS, from = me / TILE * each, to = min(from + each, count);
+			const int each = (count + GROUPS * STEP - 1) / (GROUPS * STEP) * STEP, from = me / TILE * each, to = from + each;
 			if (alike) {
 				const float *at = lags + y.last + 1 - k;
 				float before = at[from - 1];
-				for (int m = from; m < to; m++) {
-					const float e = at[m];
-					table[m][mine] = fmaf(hi, before, lo * e);
-					before = e;
-				}
+				for (int m = from; m < to; m += STEP)
+#pragma unroll
+					for (int n = m; n < m + STEP; n++) {
+						const float e = at[n];
+						table[n][mine] = fmaf(hi, before, lo * e);
+						before = e;
+					}
 			} else {
 				const float *here = lagged(g, g.row[k], y.band, x.band), *next = lagged(g, g.row[k + 1], y.band, x.band);
 				for (int m = from; m < to; m++)
 					table[m][mine] = fmaf(hi, product(g, next, base + m - k - 1), lo * product(g, here, base + m - k));
 			}
 			__syncthreads();
-#pragma unroll
-			for (int n = 0; n < EACH; n++) {
-				const Point p = points[turn][row + n * ROWS];
-				if ((unsigned)p.k >= SAMPLES - 1)
-					continue;
-				const float4 a = *(const float4 *)&table[p.k][column], b = *(const float4 *)&table[p.k + 1][column];
-				sum[n][0] = fmaf(p.hi, b.x, fmaf(p.lo, a.x, sum[n][0]));
-				sum[n][1] = fmaf(p.hi, b.y, fmaf(p.lo, a.y, sum[n][1]));
-				sum[n][2] = fmaf(p.hi, b.z, fmaf(p.lo, a.z, sum[n][2]));
-				sum[n][3] = fmaf(p.hi, b.w, fmaf(p.lo, a.w, sum[n][3]));
-			}
+			add_pairs(sum, table, points[turn], row, column);
 		}
 	}
 	float *to = sums + ((i64)blockIdx.y * gridDim.x + blockIdx.x) * TILE * TILE;
 #pragma unroll
-	for (int n = 0; n < EACH; n++)
+	for (int n = 0; n < XS; n++)
 		*(float4 *)&to[(row + n * ROWS) * TILE + column] = float4{sum[n][0], sum[n][1], sum[n][2], sum[n][3]};
 }
 

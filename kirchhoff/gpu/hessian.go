@@ -31,6 +31,7 @@ type Hessian struct {
 	*kirchhoff.Hessian
 	meet, gather *driver.Function
 	traces, nt   int // of the problem
+	most         int // sums of a pair of tiles and a part that are held at once
 
 	held  buffers
 	even  driver.Memory // a gram for all traces
@@ -43,7 +44,7 @@ type Hessian struct {
 // These constants and structs must agree with the CUDA C++ text. TestHessianKernelsAgree compares
 // them.
 const (
-	meetThreads = 256 // THREADS
+	meetThreads = 128 // THREADS
 	meetPart    = 32  // PART: traces that are summed in float
 )
 
@@ -64,7 +65,7 @@ type (
 
 const (
 	fallBatch = 512  // traces whose falls are found at once
-	mostSums  = 4096 // sums of a pair of tiles and a part that are held at once
+	mostSums  = 4096 // Hessian.most
 	tilePairs = simd.TileSize * simd.TileSize
 )
 
@@ -80,7 +81,7 @@ func NewHessian(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, t k
 	if err != nil {
 		return nil, err
 	}
-	h := &Hessian{traces: p.NumTraces(), nt: p.NT, held: buffers{dev: dev}}
+	h := &Hessian{traces: p.NumTraces(), nt: p.NT, most: mostSums, held: buffers{dev: dev}}
 	if h.meet, err = module.Function("meet"); err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func HessianBytes(cuts []int, most int) int64 {
 		}
 		n = max(n, i+1-first+1)
 	}
-	w := &pairing{tiles: make([]tileThere, 2*n), pairs: make([][2]int32, n*n), batch: fallBatch}
+	w := &pairing{Hessian: &Hessian{most: mostSums}, tiles: make([]tileThere, 2*n), pairs: make([][2]int32, n*n), batch: fallBatch}
 	w.allocate(fallBatch, false)
 	return w.bytes + 8*int64(most)*int64(most)
 }

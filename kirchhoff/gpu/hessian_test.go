@@ -164,9 +164,9 @@ func TestHessian(t *testing.T) {
 }
 
 // TestHessianBlocks: an element has the same bits in any block, with falls that are kept and with those
-// that are found again, of more traces than are found at once.
+// that are found again, of more traces than are found at once. On HIP as well.
 func TestHessianBlocks(t *testing.T) {
-	d := open(t, driver.CUDA)
+	d := open(t, driver.HIP)
 	for _, c := range []struct {
 		trial
 		sources int
@@ -174,6 +174,7 @@ func TestHessianBlocks(t *testing.T) {
 	}{{trial{dim: 2, weights: 1, antialias: true}, 17, "none"}, {trial{dim: 2, weights: 1, antialias: true}, 2, "samples"}, {trial{dim: 3}, 3, "traces"}} {
 		p := several(t, c.trial, c.sources)
 		kept, found := hessian(t, d, p, inner(p), true), hessian(t, d, p, inner(p), false)
+		found.most = 2 + c.sources // fewer than pairs and parts
 		w2 := weighted(p)[c.weights]
 		n, want := kept.Len(), every(t, kept, w2)
 		if slices.Max(want) == 0 {
@@ -210,7 +211,7 @@ func several(t testing.TB, c trial, sources int) *kirchhoff.Problem {
 func TestHessianOfWideTiles(t *testing.T) {
 	d := open(t, driver.CUDA)
 	for _, shape := range [][]int{{20, 17}, {6, 5, 9}} {
-		p := spread(t, shape, 110, 3, 4, 700, true)
+		p := spread(t, shape, 110, 3, 4, 300, true)
 		if len(shape) == 2 {
 			p.Antialias, p.Slowest = []float64{40}, 2000
 		}
@@ -311,6 +312,7 @@ func TestHessianKernelsAgree(t *testing.T) {
 // spared lists what may be taken out of the Hessian's kernels without anybody noticing, and why.
 var spared = map[string]string{
 	"guard hessian.cu: if (!nearby(x, y, g))":                                                                                              "it saves adding zeros",
+	"guard hessian.cu: for (int m = from; m < to; m++)":                                                                                    "each thread makes a sample of a table",
 	"guard hessian.cu: for (int i = begin; i < end; i++) {":                                                                                "a part has a trace",
 	"guard hessian.cu: for (int base = x.first; base <= x.last; base += SAMPLES - 1, turn ^= 1) {":                                         "a tile that is nearby has a point",
 	"guard hessian.cu: return x.first <= x.last && y.first <= y.last && x.first - y.last - 1 <= g.wide && y.first - x.last - 1 <= g.wide;": "it saves adding zeros",

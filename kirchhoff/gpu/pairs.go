@@ -70,7 +70,7 @@ func (w *pairing) allocate(traces int, kept bool) {
 	if !kept {
 		w.falls = w.alloc(len(w.tiles)*w.batch*kirchhoff.FallWords, device.F32)
 	}
-	w.sums = w.alloc(min(mostSums, len(w.pairs)*parted(min(traces, w.batch)))*tilePairs, device.F32)
+	w.sums = w.alloc(min(w.most, len(w.pairs)*parted(min(traces, w.batch)))*tilePairs, device.F32)
 }
 
 // parted is the number of parts that so many traces have.
