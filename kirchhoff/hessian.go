@@ -68,14 +68,17 @@ type Hessian struct {
 // times and weights of its points, for each place 8 bytes a point, 24 (2-D) or 40 (3-D, or of
 // unequal slownesses) with Dynamic, up to twice that with limits of dip or opening angle and while
 // they are made. Traveltimes are solved as for the engine's operator. The target must lie in the
-// slab. Errors are those of Validate, of the traveltime method and of ctx, and of engines that
-// know no Hessian.
+// slab. Errors are those of Validate, of the traveltime method and of ctx, and of engines other than
+// cpu and reference: package gpu makes the Hessian of those on cards.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if err := refuse(engine, p, Work{}, engines.Hessian); err != nil {
 		return nil, err
+	}
+	if engine != "cpu" && engine != "reference" {
+		return nil, fmt.Errorf("kirchhoff: package kirchhoff/gpu makes the Hessian of the %s engine", engine)
 	}
 	if err := t.Validate(p.Grid); err != nil {
 		return nil, err
@@ -207,22 +210,29 @@ func (h *Hessian) Add(ctx context.Context, dst []float64, rows, cols [2]int, w2 
 	if err := h.check(b, w2); err != nil {
 		return err
 	}
+	if want := (rows[1] - rows[0]) * (cols[1] - cols[0]); len(dst) != want {
+		return fmt.Errorf("kirchhoff: %d elements for a block of the Hessian that has %d", len(dst), want)
+	}
 	if h.pairs == nil {
 		return h.addPlain(ctx, b, w2)
 	}
 	return h.addPairs(ctx, b, w2)
 }
 
-// check returns the first fault of the arguments of Add.
+// Close gives memory back.
+func (h *Hessian) Close() {
+	if h.pairs != nil {
+		h.pairs.free()
+	}
+}
+
+// check returns the first fault of a block and of weights.
 func (h *Hessian) check(b block, w2 []float32) error {
 	n, traces := h.Len(), h.p.NumTraces()
 	for _, r := range [2][2]int{b.rows, b.cols} {
 		if r[0] < 0 || r[0] > r[1] || r[1] > n {
 			return fmt.Errorf("kirchhoff: rows %d up to %d of a Hessian that has %d", r[0], r[1], n)
 		}
-	}
-	if want := (b.rows[1] - b.rows[0]) * (b.cols[1] - b.cols[0]); len(b.dst) != want {
-		return fmt.Errorf("kirchhoff: %d elements for a block of the Hessian that has %d", len(b.dst), want)
 	}
 	if w2 != nil && len(w2) != traces && len(w2) != traces*h.p.NT {
 		return fmt.Errorf("kirchhoff: %d weights for %d traces of %d samples", len(w2), traces, h.p.NT)

@@ -176,24 +176,23 @@ func (h *Hessian) meeting(b block) (tiles []int, of [][2]int) {
 	return tiles, of
 }
 
-// gathering is the work of one Add of the cpu engine.
+// gathering finds where traces fall on some tiles.
 type gathering struct {
 	memory
 	*Hessian
 	w2       []float32
 	tiles    []int // of the target
+	batch    int   // traces, at most
 	target   simd.Target
-	arrivals *simd.Memory[simd.Arrivals] // [tile][together]
+	arrivals *simd.Memory[simd.Arrivals] // [tile][batch]
 	given    []*simd.Memory[float64]     // per thread, [tile][64]; with weights that only the host knows
-	sums     []*simd.Memory[float64]     // per thread, [64][64]
 }
 
-func (h *Hessian) newGathering(tiles []int, w2 []float32) *gathering {
-	g := &gathering{Hessian: h, w2: w2, tiles: tiles}
+func (h *Hessian) newGathering(tiles []int, w2 []float32, batch int) *gathering {
+	g := &gathering{Hessian: h, w2: w2, tiles: tiles, batch: batch}
 	m, n := &g.memory, len(tiles)
-	g.arrivals = alloc[simd.Arrivals](m, n*together)
+	g.arrivals = alloc[simd.Arrivals](m, n*batch)
 	for range h.threads {
-		g.sums = append(g.sums, alloc[float64](m, simd.TileSize*simd.TileSize))
 		if h.p.limited() || h.p.local() {
 			g.given = append(g.given, alloc[float64](m, n*simd.TileSize))
 		}
@@ -207,7 +206,7 @@ func (h *Hessian) newGathering(tiles []int, w2 []float32) *gathering {
 }
 
 // on are the arrivals at a tile of the first n traces.
-func (g *gathering) on(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*together:][:n] }
+func (g *gathering) on(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*g.batch:][:n] }
 
 // uneven reports whether weights are those of samples.
 func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
@@ -215,8 +214,12 @@ func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
 // addPairs is Add of the cpu engine.
 func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	tiles, of := h.meeting(b)
-	g := h.newGathering(tiles, w2)
+	g := h.newGathering(tiles, w2, together)
 	defer g.free()
+	var sums []*simd.Memory[float64] // per thread, [64][64]
+	for range h.threads {
+		sums = append(sums, alloc[float64](&g.memory, simd.TileSize*simd.TileSize))
+	}
 	if g.err != nil {
 		return g.err
 	}
@@ -227,8 +230,8 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 		if err == nil {
 			err = parallel(ctx, h.threads, len(of), func(worker, i int) error {
 				x, y := of[i][0], of[i][1]
-				if h.pairs.isa.Meet(g.sums[worker], g.on(x, len(traces)), g.on(y, len(traces)), products) {
-					b.addTiles(g.sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
+				if h.pairs.isa.Meet(sums[worker], g.on(x, len(traces)), g.on(y, len(traces)), products) {
+					b.addTiles(sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
 				}
 				return nil
 			})
@@ -263,7 +266,7 @@ func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd
 			}
 		}
 		for tile := range g.tiles {
-			shareRow(&g.arrivals.S[tile*together+i], of.Row.S)
+			shareRow(&g.arrivals.S[tile*g.batch+i], of.Row.S)
 		}
 	}
 	return products, nil
@@ -273,7 +276,7 @@ func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd
 func (g *gathering) own(ctx context.Context, i, trace int, m *memory) (simd.Gram, error) {
 	lo, hi := g.p.NT, -1
 	for tile := range g.tiles {
-		if a := &g.arrivals.S[tile*together+i]; a.First <= a.Last {
+		if a := &g.arrivals.S[tile*g.batch+i]; a.First <= a.Last {
 			lo, hi = min(lo, int(a.First)), max(hi, int(a.Last)+1)
 		}
 	}
@@ -296,9 +299,9 @@ func (g *gathering) fall(worker, i, trace int) {
 			}
 		}
 	}
-	g.pairs.isa.Fall(g.arrivals.S[i:], together, &g.target, g.pairs.places[s], g.pairs.places[r], scale, given)
+	g.pairs.isa.Fall(g.arrivals.S[i:], g.batch, &g.target, g.pairs.places[s], g.pairs.places[r], scale, given)
 	for n, tile := range g.tiles {
-		g.arrivals.S[n*together+i].Band = int32(g.band(trace, g.cuts[tile]))
+		g.arrivals.S[n*g.batch+i].Band = int32(g.band(trace, g.cuts[tile]))
 	}
 }
 

@@ -72,7 +72,7 @@ func live(j *Job) (int, error) {
 
 // Hessian makes what AᵀW²A of a target needs, for all traces of the survey on every rank, and
 // the squared weights: nil for ones, of traces, or with a mute of samples. It is collective.
-func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
+func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (operator.Hessian, []float32, error) {
 	defer j.Report.Time("traveltimes of the target")()
 	w2, err := allWeights(j)
 	if err != nil {
@@ -85,7 +85,7 @@ func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessia
 	return h, w2, comm.Together(j.World, err)
 }
 
-func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
+func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (operator.Hessian, error) {
 	p, err := operator.LoadAll(j.Plan)
 	if err != nil {
 		return nil, err
@@ -98,8 +98,9 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 	if k.Dynamic {
 		k.Velocity = p.Velocity.On(p.Image, s.Slab)
 	}
-	h, err := kirchhoff.NewHessian(ctx, j.Plan.Engine, k, t)
-	return h, operator.BlameInput(err)
+	m := j.Memory()
+	keep := (m.CardLimit - m.Card) / 4 // H may lie on the card as well
+	return operator.NewHessian(ctx, j.Here, j.Plan.Engine, k, t, keep)
 }
 
 // OpenHessian opens a file of lsm target on all ranks, until j is closed.

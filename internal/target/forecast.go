@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
 // Forecast says what a target takes, and how many bytes a rank holds at most. It refuses an
@@ -40,7 +41,25 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 	total := m.Total() + matrix + tables + batches + weights
 	text = fmt.Sprintf("target: %s, with its frame %s: H has %d² elements, %s; a rank holds %s (%s of H, %s of times at its points, %s of the operator)",
 		o.Window.Text(), box.Text(), n, readable.Bytes(8*n*n), readable.Bytes(total), readable.Bytes(matrix), readable.Bytes(tables), readable.Bytes(m.Total()))
-	return text, total, enough(text, total, m.Limit)
+	if err := enough(text, total, m.Limit); err != nil || j.Card == nil {
+		return text, total, err
+	}
+	_, cuts := box.target().Rows(j.Image)
+	card := m.Card + gpu.HessianBytes(blocks(cuts))
+	text += fmt.Sprintf("; on the GPU %s of %s that are free", readable.Bytes(card), readable.Bytes(m.CardLimit))
+	if card > m.CardLimit {
+		err = status.Hint(status.Resource(fmt.Errorf("memory of the GPU: %s", text)), "use more GPUs, or --set kirchhoff.engine=cpu")
+	}
+	return text, total, err
+}
+
+// blocks are the cuts of a Hessian, and the most rows of a block of it.
+func blocks(cuts []int) ([]int, int) {
+	most, tiles := 0, tiled(cuts)
+	for i := range tiles.Tiles() {
+		most = max(most, tiles[i+1]-tiles[i])
+	}
+	return cuts, most
 }
 
 // matrixBytes are what a rank holds at most of an H of n rows, and of columns to solve for and
@@ -63,13 +82,10 @@ func enough(text string, total, limit int64) error {
 // estimate says how long the parts of the work take, from one tile of H and one product of
 // tiles on this rank.
 func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string, error) {
-	r := min(dense.Tile, t.box.Len())
-	tile := make([]float64, r*r)
-	began := time.Now()
-	if err := t.add(ctx, tile, [2]int{0, r}, [2]int{0, r}); err != nil {
+	h, err := t.fillTime(ctx, t.box.Len(), share(of.cuts, g)/len(t.hess)) // none between two surveys
+	if err != nil {
 		return "", err
 	}
-	h := time.Since(began).Seconds() / float64(r*r) * float64(share(of.cuts, g)) / float64(len(t.hess)) // none between two surveys
 	speed, err := multiplySpeed(g)
 	if err != nil {
 		return "", err
@@ -86,6 +102,23 @@ func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string
 	}
 	return fmt.Sprintf("target: H takes about %s, and by %s its factor %s, the resolution %s",
 		text(h), g.Library.Name(), text(factor), text(solve)), nil
+}
+
+// fillTime is how long so many elements of H take, of n rows, in seconds.
+func (t *Target) fillTime(ctx context.Context, n, elements int) (float64, error) {
+	r := min(dense.Tile, n)
+	tile := make([]float64, r*r)
+	timed := func() (float64, error) {
+		began := time.Now()
+		err := t.add(ctx, tile, [2]int{0, r}, [2]int{0, r})
+		return time.Since(began).Seconds(), err
+	}
+	first, err := timed()
+	if err != nil || t.Card == nil {
+		return first / float64(r*r) * float64(elements), err
+	}
+	again, err := timed() // with what the card keeps of each row
+	return first/float64(r)*float64(n) + again/float64(r*r)*float64(elements), err
 }
 
 // multiplySpeed is that of products of tiles, in operations a second.

@@ -43,16 +43,13 @@ func hostGrid(j *job.Job) (*dense.Grid, error) {
 	return dense.NewGrid(j.World, rows, columns, j.Host, l)
 }
 
-// quarters of a card's memory may be taken by H and the operator. What makes H needs
-// the rest.
-const quarters = 3
-
-// onCard opens the library of a card that has room for H and for columns to solve for.
+// onCard opens the library of a card that has room for H and for columns to solve for. They and
+// the operator may take half of the memory. What makes H needs the rest.
 func onCard(j *job.Job, n int64, rows, columns int) (*blas.Card, error) {
 	cuts := dense.Cut(int(n), dense.Tile)
 	need := dense.Bytes(device.F64, cuts, cuts, rows, columns) + 4*8*n*(batch+dense.Tile)
 	m := j.Memory()
-	if limit := m.CardLimit / 4 * quarters; m.Card+need > limit {
+	if limit := m.CardLimit / 2; m.Card+need > limit {
 		return nil, status.Resource(fmt.Errorf("on the GPU it would take %s beside %s of the operator, of %s",
 			readable.Bytes(need), readable.Bytes(m.Card), readable.Bytes(limit)))
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// tiled is the setting of a problem of several tiles.
-var tiled = []string{"solver.damping=0.3", "image.surface=survey", "image.surface_taper=60.0",
+// severalTiles is the setting of a problem of several tiles.
+var severalTiles = []string{"solver.damping=0.3", "image.surface=survey", "image.surface_taper=60.0",
 	"data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]", "data.mute_taper=0.0", "solver.reproducible=run"}
 
 // byAngle makes classes of opening angles, which each point and trace share out among them.
@@ -26,7 +26,7 @@ var byAngle = []string{"image.gathers=angle", "image.gather_bins=[0.0,60.0,180.0
 // migrated writes the classes of angles of a folder's problem.
 func migrated(t *testing.T, folder string) string {
 	file := filepath.Join(folder, "angles.h5")
-	must(t, on(folder, 1, slices.Concat(tiled, byAngle), func(j *job.Job) error {
+	must(t, on(folder, 1, slices.Concat(severalTiles, byAngle), func(j *job.Job) error {
 		d, err := j.Data()
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func TestStoredHessian(t *testing.T) {
 	angles, first, more := path(migrated(t, folder)), path(filepath.Join(folder, "target.h5")), filepath.Join(folder, "more.h5")
 	window := Box{First: []int{3, 2}, Count: []int{18, 13}}
 	o := Options{Window: window, Frame: 4, Rights: []config.Path{angles}, Noise: 1}
-	must(t, on(folder, 2, tiled, func(j *job.Job) error { return made(j, o, first.File) }))
+	must(t, on(folder, 2, severalTiles, func(j *job.Job) error { return made(j, o, first.File) }))
 	image, fields, right, solved := held(t, first.File)
 	sum := make([]float32, len(image))
 	for i, v := range solved {
@@ -121,7 +121,7 @@ func TestStoredHessian(t *testing.T) {
 	}
 	o = Options{Hessian: first, Rights: o.Rights}
 	for ranks := 1; ranks <= 3; ranks++ {
-		must(t, opened(folder, ranks, plan.Geometry, tiled, func(j *job.Job) error { return again(j, o, more) }))
+		must(t, opened(folder, ranks, plan.Geometry, severalTiles, func(j *job.Job) error { return again(j, o, more) }))
 		gotImage, gotFields, gotRight, gotSolved := held(t, more)
 		if !reflect.DeepEqual([]any{gotImage, gotFields, gotRight, gotSolved}, []any{image, fields, right, solved}) {
 			t.Errorf("%d ranks: the file differs from the one of the Hessian", ranks)
@@ -135,7 +135,7 @@ func TestStoredHessian(t *testing.T) {
 		"image.shape = [], not [20, 17]":         {"image.shape=[20,17]", "image.origin=[-20.0,0.0]", "image.spacing=[10.0,8.0]"},
 		"was not made from this configuration's": {"survey.file=" + config.Quote(other(t, folder))},
 	} {
-		err := opened(folder, 1, plan.Geometry, append(slices.Clone(tiled), set...), func(j *job.Job) error { return again(j, o, more) })
+		err := opened(folder, 1, plan.Geometry, append(slices.Clone(severalTiles), set...), func(j *job.Job) error { return again(j, o, more) })
 		if status.Code(err) != status.BadInput || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", set, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -40,10 +41,10 @@ type Target struct {
 	given  *Given
 	q      *formulation.Quadratic
 	box    Box
-	window []int                // rows of H of the window's points, in C order
-	shown  []int                // the same and, of two surveys, those of the monitor
-	hess   []*kirchhoff.Hessian // of the survey, or of baseline and monitor
-	w2     [][]float32          // squared weights of the data of each
+	window []int              // rows of H of the window's points, in C order
+	shown  []int              // the same and, of two surveys, those of the monitor
+	hess   []operator.Hessian // of the survey, or of baseline and monitor
+	w2     [][]float32        // squared weights of the data of each
 
 	release func() // of the library that multiplies tiles of H
 }
@@ -127,7 +128,7 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 // rows are the points of the box as the Hessian has them: given are its grid points and cuts.
 func (t *Target) rows(numbered []int32, cuts []int) points {
 	grid := t.box.Grid(t.Job.Image)
-	of := points{box: grid, cuts: dense.Cuts{0}}
+	of := points{box: grid}
 	numbers := map[int]int{} // of the box, by point of the image
 	for i, p := range t.box.Points(t.Image.Shape) {
 		numbers[p] = i
@@ -142,11 +143,7 @@ func (t *Target) rows(numbered []int32, cuts []int) points {
 		}
 		of.scale = append(of.scale, s)
 	}
-	for _, cut := range cuts {
-		if cut-of.cuts.Len() >= dense.Tile || cut == len(of.at) && cut > of.cuts.Len() {
-			of.cuts = append(of.cuts, cut)
-		}
-	}
+	of.cuts = tiled(cuts)
 	for _, i := range t.asked.Window.In(t.box).Points(t.box.Count) {
 		t.window = append(t.window, row[i])
 	}
@@ -158,6 +155,17 @@ func (t *Target) rows(numbered []int32, cuts []int) points {
 		t.shown = append(t.shown, row+of.cuts.Len())
 	}
 	return of.twice()
+}
+
+// tiled cuts rows into tiles of a dense matrix, at the cuts of a Hessian.
+func tiled(cuts []int) dense.Cuts {
+	tiles, n := dense.Cuts{0}, cuts[len(cuts)-1]
+	for _, cut := range cuts {
+		if cut-tiles.Len() >= dense.Tile || cut == n && cut > tiles.Len() {
+			tiles = append(tiles, cut)
+		}
+	}
+	return tiles
 }
 
 // twice are the points of two images, one after the other.
@@ -232,6 +240,9 @@ func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
 		t.release()
+	}
+	for _, h := range t.hess {
+		h.Close()
 	}
 }
 

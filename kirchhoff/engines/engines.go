@@ -57,8 +57,8 @@ var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
 		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Hessian | Surveys},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Hessian | Surveys)},
-	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Hessian | Surveys)},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys)},
+	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys)},
 }
 
 // Missing returns the given features that the named engine does not offer.
