@@ -32,10 +32,13 @@ enum { SUCCESS = 0 };
 
 static struct functions mpi;
 
+// LOAD takes the functions that the loader finds first: tools that are loaded before the program,
+// to trace or to count, stand in place of the library's own.
 const char *LOAD(void *library) {
 #define FIND_FUNCTION(name, parameters) \
-	if (!(*(void **)&mpi.name = dlsym(library, "MPI_" #name))) \
-		return "MPI_" #name;
+	if (!dlsym(library, "MPI_" #name)) \
+		return "MPI_" #name; \
+	*(void **)&mpi.name = dlsym(RTLD_DEFAULT, "MPI_" #name);
 	FUNCTIONS(FIND_FUNCTION)
 	FIND_OBJECTS
 	return NULL;

@@ -185,6 +185,7 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 		if (sanitize())
 			command.insert(command.end(), {"-fsanitize=address", "-g"});
 		command.insert(command.end(), options.begin(), options.end());
+		command.push_back("-fno-tree-vectorize"); // g++ 12 makes sums of complex products other ones
 		command.insert(command.end(), {"-o", object, program});
 		status = execute(command, log);
 	}

@@ -68,7 +68,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.IntVar(&o.row, "row", 0, "`row` of /source_time in a table file to draw")
 	flags.BoolVar(&o.convergence, "convergence", false, "draw the residual and gradient of each iteration")
 	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw, such as resolution")
-	flags.StringVar(&o.profile, "profile", "", "`x=…` or x=…,y=… in the units of the axes: draw an image along the axis that is left out")
+	flags.StringVar(&o.profile, "profile", "", "draw images along the axis that `x=…` or x=…,y=… leave out")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
 	return cmd
 }
