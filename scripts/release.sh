@@ -1,0 +1,29 @@
+#!/bin/sh
+# release.sh VERSION: makes a release of the tree as it is: the part "Unreleased" of CHANGELOG.md
+# becomes that of the version and of today, CITATION.cff names both, one commit has these
+# changes, and the tag vVERSION is on it. Nothing is pushed. VERSION is three numbers, such as
+# 1.2.0, and higher than that of every tag. SOURCE_DATE_EPOCH sets the day.
+set -eu
+cd "$(dirname "$0")/.."
+
+fail() { printf 'lsm: release: %s\n' "$1" >&2; exit 2; }
+
+version=${1:-}
+echo "$version" | grep -Eq '^(0|[1-9][0-9]*)(\.(0|[1-9][0-9]*)){2}$' || fail "version \"$version\", want three numbers, such as 1.2.0"
+[ -z "$(git status --porcelain)" ] || fail "the tree has changes that are in no commit"
+last=$(git tag --list 'v[0-9]*' | sed 's/^v//' | sort -V | tail -n 1)
+if [ -n "$last" ] && [ "$(printf '%s\n%s\n' "$last" "$version" | sort -V | tail -n 1)" != "$version" ] || [ "$last" = "$version" ]; then
+	fail "version $version, there is $last already"
+fi
+day=$(date -u ${SOURCE_DATE_EPOCH:+-d "@$SOURCE_DATE_EPOCH"} +%Y-%m-%d)
+
+awk '/^## Unreleased$/ { found = 1; next } found && /^## / { exit } found && /^- / { some = 1 } END { exit !some }' CHANGELOG.md ||
+	fail "CHANGELOG.md has nothing under \"## Unreleased\""
+sed -i.old "s/^## Unreleased\$/## Unreleased\n\n## $version, $day/" CHANGELOG.md
+sed -i.old '/^version: /d; /^date-released: /d' CITATION.cff
+printf 'version: %s\ndate-released: %s\n' "$version" "$day" >>CITATION.cff
+rm -f CHANGELOG.md.old CITATION.cff.old
+git add CHANGELOG.md CITATION.cff
+git commit -q -m "Version $version"
+git tag -a "v$version" -m "lsm $version"
+echo "v$version is on $(git rev-parse --short HEAD); make test, then: git push --follow-tags"
