@@ -14,9 +14,16 @@ library() {
 	"$GO" build -buildmode=c-shared -ldflags "-s -w ${LDFLAGS:-}" -o "$build/liblsm.so" ./cmd/liblsm
 }
 
-# version writes that of git as Python does: 0.1.0-5-gabc is five commits after 0.1.0.
+# current: the library is newer than its sources. Go makes every package with C in it anew for a
+# shared library, which takes a minute or two.
+current() {
+	[ -e "$build/liblsm.so" ] && [ -z "$(find go.mod include cmd/liblsm device dist grid internal kirchhoff survey traveltime \
+		-type f -newer "$build/liblsm.so" -print -quit)" ]
+}
+
+# version writes that of git as Python does: 0.1.0-5-gabc, five commits after 0.1.0, is 0.1.0.post5+gabc.
 version() {
-	printf '%s' "${VERSION#v}" | sed -E 's/-([0-9]+)-g/.dev\1+g/; s/-dirty$/.dirty/; /\+/!s/\.dirty$/+dirty/'
+	printf '%s' "${VERSION#v}" | sed -E 's/-([0-9]+)-g/.post\1+g/; s/-dirty$/.dirty/; /\+/!s/\.dirty$/+dirty/'
 }
 
 case $1 in
@@ -32,7 +39,7 @@ test)
 		echo "skipped: $PYTHON has not all of numba, pylops and pytest; PYTHON=/another/python names one that has"
 		exit 0
 	fi
-	library
+	current || library
 	LSM_LIBRARY=$PWD/$build/liblsm.so PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
 	;;
 esac
