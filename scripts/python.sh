@@ -3,7 +3,7 @@
 #
 # wheel builds the C library and puts it into a wheel in python/dist. test builds the library
 # and runs the package's tests, with PYTHON (python3). It is skipped where that lacks PyLops,
-# numba or pytest.
+# numba or pytest. Tests of the program use bin/lsm, or LSM_PROGRAM.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
@@ -40,6 +40,7 @@ test)
 		exit 0
 	fi
 	current || library
+	if [ -x bin/lsm ]; then export LSM_PROGRAM="${LSM_PROGRAM:-$PWD/bin/lsm}"; fi
 	LSM_LIBRARY=$PWD/$build/liblsm.so PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
 	;;
 esac
