@@ -34,31 +34,43 @@ func spec(p *C.lsm_problem) (*operators.Spec, error) {
 		g.Spacing = append(g.Spacing, float64(p.spacing[a]))
 		points *= float64(p.shape[a])
 	}
-	l := lengths{points: points, sources: float64(p.sources), receivers: float64(p.receivers)}
+	l := lengths{sources: float64(p.sources), receivers: float64(p.receivers)}
+	traces := l.sources * l.receivers
 	s := &operators.Spec{
-		Grid:    g,
-		Sources: array(&l, "source_positions", p.source_positions, l.sources*float64(dim)), Receivers: array(&l, "receiver_positions", p.receiver_positions, l.receivers*float64(dim)),
-		Traveltimes: text(p.traveltimes), Constant: float64(p.constant),
-		Velocity:    array(&l, "velocity", p.velocity, points),
-		SourceTimes: array(&l, "source_times", p.source_times, l.sources*points), ReceiverTimes: array(&l, "receiver_times", p.receiver_times, l.receivers*points),
-		PairTimes: array(&l, "pair_times", p.pair_times, l.sources*l.receivers*points),
-		NT:        int(p.samples), DT: float64(p.interval), T0: float64(p.start),
-		Wavelet: array(&l, "wavelet", p.wavelet, float64(p.wavelet_samples)), WaveletZero: int(p.wavelet_zero), WaveletFilter: p.wavelet_filter != 0,
-		Dynamic:          p.dynamic != 0,
-		SourceAmplitudes: array(&l, "source_amplitudes", p.source_amplitudes, l.sources*points), ReceiverAmplitudes: array(&l, "receiver_amplitudes", p.receiver_amplitudes, l.receivers*points),
-		AngleLimit: pair(p.angle_limit), Aperture: pair(p.aperture), ApertureTaper: pair(p.aperture_taper),
-		Engine: text(p.engine), Threads: int(p.threads),
+		Grid:               g,
+		Sources:            array(&l, "source_positions", p.source_positions, l.sources*float64(dim)),
+		Receivers:          array(&l, "receiver_positions", p.receiver_positions, l.receivers*float64(dim)),
+		Traveltimes:        text(p.traveltimes),
+		Constant:           float64(p.constant),
+		Velocity:           array(&l, "velocity", p.velocity, points),
+		SourceTimes:        array(&l, "source_times", p.source_times, l.sources*points),
+		ReceiverTimes:      array(&l, "receiver_times", p.receiver_times, l.receivers*points),
+		PairTimes:          array(&l, "pair_times", p.pair_times, traces*points),
+		NT:                 int(p.samples),
+		DT:                 float64(p.interval),
+		T0:                 float64(p.start),
+		Wavelet:            array(&l, "wavelet", p.wavelet, float64(p.wavelet_samples)),
+		WaveletZero:        int(p.wavelet_zero),
+		WaveletFilter:      p.wavelet_filter != 0,
+		Dynamic:            p.dynamic != 0,
+		SourceAmplitudes:   array(&l, "source_amplitudes", p.source_amplitudes, l.sources*points),
+		ReceiverAmplitudes: array(&l, "receiver_amplitudes", p.receiver_amplitudes, l.receivers*points),
+		AngleLimit:         pair(p.angle_limit),
+		Aperture:           pair(p.aperture),
+		ApertureTaper:      pair(p.aperture_taper),
+		Engine:             text(p.engine),
+		Threads:            int(p.threads),
 	}
-	if first := p.first_depth; first != nil && l.check("first_depth", l.sources*l.receivers) {
-		s.FirstDepth = unsafe.Slice((*int32)(first), int(l.sources*l.receivers))
+	if first := p.first_depth; first != nil && l.check("first_depth", traces) {
+		s.FirstDepth = unsafe.Slice((*int32)(first), int(traces))
 	}
 	return s, l.err
 }
 
 // lengths are those of arrays, as numbers that do not overflow, and the first fault.
 type lengths struct {
-	points, sources, receivers float64
-	err                        error
+	sources, receivers float64
+	err                error
 }
 
 // check reports whether n elements of 8 bytes can be in memory.

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -41,6 +43,9 @@ func New(ctx context.Context, s *Spec) (*Operator, error) {
 	if err := kirchhoff.Refuse(s.Engine, p, work); err != nil {
 		return nil, status.Usage(err)
 	}
+	if err := enough(needs(s.Engine, p, work)); err != nil {
+		return nil, err
+	}
 	e, err := engine(ctx, p, work)
 	if err != nil {
 		if s.Traveltimes == "table" && status.Code(err) == status.Other {
@@ -51,6 +56,26 @@ func New(ctx context.Context, s *Spec) (*Operator, error) {
 	shape := s.Grid.Shape
 	return &Operator{engine: e, host: device.NewHost(s.Threads), image: p.ImageLen(), data: p.NumTraces() * p.NT,
 		depth: shape[len(shape)-1], first: first}, nil
+}
+
+// needs is the memory that an engine takes, in bytes.
+func needs(engine string, p *kirchhoff.Problem, w kirchhoff.Work) int64 {
+	var n kirchhoff.Need
+	if engine == "cpu" {
+		n = kirchhoff.Needs(p, w)
+	} else {
+		n = kirchhoff.ReferenceNeeds(p)
+	}
+	return n.Tables + n.Scratch + max(n.Traces, n.Making) + n.Heap
+}
+
+// enough returns an error for more memory than there is. The system would end the process.
+func enough(bytes int64) error {
+	const little = 64 << 20
+	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
+		return status.Resource(fmt.Errorf("the operator takes %s of memory, %s is there", readable.Bytes(bytes), readable.Bytes(room)))
+	}
+	return nil
 }
 
 // work is an image for each first depth that traces have, and these depths; without any, one

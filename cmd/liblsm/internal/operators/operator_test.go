@@ -188,8 +188,11 @@ func TestRefused(t *testing.T) {
 		"amplitudes":  {func(s *Spec) { s.SourceAmplitudes = make([]float64, 3*384) }, status.BadUsage, "of sources and receivers"},
 		"centre":      {func(s *Spec) { s.WaveletZero = 4 }, status.BadUsage, "zero at sample 4"},
 		"no sources":  {func(s *Spec) { s.Sources = nil }, status.BadUsage, "0 sources"},
-		"spacing":     {func(s *Spec) { s.Grid.Spacing[1] = -8 }, status.BadUsage, "-8"},
-		"NaN":         {func(s *Spec) { s.Sources[1] = math.NaN() }, status.BadInput, "source_positions[1] is NaN"},
+		"memory": {func(s *Spec) {
+			s.Grid.Shape, s.Engine, s.Sources = []int{1 << 16, 1 << 14}, "reference", random(2<<12)
+		}, status.NoResource, "GiB of memory"},
+		"spacing": {func(s *Spec) { s.Grid.Spacing[1] = -8 }, status.BadUsage, "-8"},
+		"NaN":     {func(s *Spec) { s.Sources[1] = math.NaN() }, status.BadInput, "source_positions[1] is NaN"},
 		"outside": {func(s *Spec) {
 			s.Traveltimes, s.Velocity = "eikonal", make([]float64, 384)
 			for i := range s.Velocity {

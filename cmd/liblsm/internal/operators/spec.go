@@ -122,6 +122,9 @@ func (s *Spec) problem() (*kirchhoff.Problem, error) {
 	if err := s.check(); err != nil {
 		return nil, status.Usage(err)
 	}
+	if err := enough(8 * int64(s.Grid.Len())); err != nil {
+		return nil, err
+	}
 	times, err := s.times()
 	if err != nil {
 		return nil, status.Usage(err)
