@@ -32,12 +32,14 @@ COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>
 STAMP   := github.com/kirchhoff-lsm/lsm/internal/provenance
 LDFLAGS := $(if $(VERSION),-X $(STAMP).version=$(VERSION:v%=%)) $(if $(COMMIT),-X $(STAMP).commit=$(COMMIT))
 
+PYTHON_LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%))
+
 # What depends on the MPI, tested once more with the one that is not the first choice.
 MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast bench-sass fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast bench-sass python python-test fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -90,6 +92,12 @@ bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 
 bench-peers: build ## lsm beside PyLops and others in one run (Python; tens of minutes)
 	@bench/peers/run.sh $(CASES)
 
+python: bootstrap ## python/dist/: a wheel with the library inside, lsm.Kirchhoff for PyLops
+	LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/python.sh wheel
+
+python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON, with PyLops)
+	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
+
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
@@ -101,4 +109,4 @@ uninstall: ## remove it again
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
 clean: ## remove bin/ and demo/
-	rm -rf bin demo gpu-bundle
+	rm -rf bin demo gpu-bundle python/build python/dist

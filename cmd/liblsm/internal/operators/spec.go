@@ -1,0 +1,232 @@
+// Package operators makes Kirchhoff operators of plain arrays, as the C library offers them.
+package operators
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Spec says what an operator is. include/lsm.h describes the fields. New reads the slices
+// and keeps none.
+type Spec struct {
+	Grid               grid.Grid
+	Sources, Receivers []float64 // [axes, n], m
+
+	Traveltimes                           string // "analytic", "eikonal", "table"
+	Constant                              float64
+	Velocity                              []float64 // [points], m/s, or nil
+	SourceTimes, ReceiverTimes, PairTimes []float64 // [n, points], s, or nil
+
+	NT            int
+	DT, T0        float64 // s
+	Wavelet       []float64
+	WaveletZero   int
+	WaveletFilter bool
+
+	Dynamic                              bool
+	SourceAmplitudes, ReceiverAmplitudes []float64 // [n, points], or nil
+	AngleLimit                           [2]float64
+	Aperture, ApertureTaper              [2]float64 // m
+	FirstDepth                           []int32    // [traces], or nil
+
+	Engine  string // "cpu" or "reference"
+	Threads int
+}
+
+// paired reports whether times are those of pairs.
+func (s *Spec) paired() bool { return s.PairTimes != nil }
+
+func (s *Spec) numSources() int   { return len(s.Sources) / s.Grid.Dim() }
+func (s *Spec) numReceivers() int { return len(s.Receivers) / s.Grid.Dim() }
+
+// check returns the first fault of lengths and of what goes together.
+func (s *Spec) check() error {
+	points, ns, nr := s.Grid.Len(), s.numSources(), s.numReceivers()
+	for _, a := range []struct {
+		name string
+		have int
+		want int
+	}{
+		{"velocity", len(s.Velocity), points},
+		{"source_times", len(s.SourceTimes), ns * points},
+		{"receiver_times", len(s.ReceiverTimes), nr * points},
+		{"pair_times", len(s.PairTimes), ns * nr * points},
+		{"source_amplitudes", len(s.SourceAmplitudes), ns * points},
+		{"receiver_amplitudes", len(s.ReceiverAmplitudes), nr * points},
+		{"first_depth", len(s.FirstDepth), ns * nr},
+	} {
+		if a.have != 0 && a.have != a.want {
+			return fmt.Errorf("%s has %s, must have %d", a.name, readable.Count(a.have, "value"), a.want)
+		}
+	}
+	switch given := s.SourceTimes != nil && s.ReceiverTimes != nil; {
+	case ns == 0 || nr == 0:
+		return fmt.Errorf("%s and %s: there must be at least one of each", readable.Count(ns, "source"), readable.Count(nr, "receiver"))
+	case s.Traveltimes == "table" && given == s.paired():
+		return fmt.Errorf(`traveltimes "table" need source_times and receiver_times, or pair_times alone`)
+	case s.Traveltimes != "table" && (s.SourceTimes != nil || s.ReceiverTimes != nil || s.paired()):
+		return fmt.Errorf(`tables are given, but traveltimes are %q`, s.Traveltimes)
+	case s.paired() && (s.Dynamic || s.Aperture != [2]float64{}):
+		return fmt.Errorf("pair_times go with neither dynamic weights nor an aperture, which need the rays of source and receiver")
+	case (s.SourceAmplitudes == nil) != (s.ReceiverAmplitudes == nil):
+		return fmt.Errorf("amplitudes must be given of sources and receivers, or of neither")
+	case s.SourceAmplitudes != nil && !s.Dynamic:
+		return fmt.Errorf("amplitudes are given, but dynamic is 0")
+	}
+	return nil
+}
+
+// checkValues returns the first number that cannot be.
+func (s *Spec) checkValues(times traveltime.Method) error {
+	for _, a := range []struct {
+		name   string
+		values []float64
+	}{
+		{"source_positions", s.Sources}, {"receiver_positions", s.Receivers}, {"wavelet", s.Wavelet},
+		{"source_amplitudes", s.SourceAmplitudes}, {"receiver_amplitudes", s.ReceiverAmplitudes},
+	} {
+		for i, x := range a.values {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return fmt.Errorf("%s[%d] is %g, must be finite", a.name, i, x)
+			}
+		}
+	}
+	domain := times.Domain()
+	if domain == nil {
+		return nil
+	}
+	dim := s.Grid.Dim()
+	for name, positions := range map[string][]float64{"source": s.Sources, "receiver": s.Receivers} {
+		rows := columns(positions, dim)
+		for at := 0; at < len(rows); at += dim {
+			if x := rows[at : at+dim]; !domain.Contains(x) {
+				return fmt.Errorf("%s %d at %v m lies outside the velocity model, %v from %v m", name, at/dim, x, *domain, domain.Origin)
+			}
+		}
+	}
+	return nil
+}
+
+// problem is the engines' problem of s. Its slices may be those of s.
+func (s *Spec) problem() (*kirchhoff.Problem, error) {
+	if err := s.Grid.Validate(); err != nil {
+		return nil, status.Usage(fmt.Errorf("image: %w", err))
+	}
+	if err := s.check(); err != nil {
+		return nil, status.Usage(err)
+	}
+	if err := enough(8 * int64(s.Grid.Len())); err != nil {
+		return nil, err
+	}
+	times, err := s.times()
+	if err != nil {
+		return nil, status.Usage(err)
+	}
+	if err := s.checkValues(times); err != nil {
+		return nil, status.Input(err)
+	}
+	p := &kirchhoff.Problem{
+		Grid: s.Grid, Positions: s.positions(), Times: times, NT: s.NT, DT: s.DT, T0: s.T0,
+		Wavelet:       survey.Wavelet{Samples: s.Wavelet, Zero: s.WaveletZero, DT: s.DT},
+		WaveletFilter: s.WaveletFilter, Dynamic: s.Dynamic, Threads: s.Threads,
+	}
+	if h := s.Grid.Dim() - 1; s.Aperture != [2]float64{} {
+		p.Aperture, p.ApertureTaper = s.Aperture[:h], s.ApertureTaper[:h]
+	}
+	if s.Dynamic {
+		s.weights(p)
+	}
+	return p, status.Usage(p.Validate())
+}
+
+// weights adds what dynamic weights need.
+func (s *Spec) weights(p *kirchhoff.Problem) {
+	if s.AngleLimit[1] != 0 {
+		p.AngleLimit = s.AngleLimit[:]
+	}
+	if p.Velocity = s.Velocity; p.Velocity == nil {
+		p.Velocity = make([]float64, s.Grid.Len())
+		for i := range p.Velocity {
+			p.Velocity[i] = s.Constant
+		}
+	}
+	if s.SourceAmplitudes != nil {
+		positions := p.Positions
+		p.Amplitude = func(place int) ([]float64, error) {
+			return s.row(positions.Role[place], int(positions.Row[place]), s.SourceAmplitudes, s.ReceiverAmplitudes), nil
+		}
+	}
+}
+
+// positions are the places of all pairs. Where tables or amplitudes are given, each row is a
+// place of its own. Pairs with times of their own have a source each and one receiver.
+func (s *Spec) positions() *survey.Positions {
+	dim := s.Grid.Dim()
+	if s.paired() {
+		pairs := make([]float64, s.numSources()*s.numReceivers()*dim)
+		v := survey.Survey{Dim: dim, Sources: pairs, Receivers: make([]float64, dim), Fixed: true}
+		return v.Distinct(false)
+	}
+	v := survey.Survey{Dim: dim, Sources: columns(s.Sources, dim), Receivers: columns(s.Receivers, dim), Fixed: true}
+	return v.Distinct(s.SourceTimes == nil && s.SourceAmplitudes == nil)
+}
+
+// columns turns positions [dim, n] into [n, dim].
+func columns(x []float64, dim int) []float64 {
+	n := len(x) / dim
+	out := make([]float64, len(x))
+	for a := range dim {
+		for i := range n {
+			out[i*dim+a] = x[a*n+i]
+		}
+	}
+	return out
+}
+
+// times is the method of traveltimes.
+func (s *Spec) times() (traveltime.Method, error) {
+	switch s.Traveltimes {
+	case "analytic":
+		if s.Velocity != nil && !s.Dynamic {
+			return nil, fmt.Errorf(`traveltimes "analytic" take a constant velocity, not one at each point`)
+		}
+		return traveltime.NewAnalytic(s.Constant, s.Grid)
+	case "eikonal":
+		if s.Velocity == nil {
+			return nil, fmt.Errorf(`traveltimes "eikonal" need the velocity at each point`)
+		}
+		return traveltime.NewEikonal(s.Velocity, s.Grid, s.Grid)
+	case "table":
+		return traveltime.NewTable(s.table, s.Grid, s.Grid)
+	}
+	return nil, fmt.Errorf(`traveltimes are %q, must be "analytic", "eikonal" or "table"`, s.Traveltimes)
+}
+
+// table is the traveltime.Rows of given tables.
+func (s *Spec) table(dst []float64, role survey.Role, row int) error {
+	switch {
+	case !s.paired():
+		copy(dst, s.row(role, row, s.SourceTimes, s.ReceiverTimes))
+	case role == survey.AtSource:
+		copy(dst, s.row(role, row, s.PairTimes, nil))
+	default:
+		clear(dst) // all of a pair's time is that of its source
+	}
+	return nil
+}
+
+// row is one row of the table of sources or of receivers.
+func (s *Spec) row(role survey.Role, row int, sources, receivers []float64) []float64 {
+	n := s.Grid.Len()
+	if role == survey.AtReceiver {
+		sources = receivers
+	}
+	return sources[row*n : (row+1)*n]
+}

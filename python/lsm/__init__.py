@@ -1,0 +1,8 @@
+"""lsm: Kirchhoff demigration and migration for PyLops, and the program lsm. See docs/python.md."""
+
+from ._library import Error, version
+from .files import open
+from .kirchhoff import Kirchhoff
+from .program import migrate, run
+
+__all__ = ["Error", "Kirchhoff", "migrate", "open", "run", "version"]

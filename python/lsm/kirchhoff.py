@@ -1,0 +1,313 @@
+"""Kirchhoff, the operator of PyLops with the engines of lsm."""
+
+import ctypes
+import warnings
+
+import numpy as np
+from pylops import LinearOperator
+from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLopsKirchhoff
+
+from . import _library
+
+# What PyLops' operator shows of its tables. They are made by PyLops when somebody asks.
+TABLES = {
+    "trav_srcs", "trav_recs", "trav", "itrav", "travd", "amp_srcs", "amp_recs", "angle_srcs", "angle_recs",
+    "maxdist", "six", "rix", "cop", "wav", "aperturetap", "aperture", "angleaperture", "vel",
+}  # fmt: skip
+
+MODES = ("analytic", "eikonal", "byot")
+ENGINES = ("numpy", "numba", "cpu", "reference")
+COMPAT = ("pylops", "lsm")
+
+
+class Kirchhoff(PyLopsKirchhoff):
+    """Kirchhoff demigration, with the signature, shapes and results of
+    pylops.waveeqprocessing.Kirchhoff of PyLops 2.8, whose documentation describes what is
+    not said here. The adjoint is migration.
+
+    engine: "numpy" and "numba" stand for what suits dtype: "cpu" (float32 arithmetic on the
+    vector units of all cores) for float32, "reference" (float64 in plain code, no faster than
+    numba) for float64. With engine="cpu" and dtype="float64" vectors are in double precision
+    and the arithmetic in single.
+
+    compat="pylops" gives PyLops' numbers, its particular definitions included; what cannot
+    be had raises NotImplementedError. compat="lsm" takes the definitions of lsm:
+    traveltimes of its own eikonal solver from where sources and receivers are, rather than from
+    the nearest grid points; t[0] as the time of the first sample, rather than 0; slopes of
+    given tables by the true spacing, rather than 1; angles of rays in 3-D that have a
+    direction. It has no aperture by offset over depth.
+
+    threads: 0 for one on each processor. Results do not depend on it.
+
+    Tables cannot be replaced once the operator is made. An operator may be used by several
+    threads, copied and pickled. A process that was forked after it was made cannot use it.
+    """
+
+    def __init__(
+        self,
+        z,
+        x,
+        t,
+        srcs,
+        recs,
+        vel,
+        wav,
+        wavcenter,
+        y=None,
+        mode="eikonal",
+        wavfilter=False,
+        dynamic=False,
+        trav=None,
+        amp=None,
+        aperture=None,
+        angleaperture=90.0,
+        snell=None,
+        engine="numpy",
+        dtype="float64",
+        name="K",
+        *,
+        compat="pylops",
+        threads=0,
+    ):
+        arguments = dict(
+            z=z, x=x, t=t, srcs=srcs, recs=recs, vel=vel, wav=wav, wavcenter=wavcenter, y=y, mode=mode,
+            wavfilter=wavfilter, dynamic=dynamic, trav=trav, amp=amp, aperture=aperture,
+            angleaperture=angleaperture, snell=snell, engine=engine, dtype=dtype, name=name, compat=compat,
+            threads=threads,
+        )  # fmt: skip
+        self._arguments = arguments
+        self._theirs = None
+        _check(arguments)
+        self._identify(arguments)
+        build = _Build(self, arguments)
+        self._operator = _library.Operator(build.problem, build.arrays)
+        dims = (self.nx, self.nz) if self.ndims == 2 else (self.ny * self.nx, self.nz)
+        LinearOperator.__init__(self, dtype=np.dtype(dtype), dims=dims, dimsd=(self.ns, self.nr, self.nt), name=name)
+
+    def _identify(self, a):
+        shape = PyLopsKirchhoff._identify_geometry(a["z"], a["x"], a["srcs"], a["recs"], y=a["y"])
+        self.ndims, _, dims, self.ny, self.nx, self.nz, self.ns, self.nr = shape[:8]
+        self.nsnr, self.ni = self.ns * self.nr, int(np.prod(dims))
+        self.dt, self.nt = a["t"][1] - a["t"][0], len(a["t"])
+        self.dynamic = a["dynamic"]
+        self.travsrcrec = a["mode"] != "byot" or isinstance(a["trav"], tuple)
+
+    def __repr__(self):
+        return f"<lsm {self.shape[0]}x{self.shape[1]} Kirchhoff, {self._operator.describe()}>"
+
+    def _matvec(self, x):
+        return self._operator.forward(self._vector(x)).astype(self.dtype, copy=False)
+
+    def _rmatvec(self, x):
+        return self._operator.adjoint(self._vector(x)).astype(self.dtype, copy=False)
+
+    def _vector(self, x):
+        if np.iscomplexobj(x):
+            raise TypeError("lsm.Kirchhoff maps real vectors, got complex numbers")
+        return np.ascontiguousarray(np.asarray(x).ravel(), self._operator.dtype)
+
+    def pylops(self):
+        """PyLops' own operator of the same arguments, engine "numpy"."""
+        if self._theirs is None:
+            self._theirs = _pylops(self._arguments)
+        return self._theirs
+
+    def __getattr__(self, name):
+        if name in TABLES and "_arguments" in self.__dict__:
+            return getattr(self.pylops(), name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name, value):
+        if name in TABLES:
+            have = np.asarray(getattr(self, name))
+            if not np.array_equal(have.astype(np.asarray(value).dtype), value):
+                raise NotImplementedError(
+                    f'{name} of an operator that exists cannot be replaced: make another with mode="byot" and the tables wanted'
+                )
+            return
+        super().__setattr__(name, value)
+
+    def __copy__(self):
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __getstate__(self):
+        return self._arguments
+
+    def __setstate__(self, arguments):
+        self.__init__(**arguments)
+
+
+def _pylops(arguments):
+    theirs = {k: v for k, v in arguments.items() if k not in ("compat", "threads")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return PyLopsKirchhoff(**theirs | {"engine": "numpy"})
+
+
+def _check(a):
+    """Raises what PyLops raises, and names what no engine does."""
+    if a["mode"] not in MODES:
+        raise ValueError(f"mode must be either 'analytic', 'eikonal' or 'byot', got {a['mode']}")
+    if a["compat"] not in COMPAT:
+        raise ValueError(f"compat must be one of {', '.join(COMPAT)}, got {a['compat']}")
+    if a["engine"] == "cuda":
+        raise NotImplementedError('engine="cuda": this library has engines for the host alone, "cpu" and "reference"')
+    if a["engine"] not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {a['engine']}")
+    if np.dtype(a["dtype"]) not in (np.float32, np.float64):
+        raise NotImplementedError(f'dtype="{np.dtype(a["dtype"])}": the engines know float32 and float64')
+    scalar = isinstance(a["vel"], (float, int))
+    if a["mode"] == "analytic" and not scalar:
+        raise ValueError("vel must be scalar for mode='analytic'")
+    if a["mode"] == "byot" and a["trav"] is None:
+        raise ValueError("trav must be given for mode='byot'")
+    if a["mode"] == "byot" and a["dynamic"]:
+        if not isinstance(a["trav"], tuple):
+            raise NotImplementedError(
+                "separate traveltime tables for sources and receivers must be provided when selecting mode='dynamic'"
+            )
+        if not isinstance(a["amp"], tuple):
+            raise NotImplementedError(
+                "amp must be provided as a tuple of source and receiver amplitude tables when selecting mode='dynamic'"
+            )
+    if len(a["wav"]) > len(a["t"]):
+        raise ValueError(f"wav has {len(a['wav'])} samples, more than the {len(a['t'])} of a trace")
+    three = a["y"] is not None
+    if a["compat"] == "lsm":
+        if a["aperture"] is not None:
+            raise NotImplementedError('aperture with compat="lsm": an aperture by offset over depth is PyLops\' own')
+        return
+    if three and a["dynamic"]:
+        raise NotImplementedError(
+            'dynamic=True with y given: lsm does not follow PyLops\' signs of angles in 3-D; compat="lsm" takes its own weights'
+        )
+    if a["aperture"] is not None and three:
+        warnings.warn("Aperture is forced to None as currently not implemented in 3D", stacklevel=3)
+    elif a["aperture"] is not None:
+        warnings.warn(
+            "Aperture is currently defined as ratio of offset over depth, "
+            "and may be not ideal for highly heterogeneous media",
+            stacklevel=3,
+        )
+
+
+class _Build:
+    """The library's problem for arguments of Kirchhoff, and the arrays that it points to."""
+
+    def __init__(self, op, a):
+        self.problem, self.arrays, self.op, self.a = _library.Problem(), [], op, a
+        self.pylops = a["compat"] == "pylops"
+        p = self.problem
+        p.axes = op.ndims
+        p.shape[: p.axes] = [op.nx, op.nz] if op.ndims == 2 else [op.ny, op.nx, op.nz]
+        p.sources, p.receivers = op.ns, op.nr
+        self.set("source_positions", a["srcs"], (p.axes, op.ns))
+        self.set("receiver_positions", a["recs"], (p.axes, op.nr))
+        p.samples, p.interval = op.nt, float(op.dt)
+        p.start = 0.0 if self.pylops else float(a["t"][0])
+        p.wavelet_samples, p.wavelet_zero = len(a["wav"]), int(a["wavcenter"])
+        self.set("wavelet", a["wav"], (p.wavelet_samples,))
+        p.wavelet_filter = bool(a["wavfilter"])
+        p.engine = self.engine().encode()
+        p.threads = a["threads"]
+        if op.dynamic:
+            self.weights()
+        self.times()
+
+    def engine(self):
+        if self.a["engine"] in ("numpy", "numba"):
+            return "cpu" if np.dtype(self.a["dtype"]) == np.float32 else "reference"
+        return self.a["engine"]
+
+    def set(self, field, values, shape):
+        """Points a field at values, which are copied unless they are contiguous and double."""
+        if np.shape(values) != tuple(shape):
+            raise ValueError(f"{field} has the shape {np.shape(values)}, must have {tuple(shape)}")
+        array = np.ascontiguousarray(values, "float64")
+        self.arrays.append(array)
+        setattr(self.problem, field, array.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
+
+    def tables(self, kind, source, receiver):
+        """Sets a pair of tables [points, places] of PyLops."""
+        self.set(f"source_{kind}", np.asarray(source).T, (self.op.ns, self.op.ni))
+        self.set(f"receiver_{kind}", np.asarray(receiver).T, (self.op.nr, self.op.ni))
+
+    def weights(self):
+        a, p = self.a, self.problem
+        p.dynamic = True
+        if isinstance(a["vel"], (float, int)):
+            p.constant = a["vel"]
+        else:
+            self.set("velocity", np.asarray(a["vel"]).ravel(), (self.op.ni,))
+        limit = a["angleaperture"]
+        if limit is not None:
+            limit = np.atleast_1d(np.asarray(limit, float))
+            p.angle_limit[:] = limit if len(limit) == 2 else [0.8 * limit[0], limit[0]]
+            if p.angle_limit[1] == 0:
+                raise ValueError("angleaperture is 0: no point would count")
+        if self.pylops and self.op.ndims == 2:
+            self.aperture()
+
+    def aperture(self):
+        """PyLops' aperture: the offset in whole cells over the number of the row is less than a
+        limit. It also holds without one, the limit then being the number of cells and 1."""
+        a, op = self.a, self.op
+        x = np.asarray(a["x"])
+        source, receiver = ((np.asarray(a[k])[0] - x[0]) // (x[1] - x[0]) for k in ("srcs", "recs"))
+        cells = np.abs(source.astype(int)[:, None] - receiver.astype(int)[None, :])
+        limit = op.nx + 1 if a["aperture"] is None else np.atleast_1d(a["aperture"])[-1]
+        distinct, number = np.unique(cells, return_inverse=True)
+        first = np.array([np.count_nonzero(c / np.arange(1, op.nz + 1) >= limit) for c in distinct])
+        if first.any():
+            array = np.ascontiguousarray(first[number].ravel(), "int32")
+            self.arrays.append(array)
+            self.problem.first_depth = array.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+
+    def times(self):
+        a, op, p = self.a, self.op, self.problem
+        regular = self.grid()
+        if a["mode"] == "byot":
+            p.traveltimes = b"table"
+            if self.pylops:
+                p.origin[:], p.spacing[:] = [0.0] * 3, [1.0] * 3
+            elif not regular:
+                raise ValueError("axes must ascend in equal steps")
+            if op.travsrcrec:
+                self.tables("times", *a["trav"])
+            else:
+                self.set("pair_times", np.asarray(a["trav"]).T, (op.nsnr, op.ni))
+            if op.dynamic:
+                self.tables("amplitudes", *a["amp"])
+        elif not regular and not self.pylops:
+            raise ValueError("axes must ascend in equal steps")
+        elif a["mode"] == "analytic" and regular:
+            p.traveltimes, p.constant = b"analytic", a["vel"]
+        elif self.pylops:
+            self.theirs()
+        else:
+            p.traveltimes = b"eikonal"
+            self.set("velocity", np.asarray(a["vel"]).ravel(), (op.ni,))
+
+    def theirs(self):
+        """Takes the tables that PyLops makes: of scikit-fmm, or of axes that are not regular."""
+        theirs = _pylops(self.a | {"aperture": None})
+        self.problem.traveltimes = b"table"
+        self.tables("times", theirs.trav_srcs, theirs.trav_recs)
+        if self.op.dynamic:
+            self.tables("amplitudes", theirs.amp_srcs, theirs.amp_recs)
+
+    def grid(self):
+        """Sets origin and spacing, and reports whether the axes ascend in equal steps."""
+        regular = True
+        for i, name in enumerate("xz" if self.op.ndims == 2 else "yxz"):
+            axis = np.asarray(self.a[name])
+            real = axis.astype(float)
+            step = (real[-1] - real[0]) / (len(real) - 1)
+            slack = 1e-6 * abs(step) + 4 * (np.finfo(axis.dtype).eps if axis.dtype.kind == "f" else 0) * np.abs(real).max()
+            regular &= step > 0 and np.abs(real - (real[0] + step * np.arange(len(real)))).max() <= slack
+            self.problem.origin[i], self.problem.spacing[i] = real[0], abs(real[1] - real[0])
+            if regular:
+                self.problem.spacing[i] = step
+        return bool(regular)
