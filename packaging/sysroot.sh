@@ -31,6 +31,7 @@ keys=/usr/share/keyrings/debian-archive-keyring.gpg
 : "${MIRROR:=$(apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(REPO_URI) $(RELEASE)' 'Created-By: Packages' |
 	awk '$1 == "Debian" && $2 == "main" && $4 !~ /security/ { print $3; exit }')}"
 [ -n "$MIRROR" ] || fail "this machine has no archive of Debian: name one by MIRROR=http://…/debian"
+cp "$here/glibc.h" .
 mkdir -p apt/lists/partial apt/cache/archives/partial debs root
 printf 'deb [signed-by=%s] %s %s main\n' $keys "$MIRROR" $release >apt/sources.list
 printf 'deb-src [signed-by=%s] %s bookworm main\n' $keys "$MIRROR" >>apt/sources.list
@@ -50,7 +51,7 @@ libraries=$folder/root/usr/lib/x86_64-linux-gnu
 rm -f "$libraries"/libz.so "$libraries"/libaec.so "$libraries"/libsz.so # leaves libz.a and the others
 
 # -B and -L: gcc looks beside itself before it looks in the sysroot.
-printf '#!/bin/sh\nexec gcc --sysroot="%s" -B"%s" -L"%s" -include "%s" "$@"\n' "$folder/root" "$libraries" "$libraries" "$here/glibc.h" >cc
+printf '#!/bin/sh\nexec gcc --sysroot="%s" -B"%s" -L"%s" -include "%s" "$@"\n' "$folder/root" "$libraries" "$libraries" "$folder/glibc.h" >cc
 chmod 755 cc
 
 tar -xzf debs/hdf5_$hdf5.orig.tar.gz

@@ -21,9 +21,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . scripts/relocate.sh
 
-# of_cache runs its arguments with the compiler and the HDF5 of the cache.
+# of_cache runs its arguments with the compiler and the HDF5 of the cache. Go's own cache knows
+# what they are by a macro that is used nowhere.
 of_cache() {
-	env CGO_ENABLED=1 CC="$cache/cc" CGO_CFLAGS="-O2 -I$cache/hdf5/include" CGO_LDFLAGS="-O2 -L$cache/hdf5/lib" "$@"
+	env CGO_ENABLED=1 CC="$cache/cc" CGO_CFLAGS="-O2 -I$cache/hdf5/include -DLSM_SYSROOT=$(cut -c-16 "$cache/made")" CGO_LDFLAGS="-O2 -L$cache/hdf5/lib" "$@"
 }
 of_cache "$go" build -trimpath -buildvcs=false -ldflags "-buildid= ${LDFLAGS:-} $link_flags" -o "$work/bin/lsm" ./cmd/lsm
 mkdir "$work/lib"
@@ -51,7 +52,7 @@ cp -r docs configs tutorials "$share/doc/lsm"
 rm -rf "$share"/doc/lsm/*/*_test.go "$share"/doc/lsm/*/testdata
 
 of() { awk -v name="$1" '$1 == name { print $2 }' "$cache/versions"; }
-"$go" run -buildvcs=false ./packaging/contents "$share/doc/lsm" "$tree/bin/lsm" \
+"$go" run -buildvcs=false ./packaging/contents "$share/doc/lsm" "$tree/bin/lsm" "$version" \
 	"hdf5,$(of hdf5),BSD-3-Clause,$cache/licences/hdf5" \
 	"zlib,$(of zlib1g-dev),Zlib,$cache/licences/zlib" \
 	"libaec,$(of libaec-dev),BSD-2-Clause,$cache/licences/libaec" \

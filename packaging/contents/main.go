@@ -1,7 +1,7 @@
 // Command contents writes what a package of lsm has inside: an SBOM in SPDX 2.3
 // (FOLDER/lsm.spdx.json), and the licence of every part (FOLDER/licences).
 //
-//	contents FOLDER PROGRAM [NAME,VERSION,LICENCE,FILE ...]
+//	contents FOLDER PROGRAM VERSION [NAME,VERSION,LICENCE,FILE ...]
 //
 // The Go modules, with their versions and checksums, are those that PROGRAM says it was made
 // of. Each further argument is a part that is not of Go: its SPDX licence identifier, or one
@@ -44,8 +44,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 2 {
-		return fmt.Errorf("usage: contents FOLDER PROGRAM [NAME,VERSION,LICENCE,FILE ...]")
+	if len(args) < 3 {
+		return fmt.Errorf("usage: contents FOLDER PROGRAM VERSION [NAME,VERSION,LICENCE,FILE ...]")
 	}
 	folder, program := args[0], args[1]
 	info, err := buildinfo.ReadFile(program)
@@ -56,7 +56,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range args[2:] {
+	for _, a := range args[3:] {
 		words := strings.Split(a, ",")
 		if len(words) != 4 {
 			return fmt.Errorf("%q, want NAME,VERSION,LICENCE,FILE", a)
@@ -76,7 +76,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := document(info.Main, parts, at)
+	text, err := document(info.Main.Path, args[2], parts, at)
 	if err != nil {
 		return err
 	}
@@ -284,11 +284,11 @@ type (
 )
 
 // document is the SBOM.
-func document(program debug.Module, parts []part, at time.Time) ([]byte, error) {
+func document(program, version string, parts []part, at time.Time) ([]byte, error) {
 	const none = "NOASSERTION"
 	d := document23{Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: "lsm",
 		Creation:  creation{at.Format(time.RFC3339), []string{"Tool: packaging/contents"}},
-		Packages:  []spdx{{Name: program.Path, ID: "SPDXRef-lsm", Download: none, Concluded: none, Declared: "Apache-2.0", Copyright: none}},
+		Packages:  []spdx{{Name: program, ID: "SPDXRef-lsm", Version: version, Download: none, Concluded: none, Declared: "Apache-2.0", Copyright: none}},
 		Relations: []relation{{"SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-lsm"}}}
 	for i, p := range parts {
 		s := spdx{Name: p.name, ID: fmt.Sprintf("SPDXRef-part-%d", i+1), Version: p.version, Download: none, Concluded: none,

@@ -21,7 +21,7 @@ func TestContents(t *testing.T) {
 	if err := os.WriteFile(licence, []byte("Do what you like.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{dir, program, "thing,1:2.3+4,BSD-2-Clause," + licence, "bare,1,MIT,"}); err != nil {
+	if err := run([]string{dir, program, "1.2.0", "thing,1:2.3+4,BSD-2-Clause," + licence, "bare,1,MIT,"}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "lsm.spdx.json"))
@@ -34,6 +34,9 @@ func TestContents(t *testing.T) {
 	}
 	if d.Creation.Created != "1970-01-02T00:00:00Z" {
 		t.Errorf("made at %s", d.Creation.Created)
+	}
+	if p := d.Packages[0]; p.Version != "1.2.0" {
+		t.Errorf("the program itself: %+v", p)
 	}
 	by := map[string]spdx{}
 	for _, p := range d.Packages {
@@ -51,7 +54,7 @@ func TestContents(t *testing.T) {
 	if own, err := os.ReadFile(filepath.Join(dir, "licences/thing/own")); err != nil || string(own) != "Do what you like.\n" {
 		t.Errorf("%q, %v", own, err)
 	}
-	if err := run([]string{dir, program, "thing,1"}); err == nil || !strings.Contains(err.Error(), "want NAME,VERSION") {
+	if err := run([]string{dir, program, "1.2.0", "thing,1"}); err == nil || !strings.Contains(err.Error(), "want NAME,VERSION") {
 		t.Errorf("half a part: %v", err)
 	}
 }
