@@ -16,7 +16,7 @@ image() {
 # same NAME COMMAND... makes NAME.h5 and compares it with that of the archive on one rank.
 same() {
 	image "$@"
-	"$lsm" compare "$1.h5" archive.h5 --tolerance 0 >compare || { cat compare; exit 1; }
+	"$lsm" compare "$1.h5" archive.h5 --tolerance 0 >"$1.compare" || { cat "$1.compare"; exit 1; }
 	echo "$1: the same bits as the archive on one rank"
 }
 
@@ -38,12 +38,14 @@ fi
 if command -v mpiexec.mpich >/dev/null; then
 	ranks mpich mpiexec.mpich -n 2 "$lsm"
 fi
-if command -v dpkg >/dev/null; then
+if command -v lsm >/dev/null; then
+	echo "this root has an lsm already: the package is not tried"
+elif command -v dpkg >/dev/null; then
+	trap 'dpkg -P lsm >/dev/null 2>&1' EXIT
 	dpkg -i lsm*.deb >dpkg.log 2>&1 || { cat dpkg.log; exit 1; }
 	same deb lsm
-	dpkg -r lsm >/dev/null
 elif command -v rpm >/dev/null; then
+	trap 'rpm -e lsm' EXIT
 	rpm -i lsm*.rpm
 	same rpm lsm
-	rpm -e lsm
 fi

@@ -67,7 +67,7 @@ find "$tree" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --format=ustar -c "$name" | gzip -9n >"$folder/$name.tar.gz"
 config=$PWD/packaging/nfpm.yaml
 for format in deb rpm; do
-	(cd "$tree" && VERSION=$version CGO_ENABLED=0 GOFLAGS= "$go" run "$nfpm" package -f "$config" -p $format -t "$folder/" >/dev/null)
+	(cd "$tree" && VERSION=$version CGO_ENABLED=0 GOFLAGS='' "$go" run "$nfpm" package -f "$config" -p $format -t "$folder/" >/dev/null)
 done
 cp "$share/doc/lsm/lsm.spdx.json" "$folder/$name.spdx.json"
 (cd "$folder" && sha256sum -- * >SHA256SUMS)

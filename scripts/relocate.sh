@@ -1,4 +1,5 @@
 # What packs a program with its libraries: read by other scripts.
+# shellcheck shell=sh
 
 # link_flags are for go build's -ldflags: stripped, and libraries are looked for in ../lib.
 # RPATH, unlike RUNPATH, is where the libraries' own libraries are looked for, too.
