@@ -39,7 +39,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle demo bench bench-peers bench-scale bench-forecast bench-sass python python-test fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass python python-test fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -71,6 +71,9 @@ test-gpu: bootstrap ## the GPU's tests on this machine's own card
 
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
+
+dist: ## packages/: archive, .deb, .rpm, SBOM and checksums, for Linux on x86-64 (docs/install.md)
+	LDFLAGS='$(LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo
@@ -108,5 +111,5 @@ install: build ## bin/lsm to PREFIX (/usr/local)
 uninstall: ## remove it again
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
-clean: ## remove bin/ and demo/
-	rm -rf bin demo gpu-bundle python/build python/dist
+clean: ## remove what make has made
+	rm -rf bin demo gpu-bundle packages python/build python/dist

@@ -16,9 +16,8 @@ if [ -z "${PACKAGES:-}" ]; then
 	done
 fi
 
-# RPATH, unlike RUNPATH, is where the libraries' own libraries are looked for, too.
-# shellcheck disable=SC2016 # the loader knows $ORIGIN
-link="-s -w ${LDFLAGS:-} -extldflags '-Wl,--disable-new-dtags,-rpath,\$ORIGIN/../lib'"
+. scripts/relocate.sh
+link="${LDFLAGS:-} $link_flags"
 
 # MPICH alone: its launcher is two programs that run from any folder.
 "${GO:-go}" build -ldflags "$link" -o "$work/bin/lsm" ./cmd/lsm
@@ -38,8 +37,7 @@ done
 awk '/^func Test/ { sub(/\(.*/, "", $2); test = $2 } /gputest\.Need\(/ && test != "TestMain" { print test }' internal/job/*_test.go |
 	sort -u | paste -sd '|' >"$work/bin/internal-job.run"
 
-for f in "$work"/bin/* "$work"/lib/*; do ldd "$f" 2>/dev/null || true; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
-	grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|libutil)\.so' | while read -r library; do cp -L "$library" "$work/lib/"; done
+copy_libraries "$work/lib" "$work"/bin/* "$work"/lib/*
 cp bench/peers/cards.py bench/peers/problem.py "$work/peers/"
 
 tar -C "$work" -c bin lib peers | gzip -9 >"$folder/payload.tgz"

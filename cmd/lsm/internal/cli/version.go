@@ -17,7 +17,7 @@ import (
 
 // Commands are those about the program itself.
 func Commands(a *App) []*cobra.Command {
-	return []*cobra.Command{newVersion(a), newCompletion(a), newCompileKernel(a), newTryLibrary(a), newHelp(a)}
+	return []*cobra.Command{newVersion(a), newCompletion(a), newManual(a), newCompileKernel(a), newTryLibrary(a), newHelp(a)}
 }
 
 func newVersion(a *App) *cobra.Command {

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+)
+
+// newManual is what packages are made with: one page for each command.
+func newManual(*App) *cobra.Command {
+	return &cobra.Command{
+		Use:    "manual FOLDER",
+		Short:  "Write the manual pages",
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
+				return err
+			}
+			describe(cmd.Root())
+			version, _ := provenance.Build()
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "lsm " + version, Manual: "lsm"}, args[0])
+		},
+	}
+}
+
+// describe makes Markdown, which manual pages are made of, of the descriptions of a command
+// and those below it, with their exit statuses: lines that begin with spaces stay as they are.
+func describe(cmd *cobra.Command) {
+	var b strings.Builder
+	if cmd.Long == "" {
+		cmd.Long = cmd.Short + "."
+	}
+	for line := range strings.Lines(cmd.Long) {
+		if strings.HasPrefix(line, "  ") {
+			b.WriteString("    ")
+		}
+		b.WriteString(line)
+	}
+	if len(cmd.Annotations) > 0 {
+		b.WriteString("\n\nExit status:\n\n")
+	}
+	for _, code := range slices.Sorted(maps.Keys(cmd.Annotations)) {
+		fmt.Fprintf(&b, "    %s  %s\n", code, cmd.Annotations[code])
+	}
+	cmd.Long = b.String()
+	cmd.DisableAutoGenTag = true // it would hold the day
+	for _, c := range cmd.Commands() {
+		describe(c)
+	}
+}
