@@ -120,8 +120,8 @@ missing_for_tests() {
 	missing=
 	if [ "${MPI:-}" != none ]; then
 		has pkg-config || missing="$missing pkg-config"
-		{ has mpirun.openmpi && pkg-config --exists ompi-c; } || missing="$missing openmpi-bin libopenmpi-dev"
-		{ has mpiexec.mpich && pkg-config --exists mpich; } || missing="$missing mpich libmpich-dev"
+		{ has mpirun.openmpi && pkg-config --exists ompi-c 2>/dev/null; } || missing="$missing openmpi-bin libopenmpi-dev"
+		{ has mpiexec.mpich && pkg-config --exists mpich 2>/dev/null; } || missing="$missing mpich libmpich-dev"
 		has slurmctld || missing="$missing slurmctld slurmd slurm-client munge libpmix2"
 	fi
 	has g++ || missing="$missing g++"

@@ -147,7 +147,7 @@ func decide(j *Job) error {
 
 // Close releases the operator, and the files and the card that the job keeps open.
 func (j *Job) Close() {
-	for _, s := range surveys(j) {
+	for _, s := range Surveys(j) {
 		if s.Engine != nil {
 			s.Engine.Close()
 		}
@@ -168,7 +168,7 @@ func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	for _, s := range surveys(j) {
+	for _, s := range Surveys(j) {
 		if text := forecast.MissedText(s.Plan); text != "" {
 			j.Report.Warn(text)
 		}
@@ -196,7 +196,7 @@ func (j *Job) Build(ctx context.Context) error {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	for _, s := range surveys(j) {
+	for _, s := range Surveys(j) {
 		op, err := operator.Build(ctx, s.Plan, s.Here, s.Share, s.Traces)
 		if err != nil {
 			return err

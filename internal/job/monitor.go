@@ -15,8 +15,8 @@ import (
 // monitorRole begins the roles of the inputs that only the repeat survey has.
 const monitorRole = "monitor_"
 
-// surveys are the job of the baseline and, where there is one, that of the repeat survey.
-func surveys(j *Job) []*Job {
+// Surveys are the job of the baseline and, where there is one, that of the repeat survey.
+func Surveys(j *Job) []*Job {
 	if j.Monitor == nil {
 		return []*Job{j}
 	}

@@ -336,7 +336,7 @@ func (j *Job) CanResume() (bool, error) {
 // were computed. It is called before their results are written.
 func (j *Job) intact() error {
 	var err error
-	for _, s := range surveys(j) {
+	for _, s := range Surveys(j) {
 		if s.Engine == nil || err != nil {
 			continue
 		}

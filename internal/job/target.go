@@ -21,7 +21,7 @@ func Quadratic(ctx context.Context, j *Job, d *dist.Vector, images ...operator.R
 	for k, image := range images {
 		var v *dist.Vector
 		if err == nil {
-			v, err = surveys(j)[k].ImageVector(image)
+			v, err = Surveys(j)[k].ImageVector(image)
 		}
 		start = append(start, v)
 	}
@@ -40,7 +40,7 @@ func Quadratic(ctx context.Context, j *Job, d *dist.Vector, images ...operator.R
 
 // Live is the number of samples of the surveys that have a weight above 0. It is collective.
 func Live(j *Job) (samples int, err error) {
-	for _, s := range surveys(j) {
+	for _, s := range Surveys(j) {
 		n, err := live(s)
 		if err != nil {
 			return 0, err

@@ -26,7 +26,7 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 	}
 	box := o.Window.Grow(o.Frame, j.Image)
 	n, tables, weights := int64(0), int64(0), int64(0)
-	for _, s := range surveys(j) {
+	for _, s := range job.Surveys(j) {
 		n += int64(box.Len())
 		tables += 8 * int64(box.Len()) * int64(s.Places.Len())
 		if s.Mute.On() {

@@ -255,7 +255,7 @@ func solvePair(j *job.Job, sigma, common, apart float64, seed uint64) (x, truth 
 	noise(s, common/math.Sqrt2, seed)
 	noise(a, apart/math.Sqrt2, 1<<33+seed)
 	truth = make([]float32, n)
-	for k, survey := range surveys(j) {
+	for k, survey := range job.Surveys(j) {
 		w := &dist.Work{Ctx: context.Background()}
 		var m, e *dist.Vector
 		w.New(survey.Device, survey.Domain(), &m)

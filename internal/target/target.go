@@ -96,7 +96,7 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range surveys(j) {
+	for _, s := range job.Surveys(j) {
 		h, w2, err := job.Hessian(ctx, s, t.box.target())
 		if err != nil {
 			return nil, err
@@ -179,14 +179,6 @@ func (p points) twice() points {
 		out.at = append(out.at, n+at)
 	}
 	return out
-}
-
-// surveys are the job of the survey, or those of baseline and monitor.
-func surveys(j *job.Job) []*job.Job {
-	if j.Monitor == nil {
-		return []*job.Job{j}
-	}
-	return []*job.Job{j, j.Monitor}
 }
 
 // add adds elements of AᵀW²A. Those between two surveys are zero.
