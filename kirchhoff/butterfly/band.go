@@ -1,0 +1,183 @@
+package butterfly
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// band says how traces are cut into segments, which frequencies of them count, and how sums come
+// back to time. Frequencies are those of a segment, f = k/(n dt), k from 0 to nf − 1.
+type band struct {
+	dt   float64 // s, between samples of traces
+	n    int     // samples of a segment
+	step int     // samples between the beginnings of segments
+	rise int     // samples of the taper at either end
+	nf   int     // frequencies
+	df   float64 // Hz
+
+	fine  int       // samples of sums for each of a trace
+	taps  int       // of the B-spline that interpolates sums
+	inner float64   // s, between samples of sums
+	table []float32 // [2 nf][columns], cos and −sin of the times of columns, see newTable
+	cols  int
+
+	power []float64 // [nf], of the wavelet, adding up to 1
+}
+
+// The shares of the tolerance that the steps may take. Squares add up to less than 1.
+const (
+	shareSkeleton = 0.55 // of either side
+	shareSpline   = 0.3
+	shareBand     = 0.25
+)
+
+const (
+	stepSeconds = 0.2  // between segments
+	riseSeconds = 0.12 // of tapers
+)
+
+// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
+// coarsest sums that keep the tolerance for a wavelet of the given taps. It returns an error if none
+// does.
+func newBand(taps []float64, dt, need, tolerance float64) (*band, error) {
+	b := &band{dt: dt, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
+	b.n = even(2*b.rise + b.step + int(math.Ceil(need/dt)) + 2)
+	b.df = 1 / (float64(b.n) * dt)
+	all := spectrum(taps, b.n)
+	total, above := 0.0, 0.0
+	for _, v := range all {
+		total += v
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("butterfly: the wavelet is zero")
+	}
+	b.nf = len(all)
+	for b.nf > 1 && above+all[b.nf-1] <= shareBand*shareBand*tolerance*tolerance*total {
+		b.nf--
+		above += all[b.nf]
+	}
+	// The taper widens lines of the spectrum.
+	b.nf += int(2 / (riseSeconds * b.df))
+	if b.nf >= len(all) {
+		return nil, fmt.Errorf("butterfly: the wavelet reaches the Nyquist frequency, %.4g Hz, to a tolerance of %g", 0.5/dt, tolerance)
+	}
+	for _, v := range all[:b.nf] {
+		b.power = append(b.power, v/total)
+	}
+	return b, b.choose(tolerance)
+}
+
+// choose takes the sampling and the spline that cost least.
+func (b *band) choose(tolerance float64) error {
+	least := math.Inf(1)
+	for fine := 1; fine <= 8; fine++ {
+		for taps := 2; taps <= 4; taps++ {
+			// A transform of a hundred samples of a trace beside the points of a window.
+			cost := float64(4*b.nf*100*fine) + float64(2*taps*side*side*side)
+			if cost < least && b.spline(fine, taps) <= shareSpline*tolerance {
+				least, b.fine, b.taps = cost, fine, taps
+			}
+		}
+	}
+	if b.fine == 0 {
+		return fmt.Errorf("butterfly: no interpolation of a wavelet sampled at %g s keeps a tolerance of %g", b.dt, tolerance)
+	}
+	b.inner = b.dt / float64(b.fine)
+	b.newTable()
+	return nil
+}
+
+// spline is the error of a B-spline through samples at dt/fine of the wavelet, whose spectrum was
+// divided by that of the spline: what its images leave (Unser 1999), relative to the wavelet.
+func (b *band) spline(fine, taps int) float64 {
+	sum := 0.0
+	for k, p := range b.power {
+		f := float64(k) * b.df * b.dt / float64(fine)
+		sum += p * 2 * math.Pow(f/(1-f), 2*float64(taps))
+	}
+	return math.Sqrt(sum)
+}
+
+// newTable makes the inverse transform: column c is the time (c + 1 − taps/2) inner of a segment,
+// since a spline through rows i to i + taps − 1 has its middle there. The spectrum is divided by that
+// of the spline.
+func (b *band) newTable() {
+	b.cols = b.n*b.fine + 2*b.taps
+	b.table = make([]float32, 2*b.nf*b.cols)
+	for k := range b.nf {
+		f := float64(k) * b.df
+		c := 2 / float64(b.n)
+		if k == 0 {
+			c /= 2
+		}
+		if x := math.Pi * f * b.inner; x > 0 {
+			c /= math.Pow(math.Sin(x)/x, float64(b.taps))
+		}
+		re, im := b.table[2*k*b.cols:][:b.cols], b.table[(2*k+1)*b.cols:][:b.cols]
+		for i := range re {
+			s, co := math.Sincos(2 * math.Pi * f * (float64(i) + 1 - 0.5*float64(b.taps)) * b.inner)
+			re[i], im[i] = float32(c*co), float32(-c*s)
+		}
+	}
+}
+
+// segment is the number of the segment whose flat part holds the times lo to hi of traces, in s from
+// their first sample, and the time at which it begins. It is −1 if none does, or if the stretch
+// leaves the record of nt samples.
+func (b *band) segment(lo, hi float64, nt int) int {
+	if lo < 0 || hi > float64(nt-1)*b.dt {
+		return -1
+	}
+	i := int(lo / (float64(b.step) * b.dt))
+	if hi > float64(i*b.step+b.n-2*b.rise-1)*b.dt {
+		return -1
+	}
+	return i
+}
+
+// first is the sample at which a segment begins, before the record for the first ones.
+func (b *band) first(segment int) int { return segment*b.step - b.rise }
+
+// taper is the weight of sample i of a segment.
+func (b *band) taper(i int) float64 {
+	if i >= b.n-b.rise {
+		i = b.n - 1 - i
+	}
+	if i >= b.rise {
+		return 1
+	}
+	return 0.5 - 0.5*math.Cos(math.Pi*(float64(i)+0.5)/float64(b.rise))
+}
+
+// spectrum is the power of taps at the frequencies of n samples, up to Nyquist.
+func spectrum(taps []float64, n int) []float64 {
+	length := n
+	for length < len(taps) {
+		length += n
+	}
+	long := make([]float64, length)
+	copy(long, taps)
+	all := fourier.NewFFT(length).Coefficients(nil, long)
+	out := make([]float64, n/2+1)
+	for i, v := range all {
+		out[min(len(out)-1, i*n/length)] += real(v)*real(v) + imag(v)*imag(v)
+	}
+	return out
+}
+
+// even is the least even number from n on with no prime factor above 5.
+func even(n int) int {
+	for n += n % 2; ; n += 2 {
+		m := n
+		for _, p := range []int{2, 3, 5} {
+			for m%p == 0 {
+				m /= p
+			}
+		}
+		if m == 1 {
+			return n
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package butterfly
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Operator sums parts of an operator: the traces of two clusters over a window of the image.
+type Operator struct {
+	problem kirchhoff.Problem
+	threads int
+	band    *band
+	groups  [2][]cluster
+	windows []*window
+	blocks  []*block
+	parts   [][]part         // of each window, by block
+	have    [2][][]*skeleton // by role and cluster, of each window
+	taps    []float64        // of the wavelet
+}
+
+// New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
+// they bring. Where there are none it returns nil. Errors are those of the traveltime method and ctx.
+func New(ctx context.Context, p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, error) {
+	if p.Grid.Dim() != 3 || p.Dynamic {
+		return nil, nil
+	}
+	o := &Operator{problem: *p, threads: max(1, p.Threads), taps: p.Taps()}
+	lo := p.Slab[0]
+	o.windows = windows(l, p.Grid, lo)
+	var err error
+	if o.band, err = newBand(o.taps, p.DT, o.longest(), tolerance); err != nil {
+		return nil, err
+	}
+	slowest := p.Slowest
+	if slowest == 0 {
+		slowest = 1500
+	}
+	reach := 16 * slowest / (float64(o.band.nf) * o.band.df)
+	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
+		o.groups[r] = split(p.Positions, distinct(used), reach)
+		o.have[r] = make([][]*skeleton, len(o.groups[r]))
+	}
+	o.blocks = blocks(p, o.groups)
+	if err := o.find(ctx, tolerance); err != nil {
+		return nil, err
+	}
+	return o, o.choose()
+}
+
+// longest bounds the stretch of a trace, in s, that a part needs.
+func (o *Operator) longest() float64 { return 0.8 }
+
+func distinct(list []int32) []int32 {
+	out := slices.Clone(list)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// leastTraces is the number of traces below which a block is never worth its transforms.
+const leastTraces = 64
+
+// find makes the skeletons of all clusters in the windows in which a block of theirs may count.
+func (o *Operator) find(ctx context.Context, tolerance float64) error {
+	var wanted [2][][]bool // by role, cluster and window
+	for r, list := range o.groups {
+		for range list {
+			wanted[r] = append(wanted[r], make([]bool, len(o.windows)))
+		}
+	}
+	for _, b := range o.blocks {
+		if len(b.traces) < leastTraces {
+			continue
+		}
+		for i, w := range o.windows {
+			if b.covers(&o.problem, w) {
+				wanted[sources][b.of[sources]][i], wanted[receivers][b.of[receivers]][i] = true, true
+			}
+		}
+	}
+	freqs, power := o.band.lines()
+	_, opt := o.problem.TimesNeeded()
+	for r, list := range o.groups {
+		for c := range list {
+			if !slices.Contains(wanted[r][c], true) {
+				continue
+			}
+			t, err := o.gather(ctx, &list[c], wanted[r][c], opt)
+			if err != nil {
+				return fmt.Errorf("kirchhoff: traveltimes: %w", err)
+			}
+			o.have[r][c] = make([]*skeleton, len(o.windows))
+			err = o.parallel(ctx, len(o.windows), func(_, i int) error {
+				if wanted[r][c][i] {
+					o.have[r][c][i] = t.skeleton(o.windows[i], i, list[c].centre, freqs, power, shareSkeleton*tolerance)
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gathered are the times of a cluster's places where skeletons need them, in s.
+type gathered struct {
+	nodes, sample [][][]float64 // [window][place]
+	centre        [][]float32   // [window], of all points
+}
+
+// gather solves the times of a cluster.
+func (o *Operator) gather(ctx context.Context, c *cluster, wanted []bool, opt traveltime.Options) (*gathered, error) {
+	n := len(o.windows)
+	t := &gathered{make([][][]float64, n), make([][][]float64, n), make([][]float32, n)}
+	number := map[int]int{}
+	var places []int
+	for i, place := range c.places {
+		if opt.Windows == nil || opt.Windows[place] != (traveltime.Window{}) {
+			places = append(places, int(place))
+		}
+		number[int(place)] = i
+	}
+	slices.Sort(places)
+	for i := range n {
+		if wanted[i] {
+			t.nodes[i], t.sample[i] = make([][]float64, len(c.places)), make([][]float64, len(c.places))
+		}
+	}
+	g := o.problem.Grid
+	return t, o.problem.Times.Solve(ctx, o.problem.Positions, places, opt, func(place int, f traveltime.Field) error {
+		at := number[place]
+		of := func(point int32) int {
+			z, column := int(point)%g.Shape[2], int(point)/g.Shape[2]
+			y, x := column%g.Shape[1], column/g.Shape[1]
+			return ((x-f.Window.Lo[0])*(f.Window.Hi[1]-f.Window.Lo[1])+y-f.Window.Lo[1])*g.Shape[2] + z
+		}
+		for i, w := range o.windows {
+			if !wanted[i] || !w.inside(f.Window) {
+				continue
+			}
+			take := func(points []int32) []float64 {
+				out := make([]float64, len(points))
+				for k, point := range points {
+					out[k] = f.Time[of(point)]
+				}
+				return out
+			}
+			t.nodes[i][at], t.sample[i][at] = take(w.nodes), take(w.sample)
+			if at == c.centre {
+				t.centre[i] = make([]float32, w.len())
+				for k, point := range w.points {
+					t.centre[i][k] = float32(f.Time[of(point+w.first)])
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// skeleton makes that of window i.
+func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, tolerance float64) *skeleton {
+	if t.centre[i] == nil {
+		return nil
+	}
+	times, d := t.nodes[i][centre], delays{}
+	sample := slices.Clone(t.sample[i][centre])
+	relative := func(to, from []float64) []float64 {
+		out := make([]float64, len(from))
+		for k := range to {
+			out[k] = to[k] - from[k]
+		}
+		return out
+	}
+	for place, list := range t.nodes[i] {
+		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
+	}
+	s := newSkeleton(w, d, freqs, power, tolerance)
+	if s != nil {
+		s.centre, s.nodeTime = t.centre[i], times
+	}
+	t.nodes[i], t.sample[i] = nil, nil
+	return s
+}
+
+// lines are a few frequencies of the band and their power.
+func (b *band) lines() (freqs, power []float64) {
+	for i := range lines {
+		lo, hi := b.nf*i/lines, b.nf*(i+1)/lines
+		sum, at := 0.0, 0.0
+		for k := lo; k < hi; k++ {
+			sum += b.power[k]
+			at += b.power[k] * float64(k) * b.df
+		}
+		if sum > 0 {
+			freqs, power = append(freqs, at/sum), append(power, sum)
+		}
+	}
+	total := 0.0
+	for _, v := range power {
+		total += v
+	}
+	for i := range power {
+		power[i] /= total
+	}
+	return freqs, power
+}
+
+// choose keeps the parts that are cheaper here than point by point.
+func (o *Operator) choose() error {
+	o.parts = make([][]part, len(o.windows))
+	for i, w := range o.windows {
+		for n, b := range o.blocks {
+			s, r := o.at(sources, b, i), o.at(receivers, b, i)
+			if s == nil || r == nil || len(b.traces) < leastTraces || !b.covers(&o.problem, w) {
+				continue
+			}
+			p, fits := o.band.join(w, s, r, o.problem.T0, o.problem.NT)
+			if !fits {
+				continue
+			}
+			cost := o.band.cost(p, w, s, r, len(o.groups[sources][b.of[sources]].places), b.width)
+			if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
+				p.block = n
+				o.parts[i] = append(o.parts[i], p)
+			}
+		}
+	}
+	return nil
+}
+
+// at is the skeleton of a block's cluster in a role over window i.
+func (o *Operator) at(r role, b *block, i int) *skeleton {
+	if list := o.have[r][b.of[r]]; list != nil {
+		return list[i]
+	}
+	return nil
+}
+
+// Triples is the number of pairs of a trace and a point that o sums.
+func (o *Operator) Triples() (n int64) {
+	for i, list := range o.parts {
+		for _, p := range list {
+			n += int64(len(o.blocks[p.block].traces)) * int64(o.windows[i].len())
+		}
+	}
+	return n
+}
+
+// Sums reports for each box of the plan and each trace whether o sums it.
+func (o *Operator) Sums() func(trace, box int) bool {
+	type key struct{ block, box int }
+	has, of := map[key]bool{}, make([]int, o.problem.NumTraces())
+	for i, list := range o.parts {
+		for _, p := range list {
+			for _, box := range o.windows[i].boxes {
+				has[key{p.block, box}] = true
+			}
+		}
+	}
+	for n, b := range o.blocks {
+		for _, trace := range b.traces {
+			of[trace] = n
+		}
+	}
+	return func(trace, box int) bool { return has[key{of[trace], box}] }
+}
+
+func (o *Operator) parallel(ctx context.Context, n int, f func(worker, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	next := make(chan int)
+	g.Go(func() error {
+		defer close(next)
+		for i := range n {
+			select {
+			case next <- i:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	for worker := range min(o.threads, n) {
+		g.Go(func() error {
+			for i := range next {
+				if err := f(worker, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// inside reports whether the columns of w lie in a window of traveltimes.
+func (w *window) inside(t traveltime.Window) bool {
+	for a := range 2 {
+		if w.lo[a] < t.Lo[a] || w.lo[a]+w.n[a] > t.Hi[a] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,164 @@
+package butterfly
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// carpet is a survey of n × n sources and receivers, spaced by h, over a small image at a depth.
+func carpet(t testing.TB, n int, h, depth float64, shape []int) *kirchhoff.Problem {
+	r := rand.New(rand.NewPCG(1, 2))
+	g := grid.Grid{Shape: shape, Origin: []float64{0, 0, depth}, Spacing: []float64{10, 10, 10}}
+	s := survey.Survey{Dim: 3, Fixed: true}
+	for i := range n {
+		for j := range n {
+			x, y := h*float64(i)+2*r.Float64(), h*float64(j)+2*r.Float64()
+			s.Sources = append(s.Sources, x, y, 0)
+			s.Receivers = append(s.Receivers, x+0.4*h+20, y-0.4*h-30, 0)
+		}
+	}
+	p := &kirchhoff.Problem{Grid: g, Positions: s.Distinct(true), NT: 600, DT: 0.004, Threads: 2, Slowest: 2000}
+	a := func(i int) float64 { x := math.Pi * 20 * 0.004 * float64(i-40); return (1 - 2*x*x) * math.Exp(-x*x) }
+	for i := range 81 {
+		p.Wavelet.Samples = append(p.Wavelet.Samples, a(i))
+	}
+	p.Wavelet.Zero, p.Wavelet.DT = 40, 0.004
+	var err error
+	if p.Times, err = traveltime.NewAnalytic(2000, g); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// exact evaluates the adjoint with band-limited interpolation in time.
+func exact(t testing.TB, p *kirchhoff.Problem, e []float32) []float64 {
+	const fine = 16
+	out := make([]float64, p.ImageLen())
+	long := p.NT + 200
+	in, back := fourier.NewFFT(long), fourier.NewFFT(long*fine)
+	rows := make([][]float64, p.NumTraces())
+	for i := range rows {
+		x := make([]float64, long)
+		for k, v := range e[i*p.NT : (i+1)*p.NT] {
+			x[k] = float64(v) / float64(long)
+		}
+		c := make([]complex128, long*fine/2+1)
+		copy(c, in.Coefficients(nil, x))
+		rows[i] = back.Sequence(nil, c)
+	}
+	times := make([][]float64, p.Positions.Len())
+	var places []int
+	for i := range times {
+		places = append(places, i)
+	}
+	err := p.Times.Solve(t.Context(), p.Positions, places, traveltime.Options{Threads: 2}, func(place int, f traveltime.Field) error {
+		times[place] = append([]float64(nil), f.Time...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range p.Positions.Source {
+		ts, tr := times[s], times[p.Positions.Receiver[i]]
+		for x := range out {
+			q := (ts[x] + tr[x] - p.T0) / p.DT * fine
+			k := int(q)
+			w := q - float64(k)
+			out[x] += (1-w)*rows[i][k] + w*rows[i][k+1]
+		}
+	}
+	return out
+}
+
+func correlated(p *kirchhoff.Problem, r *rand.Rand) []float32 {
+	h := p.Taps()
+	e := make([]float32, p.NumTraces()*p.NT)
+	for i := range p.NumTraces() {
+		d := make([]float64, p.NT)
+		for k := 60; k < p.NT-60; k++ {
+			d[k] = r.NormFloat64()
+		}
+		for n := range d {
+			sum := 0.0
+			for j, v := range h {
+				if k := n + j - p.Wavelet.Zero; k >= 0 && k < len(d) {
+					sum += v * d[k]
+				}
+			}
+			e[i*p.NT+n] = float32(sum)
+		}
+	}
+	return e
+}
+
+func TestAdjoint(t *testing.T) {
+	p := carpet(t, 8, 25, 1000, []int{48, 32, 32})
+	l, err := kirchhoff.NewPlan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := correlated(p, rand.New(rand.NewPCG(3, 4)))
+	want := exact(t, p, e)
+	for _, tolerance := range []float64{1e-2, 1e-3} {
+		begin := time.Now()
+		o, err := New(t.Context(), p, l, tolerance)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("made in %v; band %+v", time.Since(begin), *o.bandText())
+		for i, w := range o.windows {
+			for r := range role(2) {
+				for c := range o.groups[r] {
+					if s := o.have[r][c][i]; s != nil {
+						t.Logf("window %d %v %v role %d cluster %d of %d: q %d, error %.2e", i, w.lo, w.n, r, c, len(o.groups[r][c].places), s.q, s.err)
+					} else {
+						t.Logf("window %d role %d cluster %d: none", i, r, c)
+					}
+				}
+			}
+			t.Logf("parts %+v", o.parts[i])
+		}
+		begin = time.Now()
+		got := make([]float32, p.ImageLen())
+		if err := o.Adjoint(t.Context(), got, e); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("adjoint in %v, triples %d of %d", time.Since(begin), o.Triples(), p.NumTraces()*p.ImageLen())
+		var diff, norm float64
+		for i, v := range got {
+			if v != 0 {
+				diff += (float64(v) - want[i]) * (float64(v) - want[i])
+				norm += want[i] * want[i]
+			}
+		}
+		t.Logf("tolerance %g: error %.2e", tolerance, math.Sqrt(diff/norm))
+		r := rand.New(rand.NewPCG(5, 6))
+		m, u := make([]float32, p.ImageLen()), make([]float32, len(e))
+		for i := range m {
+			m[i] = float32(r.NormFloat64())
+		}
+		begin = time.Now()
+		if err := o.Forward(t.Context(), u, m); err != nil {
+			t.Fatal(err)
+		}
+		var a, b float64
+		for i, v := range u {
+			a += float64(v) * float64(e[i])
+		}
+		for i, v := range m {
+			b += float64(v) * float64(got[i])
+		}
+		t.Logf("forward in %v, dot test %.2e", time.Since(begin), math.Abs(a-b)/math.Abs(b))
+	}
+}
+
+func (o *Operator) bandText() *band { b := *o.band; b.table, b.power = nil, nil; return &b }

@@ -1,0 +1,122 @@
+package butterfly
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// role is 0 for sources and 1 for receivers.
+type role int
+
+const (
+	sources role = iota
+	receivers
+)
+
+// block is the traces of a cluster of sources and one of receivers.
+type block struct {
+	of     [2]int        // clusters, by role
+	traces []int32       // ascending
+	slots  []int32       // of each trace, source × width + receiver, by their numbers in the clusters
+	width  int           // of a row of slots, a multiple of lanes
+	middle [2][2]float64 // least and largest midpoints along the horizontal axes
+}
+
+// blocks gathers traces by the clusters of their places. cluster and number say for a place in a
+// role where it is.
+func blocks(p *kirchhoff.Problem, groups [2][]cluster) []*block {
+	var of, number [2][]int32 // by place
+	for r, list := range groups {
+		of[r], number[r] = make([]int32, p.Positions.Len()), make([]int32, p.Positions.Len())
+		for c, g := range list {
+			for n, place := range g.places {
+				of[r][place], number[r][place] = int32(c), int32(n)
+			}
+		}
+	}
+	at := map[[2]int]*block{}
+	var out []*block
+	for trace, s := range p.Positions.Source {
+		r := p.Positions.Receiver[trace]
+		key := [2]int{int(of[sources][s]), int(of[receivers][r])}
+		b := at[key]
+		if b == nil {
+			b = &block{of: key, width: padded(len(groups[receivers][key[1]].places))}
+			for a := range b.middle {
+				b.middle[a] = [2]float64{math.Inf(1), math.Inf(-1)}
+			}
+			at[key], out = b, append(out, b)
+		}
+		b.traces = append(b.traces, int32(trace))
+		b.slots = append(b.slots, number[sources][s]*int32(b.width)+number[receivers][r])
+		xs, xr := p.Positions.At(int(s)), p.Positions.At(int(r))
+		for a := range b.middle {
+			m := 0.5 * (xs[a] + xr[a])
+			b.middle[a] = [2]float64{min(b.middle[a][0], m), max(b.middle[a][1], m)}
+		}
+	}
+	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.of[:], b.of[:]) })
+	return out
+}
+
+func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
+
+// covers reports whether every trace of b has the full weight of the aperture all over a window.
+func (b *block) covers(p *kirchhoff.Problem, w *window) bool {
+	for a, limit := range p.Aperture {
+		if limit == 0 {
+			continue
+		}
+		flat := limit - min(p.ApertureTaper[a], limit)
+		lo, hi := p.Grid.Coord(a, w.lo[a]), p.Grid.Coord(a, w.lo[a]+w.n[a]-1)
+		if hi-b.middle[a][0] > flat || b.middle[a][1]-lo > flat {
+			return false
+		}
+	}
+	return true
+}
+
+// part is a block of traces over a window: what the factorised operator sums.
+type part struct {
+	block   int
+	segment int
+	first   int // column of the band's table of the first row of sums
+	rows    int // of sums
+}
+
+// join returns the part of a block over a window, and whether the factorised operator can make it.
+func (b *band) join(w *window, s, r *skeleton, t0 float64, nt int) (part, bool) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for i := range s.least {
+		t := s.nodeTime[i] + r.nodeTime[i] - t0
+		lo, hi = min(lo, t+s.least[i]+r.least[i]), max(hi, t+s.most[i]+r.most[i])
+	}
+	first, end := math.Inf(1), math.Inf(-1)
+	for i, t := range s.centre {
+		sum := float64(t) + float64(r.centre[i]) - t0
+		first, end = min(first, sum), max(end, sum)
+	}
+	// Between nodes times may go a little further.
+	guard := 4 * b.dt
+	segment := b.segment(min(lo, first)-guard, max(hi, end)+guard, nt)
+	if segment < 0 {
+		return part{}, false
+	}
+	begin := float64(b.first(segment)) * b.dt
+	column := int(math.Floor((first - begin) / b.inner))
+	return part{segment: segment, first: column, rows: int(math.Ceil((end-begin)/b.inner)) - column + b.taps}, true
+}
+
+// Costs, in multiplications and additions of a factorised product.
+const (
+	directTriple = 30  // that the direct operator could be traded for, for a trace and a point
+	gain         = 1.2 // that a part must bring
+)
+
+// cost is the work of a part, without what it shares with others.
+func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int) float64 {
+	q := float64(s.q * r.q)
+	return 8*float64(b.nf)*float64(ns)*(float64(width*r.q)+q) + 4*float64(b.nf*p.rows)*q + 2*float64(b.taps*w.len())*q
+}

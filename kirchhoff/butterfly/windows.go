@@ -1,0 +1,124 @@
+package butterfly
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+const (
+	side       = 32 // points of a window along each axis
+	nodesAlong = 8  // of a window along each axis
+	checks     = 96 // points of a window at which its skeletons are checked
+	patch      = 8  // points along each axis that are walked together
+)
+
+// window is a part of the image: whole boxes of the engine's tiles.
+type window struct {
+	lo, n   [3]int
+	first   int32 // points of the grid before the slab
+	boxes   []int
+	points  []int32      // in the slab, in the order in which they are walked
+	along   [3][]int     // points of the nodes along each axis
+	lagr    [3][]float64 // [point][node], the polynomials through the nodes
+	nodes   []int32      // [node], points of the grid, the last axis fastest
+	sample  []int32      // points of the grid, at which skeletons are checked
+	sampled [][3]int     // the same, relative to the window's first point
+}
+
+// windows cuts the boxes of a plan's tiles into windows. They are aligned to the grid, so that they
+// do not depend on the slab but where it cuts them.
+func windows(l *kirchhoff.Plan, g grid.Grid, slab int) []*window {
+	var out []*window
+	at := map[[3]int]*window{}
+	for i, b := range l.Boxes {
+		key := [3]int{b.Lo[0] / side, b.Lo[1] / side, b.Lo[2] / side}
+		w := at[key]
+		if w == nil {
+			w = &window{lo: b.Lo, n: [3]int{}}
+			at[key], out = w, append(out, w)
+		}
+		w.boxes = append(w.boxes, i)
+		for a := range w.lo {
+			hi := max(w.lo[a]+w.n[a], b.Hi[a])
+			w.lo[a] = min(w.lo[a], b.Lo[a])
+			w.n[a] = hi - w.lo[a]
+		}
+	}
+	for _, w := range out {
+		w.place(g, slab)
+	}
+	return out
+}
+
+// place finds the points of a window of the grid g, whose slab begins at the given plane.
+func (w *window) place(g grid.Grid, slab int) {
+	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
+	w.first = number(slab, 0, 0)
+	w.walk(func(x, y, z int) { w.points = append(w.points, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z)-w.first) })
+	for a, n := range w.n {
+		w.along[a], w.lagr[a] = lagrange(n)
+	}
+	for _, x := range w.along[0] {
+		for _, y := range w.along[1] {
+			for _, z := range w.along[2] {
+				w.nodes = append(w.nodes, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z))
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(uint64(w.lo[0]), uint64(w.lo[1])<<32+uint64(w.lo[2])))
+	for range min(checks, w.len()) {
+		x := [3]int{r.IntN(w.n[0]), r.IntN(w.n[1]), r.IntN(w.n[2])}
+		w.sampled = append(w.sampled, x)
+		w.sample = append(w.sample, number(w.lo[0]+x[0], w.lo[1]+x[1], w.lo[2]+x[2]))
+	}
+}
+
+// walk calls f with the points of w, relative to its first, patch by patch.
+func (w *window) walk(f func(x, y, z int)) {
+	for x0 := 0; x0 < w.n[0]; x0 += patch {
+		for y0 := 0; y0 < w.n[1]; y0 += patch {
+			for z0 := 0; z0 < w.n[2]; z0 += patch {
+				for x := x0; x < min(x0+patch, w.n[0]); x++ {
+					for y := y0; y < min(y0+patch, w.n[1]); y++ {
+						for z := z0; z < min(z0+patch, w.n[2]); z++ {
+							f(x, y, z)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func (w *window) len() int { return w.n[0] * w.n[1] * w.n[2] }
+
+// lagrange returns nodes among n points, those nearest to the Chebyshev points, and the values at all
+// points of the polynomials that are 1 at one node and 0 at the others, [n][nodes]. They follow from
+// the barycentric formula (Berrut and Trefethen 2004).
+func lagrange(n int) (nodes []int, values []float64) {
+	m := min(nodesAlong, n)
+	for i := range m {
+		x := 0.5 * float64(n-1) * (1 - math.Cos(math.Pi*(2*float64(i)+1)/(2*float64(m))))
+		at := int(math.Round(x))
+		if i > 0 {
+			at = max(at, nodes[i-1]+1)
+		}
+		nodes = append(nodes, min(at, n-m+i))
+	}
+	values = make([]float64, n*m)
+	for x := range n {
+		for i, a := range nodes {
+			v := 1.0
+			for j, b := range nodes {
+				if j != i {
+					v *= float64(x-b) / float64(a-b)
+				}
+			}
+			values[x*m+i] = v
+		}
+	}
+	return nodes, values
+}
