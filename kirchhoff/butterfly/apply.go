@@ -2,8 +2,6 @@ package butterfly
 
 import (
 	"context"
-
-	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // spectra are those of a block's traces in a segment, [nf][source][width].
@@ -39,28 +37,17 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 	return out
 }
 
-// Adjoint adds the image of the traces to dst. e are the traces correlated with the wavelet.
-func (o *Operator) Adjoint(ctx context.Context, dst, e []float32) error {
+// Adjoint adds to sums what o takes over of the adjoint of the correlated traces e, [trace][nt]. A sum
+// is that of the traces of one cluster of sources over a window; add adds it, by points of the slab.
+func (o *Operator) Adjoint(ctx context.Context, e func(trace int) []float32, add func(points []int32, sum []float32)) error {
 	all := o.stage()
 	segs := segments(all, len(o.blocks))
-	b, nt := o.band, o.problem.NT
 	err := o.parallel(ctx, len(o.blocks), func(_, n int) error {
-		fft, x := fourier.NewFFT(b.n), make([]float64, b.n)
-		var coefficients []complex128
-		at := o.blocks[n]
-		for _, segment := range segs[n] {
-			to, first := all[segmentOf{n, segment}], b.first(segment)
-			for i, trace := range at.traces {
-				row := e[int(trace)*nt:][:nt]
-				clear(x)
-				for k := max(0, -first); k < min(b.n, nt-first); k++ {
-					x[k] = float64(row[first+k]) * b.taper(k)
-				}
-				coefficients = fft.Coefficients(coefficients, x)
-				for f, c := range coefficients[:b.nf] {
-					slot := f*o.sources(at)*at.width + int(at.slots[i])
-					to.re[slot] += float32(real(c))
-					to.im[slot] += float32(imag(c))
+		t := o.newTurn(n)
+		for s := range o.sources(o.blocks[n]) {
+			for _, segment := range segs[n] {
+				if t.load(s, segment, e) {
+					t.into(s, all[segmentOf{n, segment}])
 				}
 			}
 		}
@@ -71,52 +58,121 @@ func (o *Operator) Adjoint(ctx context.Context, dst, e []float32) error {
 	}
 	return o.parallel(ctx, len(o.windows), func(_, i int) error {
 		r := o.open(i, false)
-		image := make([]float32, o.windows[i].len())
-		for _, p := range o.parts[i] {
-			r.adjoint(image, p, all[segmentOf{p.block, p.segment}])
-		}
-		for k, point := range o.windows[i].points {
-			dst[point] += image[k]
+		sum := make([]float32, o.windows[i].len())
+		for n, p := range o.parts[i] {
+			r.adjoint(sum, p, all[segmentOf{p.block, p.segment}])
+			if n+1 == len(o.parts[i]) || o.blocks[o.parts[i][n+1].block].of[sources] != o.blocks[p.block].of[sources] {
+				add(o.windows[i].points, sum)
+				clear(sum)
+			}
 		}
 		return nil
 	})
 }
 
-// Forward adds the traces of the image src to u, which are then to be convolved with the wavelet.
-func (o *Operator) Forward(ctx context.Context, u, src []float32) error {
+// Forward adds to the traces u, [trace][nt], not yet convolved, what o takes over of those of the image.
+func (o *Operator) Forward(ctx context.Context, u func(trace int) []float32, image func(points []int32, to []float32)) error {
 	all := o.stage()
-	segs := segments(all, len(o.blocks))
-	b, nt := o.band, o.problem.NT
-	for i := range o.windows {
-		r := o.open(i, true)
-		image := make([]float32, o.windows[i].len())
-		for k, point := range o.windows[i].points {
-			image[k] = src[point]
+	for first := 0; first < len(o.windows); first += o.threads {
+		rooms := make([]*room, min(o.threads, len(o.windows)-first))
+		err := o.parallel(ctx, len(rooms), func(_, i int) error {
+			r := o.open(first+i, true)
+			rooms[i] = r
+			points := make([]float32, o.windows[r.window].len())
+			image(o.windows[r.window].points, points)
+			for n := range o.parts[r.window] {
+				r.forward(points, n)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		for _, p := range o.parts[i] {
-			r.forward(image, p, all[segmentOf{p.block, p.segment}])
+		err = o.parallel(ctx, len(o.blocks), func(_, n int) error {
+			for _, r := range rooms {
+				for k, p := range o.parts[r.window] {
+					if p.block == n {
+						r.spread(k, all[segmentOf{n, p.segment}])
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
+	segs := segments(all, len(o.blocks))
 	return o.parallel(ctx, len(o.blocks), func(_, n int) error {
-		fft, x := fourier.NewFFT(b.n), make([]float64, b.n)
-		at, coefficients := o.blocks[n], make([]complex128, b.n/2+1)
-		for _, segment := range segs[n] {
-			from, first := all[segmentOf{n, segment}], b.first(segment)
-			for i, trace := range at.traces {
-				for f := range b.nf {
-					slot := f*o.sources(at)*at.width + int(at.slots[i])
-					coefficients[f] = complex(0.5*float64(from.re[slot]), 0.5*float64(from.im[slot]))
-				}
-				coefficients[0] = complex(2*real(coefficients[0]), 0)
-				fft.Sequence(x, coefficients)
-				row := u[int(trace)*nt:][:nt]
-				for k := max(0, -first); k < min(b.n, nt-first); k++ {
-					row[first+k] += float32(x[k] * b.taper(k))
-				}
+		t := o.newTurn(n)
+		for s := range o.sources(o.blocks[n]) {
+			for _, segment := range segs[n] {
+				t.back(s, all[segmentOf{n, segment}])
+				t.unload(s, segment, u)
 			}
 		}
 		return nil
 	})
+}
+
+// turn takes segments of a block's traces to their spectra and back, the traces of one source at a time.
+type turn struct {
+	*band
+	*block
+	nt    int
+	ns    int
+	by    [][]int   // traces of each source, by their number in the block
+	lines []float32 // [sample][width]
+}
+
+func (o *Operator) newTurn(n int) *turn {
+	b := o.blocks[n]
+	t := &turn{band: o.band, block: b, nt: o.problem.NT, ns: o.sources(b), by: make([][]int, o.sources(b))}
+	t.lines = make([]float32, t.n*b.width)
+	for i, slot := range b.slots {
+		s := int(slot) / b.width
+		t.by[s] = append(t.by[s], i)
+	}
+	return t
+}
+
+// load takes the traces of a source. It reports whether there are any.
+func (t *turn) load(s, segment int, e func(trace int) []float32) bool {
+	clear(t.lines)
+	first := t.first(segment)
+	for _, i := range t.by[s] {
+		row, r := e(int(t.traces[i])), int(t.slots[i])%t.width
+		for k := max(0, -first); k < min(t.n, t.nt-first); k++ {
+			t.lines[k*t.width+r] += row[first+k]
+		}
+	}
+	return len(t.by[s]) > 0
+}
+
+// into adds their spectra.
+func (t *turn) into(s int, to *spectra) {
+	at, ld := s*t.width, t.ns*t.width
+	transform(to.re[at:], t.band.into, t.lines, t.nf, t.n, t.width, ld, t.n, t.width, true)
+	transform(to.im[at:], t.band.into[t.nf*t.n:], t.lines, t.nf, t.n, t.width, ld, t.n, t.width, true)
+}
+
+// back is the transpose of into.
+func (t *turn) back(s int, from *spectra) {
+	clear(t.lines)
+	at, ld := s*t.width, t.ns*t.width
+	transform(t.lines, t.band.into, from.re[at:], t.n, t.nf, t.width, t.width, t.n, ld, false)
+	transform(t.lines, t.band.into[t.nf*t.n:], from.im[at:], t.n, t.nf, t.width, t.width, t.n, ld, false)
+}
+
+// unload is the transpose of load.
+func (t *turn) unload(s, segment int, u func(trace int) []float32) {
+	first := t.first(segment)
+	for _, i := range t.by[s] {
+		row, r := u(int(t.traces[i])), int(t.slots[i])%t.width
+		for k := max(0, -first); k < min(t.n, t.nt-first); k++ {
+			row[first+k] += t.lines[k*t.width+r]
+		}
+	}
 }
 
 // room is what the parts of a window share.
@@ -125,7 +181,7 @@ type room struct {
 	window  int
 	weights [2]map[int][]float32 // of clusters, [point][q]
 	waves   [2]map[int]matrix    // of clusters, [nf][place][q]; of receivers in the forward [nf][q][width]
-	sums    []float32            // [2 nf][q][q]
+	sums    [][]float32          // [2 nf][q][q], of all parts in the forward
 	rows    []float32            // [rows][q][q]
 	beams   matrix               // [source][q]
 }
@@ -149,7 +205,13 @@ func (o *Operator) open(i int, forward bool) *room {
 		q := o.have[0][b.of[0]][i].q * o.have[1][b.of[1]][i].q
 		most, rows, ns = max(most, q), max(rows, p.rows), max(ns, o.sources(b))
 	}
-	r.sums, r.rows = make([]float32, 2*o.band.nf*most), make([]float32, (rows+4)*most)
+	r.rows, r.sums = make([]float32, (rows+4)*most), make([][]float32, 1)
+	if forward {
+		r.sums = make([][]float32, len(o.parts[i]))
+	}
+	for k := range r.sums {
+		r.sums[k] = make([]float32, 2*o.band.nf*most)
+	}
 	r.beams = matrix{re: make([]float32, ns*mostRank), im: make([]float32, ns*mostRank)}
 	return r
 }
@@ -177,46 +239,57 @@ func (m matrix) at(f, n int) matrix {
 	return matrix{m.re[f*n*m.stride:], m.im[f*n*m.stride:], m.stride}
 }
 
-// line is a pair of rows of sums as a matrix.
-func (r *room) line(f, q, stride int) matrix {
-	return matrix{r.sums[2*f*q:][:q], r.sums[(2*f+1)*q:][:q], stride}
+// line is the sums of a frequency as a matrix.
+func line(sums []float32, f, q, stride int) matrix {
+	return matrix{sums[2*f*q:][:q], sums[(2*f+1)*q:][:q], stride}
+}
+
+// pair returns the skeletons of a part.
+func (r *room) pair(p part) (b *block, s, c *skeleton) {
+	b = r.blocks[p.block]
+	return b, r.have[sources][b.of[sources]][r.window], r.have[receivers][b.of[receivers]][r.window]
 }
 
 func (r *room) adjoint(image []float32, p part, e *spectra) {
-	b := r.blocks[p.block]
-	s, c := r.have[0][b.of[0]][r.window], r.have[1][b.of[1]][r.window]
-	ns, nr, q := r.sources(b), r.receivers(b), s.q*c.q
-	ws, wr := r.waves[0][b.of[0]], r.waves[1][b.of[1]]
-	clear(r.sums)
+	b, s, c := r.pair(p)
+	ns, nr, q, sums := r.sources(b), r.receivers(b), s.q*c.q, r.sums[0]
+	ws, wr := r.waves[sources][b.of[sources]], r.waves[receivers][b.of[receivers]]
+	clear(sums)
 	data := matrix{e.re, e.im, b.width}
 	r.beams.stride = c.q
 	for f := range r.band.nf {
 		clear(r.beams.re)
 		clear(r.beams.im)
 		multiply(r.beams, data.at(f, ns), wr.at(f, nr), ns, nr, c.q, false, false)
-		multiply(r.line(f, q, c.q), ws.at(f, ns), r.beams, s.q, ns, c.q, true, false)
+		multiply(line(sums, f, q, c.q), ws.at(f, ns), r.beams, s.q, ns, c.q, true, false)
 	}
 	clear(r.rows)
-	transform(r.rows, r.band.table[p.first:], r.sums, p.rows, 2*r.band.nf, q, q, r.band.cols, q, false)
+	transform(r.rows, r.band.table[p.first:], sums, p.rows, 2*r.band.nf, q, q, r.band.cols, q, false)
 	r.last(image, p, s, c, false)
 }
 
-func (r *room) forward(image []float32, p part, e *spectra) {
-	b := r.blocks[p.block]
-	s, c := r.have[0][b.of[0]][r.window], r.have[1][b.of[1]][r.window]
-	ns, q := r.sources(b), s.q*c.q
-	ws, wr := r.waves[0][b.of[0]], r.waves[1][b.of[1]]
+// forward takes an image to the sums of a part.
+func (r *room) forward(image []float32, n int) {
+	p := r.parts[r.window][n]
+	_, s, c := r.pair(p)
+	q := s.q * c.q
 	clear(r.rows)
 	r.last(image, p, s, c, true)
-	clear(r.sums)
-	transform(r.sums, r.band.table[p.first:], r.rows, 2*r.band.nf, p.rows, q, q, r.band.cols, q, true)
-	data := matrix{e.re, e.im, b.width}
-	r.beams.stride = c.q
+	clear(r.sums[n])
+	transform(r.sums[n], r.band.table[p.first:], r.rows, 2*r.band.nf, p.rows, q, q, r.band.cols, q, true)
+}
+
+// spread adds the sums of a part to spectra.
+func (r *room) spread(n int, e *spectra) {
+	b, s, c := r.pair(r.parts[r.window][n])
+	ns, q, data := r.sources(b), s.q*c.q, matrix{e.re, e.im, b.width}
+	ws, wr := r.waves[sources][b.of[sources]], r.waves[receivers][b.of[receivers]]
+	beams := matrix{make([]float32, ns*c.q), make([]float32, ns*c.q), c.q}
 	for f := range r.band.nf {
-		clear(r.beams.re)
-		clear(r.beams.im)
-		multiply(r.beams, ws.at(f, ns), r.line(f, q, c.q), ns, s.q, c.q, false, true)
-		multiply(data.at(f, ns), r.beams, wr.at(f, c.q), ns, c.q, b.width, false, false)
+		clear(beams.re)
+		clear(beams.im)
+		multiply(beams, ws.at(f, ns), line(r.sums[n], f, q, c.q), ns, s.q, c.q, false, true)
+		multiply(data.at(f, ns), beams, wr.at(f, c.q), ns, c.q, b.width, false, false)
 	}
 }
 

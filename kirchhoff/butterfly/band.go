@@ -17,6 +17,9 @@ type band struct {
 	nf   int     // frequencies
 	df   float64 // Hz
 
+	into     []float32 // [2][nf][n], the transform of a tapered segment, see newTransform
+	smoothed int       // taps of the B-spline by which the traces' spectrum was divided; 0: none
+
 	fine  int       // samples of sums for each of a trace
 	taps  int       // of the B-spline that interpolates sums
 	inner float64   // s, between samples of sums
@@ -85,6 +88,7 @@ func (b *band) choose(tolerance float64) error {
 		return fmt.Errorf("butterfly: no interpolation of a wavelet sampled at %g s keeps a tolerance of %g", b.dt, tolerance)
 	}
 	b.inner = b.dt / float64(b.fine)
+	b.newTransform()
 	b.newTable()
 	return nil
 }
@@ -119,6 +123,23 @@ func (b *band) newTable() {
 		for i := range re {
 			s, co := math.Sincos(2 * math.Pi * f * (float64(i) + 1 - 0.5*float64(b.taps)) * b.inner)
 			re[i], im[i] = float32(c*co), float32(-c*s)
+		}
+	}
+}
+
+// newTransform makes the transform of a segment, with its taper: E(f) = Σ_i x_i exp(−iωt_i). It undoes
+// what sharpened the traces for a spline through their samples.
+func (b *band) newTransform() {
+	b.into = make([]float32, 2*b.nf*b.n)
+	for k := range b.nf {
+		x, c := math.Pi*float64(k)/float64(b.n), 1.0
+		if x > 0 {
+			c = math.Pow(math.Sin(x)/x, float64(b.smoothed))
+		}
+		re, im := b.into[k*b.n:][:b.n], b.into[(b.nf+k)*b.n:][:b.n]
+		for i := range re {
+			s, co := math.Sincos(2 * math.Pi * float64(k*i%b.n) / float64(b.n))
+			re[i], im[i] = float32(c*b.taper(i)*co), float32(-c*b.taper(i)*s)
 		}
 	}
 }
