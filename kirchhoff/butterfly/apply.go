@@ -2,6 +2,8 @@ package butterfly
 
 import (
 	"context"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // spectra are those of a block's traces in a segment, [nf][source][width].
@@ -119,6 +121,7 @@ func (o *Operator) Forward(ctx context.Context, u func(trace int) []float32, ima
 type turn struct {
 	*band
 	*block
+	isa   simd.ISA
 	nt    int
 	ns    int
 	by    [][]int   // traces of each source, by their number in the block
@@ -127,7 +130,7 @@ type turn struct {
 
 func (o *Operator) newTurn(n int) *turn {
 	b := o.blocks[n]
-	t := &turn{band: o.band, block: b, nt: o.problem.NT, ns: o.sources(b), by: make([][]int, o.sources(b))}
+	t := &turn{band: o.band, block: b, isa: o.isa, nt: o.problem.NT, ns: o.sources(b), by: make([][]int, o.sources(b))}
 	t.lines = make([]float32, t.n*b.width)
 	for i, slot := range b.slots {
 		s := int(slot) / b.width
@@ -152,16 +155,17 @@ func (t *turn) load(s, segment int, e func(trace int) []float32) bool {
 // into adds their spectra.
 func (t *turn) into(s int, to *spectra) {
 	at, ld := s*t.width, t.ns*t.width
-	transform(to.re[at:], t.band.into, t.lines, t.nf, t.n, t.width, ld, t.n, t.width, true)
-	transform(to.im[at:], t.band.into[t.nf*t.n:], t.lines, t.nf, t.n, t.width, ld, t.n, t.width, true)
+	lines := simd.Real{V: t.lines, Stride: t.width}
+	t.isa.Transform(simd.Real{V: to.re[at:], Stride: ld}, simd.Real{V: t.band.into, Stride: t.n}, lines, t.nf, t.n, t.width, simd.Add)
+	t.isa.Transform(simd.Real{V: to.im[at:], Stride: ld}, simd.Real{V: t.band.into[t.nf*t.n:], Stride: t.n}, lines, t.nf, t.n, t.width, simd.Add)
 }
 
 // back is the transpose of into.
 func (t *turn) back(s int, from *spectra) {
-	clear(t.lines)
 	at, ld := s*t.width, t.ns*t.width
-	transform(t.lines, t.band.into, from.re[at:], t.n, t.nf, t.width, t.width, t.n, ld, false)
-	transform(t.lines, t.band.into[t.nf*t.n:], from.im[at:], t.n, t.nf, t.width, t.width, t.n, ld, false)
+	lines := simd.Real{V: t.lines, Stride: t.width}
+	t.isa.Transform(lines, simd.Real{V: t.band.into, Stride: t.n}, simd.Real{V: from.re[at:], Stride: ld}, t.n, t.nf, t.width, simd.Transposed)
+	t.isa.Transform(lines, simd.Real{V: t.band.into[t.nf*t.n:], Stride: t.n}, simd.Real{V: from.im[at:], Stride: ld}, t.n, t.nf, t.width, simd.Transposed|simd.Add)
 }
 
 // unload is the transpose of load.
@@ -179,69 +183,69 @@ func (t *turn) unload(s, segment int, u func(trace int) []float32) {
 type room struct {
 	*Operator
 	window  int
-	weights [2]map[int][]float32 // of clusters, [point][q]
-	waves   [2]map[int]matrix    // of clusters, [nf][place][q]; of receivers in the forward [nf][q][width]
-	sums    [][]float32          // [2 nf][q][q], of all parts in the forward
-	rows    []float32            // [rows][q][q]
-	beams   matrix               // [source][q]
+	weights [2]map[int][]float32    // of clusters, [point][q]
+	waves   [2]map[int]simd.Complex // of clusters, [nf][place][q]; of receivers in the forward [nf][q][width]
+	sums    [][]float32             // [nf][2][q][q], of all parts in the forward
+	rows    []float32               // [rows][q][q]
+	beams   simd.Complex            // [nf][source][q]
 }
 
 func (o *Operator) open(i int, forward bool) *room {
 	r := &room{Operator: o, window: i}
-	w, most, rows, ns := o.windows[i], 0, 0, 0
+	w, most, rows, beams := o.windows[i], 0, 0, 0
 	for c := range r.weights {
-		r.weights[c], r.waves[c] = map[int][]float32{}, map[int]matrix{}
+		r.weights[c], r.waves[c] = map[int][]float32{}, map[int]simd.Complex{}
 	}
 	for _, p := range o.parts[i] {
 		b := o.blocks[p.block]
 		for c, cluster := range b.of {
 			s := o.have[c][cluster][i]
 			if r.weights[c][cluster] == nil {
-				r.weights[c][cluster] = make([]float32, w.len()*s.q)
-				expand(r.weights[c][cluster], s, w)
-				r.waves[c][cluster] = o.wavesOf(s, forward && role(c) == receivers, b.width)
+				l := make([]float32, w.len()*s.q)
+				o.isa.Expand(l, s.weights, w.lagr[0], w.lagr[1], w.lagr[2], w.n, w.nodesAlong(), s.q, w.order)
+				r.weights[c][cluster], r.waves[c][cluster] = l, o.wavesOf(s, forward && role(c) == receivers, b.width)
 			}
 		}
-		q := o.have[0][b.of[0]][i].q * o.have[1][b.of[1]][i].q
-		most, rows, ns = max(most, q), max(rows, p.rows), max(ns, o.sources(b))
+		_, s, c := r.pair(p)
+		most, rows, beams = max(most, s.q*c.q), max(rows, p.rows), max(beams, o.sources(b)*c.q)
 	}
-	r.rows, r.sums = make([]float32, (rows+4)*most), make([][]float32, 1)
+	r.rows, r.sums = make([]float32, rows*most), make([][]float32, 1)
 	if forward {
 		r.sums = make([][]float32, len(o.parts[i]))
 	}
 	for k := range r.sums {
 		r.sums[k] = make([]float32, 2*o.band.nf*most)
 	}
-	r.beams = matrix{re: make([]float32, ns*mostRank), im: make([]float32, ns*mostRank)}
+	r.beams = simd.Complex{Re: make([]float32, o.band.nf*beams), Im: make([]float32, o.band.nf*beams)}
 	return r
 }
 
 // wavesOf are exp(iωδ) at a skeleton's points, [nf][place][q], or transposed and conjugated,
 // [nf][q][width].
-func (o *Operator) wavesOf(s *skeleton, transposed bool, width int) matrix {
-	delay, n := s.delay, len(s.delay)/s.q
-	m := matrix{stride: s.q}
+func (o *Operator) wavesOf(s *skeleton, transposed bool, width int) simd.Complex {
+	delay, n, m := s.delay, len(s.delay)/s.q, simd.Complex{Stride: s.q}
 	if transposed {
-		delay, m.stride = make([]float64, s.q*width), width
+		delay, m.Stride = make([]float32, s.q*width), width
 		for r := range n {
 			for j := range s.q {
 				delay[j*width+r] = -s.delay[r*s.q+j]
 			}
 		}
 	}
-	m.re, m.im = make([]float32, o.band.nf*len(delay)), make([]float32, o.band.nf*len(delay))
-	phases(m.re, m.im, delay, o.band.df, o.band.nf)
+	m.Step = len(delay)
+	m.Re, m.Im = make([]float32, o.band.nf*m.Step), make([]float32, o.band.nf*m.Step)
+	o.isa.Phases(m.Re, m.Im, delay, 0, o.band.df, o.band.nf)
 	return m
 }
 
-// at is the matrix of a frequency, of n rows.
-func (m matrix) at(f, n int) matrix {
-	return matrix{m.re[f*n*m.stride:], m.im[f*n*m.stride:], m.stride}
+// linesOf is the sums of a part as matrices, [q][q] of each frequency.
+func linesOf(sums []float32, q, stride int) simd.Complex {
+	return simd.Complex{Re: sums, Im: sums[q:], Stride: stride, Step: 2 * q}
 }
 
-// line is the sums of a frequency as a matrix.
-func line(sums []float32, f, q, stride int) matrix {
-	return matrix{sums[2*f*q:][:q], sums[(2*f+1)*q:][:q], stride}
+// data is the spectra of a block as matrices, [source][width] of each frequency.
+func (e *spectra) data(ns, width int) simd.Complex {
+	return simd.Complex{Re: e.re, Im: e.im, Stride: width, Step: ns * width}
 }
 
 // pair returns the skeletons of a part.
@@ -250,22 +254,16 @@ func (r *room) pair(p part) (b *block, s, c *skeleton) {
 	return b, r.have[sources][b.of[sources]][r.window], r.have[receivers][b.of[receivers]][r.window]
 }
 
+// adjoint adds a part of the spectra of a block to the image of the window.
 func (r *room) adjoint(image []float32, p part, e *spectra) {
 	b, s, c := r.pair(p)
-	ns, nr, q, sums := r.sources(b), r.receivers(b), s.q*c.q, r.sums[0]
-	ws, wr := r.waves[sources][b.of[sources]], r.waves[receivers][b.of[receivers]]
-	clear(sums)
-	data := matrix{e.re, e.im, b.width}
-	r.beams.stride = c.q
-	for f := range r.band.nf {
-		clear(r.beams.re)
-		clear(r.beams.im)
-		multiply(r.beams, data.at(f, ns), wr.at(f, nr), ns, nr, c.q, false, false)
-		multiply(line(sums, f, q, c.q), ws.at(f, ns), r.beams, s.q, ns, c.q, true, false)
-	}
-	clear(r.rows)
-	transform(r.rows, r.band.table[p.first:], sums, p.rows, 2*r.band.nf, q, q, r.band.cols, q, false)
-	r.last(image, p, s, c, false)
+	ns, nr, q, sums, nf := r.sources(b), r.receivers(b), s.q*c.q, r.sums[0], r.band.nf
+	beams := r.beams
+	beams.Stride, beams.Step = c.q, ns*c.q
+	r.isa.Multiply(beams, e.data(ns, b.width), r.waves[receivers][b.of[receivers]], nf, ns, nr, c.q, 0)
+	r.isa.Multiply(linesOf(sums, q, c.q), r.waves[sources][b.of[sources]], beams, nf, s.q, ns, c.q, simd.Transposed)
+	r.isa.Transform(simd.Real{V: r.rows, Stride: q}, simd.Real{V: r.band.table[p.first:], Stride: r.band.cols}, simd.Real{V: sums, Stride: q}, p.rows, 2*nf, q, simd.Transposed)
+	r.isa.Interpolate(image, r.rows, r.last(p, s, c))
 }
 
 // forward takes an image to the sums of a part.
@@ -273,29 +271,24 @@ func (r *room) forward(image []float32, n int) {
 	p := r.parts[r.window][n]
 	_, s, c := r.pair(p)
 	q := s.q * c.q
-	clear(r.rows)
-	r.last(image, p, s, c, true)
-	clear(r.sums[n])
-	transform(r.sums[n], r.band.table[p.first:], r.rows, 2*r.band.nf, p.rows, q, q, r.band.cols, q, true)
+	clear(r.rows[:p.rows*q])
+	r.isa.Spread(r.rows, image, r.last(p, s, c))
+	r.isa.Transform(simd.Real{V: r.sums[n], Stride: q}, simd.Real{V: r.band.table[p.first:], Stride: r.band.cols}, simd.Real{V: r.rows, Stride: q}, 2*r.band.nf, p.rows, q, 0)
 }
 
 // spread adds the sums of a part to spectra.
 func (r *room) spread(n int, e *spectra) {
 	b, s, c := r.pair(r.parts[r.window][n])
-	ns, q, data := r.sources(b), s.q*c.q, matrix{e.re, e.im, b.width}
-	ws, wr := r.waves[sources][b.of[sources]], r.waves[receivers][b.of[receivers]]
-	beams := matrix{make([]float32, ns*c.q), make([]float32, ns*c.q), c.q}
-	for f := range r.band.nf {
-		clear(beams.re)
-		clear(beams.im)
-		multiply(beams, ws.at(f, ns), line(r.sums[n], f, q, c.q), ns, s.q, c.q, false, true)
-		multiply(data.at(f, ns), beams, wr.at(f, c.q), ns, c.q, b.width, false, false)
-	}
+	ns, q, nf := r.sources(b), s.q*c.q, r.band.nf
+	beams := simd.Complex{Re: make([]float32, nf*ns*c.q), Im: make([]float32, nf*ns*c.q), Stride: c.q, Step: ns * c.q}
+	r.isa.Multiply(beams, r.waves[sources][b.of[sources]], linesOf(r.sums[n], q, c.q), nf, ns, s.q, c.q, simd.Conjugate)
+	r.isa.Multiply(e.data(ns, b.width), beams, r.waves[receivers][b.of[receivers]], nf, ns, c.q, b.width, simd.Add)
 }
 
-// last goes between sums and the image.
-func (r *room) last(image []float32, p part, s, c *skeleton, transposed bool) {
+// last says how a part goes between sums and the image.
+func (r *room) last(p part, s, c *skeleton) *simd.Stage {
 	b, of := r.band, r.blocks[p.block].of
-	t0 := r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.first)*b.inner
-	last(image, s.centre, c.centre, r.weights[0][of[0]], r.weights[1][of[1]], r.rows, s.q, c.q, t0, 1/b.inner, b.taps, transposed)
+	return &simd.Stage{TS: s.centre, TR: c.centre, LS: r.weights[sources][of[sources]], LR: r.weights[receivers][of[receivers]],
+		QS: s.q, QR: c.q, StrideS: s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.first)*b.inner),
+		DT: b.inner, NT: p.rows, Stride: s.q * c.q, Taps: b.taps}
 }

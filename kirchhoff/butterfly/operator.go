@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -22,6 +23,7 @@ type Operator struct {
 	parts   [][]part         // of each window, by block
 	have    [2][][]*skeleton // by role and cluster, of each window
 	taps    []float64        // of the wavelet
+	isa     simd.ISA
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
@@ -30,7 +32,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance
 	if p.Grid.Dim() != 3 || p.Dynamic {
 		return nil, nil
 	}
-	o := &Operator{problem: *p, threads: max(1, p.Threads), taps: p.Taps()}
+	o := &Operator{problem: *p, threads: max(1, p.Threads), taps: p.Taps(), isa: simd.Best()}
 	lo := p.Slab[0]
 	o.windows = windows(l, p.Grid, lo)
 	var err error

@@ -169,7 +169,11 @@ func TestAdjoint(t *testing.T) {
 	}
 }
 
-func (o *Operator) bandText() *band { b := *o.band; b.table, b.power, b.into = nil, nil, nil; return &b }
+func (o *Operator) bandText() *band {
+	b := *o.band
+	b.table, b.power, b.into = nil, nil, nil
+	return &b
+}
 
 func row(x []float32, nt int) func(int) []float32 {
 	return func(trace int) []float32 { return x[trace*nt : (trace+1)*nt] }

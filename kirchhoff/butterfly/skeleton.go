@@ -20,7 +20,7 @@ const (
 // for all places r and frequencies of the wavelet, with q points x_j and real weights L_j.
 type skeleton struct {
 	q       int
-	delay   []float64 // [place][q], s
+	delay   []float32 // [place][q], s
 	weights []float32 // [node][q]
 	err     float64   // rms error at the window's sample, relative to 1
 
@@ -179,11 +179,11 @@ func (f *factor) skeleton(nodes [][]float64) *skeleton {
 			s.weights[i*s.q+j] = float32(x[j][i])
 		}
 	}
-	s.delay = make([]float64, len(nodes)*s.q)
+	s.delay = make([]float32, len(nodes)*s.q)
 	s.least, s.most = slices.Clone(nodes[0]), slices.Clone(nodes[0])
 	for r, delay := range nodes {
 		for j, p := range f.pivots {
-			s.delay[r*s.q+j] = delay[p]
+			s.delay[r*s.q+j] = float32(delay[p])
 		}
 		for i, t := range delay {
 			s.least[i], s.most[i] = min(s.least[i], t), max(s.most[i], t)
@@ -202,7 +202,7 @@ func (s *skeleton) check(w *window, sample [][]float64, freqs, power []float64) 
 	for r, delay := range sample {
 		for k, hz := range freqs {
 			for j := range re {
-				im[j], re[j] = math.Sincos(2 * math.Pi * hz * s.delay[r*s.q+j])
+				im[j], re[j] = math.Sincos(2 * math.Pi * hz * float64(s.delay[r*s.q+j]))
 			}
 			for i, t := range delay {
 				y, x := math.Sincos(2 * math.Pi * hz * t)
@@ -222,11 +222,11 @@ func (s *skeleton) at(l []float64, w *window, x [3]int) {
 	clear(l)
 	n := [3]int{len(w.along[0]), len(w.along[1]), len(w.along[2])}
 	for a := range n[0] {
-		va := w.lagr[0][x[0]*n[0]+a]
+		va := float64(w.lagr[0][x[0]*n[0]+a])
 		for b := range n[1] {
-			vb := va * w.lagr[1][x[1]*n[1]+b]
+			vb := va * float64(w.lagr[1][x[1]*n[1]+b])
 			for c := range n[2] {
-				v := vb * w.lagr[2][x[2]*n[2]+c]
+				v := vb * float64(w.lagr[2][x[2]*n[2]+c])
 				for j, u := range s.weights[((a*n[1]+b)*n[2]+c)*s.q:][:s.q] {
 					l[j] += v * float64(u)
 				}

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	side       = 32 // points of a window along each axis
-	nodesAlong = 8  // of a window along each axis
-	checks     = 96 // points of a window at which its skeletons are checked
-	patch      = 8  // points along each axis that are walked together
+	side      = 32 // points of a window along each axis
+	mostNodes = 8  // of a window along each axis
+	checks    = 96 // points of a window at which its skeletons are checked
+	patch     = 8  // points along each axis that are walked together
 )
 
 // window is a part of the image: whole boxes of the engine's tiles.
@@ -22,7 +22,8 @@ type window struct {
 	boxes   []int
 	points  []int32      // in the slab, in the order in which they are walked
 	along   [3][]int     // points of the nodes along each axis
-	lagr    [3][]float64 // [point][node], the polynomials through the nodes
+	lagr    [3][]float32 // [point][node], the polynomials through the nodes
+	order   []int32      // of each point in C order, its place among points
 	nodes   []int32      // [node], points of the grid, the last axis fastest
 	sample  []int32      // points of the grid, at which skeletons are checked
 	sampled [][3]int     // the same, relative to the window's first point
@@ -57,7 +58,11 @@ func windows(l *kirchhoff.Plan, g grid.Grid, slab int) []*window {
 func (w *window) place(g grid.Grid, slab int) {
 	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
 	w.first = number(slab, 0, 0)
-	w.walk(func(x, y, z int) { w.points = append(w.points, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z)-w.first) })
+	w.order = make([]int32, w.len())
+	w.walk(func(x, y, z int) {
+		w.order[(x*w.n[1]+y)*w.n[2]+z] = int32(len(w.points))
+		w.points = append(w.points, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z)-w.first)
+	})
 	for a, n := range w.n {
 		w.along[a], w.lagr[a] = lagrange(n)
 	}
@@ -93,13 +98,18 @@ func (w *window) walk(f func(x, y, z int)) {
 	}
 }
 
+// nodesAlong is the number of nodes along each axis.
+func (w *window) nodesAlong() [3]int {
+	return [3]int{len(w.along[0]), len(w.along[1]), len(w.along[2])}
+}
+
 func (w *window) len() int { return w.n[0] * w.n[1] * w.n[2] }
 
 // lagrange returns nodes among n points, those nearest to the Chebyshev points, and the values at all
 // points of the polynomials that are 1 at one node and 0 at the others, [n][nodes]. They follow from
 // the barycentric formula (Berrut and Trefethen 2004).
-func lagrange(n int) (nodes []int, values []float64) {
-	m := min(nodesAlong, n)
+func lagrange(n int) (nodes []int, values []float32) {
+	m := min(mostNodes, n)
 	for i := range m {
 		x := 0.5 * float64(n-1) * (1 - math.Cos(math.Pi*(2*float64(i)+1)/(2*float64(m))))
 		at := int(math.Round(x))
@@ -108,7 +118,7 @@ func lagrange(n int) (nodes []int, values []float64) {
 		}
 		nodes = append(nodes, min(at, n-m+i))
 	}
-	values = make([]float64, n*m)
+	values = make([]float32, n*m)
 	for x := range n {
 		for i, a := range nodes {
 			v := 1.0
@@ -117,7 +127,7 @@ func lagrange(n int) (nodes []int, values []float64) {
 					v *= float64(x-b) / float64(a-b)
 				}
 			}
-			values[x*m+i] = v
+			values[x*m+i] = float32(v)
 		}
 	}
 	return nodes, values
