@@ -207,7 +207,7 @@ func (o *Operator) open(i int, forward bool) *room {
 			}
 		}
 		_, s, c := r.pair(p)
-		most, rows, beams = max(most, s.q*c.q), max(rows, p.rows), max(beams, o.sources(b)*c.q)
+		most, rows, beams = max(most, s.rank*c.q), max(rows, p.rows), max(beams, o.sources(b)*c.q)
 	}
 	r.rows, r.sums = make([]float32, rows*most), make([][]float32, 1)
 	if forward {
@@ -257,11 +257,11 @@ func (r *room) pair(p part) (b *block, s, c *skeleton) {
 // adjoint adds a part of the spectra of a block to the image of the window.
 func (r *room) adjoint(image []float32, p part, e *spectra) {
 	b, s, c := r.pair(p)
-	ns, nr, q, sums, nf := r.sources(b), r.receivers(b), s.q*c.q, r.sums[0], r.band.nf
+	ns, nr, q, sums, nf := r.sources(b), r.receivers(b), s.rank*c.q, r.sums[0], r.band.nf
 	beams := r.beams
 	beams.Stride, beams.Step = c.q, ns*c.q
 	r.isa.Multiply(beams, e.data(ns, b.width), r.waves[receivers][b.of[receivers]], nf, ns, nr, c.q, 0)
-	r.isa.Multiply(linesOf(sums, q, c.q), r.waves[sources][b.of[sources]], beams, nf, s.q, ns, c.q, simd.Transposed)
+	r.isa.Multiply(linesOf(sums, q, c.q), r.waves[sources][b.of[sources]], beams, nf, s.rank, ns, c.q, simd.Transposed)
 	r.isa.Transform(simd.Real{V: r.rows, Stride: q}, simd.Real{V: r.band.table[p.first:], Stride: r.band.cols}, simd.Real{V: sums, Stride: q}, p.rows, 2*nf, q, simd.Transposed)
 	r.isa.Interpolate(image, r.rows, r.last(p, s, c))
 }
@@ -270,7 +270,7 @@ func (r *room) adjoint(image []float32, p part, e *spectra) {
 func (r *room) forward(image []float32, n int) {
 	p := r.parts[r.window][n]
 	_, s, c := r.pair(p)
-	q := s.q * c.q
+	q := s.rank * c.q
 	clear(r.rows[:p.rows*q])
 	r.isa.Spread(r.rows, image, r.last(p, s, c))
 	r.isa.Transform(simd.Real{V: r.sums[n], Stride: q}, simd.Real{V: r.band.table[p.first:], Stride: r.band.cols}, simd.Real{V: r.rows, Stride: q}, 2*r.band.nf, p.rows, q, 0)
@@ -279,9 +279,9 @@ func (r *room) forward(image []float32, n int) {
 // spread adds the sums of a part to spectra.
 func (r *room) spread(n int, e *spectra) {
 	b, s, c := r.pair(r.parts[r.window][n])
-	ns, q, nf := r.sources(b), s.q*c.q, r.band.nf
+	ns, q, nf := r.sources(b), s.rank*c.q, r.band.nf
 	beams := simd.Complex{Re: make([]float32, nf*ns*c.q), Im: make([]float32, nf*ns*c.q), Stride: c.q, Step: ns * c.q}
-	r.isa.Multiply(beams, r.waves[sources][b.of[sources]], linesOf(r.sums[n], q, c.q), nf, ns, s.q, c.q, simd.Conjugate)
+	r.isa.Multiply(beams, r.waves[sources][b.of[sources]], linesOf(r.sums[n], q, c.q), nf, ns, s.rank, c.q, simd.Conjugate)
 	r.isa.Multiply(e.data(ns, b.width), beams, r.waves[receivers][b.of[receivers]], nf, ns, c.q, b.width, simd.Add)
 }
 
@@ -289,6 +289,6 @@ func (r *room) spread(n int, e *spectra) {
 func (r *room) last(p part, s, c *skeleton) *simd.Stage {
 	b, of := r.band, r.blocks[p.block].of
 	return &simd.Stage{TS: s.centre, TR: c.centre, LS: r.weights[sources][of[sources]], LR: r.weights[receivers][of[receivers]],
-		QS: s.q, QR: c.q, StrideS: s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.first)*b.inner),
-		DT: b.inner, NT: p.rows, Stride: s.q * c.q, Taps: b.taps}
+		QS: s.rank, QR: c.q, StrideS: s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.first)*b.inner),
+		DT: b.inner, NT: p.rows, Stride: s.rank * c.q, Taps: b.taps}
 }

@@ -25,30 +25,35 @@ type band struct {
 	inner float64   // s, between samples of sums
 	table []float32 // [2 nf][columns], cos and −sin of the times of columns, see newTable
 	cols  int
-
-	power []float64 // [nf], of the wavelet, adding up to 1
 }
 
-// The shares of the tolerance that the steps may take. Squares add up to less than 1.
+// The shares of the tolerance that the steps may take. Their squares add up to less than 1.
 const (
-	shareSkeleton = 0.55 // of either side
-	shareSpline   = 0.3
-	shareBand     = 0.25
+	shareReceivers = 0.7 // of skeletons, whose rank is a multiple of lanes
+	shareSources   = 0.5
+	shareSpline    = 0.3
+	shareBand      = 0.2
 )
 
 const (
-	stepSeconds = 0.2  // between segments
-	riseSeconds = 0.12 // of tapers
+	stepSeconds  = 0.2  // between segments
+	riseSeconds  = 0.12 // of tapers
+	mostSeconds  = 1.5  // of the flat part of segments
+	guardSamples = 4    // by which times between nodes may leave those of nodes
 )
 
-// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
-// coarsest sums that keep the tolerance for a wavelet of the given taps. It returns an error if none
-// does.
-func newBand(taps []float64, dt, need, tolerance float64) (*band, error) {
-	b := &band{dt: dt, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
-	b.n = even(2*b.rise + b.step + int(math.Ceil(need/dt)) + 2)
-	b.df = 1 / (float64(b.n) * dt)
-	all := spectrum(taps, b.n)
+// tones are the frequencies up to which the wavelet's power matters, and their power, which adds up
+// to 1. They are as far apart as those of a trace of fineness seconds.
+type tones struct {
+	df    float64   // Hz
+	power []float64 // [n]
+}
+
+const fineness = 2.0 // s
+
+// newTones returns an error if the wavelet reaches the Nyquist frequency.
+func newTones(taps []float64, dt, tolerance float64) (*tones, error) {
+	all := spectrum(taps, int(math.Ceil(fineness/dt)))
 	total, above := 0.0, 0.0
 	for _, v := range all {
 		total += v
@@ -56,30 +61,59 @@ func newBand(taps []float64, dt, need, tolerance float64) (*band, error) {
 	if total == 0 {
 		return nil, fmt.Errorf("butterfly: the wavelet is zero")
 	}
-	b.nf = len(all)
-	for b.nf > 1 && above+all[b.nf-1] <= shareBand*shareBand*tolerance*tolerance*total {
-		b.nf--
-		above += all[b.nf]
+	n := len(all)
+	for n > 1 && above+all[n-1] <= shareBand*shareBand*tolerance*tolerance*total {
+		n--
+		above += all[n]
 	}
-	// The taper widens lines of the spectrum.
-	b.nf += int(2 / (riseSeconds * b.df))
-	if b.nf >= len(all) {
+	t := &tones{df: 0.5 / (dt * float64(len(all)-1))}
+	if float64(n) > 0.9*float64(len(all)) {
 		return nil, fmt.Errorf("butterfly: the wavelet reaches the Nyquist frequency, %.4g Hz, to a tolerance of %g", 0.5/dt, tolerance)
 	}
-	for _, v := range all[:b.nf] {
-		b.power = append(b.power, v/total)
+	for _, v := range all[:n] {
+		t.power = append(t.power, v/(total-above))
 	}
-	return b, b.choose(tolerance)
+	return t, nil
+}
+
+// top is the highest frequency, in Hz.
+func (t *tones) top() float64 { return float64(len(t.power)) * t.df }
+
+// lines are a few frequencies, in Hz, and their power.
+func (t *tones) lines() (freqs, power []float64) {
+	for i := range lines {
+		lo, hi := len(t.power)*i/lines, len(t.power)*(i+1)/lines
+		sum, at := 0.0, 0.0
+		for k := lo; k < hi; k++ {
+			sum += t.power[k]
+			at += t.power[k] * float64(k) * t.df
+		}
+		if sum > 0 {
+			freqs, power = append(freqs, at/sum), append(power, sum)
+		}
+	}
+	return freqs, power
+}
+
+// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
+// coarsest sums that keep the tolerance. It returns an error if none does.
+func newBand(t *tones, dt, need, tolerance float64) (*band, error) {
+	b := &band{dt: dt, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
+	b.n = even(2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 2)
+	b.df = 1 / (float64(b.n) * dt)
+	// The taper widens lines of the spectrum.
+	b.nf = min(b.n/2, int(math.Ceil((t.top()+1/riseSeconds)/b.df))+1)
+	return b, b.choose(t, tolerance)
 }
 
 // choose takes the sampling and the spline that cost least.
-func (b *band) choose(tolerance float64) error {
+func (b *band) choose(t *tones, tolerance float64) error {
 	least := math.Inf(1)
 	for fine := 1; fine <= 8; fine++ {
 		for taps := 2; taps <= 4; taps++ {
 			// A transform of a hundred samples of a trace beside the points of a window.
 			cost := float64(4*b.nf*100*fine) + float64(2*taps*side*side*side)
-			if cost < least && b.spline(fine, taps) <= shareSpline*tolerance {
+			if cost < least && t.spline(b.dt/float64(fine), taps) <= shareSpline*tolerance {
 				least, b.fine, b.taps = cost, fine, taps
 			}
 		}
@@ -93,12 +127,12 @@ func (b *band) choose(tolerance float64) error {
 	return nil
 }
 
-// spline is the error of a B-spline through samples at dt/fine of the wavelet, whose spectrum was
-// divided by that of the spline: what its images leave (Unser 1999), relative to the wavelet.
-func (b *band) spline(fine, taps int) float64 {
+// spline is the error of a B-spline through samples dt apart of the wavelet, whose spectrum was divided
+// by that of the spline: what its images leave (Unser 1999), relative to the wavelet.
+func (t *tones) spline(dt float64, taps int) float64 {
 	sum := 0.0
-	for k, p := range b.power {
-		f := float64(k) * b.df * b.dt / float64(fine)
+	for k, p := range t.power {
+		f := float64(k) * t.df * dt
 		sum += p * 2 * math.Pow(f/(1-f), 2*float64(taps))
 	}
 	return math.Sqrt(sum)

@@ -35,28 +35,54 @@ func New(ctx context.Context, p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance
 	o := &Operator{problem: *p, threads: max(1, p.Threads), taps: p.Taps(), isa: simd.Best()}
 	lo := p.Slab[0]
 	o.windows = windows(l, p.Grid, lo)
-	var err error
-	if o.band, err = newBand(o.taps, p.DT, o.longest(), tolerance); err != nil {
+	t, err := newTones(o.taps, p.DT, tolerance)
+	if err != nil {
 		return nil, err
 	}
 	slowest := p.Slowest
 	if slowest == 0 {
 		slowest = 1500
 	}
-	reach := 16 * slowest / (float64(o.band.nf) * o.band.df)
 	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
-		o.groups[r] = split(p.Positions, distinct(used), reach)
+		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
 		o.have[r] = make([][]*skeleton, len(o.groups[r]))
 	}
 	o.blocks = blocks(p, o.groups)
-	if err := o.find(ctx, tolerance); err != nil {
+	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
-	return o, o.choose()
+	if o.band, err = newBand(t, p.DT, o.longest(), tolerance); err != nil {
+		return nil, err
+	}
+	o.choose()
+	return o, nil
 }
 
-// longest bounds the stretch of a trace, in s, that a part needs.
-func (o *Operator) longest() float64 { return 0.8 }
+// wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
+const wavelengths = 12
+
+// longest is the stretch of a trace, in s, that parts need.
+func (o *Operator) longest() (most float64) {
+	o.eachPair(func(i, _ int, s, r *skeleton) {
+		lo, hi := stretch(s, r)
+		if t := hi - lo; t <= mostSeconds {
+			most = max(most, t)
+		}
+	})
+	return most + 2*guardSamples*o.problem.DT
+}
+
+// eachPair calls f for each window and block that may be a part.
+func (o *Operator) eachPair(f func(window, block int, s, r *skeleton)) {
+	for i, w := range o.windows {
+		for n, b := range o.blocks {
+			s, r := o.at(sources, b, i), o.at(receivers, b, i)
+			if s != nil && r != nil && len(b.traces) >= leastTraces && b.covers(&o.problem, w) {
+				f(i, n, s, r)
+			}
+		}
+	}
+}
 
 func distinct(list []int32) []int32 {
 	out := slices.Clone(list)
@@ -68,7 +94,7 @@ func distinct(list []int32) []int32 {
 const leastTraces = 64
 
 // find makes the skeletons of all clusters in the windows in which a block of theirs may count.
-func (o *Operator) find(ctx context.Context, tolerance float64) error {
+func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) error {
 	var wanted [2][][]bool // by role, cluster and window
 	for r, list := range o.groups {
 		for range list {
@@ -85,7 +111,7 @@ func (o *Operator) find(ctx context.Context, tolerance float64) error {
 			}
 		}
 	}
-	freqs, power := o.band.lines()
+	freqs, power := tones.lines()
 	_, opt := o.problem.TimesNeeded()
 	for r, list := range o.groups {
 		for c := range list {
@@ -99,7 +125,7 @@ func (o *Operator) find(ctx context.Context, tolerance float64) error {
 			o.have[r][c] = make([]*skeleton, len(o.windows))
 			err = o.parallel(ctx, len(o.windows), func(_, i int) error {
 				if wanted[r][c][i] {
-					o.have[r][c][i] = t.skeleton(o.windows[i], i, list[c].centre, freqs, power, shareSkeleton*tolerance)
+					o.have[r][c][i] = t.skeleton(o.windows[i], i, list[c].centre, freqs, power, role(r), tolerance)
 				}
 				return nil
 			})
@@ -167,7 +193,7 @@ func (o *Operator) gather(ctx context.Context, c *cluster, wanted []bool, opt tr
 }
 
 // skeleton makes that of window i.
-func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, tolerance float64) *skeleton {
+func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r role, tolerance float64) *skeleton {
 	if t.centre[i] == nil {
 		return nil
 	}
@@ -183,7 +209,11 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, to
 	for place, list := range t.nodes[i] {
 		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
-	s := newSkeleton(w, d, freqs, power, tolerance)
+	step, share := 4, shareSources
+	if r == receivers {
+		step, share = lanes, shareReceivers
+	}
+	s := newSkeleton(w, d, freqs, power, step, share*tolerance)
 	if s != nil {
 		s.centre, s.nodeTime = t.centre[i], times
 	}
@@ -191,50 +221,21 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, to
 	return s
 }
 
-// lines are a few frequencies of the band and their power.
-func (b *band) lines() (freqs, power []float64) {
-	for i := range lines {
-		lo, hi := b.nf*i/lines, b.nf*(i+1)/lines
-		sum, at := 0.0, 0.0
-		for k := lo; k < hi; k++ {
-			sum += b.power[k]
-			at += b.power[k] * float64(k) * b.df
-		}
-		if sum > 0 {
-			freqs, power = append(freqs, at/sum), append(power, sum)
-		}
-	}
-	total := 0.0
-	for _, v := range power {
-		total += v
-	}
-	for i := range power {
-		power[i] /= total
-	}
-	return freqs, power
-}
-
 // choose keeps the parts that are cheaper here than point by point.
-func (o *Operator) choose() error {
+func (o *Operator) choose() {
 	o.parts = make([][]part, len(o.windows))
-	for i, w := range o.windows {
-		for n, b := range o.blocks {
-			s, r := o.at(sources, b, i), o.at(receivers, b, i)
-			if s == nil || r == nil || len(b.traces) < leastTraces || !b.covers(&o.problem, w) {
-				continue
-			}
-			p, fits := o.band.join(w, s, r, o.problem.T0, o.problem.NT)
-			if !fits {
-				continue
-			}
-			cost := o.band.cost(p, w, s, r, len(o.groups[sources][b.of[sources]].places), b.width)
-			if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
-				p.block = n
-				o.parts[i] = append(o.parts[i], p)
-			}
+	o.eachPair(func(i, n int, s, r *skeleton) {
+		b, w := o.blocks[n], o.windows[i]
+		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
+		if !fits {
+			return
 		}
-	}
-	return nil
+		cost := o.band.cost(p, w, s, r, o.sources(b), b.width)
+		if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
+			p.block = n
+			o.parts[i] = append(o.parts[i], p)
+		}
+	})
 }
 
 // at is the skeleton of a block's cluster in a role over window i.

@@ -119,7 +119,7 @@ func TestAdjoint(t *testing.T) {
 			for r := range role(2) {
 				for c := range o.groups[r] {
 					if s := o.have[r][c][i]; s != nil {
-						t.Logf("window %d %v %v role %d cluster %d of %d: q %d, error %.2e", i, w.lo, w.n, r, c, len(o.groups[r][c].places), s.q, s.err)
+						t.Logf("window %d %v %v role %d cluster %d of %d: q %d, error %.2e", i, w.lo, w.n, r, c, len(o.groups[r][c].places), s.rank, s.err)
 					} else {
 						t.Logf("window %d role %d cluster %d: none", i, r, c)
 					}
@@ -171,7 +171,7 @@ func TestAdjoint(t *testing.T) {
 
 func (o *Operator) bandText() *band {
 	b := *o.band
-	b.table, b.power, b.into = nil, nil, nil
+	b.table, b.into = nil, nil
 	return &b
 }
 

@@ -86,21 +86,26 @@ type part struct {
 	rows    int // of sums
 }
 
-// join returns the part of a block over a window, and whether the factorised operator can make it.
-func (b *band) join(w *window, s, r *skeleton, t0 float64, nt int) (part, bool) {
-	lo, hi := math.Inf(1), math.Inf(-1)
+// stretch is the range of times, in s, of the traces of two clusters in a window.
+func stretch(s, r *skeleton) (lo, hi float64) {
+	lo, hi = math.Inf(1), math.Inf(-1)
 	for i := range s.least {
-		t := s.nodeTime[i] + r.nodeTime[i] - t0
+		t := s.nodeTime[i] + r.nodeTime[i]
 		lo, hi = min(lo, t+s.least[i]+r.least[i]), max(hi, t+s.most[i]+r.most[i])
 	}
+	return lo, hi
+}
+
+// join returns the part of a block over a window, and whether the factorised operator can make it.
+func (b *band) join(s, r *skeleton, t0 float64, nt int) (part, bool) {
+	lo, hi := stretch(s, r)
 	first, end := math.Inf(1), math.Inf(-1)
 	for i, t := range s.centre {
 		sum := float64(t) + float64(r.centre[i]) - t0
 		first, end = min(first, sum), max(end, sum)
 	}
-	// Between nodes times may go a little further.
-	guard := 4 * b.dt
-	segment := b.segment(min(lo, first)-guard, max(hi, end)+guard, nt)
+	guard := guardSamples * b.dt
+	segment := b.segment(min(lo-t0, first)-guard, max(hi-t0, end)+guard, nt)
 	if segment < 0 {
 		return part{}, false
 	}
@@ -117,6 +122,6 @@ const (
 
 // cost is the work of a part, without what it shares with others.
 func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int) float64 {
-	q := float64(s.q * r.q)
+	q := float64(s.rank * r.q)
 	return 8*float64(b.nf)*float64(ns)*(float64(width*r.q)+q) + 4*float64(b.nf*p.rows)*q + 2*float64(b.taps*w.len())*q
 }

@@ -19,7 +19,8 @@ const (
 //
 // for all places r and frequencies of the wavelet, with q points x_j and real weights L_j.
 type skeleton struct {
-	q       int
+	rank    int       // points with weights
+	q       int       // with padding, a multiple of lanes
 	delay   []float32 // [place][q], s
 	weights []float32 // [node][q]
 	err     float64   // rms error at the window's sample, relative to 1
@@ -33,9 +34,9 @@ type skeleton struct {
 // sample, [place][sample].
 type delays struct{ nodes, sample [][]float64 }
 
-// newSkeleton finds a skeleton with an rms error of at most the tolerance. It returns nil if
-// mostRank points do not suffice. power are the weights of lines frequencies, in Hz, which add up to 1.
-func newSkeleton(w *window, d delays, freqs, power []float64, tolerance float64) *skeleton {
+// newSkeleton finds a skeleton with an rms error of at most the tolerance and a rank that is a multiple
+// of step. It returns nil if mostRank points do not suffice. power are the weights of lines frequencies, in Hz, which add up to 1.
+func newSkeleton(w *window, d delays, freqs, power []float64, step int, tolerance float64) *skeleton {
 	for _, list := range append(slices.Clone(d.nodes), d.sample...) {
 		for _, v := range list {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -44,19 +45,17 @@ func newSkeleton(w *window, d delays, freqs, power []float64, tolerance float64)
 		}
 	}
 	f := newFactor(w, d.nodes, freqs, power)
-	for q := lanes; ; q += lanes {
-		if q = min(q, len(w.nodes)); q > mostRank {
-			return nil
-		}
-		if left := f.grow(q); left > tolerance*tolerance && q < len(w.nodes) && q < mostRank {
+	for q := step; ; q += step {
+		q = min(q, len(w.nodes))
+		last := q+step > mostRank || q == len(w.nodes)
+		if left := f.grow(q); left > tolerance*tolerance && !last {
 			continue
 		}
 		s := f.skeleton(d.nodes)
-		s.check(w, d.sample, freqs, power)
-		if s.err <= tolerance {
+		if s.check(w, d.sample, freqs, power); s.err <= tolerance {
 			return s
 		}
-		if q >= mostRank || q == len(w.nodes) {
+		if last {
 			return nil
 		}
 	}
@@ -159,10 +158,10 @@ func (f *factor) grow(q int) float64 {
 }
 
 // skeleton solves R₁₁ L = R for the pivots so far. There are a multiple of lanes of them, the last
-// ones without weight where the waves have fewer.
+// ones without weight.
 func (f *factor) skeleton(nodes [][]float64) *skeleton {
 	n := len(f.pivots)
-	s := &skeleton{q: (n + lanes - 1) / lanes * lanes}
+	s := &skeleton{rank: n, q: padded(n)}
 	s.weights = make([]float32, f.nodes*s.q)
 	x := make([][]float64, n)
 	for j := n - 1; j >= 0; j-- {
