@@ -16,9 +16,9 @@ func (o *Operator) stage() map[segmentOf]*spectra {
 	out := map[segmentOf]*spectra{}
 	for _, list := range o.parts {
 		for _, p := range list {
-			at := segmentOf{p.block, p.segment}
+			at := segmentOf{p.number, p.segment}
 			if out[at] == nil {
-				b := o.blocks[p.block]
+				b := o.blocks[p.number]
 				n := o.band.nf * o.sources(b) * b.width
 				out[at] = &spectra{make([]float32, n), make([]float32, n)}
 			}
@@ -39,18 +39,21 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 	return out
 }
 
-// Adjoint adds to sums what o takes over of the adjoint of the correlated traces e, [trace][nt]. A sum
-// is that of the traces of one cluster of sources over a window; add adds it, by points of the slab.
-func (o *Operator) Adjoint(ctx context.Context, e func(trace int) []float32, add func(points []int32, sum []float32)) error {
+// Adjoint adds to sums, [tile][64], what o takes over of the adjoint. load sets to, [nt], to a trace
+// correlated with the wavelet; calls with different workers may come at once. The sums of the traces
+// of each cluster of sources over a window are added in a fixed order.
+func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
 	all := o.stage()
 	segs := segments(all, len(o.blocks))
-	err := o.parallel(ctx, len(o.blocks), func(_, n int) error {
+	err := o.parallel(ctx, len(o.blocks), func(worker, n int) error {
+		if len(segs[n]) == 0 {
+			return nil
+		}
 		t := o.newTurn(n)
-		for s := range o.sources(o.blocks[n]) {
+		for s := range o.sources(t.block) {
+			t.load(s, func(trace int, to []float32) { load(worker, trace, to) })
 			for _, segment := range segs[n] {
-				if t.load(s, segment, e) {
-					t.into(s, all[segmentOf{n, segment}])
-				}
+				t.into(s, segment, all[segmentOf{n, segment}])
 			}
 		}
 		return nil
@@ -60,30 +63,32 @@ func (o *Operator) Adjoint(ctx context.Context, e func(trace int) []float32, add
 	}
 	return o.parallel(ctx, len(o.windows), func(_, i int) error {
 		r := o.open(i, false)
-		sum := make([]float32, o.windows[i].len())
-		for n, p := range o.parts[i] {
-			r.adjoint(sum, p, all[segmentOf{p.block, p.segment}])
-			if n+1 == len(o.parts[i]) || o.blocks[o.parts[i][n+1].block].of[sources] != o.blocks[p.block].of[sources] {
-				add(o.windows[i].points, sum)
-				clear(sum)
+		for _, batch := range r.batches() {
+			for _, p := range batch {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				r.beam(p, all[segmentOf{p.number, p.segment}])
 			}
+			r.image(batch, sums)
 		}
 		return nil
 	})
 }
 
-// Forward adds to the traces u, [trace][nt], not yet convolved, what o takes over of those of the image.
-func (o *Operator) Forward(ctx context.Context, u func(trace int) []float32, image func(points []int32, to []float32)) error {
+// Forward hands what o takes over of the traces of an image, [tile][64], to add, each trace once and
+// not yet convolved with the wavelet: u is [nt]. Calls of add with different workers may come at once.
+func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error {
 	all := o.stage()
 	for first := 0; first < len(o.windows); first += o.threads {
 		rooms := make([]*room, min(o.threads, len(o.windows)-first))
 		err := o.parallel(ctx, len(rooms), func(_, i int) error {
-			r := o.open(first+i, true)
-			rooms[i] = r
-			points := make([]float32, o.windows[r.window].len())
-			image(o.windows[r.window].points, points)
-			for n := range o.parts[r.window] {
-				r.forward(points, n)
+			rooms[i] = o.open(first+i, true)
+			for _, batch := range rooms[i].batches() {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				rooms[i].gather(batch, image)
 			}
 			return nil
 		})
@@ -92,9 +97,9 @@ func (o *Operator) Forward(ctx context.Context, u func(trace int) []float32, ima
 		}
 		err = o.parallel(ctx, len(o.blocks), func(_, n int) error {
 			for _, r := range rooms {
-				for k, p := range o.parts[r.window] {
-					if p.block == n {
-						r.spread(k, all[segmentOf{n, p.segment}])
+				for _, p := range r.parts {
+					if p.number == n {
+						r.spread(p, all[segmentOf{n, p.segment}])
 					}
 				}
 			}
@@ -105,33 +110,38 @@ func (o *Operator) Forward(ctx context.Context, u func(trace int) []float32, ima
 		}
 	}
 	segs := segments(all, len(o.blocks))
-	return o.parallel(ctx, len(o.blocks), func(_, n int) error {
+	return o.parallel(ctx, len(o.blocks), func(worker, n int) error {
+		if len(segs[n]) == 0 {
+			return nil
+		}
 		t := o.newTurn(n)
-		for s := range o.sources(o.blocks[n]) {
+		for s := range o.sources(t.block) {
+			clear(t.lines)
 			for _, segment := range segs[n] {
-				t.back(s, all[segmentOf{n, segment}])
-				t.unload(s, segment, u)
+				t.back(s, segment, all[segmentOf{n, segment}])
 			}
+			t.unload(s, func(trace int, u []float32) { add(worker, trace, u) })
 		}
 		return nil
 	})
 }
 
-// turn takes segments of a block's traces to their spectra and back, the traces of one source at a time.
+// turn takes the traces of a block to the spectra of their segments and back, those of one source at
+// a time.
 type turn struct {
 	*band
 	*block
 	isa   simd.ISA
-	nt    int
 	ns    int
 	by    [][]int   // traces of each source, by their number in the block
-	lines []float32 // [sample][width]
+	lines []float32 // [rise + nt + n][width], zero beyond the record
+	row   []float32 // [nt]
 }
 
 func (o *Operator) newTurn(n int) *turn {
-	b := o.blocks[n]
-	t := &turn{band: o.band, block: b, isa: o.isa, nt: o.problem.NT, ns: o.sources(b), by: make([][]int, o.sources(b))}
-	t.lines = make([]float32, t.n*b.width)
+	b, nt := o.blocks[n], o.problem.NT
+	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.sources(b), by: make([][]int, o.sources(b)), row: make([]float32, nt)}
+	t.lines = make([]float32, (t.rise+nt+t.n)*b.width)
 	for i, slot := range b.slots {
 		s := int(slot) / b.width
 		t.by[s] = append(t.by[s], i)
@@ -139,85 +149,122 @@ func (o *Operator) newTurn(n int) *turn {
 	return t
 }
 
-// load takes the traces of a source. It reports whether there are any.
-func (t *turn) load(s, segment int, e func(trace int) []float32) bool {
+// load takes the traces of a source.
+func (t *turn) load(s int, load func(trace int, to []float32)) {
 	clear(t.lines)
-	first := t.first(segment)
 	for _, i := range t.by[s] {
-		row, r := e(int(t.traces[i])), int(t.slots[i])%t.width
-		for k := max(0, -first); k < min(t.n, t.nt-first); k++ {
-			t.lines[k*t.width+r] += row[first+k]
+		load(int(t.traces[i]), t.row)
+		at := t.rise*t.width + int(t.slots[i])%t.width
+		for k, v := range t.row {
+			t.lines[at+k*t.width] += v
 		}
 	}
-	return len(t.by[s]) > 0
-}
-
-// into adds their spectra.
-func (t *turn) into(s int, to *spectra) {
-	at, ld := s*t.width, t.ns*t.width
-	lines := simd.Real{V: t.lines, Stride: t.width}
-	t.isa.Transform(simd.Real{V: to.re[at:], Stride: ld}, simd.Real{V: t.band.into, Stride: t.n}, lines, t.nf, t.n, t.width, simd.Add)
-	t.isa.Transform(simd.Real{V: to.im[at:], Stride: ld}, simd.Real{V: t.band.into[t.nf*t.n:], Stride: t.n}, lines, t.nf, t.n, t.width, simd.Add)
-}
-
-// back is the transpose of into.
-func (t *turn) back(s int, from *spectra) {
-	at, ld := s*t.width, t.ns*t.width
-	lines := simd.Real{V: t.lines, Stride: t.width}
-	t.isa.Transform(lines, simd.Real{V: t.band.into, Stride: t.n}, simd.Real{V: from.re[at:], Stride: ld}, t.n, t.nf, t.width, simd.Transposed)
-	t.isa.Transform(lines, simd.Real{V: t.band.into[t.nf*t.n:], Stride: t.n}, simd.Real{V: from.im[at:], Stride: ld}, t.n, t.nf, t.width, simd.Transposed|simd.Add)
 }
 
 // unload is the transpose of load.
-func (t *turn) unload(s, segment int, u func(trace int) []float32) {
-	first := t.first(segment)
+func (t *turn) unload(s int, add func(trace int, u []float32)) {
 	for _, i := range t.by[s] {
-		row, r := u(int(t.traces[i])), int(t.slots[i])%t.width
-		for k := max(0, -first); k < min(t.n, t.nt-first); k++ {
-			row[first+k] += t.lines[k*t.width+r]
+		at := t.rise*t.width + int(t.slots[i])%t.width
+		for k := range t.row {
+			t.row[k] = t.lines[at+k*t.width]
 		}
+		add(int(t.traces[i]), t.row)
 	}
+}
+
+// planes calls f with what a Fourier transform of a segment joins, for the real and the imaginary
+// part: the table, samples, and spectra.
+func (t *turn) planes(s, segment int, e *spectra, f func(table, lines, out simd.Real)) {
+	lines := simd.Real{V: t.lines[(t.first(segment)+t.rise)*t.width:], Stride: t.width}
+	for k, plane := range [2][]float32{e.re, e.im} {
+		f(simd.Real{V: t.band.into[k*t.nf*t.n:], Stride: t.n}, lines, simd.Real{V: plane[s*t.width:], Stride: t.ns * t.width})
+	}
+}
+
+// into adds the spectra of the traces of a source.
+func (t *turn) into(s, segment int, to *spectra) {
+	t.planes(s, segment, to, func(table, lines, out simd.Real) {
+		t.isa.Transform(out, table, lines, t.nf, t.n, t.width, 0)
+	})
+}
+
+// back is the transpose of into.
+func (t *turn) back(s, segment int, from *spectra) {
+	t.planes(s, segment, from, func(table, lines, out simd.Real) {
+		t.isa.Transform(lines, table, out, t.n, t.nf, t.width, simd.Transposed|simd.Add)
+	})
 }
 
 // room is what the parts of a window share.
 type room struct {
 	*Operator
-	window  int
-	weights [2]map[int][]float32    // of clusters, [point][q]
+	*window
+	parts   []*open
 	waves   [2]map[int]simd.Complex // of clusters, [nf][place][q]; of receivers in the forward [nf][q][width]
-	sums    [][]float32             // [nf][2][q][q], of all parts in the forward
-	rows    []float32               // [rows][q][q]
-	beams   simd.Complex            // [nf][source][q]
+	taken   [2]map[int][]float32    // of clusters, weights at the points of a patch, [point][q]
+	scratch struct{ beams, lines []float32 }
+}
+
+// open is a part under way.
+type open struct {
+	part
+	*block
+	s, r  *skeleton
+	q     int       // of both, a row of v
+	v     []float32 // [rows][q], sums at the skeletons' points
+	lines []float32 // [nf][2][q], their spectra, in the forward
 }
 
 func (o *Operator) open(i int, forward bool) *room {
-	r := &room{Operator: o, window: i}
-	w, most, rows, beams := o.windows[i], 0, 0, 0
-	for c := range r.weights {
-		r.weights[c], r.waves[c] = map[int][]float32{}, map[int]simd.Complex{}
+	r := &room{Operator: o, window: o.windows[i]}
+	for c := range r.waves {
+		r.waves[c], r.taken[c] = map[int]simd.Complex{}, map[int][]float32{}
 	}
 	for _, p := range o.parts[i] {
-		b := o.blocks[p.block]
-		for c, cluster := range b.of {
-			s := o.have[c][cluster][i]
-			if r.weights[c][cluster] == nil {
-				l := make([]float32, w.len()*s.q)
-				o.isa.Expand(l, s.weights, w.lagr[0], w.lagr[1], w.lagr[2], w.n, w.nodesAlong(), s.q, w.order)
-				r.weights[c][cluster], r.waves[c][cluster] = l, o.wavesOf(s, forward && role(c) == receivers, b.width)
+		b := o.blocks[p.number]
+		at := &open{part: p, block: b, s: o.at(sources, b, i), r: o.at(receivers, b, i)}
+		at.q = at.s.rank * at.r.q
+		r.parts = append(r.parts, at)
+		for c, s := range [2]*skeleton{at.s, at.r} {
+			if _, ok := r.waves[c][b.of[c]]; !ok {
+				r.waves[c][b.of[c]] = o.wavesOf(s, forward && role(c) == receivers, b.width)
+				r.taken[c][b.of[c]] = make([]float32, patch*patch*patch*s.q)
 			}
 		}
-		_, s, c := r.pair(p)
-		most, rows, beams = max(most, s.rank*c.q), max(rows, p.rows), max(beams, o.sources(b)*c.q)
 	}
-	r.rows, r.sums = make([]float32, rows*most), make([][]float32, 1)
-	if forward {
-		r.sums = make([][]float32, len(o.parts[i]))
-	}
-	for k := range r.sums {
-		r.sums[k] = make([]float32, 2*o.band.nf*most)
-	}
-	r.beams = simd.Complex{Re: make([]float32, o.band.nf*beams), Im: make([]float32, o.band.nf*beams)}
 	return r
+}
+
+// batchFloats is about the number of sums that the parts of a batch may have together.
+const batchFloats = 8 << 20
+
+// batches cuts the parts of a window into some whose sums are held at once, and gives them memory.
+func (r *room) batches() (out [][]*open) {
+	free := 0
+	for _, p := range r.parts {
+		n := p.rows * p.q
+		if n > free || len(out) == 0 {
+			out, free = append(out, nil), max(n, batchFloats)
+		}
+		free -= n
+		out[len(out)-1] = append(out[len(out)-1], p)
+	}
+	return out
+}
+
+// take makes the weights of the clusters of a batch at the points of a patch.
+func (r *room) take(p *patchOf, batch []*open) {
+	done := [2]int{-1, -1}
+	seen := map[*skeleton]bool{}
+	for _, at := range batch {
+		for c, s := range [2]*skeleton{at.s, at.r} {
+			if at.of[c] == done[c] || seen[s] {
+				continue
+			}
+			done[c], seen[s] = at.of[c], true
+			r.isa.Expand(r.taken[c][at.of[c]], s.weights, p.lagr[0], p.lagr[1], p.lagr[2], p.n, r.nodesAlong(), s.q, nil)
+		}
+	}
 }
 
 // wavesOf are exp(iωδ) at a skeleton's points, [nf][place][q], or transposed and conjugated,
@@ -248,47 +295,96 @@ func (e *spectra) data(ns, width int) simd.Complex {
 	return simd.Complex{Re: e.re, Im: e.im, Stride: width, Step: ns * width}
 }
 
-// pair returns the skeletons of a part.
-func (r *room) pair(p part) (b *block, s, c *skeleton) {
-	b = r.blocks[p.block]
-	return b, r.have[sources][b.of[sources]][r.window], r.have[receivers][b.of[receivers]][r.window]
+// beam makes the sums of a part of the spectra of its traces.
+func (r *room) beam(p *open, e *spectra) {
+	ns, nr, nf := r.sources(p.block), r.receivers(p.block), r.band.nf
+	beams, lines := r.beams(p), r.lines(p)
+	r.isa.Multiply(beams, e.data(ns, p.width), r.waves[receivers][p.of[receivers]], nf, ns, nr, p.r.q, 0)
+	r.isa.Multiply(linesOf(lines, p.q, p.r.q), r.waves[sources][p.of[sources]], beams, nf, p.s.rank, ns, p.r.q, simd.Transposed)
+	p.v = make([]float32, p.rows*p.q)
+	r.isa.Transform(simd.Real{V: p.v, Stride: p.q}, r.inverse(p), simd.Real{V: lines, Stride: p.q}, p.rows, 2*nf, p.q, simd.Transposed)
 }
 
-// adjoint adds a part of the spectra of a block to the image of the window.
-func (r *room) adjoint(image []float32, p part, e *spectra) {
-	b, s, c := r.pair(p)
-	ns, nr, q, sums, nf := r.sources(b), r.receivers(b), s.rank*c.q, r.sums[0], r.band.nf
-	beams := r.beams
-	beams.Stride, beams.Step = c.q, ns*c.q
-	r.isa.Multiply(beams, e.data(ns, b.width), r.waves[receivers][b.of[receivers]], nf, ns, nr, c.q, 0)
-	r.isa.Multiply(linesOf(sums, q, c.q), r.waves[sources][b.of[sources]], beams, nf, s.rank, ns, c.q, simd.Transposed)
-	r.isa.Transform(simd.Real{V: r.rows, Stride: q}, simd.Real{V: r.band.table[p.first:], Stride: r.band.cols}, simd.Real{V: sums, Stride: q}, p.rows, 2*nf, q, simd.Transposed)
-	r.isa.Interpolate(image, r.rows, r.last(p, s, c))
+// beams is room for those of a part, [nf][source][q].
+func (r *room) beams(p *open) simd.Complex {
+	ns := r.sources(p.block)
+	n := r.band.nf * ns * p.r.q
+	if len(r.scratch.beams) < 2*n {
+		r.scratch.beams = make([]float32, 2*n)
+	}
+	return simd.Complex{Re: r.scratch.beams[:n], Im: r.scratch.beams[n : 2*n], Stride: p.r.q, Step: ns * p.r.q}
 }
 
-// forward takes an image to the sums of a part.
-func (r *room) forward(image []float32, n int) {
-	p := r.parts[r.window][n]
-	_, s, c := r.pair(p)
-	q := s.rank * c.q
-	clear(r.rows[:p.rows*q])
-	r.isa.Spread(r.rows, image, r.last(p, s, c))
-	r.isa.Transform(simd.Real{V: r.sums[n], Stride: q}, simd.Real{V: r.band.table[p.first:], Stride: r.band.cols}, simd.Real{V: r.rows, Stride: q}, 2*r.band.nf, p.rows, q, 0)
+// lines is room for the spectra of a part's sums.
+func (r *room) lines(p *open) []float32 {
+	n := 2 * r.band.nf * p.q
+	if len(r.scratch.lines) < n {
+		r.scratch.lines = make([]float32, n)
+	}
+	return r.scratch.lines[:n]
 }
 
-// spread adds the sums of a part to spectra.
-func (r *room) spread(n int, e *spectra) {
-	b, s, c := r.pair(r.parts[r.window][n])
-	ns, q, nf := r.sources(b), s.rank*c.q, r.band.nf
-	beams := simd.Complex{Re: make([]float32, nf*ns*c.q), Im: make([]float32, nf*ns*c.q), Stride: c.q, Step: ns * c.q}
-	r.isa.Multiply(beams, r.waves[sources][b.of[sources]], linesOf(r.sums[n], q, c.q), nf, ns, s.rank, c.q, simd.Conjugate)
-	r.isa.Multiply(e.data(ns, b.width), beams, r.waves[receivers][b.of[receivers]], nf, ns, c.q, b.width, simd.Add)
+// inverse is the table that makes the sums of a part of their spectra, transposed.
+func (r *room) inverse(p *open) simd.Real {
+	return simd.Real{V: r.band.table[p.part.first:], Stride: r.band.cols}
 }
 
-// last says how a part goes between sums and the image.
-func (r *room) last(p part, s, c *skeleton) *simd.Stage {
-	b, of := r.band, r.blocks[p.block].of
-	return &simd.Stage{TS: s.centre, TR: c.centre, LS: r.weights[sources][of[sources]], LR: r.weights[receivers][of[receivers]],
-		QS: s.rank, QR: c.q, StrideS: s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.first)*b.inner),
-		DT: b.inner, NT: p.rows, Stride: s.rank * c.q, Taps: b.taps}
+// image adds the parts of a batch to the image, patch by patch.
+func (r *room) image(batch []*open, sums []float64) {
+	sum := make([]float32, patch*patch*patch)
+	for i := range r.patches {
+		at := &r.patches[i]
+		r.take(at, batch)
+		for n, p := range batch {
+			sum := sum[:at.len()]
+			r.isa.Interpolate(sum, p.v, r.last(p, at))
+			if n+1 == len(batch) || batch[n+1].of[sources] != p.of[sources] {
+				for k, slot := range r.slots[at.first:][:len(sum)] {
+					sums[slot] += float64(sum[k])
+				}
+				clear(sum)
+			}
+		}
+	}
+}
+
+// gather is the transpose of image, followed by that of the inverse transform.
+func (r *room) gather(batch []*open, image []float32) {
+	points := make([]float32, patch*patch*patch)
+	for _, p := range batch {
+		p.v = make([]float32, p.rows*p.q)
+	}
+	for i := range r.patches {
+		at := &r.patches[i]
+		points := points[:at.len()]
+		for k, slot := range r.slots[at.first:][:len(points)] {
+			points[k] = image[slot]
+		}
+		r.take(at, batch)
+		for _, p := range batch {
+			r.isa.Spread(p.v, points, r.last(p, at))
+		}
+	}
+	for _, p := range batch {
+		p.lines = make([]float32, 2*r.band.nf*p.q)
+		r.isa.Transform(simd.Real{V: p.lines, Stride: p.q}, r.inverse(p), simd.Real{V: p.v, Stride: p.q}, 2*r.band.nf, p.rows, p.q, 0)
+		p.v = nil
+	}
+}
+
+// spread adds the sums of a part to the spectra of its traces. Several may be under way in a room.
+func (r *room) spread(p *open, e *spectra) {
+	ns, nf := r.sources(p.block), r.band.nf
+	n := nf * ns * p.r.q
+	beams := simd.Complex{Re: make([]float32, n), Im: make([]float32, n), Stride: p.r.q, Step: ns * p.r.q}
+	r.isa.Multiply(beams, r.waves[sources][p.of[sources]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
+	r.isa.Multiply(e.data(ns, p.width), beams, r.waves[receivers][p.of[receivers]], nf, ns, p.r.q, p.width, simd.Add)
+}
+
+// last says how a part goes between sums and the points of a patch.
+func (r *room) last(p *open, at *patchOf) *simd.Stage {
+	b, n := r.band, at.len()
+	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: r.taken[sources][p.of[sources]], LR: r.taken[receivers][p.of[receivers]],
+		QS: p.s.rank, QR: p.r.q, StrideS: p.s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.part.first)*b.inner),
+		DT: b.inner, NT: p.rows, Stride: p.q, Taps: b.taps}
 }

@@ -24,6 +24,8 @@ type Operator struct {
 	have    [2][][]*skeleton // by role and cluster, of each window
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
+	of      [2][]int32 // by role, the cluster of each place
+	takes   map[pairIn]bool
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
@@ -47,7 +49,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance
 		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
 		o.have[r] = make([][]*skeleton, len(o.groups[r]))
 	}
-	o.blocks = blocks(p, o.groups)
+	o.blocks, o.of = blocks(p, o.groups)
 	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
@@ -223,7 +225,7 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r 
 
 // choose keeps the parts that are cheaper here than point by point.
 func (o *Operator) choose() {
-	o.parts = make([][]part, len(o.windows))
+	o.parts, o.takes = make([][]part, len(o.windows)), map[pairIn]bool{}
 	o.eachPair(func(i, n int, s, r *skeleton) {
 		b, w := o.blocks[n], o.windows[i]
 		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
@@ -232,8 +234,11 @@ func (o *Operator) choose() {
 		}
 		cost := o.band.cost(p, w, s, r, o.sources(b), b.width)
 		if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
-			p.block = n
+			p.number = n
 			o.parts[i] = append(o.parts[i], p)
+			for _, box := range w.boxes {
+				o.takes[pairIn{int32(b.of[sources]), int32(b.of[receivers]), int32(box)}] = true
+			}
 		}
 	})
 }
@@ -250,30 +255,19 @@ func (o *Operator) at(r role, b *block, i int) *skeleton {
 func (o *Operator) Triples() (n int64) {
 	for i, list := range o.parts {
 		for _, p := range list {
-			n += int64(len(o.blocks[p.block].traces)) * int64(o.windows[i].len())
+			n += int64(len(o.blocks[p.number].traces)) * int64(o.windows[i].len())
 		}
 	}
 	return n
 }
 
-// Sums reports for each box of the plan and each trace whether o sums it.
-func (o *Operator) Sums() func(trace, box int) bool {
-	type key struct{ block, box int }
-	has, of := map[key]bool{}, make([]int, o.problem.NumTraces())
-	for i, list := range o.parts {
-		for _, p := range list {
-			for _, box := range o.windows[i].boxes {
-				has[key{p.block, box}] = true
-			}
-		}
-	}
-	for n, b := range o.blocks {
-		for _, trace := range b.traces {
-			of[trace] = n
-		}
-	}
-	return func(trace, box int) bool { return has[key{of[trace], box}] }
+// Sums implements kirchhoff.Elsewhere.
+func (o *Operator) Sums(source, receiver int32, box int) bool {
+	return o.takes[pairIn{o.of[sources][source], o.of[receivers][receiver], int32(box)}]
 }
+
+// pairIn is a cluster of sources and one of receivers in a box.
+type pairIn struct{ source, receiver, box int32 }
 
 func (o *Operator) parallel(ctx context.Context, n int, f func(worker, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)

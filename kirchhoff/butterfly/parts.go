@@ -24,10 +24,10 @@ type block struct {
 	middle [2][2]float64 // least and largest midpoints along the horizontal axes
 }
 
-// blocks gathers traces by the clusters of their places. cluster and number say for a place in a
-// role where it is.
-func blocks(p *kirchhoff.Problem, groups [2][]cluster) []*block {
-	var of, number [2][]int32 // by place
+// blocks gathers traces by the clusters of their places. of says for each
+// place in a role in which it is.
+func blocks(p *kirchhoff.Problem, groups [2][]cluster) (out []*block, of [2][]int32) {
+	var number [2][]int32 // by place
 	for r, list := range groups {
 		of[r], number[r] = make([]int32, p.Positions.Len()), make([]int32, p.Positions.Len())
 		for c, g := range list {
@@ -37,7 +37,6 @@ func blocks(p *kirchhoff.Problem, groups [2][]cluster) []*block {
 		}
 	}
 	at := map[[2]int]*block{}
-	var out []*block
 	for trace, s := range p.Positions.Source {
 		r := p.Positions.Receiver[trace]
 		key := [2]int{int(of[sources][s]), int(of[receivers][r])}
@@ -58,7 +57,7 @@ func blocks(p *kirchhoff.Problem, groups [2][]cluster) []*block {
 		}
 	}
 	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.of[:], b.of[:]) })
-	return out
+	return out, of
 }
 
 func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
@@ -80,7 +79,7 @@ func (b *block) covers(p *kirchhoff.Problem, w *window) bool {
 
 // part is a block of traces over a window: what the factorised operator sums.
 type part struct {
-	block   int
+	number  int // of the block
 	segment int
 	first   int // column of the band's table of the first row of sums
 	rows    int // of sums

@@ -12,7 +12,7 @@ const (
 	side      = 32 // points of a window along each axis
 	mostNodes = 8  // of a window along each axis
 	checks    = 96 // points of a window at which its skeletons are checked
-	patch     = 8  // points along each axis that are walked together
+	patch     = 16 // points along each axis that are walked together
 )
 
 // window is a part of the image: whole boxes of the engine's tiles.
@@ -21,12 +21,13 @@ type window struct {
 	first   int32 // points of the grid before the slab
 	boxes   []int
 	points  []int32      // in the slab, in the order in which they are walked
+	slots   []int32      // of them in the plan's tiles
 	along   [3][]int     // points of the nodes along each axis
 	lagr    [3][]float32 // [point][node], the polynomials through the nodes
-	order   []int32      // of each point in C order, its place among points
-	nodes   []int32      // [node], points of the grid, the last axis fastest
-	sample  []int32      // points of the grid, at which skeletons are checked
-	sampled [][3]int     // the same, relative to the window's first point
+	patches []patchOf
+	nodes   []int32  // [node], points of the grid, the last axis fastest
+	sample  []int32  // points of the grid, at which skeletons are checked
+	sampled [][3]int // the same, relative to the window's first point
 }
 
 // windows cuts the boxes of a plan's tiles into windows. They are aligned to the grid, so that they
@@ -48,8 +49,17 @@ func windows(l *kirchhoff.Plan, g grid.Grid, slab int) []*window {
 			w.n[a] = hi - w.lo[a]
 		}
 	}
+	slot := make([]int32, len(l.Points)) // by point
+	for i, point := range l.Points {
+		if point >= 0 {
+			slot[point] = int32(i)
+		}
+	}
 	for _, w := range out {
 		w.place(g, slab)
+		for _, point := range w.points {
+			w.slots = append(w.slots, slot[point])
+		}
 	}
 	return out
 }
@@ -58,14 +68,10 @@ func windows(l *kirchhoff.Plan, g grid.Grid, slab int) []*window {
 func (w *window) place(g grid.Grid, slab int) {
 	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
 	w.first = number(slab, 0, 0)
-	w.order = make([]int32, w.len())
-	w.walk(func(x, y, z int) {
-		w.order[(x*w.n[1]+y)*w.n[2]+z] = int32(len(w.points))
-		w.points = append(w.points, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z)-w.first)
-	})
 	for a, n := range w.n {
 		w.along[a], w.lagr[a] = lagrange(n)
 	}
+	w.walk(func(x, y, z int) { w.points = append(w.points, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z)-w.first) })
 	for _, x := range w.along[0] {
 		for _, y := range w.along[1] {
 			for _, z := range w.along[2] {
@@ -81,15 +87,33 @@ func (w *window) place(g grid.Grid, slab int) {
 	}
 }
 
-// walk calls f with the points of w, relative to its first, patch by patch.
+// patchOf is a part of a window whose weights are in the caches at once.
+type patchOf struct {
+	first int // of its points among those of the window
+	n     [3]int
+	lagr  [3][]float32 // those of the window at its points
+}
+
+func (p *patchOf) len() int { return p.n[0] * p.n[1] * p.n[2] }
+
+// walk cuts w into patches and calls f with its points, relative to its first, patch by patch.
 func (w *window) walk(f func(x, y, z int)) {
+	first := 0
 	for x0 := 0; x0 < w.n[0]; x0 += patch {
 		for y0 := 0; y0 < w.n[1]; y0 += patch {
 			for z0 := 0; z0 < w.n[2]; z0 += patch {
-				for x := x0; x < min(x0+patch, w.n[0]); x++ {
-					for y := y0; y < min(y0+patch, w.n[1]); y++ {
-						for z := z0; z < min(z0+patch, w.n[2]); z++ {
-							f(x, y, z)
+				p := patchOf{first: first}
+				for a, at := range [3]int{x0, y0, z0} {
+					nodes := len(w.along[a])
+					p.n[a] = min(patch, w.n[a]-at)
+					p.lagr[a] = w.lagr[a][at*nodes : (at+p.n[a])*nodes]
+				}
+				first += p.len()
+				w.patches = append(w.patches, p)
+				for x := range p.n[0] {
+					for y := range p.n[1] {
+						for z := range p.n[2] {
+							f(x0+x, y0+y, z0+z)
 						}
 					}
 				}

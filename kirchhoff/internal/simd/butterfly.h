@@ -165,12 +165,17 @@ TARGET static void expand(const lsm_tensor *t, float *l, const float *nodes, con
 	}
 }
 
-// The last stage.
+// The last stage. Points that fall on the same samples of the traces are taken together: then each of
+// them multiplies the same matrices, and a block of them holds its sums in registers.
 
-// Where POINTS points fall on the traces, and with which weights on samples k to k + taps − 1.
+enum { PATCH = 4096, STARTS = 2048 };
+
+// Where the points of a patch fall on the traces.
 typedef struct {
-	int32_t k[POINTS]; // −1 where one of these samples is not there
-	float b[MOST_TAPS][POINTS];
+	int32_t k[PATCH];          // first sample; −1 where one of the samples is not there
+	float b[MOST_TAPS][PATCH]; // weights of samples k to k + taps − 1
+	int32_t order[PATCH];      // points by first sample
+	int32_t starts[STARTS + 1];
 } lsm_falls;
 
 // some is the first n elements at p.
@@ -199,117 +204,179 @@ FAST void splines(const int taps, V *b, V w) {
 	}
 }
 
-FAST void falls(const int taps, const lsm_stage *s, lsm_falls *at, const float *ts, const float *tr, int64_t n) {
-	const V t = (some(ts, n) + some(tr, n) - s->t0) * s->rate;
-	const M on = GT(ALL((float)(s->nt - taps + 1)), t) & ~GT(ALL(0), t);
-	const I k = __builtin_convertvector(KEEP(on, t), I);
-	V b[MOST_TAPS];
-	splines(taps, b, KEEP(on, t) - floats(k));
-	const I kept = KEEPI(on, k + 1) - 1;
-	memcpy(at->k, &kept, sizeof kept);
-	for (int m = 0; m < taps; m++) memcpy(at->b[m], b + m, sizeof b[m]);
+// falls finds where n points fall, and the least and the largest first sample.
+FAST void falls(const int taps, const lsm_stage *s, lsm_falls *at, const float *ts, const float *tr, int n, int32_t *least, int32_t *most) {
+	for (int p = 0; p < n; p += POINTS) {
+		const V t = (some(ts + p, n - p) + some(tr + p, n - p) - s->t0) * s->rate;
+		const M on = GT(ALL((float)(s->nt - taps + 1)), t) & ~GT(ALL(0), t);
+		const I k = __builtin_convertvector(KEEP(on, t), I), kept = KEEPI(on, k + 1) - 1;
+		V b[MOST_TAPS];
+		splines(taps, b, KEEP(on, t) - floats(k));
+		memcpy(at->k + p, &kept, sizeof kept);
+		for (int m = 0; m < taps; m++) memcpy(at->b[m] + p, b + m, sizeof b[m]);
+	}
+	*least = INT32_MAX;
+	*most = -1;
+	for (int p = 0; p < n; p++) {
+		if (at->k[p] >= 0 && at->k[p] < *least) *least = at->k[p];
+		if (at->k[p] > *most) *most = at->k[p];
+	}
 }
 
-// level is Σ_m b_m Σ_k ls[k] v[m][k] of 1 or 2 registers of columns, times those of lr and summed.
-FAST V level(const int taps, const int wide, const lsm_stage *s, const float *v, const float *ls, const float *lr, const lsm_falls *at, int u) {
-	const int chains = 2 * taps * wide <= HELD ? 2 : 1; // sums that do not wait for each other
-	V sum[2][MOST_TAPS][2], all = {0};
-	memset(sum, 0, sizeof sum);
-	int64_t k = 0;
-	for (; k + chains <= s->qs; k += chains)
-#pragma GCC unroll 2
-		for (int h = 0; h < chains; h++) {
-			const V l = ALL(ls[k + h]);
-#pragma GCC unroll 4
-			for (int m = 0; m < taps; m++)
-#pragma GCC unroll 2
-				for (int g = 0; g < wide; g++) sum[h][m][g] = FMA(l, FROM(v + m * s->v_row + (k + h) * s->qr + POINTS * g), sum[h][m][g]);
-		}
-	if (k < s->qs) {
-		const V l = ALL(ls[k]);
+// sorted puts the points that fall on samples k0 to k0 + count − 1 in order. Those of sample k0 + i are
+// starts[i] to starts[i+1] of the order.
+FAST void sorted(lsm_falls *at, int n, int32_t k0, int count) {
+	memset(at->starts, 0, (count + 1) * sizeof at->starts[0]);
+	for (int p = 0; p < n; p++) {
+		const int i = at->k[p] - k0;
+		if (at->k[p] >= 0 && i >= 0 && i < count) at->starts[i + 1]++;
+	}
+	for (int i = 0; i < count; i++) at->starts[i + 1] += at->starts[i];
+	for (int p = 0; p < n; p++) {
+		const int i = at->k[p] - k0;
+		if (at->k[p] >= 0 && i >= 0 && i < count) at->order[at->starts[i]++] = p;
+	}
+	for (int i = count; i > 0; i--) at->starts[i] = at->starts[i - 1];
+	at->starts[0] = 0;
+}
+
+// EACH_SAMPLE does what it is given for the points from order[0] on, n of them, that fall on sample k.
+#define EACH_SAMPLE(what) do { \
+	int32_t least, most; \
+	falls(taps, s, &at, ts + p0, tr + p0, patch, &least, &most); \
+	for (int64_t k0 = least; k0 <= most; k0 += STARTS) { \
+		const int count = most - k0 + 1 < STARTS ? most - k0 + 1 : STARTS; \
+		sorted(&at, patch, k0, count); \
+		for (int i = 0; i < count; i++) { \
+			const int32_t *order = at.order + at.starts[i]; \
+			const int n = at.starts[i + 1] - at.starts[i]; \
+			const int64_t k = k0 + i; \
+			what; \
+		} \
+	} \
+} while (0)
+
+// level adds to x[u] Σ_m b_m Σ_k ls[k] v[m][k] of 1 or 2 registers of columns, times those of lr, of
+// some points.
+FAST void level(const int taps, const int wide, const int some, V *x, const lsm_stage *s, const float *v, const float *ls, const float *lr, const lsm_falls *at, const int32_t *order) {
+	V sum[HELD][MOST_TAPS][2];
+	const float *l[HELD];
+#pragma GCC unroll 16
+	for (int u = 0; u < some; u++) {
+		l[u] = ls + order[u] * s->ls_row;
 #pragma GCC unroll 4
 		for (int m = 0; m < taps; m++)
 #pragma GCC unroll 2
-			for (int g = 0; g < wide; g++) sum[0][m][g] = FMA(l, FROM(v + m * s->v_row + k * s->qr + POINTS * g), sum[0][m][g]);
+			for (int g = 0; g < wide; g++) sum[u][m][g] = (V){0};
 	}
-#pragma GCC unroll 2
-	for (int g = 0; g < wide; g++) {
-		V c = {0};
+	for (int64_t k = 0; k < s->qs; k++) {
 #pragma GCC unroll 4
-		for (int m = 0; m < taps; m++) c = FMA(ALL(at->b[m][u]), chains == 2 ? sum[0][m][g] + sum[1][m][g] : sum[0][m][g], c);
-		all = FMA(c, FROM(lr + POINTS * g), all);
+		for (int m = 0; m < taps; m++)
+#pragma GCC unroll 2
+			for (int g = 0; g < wide; g++) {
+				const V row = FROM(v + m * s->v_row + k * s->qr + POINTS * g);
+#pragma GCC unroll 16
+				for (int u = 0; u < some; u++) sum[u][m][g] = FMA(ALL(l[u][k]), row, sum[u][m][g]);
+			}
 	}
-	return all;
+#pragma GCC unroll 16
+	for (int u = 0; u < some; u++)
+#pragma GCC unroll 2
+		for (int g = 0; g < wide; g++) {
+			V c = {0};
+#pragma GCC unroll 4
+			for (int m = 0; m < taps; m++) c = FMA(ALL(at->b[m][order[u]]), sum[u][m][g], c);
+			x[u] = FMA(c, FROM(lr + order[u] * s->qr + POINTS * g), x[u]);
+		}
 }
 
-// totals sets out[i] to the sum of the lanes of x[i].
+// totals sets out[i] to the sum of x[i].
 FAST void totals(float *restrict out, const V *x) {
 	for (int i = 0; i < POINTS; i += 4) {
 		const V ab = (V)LOW(x[i], x[i + 1]) + (V)HIGH(x[i], x[i + 1]), cd = (V)LOW(x[i + 2], x[i + 3]) + (V)HIGH(x[i + 2], x[i + 3]);
-		const V fours = (V)LOW2(ab, cd) + (V)HIGH2(ab, cd);
 		float part[POINTS] __attribute__((aligned(64)));
-		AT(part) = fours;
+		AT(part) = (V)LOW2(ab, cd) + (V)HIGH2(ab, cd);
 		samples4 sum = *(const samples4 *)part;
 		for (int j = 4; j < POINTS; j += 4) sum += *(const samples4 *)(part + j);
 		*(samples4 *)(out + i) = sum;
 	}
 }
 
-FAST void interpolate(const int taps, const lsm_stage *s, float *restrict image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
-	for (int64_t p = 0; p < s->points; p += POINTS) {
-		const int count = s->points - p < POINTS ? s->points - p : POINTS;
-		lsm_falls at;
-		V x[POINTS];
-		float sums[POINTS] __attribute__((aligned(64)));
-		falls(taps, s, &at, ts + p, tr + p, count);
-		for (int u = 0; u < POINTS; u++) {
-			x[u] = (V){0};
-			if (u >= count || at.k[u] < 0) continue;
-			const float *from = v + at.k[u] * s->v_row, *a = ls + (p + u) * s->ls_row, *b = lr + (p + u) * s->qr;
-			int64_t j = 0;
-			for (; j + 2 * POINTS <= s->qr; j += 2 * POINTS) x[u] += level(taps, 2, s, from + j, a, b + j, &at, u);
-			if (POINTS == LANES && j < s->qr) x[u] += level(taps, 1, s, from + j, a, b + j, &at, u);
-		}
-		totals(sums, x);
-		if (count == POINTS)
-			TO(image + p) = FROM(image + p) + FROM(sums);
-		else
-			for (int u = 0; u < count; u++) image[p + u] += sums[u];
+// take adds the sums of up to POINTS points to the image, a block of them after the other.
+FAST void take(const int taps, const int wide, const lsm_stage *s, float *image, const float *v, const float *ls, const float *lr, const lsm_falls *at, const int32_t *order, int n) {
+	enum { MOST = 8 };
+	const int block = HELD / (taps * wide) < MOST ? HELD / (taps * wide) : MOST;
+	V x[POINTS];
+	float sums[POINTS] __attribute__((aligned(64)));
+	for (int u = 0; u < POINTS; u++) x[u] = (V){0};
+	for (int64_t j = 0; j < s->qr; j += wide * POINTS) {
+		int u = 0;
+		for (; u + block <= n; u += block) level(taps, wide, block, x + u, s, v + j, ls, lr + j, at, order + u);
+		if (block > 4)
+			for (; u + 4 <= n; u += 4) level(taps, wide, 4, x + u, s, v + j, ls, lr + j, at, order + u);
+		if (block > 2)
+			for (; u + 2 <= n; u += 2) level(taps, wide, 2, x + u, s, v + j, ls, lr + j, at, order + u);
+		for (; u < n; u++) level(taps, wide, 1, x + u, s, v + j, ls, lr + j, at, order + u);
+	}
+	totals(sums, x);
+	for (int u = 0; u < n; u++) image[order[u]] += sums[u];
+}
+
+FAST void interpolate(const int taps, const lsm_stage *s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
+	lsm_falls at;
+	for (int64_t p0 = 0; p0 < s->points; p0 += PATCH) {
+		const int patch = s->points - p0 < PATCH ? s->points - p0 : PATCH;
+#define TAKE for (int u = 0; u < n; u += POINTS) { \
+	const int count = n - u < POINTS ? n - u : POINTS; \
+	if (s->qr % (2 * POINTS) == 0) take(taps, 2, s, image + p0, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, order + u, count); \
+	else take(taps, 1, s, image + p0, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, order + u, count); \
+}
+		EACH_SAMPLE(TAKE);
 	}
 }
 
-// strew is the transpose of level.
-FAST void strew(const int taps, const int wide, const lsm_stage *s, float *restrict v, const float *ls, const float *lr, const lsm_falls *at, int u, float value) {
-	V c[MOST_TAPS][2];
+// strew is the transpose of level, for some rows k of v and all points that fall there.
+FAST void strew(const int taps, const int some, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, const int32_t *order, int n) {
+	V sum[8][MOST_TAPS];
+#pragma GCC unroll 8
+	for (int h = 0; h < some; h++)
 #pragma GCC unroll 4
-	for (int m = 0; m < taps; m++)
-#pragma GCC unroll 2
-		for (int g = 0; g < wide; g++) c[m][g] = at->b[m][u] * value * FROM(lr + POINTS * g);
-	for (int64_t k = 0; k < s->qs; k++) {
-		const V l = ALL(ls[k]);
+		for (int m = 0; m < taps; m++) sum[h][m] = FROM(v + m * s->v_row + h * s->qr);
+	for (int u = 0; u < n; u++) {
+		const int p = order[u];
+		const float *l = ls + p * s->ls_row;
+		const V of = image[p] * FROM(lr + p * s->qr);
+		V c[MOST_TAPS];
 #pragma GCC unroll 4
-		for (int m = 0; m < taps; m++)
-#pragma GCC unroll 2
-			for (int g = 0; g < wide; g++) {
-				float *to = v + m * s->v_row + k * s->qr + POINTS * g;
-				TO(to) = FMA(l, c[m][g], FROM(to));
-			}
+		for (int m = 0; m < taps; m++) c[m] = at->b[m][p] * of;
+#pragma GCC unroll 8
+		for (int h = 0; h < some; h++)
+#pragma GCC unroll 4
+			for (int m = 0; m < taps; m++) sum[h][m] = FMA(ALL(l[h]), c[m], sum[h][m]);
+	}
+#pragma GCC unroll 8
+	for (int h = 0; h < some; h++)
+#pragma GCC unroll 4
+		for (int m = 0; m < taps; m++) TO(v + m * s->v_row + h * s->qr) = sum[h][m];
+}
+
+FAST void give(const int taps, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, const int32_t *order, int n) {
+	const int block = HELD / taps >= 8 ? 8 : HELD / taps >= 4 ? 4 : 2;
+	for (int64_t j = 0; j < s->qr; j += POINTS) {
+		int64_t k = 0;
+		for (; k + block <= s->qs; k += block) strew(taps, block, s, v + k * s->qr + j, ls + k, lr + j, at, image, order, n);
+		if (block > 4)
+			for (; k + 4 <= s->qs; k += 4) strew(taps, 4, s, v + k * s->qr + j, ls + k, lr + j, at, image, order, n);
+		for (; k < s->qs; k++) strew(taps, 1, s, v + k * s->qr + j, ls + k, lr + j, at, image, order, n);
 	}
 }
 
 FAST void spread_points(const int taps, const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) {
-	for (int64_t p = 0; p < s->points; p += POINTS) {
-		const int count = s->points - p < POINTS ? s->points - p : POINTS;
-		lsm_falls at;
-		falls(taps, s, &at, ts + p, tr + p, count);
-		for (int u = 0; u < count; u++) {
-			if (at.k[u] < 0) continue;
-			float *to = v + at.k[u] * s->v_row;
-			const float *a = ls + (p + u) * s->ls_row, *b = lr + (p + u) * s->qr;
-			int64_t j = 0;
-			for (; j + 2 * POINTS <= s->qr; j += 2 * POINTS) strew(taps, 2, s, to + j, a, b + j, &at, u, image[p + u]);
-			if (POINTS == LANES && j < s->qr) strew(taps, 1, s, to + j, a, b + j, &at, u, image[p + u]);
-		}
+	lsm_falls at;
+	for (int64_t p0 = 0; p0 < s->points; p0 += PATCH) {
+		const int patch = s->points - p0 < PATCH ? s->points - p0 : PATCH;
+#define GIVE if (n > 0) give(taps, s, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, image + p0, order, n)
+		EACH_SAMPLE(GIVE);
 	}
 }
 

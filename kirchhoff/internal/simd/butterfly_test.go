@@ -362,23 +362,27 @@ func TestButterflySizes(t *testing.T) {
 		return s
 	}
 	for name, f := range map[string]func(){
-		"delays":         func() { Portable.Phases(x(30), x(30), x(15), 0, 1, 2) },
-		"cosines":        func() { Portable.Phases(x(31), x(32), x(16), 0, 1, 2) },
-		"columns":        func() { Portable.Multiply(m(64, 8), m(64, 8), m(64, 8), 1, 2, 2, 8, 0) },
-		"A":              func() { Portable.Multiply(m(32, 16), m(5, 3), m(48, 16), 1, 2, 3, 16, 0) },
-		"A transposed":   func() { Portable.Multiply(m(32, 16), m(5, 2), m(48, 16), 1, 2, 3, 16, Transposed) },
-		"B":              func() { Portable.Multiply(m(32, 16), m(6, 3), m(47, 16), 1, 2, 3, 16, 0) },
-		"C":              func() { Portable.Multiply(m(31, 16), m(6, 3), m(48, 16), 1, 2, 3, 16, 0) },
-		"stride":         func() { Portable.Multiply(m(64, 8), m(6, 3), m(48, 16), 1, 2, 3, 16, 0) },
-		"batch":          func() { Portable.Multiply(Complex{x(32), x(32), 16, 1}, m(6, 3), m(48, 16), 2, 2, 3, 16, 0) },
-		"conjugate":      func() { Portable.Transform(Real{x(16), 16}, Real{x(1), 1}, Real{x(16), 16}, 1, 1, 16, Conjugate) },
-		"taps":           func() { Portable.Interpolate(x(2), x(192), s(func(s *Stage) { s.Taps = 5 })) },
-		"times":          func() { Portable.Interpolate(x(2), x(192), s(func(s *Stage) { s.TR = x(1) })) },
-		"weights":        func() { Portable.Spread(x(192), x(2), s(func(s *Stage) { s.LS = x(5) })) },
-		"traces":         func() { Portable.Spread(x(191), x(2), s(func(s *Stage) {})) },
-		"receivers":      func() { Portable.Spread(x(192), x(2), s(func(s *Stage) { s.QR = 15 })) },
-		"place":          func() { Portable.Expand(x(32), x(16), x(2), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, []int32{0, 2}) },
-		"places":         func() { Portable.Expand(x(32), x(16), x(2), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, []int32{0}) },
+		"delays":       func() { Portable.Phases(x(30), x(30), x(15), 0, 1, 2) },
+		"cosines":      func() { Portable.Phases(x(31), x(32), x(16), 0, 1, 2) },
+		"columns":      func() { Portable.Multiply(m(64, 8), m(64, 8), m(64, 8), 1, 2, 2, 8, 0) },
+		"A":            func() { Portable.Multiply(m(32, 16), m(5, 3), m(48, 16), 1, 2, 3, 16, 0) },
+		"A transposed": func() { Portable.Multiply(m(32, 16), m(5, 2), m(48, 16), 1, 2, 3, 16, Transposed) },
+		"B":            func() { Portable.Multiply(m(32, 16), m(6, 3), m(47, 16), 1, 2, 3, 16, 0) },
+		"C":            func() { Portable.Multiply(m(31, 16), m(6, 3), m(48, 16), 1, 2, 3, 16, 0) },
+		"stride":       func() { Portable.Multiply(m(64, 8), m(6, 3), m(48, 16), 1, 2, 3, 16, 0) },
+		"batch":        func() { Portable.Multiply(Complex{x(32), x(32), 16, 1}, m(6, 3), m(48, 16), 2, 2, 3, 16, 0) },
+		"conjugate":    func() { Portable.Transform(Real{x(16), 16}, Real{x(1), 1}, Real{x(16), 16}, 1, 1, 16, Conjugate) },
+		"taps":         func() { Portable.Interpolate(x(2), x(192), s(func(s *Stage) { s.Taps = 5 })) },
+		"times":        func() { Portable.Interpolate(x(2), x(192), s(func(s *Stage) { s.TR = x(1) })) },
+		"weights":      func() { Portable.Spread(x(192), x(2), s(func(s *Stage) { s.LS = x(5) })) },
+		"traces":       func() { Portable.Spread(x(191), x(2), s(func(s *Stage) {})) },
+		"receivers":    func() { Portable.Spread(x(192), x(2), s(func(s *Stage) { s.QR = 15 })) },
+		"place": func() {
+			Portable.Expand(x(32), x(16), x(2), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, []int32{0, 2})
+		},
+		"places": func() {
+			Portable.Expand(x(32), x(16), x(2), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, []int32{0})
+		},
 		"matrix":         func() { Portable.Expand(x(32), x(16), x(1), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, nil) },
 		"negative sizes": func() { Portable.Multiply(m(32, 16), m(6, 3), m(48, 16), 1, -2, 3, 16, 0) },
 	} {
