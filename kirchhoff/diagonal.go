@@ -85,6 +85,9 @@ func (l *Plan) Squares() (norms, inner *Filter) {
 }
 
 func (e *cpu) Squared() (out []dist.Kernel) {
+	if e.Problem.Elsewhere != nil {
+		return nil
+	}
 	var q squared // what the images share
 	q.norms, q.inner = e.Squares()
 	for range e.threads {

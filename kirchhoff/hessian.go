@@ -2,6 +2,7 @@ package kirchhoff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -79,6 +80,9 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	}
 	if engine != "cpu" && engine != "reference" {
 		return nil, fmt.Errorf("kirchhoff: package kirchhoff/gpu makes the Hessian of the %s engine", engine)
+	}
+	if p.Elsewhere != nil {
+		return nil, errors.New("kirchhoff: the Hessian of a target sums all pairs itself, none elsewhere")
 	}
 	if err := t.Validate(p.Grid); err != nil {
 		return nil, err

@@ -53,6 +53,10 @@ type Problem struct {
 	AllWindows []traveltime.Window
 	Margin     float64
 
+	// Elsewhere is nil, or says which pairs of a trace and a box another operator sums. This one
+	// leaves them out.
+	Elsewhere Elsewhere
+
 	// Antialias is nil, or the distance, in m, between neighbouring traces along each
 	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
 	// 0 along an axis without neighbours. See the package comment.

@@ -123,6 +123,9 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 		return nil
 	}
 	places, opt := p.TimesNeeded()
+	if p.Elsewhere != nil {
+		places = t.anywhere(places)
+	}
 	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
 		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
