@@ -103,7 +103,7 @@ func refuse(engine string, p *Problem, w Work, asked engines.Features) error {
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
 		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),
-		engines.Elsewhere: p.Elsewhere != nil,
+		engines.Elsewhere: p.Elsewhere != nil, engines.Finer: p.Finer > 1,
 	} {
 		if wanted {
 			asked |= f
@@ -119,6 +119,9 @@ func refuse(engine string, p *Problem, w Work, asked engines.Features) error {
 func (w *Work) Text(p *Problem, units int) (text string) {
 	if p.Compact {
 		text += ", times in 16 bits"
+	}
+	if p.Finer > 1 {
+		text += fmt.Sprintf(", samples refined %d times", p.Finer)
 	}
 	if w.Remake {
 		how := "recomputed"
