@@ -33,6 +33,14 @@ func checkFiner(p *Problem) error {
 	return nil
 }
 
+// refined describes finer samples, for Engine.Info.
+func refined(p *Problem) string {
+	if p.Finer <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", samples refined %d times", p.Finer)
+}
+
 // response is what samples of inner traces become in the data: the data's sample n gets
 // Σ_i h[step n − i + zero] u[i].
 type response struct {
@@ -233,7 +241,7 @@ func FinerFor(p *Problem, tolerance float64) (int, error) {
 		}
 	}
 	if share := math.Sqrt(top / all); share > tolerance/2 {
-		return 0, fmt.Errorf("kirchhoff: an accuracy of %g: %.2g of the wavelet's amplitude lies above %s, nine tenths of the Nyquist frequency, so its samples do not say what it is between them; at most half the accuracy may", tolerance, share, readable.Frequency(brim/2/p.DT)+" Hz")
+		return 0, fmt.Errorf("%.2g of the wavelet's amplitude lies above %s Hz, nine tenths of the Nyquist frequency, so its samples do not say what it is between them: at most half the accuracy may, %.2g", share, readable.Frequency(brim/2/p.DT), tolerance/2)
 	}
 	worst := 0.0
 	for k := 2; k <= finest; k *= 2 {
@@ -246,5 +254,5 @@ func FinerFor(p *Problem, tolerance float64) (int, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("kirchhoff: an accuracy of %g: the wavelet is interpolated to %.1e with samples refined %d times, the most; half the accuracy is needed", tolerance, worst, finest)
+	return 0, fmt.Errorf("samples refined %d times, the most, interpolate the wavelet to %.1e: half the accuracy is needed, %.2g", finest, worst, tolerance/2)
 }

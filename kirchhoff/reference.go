@@ -80,10 +80,11 @@ func (e *referenceEngine) Kernels() (out []dist.Kernel) {
 }
 
 func (e *referenceEngine) Info() string {
+	text := "float64" + refined(&e.p)
 	if n := len(e.images); n > 1 {
-		return fmt.Sprintf("float64; %d images", n)
+		text += fmt.Sprintf("; %d images", n)
 	}
-	return "float64"
+	return text
 }
 
 func (e *referenceEngine) TableBytes() int64 {

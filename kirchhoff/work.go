@@ -120,9 +120,7 @@ func (w *Work) Text(p *Problem, units int) (text string) {
 	if p.Compact {
 		text += ", times in 16 bits"
 	}
-	if p.Finer > 1 {
-		text += fmt.Sprintf(", samples refined %d times", p.Finer)
-	}
+	text += refined(p)
 	if w.Remake {
 		how := "recomputed"
 		if _, ok := p.Times.(*traveltime.Coarse); ok {
