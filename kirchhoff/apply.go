@@ -45,6 +45,9 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 	if err := k.loadImage(ctx, image); err != nil {
 		return err
 	}
+	if err := k.forwardElsewhere(ctx, data); err != nil {
+		return err
+	}
 	return k.eachUnit(ctx, func(o *lists) error {
 		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.crossings[worker].trace },
 			func(worker, trace int) { k.addTrace(worker, data, trace) })
@@ -61,6 +64,9 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		k.kept.ready = nil // the data may have changed
 	}
 	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
+		return err
+	}
+	if err := k.adjointElsewhere(ctx, data); err != nil {
 		return err
 	}
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)

@@ -112,7 +112,7 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if e.isa, err = chosenISA(); err != nil {
 		return err
 	}
-	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(e.work.Whole)
+	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(e.work.Whole || p.Elsewhere != nil)
 	if err := e.Plan.fill(ctx, p); err != nil {
 		return err
 	}

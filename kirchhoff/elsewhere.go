@@ -1,23 +1,56 @@
 package kirchhoff
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
-// Elsewhere tells an operator what another one sums: pairs of a trace and a box of image points.
-// It is called often and concurrently, and must always say the same of a pair.
+// Elsewhere sums some pairs of a trace and a box of image points in the place of an engine, in another
+// way. Whatever it sums has the aperture's full weight and no other.
 type Elsewhere interface {
 	// Sums reports whether the traces from a source to a receiver, both numbers of places in the
-	// problem's Positions, are summed elsewhere at the points of a box, its number in Plan.Boxes.
+	// problem's Positions, are summed here at the points of a box, its number in Plan.Boxes. It is
+	// called often and concurrently, and must always say the same of a pair.
 	Sums(source, receiver int32, box int) bool
+
+	// Forward hands the traces of an image, [tile][64], to add, each once at most. They are
+	// [Samples] and not yet convolved with the wavelet. Workers, less than Problem.Threads, call it
+	// at once.
+	Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error
+	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [Samples], to a trace
+	// that is correlated with the wavelet.
+	Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error
+}
+
+// forwardElsewhere adds to the data what is summed elsewhere of the image in tiles.
+func (k *kernel) forwardElsewhere(ctx context.Context, data []float32) error {
+	if k.Own.Elsewhere == nil {
+		return nil
+	}
+	return k.Own.Elsewhere.Forward(ctx, k.image32.S, func(worker, trace int, u []float32) {
+		copy(k.crossings[worker].trace, u)
+		k.addTrace(worker, data, trace)
+	})
+}
+
+// adjointElsewhere adds to the sums of all tiles what is summed elsewhere of the data.
+func (k *kernel) adjointElsewhere(ctx context.Context, data []float32) error {
+	if k.Own.Elsewhere == nil {
+		return nil
+	}
+	return k.Own.Elsewhere.Adjoint(ctx, k.image64.S, func(worker, trace int, to []float32) {
+		k.correlateTrace(worker, to, k.row(data, trace))
+	})
 }
 
 // renumbered is an Elsewhere for positions that hold some places of others.
 type renumbered struct {
-	of   Elsewhere
+	Elsewhere
 	from []int32 // number of each place in the others
 }
 
 func (r renumbered) Sums(source, receiver int32, box int) bool {
-	return r.of.Sums(r.from[source], r.from[receiver], box)
+	return r.Elsewhere.Sums(r.from[source], r.from[receiver], box)
 }
 
 // coverHere returns, for each box, the places of the traces that count there and are not summed

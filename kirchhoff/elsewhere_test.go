@@ -12,7 +12,16 @@ import (
 
 // chosen leaves about two thirds of all pairs elsewhere, or with here the other third. Pairs of
 // all traces from a source to one cell of receivers go the same way with runs.
-type chosen struct{ here, runs bool }
+type chosen struct {
+	idle
+	here, runs bool
+}
+
+// idle sums nothing.
+type idle struct{}
+
+func (idle) Forward(context.Context, []float32, func(int, int, []float32)) error { return nil }
+func (idle) Adjoint(context.Context, []float64, func(int, int, []float32)) error { return nil }
 
 func (c chosen) Sums(source, receiver int32, box int) bool {
 	if c.runs {
@@ -24,9 +33,12 @@ func (c chosen) Sums(source, receiver int32, box int) bool {
 }
 
 // deep leaves all pairs with boxes from one on elsewhere.
-type deep int
+type deep struct {
+	idle
+	from int
+}
 
-func (d deep) Sums(_, _ int32, box int) bool { return box >= int(d) }
+func (d deep) Sums(_, _ int32, box int) bool { return box >= d.from }
 
 // TestElsewhere: what an operator sums and what it leaves elsewhere are the whole, however it
 // goes through the traces, and it holds no tables for what it leaves.
@@ -54,7 +66,7 @@ func TestElsewhere(t *testing.T) {
 func partsAreTheWhole(t *testing.T, p *Problem) {
 	data, image := both(t, p, newCPUEngine(t, p, Work{}), 3)
 	var first [2][]float64 // traces of each part
-	for _, w := range []Work{{}, {Remake: true, Budget: 8 * Needs(p, Work{}).Place}, {Cuts: shotCuts(p, 2)}} {
+	for _, w := range []Work{{}, {Remake: true, Budget: 8 * Needs(p, Work{}).Place}} {
 		sums := [2][]float64{make([]float64, len(data)), make([]float64, len(image))}
 		for part := range 2 {
 			q := *p
@@ -90,11 +102,11 @@ func partsAreTheWhole(t *testing.T, p *Problem) {
 		}
 	}
 	q, all := *p, Needs(p, Work{}).Tables
-	q.Elsewhere = deep(1)
+	q.Elsewhere = deep{from: 1}
 	if got := newCPUEngine(t, &q, Work{}).TableBytes(); got != Needs(&q, Work{}).Tables || float64(got) > 0.7*float64(all) {
 		t.Errorf("tables of %d bytes where all boxes but one are summed elsewhere, forecast %d, of %d", got, Needs(&q, Work{}).Tables, all)
 	}
-	q.Elsewhere = deep(0)
+	q.Elsewhere = deep{from: 0}
 	if got := newCPUEngine(t, &q, Work{}).TableBytes(); got != 0 {
 		t.Errorf("tables of %d bytes where everything is summed elsewhere", got)
 	}
@@ -131,7 +143,7 @@ func TestElsewhereExact(t *testing.T) {
 // TestElsewhereRefused: who sums all pairs says so.
 func TestElsewhereRefused(t *testing.T) {
 	p := streamer(t, []int{40, 20}, 2, 2)
-	p.Elsewhere = deep(0)
+	p.Elsewhere = deep{from: 0}
 	if _, err := NewReference(t.Context(), p, Work{}); err == nil {
 		t.Error("the reference engine takes pairs that are summed elsewhere")
 	}

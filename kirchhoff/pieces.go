@@ -99,7 +99,12 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	}
 	data, image := k.slices("adjoint", src, dst)
 	migrate := k.migration(ctx, data, quantum)
-	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error { return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate) }), nil
+	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error {
+		if err := k.sumTiles(ctx, lo, hi, k.kept == nil, migrate); err != nil {
+			return err
+		}
+		return k.adjointElsewhere(ctx, data)
+	}), nil
 }
 
 // backward begins an adjoint in pieces. sum sets the sums of tiles lo to hi. Without a
@@ -135,6 +140,9 @@ func (k *kernel) forward(ctx context.Context, data, image []float32, quantum flo
 		return nil, err
 	}
 	if err := k.loadImage(ctx, image); err != nil {
+		return nil, err
+	}
+	if err := k.forwardElsewhere(ctx, data); err != nil {
 		return nil, err
 	}
 	c := NewCursor(k.Image, k.opener(ctx))

@@ -147,6 +147,9 @@ func (w *Work) images() []Class {
 
 // check returns the first fault found in w for the problem p.
 func (w *Work) check(p *Problem) error {
+	if p.Elsewhere != nil && (w.Classes != nil || w.Cuts != nil) {
+		return errors.New("kirchhoff: pairs that are summed elsewhere make one image, of traces that are held")
+	}
 	if w.Cuts == nil {
 		return nil
 	}

@@ -39,9 +39,9 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 	return out
 }
 
-// Adjoint adds to sums, [tile][64], what o takes over of the adjoint. load sets to, [nt], to a trace
-// correlated with the wavelet; calls with different workers may come at once. The sums of the traces
-// of each cluster of sources over a window are added in a fixed order.
+// Adjoint adds to sums, [tile][64], what o takes over of the adjoint. It implements
+// kirchhoff.Elsewhere. The sums of the traces of each cluster of sources over a window are added in a
+// fixed order.
 func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
 	all := o.stage()
 	segs := segments(all, len(o.blocks))
@@ -76,8 +76,8 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 	})
 }
 
-// Forward hands what o takes over of the traces of an image, [tile][64], to add, each trace once and
-// not yet convolved with the wavelet: u is [nt]. Calls of add with different workers may come at once.
+// Forward hands what o takes over of the traces of an image, [tile][64], to add. It implements
+// kirchhoff.Elsewhere.
 func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error {
 	all := o.stage()
 	for first := 0; first < len(o.windows); first += o.threads {
@@ -135,13 +135,15 @@ type turn struct {
 	ns    int
 	by    [][]int   // traces of each source, by their number in the block
 	lines []float32 // [rise + nt + n][width], zero beyond the record
-	row   []float32 // [nt]
+	row   []float32 // [inner nt], of which every so many are samples of the data
+	every int
 }
 
 func (o *Operator) newTurn(n int) *turn {
-	b, nt := o.blocks[n], o.problem.NT
-	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.sources(b), by: make([][]int, o.sources(b)), row: make([]float32, nt)}
-	t.lines = make([]float32, (t.rise+nt+t.n)*b.width)
+	b := o.blocks[n]
+	nt, _ := o.problem.Samples()
+	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.sources(b), by: make([][]int, o.sources(b)), row: make([]float32, nt), every: max(1, o.problem.Finer)}
+	t.lines = make([]float32, (t.rise+o.problem.NT+t.n)*b.width)
 	for i, slot := range b.slots {
 		s := int(slot) / b.width
 		t.by[s] = append(t.by[s], i)
@@ -155,18 +157,21 @@ func (t *turn) load(s int, load func(trace int, to []float32)) {
 	for _, i := range t.by[s] {
 		load(int(t.traces[i]), t.row)
 		at := t.rise*t.width + int(t.slots[i])%t.width
-		for k, v := range t.row {
-			t.lines[at+k*t.width] += v
+		for k := 0; k < len(t.row); k += t.every {
+			t.lines[at] += t.row[k]
+			at += t.width
 		}
 	}
 }
 
 // unload is the transpose of load.
 func (t *turn) unload(s int, add func(trace int, u []float32)) {
+	clear(t.row)
 	for _, i := range t.by[s] {
 		at := t.rise*t.width + int(t.slots[i])%t.width
-		for k := range t.row {
-			t.row[k] = t.lines[at+k*t.width]
+		for k := 0; k < len(t.row); k += t.every {
+			t.row[k] = t.lines[at]
+			at += t.width
 		}
 		add(int(t.traces[i]), t.row)
 	}

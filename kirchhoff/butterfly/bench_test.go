@@ -37,7 +37,7 @@ func TestBench(t *testing.T) {
 	}
 	for _, tolerance := range []float64{1e-2, 1e-3} {
 		begin := time.Now()
-		o, err := New(t.Context(), p, l, tolerance)
+		o, err := New(t.Context(), p, tolerance)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package butterfly
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -30,11 +32,15 @@ type Operator struct {
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
 // they bring. Where there are none it returns nil. Errors are those of the traveltime method and ctx.
-func New(ctx context.Context, p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, error) {
-	if p.Grid.Dim() != 3 || p.Dynamic {
+func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operator, error) {
+	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
 		return nil, nil
 	}
-	o := &Operator{problem: *p, threads: max(1, p.Threads), taps: p.Taps(), isa: simd.Best()}
+	l, err := kirchhoff.NewPlan(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
 	lo := p.Slab[0]
 	o.windows = windows(l, p.Grid, lo)
 	t, err := newTones(o.taps, p.DT, tolerance)
@@ -53,7 +59,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance
 	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
-	if o.band, err = newBand(t, p.DT, o.longest(), tolerance); err != nil {
+	if o.band, err = newBand(t, p.DT, max(1, p.Finer), o.longest(), tolerance); err != nil {
 		return nil, err
 	}
 	o.choose()

@@ -110,7 +110,7 @@ func TestAdjoint(t *testing.T) {
 	want := exact(t, p, e)
 	for _, tolerance := range []float64{1e-2, 1e-3} {
 		begin := time.Now()
-		o, err := New(t.Context(), p, l, tolerance)
+		o, err := New(t.Context(), p, tolerance)
 		if err != nil {
 			t.Fatal(err)
 		}
