@@ -2,6 +2,7 @@ package butterfly
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
@@ -30,11 +31,14 @@ func (o *Operator) stage() map[segmentOf]*spectra {
 func (o *Operator) sources(b *block) int   { return len(o.groups[sources][b.of[sources]].places) }
 func (o *Operator) receivers(b *block) int { return len(o.groups[receivers][b.of[receivers]].places) }
 
-// segments lists those of each block.
+// segments lists those of each block, ascending.
 func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 	out := make([][]int, blocks)
 	for at := range of {
 		out[at.block] = append(out[at.block], at.segment)
+	}
+	for _, list := range out {
+		slices.Sort(list)
 	}
 	return out
 }
