@@ -49,6 +49,7 @@ FAST V lookup(const int n, const V *e, I k) {
 	_mm256_permute2x128_si256((__m256i)(before), (__m256i)(v), 0x21), 16 - 4 * (n)))
 #include "body.h"
 #include "hessian.h"
+#include "butterfly.h"
 
-const lsm_kernels lsm_avx2 = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
+const lsm_kernels lsm_avx2 = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet, BUTTERFLY};
 #endif

@@ -56,6 +56,7 @@ FAST V lookup(const int n, const V *e, I k) {
 #include "body.h"
 #include "cells.h"
 #include "hessian.h"
+#include "butterfly.h"
 
-const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, fall, meet};
+const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, fall, meet, BUTTERFLY};
 #endif

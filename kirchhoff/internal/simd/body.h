@@ -8,6 +8,7 @@
 //   MIN, MAX(a, b), SQRT, ABS(v)
 //   GATHER(m, p, k)              p[k] where on, else 0
 //   LOW, HIGH(a, b)              the lower, the upper two of each four lanes, a and b in turn
+//   LOW2, HIGH2(a, b)            the same, those of a and then those of b
 // and, but for portable.c, LOOKUP and what pairs of points need, see spread and drain.
 
 // Times q of POINTS points, whole samples k and fraction w, relative to the first sample
@@ -87,6 +88,13 @@ FAST V factor(const int quick, const int mode, const char *s, const char *r, int
 	return (quick ? LENGTH : 1.0f) * (FIELD(s, 1) * FIELD(r, 1)) * length(quick, mode, s, r, g);
 }
 
+FAST V polynomial(V z, const float *c, int n) {
+	V v = ALL(c[n - 1]);
+	for (int i = n - 2; i >= 0; i--) v = FMA(v, z, ALL(c[i]));
+	return v;
+}
+#define POLYNOMIAL(z, ...) polynomial(z, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
+
 // Weights by dip and opening angle.
 
 #ifdef PLAIN // libm's functions are as exact as the polynomials
@@ -98,13 +106,6 @@ FAST V cosine(V x) { return of_each(cosf, x); }
 FAST V lowered(V u) { return 0.5f + 0.5f * cosine(PI * u); }
 FAST V twice_asin(V x) { return 2 * of_each(asinf, MIN(x, ALL(1))); }
 #else
-FAST V polynomial(V z, const float *c, int n) {
-	V v = ALL(c[n - 1]);
-	for (int i = n - 2; i >= 0; i--) v = FMA(v, z, ALL(c[i]));
-	return v;
-}
-#define POLYNOMIAL(z, ...) polynomial(z, (const float[]){__VA_ARGS__}, sizeof((const float[]){__VA_ARGS__}) / sizeof(float))
-
 FAST V cosine(V x) {
 	return POLYNOMIAL(x * x, 1.0f, -0.49999988f, 0.04166649f, -0.0013887803f, 2.4769883e-05f, -2.707903e-07f, 1.7245092e-09f);
 }

@@ -3,18 +3,11 @@ package simd
 /*
 #include "kernel.h"
 
-static const lsm_kernels *lsm_kernels_for(int isa) {
-#if defined(__x86_64__)
-	if (isa == 2) return &lsm_avx512;
-	if (isa == 1) return &lsm_avx2;
-#endif
-	return &lsm_portable;
-}
 static int lsm_call_meet(int isa, double *sums, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step) {
-	return lsm_kernels_for(isa)->meet(sums, x, y, traces, grams, step);
+	return lsm_kernels_of(isa)->meet(sums, x, y, traces, grams, step);
 }
 static void lsm_call_fall(int isa, lsm_arrivals *out, const lsm_target *t, const double *s, const double *r) {
-	lsm_kernels_for(isa)->fall(out, t, s, r);
+	lsm_kernels_of(isa)->fall(out, t, s, r);
 }
 */
 import "C"

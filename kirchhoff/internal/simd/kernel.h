@@ -191,6 +191,31 @@ typedef struct {
 // leaves out as it is.
 typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
 
+// A product of matrices C = A B or, with add, C += A B, of batch matrices in turn. Element (i, k) of
+// A lies at i·a_row + k·a_column. n is a multiple of LANES. With conjugate it is the conjugate of A.
+typedef struct {
+	int64_t m, k, n, batch;
+	int64_t c_row, c_step, a_row, a_column, a_step, b_row, b_step; // elements; steps lie between matrices
+	int32_t add, conjugate;
+} lsm_product;
+
+// The last stage of the butterfly: what its points take of the traces v of nt samples, or give to
+// them, see simd.go's Stage. qr is a multiple of LANES.
+typedef struct {
+	int64_t points, qs, qr, ls_row, v_row, nt;
+	float t0, rate;
+} lsm_stage;
+
+typedef void lsm_interpolate(const lsm_stage *s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr);
+typedef void lsm_spread(const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr);
+
+// Tensor interpolation from [nodes][q] to [points][q], each along three axes.
+typedef struct {
+	int64_t points[3], nodes[3], q;
+} lsm_tensor;
+
+enum { LEAST_TAPS = 2, MOST_TAPS = 4 }; // of B-splines
+
 // The kernels for one instruction set.
 typedef struct {
 	// By way and mode, of which with LIMITS only that and COMPACT count, and by whether the
@@ -205,9 +230,28 @@ typedef struct {
 	float (*largest)(const float *x, int64_t n);
 	lsm_fall *fall;
 	lsm_meet *meet;
+	// re, im [nf][n] = cos, sin 2π (f0 + f df) delay[n], n a multiple of LANES.
+	void (*phases)(float *re, float *im, const float *delay, int64_t n, double f0, double df, int64_t nf);
+	// Complex and real matrices.
+	void (*multiply)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi);
+	void (*transform)(const lsm_product *p, float *c, const float *a, const float *b);
+	lsm_interpolate *interpolate[MOST_TAPS - LEAST_TAPS + 1]; // by taps
+	lsm_spread *spread[MOST_TAPS - LEAST_TAPS + 1];
+	// l [place[point]][q], place NULL for the order of points. scratch has nodes[1]·nodes[2]·q and
+	// points[1]·nodes[2]·q elements.
+	void (*expand)(const lsm_tensor *t, float *l, const float *nodes, const float *mx, const float *my, const float *mz, const int32_t *place, float *scratch);
 } lsm_kernels;
 
 extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
+
+// lsm_kernels_of are those of simd.go's ISA.
+static inline const lsm_kernels *lsm_kernels_of(int isa) {
+#if defined(__x86_64__)
+	if (isa == 2) return &lsm_avx512;
+	if (isa == 1) return &lsm_avx2;
+#endif
+	return &lsm_portable;
+}
 
 // trace[n] = Σ_j windows[SLOTS (n − j) + j], n < nt.
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt);

@@ -27,10 +27,13 @@ FAST int any(M m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #define GATHER(m, p, k) KEEP(m, ((V){(p)[(k)[0]], (p)[(k)[1]], (p)[(k)[2]], (p)[(k)[3]]}))
 #define LOW(a, b) ((V){(a)[0], (b)[0], (a)[1], (b)[1]})
 #define HIGH(a, b) ((V){(a)[2], (b)[2], (a)[3], (b)[3]})
+#define LOW2(a, b) ((V){(a)[0], (a)[1], (b)[0], (b)[1]})
+#define HIGH2(a, b) ((V){(a)[2], (a)[3], (b)[2], (b)[3]})
 #include "body.h"
 #include "hessian.h"
+#include "butterfly.h"
 
-const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
+const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet, BUTTERFLY};
 
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt) {
 	for (int64_t n = 0; n < nt && n < SLOTS - 1; n++) {

@@ -64,13 +64,6 @@ package simd
 #cgo nocallback lsm_collapse
 #include "kernel.h"
 
-static const lsm_kernels *lsm_kernels_of(int isa) {
-#if defined(__x86_64__)
-	if (isa == 2) return &lsm_avx512;
-	if (isa == 1) return &lsm_avx2;
-#endif
-	return &lsm_portable;
-}
 static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
 	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode;
 	lsm_kernels_of(isa)->walk[way][kind][op->cut_count > 0](op, out, in, part);

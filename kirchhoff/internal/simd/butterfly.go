@@ -1,0 +1,234 @@
+package simd
+
+/*
+#include "kernel.h"
+
+#cgo noescape lsm_call_phases
+#cgo nocallback lsm_call_phases
+#cgo noescape lsm_call_multiply
+#cgo nocallback lsm_call_multiply
+#cgo noescape lsm_call_transform
+#cgo nocallback lsm_call_transform
+#cgo noescape lsm_call_interpolate
+#cgo nocallback lsm_call_interpolate
+#cgo noescape lsm_call_spread
+#cgo nocallback lsm_call_spread
+#cgo noescape lsm_call_expand
+#cgo nocallback lsm_call_expand
+
+static void lsm_call_phases(int isa, float *re, float *im, const float *delay, int64_t n, double f0, double df, int64_t nf) {
+	lsm_kernels_of(isa)->phases(re, im, delay, n, f0, df, nf);
+}
+static void lsm_call_multiply(int isa, lsm_product p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi) {
+	lsm_kernels_of(isa)->multiply(&p, cr, ci, ar, ai, br, bi);
+}
+static void lsm_call_transform(int isa, lsm_product p, float *c, const float *a, const float *b) {
+	lsm_kernels_of(isa)->transform(&p, c, a, b);
+}
+static void lsm_call_interpolate(int isa, int taps, lsm_stage s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
+	lsm_kernels_of(isa)->interpolate[taps - LEAST_TAPS](&s, image, v, ts, tr, ls, lr);
+}
+static void lsm_call_spread(int isa, int taps, lsm_stage s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) {
+	lsm_kernels_of(isa)->spread[taps - LEAST_TAPS](&s, v, image, ts, tr, ls, lr);
+}
+static void lsm_call_expand(int isa, lsm_tensor t, float *l, const float *nodes, const float *mx, const float *my, const float *mz, const int32_t *place, float *scratch) {
+	lsm_kernels_of(isa)->expand(&t, l, nodes, mx, my, mz, place, scratch);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// The kernels of a butterfly of one level (Candès, Demanet and Ying 2009, A fast butterfly algorithm
+// for the computation of Fourier integral operators). Places come in clusters and points in tiles. Of
+// each cluster a tile knows q points of itself, the skeleton, and weights L [point][q]:
+//
+//	e^{iω δ_r(x)} ≈ Σ_j e^{iω δ_r(x_j)} L_j(x),   δ_r(x) = t_r(x) − t_c(x),
+//
+// t_c the time of the cluster's centre. All traces of two clusters then become q_s·q_r traces at pairs
+// of skeleton points.
+//
+// Columns come in multiples of Columns. Memory may lie anywhere, but kernels are faster where rows begin
+// at a multiple of 64 bytes, and where the rows of a product are an odd number of 64 bytes apart.
+// Functions use one thread, and what they write must not overlap what they read.
+
+// Columns is what the number of columns of a matrix, padding included, is a multiple of.
+const Columns = C.LANES
+
+// Phases sets re and im, [nf][len(delay)], to the cosines and sines of 2π (f0 + f df) delay[n], f0 and df
+// in Hz, delays in s and finite. Their number is a multiple of Columns. Errors are below
+// 5·10⁻⁷ + 1.5·10⁻⁹ nf.
+func (i ISA) Phases(re, im, delay []float32, f0, df float64, nf int) {
+	needColumns("delays", len(delay))
+	need("cosines", len(re), nf, len(delay), len(delay))
+	need("sines", len(im), nf, len(delay), len(delay))
+	C.lsm_call_phases(C.int(i), floats(re), floats(im), floats(delay), C.int64_t(len(delay)), C.double(f0), C.double(df), C.int64_t(nf))
+}
+
+// Complex is one complex matrix, or a batch of them, in two planes.
+type Complex struct {
+	Re, Im []float32
+	Stride int // elements between rows
+	Step   int // elements between matrices of a batch; 0 for the same matrix in all
+}
+
+// Real is a real matrix.
+type Real struct {
+	V      []float32
+	Stride int // elements between rows
+}
+
+// Product says how matrices are multiplied: it is a sum of these.
+type Product int
+
+const (
+	Add        Product = 1 << iota // the product to what C holds
+	Transposed                     // A is given as its transpose, [k][m]
+	Conjugate                      // A counts as its conjugate, of Multiply alone
+)
+
+// layout is what kernels know of a product. It panics where A, [m][k] as the product sees it, has the
+// wrong size.
+func (p Product) layout(batch, m, k, n, lenA, strideA, stepA int) C.lsm_product {
+	needColumns("columns", n)
+	l := C.lsm_product{m: C.int64_t(m), k: C.int64_t(k), n: C.int64_t(n), batch: C.int64_t(batch),
+		a_row: C.int64_t(strideA), a_column: 1, a_step: C.int64_t(stepA)}
+	if p&Transposed != 0 {
+		l.a_row, l.a_column = l.a_column, l.a_row
+		m, k = k, m
+	}
+	need("A", lenA-stepA*(batch-1), m, k, strideA)
+	if p&Add != 0 {
+		l.add = 1
+	}
+	if p&Conjugate != 0 {
+		l.conjugate = 1
+	}
+	return l
+}
+
+// Multiply sets C, [m][n], to A B or adds that, for each matrix of a batch: A is [m][k] and B [k][n].
+// n is a multiple of Columns.
+func (i ISA) Multiply(c, a, b Complex, batch, m, k, n int, how Product) {
+	p := how.layout(batch, m, k, n, min(len(a.Re), len(a.Im)), a.Stride, a.Step)
+	need("B", min(len(b.Re), len(b.Im))-b.Step*(batch-1), k, n, b.Stride)
+	need("C", min(len(c.Re), len(c.Im))-c.Step*(batch-1), m, n, c.Stride)
+	p.b_row, p.b_step, p.c_row, p.c_step = C.int64_t(b.Stride), C.int64_t(b.Step), C.int64_t(c.Stride), C.int64_t(c.Step)
+	C.lsm_call_multiply(C.int(i), p, floats(c.Re), floats(c.Im), floats(a.Re), floats(a.Im), floats(b.Re), floats(b.Im))
+}
+
+// Transform sets O, [rows][n], to D B or adds that: D is [rows][k] and B [k][n]. With the cosines and
+// sines of k/2 frequencies as D it is a Fourier transform of all columns. n is a multiple of Columns.
+func (i ISA) Transform(o, d, b Real, rows, k, n int, how Product) {
+	if how&Conjugate != 0 {
+		panic("simd: the conjugate of a real matrix")
+	}
+	p := how.layout(1, rows, k, n, len(d.V), d.Stride, 0)
+	need("B", len(b.V), k, n, b.Stride)
+	need("O", len(o.V), rows, n, o.Stride)
+	p.b_row, p.c_row = C.int64_t(b.Stride), C.int64_t(o.Stride)
+	C.lsm_call_transform(C.int(i), p, floats(o.V), floats(d.V), floats(b.V))
+}
+
+// Stage is the last stage of a butterfly: points p of a tile and the traces v of the pairs of skeleton
+// points of a cluster of sources and one of receivers, v [NT][QS][QR] with Stride elements between
+// samples. At a point the traces are read at t = (TS[p] + TR[p] − T0)/DT. With i = ⌊t⌋ and w = t − i that
+// is Σ_m b_m(w) v[i+m], b the B-spline of so many taps (Unser 1999, Splines: a perfect fit for signal and
+// image processing); its middle is t + Taps/2 − 1. Points for which one of these samples is not among
+// the NT do not count.
+type Stage struct {
+	TS, TR []float32 // [p], s, of the clusters' centres
+	LS     []float32 // [p][StrideS], weights of the sources' QS skeleton points
+	LR     []float32 // [p][QR], those of the receivers'; zero in padding
+	QS, QR int       // QR, with padding, is a multiple of Columns
+
+	StrideS int     // elements between rows of LS
+	T0      float32 // s; like the times relative to any time
+	DT      float64 // s
+	NT      int     // below 2²⁴
+	Stride  int     // elements between samples of v, at least QS·QR
+	Taps    int     // 2, 3 or 4
+}
+
+// c panics where an argument has the wrong size.
+func (s *Stage) c(image, v []float32) C.lsm_stage {
+	n := len(image)
+	needColumns("receivers' skeleton points", s.QR)
+	if s.Taps < C.LEAST_TAPS || s.Taps > C.MOST_TAPS {
+		panic(fmt.Sprintf("simd: a B-spline of %d taps", s.Taps))
+	}
+	need("sources' times", len(s.TS), n, 1, 1)
+	need("receivers' times", len(s.TR), n, 1, 1)
+	need("sources' weights", len(s.LS), n, s.QS, s.StrideS)
+	need("receivers' weights", len(s.LR), n, s.QR, s.QR)
+	need("traces", len(v), s.NT, s.QS*s.QR, s.Stride)
+	return C.lsm_stage{points: C.int64_t(n), qs: C.int64_t(s.QS), qr: C.int64_t(s.QR), ls_row: C.int64_t(s.StrideS), v_row: C.int64_t(s.Stride),
+		nt: C.int64_t(s.NT), t0: C.float(s.T0), rate: C.float(1 / s.DT)}
+}
+
+// Interpolate adds Σ_m b_m Σ_kj LS[p][k] LR[p][j] v[i+m][k][j] to each point p of image.
+func (i ISA) Interpolate(image, v []float32, s *Stage) {
+	c := s.c(image, v)
+	C.lsm_call_interpolate(C.int(i), C.int(s.Taps), c, floats(image), floats(v), floats(s.TS), floats(s.TR), floats(s.LS), floats(s.LR))
+}
+
+// Spread is the transpose of Interpolate: it adds b_m LS[p][k] LR[p][j] image[p] to each v[i+m][k][j].
+func (i ISA) Spread(v, image []float32, s *Stage) {
+	c := s.c(image, v)
+	C.lsm_call_spread(C.int(i), C.int(s.Taps), c, floats(v), floats(image), floats(s.TS), floats(s.TR), floats(s.LS), floats(s.LR))
+}
+
+// Expand interpolates l [points][q] from nodes [N_x][N_y][N_z][q]:
+//
+//	l[place(x, y, z)] = Σ_abc mx[x][a] my[y][b] mz[z][c] nodes[a][b][c],
+//
+// with m [n][N] along each axis. pos [n_x][n_y][n_z] are the places of points in l, nil for C order. q is
+// a multiple of Columns.
+func (i ISA) Expand(l, nodes, mx, my, mz []float32, n, nodesPer [3]int, q int, pos []int32) {
+	needColumns("weights", q)
+	points := n[0] * n[1] * n[2]
+	need("weights", len(l), points, q, q)
+	need("nodes", len(nodes), nodesPer[0]*nodesPer[1]*nodesPer[2], q, q)
+	for axis, m := range [][]float32{mx, my, mz} {
+		need("matrix", len(m), n[axis], nodesPer[axis], nodesPer[axis])
+	}
+	if pos != nil {
+		need("places", len(pos), points, 1, 1)
+		for _, at := range pos[:points] {
+			if at < 0 || int(at) >= points {
+				panic(fmt.Sprintf("simd: place %d of %d points", at, points))
+			}
+		}
+	}
+	var t C.lsm_tensor
+	for a := range 3 {
+		t.points[a], t.nodes[a] = C.int64_t(n[a]), C.int64_t(nodesPer[a])
+	}
+	t.q = C.int64_t(q)
+	scratch := make([]float32, (nodesPer[1]+n[1])*nodesPer[2]*q)
+	C.lsm_call_expand(C.int(i), t, floats(l), floats(nodes), floats(mx), floats(my), floats(mz), (*C.int32_t)(unsafe.SliceData(pos)), floats(scratch))
+}
+
+func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }
+
+// need panics where what has fewer elements than rows of so many columns take.
+func need(what string, have, rows, columns, stride int) {
+	if rows < 0 || columns < 0 {
+		panic(fmt.Sprintf("simd: %s of %d rows and %d columns", what, rows, columns))
+	}
+	if rows == 0 || columns == 0 {
+		return
+	}
+	if stride < columns && rows > 1 || have < (rows-1)*stride+columns {
+		panic(fmt.Sprintf("simd: %s of %d elements for %d rows of %d columns, %d apart", what, have, rows, columns, stride))
+	}
+}
+
+func needColumns(what string, n int) {
+	if n%Columns != 0 {
+		panic(fmt.Sprintf("simd: %d %s, no multiple of %d", n, what, Columns))
+	}
+}
