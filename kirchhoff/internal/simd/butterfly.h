@@ -1,6 +1,7 @@
 // The parts of a one-level butterfly, included after body.h: phases, products of matrices, the last
 // stage between traces and points, and interpolation from nodes. Nothing need be aligned, but rows
-// that begin at a multiple of 64 bytes are faster. Sums are in the order of k, whatever the rest.
+// that begin at a multiple of 64 bytes are faster. An element of a product and a point of an image do
+// not depend on which others are computed with them.
 
 // Accumulators that fit into the registers beside what they are made from. A row of a block of a
 // product takes two.
@@ -211,26 +212,27 @@ FAST void falls(const int taps, const lsm_stage *s, lsm_falls *at, const float *
 }
 
 // level is Σ_m b_m Σ_k ls[k] v[m][k] of 1 or 2 registers of columns, times those of lr and summed.
-FAST V level(const int taps, const int wide, const lsm_stage *s, const float *v, const float *ls, const float *lr, const lsm_falls *at, int u) {
+FAST V level(const int taps, const int wide, int64_t qs, int64_t qr, int64_t v_row, const float *v, const float *ls, const float *lr, const lsm_falls *at, int u) {
 	const int chains = 2 * taps * wide <= HELD ? 2 : 1; // sums that do not wait for each other
 	V sum[2][MOST_TAPS][2], all = {0};
 	memset(sum, 0, sizeof sum);
 	int64_t k = 0;
-	for (; k + chains <= s->qs; k += chains)
+#pragma GCC unroll 4
+	for (; k + chains <= qs; k += chains)
 #pragma GCC unroll 2
-		for (int h = 0; h < chains; h++) {
+		for (int h = 0; h < chains; h++, v += qr) {
 			const V l = ALL(ls[k + h]);
 #pragma GCC unroll 4
 			for (int m = 0; m < taps; m++)
 #pragma GCC unroll 2
-				for (int g = 0; g < wide; g++) sum[h][m][g] = FMA(l, FROM(v + m * s->v_row + (k + h) * s->qr + POINTS * g), sum[h][m][g]);
+				for (int g = 0; g < wide; g++) sum[h][m][g] = FMA(l, FROM(v + m * v_row + POINTS * g), sum[h][m][g]);
 		}
-	if (k < s->qs) {
+	if (k < qs) {
 		const V l = ALL(ls[k]);
 #pragma GCC unroll 4
 		for (int m = 0; m < taps; m++)
 #pragma GCC unroll 2
-			for (int g = 0; g < wide; g++) sum[0][m][g] = FMA(l, FROM(v + m * s->v_row + k * s->qr + POINTS * g), sum[0][m][g]);
+			for (int g = 0; g < wide; g++) sum[0][m][g] = FMA(l, FROM(v + m * v_row + POINTS * g), sum[0][m][g]);
 	}
 #pragma GCC unroll 2
 	for (int g = 0; g < wide; g++) {
@@ -246,29 +248,39 @@ FAST V level(const int taps, const int wide, const lsm_stage *s, const float *v,
 FAST void totals(float *restrict out, const V *x) {
 	for (int i = 0; i < POINTS; i += 4) {
 		const V ab = (V)LOW(x[i], x[i + 1]) + (V)HIGH(x[i], x[i + 1]), cd = (V)LOW(x[i + 2], x[i + 3]) + (V)HIGH(x[i + 2], x[i + 3]);
-		const V fours = (V)LOW2(ab, cd) + (V)HIGH2(ab, cd);
 		float part[POINTS] __attribute__((aligned(64)));
-		AT(part) = fours;
+		AT(part) = (V)LOW2(ab, cd) + (V)HIGH2(ab, cd);
 		samples4 sum = *(const samples4 *)part;
 		for (int j = 4; j < POINTS; j += 4) sum += *(const samples4 *)(part + j);
 		*(samples4 *)(out + i) = sum;
 	}
 }
 
-FAST void interpolate(const int taps, const lsm_stage *s, float *restrict image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
-	for (int64_t p = 0; p < s->points; p += POINTS) {
-		const int count = s->points - p < POINTS ? s->points - p : POINTS;
+// EACH_COLUMN does what it is given for all columns j of a point, by 1 or 2 registers.
+#define EACH_COLUMN(what) do { \
+	int64_t j = 0; \
+	for (; j + 2 * POINTS <= qr; j += 2 * POINTS) what(2); \
+	if (POINTS == LANES && j < qr) what(1); \
+} while (0)
+
+FAST void interpolate(const int taps, const int64_t qr, const lsm_stage *s, float *restrict image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
+	const int64_t points = s->points, qs = s->qs, ls_row = s->ls_row, v_row = s->v_row;
+	for (int64_t p = 0; p < points; p += POINTS) {
+		const int count = points - p < POINTS ? points - p : POINTS;
 		lsm_falls at;
 		V x[POINTS];
 		float sums[POINTS] __attribute__((aligned(64)));
 		falls(taps, s, &at, ts + p, tr + p, count);
 		for (int u = 0; u < POINTS; u++) {
-			x[u] = (V){0};
-			if (u >= count || at.k[u] < 0) continue;
-			const float *from = v + at.k[u] * s->v_row, *a = ls + (p + u) * s->ls_row, *b = lr + (p + u) * s->qr;
-			int64_t j = 0;
-			for (; j + 2 * POINTS <= s->qr; j += 2 * POINTS) x[u] += level(taps, 2, s, from + j, a, b + j, &at, u);
-			if (POINTS == LANES && j < s->qr) x[u] += level(taps, 1, s, from + j, a, b + j, &at, u);
+			V sum = {0};
+			if (u >= count || at.k[u] < 0) {
+				x[u] = sum;
+				continue;
+			}
+			const float *from = v + at.k[u] * v_row, *a = ls + (p + u) * ls_row, *b = lr + (p + u) * qr;
+#define TAKE(wide) sum += level(taps, wide, qs, qr, v_row, from + j, a, b + j, &at, u)
+			EACH_COLUMN(TAKE);
+			x[u] = sum;
 		}
 		totals(sums, x);
 		if (count == POINTS)
@@ -279,43 +291,48 @@ FAST void interpolate(const int taps, const lsm_stage *s, float *restrict image,
 }
 
 // strew is the transpose of level.
-FAST void strew(const int taps, const int wide, const lsm_stage *s, float *restrict v, const float *ls, const float *lr, const lsm_falls *at, int u, float value) {
+FAST void strew(const int taps, const int wide, int64_t qs, int64_t qr, int64_t v_row, float *restrict v, const float *ls, const float *lr, const lsm_falls *at, int u, float value) {
 	V c[MOST_TAPS][2];
 #pragma GCC unroll 4
 	for (int m = 0; m < taps; m++)
 #pragma GCC unroll 2
 		for (int g = 0; g < wide; g++) c[m][g] = at->b[m][u] * value * FROM(lr + POINTS * g);
-	for (int64_t k = 0; k < s->qs; k++) {
+	for (int64_t k = 0; k < qs; k++, v += qr) {
 		const V l = ALL(ls[k]);
 #pragma GCC unroll 4
 		for (int m = 0; m < taps; m++)
 #pragma GCC unroll 2
 			for (int g = 0; g < wide; g++) {
-				float *to = v + m * s->v_row + k * s->qr + POINTS * g;
+				float *to = v + m * v_row + POINTS * g;
 				TO(to) = FMA(l, c[m][g], FROM(to));
 			}
 	}
 }
 
-FAST void spread_points(const int taps, const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) {
-	for (int64_t p = 0; p < s->points; p += POINTS) {
-		const int count = s->points - p < POINTS ? s->points - p : POINTS;
+FAST void spread_points(const int taps, const int64_t qr, const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) {
+	const int64_t points = s->points, qs = s->qs, ls_row = s->ls_row, v_row = s->v_row;
+	for (int64_t p = 0; p < points; p += POINTS) {
+		const int count = points - p < POINTS ? points - p : POINTS;
 		lsm_falls at;
 		falls(taps, s, &at, ts + p, tr + p, count);
 		for (int u = 0; u < count; u++) {
 			if (at.k[u] < 0) continue;
-			float *to = v + at.k[u] * s->v_row;
-			const float *a = ls + (p + u) * s->ls_row, *b = lr + (p + u) * s->qr;
-			int64_t j = 0;
-			for (; j + 2 * POINTS <= s->qr; j += 2 * POINTS) strew(taps, 2, s, to + j, a, b + j, &at, u, image[p + u]);
-			if (POINTS == LANES && j < s->qr) strew(taps, 1, s, to + j, a, b + j, &at, u, image[p + u]);
+			float *to = v + at.k[u] * v_row;
+			const float *a = ls + (p + u) * ls_row, *b = lr + (p + u) * qr;
+#define GIVE(wide) strew(taps, wide, qs, qr, v_row, to + j, a, b + j, &at, u, image[p + u])
+			EACH_COLUMN(GIVE);
 		}
 	}
 }
 
+// BY_COLUMNS calls with the number of columns as a constant where it is small.
+#define BY_COLUMNS(call, taps, ...) \
+	if (s->qr == LANES) call(taps, LANES, __VA_ARGS__); \
+	else if (s->qr == 2 * LANES) call(taps, 2 * LANES, __VA_ARGS__); \
+	else call(taps, s->qr, __VA_ARGS__);
 #define STAGE_OF(taps) \
-	TARGET static void interpolate_##taps(const lsm_stage *s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) { interpolate(taps, s, image, v, ts, tr, ls, lr); } \
-	TARGET static void spread_##taps(const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) { spread_points(taps, s, v, image, ts, tr, ls, lr); }
+	TARGET static void interpolate_##taps(const lsm_stage *s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) { BY_COLUMNS(interpolate, taps, s, image, v, ts, tr, ls, lr) } \
+	TARGET static void spread_##taps(const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) { BY_COLUMNS(spread_points, taps, s, v, image, ts, tr, ls, lr) }
 STAGE_OF(2)
 STAGE_OF(3)
 STAGE_OF(4)
