@@ -42,20 +42,7 @@ import (
 	"unsafe"
 )
 
-// The kernels of a butterfly of one level (Candès, Demanet and Ying 2009, A fast butterfly algorithm
-// for the computation of Fourier integral operators). Places come in clusters and points in tiles. Of
-// each cluster a tile knows q points of itself, the skeleton, and weights L [point][q]:
-//
-//	e^{iω δ_r(x)} ≈ Σ_j e^{iω δ_r(x_j)} L_j(x),   δ_r(x) = t_r(x) − t_c(x),
-//
-// t_c the time of the cluster's centre. All traces of two clusters then become q_s·q_r traces at pairs
-// of skeleton points.
-//
-// Columns come in multiples of Columns. Memory may lie anywhere, but kernels are faster where rows begin
-// at a multiple of 64 bytes, and where the rows of a product are an odd number of 64 bytes apart.
-// Functions use one thread, and what they write must not overlap what they read.
-
-// Columns is what the number of columns of a matrix, padding included, is a multiple of.
+// Columns divides the number of columns of every matrix, padding included.
 const Columns = C.LANES
 
 // Phases sets re and im, [nf][len(delay)], to the cosines and sines of 2π (f0 + f df) delay[n], f0 and df
@@ -81,6 +68,9 @@ type Real struct {
 	Stride int // elements between rows
 }
 
+// complex has the sizes of r.
+func (r Real) complex() Complex { return Complex{Re: r.V, Im: r.V, Stride: r.Stride} }
+
 // Product says how matrices are multiplied: it is a sum of these.
 type Product int
 
@@ -90,17 +80,20 @@ const (
 	Conjugate                      // A counts as its conjugate, of Multiply alone
 )
 
-// layout is what kernels know of a product. It panics where A, [m][k] as the product sees it, has the
-// wrong size.
-func (p Product) layout(batch, m, k, n, lenA, strideA, stepA int) C.lsm_product {
+// of is what kernels know of the product of a and b. It panics where one of the three is too short.
+func (p Product) of(c, a, b Complex, batch, m, k, n int) C.lsm_product {
 	needColumns("columns", n)
 	l := C.lsm_product{m: C.int64_t(m), k: C.int64_t(k), n: C.int64_t(n), batch: C.int64_t(batch),
-		a_row: C.int64_t(strideA), a_column: 1, a_step: C.int64_t(stepA)}
+		c_row: C.int64_t(c.Stride), c_step: C.int64_t(c.Step), b_row: C.int64_t(b.Stride), b_step: C.int64_t(b.Step),
+		a_row: C.int64_t(a.Stride), a_column: 1, a_step: C.int64_t(a.Step)}
+	c.need("C", batch, m, n)
+	b.need("B", batch, k, n)
 	if p&Transposed != 0 {
 		l.a_row, l.a_column = l.a_column, l.a_row
-		m, k = k, m
+		a.need("A", batch, k, m)
+	} else {
+		a.need("A", batch, m, k)
 	}
-	need("A", lenA-stepA*(batch-1), m, k, strideA)
 	if p&Add != 0 {
 		l.add = 1
 	}
@@ -110,13 +103,20 @@ func (p Product) layout(batch, m, k, n, lenA, strideA, stepA int) C.lsm_product 
 	return l
 }
 
+// need panics where a batch of rows and columns is more than c holds.
+func (c Complex) need(what string, batch, rows, columns int) {
+	if batch < 0 || c.Step < 0 {
+		panic(fmt.Sprintf("simd: %s is a batch of %d, %d elements apart", what, batch, c.Step))
+	}
+	if batch > 0 {
+		need(what, min(len(c.Re), len(c.Im))-c.Step*(batch-1), rows, columns, c.Stride)
+	}
+}
+
 // Multiply sets C, [m][n], to A B or adds that, for each matrix of a batch: A is [m][k] and B [k][n].
 // n is a multiple of Columns.
 func (i ISA) Multiply(c, a, b Complex, batch, m, k, n int, how Product) {
-	p := how.layout(batch, m, k, n, min(len(a.Re), len(a.Im)), a.Stride, a.Step)
-	need("B", min(len(b.Re), len(b.Im))-b.Step*(batch-1), k, n, b.Stride)
-	need("C", min(len(c.Re), len(c.Im))-c.Step*(batch-1), m, n, c.Stride)
-	p.b_row, p.b_step, p.c_row, p.c_step = C.int64_t(b.Stride), C.int64_t(b.Step), C.int64_t(c.Stride), C.int64_t(c.Step)
+	p := how.of(c, a, b, batch, m, k, n)
 	C.lsm_call_multiply(C.int(i), p, floats(c.Re), floats(c.Im), floats(a.Re), floats(a.Im), floats(b.Re), floats(b.Im))
 }
 
@@ -126,10 +126,7 @@ func (i ISA) Transform(o, d, b Real, rows, k, n int, how Product) {
 	if how&Conjugate != 0 {
 		panic("simd: the conjugate of a real matrix")
 	}
-	p := how.layout(1, rows, k, n, len(d.V), d.Stride, 0)
-	need("B", len(b.V), k, n, b.Stride)
-	need("O", len(o.V), rows, n, o.Stride)
-	p.b_row, p.c_row = C.int64_t(b.Stride), C.int64_t(o.Stride)
+	p := how.of(o.complex(), d.complex(), b.complex(), 1, rows, k, n)
 	C.lsm_call_transform(C.int(i), p, floats(o.V), floats(d.V), floats(b.V))
 }
 

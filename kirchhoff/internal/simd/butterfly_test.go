@@ -126,8 +126,8 @@ func matrices(r *rand.Rand, batch, rows, columns int) Complex {
 	return c
 }
 
-// of is the layout of A.
-func (p Product) of(m, k int) (rows, columns int) {
+// shape is that of A in memory.
+func (p Product) shape(m, k int) (rows, columns int) {
 	if p&Transposed != 0 {
 		return k, m
 	}
@@ -137,9 +137,9 @@ func (p Product) of(m, k int) (rows, columns int) {
 func TestMultiply(t *testing.T) {
 	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for how := range Add | Transposed | Conjugate + 1 {
-			for _, size := range [][4]int{{1, 1, 1, 16}, {3, 7, 5, 48}, {2, 13, 1, 32}, {1, 25, 33, 64}, {2, 64, 64, 16}, {1, 8, 0, 16}, {1, 0, 3, 16}, {0, 4, 4, 16}} {
+			for _, size := range [][4]int{{1, 1, 1, 16}, {3, 7, 5, 48}, {2, 13, 1, 32}, {1, 25, 33, 64}, {2, 64, 64, 16}, {3, 5, 6, 32}, {1, 8, 0, 16}, {1, 0, 3, 16}, {0, 4, 4, 16}} {
 				batch, m, k, n := size[0], size[1], size[2], size[3]
-				rows, columns := how.of(m, k)
+				rows, columns := how.shape(m, k)
 				a, b, c := matrices(r, batch, rows, columns), matrices(r, batch, k, n), matrices(r, batch, m, n)
 				if batch > 2 {
 					a.Step = 0
@@ -187,7 +187,7 @@ func TestTransform(t *testing.T) {
 		for how := range Add | Transposed + 1 {
 			for _, size := range [][3]int{{1, 1, 16}, {7, 5, 48}, {13, 1, 32}, {61, 146, 80}, {24, 0, 16}, {0, 3, 16}} {
 				rows, k, n := size[0], size[1], size[2]
-				m, columns := how.of(rows, k)
+				m, columns := how.shape(rows, k)
 				d, b, o := matrices(r, 1, m, columns), matrices(r, 1, k, n), matrices(r, 1, rows, n)
 				// A product of matrices without imaginary part.
 				zero := make([]float32, 1<<16)
@@ -371,6 +371,7 @@ func TestButterflySizes(t *testing.T) {
 		"C":            func() { Portable.Multiply(m(31, 16), m(6, 3), m(48, 16), 1, 2, 3, 16, 0) },
 		"stride":       func() { Portable.Multiply(m(64, 8), m(6, 3), m(48, 16), 1, 2, 3, 16, 0) },
 		"batch":        func() { Portable.Multiply(Complex{x(32), x(32), 16, 1}, m(6, 3), m(48, 16), 2, 2, 3, 16, 0) },
+		"step":         func() { Portable.Multiply(Complex{x(32), x(32), 16, -1}, m(6, 3), m(48, 16), 2, 2, 3, 16, 0) },
 		"conjugate":    func() { Portable.Transform(Real{x(16), 16}, Real{x(1), 1}, Real{x(16), 16}, 1, 1, 16, Conjugate) },
 		"taps":         func() { Portable.Interpolate(x(2), x(192), s(func(s *Stage) { s.Taps = 5 })) },
 		"times":        func() { Portable.Interpolate(x(2), x(192), s(func(s *Stage) { s.TR = x(1) })) },
@@ -423,7 +424,9 @@ func BenchmarkButterfly(b *testing.B) {
 					for b.Loop() {
 						call(isa)
 					}
-					b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+					if flops > 0 {
+						b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+					}
 					if name == "interpolate" || name == "spread" {
 						b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/(side*side*side)*1e9, "ns/point")
 					}

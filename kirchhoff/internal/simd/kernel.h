@@ -200,7 +200,7 @@ typedef struct {
 } lsm_product;
 
 // The last stage of the butterfly: what its points take of the traces v of nt samples, or give to
-// them, see simd.go's Stage. qr is a multiple of LANES.
+// them, see butterfly.go's Stage. qr is a multiple of LANES.
 typedef struct {
 	int64_t points, qs, qr, ls_row, v_row, nt;
 	float t0, rate;

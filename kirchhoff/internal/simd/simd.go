@@ -32,6 +32,20 @@
 // share their source. The many pairs of a block need few tables, and these stay in the
 // cache.
 //
+// # Butterfly
+//
+// butterfly.go has the parts of a butterfly of one level (Candès, Demanet and Ying 2009, A fast
+// butterfly algorithm for the computation of Fourier integral operators). Places come in clusters
+// and points in tiles. A tile has of each cluster q skeleton points x_j among its points, and
+// weights L [point][q]:
+//
+//	e^{iω δ_r(x)} ≈ Σ_j e^{iω δ_r(x_j)} L_j(x),   δ_r(x) = t_r(x) − t_c(x),
+//
+// t_c the time of the cluster's centre. All traces of two clusters then become q_s·q_r traces,
+// one for each pair of skeleton points. These functions use one thread. Their memory may lie
+// anywhere, but they are faster where rows begin at a multiple of 64 bytes and where long rows lie
+// an odd number of 64 bytes apart. What they write must not overlap what they read.
+//
 // # Promises
 //
 // Both directions compute times, fractions and weights by the same float32
