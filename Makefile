@@ -39,7 +39,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass python python-test fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -101,6 +101,12 @@ python: bootstrap ## python/dist/: a wheel with the library inside, lsm.Kirchhof
 python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON, with PyLops)
 	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
 
+site: build ## site/: the documentation as web pages, for a browser or a server (Python 3.11)
+	VERSION='$(VERSION)' scripts/site.sh site
+
+site-check: site ## every page of site/ in a headless browser: links, anchors, pictures, search
+	LSM_TEST_SITE=$(CURDIR)/site $(GO) test -count 1 -v -run TestSite ./internal/house
+
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
@@ -112,4 +118,4 @@ uninstall: ## remove it again
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
 clean: ## remove what make has made
-	rm -rf bin demo gpu-bundle packages python/build python/dist
+	rm -rf bin demo gpu-bundle packages site python/build python/dist

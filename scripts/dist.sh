@@ -49,6 +49,7 @@ mkdir -p "$share/bash-completion/completions" "$share/zsh/site-functions" "$shar
 gzip -9n "$share"/man/man1/*
 cp README.md CHANGELOG.md CITATION.cff LICENSE NOTICE "$share/doc/lsm"
 cp -r docs configs tutorials "$share/doc/lsm"
+rm -r "$share/doc/lsm/docs/site" # how the site is made
 rm -rf "$share"/doc/lsm/*/*_test.go "$share"/doc/lsm/*/testdata
 
 of() { awk -v name="$1" '$1 == name { print $2 }' "$cache/versions"; }

@@ -8,7 +8,7 @@ def open(path):
 
     Dimensions and coordinates are those of the file: x, (y,) z, which points down, or time, and
     t, in the units of their attributes. Arrays keep the file's order, z fastest, so that a
-    picture is
+    picture is::
 
         lsm.open("image.h5").image.plot(x="x", yincrease=False, cmap="gray")
 

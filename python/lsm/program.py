@@ -14,7 +14,7 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
     """lsm run: least-squares migration, from files to an image file. Returns its last event, a
     dict with "output", "reason" and figures of the run.
 
-    config is a TOML file, or None. Each section is a dict of its keys, which take precedence:
+    config is a TOML file, or None. Each section is a dict of its keys, which take precedence::
 
         lsm.run("config.toml", solver={"iterations": 5}, output="image.h5")
         lsm.run(survey={"file": "survey.h5"}, velocity={"file": "model.h5"}, output="image.h5")
