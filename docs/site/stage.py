@@ -38,11 +38,11 @@ def pages():
     return places
 
 
-# The pages beside every page: captions, and patterns of places or links. Sphinx refuses a page
-# that is in no list.
+# The pages beside every page: captions, and places or patterns of them, or a title with its <place> or
+# <address>. Sphinx refuses a page that is in no list.
 NAVIGATION = {
     "Start": ["What lsm does <overview>", "install", "tutorials/index", "gallery"],
-    "How to": ["how-to/index", "coming-from", "processing", "models", "segy", "readiness", "python", "cluster", "gpu"],
+    "How to": ["Short recipes <how-to/index>", "coming-from", "processing", "models", "segy", "readiness", "python", "cluster", "gpu"],
     "Look up": ["configuration", "Commands <commands/lsm>", "format", "api/*", "Go packages <https://pkg.go.dev/github.com/kirchhoff-lsm/lsm>"],
     "Understand": ["numerics", "performance", "collectives", "architecture"],
     "Project": ["changes", "contributing", "conduct", "security", f"Source <{FORGE}>"],
@@ -52,12 +52,17 @@ NAVIGATION = {
 def navigation(folder):
     """The lists of pages, for the first page. They do not show there."""
     out = []
-    for caption, patterns in NAVIGATION.items():
-        names = []
-        for pattern in patterns:
-            found = sorted(p for p in folder.glob(pattern + ".*") if p.suffix in {".md", ".rst"}) if "<" not in pattern else []
-            names += [pattern] if "<" in pattern else [p.relative_to(folder).with_suffix("").as_posix() for p in found]
-        out += ["```{toctree}", f":caption: {caption}", ":hidden:", "", *names, "```", ""]
+    for caption, entries in NAVIGATION.items():
+        out += ["```{toctree}", f":caption: {caption}", ":hidden:", ""]
+        for entry in entries:
+            title, _, place = entry.rstrip(">").rpartition("<")
+            if ":" in place:
+                out.append(entry)
+                continue
+            for page in sorted(p for p in folder.glob(place + ".*") if p.suffix in {".md", ".rst"}):
+                name = page.relative_to(folder).with_suffix("").as_posix()
+                out.append(f"{title}<{name}>" if title else name)
+        out += ["```", ""]
     return "\n".join(out)
 
 

@@ -150,8 +150,9 @@ func TestStage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, list := range listed.FindAllSubmatch(text, -1) {
-			for _, entry := range strings.Fields(string(list[1])) {
-				inList[filepath.Join(filepath.Dir(path), strings.Trim(entry, "<>"))+".md"] = true
+			for _, entry := range strings.Split(string(list[1]), "\n") {
+				name := strings.TrimSuffix(entry[strings.LastIndex(entry, "<")+1:], ">")
+				inList[filepath.Join(filepath.Dir(path), name)+".md"] = true
 			}
 		}
 	}

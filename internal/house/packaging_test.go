@@ -149,3 +149,32 @@ func TestGlibcLimit(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// Workflows run at one commit of what they use, which a tag would not hold.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, ".github/workflows/*.yml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var flow struct {
+			Jobs map[string]struct {
+				Steps []struct{ Uses, Run string }
+			}
+		}
+		if err := yaml.Unmarshal(text, &flow); err != nil || len(flow.Jobs) == 0 {
+			t.Errorf("%s: %v, %d jobs", file, err, len(flow.Jobs))
+		}
+		for name, job := range flow.Jobs {
+			for _, step := range job.Steps {
+				if step.Uses != "" && !regexp.MustCompile(`^[\w/-]+@[0-9a-f]{40}$`).MatchString(step.Uses) {
+					t.Errorf("%s: job %s uses %s, want a commit", file, name, step.Uses)
+				}
+			}
+		}
+	}
+}
