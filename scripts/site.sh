@@ -28,7 +28,8 @@ if [ ! -e "$venv/ready" ]; then
 	echo "lsm: installing Sphinx in $venv" >&2
 	rm -rf "$venv"
 	"$PYTHON" -m venv "$venv"
-	"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r docs/site/requirements.txt
+	"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r docs/site/requirements.txt ||
+		fail "pip could not fetch what docs/site/requirements.txt lists"
 	touch "$venv/ready"
 fi
 

@@ -1,8 +1,8 @@
 """Sphinx' configuration of the documentation site. stage.py makes the folder of its sources."""
 
+import inspect
 import os
 import sys
-import types
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,14 +28,8 @@ smartquotes = False  # it would make a dash of --
 highlight_language = "none"
 
 # The package's documentation needs none of what it runs with.
-autodoc_mock_imports = ["h5py", "matplotlib", "numba", "numpy", "xarray"]
+autodoc_mock_imports = ["h5py", "matplotlib", "numba", "numpy", "pylops", "xarray"]
 autodoc_member_order = "bysource"
-
-# The base of Kirchhoff is a plain class here: autodoc would show the constructor of a mock.
-for module in ("pylops", "pylops.waveeqprocessing", "pylops.waveeqprocessing.kirchhoff"):
-    sys.modules[module] = types.ModuleType(module)
-sys.modules["pylops"].LinearOperator = object
-sys.modules["pylops.waveeqprocessing.kirchhoff"].Kirchhoff = object
 
 html_theme = "furo"
 html_title = "lsm"
@@ -50,3 +44,15 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0b5a7a", "color-brand-content": "#0b5a7a"},
     "dark_css_variables": {"color-brand-primary": "#6cb8d8", "color-brand-content": "#6cb8d8"},
 }
+
+
+def constructor(app, what, name, obj, options, signature, returns):
+    """The arguments of a class: autodoc would show those of a mocked base."""
+    if what != "class" or "__init__" not in vars(obj):
+        return None
+    own = inspect.signature(obj.__init__)
+    return str(own.replace(parameters=list(own.parameters.values())[1:])), returns
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", constructor)

@@ -122,7 +122,7 @@ def lesson(text, folder):
 def command(text):
     """A page of a command with links to what it names."""
     if "\n| [" in text:
-        text = listed(text)
+        text = listed(text.replace("# lsm\n", "# Commands\n", 1))
     return outside_fences(lambda t: re.sub(r"\bdocs/([a-z]+)\.md\b", r"[](../\1.md)", t), text)
 
 
