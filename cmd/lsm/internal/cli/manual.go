@@ -24,6 +24,7 @@ func newManual(*App) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
+			cmd.Root().Annotations = Exits("3", "4", "5", "6", "75", "130") // of all commands
 			if markdown {
 				return writePages(cmd.Root(), args[0])
 			}
