@@ -159,7 +159,10 @@ def c_page(header):
         if kind in ("type", "enum"):
             body += [".. code-block:: c", "", *("   " + line for line in code.replace("\t", "    ").split("\n")), ""]
         out += ["   " + line if line else "" for line in body]
-    return "\n".join(out)
+    page = "\n".join(out)
+    if lost := [name for name in re.findall(r"\b(lsm_\w+)\(", header) if f" {name}(" not in page]:
+        sys.exit(f"include/lsm.h: functions without a comment before them: {', '.join(lost)}")
+    return page
 
 
 def declared(code):
