@@ -48,7 +48,7 @@ func screenshot(t *testing.T, e exhibit, env []string, out string) {
 	var png []byte
 	err = chromedp.Run(ctx, chromedp.EmulateViewport(1000, 600, chromedp.EmulateScale(2)), chromedp.Navigate(serve(t, strings.Fields(command)[1:], env, out)), settled, chromedp.Evaluate(point, &at))
 	if err == nil {
-		err = chromedp.Run(ctx, chromedp.MouseClickXY(at[0], at[1]), chromedp.Sleep(200*time.Millisecond), settled, chromedp.CaptureScreenshot(&png))
+		err = chromedp.Run(ctx, chromedp.MouseClickXY(at[0], at[1]), settled, chromedp.CaptureScreenshot(&png))
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", e.name, err)
