@@ -39,7 +39,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass python python-test site site-check fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -94,6 +94,9 @@ bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 
 
 bench-peers: build ## lsm beside PyLops and others in one run (Python; tens of minutes)
 	@bench/peers/run.sh $(CASES)
+
+gallery: bootstrap ## the pictures of docs/gallery.md anew, from all lessons (minutes; LSM_SHARED)
+	$(GO) test -timeout 60m -count 1 -run TestTutorials ./tutorials -update
 
 python: bootstrap ## python/dist/: a wheel with the library inside, lsm.Kirchhoff for PyLops
 	LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/python.sh wheel
