@@ -33,7 +33,7 @@ func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 
 // addTrace convolves the trace in a worker's first end and adds it to a trace of the data.
 func (k *kernel) addTrace(worker int, data []float32, trace int) {
-	k.Convolve.apply(k.isa, k.row(data, trace), k.ends[worker][0], true)
+	k.crossings[worker].convolve(k.isa, k.Convolve, k.row(data, trace))
 }
 
 // Forward adds the demigrated traces of the image src to dst.
@@ -46,7 +46,7 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 		return err
 	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.ends[worker][0].trace },
+		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.crossings[worker].trace },
 			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
@@ -116,7 +116,7 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		return k.Shots(largest), nil
 	}
 	err := parallel(context.Background(), k.threads, len(largest), func(worker, trace int) error {
-		to := make([]float32, k.Problem.NT)
+		to := make([]float32, k.inner.nt)
 		k.correlateTrace(worker, to, k.row(x, trace))
 		largest[trace] = k.isa.Largest(to)
 		return nil

@@ -37,7 +37,7 @@ type cpu struct {
 	image64   *simd.Memory[float64] // [tile][64]
 	windows   []*window             // per thread
 	picks     []*picked             // per thread
-	ends      [][2]padded           // per thread: a trace to convolve, one to correlate
+	crossings []crossing            // per thread
 	antialias []antialiasRoom       // per thread, with bands
 	ring      *simd.Memory[float64] // sums of two pieces of the forward, of either type; made when first needed
 }

@@ -17,13 +17,13 @@ var (
 	ErrSquaredBands = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
 )
 
-// products returns the products h[j] h[j−lag] of the wavelet's samples, indexed by j.
-func products(h []float64, lag int) []float64 {
-	g := make([]float64, len(h))
-	for j := lag; j < len(h); j++ {
-		g[j] = h[j] * h[j-lag]
+// products returns the products h[j] h[j−lag] of a response's samples, indexed by j.
+func (r response) products(lag int) response {
+	g := make([]float64, len(r.h))
+	for j := lag; j < len(g); j++ {
+		g[j] = r.h[j] * r.h[j-lag]
 	}
-	return g
+	return response{g, r.zero, r.step}
 }
 
 type squaredReference struct{ r *reference }
@@ -45,14 +45,14 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 		return ErrSquaredBands
 	}
 	w2, image := r.slices("diagonal", src, dst)
-	squares, neighbours := products(r.h, 0), products(r.h, 1)
-	e, f := make([]float64, r.p.NT), make([]float64, r.p.NT)
+	squares, neighbours := r.response.products(0), r.response.products(1)
+	e, f := make([]float64, r.inner.nt), make([]float64, r.inner.nt)
 	for trace := range r.p.NumTraces() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		correlate(e, r.row(w2, trace), squares, r.p.Wavelet.Zero)
-		correlate(f, r.row(w2, trace), neighbours, r.p.Wavelet.Zero)
+		squares.correlate(e, r.row(w2, trace))
+		neighbours.correlate(f, r.row(w2, trace))
 		for i := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				image[i] += a * a * ((1-w)*(1-w)*e[k] + w*w*e[k+1] + 2*w*(1-w)*f[k])
@@ -67,28 +67,30 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 // and with the products of its neighbouring samples.
 type squared struct {
 	*kernel
-	norms, inner *Filter
-	ends         [][2]padded // by worker
+	norms, inner []*Filter   // by phase
+	ends         [][2]phases // by worker
 	scale        []float32   // Scale²; nil for 1
 }
 
 var _ dist.Pieced = (*squared)(nil)
 
 // Squares are the filters that make E and F (see Engine.Squared) of the squared weights of a
-// trace.
-func (l *Plan) Squares() (norms, inner *Filter) {
-	p := &l.Problem
-	h := p.Taps()
-	_, norms = newFilters(products(h, 0), p.Wavelet.Zero, p.NT)
-	_, inner = newFilters(products(h, 1), p.Wavelet.Zero, p.NT)
+// trace, by phase.
+func (l *Plan) Squares() (norms, inner []*Filter) {
+	r := newResponse(&l.Problem)
+	_, norms = r.products(0).filters(l.Problem.NT)
+	_, inner = r.products(1).filters(l.Problem.NT)
 	return norms, inner
 }
 
 func (e *cpu) Squared() (out []dist.Kernel) {
+	if e.Problem.Elsewhere != nil {
+		return nil
+	}
 	var q squared // what the images share
 	q.norms, q.inner = e.Squares()
 	for range e.threads {
-		q.ends = append(q.ends, [2]padded{q.norms.padded(&memory{}, e.Problem.NT), q.inner.padded(&memory{}, e.Problem.NT)})
+		q.ends = append(q.ends, [2]phases{newPhases(q.norms, &memory{}, e.Problem.NT), newPhases(q.inner, &memory{}, e.Problem.NT)})
 	}
 	if e.Scale != nil {
 		q.scale = make([]float32, len(e.Scale))
@@ -104,15 +106,12 @@ func (e *cpu) Squared() (out []dist.Kernel) {
 	return out
 }
 
-// correlations sets e and f, of nt samples, from the squared weights of a trace, and
+// correlations sets e and f, of a kernel's samples, from the squared weights of a trace, and
 // returns the range of samples over which they do not change.
 func (q *squared) correlations(worker int, e, f, w2 []float32) (flat [2]int32) {
-	x, y := q.ends[worker][0], q.ends[worker][1]
-	copy(x.trace, w2)
-	copy(y.trace, w2)
-	q.norms.apply(q.isa, e, x, false)
-	q.inner.apply(q.isa, f, y, false)
-	nt := len(w2)
+	q.ends[worker][0].correlate(q.isa, q.norms, e, w2)
+	q.ends[worker][1].correlate(q.isa, q.inner, f, w2)
+	nt := len(e)
 	middle := nt / 2
 	lo, hi := middle, middle
 	for lo > 0 && e[lo-1] == e[middle] && f[lo-1] == f[middle] {
@@ -137,7 +136,7 @@ func (q *squared) alike(w2 []float32) bool {
 
 // largest returns the largest squared norm of each trace.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
-	nt := q.Problem.NT
+	nt := q.Plan.inner.nt
 	out := make([]float64, q.Own.NumTraces())
 	return out, parallel(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
@@ -150,7 +149,7 @@ func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 // squares makes what the kernels need of a unit's traces from the squared weights of all
 // traces.
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
-	nt, stride, n := q.Problem.NT, o.op.Stride, len(o.rows.S)/o.op.Pitch()
+	nt, stride, n := q.Plan.inner.nt, o.op.Stride, len(o.rows.S)/o.op.Pitch()
 	s := &simd.Squares{Shared: q.alike(w2)}
 	if s.Shared {
 		n = min(1, n)

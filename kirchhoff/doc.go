@@ -26,6 +26,34 @@
 // k truncates towards zero, so a q in (−1, 0), which only a positive t0 can
 // make, belongs to k = 0 with a negative w.
 //
+// # Finer samples
+//
+// Linear interpolation between samples at dt makes the wavelet that a trace gets depend on where
+// between two samples an arrival falls. With Finer = K > 1 the operator is that of the
+// band-limited wavelet
+//
+//	d[n] = Σ_x a(x) h(n dt + t0 − t_s(x) − t_r(x)) m(x),
+//
+// h(t) the trigonometric interpolation of the wavelet's taps, padded with zeros to more than
+// two records: what lies at the Nyquist frequency counts half at either sign. It does so by the
+// formulas above with samples at dt/K: u has K (nt−1) + 1 of them, from the first sample to
+// the last, so the same arrivals count, but for those before a positive t0, of which one dt/K
+// does. In
+//
+//	d[n] = Σ_i g[K n − i] u[i]
+//
+// g is h at dt/K with the spectrum divided by sinc²(f dt/K), sinc x = sin πx / πx, which is what
+// linear interpolation does to it: interpolation of prefiltered samples (Unser, "Sampling – 50
+// years after Shannon", Proc. IEEE 88, 2000; Blu and Unser, "Quantitative Fourier analysis of
+// approximation techniques", IEEE Trans. Signal Process. 47, 1999). What is left are the images
+// of the spectrum, of a wave at f and x = f dt/K the root-mean-square share
+//
+//	ε(f) = √Σ_{m≠0} (x / (x + m))⁴ ≈ 1.47 (f dt / K)².
+//
+// FinerFor takes the mean over the wavelet's spectrum. Ends of g with a root-mean-square share of
+// 1e-5 are left out. The triangles of anti-aliasing have the half-lengths of the data's samples and
+// are sampled at dt/K.
+//
 // # Wavelet filter
 //
 // With WaveletFilter the wavelet is replaced by the inverse real Fourier

@@ -174,7 +174,7 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 // convolved, to where to says, and then calls done. Both get the trace's number in the
 // kernel.
 func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
-	nt := o.Problem.NT
+	nt := o.inner.nt
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		var sums []float64 // with several bands
@@ -227,7 +227,7 @@ func (o *lists) imageOf(box int) []float32 {
 // forward's pieces, not yet convolved. The contribution of each box of tiles to a trace
 // is rounded, so the order of boxes does not matter.
 func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
-	nt, row0 := o.Problem.NT, o.TraceCuts[piece]
+	nt, row0 := o.inner.nt, o.TraceCuts[piece]
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		for _, pair := range d.pairs[pair0:pair1] {
@@ -266,7 +266,7 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 // to the largest sample of each trace.
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
-	nt, size := o.Problem.NT, o.op.Pitch()
+	nt, size := o.inner.nt, o.op.Pitch()
 	return parallel(ctx, o.threads, len(o.rows.S)/size, func(worker, trace int) error {
 		row := o.rows.S[trace*size : trace*size+nt]
 		o.correlateTrace(worker, row, o.row(data, int(o.trace[trace])))

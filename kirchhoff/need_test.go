@@ -28,21 +28,22 @@ func TestNeeds(t *testing.T) {
 		compact bool
 		alias   []float64
 		unequal bool
+		finer   int
 	}{
-		{[]int{201, 90}, [2]int{}, true, false, nil, false},
-		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false},
-		{[]int{201, 90}, [2]int{}, true, false, nil, true},
-		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false},
-		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false},
+		{[]int{201, 90}, [2]int{}, true, false, nil, false, 0},
+		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false, 0},
+		{[]int{201, 90}, [2]int{}, true, false, nil, true, 0},
+		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false, 0},
+		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false, 0},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false, 4},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false, 0},
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
 		if c.slab != [2]int{} {
 			takeSlab(p, c.slab)
 		}
-		p.Compact, p.Threads, p.Antialias = c.compact, 2, c.alias
+		p.Compact, p.Threads, p.Antialias, p.Finer = c.compact, 2, c.alias, c.finer
 		if c.unequal {
 			p.Times = traveltime.NewUnequal(p.Times, nil)
 		}
@@ -72,8 +73,13 @@ func TestNeeds(t *testing.T) {
 		near("scratch", n.Scratch-n.Pieces, scratch)
 		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).backward.pairs)))
 		heap := 4 * int64(len(e.Scale)+len(e.Points))
-		for i, r := range e.ends {
-			heap += 4 * int64(len(r[0].all)+len(r[1].all))
+		for i, r := range e.crossings {
+			for _, x := range slices.Concat(r.data.of, r.made.of) {
+				heap += 4 * int64(len(x.all))
+			}
+			if p.Finer > 1 {
+				heap += 4 * int64(len(r.trace)+len(r.data.scratch)+len(r.made.scratch))
+			}
 			if e.bands.n > 1 {
 				heap += 8 * int64(len(e.antialias[i].sums)+len(e.antialias[i].scratch))
 			}

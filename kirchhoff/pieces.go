@@ -63,7 +63,7 @@ func traceCuts(p *survey.Positions) []int {
 // are those of whole tiles. ahead is how many pieces may be under way at once. whole is Work's.
 func (p *Problem) Pieces(whole bool) (cuts [2][]int, ahead [2]int) {
 	for _, at := range traceCuts(p.Positions) {
-		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.NT)
+		cuts[dist.Forward] = append(cuts[dist.Forward], at*innerOf(p).nt)
 	}
 	for _, at := range Outline(p).cuts(whole) {
 		cuts[dist.Backward] = append(cuts[dist.Backward], at*simd.TileSize)
@@ -128,7 +128,7 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 // forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
-	nt := k.Problem.NT
+	nt := k.inner.nt
 	length := pieces.Longest(k.TraceCuts) * nt
 	sums, err := k.makeRing(ringLen(k.TraceCuts, nt), quantum != 0)
 	if err != nil {
@@ -168,9 +168,9 @@ func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Lo
 
 // convolveRows convolves traces, [row − row0][nt], and adds them to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
-	nt := k.Problem.NT
+	nt := k.inner.nt
 	return parallel(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
-		u, row := k.ends[worker][0].trace, traces.Slice(i*nt, nt)
+		u, row := k.crossings[worker].trace, traces.Slice(i*nt, nt)
 		if row.Type() == device.F32 {
 			copy(u, device.Slice[float32](row))
 		} else {
@@ -186,7 +186,7 @@ func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quant
 	if quantum != 0 {
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
-	row0, nt, to := o.TraceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
+	row0, nt, to := o.TraceCuts[piece], o.inner.nt, device.Slice[float32](sums)
 	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
 		func(int, int) {})
 }

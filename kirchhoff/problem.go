@@ -28,6 +28,11 @@ type Problem struct {
 	DT float64 // s, sampling interval
 	T0 float64 // s, time of the first sample
 
+	// Finer is 0 or 1, or how many times finer than the data the traces are sampled into which
+	// image points fall: 2, 4, 8 or 16. The operator then is that of a wavelet interpolated
+	// without aliases, but for an error that FinerFor tells. See the package comment.
+	Finer int
+
 	Wavelet       survey.Wavelet
 	WaveletFilter bool // half derivative in 2-D, derivative in 3-D
 
@@ -52,6 +57,10 @@ type Problem struct {
 	// traveltime.Options has the same.
 	AllWindows []traveltime.Window
 	Margin     float64
+
+	// Elsewhere is nil, or says which pairs of a trace and a box another operator sums. This one
+	// leaves them out.
+	Elsewhere Elsewhere
 
 	// Antialias is nil, or the distance, in m, between neighbouring traces along each
 	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
@@ -166,7 +175,7 @@ func (p *Problem) Validate() error {
 	case len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
 	}
-	if err := cmp.Or(p.checkAperture(), p.checkLimits(), p.checkAntialias(), checkUnequal(p)); err != nil {
+	if err := cmp.Or(checkFiner(p), p.checkAperture(), p.checkLimits(), p.checkAntialias(), checkUnequal(p)); err != nil {
 		return err
 	}
 	if !p.Dynamic {

@@ -23,7 +23,7 @@ type reference struct {
 	traces  int     // of the data
 	rows    []int32 // row of the data of each trace; nil: its own number
 	threads int
-	h       []float64
+	response
 
 	*correlated
 }
@@ -31,7 +31,7 @@ type reference struct {
 // correlated is the memory of an adjoint, shared by all images.
 type correlated struct {
 	sync.Mutex           // held by an adjoint
-	e          []float64 // [ntrace, band, nt], correlated traces
+	e          []float64 // [ntrace, band, inner nt], correlated traces
 }
 
 // NewReference makes the engine in plain Go and float64, in loops that read like the
@@ -46,7 +46,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := Refuse("reference", p, w); err != nil {
 		return nil, err
 	}
-	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), h: p.Taps(), correlated: &correlated{}}
+	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), response: newResponse(p), correlated: &correlated{}}
 	opt := askRays(p, traveltime.Options{Threads: all.threads, Progress: p.Progress})
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, all.sink(p)); err != nil {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
@@ -80,10 +80,11 @@ func (e *referenceEngine) Kernels() (out []dist.Kernel) {
 }
 
 func (e *referenceEngine) Info() string {
+	text := "float64" + refined(&e.p)
 	if n := len(e.images); n > 1 {
-		return fmt.Sprintf("float64; %d images", n)
+		text += fmt.Sprintf("; %d images", n)
 	}
-	return "float64"
+	return text
 }
 
 func (e *referenceEngine) TableBytes() int64 {
@@ -108,19 +109,19 @@ func (p *Problem) referencePlace() int64 {
 func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
 	return parallel(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {
-		u := make([]float64, r.bands.n*r.p.NT)
+		nt := r.inner.nt
+		u := make([]float64, r.bands.n*nt)
 		for i, m := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
-				k += r.band(trace, i) * r.p.NT
+				k += r.band(trace, i) * nt
 				u[k] += a * m * (1 - w)
 				u[k+1] += a * m * w
 			}
 		}
-		nt := r.p.NT
 		for band := 1; band < r.bands.n; band++ {
 			r.bands.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
 		}
-		convolve(r.row(data, trace), u[:nt], r.h, r.p.Wavelet.Zero)
+		r.convolve(r.row(data, trace), u[:nt])
 		return nil
 	})
 }
@@ -130,7 +131,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("adjoint", src, dst)
 	r.Lock()
 	defer r.Unlock()
-	nt, ntrace := r.p.NT, r.p.NumTraces()
+	nt, ntrace := r.inner.nt, r.p.NumTraces()
 	size := r.bands.n * nt
 	if len(r.e) < ntrace*size {
 		r.e = make([]float64, ntrace*size)
@@ -138,7 +139,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	err := parallel(ctx, r.threads, ntrace, func(_, trace int) error {
 		e := r.e[trace*size : (trace+1)*size]
 		clear(e)
-		correlate(e[:nt], r.row(data, trace), r.h, r.p.Wavelet.Zero)
+		r.correlate(e[:nt], r.row(data, trace))
 		for band := 1; band < r.bands.n; band++ {
 			r.bands.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
 		}

@@ -46,7 +46,7 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 		n.places += c.count(i)
 	}
 	o := &t.op
-	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(p.NT), p.mode(), p.NT, p.tapers()
+	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(l.inner.nt), p.mode(), l.inner.nt, p.tapers()
 	_, wide, _ := sides(p.Grid)
 	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
@@ -123,6 +123,9 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 		return nil
 	}
 	places, opt := p.TimesNeeded()
+	if p.Elsewhere != nil {
+		places = t.anywhere(places)
+	}
 	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
 		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
@@ -237,19 +240,19 @@ func (t *tables) pack(place int, k *maker) error {
 // packTile packs one tile into row at.
 func (t *tables) packTile(tile, at int, k *maker) error {
 	p, size := &t.Problem, t.op.Mode.Row()
-	shift := p.T0 / (2 * p.DT)
+	shift := p.T0 / (2 * t.inner.dt)
 	limit := float64(never)
 	if p.Compact {
 		// No time is negative, so points beyond this limit are off the record for any
 		// pair. Storing them would make the other times of the tile less accurate.
-		limit = min(limit, float64(p.NT)+shift)
+		limit = min(limit, float64(t.inner.nt)+shift)
 	}
 	var q [simd.TileSize]float64
 	row := t.rows.S[at*size : (at+1)*size]
 	points := t.slots(tile)
 	least := math.Inf(1)
 	for i, n := range points {
-		q[i] = k.time[k.at.of(t.first+int(source(n)))]/p.DT - shift
+		q[i] = k.time[k.at.of(t.first+int(source(n)))]/t.inner.dt - shift
 		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
 			q[i] = never
 		}

@@ -141,39 +141,42 @@ func TestFilters(t *testing.T) {
 		value := rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-9, 9).Draw(t, "v")) / 8 })
 		h := rapid.SliceOfN(value, 1, 150).Draw(t, "h")
 		zero := rapid.IntRange(0, len(h)-1).Draw(t, "zero")
-		x := rapid.SliceOfN(value, nt, nt).Draw(t, "x")
 		isa := simd.ISA(rapid.IntRange(0, int(simd.Best())).Draw(t, "isa"))
-		forward, backward := newFilters(h, zero, nt)
-		for _, d := range []struct {
-			name string
-			f    *Filter
-			slow func(y, u, h []float64, zero int)
-			at   func(n, j int) int
-		}{
-			{"convolution", forward, convolve, func(n, j int) int { return n - j + zero }},
-			{"correlation", backward, correlate, func(n, j int) int { return n + j - zero }},
-		} {
-			in := d.f.padded(&memory{}, nt)
-			for i, v := range x {
-				in.trace[i] = float32(v)
-			}
-			fast, slow := make([]float32, nt), make([]float64, nt)
-			d.f.apply(isa, fast, in, false)
-			d.slow(slow, x, h, zero)
-			for n := range nt {
+		r := response{h, zero, rapid.IntRange(1, 4).Draw(t, "step")}
+		forward, backward := r.filters(nt)
+		fine := r.step*(nt-1) + 1
+		u, d := rapid.SliceOfN(value, fine, fine).Draw(t, "u"), rapid.SliceOfN(value, nt, nt).Draw(t, "d")
+		// They are sums of up to 150 multiples of 1/64 below 2^18: exact in float32.
+		same := func(name string, fast []float32, slow []float64, at func(n, i int) int, from []float64) {
+			for n := range slow {
 				want := 0.0
-				for j, v := range h {
-					if i := d.at(n, j); i >= 0 && i < nt {
-						want += v * x[i]
+				for i, v := range from {
+					if j := at(n, i); j >= 0 && j < len(h) {
+						want += h[j] * v
 					}
 				}
-				// Multiples of 1/64 below 2^18: exact in float32.
 				if float64(fast[n]) != want || math.Abs(slow[n]-want) > 1e-12*float64(len(h)) {
-					t.Fatalf("%s of %d with %d taps: sample %d is %g (%v), %g (in Go), want %g",
-						d.name, nt, len(h), n, fast[n], isa, slow[n], want)
+					t.Fatalf("%s of %d with %d taps: sample %d is %g (%v), %g (in Go), want %g", name, nt, len(h), n, fast[n], isa, slow[n], want)
 				}
 			}
 		}
+		l := &Plan{Problem: Problem{NT: nt}, inner: inner{nt: fine}, Convolve: forward, Correlate: backward}
+		x := newCrossing(l, &memory{})
+		for i, v := range u {
+			x.trace[i] = float32(v)
+		}
+		data, trace, back := make([]float32, nt), make([]float32, nt), make([]float32, fine)
+		x.convolve(isa, forward, data)
+		slow := make([]float64, nt)
+		r.convolve(slow, u)
+		same("convolution", data, slow, func(n, i int) int { return n*r.step - i + zero }, u)
+		for i, v := range d {
+			trace[i] = float32(v)
+		}
+		x.data.correlate(isa, backward, back, trace)
+		slow = make([]float64, fine)
+		r.correlate(slow, d)
+		same("correlation", back, slow, func(i, n int) int { return n*r.step - i + zero }, d)
 	})
 }
 

@@ -42,25 +42,6 @@ func (p *Problem) Taps() []float64 {
 	return h
 }
 
-// convolve adds Σ_j h[j] u[n − j + zero] to y[n].
-func convolve(y, u, h []float64, zero int) {
-	for n := range y {
-		for j := max(0, n+zero-len(u)+1); j < min(len(h), n+zero+1); j++ {
-			y[n] += h[j] * u[n-j+zero]
-		}
-	}
-}
-
-// correlate sets e[n] = Σ_j h[j] d[n + j − zero], the transpose of convolve.
-func correlate(e, d, h []float64, zero int) {
-	clear(e)
-	for n := range e {
-		for j := max(0, zero-n); j < min(len(h), len(d)-n+zero); j++ {
-			e[n] += h[j] * d[n+j-zero]
-		}
-	}
-}
-
 // Filter is one direction of the convolution with the wavelet, as a sum over taps:
 // y[n] = Σ_j Taps[j] x[n + j + First].
 type Filter struct {

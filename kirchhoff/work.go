@@ -34,7 +34,8 @@ type Engine interface {
 	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Their forward is an error. With anti-aliasing,
 	// where columns differ from band to band, their adjoint is one too. They share the
 	// engine's memory: of all these and of Kernels one application may be under way at a
-	// time. Nil where the engine does not know them.
+	// time. Nil where the engine does not know them, and with Problem.Elsewhere, whose pairs they
+	// would lack.
 	Squared() []dist.Kernel
 
 	Name() string      // in the configuration
@@ -102,6 +103,7 @@ func refuse(engine string, p *Problem, w Work, asked engines.Features) error {
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
 		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),
+		engines.Elsewhere: p.Elsewhere != nil, engines.Finer: p.Finer > 1,
 	} {
 		if wanted {
 			asked |= f
@@ -118,6 +120,7 @@ func (w *Work) Text(p *Problem, units int) (text string) {
 	if p.Compact {
 		text += ", times in 16 bits"
 	}
+	text += refined(p)
 	if w.Remake {
 		how := "recomputed"
 		if _, ok := p.Times.(*traveltime.Coarse); ok {

@@ -24,13 +24,13 @@ var (
 
 // allocate makes room for applications.
 func (e *cpu) allocate() {
-	m, nt := &e.memory, e.Problem.NT
+	m, nt := &e.memory, e.inner.nt
 	e.image32 = alloc[float32](m, e.Tiles*simd.TileSize)
 	e.image64 = alloc[float64](m, e.Tiles*simd.TileSize)
 	for range e.threads {
 		e.windows = append(e.windows, &window{Memory: alloc[float32](m, windowLen(e.bands.n, nt))})
 		e.picks = append(e.picks, newPicked(m))
-		e.ends = append(e.ends, [2]padded{e.Convolve.padded(m, nt), e.Correlate.padded(m, nt)})
+		e.crossings = append(e.crossings, newCrossing(e.Plan, m))
 		if e.bands.n > 1 {
 			e.antialias = append(e.antialias, antialiasRoom{trace: e.bands.triangle[e.bands.n-1].padded(m, nt),
 				sums: onHeap[float64](m, forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})
@@ -86,9 +86,7 @@ func (e *cpu) unloadSums(ctx context.Context, image, scale []float32, lo, hi int
 
 // correlateTrace sets to to a trace correlated with the wavelet.
 func (e *cpu) correlateTrace(worker int, to, trace []float32) {
-	d := e.ends[worker][1]
-	copy(d.trace, trace)
-	e.Correlate.apply(e.isa, to, d, false)
+	e.crossings[worker].data.correlate(e.isa, e.Correlate, to, trace)
 }
 
 // smooth sets to to a band of a trace.

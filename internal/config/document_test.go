@@ -154,6 +154,7 @@ func TestDefaults(t *testing.T) {
 		"image.gather_ends":            `"closed"`,
 		"kirchhoff.dip_limit":          "[]",
 		"kirchhoff.opening_limit":      "[]",
+		"kirchhoff.accuracy":           `0.0`,
 		"kirchhoff.antialias":          `"off"`,
 		"kirchhoff.antialias_spacing":  "[]",
 		"kirchhoff.aperture":           "[]",

@@ -30,6 +30,11 @@ var refused = []rule{
 	{"kirchhoff.opening_limit", on("image.domain=time"), inTime},
 	{"kirchhoff.tables=coarse", on("image.domain=time"), "{} interpolates time over distance, which an image in the time domain does not have, want another"},
 
+	// Finer samples.
+	{"!kirchhoff.engine=" + offering(engines.Finer), on("kirchhoff.accuracy"), "{} does not offer finer samples, which kirchhoff.accuracy asks for"},
+	{"comm.backend=nccl|rccl|mpi-staged", on("kirchhoff.accuracy"), "{} is for a GPU, which does not offer finer samples, as kirchhoff.accuracy asks for"},
+	{"kirchhoff.accuracy", on("solver.wavelet=estimate"), newWavelets},
+
 	// The image and its gathers.
 	{"!image.shape", on("velocity.constant", "!velocity.file", "!velocity.receiver_file", "!image.origin", "!image.spacing"),
 		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},

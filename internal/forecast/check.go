@@ -94,7 +94,9 @@ func (r *report) image() {
 	r.say("ok", "gathers", "%s", r.Classes.String())
 	r.say("note", "gathers", "%s", Beyond(r.Plan))
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
-	if b.High > 0.8*nyquist {
+	if r.Finer > 1 {
+		r.say("ok", "time sampling", "samples refined %d times for kirchhoff.accuracy = %g", r.Finer, r.Config.Kirchhoff.Accuracy)
+	} else if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
 	} else {

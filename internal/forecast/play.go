@@ -91,9 +91,10 @@ func (m *Machine) kernel(p *plan.Plan, s *plan.Share, of *kirchhoff.Problem, tra
 		k.parts[d] = make([]float64, len(cuts)-1)
 	}
 	l, total := kirchhoff.Outline(of), 0.0
+	samples := k.elements(dist.Forward) / max(1, of.NumTraces()) // of a trace that is summed
 	heard := plan.HeardOf(p, traces, s.Slab, pairs(s.Grid[0]*s.Grid[1]), func(q plan.Pair, cost float64) {
 		total += cost
-		for d, at := range [2]int{dist.Forward: q.Trace * of.NT, dist.Backward: l.Place(q.Point)} {
+		for d, at := range [2]int{dist.Forward: q.Trace * samples, dist.Backward: l.Place(q.Point)} {
 			k.parts[d][sort.SearchInts(k.cuts[d], at+1)-1] += cost
 		}
 	})

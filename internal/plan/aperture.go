@@ -83,7 +83,7 @@ func tileCost(p *Plan, q Pair) float64 {
 	case math.Abs(early) < width/2:
 		return kirchhoff.EndCost
 	case early > 0:
-		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
+		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT*float64(max(1, p.Finer)))
 	}
 	return 0
 }

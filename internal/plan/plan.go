@@ -34,6 +34,7 @@ type Plan struct {
 	Mute    Mute
 	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
 	White   *Whitener            // with data.whiten; else nil
+	Finer   int                  // times that samples are refined, with kirchhoff.accuracy; else 0
 	Filters imaging.MatchOptions // with solver.method = "matching"
 	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
 
@@ -133,6 +134,9 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	p.Classes = newClasses(p)
 	p.findWindows()
 	whiten(p)
+	if err := refine(p); err != nil {
+		return nil, err
+	}
 	p.coarser = coarser(*p)
 	return p, nil
 }
@@ -275,6 +279,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		NT:            p.Survey.NT,
 		DT:            p.Survey.DT,
 		T0:            p.Survey.T0,
+		Finer:         p.Finer,
 		Wavelet:       p.Wavelet,
 		WaveletFilter: c.WaveletFilter && p.White == nil,
 		Times:         p.Times,

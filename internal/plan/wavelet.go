@@ -153,6 +153,19 @@ func whiten(p *Plan) {
 	p.Wavelet = p.White.wavelet(w, s.NT)
 }
 
+// refine finds how many times samples must be refined for kirchhoff.accuracy.
+func refine(p *Plan) (err error) {
+	c := p.Config.Kirchhoff
+	if c.Accuracy == 0 {
+		return nil
+	}
+	k := &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: p.Wavelet, WaveletFilter: c.WaveletFilter && p.White == nil}
+	if p.Finer, err = kirchhoff.FinerFor(k, c.Accuracy); err != nil {
+		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.accuracy = %g: %w", c.Accuracy, err)), "kirchhoff.accuracy = 0 interpolates linearly between the samples")
+	}
+	return nil
+}
+
 // Traces filters traces [n, nt] in place, each thread some of them. A nil Whitener leaves
 // them as they are.
 func (f *Whitener) Traces(traces []float32, nt, threads int) {

@@ -69,6 +69,8 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("solver.method", "a problem with total variation or sparsity over classes has no Hessian")
 	case s.EstimatesWavelet():
 		return refused("solver.wavelet", "the Hessian is that of one wavelet")
+	case c.Kirchhoff.Accuracy > 0:
+		return refused("kirchhoff.accuracy", "the Hessian is that of the data's own samples")
 	case s.Start.IsSet():
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":

@@ -82,6 +82,11 @@ type taps struct {
 	first int
 }
 
+// newTaps copies a filter to the card.
+func newTaps(b *buffers, f *kirchhoff.Filter) taps {
+	return taps{words(b, f.Taps), len(f.Taps), f.First}
+}
+
 var (
 	_ kirchhoff.Engine = (*Engine)(nil)
 	_ dist.Pieced      = (*kernel)(nil)
@@ -281,10 +286,10 @@ func mostOf(images []*kirchhoff.Image) (n most) {
 func (e *Engine) put() {
 	l, b := e.plan, &e.buffers
 	e.groups, e.tiles = words(b, e.groupList), words(b, int32s(e.firstTile))
-	e.convolve = taps{words(b, l.Convolve.Taps), len(l.Convolve.Taps), l.Convolve.First}
-	e.correlate = taps{words(b, l.Correlate.Taps), len(l.Correlate.Taps), l.Correlate.First}
+	e.convolve = newTaps(b, l.Convolve[0]) // of one phase: Finer is refused
+	e.correlate = newTaps(b, l.Correlate[0])
 	for _, t := range l.Triangles() {
-		e.triangles = append(e.triangles, taps{words(b, t.Taps), len(t.Taps), t.First})
+		e.triangles = append(e.triangles, newTaps(b, t))
 	}
 	if e.layout.Aperture > 0 {
 		e.spots = words(b, e.spotList(e.tables))

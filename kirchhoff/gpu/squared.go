@@ -83,8 +83,8 @@ func (q *squared) pass() (pass, error) {
 		return by, err
 	}
 	norms, inner := q.plan.Squares()
-	q.norms = taps{words(&q.buffers, norms.Taps), len(norms.Taps), norms.First}
-	q.inner = taps{words(&q.buffers, inner.Taps), len(inner.Taps), inner.First}
+	q.norms = newTaps(&q.buffers, norms[0])
+	q.inner = newTaps(&q.buffers, inner[0])
 	return by, q.err
 }
 

@@ -1,0 +1,69 @@
+package kirchhoff
+
+import "slices"
+
+// Elsewhere tells an operator what another one sums: pairs of a trace and a box of image points.
+// It is called often and concurrently, and must always say the same of a pair.
+type Elsewhere interface {
+	// Sums reports whether the traces from a source to a receiver, both numbers of places in the
+	// problem's Positions, are summed elsewhere at the points of a box, its number in Plan.Boxes.
+	Sums(source, receiver int32, box int) bool
+}
+
+// renumbered is an Elsewhere for positions that hold some places of others.
+type renumbered struct {
+	of   Elsewhere
+	from []int32 // number of each place in the others
+}
+
+func (r renumbered) Sums(source, receiver int32, box int) bool {
+	return r.of.Sums(r.from[source], r.from[receiver], box)
+}
+
+// coverHere returns, for each box, the places of the traces that count there and are not summed
+// elsewhere, ascending.
+func coverHere(p *Problem, t *Tiling) [][]int32 {
+	out := make([][]int32, len(t.Boxes))
+	if len(out) == 0 {
+		return out
+	}
+	columns, tapers := t.columns(), p.tapers()
+	near := make([]columnRange, p.NumTraces())
+	for i, source := range p.Positions.Source {
+		near[i] = p.inside(&tapers, &columns, source, p.Positions.Receiver[i])
+	}
+	wide := len(columns[1])
+	deep := len(out) / (len(columns[0]) * wide)
+	used := make([]bool, p.Positions.Len())
+	for box := range out {
+		x, y := int32(box/deep/wide), int32(box/deep%wide)
+		for i, source := range p.Positions.Source {
+			r, receiver := &near[i], p.Positions.Receiver[i]
+			inside := r.lo[0] <= x && x < r.hi[0] && r.lo[1] <= y && y < r.hi[1]
+			if inside && !p.Elsewhere.Sums(source, receiver, box) {
+				used[source], used[receiver] = true, true
+			}
+		}
+		for place, u := range used {
+			if u {
+				out[box] = append(out[box], int32(place))
+			}
+		}
+		clear(used)
+	}
+	return out
+}
+
+// anywhere returns those of the places that have a table in some box.
+func (c *cover) anywhere(places []int) []int {
+	if c.places == nil {
+		return places
+	}
+	has := make([]bool, c.all)
+	for _, list := range c.places {
+		for _, place := range list {
+			has[place] = true
+		}
+	}
+	return slices.DeleteFunc(places, func(place int) bool { return !has[place] })
+}

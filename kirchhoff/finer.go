@@ -1,0 +1,258 @@
+package kirchhoff
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// inner says how the traces are sampled into which image points fall: as the data, or finer.
+type inner struct {
+	nt int
+	dt float64 // s
+}
+
+func innerOf(p *Problem) inner {
+	k := max(1, p.Finer)
+	return inner{k*(p.NT-1) + 1, p.DT / float64(k)}
+}
+
+// finest is the largest Problem.Finer.
+const finest = 16
+
+func checkFiner(p *Problem) error {
+	if k := p.Finer; k < 0 || k > finest || k&(k-1) != 0 {
+		return fmt.Errorf("kirchhoff: samples refined %d times, must be 2, 4, 8 or %d, or 0 or 1 for those of the data", k, finest)
+	}
+	if most := mostBands(p); p.Finer > 1 && bandsAmong(p, maxBands) > most {
+		return fmt.Errorf("kirchhoff: anti-aliasing needs triangles of more than %g samples, which is the most for samples refined %d times", halfLength(most-1), p.Finer)
+	}
+	return nil
+}
+
+// refined describes finer samples, for Engine.Info.
+func refined(p *Problem) string {
+	if p.Finer <= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", samples refined %d times", p.Finer)
+}
+
+// response is what samples of inner traces become in the data: the data's sample n gets
+// Σ_i h[step n − i + zero] u[i].
+type response struct {
+	h    []float64
+	zero int
+	step int // inner samples for each of the data
+}
+
+// faint is the root-mean-square share of a finer response that may be left out at its ends, which
+// has no end by itself.
+const faint = 1e-5
+
+// newResponse is the wavelet: as Taps gives it or, with Finer, interpolated. See the package
+// comment.
+func newResponse(p *Problem) response {
+	h, zero, k := p.Taps(), p.Wavelet.Zero, p.Finer
+	if k <= 1 {
+		return response{h, zero, 1}
+	}
+	spectrum, n := spectrumOf(h, p.NT)
+	for i := range spectrum {
+		s := sinc(float64(i) / float64(n*k))
+		spectrum[i] /= complex(float64(n)*s*s, 0)
+	}
+	spectrum[n/2] /= 2 // half of it belongs to the negative frequency
+	spectrum = append(spectrum, make([]complex128, n*k/2-n/2)...)
+	fine := fourier.NewFFT(n*k).Sequence(nil, spectrum)
+	reach := k * (p.NT - 1) // lags that the record holds
+	out := response{make([]float64, 2*reach+1), reach, k}
+	for i := range out.h {
+		out.h[i] = fine[(i-reach+k*zero+n*k)%(n*k)]
+	}
+	return out.trim()
+}
+
+// spectrumOf is the Fourier transform of a wavelet, from zero to the Nyquist frequency, with
+// zeros after it so that two records of nt samples fit in its period of n samples.
+func spectrumOf(h []float64, nt int) (spectrum []complex128, n int) {
+	for n = 2; n < len(h)+2*nt; n *= 2 {
+	}
+	padded := make([]float64, n)
+	copy(padded, h)
+	return fourier.NewFFT(n).Coefficients(nil, padded), n
+}
+
+// sinc is sin πx / πx.
+func sinc(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	return math.Sin(math.Pi*x) / (math.Pi * x)
+}
+
+// trim leaves out faint ends.
+func (r response) trim() response {
+	all := 0.0
+	for _, v := range r.h {
+		all += v * v
+	}
+	lo, hi, least := 0, len(r.h), faint*faint*all/2
+	for sum := r.h[lo] * r.h[lo]; lo < r.zero && sum <= least; sum += r.h[lo] * r.h[lo] {
+		lo++
+	}
+	for sum := r.h[hi-1] * r.h[hi-1]; hi > r.zero+1 && sum <= least; sum += r.h[hi-1] * r.h[hi-1] {
+		hi--
+	}
+	return response{r.h[lo:hi], r.zero - lo, r.step}
+}
+
+// convolve adds what the inner trace u becomes to y.
+func (r response) convolve(y, u []float64) {
+	for n := range y {
+		at := n*r.step + r.zero
+		for j := max(0, at-len(u)+1); j < min(len(r.h), at+1); j++ {
+			y[n] += r.h[j] * u[at-j]
+		}
+	}
+}
+
+// correlate sets e to the inner trace that the transpose of convolve makes of d.
+func (r response) correlate(e, d []float64) {
+	clear(e)
+	for i := range e {
+		first := max(0, (i-r.zero+r.step-1)/r.step)
+		for n := first; n < len(d) && n*r.step-i+r.zero < len(r.h); n++ {
+			e[i] += r.h[n*r.step-i+r.zero] * d[n]
+		}
+	}
+}
+
+// filters returns the convolution and its transpose by phase: of the inner samples p, p + step, …,
+// whose lags are whole samples of the data, of which there are nt.
+func (r response) filters(nt int) (convolve, correlate []*Filter) {
+	for p := range r.step {
+		var h []float64
+		from, to := -((r.zero - p) / r.step), (len(r.h)-1-r.zero+p)/r.step // lags, 0 among them
+		for lag := from; lag <= to; lag++ {
+			v := 0.0
+			if j := lag*r.step - p + r.zero; j >= 0 && j < len(r.h) {
+				v = r.h[j]
+			}
+			h = append(h, v)
+		}
+		c, t := newFilters(h, -from, nt)
+		convolve, correlate = append(convolve, c), append(correlate, t)
+	}
+	return convolve, correlate
+}
+
+// phases are the padded samples of each phase of an inner trace, or as many copies of a trace of
+// the data.
+type phases struct {
+	of      []padded
+	scratch []float32 // a phase; nil for one
+}
+
+func newPhases(f []*Filter, m *memory, nt int) (x phases) {
+	for _, f := range f {
+		x.of = append(x.of, f.padded(m, nt))
+	}
+	if len(f) > 1 {
+		x.scratch = onHeap[float32](m, nt)
+	}
+	return x
+}
+
+// correlate sets the inner trace to to what f makes of a trace of the data.
+func (x *phases) correlate(isa simd.ISA, f []*Filter, to, trace []float32) {
+	for p, f := range f {
+		copy(x.of[p].trace, trace)
+		if x.scratch == nil {
+			f.apply(isa, to, x.of[p], false)
+			return
+		}
+		f.apply(isa, x.scratch, x.of[p], false)
+		for i, n := p, 0; i < len(to); i, n = i+len(x.of), n+1 {
+			to[i] = x.scratch[n]
+		}
+	}
+}
+
+// crossing is a thread's room for traces between the data and the kernels.
+type crossing struct {
+	trace      []float32 // an inner trace, to convolve
+	data, made phases    // to correlate; the inner trace's, with several phases
+}
+
+func newCrossing(l *Plan, m *memory) crossing {
+	e := crossing{data: newPhases(l.Correlate, m, l.Problem.NT), made: newPhases(l.Convolve, m, l.Problem.NT)}
+	e.trace = e.made.of[0].trace
+	if len(e.made.of) > 1 {
+		e.trace = onHeap[float32](m, l.inner.nt)
+	}
+	return e
+}
+
+// convolve adds what f makes of the inner trace to a trace of the data.
+func (e *crossing) convolve(isa simd.ISA, f []*Filter, to []float32) {
+	for p, f := range f {
+		x := e.made.of[p]
+		if len(e.made.of) > 1 {
+			for i, n := p, 0; i < len(e.trace); i, n = i+len(e.made.of), n+1 {
+				x.trace[n] = e.trace[i]
+			}
+		}
+		f.apply(isa, to, x, true)
+	}
+}
+
+// image is the root-mean-square error of linear interpolation of a prefiltered wave of x periods a
+// sample, as a share of it: what the prefilter leaves are the images at x + m,
+// √Σ (x / (x + m))⁴ over all whole numbers m but 0.
+func image(x float64) float64 {
+	sum := 0.0
+	for m := 1.0; m < 64; m++ {
+		sum += math.Pow(x/(m+x), 4) + math.Pow(x/(m-x), 4)
+	}
+	return math.Sqrt(sum)
+}
+
+// brim is where the top of the band begins, as a share of the Nyquist frequency. What a sampled
+// wavelet has above says little of the wave between its samples.
+const brim = 0.9
+
+// FinerFor returns the least Finer with which the interpolation of p's wavelet between samples is
+// off by at most half the tolerance: by its root mean square over all times and the wavelet's
+// spectrum, as a share of the wavelet's. It returns an error if none is fine enough, and if the
+// wavelet has more than that above nine tenths of the Nyquist frequency. It uses what Taps uses,
+// and NT.
+func FinerFor(p *Problem, tolerance float64) (int, error) {
+	spectrum, n := spectrumOf(p.Taps(), p.NT)
+	all, top := 0.0, 0.0
+	for i, c := range spectrum {
+		power := real(c)*real(c) + imag(c)*imag(c)
+		all += power
+		if float64(i) > brim*float64(n/2) {
+			top += power
+		}
+	}
+	if share := math.Sqrt(top / all); share > tolerance/2 {
+		return 0, fmt.Errorf("%.2g of the wavelet's amplitude lies above %s Hz, nine tenths of the Nyquist frequency, so its samples do not say what it is between them: at most half the accuracy may, %.2g", share, readable.Frequency(brim/2/p.DT), tolerance/2)
+	}
+	worst := 0.0
+	for k := 2; k <= finest; k *= 2 {
+		sum := 0.0
+		for i, c := range spectrum {
+			e := image(float64(i) / float64(n*k))
+			sum += e * e * (real(c)*real(c) + imag(c)*imag(c))
+		}
+		if worst = math.Sqrt(sum / all); worst <= tolerance/2 {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("samples refined %d times, the most, interpolate the wavelet to %.1e: half the accuracy is needed, %.2g", finest, worst, tolerance/2)
+}
