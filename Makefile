@@ -72,8 +72,8 @@ test-gpu: bootstrap ## the GPU's tests on this machine's own card
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
 
-dist: ## packages/: archive, .deb, .rpm, SBOM and checksums, for Linux on x86-64 (docs/install.md)
-	LDFLAGS='$(LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
+dist: ## packages/: archive, .deb, .rpm, wheel, SBOM and checksums, for Linux on x86-64 (docs/install.md)
+	LDFLAGS='$(LDFLAGS)' PYTHON_LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo

@@ -1,7 +1,8 @@
 #!/bin/sh
-# python.sh wheel|test: the Python package.
+# python.sh wheel|pack FOLDER TO|test: the Python package.
 #
-# wheel builds the C library and puts it into a wheel in python/dist. test builds the library
+# wheel builds the C library and puts it into a wheel in python/dist, for this machine. pack makes
+# a wheel in TO of a copy of python/ with the library and the program inside. test builds the library
 # and runs the package's tests, with PYTHON (python3). It is skipped where that lacks PyLops,
 # numba or pytest. Tests of the program use bin/lsm, or LSM_PROGRAM.
 set -eu
@@ -26,12 +27,18 @@ version() {
 	printf '%s' "${VERSION#v}" | sed -E 's/-([0-9]+)-g/.post\1+g/; s/-dirty$/.dirty/; /\+/!s/\.dirty$/+dirty/'
 }
 
+# pack FOLDER TO makes the wheel of the package in a folder.
+pack() {
+	VERSION=$(version) "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-deps -w "$2" "$1"
+}
+
 case $1 in
+pack) pack "$2" "$3" ;;
 wheel)
 	library
 	cp "$build/liblsm.so" include/lsm.h python/lsm/
 	rm -rf "$build"/lib.* "$build"/bdist.* # of setuptools
-	VERSION=$(version) "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-deps -w python/dist ./python
+	pack ./python python/dist
 	ls python/dist/*.whl
 	;;
 test)
