@@ -52,13 +52,14 @@ bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 build: bootstrap ## bin/lsm
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
-test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
+test: ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's too
 	@scripts/bootstrap.sh test
 	$(GO) vet ./...
 	@scripts/gofmt.sh
 	$(GO) test -timeout $(TIMEOUT) ./...
 	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES)
 	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) -run '^($(MPI_TESTS))$$' ./cmd/lsm
+	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
@@ -98,17 +99,19 @@ bench-peers: build ## lsm beside PyLops and others in one run (Python; tens of m
 python: bootstrap ## python/dist/: a wheel with the library inside, lsm.Kirchhoff for PyLops
 	LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/python.sh wheel
 
-python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON, with PyLops)
+python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON names one with PyLops)
 	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
 
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
-install: build ## bin/lsm to PREFIX (/usr/local)
+install: build ## bin/lsm, its manual pages and completions to PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 bin/lsm '$(DESTDIR)$(PREFIX)/bin/lsm'
+	scripts/share.sh install bin/lsm '$(DESTDIR)$(PREFIX)/share'
 
-uninstall: ## remove it again
+uninstall: ## remove them again
+	@[ ! -x '$(DESTDIR)$(PREFIX)/bin/lsm' ] || scripts/share.sh remove '$(DESTDIR)$(PREFIX)/bin/lsm' '$(DESTDIR)$(PREFIX)/share'
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
 clean: ## remove what make has made

@@ -43,12 +43,8 @@ mkdir "$tree"
 mv "$work/bin" "$work/lib" "$tree"
 
 share=$tree/share
-mkdir -p "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d" "$share/doc/lsm"
-"$tree/bin/lsm" completion bash >"$share/bash-completion/completions/lsm"
-"$tree/bin/lsm" completion zsh >"$share/zsh/site-functions/_lsm"
-"$tree/bin/lsm" completion fish >"$share/fish/vendor_completions.d/lsm.fish"
-"$tree/bin/lsm" manual "$share/man/man1"
-gzip -9n "$share"/man/man1/*
+mkdir -p "$share/doc/lsm"
+scripts/share.sh install "$tree/bin/lsm" "$share"
 cp README.md CHANGELOG.md CITATION.cff LICENSE NOTICE "$share/doc/lsm"
 cp -r docs configs tutorials "$share/doc/lsm"
 rm -rf "$share"/doc/lsm/*/*_test.go "$share"/doc/lsm/*/testdata
