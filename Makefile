@@ -52,13 +52,14 @@ bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 build: bootstrap ## bin/lsm
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
-test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
+test: ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's too
 	@scripts/bootstrap.sh test
 	$(GO) vet ./...
 	@scripts/gofmt.sh
 	$(GO) test -timeout $(TIMEOUT) ./...
 	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES)
 	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) -run '^($(MPI_TESTS))$$' ./cmd/lsm
+	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
@@ -72,8 +73,8 @@ test-gpu: bootstrap ## the GPU's tests on this machine's own card
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
 
-dist: ## packages/: archive, .deb, .rpm, SBOM and checksums, for Linux on x86-64 (docs/install.md)
-	LDFLAGS='$(LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
+dist: ## packages/: archive, .deb, .rpm, wheel, SBOM and checksums, for Linux on x86-64 (docs/install.md)
+	LDFLAGS='$(LDFLAGS)' PYTHON_LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo
@@ -101,7 +102,7 @@ gallery: bootstrap ## the pictures of docs/gallery.md anew, from all lessons (mi
 python: bootstrap ## python/dist/: a wheel with the library inside, lsm.Kirchhoff for PyLops
 	LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/python.sh wheel
 
-python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON, with PyLops)
+python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON names one with PyLops)
 	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
 
 site: build ## site/: the documentation as web pages, for a browser or a server (Python 3.11)
@@ -113,11 +114,13 @@ site-check: site ## every page of site/ in a headless browser: links, anchors, p
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
-install: build ## bin/lsm to PREFIX (/usr/local)
+install: build ## bin/lsm, its manual pages and completions to PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 bin/lsm '$(DESTDIR)$(PREFIX)/bin/lsm'
+	scripts/share.sh install bin/lsm '$(DESTDIR)$(PREFIX)/share'
 
-uninstall: ## remove it again
+uninstall: ## remove them again
+	@[ ! -x '$(DESTDIR)$(PREFIX)/bin/lsm' ] || scripts/share.sh remove '$(DESTDIR)$(PREFIX)/bin/lsm' '$(DESTDIR)$(PREFIX)/share'
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
 clean: ## remove what make has made

@@ -88,7 +88,7 @@ func TestRecipes(t *testing.T) {
 	} else if out, err := exec.Command(python, "-c", "compile(open('../../packaging/spack/package.py').read(), 'package.py', 'exec')").CombinedOutput(); err != nil {
 		t.Errorf("spack/package.py: %v\n%s", err, out)
 	}
-	for _, script := range []string{"packaging/sysroot.sh", "packaging/glibc.sh", "packaging/try.sh", "packaging/try-inside.sh", "scripts/dist.sh", "scripts/relocate.sh", "scripts/gpu-bundle.sh"} {
+	for _, script := range []string{"packaging/sysroot.sh", "packaging/glibc.sh", "packaging/try.sh", "packaging/try-inside.sh", "scripts/dist.sh", "scripts/relocate.sh", "scripts/gpu-bundle.sh", "scripts/python.sh", "scripts/share.sh"} {
 		if out, err := exec.Command("sh", "-n", filepath.Join(root, script)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}

@@ -1,17 +1,18 @@
 """The program lsm and its files. LSM_PROGRAM is the program."""
 
-import os
-import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lsm
+from lsm.program import installed
 
 h5py = pytest.importorskip("h5py", reason="h5py is not installed")
 pytest.importorskip("xarray", reason="xarray is not installed")
-PROGRAM = os.environ.get("LSM_PROGRAM") or shutil.which("lsm")
+PROGRAM = installed()
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,16 @@ def test_survey_and_grid_without_scales(survey, tmp_path):
         file["velocity"].attrs.update(origin=[0.0, 100.0, 0.0], spacing=[10.0, 20.0, 5.0])
     read = lsm.open(tmp_path / "model.h5")
     assert read.velocity.dims == ("x", "y", "z") and list(read.y.values) == [100, 120, 140, 160]
+
+
+def test_command():
+    """The wheel's command is the program in the package."""
+    command = Path(sys.executable).parent / "lsm"
+    if not (Path(lsm.__file__).parent / "bin" / "lsm").exists():
+        pytest.skip("this package holds no program")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("lsm " + lsm.version())
+    assert subprocess.run([command, "nothing"], capture_output=True).returncode == 2
 
 
 def test_other_files_are_refused(tmp_path):
