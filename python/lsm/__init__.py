@@ -3,6 +3,7 @@
 from ._library import Error, version
 from .files import open
 from .kirchhoff import Kirchhoff
+from .migration import LSM
 from .program import migrate, run
 
-__all__ = ["Error", "Kirchhoff", "migrate", "open", "run", "version"]
+__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "open", "run", "version"]
