@@ -1,6 +1,17 @@
 """Reads lsm's files as xarray (packages h5py and xarray)."""
 
+import importlib
+
 import numpy as np
+
+
+def needs(extra, *modules):
+    """Says which extra of the package brings a module that is missing."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise ImportError(f"{name.split('.')[0]} is missing: pip install kirchhoff-lsm[{extra}] brings it") from error
 
 
 def open(path):
@@ -15,6 +26,7 @@ def open(path):
     A dataset in a group, such as history/residual_norm, is the variable history_residual_norm.
     Attributes of the file are those of the Dataset. All is read into memory.
     """
+    needs("files", "h5py", "xarray")
     import h5py
     import xarray
 
@@ -27,7 +39,10 @@ def open(path):
             if not isinstance(item, h5py.Dataset):
                 return
             variable = (_dimensions(name, item), _values(item), _attributes(item))
-            (coordinates if item.is_scale else variables)[name.replace("/", "_")] = variable
+            if item.is_scale:
+                coordinates[_last(item)] = variable
+            else:
+                variables[name.replace("/", "_")] = variable
 
         file.visititems(read)
         for name, item in ((n, file[n]) for n in list(variables) if n in file and "spacing" in file[n].attrs):
@@ -38,17 +53,22 @@ def open(path):
 def _dimensions(name, item):
     """The name of each axis: that of its scale, for a scale its own, else of the grid's axis."""
     if item.is_scale:
-        return (name.replace("/", "_"),) * item.ndim
+        return (_last(item),)
     grid = _names(item)
     return tuple(
-        axis[0].name.split("/")[-1] if len(axis) else grid.get(i, f"{name.replace('/', '_')}_{i}")
+        _last(axis[0]) if len(axis) else grid.get(i, f"{name.replace('/', '_')}_{i}")
         for i, axis in enumerate(item.dims)
     )
 
 
+def _last(scale):
+    return scale.name.split("/")[-1]
+
+
 def _names(item):
-    """The axes of a grid among those of a dataset, by number."""
-    count = len(item.attrs["spacing"]) if "spacing" in item.attrs else 0
+    """The axes of a grid among those of a dataset, by number. A matrix between the points of a grid,
+    which has the attribute shape, has none."""
+    count = len(item.attrs["spacing"]) if "spacing" in item.attrs and "shape" not in item.attrs else 0
     domain = item.attrs.get("domain", item.file.attrs.get("domain"))
     last = "time" if domain == "time" else "z"
     return {item.ndim - count + i: name for i, name in enumerate({2: ["x", last], 3: ["x", "y", last]}.get(count, []))}
