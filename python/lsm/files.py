@@ -1,35 +1,40 @@
 """Reads lsm's files as xarray (packages h5py and xarray)."""
 
 import importlib
+from pathlib import Path
 
 import numpy as np
 
 
-def needs(extra, *modules):
-    """Says which extra of the package brings a module that is missing."""
+def needs(*modules):
+    """Says how to get a module that is missing."""
     for name in modules:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            raise ImportError(f"{name.split('.')[0]} is missing: pip install kirchhoff-lsm[{extra}] brings it") from error
+            package = name.split(".")[0]
+            raise ImportError(f"{package} is missing: pip install {package}") from error
 
 
 def open(path):
-    """The xarray.Dataset of a HDF5 file of lsm: an image, a model, a survey, traveltime tables.
+    """The xarray.Dataset of a HDF5 file of lsm: an image, with all that lsm target adds, a model, a
+    survey, traveltime tables, a wavelet, picks.
 
     Dimensions and coordinates are those of the file: x, (y,) z, which points down, or time, and
     t, in the units of their attributes. Arrays keep the file's order, z fastest, so that a
-    picture is
-
-        lsm.open("image.h5").image.plot(x="x", yincrease=False, cmap="gray")
+    picture is transposed: lsm.plot draws it.
 
     A dataset in a group, such as history/residual_norm, is the variable history_residual_norm.
     Attributes of the file are those of the Dataset. All is read into memory.
     """
-    needs("files", "h5py", "xarray")
+    needs("h5py", "xarray")
     import h5py
     import xarray
 
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if not h5py.is_hdf5(path):
+        raise ValueError(f"{path}: not an HDF5 file")
     variables, coordinates = {}, {}
     with h5py.File(path) as file:
         if not str(file.attrs.get("format", "")).startswith("lsm-"):

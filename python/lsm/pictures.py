@@ -34,7 +34,7 @@ def plot(what, field=None, *, at=None, wiggles=False, clip=99.0, cmap=None, titl
 
     It needs matplotlib, h5py and xarray. What cannot be drawn raises ValueError.
     """
-    needs("plots", "matplotlib.pyplot")
+    needs("matplotlib.pyplot", "xarray")
     if not 0 < clip <= 100:
         raise ValueError(f"clip is {clip}, must be a percentile above 0, up to 100")
     data, array = _found(what, field)
