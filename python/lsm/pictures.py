@@ -25,7 +25,7 @@ def plot(what, field=None, *, at=None, wiggles=False, clip=99.0, cmap=None, titl
     a section. Without it three sections through the middle are drawn in 3-D. Of gathers {"x": [500,
     1500]} are gathers (by default five along x), {"offset": 200} is the image of a class. {"source": 3}
     or {"receiver": 3} are the traces of row 3, or the times.
-    wiggles: draw traces of gathers as lines whose positive side is filled.
+    wiggles: draw traces as lines whose positive side is filled.
     clip: percentile of |amplitude| that gets full colour, above 0, up to 100. An array of one sign is
     drawn from its smallest to its largest value instead.
     cmap: a colour map of matplotlib: by default "gray" for amplitudes, "RdBu_r" for differences and
@@ -72,7 +72,7 @@ class _Picture:
             return self.positions()
         if self.array.dims == ("pick",):
             return self.picks()
-        if self.name == "data":
+        if self.name == "data" and {"sources", "receivers"} <= set(self.data):
             return self.traces()
         if self.name in ("source_time", "receiver_time", "source_amplitude", "receiver_amplitude"):
             row = self.array.dims[0]
@@ -89,7 +89,7 @@ class _Picture:
         if array.ndim == 1:
             return self.curve(array)
         if array.ndim == 2:
-            return self.panels([self.across(array)], [""])
+            return self.panels([self.across(array)], [self.place(array)])
         if set(array.dims) in ({"x", "y", "z"}, {"x", "y", "time"}):
             return self.slices(array)
         raise ValueError(f"{self.name} has the axes {', '.join(array.dims)}: at= must fix some, so that two are left")
@@ -108,6 +108,10 @@ class _Picture:
             array = array.isel({name: int(np.abs(axis - value).argmin())})
         return array
 
+    def place(self, array):
+        """The coordinates that are fixed."""
+        return ", ".join(_at(array, d) for d in self.at if d in array.coords)
+
     def across(self, array):
         """A 2-D array as [down, across]."""
         down = next((d for d in reversed(array.dims) if d in DOWN), array.dims[-1] if "y" in array.dims else array.dims[0])
@@ -116,7 +120,7 @@ class _Picture:
     def slices(self, array):
         middle = {d: float(array[d][array.sizes[d] // 2]) for d in array.dims}
         sections = [self.across(self.fixed(array, {d: middle[d]})) for d in ("y", "x", array.dims[-1])]
-        return self.panels(sections, [_at(array, d, middle[d]) for d in ("y", "x", array.dims[-1])])
+        return self.panels(sections, [_at(s, d) for s, d in zip(sections, ("y", "x", array.dims[-1]))])
 
     def gathers(self, array, lists):
         other = set(lists) - {"x"}
@@ -125,7 +129,7 @@ class _Picture:
         x = array.x.values
         places = lists.get("x", np.linspace(x[0], x[-1], 7)[1:-1])
         found = [self.fixed(array, {"x": place}) for place in places]
-        return self.panels([self.across(g) for g in found], [_at(array, "x", float(g.x)) for g in found], traces=True)
+        return self.panels([self.across(g) for g in found], [_at(g, "x") for g in found])
 
     def traces(self):
         """The traces of one row of sources or receivers, in the order of their x."""
@@ -153,32 +157,34 @@ class _Picture:
         axis = (f"{other} x", x, {"units": "m"}) if even else ("trace", np.arange(len(x)), {})
         section = gather.rename({gather.dims[0]: axis[0]}).drop_vars(axis[0], errors="ignore")
         section = section.assign_coords({axis[0]: (axis[0], axis[1], axis[2])})
-        return self.panels([self.across(section)], [f"{side} {int(row)}"], traces=True)
+        return self.panels([self.across(section)], [f"{side} {int(row)}"])
 
-    def panels(self, sections, titles, traces=False):
-        """Sections [down, across] side by side, on one scale."""
+    def panels(self, sections, titles):
+        """Sections [down, across] side by side, on one scale. What is not finite stays white."""
         values = np.concatenate([s.values.ravel() for s in sections])
-        if not np.isfinite(values).all():
-            raise ValueError(f"{self.name} has values that are not finite")
+        values = values[np.isfinite(values)]
+        if not values.size:
+            raise ValueError(f"{self.name} has no value that is finite")
         low, high, cmap = self.scale(values)
         width, height = _size(sections)
         figure = self.new(width, height)
-        axes = figure.subplots(1, len(sections), squeeze=False, sharey=traces)[0]
+        shared = len(sections) > 1 and len({s.dims[0] for s in sections}) == 1
+        axes = figure.subplots(1, len(sections), squeeze=False, sharey=shared)[0]
         for axis, section, title in zip(axes, sections, titles):
             down, across = section.dims
-            if traces and self.wiggles:
+            if self.wiggles:
                 _wiggles(axis, section, high)
             else:
                 drawn = axis.pcolormesh(
                     section[across], section[down], section, vmin=low, vmax=high, cmap=cmap, shading="nearest", rasterized=True
                 )
             axis.set_xlabel(_label(section[across]))
-            if axis is axes[0] or not traces:
+            if axis is axes[0] or not shared:
                 axis.set_ylabel(_label(section[down]))
                 if down in DOWN or down not in section.coords:
                     axis.invert_yaxis()
             axis.set_title(title)
-        if not (traces and self.wiggles):
+        if not self.wiggles:
             figure.colorbar(drawn, ax=list(axes), label=self.label())
         return figure
 
@@ -201,20 +207,16 @@ class _Picture:
             band = self.fixed(band, self.at).values
         else:
             band = None
-        if dim in ("z", "time"):
-            if band is not None:
-                axis.fill_betweenx(place, array - band, array + band, alpha=0.3, label="one standard deviation")
-            axis.plot(array, place)
-            axis.set(xlabel=self.label(), ylabel=_label(array[dim]))
-            axis.invert_yaxis()
-        else:
-            if band is not None:
-                axis.fill_between(place, array - band, array + band, alpha=0.3, label="one standard deviation")
-            axis.plot(place, array)
-            axis.set(xlabel=_label(array[dim]), ylabel=self.label())
+        upright = dim in ("z", "time")
         if band is not None:
+            fill = axis.fill_betweenx if upright else axis.fill_between
+            fill(place, array - band, array + band, alpha=0.3, label="one standard deviation")
             axis.legend()
-        axis.set_title(", ".join(_at(self.array, d, float(array[d])) for d in self.at))
+        axis.plot(*((array, place) if upright else (place, array)))
+        labels = _label(array[dim]), self.label()
+        axis.set(xlabel=labels[upright], ylabel=labels[not upright], title=self.place(array))
+        if upright:
+            axis.invert_yaxis()
         axis.grid(alpha=0.3)
         return figure
 
@@ -265,9 +267,10 @@ def _label(array, name=None):
     return f"{name or array.name}{f' ({units})' if units not in ('', '1') else ''}"
 
 
-def _at(array, dim, value):
-    units = array[dim].attrs.get("units", "")
-    return f"{dim} = {value:g} {units}".rstrip()
+def _at(array, dim):
+    """A coordinate that is fixed."""
+    value = array[dim].item()
+    return f"{dim} = {value if isinstance(value, str) else f'{value:g}'} {array[dim].attrs.get('units', '')}".rstrip()
 
 
 def _size(sections):

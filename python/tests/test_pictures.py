@@ -47,6 +47,7 @@ SECTIONS = {
     "times": ("times.h5", {"at": {"source": 3}}, lambda d: d.source_time[3], "x (m)", "z (m)"),
     "shot": ("points/survey.h5", {"at": {"source": 3}}, lambda d: d.data[3], "receiver x (m)", "t (s)"),
     "receiver": ("points/survey.h5", {"at": {"receiver": 3}}, lambda d: d.data[:, 3], "source x (m)", "t (s)"),
+    "traces alone": ("points/survey.h5", {"at": {"source": 3}}, lambda d: d.data[3], "receiver", "t (s)"),
     "array": ("image.h5", {}, lambda d: d.image * 2, "x (m)", "z (m)"),
 }
 
@@ -56,11 +57,12 @@ def test_section(made, name):
     file, arguments, array, across, down = SECTIONS[name]
     data = lsm.open(made / file)
     wanted = array(data)
-    figure = lsm.plot(wanted if name == "array" else made / file, **arguments)
+    whole = {"array": wanted, "traces alone": data.get("data")}
+    figure = lsm.plot(whole.get(name, made / file), **arguments)
     (mesh,) = meshes(figure)
     axis = mesh.axes
     assert (axis.get_xlabel(), axis.get_ylabel()) == (across, down)
-    x = data.receivers[:, 0] if across.startswith("receiver") else data.sources[:, 0] if across.startswith("source") else wanted[wanted.dims[0]]
+    x = data.receivers[:, 0] if across == "receiver x (m)" else data.sources[:, 0] if across == "source x (m)" else wanted[wanted.dims[0]]
     shows(mesh, wanted.values, x, wanted[wanted.dims[1]])
     assert axis.yaxis.get_inverted() == (name != "map") and not axis.xaxis.get_inverted()
     low, high = mesh.get_clim()
@@ -118,11 +120,14 @@ def test_wiggles(made):
 def test_profile_with_its_deviation(made):
     data = lsm.open(made / "target.h5").sel(x=950)
     (axis,) = lsm.plot(made / "target.h5", at={"x": 951}).axes
+    assert axis.get_title() == "x = 950 m" and axis.get_xlabel() == "image"
     value, depth = axis.lines[0].get_data()
     assert np.array_equal(value, data.image) and np.array_equal(depth, data.z) and axis.yaxis.get_inverted()
     edge = axis.collections[0].get_paths()[0].vertices
     assert np.isclose(edge[:, 0].max(), (data.image + data.standard_deviation).max())
     assert not lsm.plot(made / "image.h5", at={"x": 950}).axes[0].collections
+    (axis,) = lsm.plot(made / "target.h5", "solutions", at={"from": 1, "z": 440}).axes
+    assert axis.get_title().startswith("from = ") and axis.get_xlabel() == "x (m)" and not axis.yaxis.get_inverted()
 
 
 def test_curves_picks_and_positions(made):
@@ -172,9 +177,13 @@ def test_refused(made, text):
 
 
 def test_values_that_are_not_finite(made):
+    """A part of an image that the user has blanked."""
     image = lsm.open(made / "image.h5").image
-    with pytest.raises(ValueError, match="not finite"):
-        lsm.plot(image.where(image.x > 100))
+    part = image.where(image.x > 1000)
+    (mesh,) = meshes(lsm.plot(part))
+    assert np.isclose(mesh.get_clim()[1], np.percentile(np.abs(image[image.x > 1000]), 99))
+    with pytest.raises(ValueError, match="no value that is finite"):
+        lsm.plot(part * np.nan)
 
 
 def test_matplotlib_is_named(monkeypatch):
