@@ -69,3 +69,22 @@ def test_axes_of_traces_and_classes(made):
     assert list(offsets.offset.values) == [150, 450, 750]
     image = lsm.open(made / "image.h5")
     assert list(image.iteration.values) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["points/survey.h5", "faults/survey.h5", "cube/survey.h5", "times.h5", "time.h5", "offsets.h5"])
+def test_files_without_scales(made, tmp_path, name):
+    """A file of another program has no scales. The same axes come from its attributes."""
+    plain = tmp_path / "plain.h5"
+    with h5py.File(made / name) as file, h5py.File(plain, "w") as copy:
+        copy.attrs["format"] = file.attrs["format"]
+        for key, item in file.items():
+            if isinstance(item, h5py.Dataset) and not item.is_scale:
+                copy[key] = item[()]
+                copy[key].attrs.update({k: v for k, v in item.attrs.items() if k not in ("DIMENSION_LIST", "DIMENSION_LABELS")})
+    want, got = lsm.open(made / name), lsm.open(plain)
+    for variable in got.data_vars:
+        if variable != "gathers":
+            assert got[variable].dims == want[variable].dims
+    for axis in {"x", "y", "z", "time", "t", "wavelet_t", "coordinate"} & set(want.coords):
+        assert np.array_equal(got[axis], want[axis]) if axis == "coordinate" else np.allclose(got[axis], want[axis])
+        assert got[axis].attrs == want[axis].attrs
