@@ -32,7 +32,7 @@ class Kirchhoff(PyLopsKirchhoff):
     be one of [points, ns*nr].
 
     engine: "numpy" and "numba" stand for what suits dtype: "cpu" (float32 arithmetic on the
-    vector units of all cores) for float32, "reference" (float64 in plain code, no faster than
+    vector units of all cores) for float32, "reference" (float64 in plain code, slower than
     numba) for float64. With engine="cpu" and dtype="float64" vectors are in double precision
     and the arithmetic in single.
 

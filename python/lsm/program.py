@@ -38,6 +38,8 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
                 arguments += ["--set", f"{section}.{key}={_text(value)}"]
         arguments += ["-o", output] if output else []
         arguments += ["--force"] * force + ["--resume"] * resume
+        if not shutil.which(arguments[0]):
+            raise FileNotFoundError(f"{arguments[0]}: there is no such program; LSM_PROGRAM or program= names lsm, or it is in the PATH")
         return _follow([os.fspath(a) for a in arguments], progress or _print)
 
 

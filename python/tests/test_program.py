@@ -61,6 +61,11 @@ def test_errors_have_a_status(tmp_path):
     assert said.value.status == 2
 
 
+def test_program_that_is_not_there():
+    with pytest.raises(FileNotFoundError, match="nowhere/lsm: there is no such program; LSM_PROGRAM"):
+        lsm.run(program="nowhere/lsm")
+
+
 def test_survey_and_grid_without_scales(survey, tmp_path):
     read = lsm.open(survey / "survey.h5")
     assert read.data.dims[-1] == "t" and read.sources.dims == ("source", "coordinate")
@@ -88,6 +93,11 @@ def test_other_files_are_refused(tmp_path):
         file["x"] = [1.0]
     with pytest.raises(ValueError, match="not a file of lsm"):
         lsm.open(tmp_path / "other.h5")
+    (tmp_path / "text.h5").write_text("nothing")
+    with pytest.raises(ValueError, match="text.h5: not an HDF5 file"):
+        lsm.open(tmp_path / "text.h5")
+    with pytest.raises(FileNotFoundError, match="nowhere.h5"):
+        lsm.open(tmp_path / "nowhere.h5")
 
 
 def test_picture(survey):
