@@ -39,7 +39,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass python python-test fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -52,13 +52,14 @@ bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 build: bootstrap ## bin/lsm
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
-test: ## set-up with MPI, Slurm and more, vet, formatting, all tests
+test: ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's too
 	@scripts/bootstrap.sh test
 	$(GO) vet ./...
 	@scripts/gofmt.sh
 	$(GO) test -timeout $(TIMEOUT) ./...
 	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) $(MPI_PACKAGES)
 	LSM_MPI_LIB=mpich $(GO) test -timeout $(TIMEOUT) -run '^($(MPI_TESTS))$$' ./cmd/lsm
+	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm
@@ -72,8 +73,8 @@ test-gpu: bootstrap ## the GPU's tests on this machine's own card
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
 
-dist: ## packages/: archive, .deb, .rpm, SBOM and checksums, for Linux on x86-64 (docs/install.md)
-	LDFLAGS='$(LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
+dist: ## packages/: archive, .deb, .rpm, wheel, SBOM and checksums, for Linux on x86-64 (docs/install.md)
+	LDFLAGS='$(LDFLAGS)' PYTHON_LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo
@@ -95,21 +96,32 @@ bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 
 bench-peers: build ## lsm beside PyLops and others in one run (Python; tens of minutes)
 	@bench/peers/run.sh $(CASES)
 
+gallery: bootstrap ## the pictures of docs/gallery.md anew, from all lessons (minutes; LSM_SHARED)
+	$(GO) test -timeout 60m -count 1 -run TestTutorials ./tutorials -update
+
 python: bootstrap ## python/dist/: a wheel with the library inside, lsm.Kirchhoff for PyLops
 	LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/python.sh wheel
 
-python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON, with PyLops)
+python-test: bootstrap ## tests of the Python package, PyLops' own among them (PYTHON names one with PyLops)
 	@LDFLAGS='$(PYTHON_LDFLAGS)' scripts/python.sh test
+
+site: build ## site/: the documentation as web pages, for a browser or a server (Python 3.11)
+	VERSION='$(VERSION)' scripts/site.sh site
+
+site-check: site ## every page of site/ in a headless browser: links, anchors, pictures, search
+	LSM_TEST_SITE=$(CURDIR)/site $(GO) test -count 1 -v -run TestSite ./internal/house
 
 fuzz: bootstrap ## every fuzz target for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)
 
-install: build ## bin/lsm to PREFIX (/usr/local)
+install: build ## bin/lsm, its manual pages and completions to PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin'
 	install -m 755 bin/lsm '$(DESTDIR)$(PREFIX)/bin/lsm'
+	scripts/share.sh install bin/lsm '$(DESTDIR)$(PREFIX)/share'
 
-uninstall: ## remove it again
+uninstall: ## remove them again
+	@[ ! -x '$(DESTDIR)$(PREFIX)/bin/lsm' ] || scripts/share.sh remove '$(DESTDIR)$(PREFIX)/bin/lsm' '$(DESTDIR)$(PREFIX)/share'
 	rm -f '$(DESTDIR)$(PREFIX)/bin/lsm'
 
 clean: ## remove what make has made
-	rm -rf bin demo gpu-bundle packages python/build python/dist
+	rm -rf bin demo gpu-bundle packages site python/build python/dist

@@ -5,8 +5,9 @@ import (
 	"math"
 	"math/cmplx"
 	"runtime"
-	"sync"
 	"unsafe"
+
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 )
 
 // Host is the processor and its memory.
@@ -269,24 +270,23 @@ func (h *Host) each(n int, f func(lo, hi int)) {
 
 // Share calls f for [0, n) on the given number of threads, i on thread i modulo that number.
 func Share(threads, n int, f func(i int)) {
-	workers := min(threads, n)
-	if workers <= 1 {
+	threads = min(threads, n)
+	if threads <= 1 {
 		for i := range n {
 			f(i)
 		}
 		return
 	}
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := w; i < n; i += workers {
+	var group workers.Group
+	for w := range threads {
+		group.Go(func() error {
+			for i := w; i < n; i += threads {
 				f(i)
 			}
-		}()
+			return nil
+		})
 	}
-	wg.Wait()
+	group.Wait() // nothing fails
 }
 
 // factor converts a scalar to the element type.

@@ -9,7 +9,8 @@
  *
  * Every function that returns an int returns one of lsm_status. Where it is not LSM_DONE, the
  * reason is written to `text`, a buffer of `size` bytes that the caller owns, as a string that
- * is cut where it does not fit. `text` may be NULL.
+ * is cut where it does not fit. `text` may be NULL. After a fault of the library itself, which
+ * is such an error too, an operator can only be destroyed.
  *
  * The library keeps no pointer after a call. All functions may be called from several threads
  * at once; calls for one operator wait for each other. A process that was forked from one that

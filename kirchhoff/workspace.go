@@ -5,8 +5,8 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
-	"golang.org/x/sync/errgroup"
 )
 
 // window is one thread's windows of a block's traces.
@@ -101,7 +101,7 @@ func (e *cpu) smooth(worker int, to, trace []float32, band int) {
 // of goroutines, and returns the first error of f or of ctx. It is not fixed which worker
 // gets an i, so the result of f must not depend on it.
 func parallel(ctx context.Context, threads, n int, f func(worker, i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := workers.WithContext(ctx)
 	var next atomic.Int64
 	for worker := range min(threads, n) {
 		g.Go(func() error {

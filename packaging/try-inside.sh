@@ -38,6 +38,13 @@ fi
 if command -v mpiexec.mpich >/dev/null; then
 	ranks mpich mpiexec.mpich -n 2 "$lsm"
 fi
+if [ -d wheels ]; then
+	python3 -m venv --without-pip python
+	python/bin/python "$(echo wheels/pip-*.whl)/pip" install -q --root-user-action ignore --no-index --find-links wheels 'kirchhoff-lsm[files]' pytest
+	echo "the wheel, in $(python/bin/python --version)"
+	same wheel python/bin/lsm
+	(cd tests && ../python/bin/python -m pytest -q -rs --tb=short -p no:cacheprovider --ignore test_pylops_suite.py)
+fi
 if command -v lsm >/dev/null; then
 	echo "this root has an lsm already: the package is not tried"
 elif command -v dpkg >/dev/null; then

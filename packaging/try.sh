@@ -2,8 +2,10 @@
 # try.sh ROOT...: starts what make dist has left in packages/ in the roots of other systems,
 # such as debootstrap makes them: a survey, its least-squares image and a picture from the archive,
 # again on two ranks with each of Open MPI and MPICH that is installed there, and again from the
-# .deb or .rpm, if the root can install one. All images must have the same bits, in all roots. It
-# leaves the roots as they were, and needs no root's rights where users may have namespaces.
+# .deb or .rpm, if the root can install one. All images must have the same bits, in all roots. Where
+# the root has Python 3.10 or newer, the wheel makes the same image, and runs the tests of
+# python/tests; pip fetches here what those need. It leaves the roots as they were, and needs no
+# root's rights where users may have namespaces.
 set -eu
 cd "$(dirname "$0")/.."
 fail() { printf 'lsm: try: %s\n' "$1" >&2; exit 1; }
@@ -13,6 +15,21 @@ as=
 [ "$(id -u)" = 0 ] || as=--map-root-user
 first=
 
+# python_of ROOT is the version of its Python that the wheel can be tried with, if there is one.
+python_of() {
+	# shellcheck disable=SC2086 # nothing or one option
+	unshare $as chroot "$1" python3 -c 'import sys; sys.version_info >= (3, 10) and print("%d.%d" % sys.version_info[:2])' 2>/dev/null || true
+}
+
+# fetch VERSION TO gets packages for a Python of that version: pip, what the wheel needs, and pytest.
+fetch() {
+	platforms=
+	for glibc in 2014 _2_17 _2_27 _2_28; do platforms="$platforms --platform manylinux${glibc}_x86_64"; done
+	# shellcheck disable=SC2086 # a list of options
+	python3 -m pip download -q --disable-pip-version-check -d "$2" --only-binary :all: --python-version "$1" $platforms \
+		"$(echo packages/*.whl)[files]" pip pytest
+}
+
 for root; do
 	[ -x "$root/bin/sh" ] || fail "$root is no root of a system"
 	root=$(cd "$root" && pwd)
@@ -20,6 +37,14 @@ for root; do
 	trap 'rm -rf "$at"' EXIT
 	cp packages/lsm*.deb packages/lsm*.rpm packaging/try-inside.sh "$at"
 	tar -xzf packages/lsm-*-linux-x86_64.tar.gz -C "$at"
+	cp -r python/tests "$at"
+	version=$(python_of "$root")
+	if [ -z "$version" ]; then
+		echo "$root has no Python 3.10 or newer: the wheel is not tried there"
+	elif ! fetch "$version" "$at/wheels"; then
+		echo "pip cannot fetch what the wheel needs: it is not tried in $root"
+		rm -rf "$at/wheels"
+	fi
 	# What is mounted is gone with the last process.
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare $as --mount --pid --fork sh -euc '

@@ -1,7 +1,9 @@
-"""The wheel holds a library for this machine but no code for one version of Python.
-VERSION is the version of lsm."""
+"""The wheel holds a library for one machine but no code for one version of Python, and the program
+where it lies in lsm/bin. VERSION is the version of lsm. PLATFORM is that of the wheel, if it is
+not this machine's."""
 
 import os
+from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -14,7 +16,12 @@ class Binary(Distribution):
 
 class AnyPython(bdist_wheel):
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", os.environ.get("PLATFORM") or super().get_tag()[2]
 
 
-setup(version=os.environ.get("VERSION") or "0.1.0.dev0", distclass=Binary, cmdclass={"bdist_wheel": AnyPython})
+setup(
+    version=os.environ.get("VERSION") or "0.1.0.dev0",
+    scripts=["scripts/lsm"] if Path("lsm/bin/lsm").exists() else [],
+    distclass=Binary,
+    cmdclass={"bdist_wheel": AnyPython},
+)

@@ -6,7 +6,7 @@
 # the usual places. CI=true never waits for a password.
 #
 # bootstrap.sh test also installs what some tests need: Open MPI, MPICH and Slurm,
-# unless MPI=none, a browser, and compilers for GPU kernels. It goes on if they cannot be
+# unless MPI=none, a browser, compilers for GPU kernels, and Python's environments. It goes on if they cannot be
 # installed; those tests are then skipped. NVRTC=none leaves NVIDIA's compiler and assembler out,
 # which are not free software.
 set -eu
@@ -115,7 +115,8 @@ install_debian() {
 }
 
 # missing_for_tests sets $missing to the Debian names of what some tests need
-# beyond a build: two MPIs, a Slurm, a browser, compilers for GPU kernels.
+# beyond a build: two MPIs, a Slurm, a browser, compilers for GPU kernels, Python with
+# environments, pip and its headers.
 missing_for_tests() {
 	missing=
 	if [ "${MPI:-}" != none ]; then
@@ -127,6 +128,8 @@ missing_for_tests() {
 	has g++ || missing="$missing g++"
 	has chromium || has google-chrome || missing="$missing chromium"
 	ls /usr/lib/*/libamdhip64.so.5 >/dev/null 2>&1 || missing="$missing libamdhip64-5 libhiprtc-builtins5"
+	{ has python3 && python3 -c 'import ensurepip, os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null; } ||
+		missing="$missing python3-venv python3-dev"
 	missing=${missing# }
 }
 

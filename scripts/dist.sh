@@ -1,9 +1,10 @@
 #!/bin/sh
 # dist.sh FOLDER: makes what others install, for Linux on x86-64 with glibc 2.28 or newer: an
-# archive that runs from any place, a .deb and an .rpm of the same content, an SBOM and
-# checksums. CACHE holds the C library and HDF5 that it is made with (packaging/sysroot.sh says
+# archive that runs from any place, a .deb and an .rpm of the same content, a wheel for Python with
+# the program and the C library, an SBOM and checksums. CACHE holds the C library and HDF5 that it is made with (packaging/sysroot.sh says
 # what that needs). SOURCE_DATE_EPOCH is the time of all files, else that of the last commit:
-# the same tree then gives the same bytes. Run by make dist, which sets LDFLAGS, VERSION, GO.
+# the same tree then gives the same bytes. PYTHON (python3) with pip packs the wheel. Run by make dist,
+# which sets LDFLAGS, PYTHON_LDFLAGS, VERSION, GO.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -30,7 +31,8 @@ of_cache "$go" build -trimpath -buildvcs=false -ldflags "-buildid= ${LDFLAGS:-} 
 mkdir "$work/lib"
 LD_LIBRARY_PATH="$cache/hdf5/lib" copy_libraries "$work/lib" "$work/bin/lsm"
 strip --strip-unneeded "$work"/lib/*
-packaging/glibc.sh $glibc "$work/bin/lsm" "$work"/lib/*
+of_cache "$go" build -trimpath -buildvcs=false -buildmode=c-shared -ldflags "-s -w -buildid= ${PYTHON_LDFLAGS:-}" -o "$work/liblsm.so" ./cmd/liblsm
+packaging/glibc.sh $glibc "$work/bin/lsm" "$work/liblsm.so" "$work"/lib/*
 
 # A version as packages want it: 1.2.0+3.g0123456 is newer than 1.2.0.
 version=$(echo "${VERSION:-}" | sed 's/^v//; s/-\([0-9]*\)-g/+\1.g/; s/-dirty$/.dirty/')
@@ -41,18 +43,15 @@ mkdir "$tree"
 mv "$work/bin" "$work/lib" "$tree"
 
 share=$tree/share
-mkdir -p "$share/bash-completion/completions" "$share/zsh/site-functions" "$share/fish/vendor_completions.d" "$share/doc/lsm"
-"$tree/bin/lsm" completion bash >"$share/bash-completion/completions/lsm"
-"$tree/bin/lsm" completion zsh >"$share/zsh/site-functions/_lsm"
-"$tree/bin/lsm" completion fish >"$share/fish/vendor_completions.d/lsm.fish"
-"$tree/bin/lsm" manual "$share/man/man1"
-gzip -9n "$share"/man/man1/*
+mkdir -p "$share/doc/lsm"
+scripts/share.sh install "$tree/bin/lsm" "$share"
 cp README.md CHANGELOG.md CITATION.cff LICENSE NOTICE "$share/doc/lsm"
 cp -r docs configs tutorials "$share/doc/lsm"
+rm -r "$share/doc/lsm/docs/site" # how the site is made
 rm -rf "$share"/doc/lsm/*/*_test.go "$share"/doc/lsm/*/testdata
 
 of() { awk -v name="$1" '$1 == name { print $2 }' "$cache/versions"; }
-"$go" run -buildvcs=false ./packaging/contents "$share/doc/lsm" "$tree/bin/lsm" "$version" \
+"$go" run -buildvcs=false ./packaging/contents "$share/doc/lsm" "$tree/bin/lsm,$work/liblsm.so" "$version" \
 	"hdf5,$(of hdf5),BSD-3-Clause,$cache/licences/hdf5" \
 	"zlib,$(of zlib1g-dev),Zlib,$cache/licences/zlib" \
 	"libaec,$(of libaec-dev),BSD-2-Clause,$cache/licences/libaec" \
@@ -70,5 +69,12 @@ for format in deb rpm; do
 	(cd "$tree" && VERSION=$version CGO_ENABLED=0 GOFLAGS='' "$go" run "$nfpm" package -f "$config" -p $format -t "$folder/" >/dev/null)
 done
 cp "$share/doc/lsm/lsm.spdx.json" "$folder/$name.spdx.json"
+
+package=$work/python
+mkdir "$package"
+cp -r python/pyproject.toml python/setup.py python/README.md python/lsm python/scripts LICENSE NOTICE "$package"
+cp -r "$tree/bin" "$tree/lib" "$work/liblsm.so" include/lsm.h "$share/doc/lsm/lsm.spdx.json" "$share/doc/lsm/licences" "$package/lsm"
+chmod -R u=rwX,go=rX "$package"
+PLATFORM=manylinux_$(echo $glibc | tr . _)_x86_64 scripts/python.sh pack "$package" "$folder"
 (cd "$folder" && sha256sum -- * >SHA256SUMS)
 ls -l "$folder"

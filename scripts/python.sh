@@ -1,13 +1,15 @@
 #!/bin/sh
-# python.sh wheel|test: the Python package.
+# python.sh wheel|pack FOLDER TO|test: the Python package.
 #
-# wheel builds the C library and puts it into a wheel in python/dist. test builds the library
-# and runs the package's tests, with PYTHON (python3). It is skipped where that lacks PyLops,
-# numba or pytest. Tests of the program use bin/lsm, or LSM_PROGRAM.
+# wheel builds the C library and puts it into a wheel in python/dist, for this machine. pack makes
+# a wheel in TO of a copy of python/ with the library and the program inside. Both use PYTHON
+# (python3). test builds the library and the program and runs the package's tests, with PYTHON or
+# with an environment of its own, made once for each python/requirements.txt. It is skipped where
+# pip cannot make that, and where PYTHON lacks PyLops, numba or pytest. LSM_PROGRAM names another
+# program.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
-PYTHON=${PYTHON:-python3}
 build=python/build
 
 library() {
@@ -17,7 +19,7 @@ library() {
 # current: the library is newer than its sources. Go makes every package with C in it anew for a
 # shared library, which takes a minute or two.
 current() {
-	[ -e "$build/liblsm.so" ] && [ -z "$(find go.mod include cmd/liblsm device dist grid internal kirchhoff survey traveltime \
+	[ -e "$build/liblsm.so" ] && [ -z "$(find go.mod include cmd/liblsm comm device dist grid internal kirchhoff survey traveltime \
 		-type f -newer "$build/liblsm.so" -print -quit)" ]
 }
 
@@ -26,21 +28,43 @@ version() {
 	printf '%s' "${VERSION#v}" | sed -E 's/-([0-9]+)-g/.post\1+g/; s/-dirty$/.dirty/; /\+/!s/\.dirty$/+dirty/'
 }
 
+# pack FOLDER TO makes the wheel of the package in a folder.
+pack() {
+	VERSION=$(version) "${PYTHON:-python3}" -m pip wheel -q --disable-pip-version-check --no-deps -w "$2" "$1"
+}
+
+# environment sets PYTHON to one with what the tests need.
+environment() {
+	at=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/lsm/python
+	if ! cmp -s python/requirements.txt "$at/made"; then
+		echo "lsm: installing python/requirements.txt in $at" >&2
+		rm -rf "$at"
+		python3 -m venv "$at" && "$at/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt || return 1
+		cp python/requirements.txt "$at/made"
+	fi
+	PYTHON=$at/bin/python
+}
+
 case $1 in
+pack) pack "$2" "$3" ;;
 wheel)
 	library
 	cp "$build/liblsm.so" include/lsm.h python/lsm/
 	rm -rf "$build"/lib.* "$build"/bdist.* # of setuptools
-	VERSION=$(version) "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-deps -w python/dist ./python
+	pack ./python python/dist
 	ls python/dist/*.whl
 	;;
 test)
+	if [ -z "${PYTHON:-}" ] && ! environment; then
+		echo "tests of the Python package are skipped: Python or pip cannot install python/requirements.txt"
+		exit 0
+	fi
 	if ! "$PYTHON" -c 'import numba, pylops, pytest' 2>/dev/null; then
-		echo "skipped: $PYTHON has not all of numba, pylops and pytest; PYTHON=/another/python names one that has"
+		echo "tests of the Python package are skipped: $PYTHON has not all of numba, pylops and pytest"
 		exit 0
 	fi
 	current || library
-	if [ -x bin/lsm ]; then export LSM_PROGRAM="${LSM_PROGRAM:-$PWD/bin/lsm}"; fi
-	LSM_LIBRARY=$PWD/$build/liblsm.so PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
+	[ -n "${LSM_PROGRAM:-}" ] || "$GO" build -o "$build/lsm" ./cmd/lsm
+	LSM_PROGRAM=${LSM_PROGRAM:-$PWD/$build/lsm} LSM_LIBRARY=$PWD/$build/liblsm.so PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
 	;;
 esac

@@ -9,8 +9,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/pages"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/survey"
-	"golang.org/x/sync/errgroup"
 )
 
 // scratch is a worker's memory. It lies outside Go's heap, which would let that of one
@@ -115,7 +115,7 @@ func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker,
 		}
 		return nil
 	}
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := workers.WithContext(ctx)
 	var next atomic.Int64
 	for range opt.threads(len(jobs)) {
 		group.Go(func() error {

@@ -57,8 +57,9 @@ func TestTutorials(t *testing.T) {
 				}
 			}
 			want := read(t, lesson)
-			run(t, script, env, want)
+			out := run(t, script, env, want)
 			if want.Data == "" {
+				hang(t, lesson, env, out)
 				return
 			}
 			t.Run(want.Data, func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestTutorials(t *testing.T) {
 				if _, err := os.Stat(data); err != nil {
 					t.Skipf("no data: %v (LSM_SHARED names the folder that holds data/)", err)
 				}
-				run(t, script, env, want, data)
+				hang(t, lesson, env, run(t, script, env, want, data))
 			})
 		})
 	}
@@ -87,15 +88,16 @@ func read(t *testing.T, lesson string) (want expected) {
 	return want
 }
 
-// run runs a lesson in a new folder and checks what it leaves there.
-func run(t *testing.T, script string, env []string, want expected, args ...string) {
-	out := filepath.Join(t.TempDir(), "out")
+// run runs a lesson in a new folder, which it returns, and checks what it leaves there.
+func run(t *testing.T, script string, env []string, want expected, args ...string) (out string) {
+	out = filepath.Join(t.TempDir(), "out")
 	cmd := exec.Command("./"+script, append([]string{out}, args...)...)
 	cmd.Env = env
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", script, err, text)
 	}
 	check(t, want, out)
+	return out
 }
 
 func check(t *testing.T, want expected, out string) {
@@ -108,14 +110,14 @@ func check(t *testing.T, want expected, out string) {
 		file, v := filepath.Join(out, c.File), math.NaN()
 		switch c.Quantity {
 		case "residual_fall":
-			h := image(t, file).ResidualNorm
+			h := readImage(t, file).ResidualNorm
 			v = h[len(h)-1] / h[0]
 		case "intercept_error":
 			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Intercept, r.ExpectedIntercept })
 		case "gradient_error":
 			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Gradient, r.ExpectedGradient })
 		case "correlation":
-			v = correlation(image(t, file).Data, image(t, filepath.Join(out, c.Against)).Data)
+			v = correlation(readImage(t, file).Data, readImage(t, filepath.Join(out, c.Against)).Data)
 		case "difference_error":
 			v = differenceError(t, file, filepath.Join(out, c.Less), filepath.Join(out, c.Against))
 		case "moveout":
@@ -132,7 +134,7 @@ func check(t *testing.T, want expected, out string) {
 	}
 }
 
-func image(t *testing.T, path string) *h5.Image {
+func readImage(t *testing.T, path string) *h5.Image {
 	im, err := h5.ReadImage(path)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +161,7 @@ func differenceError(t *testing.T, path, baseline, monitor string) float64 {
 	if err != nil || r == nil {
 		t.Fatalf("%s: %v, %v", path, r, err)
 	}
-	b, m := image(t, baseline).Data, image(t, monitor).Data
+	b, m := readImage(t, baseline).Data, readImage(t, monitor).Data
 	var off, all float64
 	for i, v := range r.Difference {
 		want := float64(m[i] - b[i])

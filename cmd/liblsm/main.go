@@ -21,6 +21,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/liblsm/internal/operators"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 )
 
 // version is set by the linker, as that of the program lsm is.
@@ -36,11 +37,12 @@ var held struct {
 func main() {}
 
 // answer runs f and returns its status, with the error's text in a buffer of the caller.
-// A panic is an error like others.
+// A panic is an error like others, with the stack of where it began.
 func answer(text *C.char, size C.size_t, f func() error) (code C.int) {
 	defer func() {
 		if r := recover(); r != nil {
-			tell(text, size, fmt.Sprintf("fault of the library: %v", r))
+			fault, stack := workers.Explain(r)
+			tell(text, size, fmt.Sprintf("fault of the library: %v\n\n%s", fault, stack))
 			code = C.LSM_OTHER
 		}
 	}()

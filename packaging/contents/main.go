@@ -1,10 +1,10 @@
 // Command contents writes what a package of lsm has inside: an SBOM in SPDX 2.3
 // (FOLDER/lsm.spdx.json), and the licence of every part (FOLDER/licences).
 //
-//	contents FOLDER PROGRAM VERSION [NAME,VERSION,LICENCE,FILE ...]
+//	contents FOLDER PROGRAM[,LIBRARY...] VERSION [NAME,VERSION,LICENCE,FILE ...]
 //
-// The Go modules, with their versions and checksums, are those that PROGRAM says it was made
-// of. Each further argument is a part that is not of Go: its SPDX licence identifier, or one
+// The Go modules, with their versions and checksums, are those that the program and the libraries
+// say they were made of. Each further argument is a part that is not of Go: its SPDX licence identifier, or one
 // expression of them, and the file with its text, which may be empty.
 //
 // SPDX 2.3: https://spdx.github.io/spdx-spec/v2.3
@@ -45,10 +45,10 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 3 {
-		return fmt.Errorf("usage: contents FOLDER PROGRAM VERSION [NAME,VERSION,LICENCE,FILE ...]")
+		return fmt.Errorf("usage: contents FOLDER PROGRAM[,LIBRARY...] VERSION [NAME,VERSION,LICENCE,FILE ...]")
 	}
-	folder, program := args[0], args[1]
-	info, err := buildinfo.ReadFile(program)
+	folder := args[0]
+	info, err := inside(strings.Split(args[1], ","))
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,27 @@ func run(args []string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "lsm.spdx.json"), text, 0o644)
+}
+
+// inside is what the first file says of itself, with the modules of all.
+func inside(files []string) (*debug.BuildInfo, error) {
+	var all *debug.BuildInfo
+	for _, f := range files {
+		info, err := buildinfo.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = info
+			continue
+		}
+		for _, m := range info.Deps {
+			if !slices.ContainsFunc(all.Deps, func(d *debug.Module) bool { return d.Path == m.Path }) {
+				all.Deps = append(all.Deps, m)
+			}
+		}
+	}
+	return all, nil
 }
 
 // made is the time that SOURCE_DATE_EPOCH names, or now.

@@ -21,7 +21,7 @@ func TestContents(t *testing.T) {
 	if err := os.WriteFile(licence, []byte("Do what you like.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{dir, program, "1.2.0", "thing,1:2.3+4,BSD-2-Clause," + licence, "bare,1,MIT,"}); err != nil {
+	if err := run([]string{dir, program + "," + program, "1.2.0", "thing,1:2.3+4,BSD-2-Clause," + licence, "bare,1,MIT,"}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "lsm.spdx.json"))
@@ -40,6 +40,9 @@ func TestContents(t *testing.T) {
 	}
 	by := map[string]spdx{}
 	for _, p := range d.Packages {
+		if by[p.Name].ID != "" {
+			t.Errorf("%s is named twice", p.Name)
+		}
 		by[p.Name] = p
 		if p.Declared == "" || p.ID == "" {
 			t.Errorf("%+v", p)

@@ -1,4 +1,5 @@
-# A Spack repository's packages/lsm/package.py.
+# A Spack repository's packages/lsm/package.py. It has the program alone. The Python package is the
+# wheel of make dist, by pip.
 
 from spack_repo.builtin.build_systems.go import GoPackage
 

@@ -3,6 +3,8 @@
 from ._library import Error, version
 from .files import open
 from .kirchhoff import Kirchhoff
+from .migration import LSM
+from .pictures import plot
 from .program import migrate, run
 
-__all__ = ["Error", "Kirchhoff", "migrate", "open", "run", "version"]
+__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "open", "plot", "run", "version"]

@@ -1,23 +1,40 @@
 """Reads lsm's files as xarray (packages h5py and xarray)."""
 
+import importlib
+from pathlib import Path
+
 import numpy as np
 
 
+def needs(*modules):
+    """Says how to get a module that is missing."""
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            package = name.split(".")[0]
+            raise ImportError(f"{package} is missing: pip install {package}") from error
+
+
 def open(path):
-    """The xarray.Dataset of a HDF5 file of lsm: an image, a model, a survey, traveltime tables.
+    """The xarray.Dataset of a HDF5 file of lsm: an image, with all that lsm target adds, a model, a
+    survey, traveltime tables, a wavelet, picks.
 
     Dimensions and coordinates are those of the file: x, (y,) z, which points down, or time, and
     t, in the units of their attributes. Arrays keep the file's order, z fastest, so that a
-    picture is
-
-        lsm.open("image.h5").image.plot(x="x", yincrease=False, cmap="gray")
+    picture is transposed: lsm.plot draws it.
 
     A dataset in a group, such as history/residual_norm, is the variable history_residual_norm.
     Attributes of the file are those of the Dataset. All is read into memory.
     """
+    needs("h5py", "xarray")
     import h5py
     import xarray
 
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    if not h5py.is_hdf5(path):
+        raise ValueError(f"{path}: not an HDF5 file")
     variables, coordinates = {}, {}
     with h5py.File(path) as file:
         if not str(file.attrs.get("format", "")).startswith("lsm-"):
@@ -27,41 +44,68 @@ def open(path):
             if not isinstance(item, h5py.Dataset):
                 return
             variable = (_dimensions(name, item), _values(item), _attributes(item))
-            (coordinates if item.is_scale else variables)[name.replace("/", "_")] = variable
+            if item.is_scale:
+                coordinates[_last(item)] = variable
+            else:
+                variables[name.replace("/", "_")] = variable
 
         file.visititems(read)
-        for name, item in ((n, file[n]) for n in list(variables) if n in file and "spacing" in file[n].attrs):
+        for item in (file[name] for name in variables if name in file):
             coordinates = _axes(item) | coordinates
         return xarray.Dataset(variables, coordinates, _attributes(file))
 
 
 def _dimensions(name, item):
-    """The name of each axis: that of its scale, for a scale its own, else of the grid's axis."""
+    """The name of each axis: that of its scale, for a scale its own, else the usual one."""
     if item.is_scale:
-        return (name.replace("/", "_"),) * item.ndim
+        return (_last(item),)
     grid = _names(item)
     return tuple(
-        axis[0].name.split("/")[-1] if len(axis) else grid.get(i, f"{name.replace('/', '_')}_{i}")
+        _last(axis[0]) if len(axis) else grid.get(i, f"{name.replace('/', '_')}_{i}")
         for i, axis in enumerate(item.dims)
     )
 
 
+def _last(item):
+    return item.name.split("/")[-1]
+
+
+# The axes of a survey's and a table's datasets, by their number of axes, for files of other programs.
+USUAL = {
+    ("sources", 2): ("source", "coordinate"), ("receivers", 2): ("receiver", "coordinate"), ("wavelet", 1): ("wavelet_t",),
+    ("data", 3): ("source", "receiver", "t"), ("weight", 2): ("source", "receiver"), ("data", 2): ("trace", "t"),
+    ("source_index", 1): ("trace",), ("receiver_index", 1): ("trace",), ("weight", 1): ("trace",),
+    ("source_time", 3): ("source",), ("source_time", 4): ("source",),
+    ("receiver_time", 3): ("receiver",), ("receiver_time", 4): ("receiver",),
+}  # fmt: skip
+
+
 def _names(item):
-    """The axes of a grid among those of a dataset, by number."""
-    count = len(item.attrs["spacing"]) if "spacing" in item.attrs else 0
+    """The usual names of a dataset's axes, by number. A matrix between the points of a grid, which has
+    the attribute shape, has none."""
+    names = dict(enumerate(USUAL.get((_last(item), item.ndim), ())))
+    count = len(item.attrs["spacing"]) if "spacing" in item.attrs and "shape" not in item.attrs else 0
     domain = item.attrs.get("domain", item.file.attrs.get("domain"))
     last = "time" if domain == "time" else "z"
-    return {item.ndim - count + i: name for i, name in enumerate({2: ["x", last], 3: ["x", "y", last]}.get(count, []))}
+    return names | {item.ndim - count + i: name for i, name in enumerate({2: ["x", last], 3: ["x", "y", last]}.get(count, []))}
 
 
 def _axes(item):
-    """Coordinates of a grid from its origin and spacing, for files that hold none."""
-    origin, spacing = item.attrs.get("origin"), item.attrs["spacing"]
+    """Coordinates from a dataset's attributes, for files that hold none."""
+    a, count = item.attrs, np.size(item.attrs.get("spacing", ()))
     out = {}
-    for at, (i, name) in enumerate(_names(item).items()):
-        if origin is not None and not len(item.dims[i]):
-            values = origin[at] + spacing[at] * np.arange(item.shape[i])
-            out[name] = ((name,), values, {"units": "s" if name == "time" else "m"})
+    for i, name in _names(item).items():
+        number, at = np.arange(item.shape[i]), i - (item.ndim - count)
+        if len(item.dims[i]):
+            continue
+        if at >= 0 and "origin" in a:
+            out[name] = ((name,), a["origin"][at] + a["spacing"][at] * number, {"units": "s" if name == "time" else "m"})
+        elif name == "t" and "dt" in a:
+            out[name] = ((name,), a.get("t0", 0.0) + a["dt"] * number, {"units": "s"})
+        elif name == "wavelet_t" and {"dt", "zero"} <= set(a):
+            out[name] = ((name,), a["dt"] * (number - a["zero"]), {"units": "s"})
+        elif name == "coordinate" and len(number) in (2, 3):
+            out[name] = ((name,), np.array(["x", "y", "z"] if len(number) == 3 else ["x", "z"], object))
     return out
 
 

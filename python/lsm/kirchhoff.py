@@ -25,8 +25,14 @@ class Kirchhoff(PyLopsKirchhoff):
     pylops.waveeqprocessing.Kirchhoff of PyLops 2.8, whose documentation describes what is
     not said here. The adjoint is migration.
 
+    The image is [nx, nz], or with y [ny*nx, nz], on axes in m; the data are [ns, nr, nt], at the
+    times t in s. srcs and recs are positions in m, [2, ns] and [2, nr] with rows x, z, or 3 rows
+    y, x, z. vel is a number or [(ny,) nx, nz], m/s. wav has the interval of t, and its time zero at
+    sample wavcenter. trav, in s, and amp are pairs of tables, [points, ns] and [points, nr]; trav may
+    be one of [points, ns*nr].
+
     engine: "numpy" and "numba" stand for what suits dtype: "cpu" (float32 arithmetic on the
-    vector units of all cores) for float32, "reference" (float64 in plain code, no faster than
+    vector units of all cores) for float32, "reference" (float64 in plain code, slower than
     numba) for float64. With engine="cpu" and dtype="float64" vectors are in double precision
     and the arithmetic in single.
 

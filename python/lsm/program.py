@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
     """lsm run: least-squares migration, from files to an image file. Returns its last event, a
     dict with "output", "reason" and figures of the run.
 
-    config is a TOML file, or None. Each section is a dict of its keys, which take precedence:
+    config is a TOML file, or None. Each section is a dict of its keys, which take precedence::
 
         lsm.run("config.toml", solver={"iterations": 5}, output="image.h5")
         lsm.run(survey={"file": "survey.h5"}, velocity={"file": "model.h5"}, output="image.h5")
@@ -22,14 +23,14 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
     docs/configuration.md lists the keys. Paths given here are relative to the current folder,
     those in the file to the file's. progress is called with each event of the program
     (internal/progress), a dict; by default warnings and iterations are printed on stderr.
-    program is the path of lsm; otherwise LSM_PROGRAM is, or lsm in the PATH. An error of the
-    program raises Error with its message and exit status.
+    program is the path of lsm; otherwise LSM_PROGRAM is, the one in this package, or lsm in the
+    PATH. An error of the program raises Error with its message and exit status.
     """
     with tempfile.TemporaryDirectory() as folder:
         if config is None:
             config = Path(folder) / "config.toml"
             config.touch()
-        arguments = [program or os.environ.get("LSM_PROGRAM") or "lsm", command, config, "--json"]
+        arguments = [program or installed() or "lsm", command, config, "--json"]
         for section, keys in sections.items():
             if not isinstance(keys, dict):
                 raise TypeError(f"{section} must be a dict of configuration keys, got {keys!r}")
@@ -37,7 +38,15 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
                 arguments += ["--set", f"{section}.{key}={_text(value)}"]
         arguments += ["-o", output] if output else []
         arguments += ["--force"] * force + ["--resume"] * resume
+        if not shutil.which(arguments[0]):
+            raise FileNotFoundError(f"{arguments[0]}: there is no such program; LSM_PROGRAM or program= names lsm, or it is in the PATH")
         return _follow([os.fspath(a) for a in arguments], progress or _print)
+
+
+def installed():
+    """The path of the program: LSM_PROGRAM, the one in this package, or lsm in the PATH; or None."""
+    own = Path(__file__).parent / "bin" / "lsm"
+    return os.environ.get("LSM_PROGRAM") or (str(own) if own.exists() else shutil.which("lsm"))
 
 
 def migrate(config=None, **named):

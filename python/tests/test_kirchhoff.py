@@ -92,6 +92,8 @@ def differs(got, want):
 @pytest.mark.parametrize("dtype, tolerance", [("float64", 1e-12), ("float32", 1e-5)])
 @pytest.mark.parametrize("case", CASES)
 def test_same_numbers(case, dtype, tolerance):
+    if CASES[case]["mode"] == "eikonal":
+        pytest.importorskip("skfmm", reason="scikit-fmm is not installed")
     theirs = PyLops(**CASES[case], dtype="float64")
     ours = lsm.Kirchhoff(**CASES[case], dtype=dtype)
     assert (ours.shape, ours.dims, ours.dimsd, ours.dtype) == (theirs.shape, theirs.dims, theirs.dimsd, np.dtype(dtype))

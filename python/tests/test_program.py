@@ -1,17 +1,18 @@
 """The program lsm and its files. LSM_PROGRAM is the program."""
 
-import os
-import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lsm
+from lsm.program import installed
 
 h5py = pytest.importorskip("h5py", reason="h5py is not installed")
 pytest.importorskip("xarray", reason="xarray is not installed")
-PROGRAM = os.environ.get("LSM_PROGRAM") or shutil.which("lsm")
+PROGRAM = installed()
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,11 @@ def test_errors_have_a_status(tmp_path):
     assert said.value.status == 2
 
 
+def test_program_that_is_not_there():
+    with pytest.raises(FileNotFoundError, match="nowhere/lsm: there is no such program; LSM_PROGRAM"):
+        lsm.run(program="nowhere/lsm")
+
+
 def test_survey_and_grid_without_scales(survey, tmp_path):
     read = lsm.open(survey / "survey.h5")
     assert read.data.dims[-1] == "t" and read.sources.dims == ("source", "coordinate")
@@ -72,11 +78,26 @@ def test_survey_and_grid_without_scales(survey, tmp_path):
     assert read.velocity.dims == ("x", "y", "z") and list(read.y.values) == [100, 120, 140, 160]
 
 
+def test_command():
+    """The wheel's command is the program in the package."""
+    command = Path(sys.executable).parent / "lsm"
+    if not (Path(lsm.__file__).parent / "bin" / "lsm").exists():
+        pytest.skip("this package holds no program")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("lsm " + lsm.version())
+    assert subprocess.run([command, "nothing"], capture_output=True).returncode == 2
+
+
 def test_other_files_are_refused(tmp_path):
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["x"] = [1.0]
     with pytest.raises(ValueError, match="not a file of lsm"):
         lsm.open(tmp_path / "other.h5")
+    (tmp_path / "text.h5").write_text("nothing")
+    with pytest.raises(ValueError, match="text.h5: not an HDF5 file"):
+        lsm.open(tmp_path / "text.h5")
+    with pytest.raises(FileNotFoundError, match="nowhere.h5"):
+        lsm.open(tmp_path / "nowhere.h5")
 
 
 def test_picture(survey):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -23,6 +24,8 @@ type Operator struct {
 	data    int     // samples of all traces
 	depth   int     // points along z
 	first   []int32 // first index along z at which the traces of each kernel count
+
+	faulty atomic.Bool // an application has panicked
 }
 
 // New makes the operator of s. It stops with ctx.
@@ -123,11 +126,13 @@ func (o *Operator) Close() error {
 	return nil
 }
 
-// check returns an error for buffers of wrong lengths, and for an operator that is closed.
+// check returns an error for buffers of wrong lengths, and for an operator that is closed or faulty.
 func (o *Operator) check(image, data device.Buf) error {
 	switch {
 	case o.engine == nil:
 		return ErrClosed
+	case o.faulty.Load():
+		return ErrFaulty
 	case image.Len() != o.image:
 		return status.Usage(fmt.Errorf("image has %d points, the operator's has %d", image.Len(), o.image))
 	case data.Len() != o.data:
@@ -136,13 +141,36 @@ func (o *Operator) check(image, data device.Buf) error {
 	return nil
 }
 
-// Forward overwrites data with the traces of image.
-func (o *Operator) Forward(ctx context.Context, data, image device.Buf) error {
+// ErrFaulty is the error of an operator one of whose applications has panicked.
+var ErrFaulty = errors.New("the operator has failed before, and its memory cannot be trusted: make another")
+
+// apply calls f, which applies the operator. A panic of f goes on to the caller, and applications
+// that end later are errors.
+func (o *Operator) apply(image, data device.Buf, f func() error) (err error) {
 	o.closing.RLock()
 	defer o.closing.RUnlock()
 	if err := o.check(image, data); err != nil {
 		return err
 	}
+	returned := false
+	defer func() {
+		if !returned {
+			o.faulty.Store(true)
+		} else if o.faulty.Load() {
+			err = ErrFaulty
+		}
+	}()
+	err = f()
+	returned = true
+	return err
+}
+
+// Forward overwrites data with the traces of image.
+func (o *Operator) Forward(ctx context.Context, data, image device.Buf) error {
+	return o.apply(image, data, func() error { return o.forward(ctx, data, image) })
+}
+
+func (o *Operator) forward(ctx context.Context, data, image device.Buf) error {
 	if err := o.host.Zero(data); err != nil {
 		return err
 	}
@@ -163,11 +191,10 @@ func (o *Operator) Forward(ctx context.Context, data, image device.Buf) error {
 
 // Adjoint overwrites image with the migrated data.
 func (o *Operator) Adjoint(ctx context.Context, image, data device.Buf) error {
-	o.closing.RLock()
-	defer o.closing.RUnlock()
-	if err := o.check(image, data); err != nil {
-		return err
-	}
+	return o.apply(image, data, func() error { return o.adjoint(ctx, image, data) })
+}
+
+func (o *Operator) adjoint(ctx context.Context, image, data device.Buf) error {
 	if err := o.host.Zero(image); err != nil {
 		return err
 	}

@@ -2,14 +2,18 @@ package operators
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // small is an operator of 3 sources and 4 receivers over 24×16 points, positions [2, n].
@@ -233,5 +237,50 @@ func TestStops(t *testing.T) {
 	o.Close()
 	if err := o.Adjoint(context.Background(), m, d); err != ErrClosed {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// faulty is an engine whose workers panic in the forward.
+type faulty struct{ kirchhoff.Engine }
+
+func (f faulty) Kernels() []dist.Kernel { return []dist.Kernel{faultyKernel{f.Engine.Kernels()[0]}} }
+
+type faultyKernel struct{ dist.Kernel }
+
+func (faultyKernel) Forward(context.Context, device.Buf, device.Buf) error {
+	var empty []int
+	device.Share(2, 2, func(i int) { empty[i]++ })
+	return nil
+}
+
+// A panic of a worker reaches the caller of the application, who may close the operator. Other
+// applications are refused from then on.
+func TestPanic(t *testing.T) {
+	o, err := New(context.Background(), small("cpu"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := o.engine
+	o.engine = faulty{whole}
+	image, _ := o.host.Alloc(o.image, o.Type())
+	data, _ := o.host.Alloc(o.data, o.Type())
+	forward := func() (err error, panicked any) {
+		defer func() { panicked = recover() }()
+		return o.Forward(context.Background(), data, image), nil
+	}
+	if err, p := forward(); err != nil || p == nil {
+		t.Fatalf("error %v, panic %v", err, p)
+	} else if value, stack := workers.Explain(p); !strings.Contains(fmt.Sprint(value), "index out of range") || !strings.Contains(string(stack), "faultyKernel") {
+		t.Errorf("panic %v at\n%s", value, stack)
+	}
+	o.engine = whole
+	if err, p := forward(); err != ErrFaulty || p != nil {
+		t.Errorf("after a panic: error %v, panic %v", err, p)
+	}
+	if err := o.Adjoint(context.Background(), image, data); err != ErrFaulty || status.Code(err) != status.Other {
+		t.Error(err)
+	}
+	if err := o.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -96,12 +97,13 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 	begin := time.Now()
 	defer a.tidy()
 	defer func() {
-		if fault := recover(); fault != nil {
+		if r := recover(); r != nil {
+			fault, stack := workers.Explain(r)
 			a.endAll(fault)
 			err := status.Hint(fmt.Errorf("internal error: %v", fault),
 				"please report it, with what follows and the command line, at https://github.com/kirchhoff-lsm/lsm/issues")
 			code = a.fail(errs, err)
-			fmt.Fprintf(errs, "\n%s", debug.Stack())
+			fmt.Fprintf(errs, "\n%s", stack)
 		}
 	}()
 

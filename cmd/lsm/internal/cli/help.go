@@ -35,7 +35,7 @@ func Exits(list ...string) map[string]string {
 	return table
 }
 
-var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": func(s string) string { return strings.ReplaceAll(strings.TrimRight(s, "\n"), " (default [])", "") }}).Parse(
+var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": trimFlags}).Parse(
 	`{{if .Long}}{{.Long}}{{else}}{{.Short}}.{{end}}
 
 Usage:
@@ -80,6 +80,11 @@ Exit status:
 More: lsm COMMAND -h; lsm help config, formats, status
 {{- end}}
 `))
+
+// trimFlags leaves out empty lists, which are no default to tell of.
+func trimFlags(usages string) string {
+	return strings.ReplaceAll(strings.TrimRight(usages, "\n"), " (default [])", "")
+}
 
 // HelpOf is the help of one command.
 func HelpOf(cmd *cobra.Command) string {

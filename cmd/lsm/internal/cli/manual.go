@@ -13,9 +13,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 )
 
-// newManual is what packages are made with: one page for each command.
+// newManual is what packages and the documentation are made with: one page for each command.
 func newManual(*App) *cobra.Command {
-	return &cobra.Command{
+	var markdown bool
+	cmd := &cobra.Command{
 		Use:    "manual FOLDER",
 		Short:  "Write the manual pages",
 		Hidden: true,
@@ -23,11 +24,17 @@ func newManual(*App) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
+			cmd.Root().Annotations = Exits("3", "4", "5", "6", "75", "130") // of all commands
+			if markdown {
+				return writePages(cmd.Root(), args[0])
+			}
 			describe(cmd.Root())
 			version, _ := provenance.Build()
 			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "lsm " + version, Manual: "lsm"}, args[0])
 		},
 	}
+	cmd.Flags().BoolVar(&markdown, "markdown", false, "in Markdown")
+	return cmd
 }
 
 // describe makes Markdown, which manual pages are made of, of the descriptions of a command

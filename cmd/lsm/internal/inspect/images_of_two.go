@@ -16,8 +16,8 @@ var imagesOfTwo = []string{"baseline", "monitor", "difference"}
 // surveys are what to draw of a file: what was loaded, or of an image of two surveys those that
 // --survey asks for. Without it a file that is alone gives all three, on one scale.
 func (d *drawing) surveys(file string, it *item, alone bool) ([]*item, error) {
-	if d.survey != "" && !slices.Contains(imagesOfTwo, d.survey) {
-		return nil, status.Usage(fmt.Errorf("plot: --survey is %q, want baseline, monitor or difference", d.survey))
+	if err := d.knowsSurvey(); err != nil {
+		return nil, err
 	}
 	if !it.image {
 		return []*item{it}, nil
@@ -41,6 +41,14 @@ func (d *drawing) surveys(file string, it *item, alone bool) ([]*item, error) {
 		out = append(out, &one)
 	}
 	return out, nil
+}
+
+// knowsSurvey is an error if --survey names no image of two surveys.
+func (d *drawing) knowsSurvey() error {
+	if d.survey != "" && !slices.Contains(imagesOfTwo, d.survey) {
+		return status.Usage(fmt.Errorf("plot: --survey is %q, want baseline, monitor or difference", d.survey))
+	}
+	return nil
 }
 
 // readImageOf reads an image file, or one of the images of a file of two surveys, which must

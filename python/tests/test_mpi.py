@@ -1,0 +1,48 @@
+"""Operators of several ranks, stacked by PyLops-MPI."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HERE = Path(__file__).parent
+DOCS = HERE.parents[1] / "docs" / "python.md"
+
+
+def mpirun(ranks, *arguments, cwd=HERE):
+    """What rank 0 of a Python program prints."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    pytest.importorskip("pylops_mpi", reason="pylops-mpi is not installed", exc_type=ImportError)
+    launcher = shutil.which("mpirun")
+    if not launcher:
+        pytest.skip("there is no mpirun")
+    other = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    run = subprocess.run(
+        [launcher, "-n", str(ranks), sys.executable, *arguments], cwd=cwd, env=os.environ | other, capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_same_numbers_as_one_operator(ranks):
+    lines = [line.split() for line in mpirun(ranks, HERE / "mpi_stack.py").splitlines()]
+    assert [line[:2] for line in lines] == [[str(ranks), "float64"], [str(ranks), "float32"]]
+    for line, product, solution in zip(lines, (1e-12, 1e-5), (1e-11, 1e-3)):
+        apart = dict(zip(line[2::2], map(float, line[3::2])))
+        assert apart["forward"] < product and apart["adjoint"] < product and apart["cgls"] < solution
+
+
+def test_program_of_the_docs(tmp_path):
+    """docs/python.md's program finds the layer."""
+    text = DOCS.read_text()
+    begin = text.index("    import lsm, numpy as np\n    from mpi4py")
+    (tmp_path / "stack.py").write_text(textwrap.dedent(text[begin : text.index("\nThe numbers are those of", begin)]))
+    mpirun(2, "stack.py", cwd=tmp_path)
+    image = np.load(tmp_path / "image.npy")
+    assert image.shape == (101, 61) and set(np.abs(image[30:71]).argmax(axis=1)) == {30}
