@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 )
 
 var _ dist.Pieced = (*kernel)(nil)
@@ -121,7 +122,7 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		k.kept.ready = x
 		return k.Shots(largest), nil
 	}
-	err := parallel(context.Background(), k.threads, len(largest), func(worker, trace int) error {
+	err := workers.Each(context.Background(), k.threads, len(largest), func(worker, trace int) error {
 		to := make([]float32, k.inner.nt)
 		k.correlateTrace(worker, to, k.row(x, trace))
 		largest[trace] = k.isa.Largest(to)

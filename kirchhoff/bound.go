@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -32,7 +33,7 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	b := make([][]float64, p.Positions.Len()) // largest in each box, by place
 	w := newWeights(p)
 	places := p.usedPlaces()
-	err := parallel(ctx, p.threads(), len(places), func(_, i int) (err error) {
+	err := workers.Each(ctx, p.threads(), len(places), func(_, i int) (err error) {
 		b[places[i]], err = w.largest(places[i], t)
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -138,7 +139,7 @@ func (q *squared) alike(w2 []float32) bool {
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Plan.inner.nt
 	out := make([]float64, q.Own.NumTraces())
-	return out, parallel(ctx, q.threads, len(out), func(worker, trace int) error {
+	return out, workers.Each(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
 		q.correlations(worker, e, f, q.row(w2, trace))
 		out[trace] = q.isa.Largest(e)
@@ -158,7 +159,7 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 	if m.err != nil {
 		return nil, m.err
 	}
-	return s, parallel(ctx, q.threads, n, func(worker, trace int) error {
+	return s, workers.Each(ctx, q.threads, n, func(worker, trace int) error {
 		at := trace * stride
 		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, int(o.trace[trace])))
 		copy(s.Flat.S[2*trace:], flat[:])

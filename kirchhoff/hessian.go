@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
@@ -296,7 +297,7 @@ func (h *Hessian) addPlain(ctx context.Context, b block, w2 []float32) error {
 		default:
 			g = h.gram(w2[int(trace)*nt : (int(trace)+1)*nt])
 		}
-		err := parallel(ctx, h.threads, len(falls), func(_, x int) error {
+		err := workers.Each(ctx, h.threads, len(falls), func(_, x int) error {
 			if falls[x].k = -1; b.needs(x) {
 				falls[x] = h.arrival(int(trace), x)
 			}
@@ -311,7 +312,7 @@ func (h *Hessian) addPlain(ctx context.Context, b block, w2 []float32) error {
 				rows[x] = [2]*gramRow{g.row(f.band, f.k), g.row(f.band, f.k+1)}
 			}
 		}
-		err = parallel(ctx, h.threads, len(falls), func(_, x int) error {
+		err = workers.Each(ctx, h.threads, len(falls), func(_, x int) error {
 			if falls[x].k >= 0 {
 				b.addRow(x, falls, rows[x], scale)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -167,7 +168,7 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 			jobs = append(jobs, job{d, block})
 		}
 	}
-	return parallel(ctx, o.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
+	return workers.Each(ctx, o.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
 }
 
 // demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
@@ -267,7 +268,7 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
 	nt, size := o.inner.nt, o.op.Pitch()
-	return parallel(ctx, o.threads, len(o.rows.S)/size, func(worker, trace int) error {
+	return workers.Each(ctx, o.threads, len(o.rows.S)/size, func(worker, trace int) error {
 		row := o.rows.S[trace*size : trace*size+nt]
 		o.correlateTrace(worker, row, o.row(data, int(o.trace[trace])))
 		if largest != nil {

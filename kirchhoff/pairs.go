@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -127,7 +128,7 @@ func (h *Hessian) products(ctx context.Context, w2 []float32, lo, hi, threads in
 	if out.V = alloc[float32](m, g.n*out.Rows*g.n*stride); m.err != nil {
 		return out, m.err
 	}
-	return out, parallel(ctx, threads, g.n*out.Rows, func(_, i int) error {
+	return out, workers.Each(ctx, threads, g.n*out.Rows, func(_, i int) error {
 		b, k := i/out.Rows, own[i%out.Rows]
 		row := g.make(b, k)
 		for other := range g.n {
@@ -228,7 +229,7 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 		var m memory
 		products, err := g.meet(ctx, traces, &m)
 		if err == nil {
-			err = parallel(ctx, h.threads, len(of), func(worker, i int) error {
+			err = workers.Each(ctx, h.threads, len(of), func(worker, i int) error {
 				x, y := of[i][0], of[i][1]
 				if h.pairs.isa.Meet(sums[worker], g.on(x, len(traces)), g.on(y, len(traces)), products) {
 					b.addTiles(sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
@@ -246,7 +247,7 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 
 // meet sets where traces meet the tiles, and returns the products of the traces' columns.
 func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd.Gram, error) {
-	err := parallel(ctx, g.threads, len(traces), func(worker, i int) error {
+	err := workers.Each(ctx, g.threads, len(traces), func(worker, i int) error {
 		g.fall(worker, i, int(traces[i]))
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -177,7 +178,7 @@ func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Lo
 // convolveRows convolves traces, [row − row0][nt], and adds them to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
 	nt := k.inner.nt
-	return parallel(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
+	return workers.Each(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
 		u, row := k.crossings[worker].trace, traces.Slice(i*nt, nt)
 		if row.Type() == device.F32 {
 			copy(u, device.Slice[float32](row))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -108,7 +109,7 @@ func (p *Problem) referencePlace() int64 {
 // Forward adds the demigrated traces of the image src to dst.
 func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
-	return parallel(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {
+	return workers.Each(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {
 		nt := r.inner.nt
 		u := make([]float64, r.bands.n*nt)
 		for i, m := range image {
@@ -136,7 +137,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	if len(r.e) < ntrace*size {
 		r.e = make([]float64, ntrace*size)
 	}
-	err := parallel(ctx, r.threads, ntrace, func(_, trace int) error {
+	err := workers.Each(ctx, r.threads, ntrace, func(_, trace int) error {
 		e := r.e[trace*size : (trace+1)*size]
 		clear(e)
 		r.correlate(e[:nt], r.row(data, trace))
@@ -149,7 +150,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		return err
 	}
 	const chunk = 512 // image points a worker takes at a time
-	return parallel(ctx, r.threads, (len(image)+chunk-1)/chunk, func(_, c int) error {
+	return workers.Each(ctx, r.threads, (len(image)+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, len(image))
 		for trace := range ntrace {
 			e := r.e[trace*size : (trace+1)*size]

@@ -3,7 +3,6 @@ package kirchhoff
 import (
 	"context"
 	"sort"
-	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -59,7 +58,7 @@ func (e *cpu) eachBox(ctx context.Context, from, to int, f func(worker, box, lo,
 			list = append(list, stretch{box, lo, min(lo+size, to, e.end(box))})
 		}
 	}
-	err := parallel(ctx, e.threads, len(list), func(worker, i int) error {
+	err := workers.Each(ctx, e.threads, len(list), func(worker, i int) error {
 		f(worker, list[i].box, list[i].lo, list[i].hi)
 		return nil
 	})
@@ -95,26 +94,4 @@ func (e *cpu) smooth(worker int, to, trace []float32, band int) {
 	copy(x.trace, trace)
 	f := e.bands.triangle[band]
 	e.isa.Filter(to, x.all[e.bands.longest()-len(f.Taps)/2:], f.Taps, false)
-}
-
-// parallel calls f(worker, i) for every i in [0, n), each once, on up to the given number
-// of goroutines, and returns the first error of f or of ctx. It is not fixed which worker
-// gets an i, so the result of f must not depend on it.
-func parallel(ctx context.Context, threads, n int, f func(worker, i int) error) error {
-	g, ctx := workers.WithContext(ctx)
-	var next atomic.Int64
-	for worker := range min(threads, n) {
-		g.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := f(worker, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
 }

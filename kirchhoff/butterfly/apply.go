@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -49,7 +50,7 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
 	all := o.stage()
 	segs := segments(all, len(o.blocks))
-	err := o.parallel(ctx, len(o.blocks), func(worker, n int) error {
+	err := workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
 		if len(segs[n]) == 0 {
 			return nil
 		}
@@ -65,7 +66,7 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 	if err != nil {
 		return err
 	}
-	return o.parallel(ctx, len(o.windows), func(_, i int) error {
+	return workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
 		r := o.open(i, false)
 		for _, batch := range r.batches() {
 			for _, p := range batch {
@@ -86,7 +87,7 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 	all := o.stage()
 	for first := 0; first < len(o.windows); first += o.threads {
 		rooms := make([]*room, min(o.threads, len(o.windows)-first))
-		err := o.parallel(ctx, len(rooms), func(_, i int) error {
+		err := workers.Each(ctx, o.threads, len(rooms), func(_, i int) error {
 			rooms[i] = o.open(first+i, true)
 			for _, batch := range rooms[i].batches() {
 				if err := ctx.Err(); err != nil {
@@ -99,7 +100,7 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 		if err != nil {
 			return err
 		}
-		err = o.parallel(ctx, len(o.blocks), func(_, n int) error {
+		err = workers.Each(ctx, o.threads, len(o.blocks), func(_, n int) error {
 			for _, r := range rooms {
 				for _, p := range r.parts {
 					if p.number == n {
@@ -114,7 +115,7 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 		}
 	}
 	segs := segments(all, len(o.blocks))
-	return o.parallel(ctx, len(o.blocks), func(worker, n int) error {
+	return workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
 		if len(segs[n]) == 0 {
 			return nil
 		}

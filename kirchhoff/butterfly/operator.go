@@ -7,8 +7,7 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/kirchhoff-lsm/lsm/internal/workers"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -131,7 +130,7 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 				return fmt.Errorf("kirchhoff: traveltimes: %w", err)
 			}
 			o.have[r][c] = make([]*skeleton, len(o.windows))
-			err = o.parallel(ctx, len(o.windows), func(_, i int) error {
+			err = workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
 				if wanted[r][c][i] {
 					o.have[r][c][i] = t.skeleton(o.windows[i], i, list[c].centre, freqs, power, role(r), tolerance)
 				}
@@ -274,33 +273,6 @@ func (o *Operator) Sums(source, receiver int32, box int) bool {
 
 // pairIn is a cluster of sources and one of receivers in a box.
 type pairIn struct{ source, receiver, box int32 }
-
-func (o *Operator) parallel(ctx context.Context, n int, f func(worker, i int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	next := make(chan int)
-	g.Go(func() error {
-		defer close(next)
-		for i := range n {
-			select {
-			case next <- i:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
-	for worker := range min(o.threads, n) {
-		g.Go(func() error {
-			for i := range next {
-				if err := f(worker, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
-}
 
 // inside reports whether the columns of w lie in a window of traveltimes.
 func (w *window) inside(t traveltime.Window) bool {
