@@ -132,3 +132,18 @@ func TestCells(t *testing.T) {
 		}
 	}
 }
+
+// TestCellsOfThreads: blocks have as many sources as they may, unless threads would then be idle.
+func TestCellsOfThreads(t *testing.T) {
+	if !simd.Best().HasCells(simd.Static) {
+		t.Skip("this processor has no kernels for cells")
+	}
+	for threads, want := range map[int]int{1: 16, 2: 16, 8: 64} {
+		p := fixedSpread(t, []int{9, 9}, 10, [2]int{32, 1}, [2]int{64, 1}, 40, false)
+		p.Threads = threads
+		o := kept(newCPUEngine(t, p, Work{}))
+		if got := o.fwd[0].len(); got != want || len(o.TraceCuts) != 4 {
+			t.Errorf("%d threads: %d blocks in %d pieces, want %d in 3", threads, got, len(o.TraceCuts)-1, want)
+		}
+	}
+}

@@ -131,7 +131,7 @@ func (o *lists) cut(p *Problem) {
 			continue
 		}
 		d := &demigrator{op: o.op, cells: kind == 0}
-		d.cut(p, traces, 4*o.threads*len(traces))
+		d.cut(p, traces, enough(o.threads, len(traces)))
 		for i := range d.pairs {
 			pair := &d.pairs[i]
 			pair.row = o.trace[pair.row]
@@ -144,6 +144,11 @@ func (o *lists) cut(p *Problem) {
 		o.fwd = append(o.fwd, d)
 	}
 }
+
+// enough is how many blocks of the forward keep the threads busy to the end: a few for each
+// thread in all pieces together, and two in each piece, since pieces may be computed one by one.
+// More would make them smaller, and blocks of few sources read the tables of receivers more often.
+func enough(threads, pieces int) int { return threads * max(4, 2*pieces) }
 
 // Close frees lists that are not kept, and the tables that were made for them.
 func (o *lists) Close() {

@@ -26,7 +26,7 @@ def plot(what, field=None, *, at=None, wiggles=False, clip=99.0, cmap=None, titl
     1500]} are gathers (by default five along x), {"offset": 200} is the image of a class. {"source": 3}
     or {"receiver": 3} are the traces of row 3, or the times.
     wiggles: draw traces as lines whose positive side is filled.
-    clip: percentile of |amplitude| that gets full colour, above 0, up to 100. An array of one sign is
+    clip: percentile of the absolute amplitude that gets full colour, above 0, up to 100. An array of one sign is
     drawn from its smallest to its largest value instead.
     cmap: a colour map of matplotlib: by default "gray" for amplitudes, "RdBu_r" for differences and
     parameters of both signs, "viridis" for others.
