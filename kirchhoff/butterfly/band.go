@@ -29,10 +29,10 @@ type band struct {
 
 // The shares of the tolerance that the steps may take. Their squares add up to less than 1.
 const (
-	shareReceivers = 0.7 // of skeletons, whose rank is a multiple of lanes
-	shareSources   = 0.5
-	shareSpline    = 0.3
-	shareBand      = 0.2
+	shareReceivers = 0.75 // of skeletons, whose rank is a multiple of lanes
+	shareSources   = 0.55
+	shareSpline    = 0.25
+	shareBand      = 0.15
 )
 
 const (
@@ -79,17 +79,17 @@ func newTones(taps []float64, dt, tolerance float64) (*tones, error) {
 // top is the highest frequency, in Hz.
 func (t *tones) top() float64 { return float64(len(t.power)) * t.df }
 
-// lines are a few frequencies, in Hz, and their power.
+// lines are a few frequencies, in Hz, and the power up to them from the one before. Errors of a skeleton
+// grow with frequency, so that those at these frequencies are no smaller than all over the band.
 func (t *tones) lines() (freqs, power []float64) {
 	for i := range lines {
 		lo, hi := len(t.power)*i/lines, len(t.power)*(i+1)/lines
-		sum, at := 0.0, 0.0
-		for k := lo; k < hi; k++ {
-			sum += t.power[k]
-			at += t.power[k] * float64(k) * t.df
+		sum := 0.0
+		for _, v := range t.power[lo:hi] {
+			sum += v
 		}
 		if sum > 0 {
-			freqs, power = append(freqs, at/sum), append(power, sum)
+			freqs, power = append(freqs, float64(hi)*t.df), append(power, sum)
 		}
 	}
 	return freqs, power
@@ -103,7 +103,7 @@ func newBand(t *tones, dt float64, every int, need, tolerance float64) (*band, e
 	b.n = even(2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 2)
 	b.df = 1 / (float64(b.n) * dt)
 	// The taper widens lines of the spectrum.
-	b.nf = min(b.n/2, int(math.Ceil((t.top()+1/riseSeconds)/b.df))+1)
+	b.nf = min(b.n/2, int(math.Ceil((t.top()+2/riseSeconds)/b.df))+1)
 	return b, b.choose(t, tolerance)
 }
 

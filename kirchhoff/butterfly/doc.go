@@ -1,1 +1,45 @@
+// Package butterfly sums the dense part of a 3-D operator below one operation for each trace and
+// image point.
+//
+// # The idea
+//
+// Neighbouring sources, and neighbouring receivers, see almost the same times at the points x of a
+// window of the image. With the time t_c of the centre of a cluster of places and the delays
+// δ_r(x) = t_r(x) − t_c(x) of its places r,
+//
+//	exp(iω δ_r(x)) ≈ Σ_j L_j(x) exp(iω δ_r(x_j))
+//
+// over the band of the wavelet, with q points x_j of the window, the skeleton, and real weights L_j. The
+// adjoint of the traces E_sr of a cluster of sources and one of receivers then becomes
+//
+//	U_sj(ω) = Σ_r exp(iω δ_r(x_j)) E_sr(ω)         beams of the receivers
+//	V_kj(ω) = Σ_s exp(iω δ_s(x_k)) U_sj(ω)         beams of the sources
+//	m(x)   += Σ_kj L_k(x) L_j(x) V_kj(t_cs(x) + t_cr(x))
+//
+// which are products of matrices: a butterfly of one level (Candès, Demanet and Ying 2009, "A fast
+// butterfly algorithm for the computation of Fourier integral operators") whose skeletons come from the
+// times themselves, so that nothing is assumed of the medium. The forward is the exact transpose.
+//
+// # The operator
+//
+// What is approximated is the operator of the band-limited wavelet, as of kirchhoff.Problem.Finer.
+// The tolerance is the largest root-mean-square error of what a part brings, as a share of it, for
+// data of random phase.
+//
+//	windows     32³ points, whole boxes of the cpu engine                windows.go
+//	clusters    up to 64 places that lie close together                  clusters.go
+//	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
+//	band        segments of traces, their spectra, splines in time       band.go
+//	parts       a pair of clusters over a window, and what it costs      parts.go
+//
+// A skeleton is checked at points that did not make it. Where mostRank points do not keep the
+// tolerance there is none: near the surface, at kinks of the times, across sharp velocities. The cpu
+// engine sums such parts directly, and those at the edges of the aperture, of the record, and where a
+// cluster has too few traces to be worth it (kirchhoff.Elsewhere). Weights other than the aperture's,
+// and 2-D, are not for this package.
+//
+// # Order
+//
+// Results depend on the problem alone, not on threads: each window's sums, and each segment's
+// spectra, are added in the order of blocks and windows.
 package butterfly

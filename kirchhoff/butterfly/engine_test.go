@@ -11,7 +11,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// both applies an engine's operator and its adjoint to random vectors.
+// both applies an engine's operator and its adjoint to random vectors, and is how far they are from
+// being adjoint.
 func both(t *testing.T, p *kirchhoff.Problem, seed uint64) (d, m []float32, dot float64) {
 	t.Helper()
 	e, err := kirchhoff.New(t.Context(), p, kirchhoff.Work{})
@@ -36,14 +37,16 @@ func both(t *testing.T, p *kirchhoff.Problem, seed uint64) (d, m []float32, dot 
 	if err := k.Adjoint(context.Background(), device.Wrap(host, m), device.Wrap(host, y)); err != nil {
 		t.Fatal(err)
 	}
-	var a, b float64
+	var a, b, dd, yy float64
 	for i, v := range d {
 		a += float64(v) * float64(y[i])
+		dd += float64(v) * float64(v)
+		yy += float64(y[i]) * float64(y[i])
 	}
 	for i, v := range m {
 		b += float64(v) * float64(x[i])
 	}
-	return d, m, math.Abs(a-b) / math.Max(math.Abs(a), math.Abs(b))
+	return d, m, math.Abs(a-b) / math.Sqrt(dd*yy)
 }
 
 func off(got, want []float32) float64 {

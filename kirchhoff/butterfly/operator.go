@@ -26,7 +26,9 @@ type Operator struct {
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
 	of      [2][]int32 // by role, the cluster of each place
-	takes   map[pairIn]bool
+	takes   []bool     // see number
+	// windowOf is the window of each box.
+	windowOf []int
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
@@ -40,8 +42,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 		return nil, err
 	}
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
-	lo := p.Slab[0]
-	o.windows = windows(l, p.Grid, lo)
+	o.windows, o.windowOf = windows(l, p.Grid, p.Slab[0])
 	t, err := newTones(o.taps, p.DT, tolerance)
 	if err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r 
 
 // choose keeps the parts that are cheaper here than point by point.
 func (o *Operator) choose() {
-	o.parts, o.takes = make([][]part, len(o.windows)), map[pairIn]bool{}
+	o.parts, o.takes = make([][]part, len(o.windows)), make([]bool, o.number(len(o.windows), 0, 0))
 	o.eachPair(func(i, n int, s, r *skeleton) {
 		b, w := o.blocks[n], o.windows[i]
 		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
@@ -241,9 +242,7 @@ func (o *Operator) choose() {
 		if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
 			p.number = n
 			o.parts[i] = append(o.parts[i], p)
-			for _, box := range w.boxes {
-				o.takes[pairIn{int32(b.of[sources]), int32(b.of[receivers]), int32(box)}] = true
-			}
+			o.takes[o.number(i, b.of[sources], b.of[receivers])] = true
 		}
 	})
 }
@@ -268,11 +267,13 @@ func (o *Operator) Triples() (n int64) {
 
 // Sums implements kirchhoff.Elsewhere.
 func (o *Operator) Sums(source, receiver int32, box int) bool {
-	return o.takes[pairIn{o.of[sources][source], o.of[receivers][receiver], int32(box)}]
+	return o.takes[o.number(o.windowOf[box], int(o.of[sources][source]), int(o.of[receivers][receiver]))]
 }
 
-// pairIn is a cluster of sources and one of receivers in a box.
-type pairIn struct{ source, receiver, box int32 }
+// number is that of a window, a cluster of sources and one of receivers in takes.
+func (o *Operator) number(window, source, receiver int) int {
+	return (window*len(o.groups[sources])+source)*len(o.groups[receivers]) + receiver
+}
 
 // inside reports whether the columns of w lie in a window of traveltimes.
 func (w *window) inside(t traveltime.Window) bool {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
@@ -41,7 +40,7 @@ func carpet(t testing.TB, n int, h, depth float64, shape []int) *kirchhoff.Probl
 
 // exact evaluates the adjoint with band-limited interpolation in time.
 func exact(t testing.TB, p *kirchhoff.Problem, e []float32) []float64 {
-	const fine = 16
+	const fine = 32
 	out := make([]float64, p.ImageLen())
 	long := p.NT + 200
 	in, back := fourier.NewFFT(long), fourier.NewFFT(long*fine)
@@ -100,7 +99,9 @@ func correlated(p *kirchhoff.Problem, r *rand.Rand) []float32 {
 	return e
 }
 
-func TestAdjoint(t *testing.T) {
+// TestOperator: parts that cover everything are within the tolerance of band-limited interpolation at
+// exact times, and the directions are adjoint.
+func TestOperator(t *testing.T) {
 	p := carpet(t, 8, 25, 1000, []int{48, 32, 32})
 	l, err := kirchhoff.NewPlan(t.Context(), p)
 	if err != nil {
@@ -108,70 +109,45 @@ func TestAdjoint(t *testing.T) {
 	}
 	e := correlated(p, rand.New(rand.NewPCG(3, 4)))
 	want := exact(t, p, e)
-	for _, tolerance := range []float64{1e-2, 1e-3} {
-		begin := time.Now()
+	for _, tolerance := range []float64{3e-2, 1e-2, 1e-3} {
 		o, err := New(t.Context(), p, tolerance)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("made in %v; band %+v", time.Since(begin), *o.bandText())
-		for i, w := range o.windows {
-			for r := range role(2) {
-				for c := range o.groups[r] {
-					if s := o.have[r][c][i]; s != nil {
-						t.Logf("window %d %v %v role %d cluster %d of %d: q %d, error %.2e", i, w.lo, w.n, r, c, len(o.groups[r][c].places), s.rank, s.err)
-					} else {
-						t.Logf("window %d role %d cluster %d: none", i, r, c)
-					}
-				}
-			}
-			t.Logf("parts %+v", o.parts[i])
+		if all := int64(p.NumTraces() * p.ImageLen()); o.Triples() != all {
+			t.Errorf("tolerance %g: %d triples of %d are factorised", tolerance, o.Triples(), all)
 		}
-		begin = time.Now()
-		sums, got := make([]float64, len(l.Points)), make([]float64, p.ImageLen())
+		sums, m, u := make([]float64, len(l.Points)), make([]float32, len(l.Points)), make([]float32, len(e))
 		err = o.Adjoint(t.Context(), sums, func(_, trace int, to []float32) { copy(to, e[trace*p.NT:]) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, point := range l.Points {
-			if point >= 0 {
-				got[point] = sums[i]
-			}
-		}
-		t.Logf("adjoint in %v, triples %d of %d", time.Since(begin), o.Triples(), p.NumTraces()*p.ImageLen())
-		var diff, norm float64
-		for i, v := range got {
-			if v != 0 {
-				diff += (v - want[i]) * (v - want[i])
-				norm += want[i] * want[i]
-			}
-		}
-		t.Logf("tolerance %g: error %.2e", tolerance, math.Sqrt(diff/norm))
-		r := rand.New(rand.NewPCG(5, 6))
-		m, u := make([]float32, len(l.Points)), make([]float32, len(e))
+		r, diff, norm := rand.New(rand.NewPCG(5, 6)), 0.0, 0.0
 		for i, point := range l.Points {
 			if point >= 0 {
 				m[i] = float32(r.NormFloat64())
+				diff += (sums[i] - want[point]) * (sums[i] - want[point])
+				norm += want[point] * want[point]
 			}
 		}
-		begin = time.Now()
+		off := math.Sqrt(diff / norm)
 		err = o.Forward(t.Context(), m, func(_, trace int, x []float32) { copy(u[trace*p.NT:], x) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a, b float64
+		var a, b, uu, ee float64
 		for i, v := range u {
 			a += float64(v) * float64(e[i])
+			uu += float64(v) * float64(v)
+			ee += float64(e[i]) * float64(e[i])
 		}
 		for i, v := range m {
 			b += float64(v) * sums[i]
 		}
-		t.Logf("forward in %v, dot test %.2e", time.Since(begin), math.Abs(a-b)/math.Abs(b))
+		dot := math.Abs(a-b) / math.Sqrt(uu*ee)
+		t.Logf("tolerance %g: off by %.1e, dot test %.1e", tolerance, off, dot)
+		if !(off <= tolerance) || !(dot <= 1e-6) {
+			t.Errorf("tolerance %g: off by %.2e, dot test %.2e", tolerance, off, dot)
+		}
 	}
-}
-
-func (o *Operator) bandText() *band {
-	b := *o.band
-	b.table, b.into = nil, nil
-	return &b
 }

@@ -18,8 +18,7 @@ const (
 // window is a part of the image: whole boxes of the engine's tiles.
 type window struct {
 	lo, n   [3]int
-	first   int32 // points of the grid before the slab
-	boxes   []int
+	first   int32        // points of the grid before the slab
 	points  []int32      // in the slab, in the order in which they are walked
 	slots   []int32      // of them in the plan's tiles
 	along   [3][]int     // points of the nodes along each axis
@@ -31,18 +30,18 @@ type window struct {
 }
 
 // windows cuts the boxes of a plan's tiles into windows. They are aligned to the grid, so that they
-// do not depend on the slab but where it cuts them.
-func windows(l *kirchhoff.Plan, g grid.Grid, slab int) []*window {
-	var out []*window
-	at := map[[3]int]*window{}
-	for i, b := range l.Boxes {
+// do not depend on the slab but where it cuts them. of is the window of each box.
+func windows(l *kirchhoff.Plan, g grid.Grid, slab int) (out []*window, of []int) {
+	at := map[[3]int]int{}
+	for _, b := range l.Boxes {
 		key := [3]int{b.Lo[0] / side, b.Lo[1] / side, b.Lo[2] / side}
-		w := at[key]
-		if w == nil {
-			w = &window{lo: b.Lo, n: [3]int{}}
-			at[key], out = w, append(out, w)
+		n, known := at[key]
+		if !known {
+			n = len(out)
+			at[key], out = n, append(out, &window{lo: b.Lo})
 		}
-		w.boxes = append(w.boxes, i)
+		of = append(of, n)
+		w := out[n]
 		for a := range w.lo {
 			hi := max(w.lo[a]+w.n[a], b.Hi[a])
 			w.lo[a] = min(w.lo[a], b.Lo[a])
@@ -61,7 +60,7 @@ func windows(l *kirchhoff.Plan, g grid.Grid, slab int) []*window {
 			w.slots = append(w.slots, slot[point])
 		}
 	}
-	return out
+	return out, of
 }
 
 // place finds the points of a window of the grid g, whose slab begins at the given plane.
