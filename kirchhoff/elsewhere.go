@@ -14,10 +14,10 @@ type Elsewhere interface {
 	Sums(source, receiver int32, box int) bool
 
 	// Forward hands the traces of an image, [tile][64], to add, each once at most. They are
-	// [Samples] and not yet convolved with the wavelet. Workers, less than Problem.Threads, call it
+	// [Plan.Samples] and not yet convolved with the wavelet. Workers, less than Problem.Threads, call it
 	// at once.
 	Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error
-	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [Samples], to a trace
+	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [Plan.Samples], to a trace
 	// that is correlated with the wavelet.
 	Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error
 }

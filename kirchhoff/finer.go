@@ -22,10 +22,7 @@ func innerOf(p *Problem) inner {
 
 // Samples are those of traces before the convolution with the wavelet, to which image points fall:
 // their number and the time between them, in s.
-func (p *Problem) Samples() (nt int, dt float64) {
-	in := innerOf(p)
-	return in.nt, in.dt
-}
+func (l *Plan) Samples() (nt int, dt float64) { return l.inner.nt, l.inner.dt }
 
 // finest is the largest Problem.Finer.
 const finest = 16

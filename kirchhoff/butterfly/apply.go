@@ -146,8 +146,7 @@ type turn struct {
 
 func (o *Operator) newTurn(n int) *turn {
 	b := o.blocks[n]
-	nt, _ := o.problem.Samples()
-	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.sources(b), by: make([][]int, o.sources(b)), row: make([]float32, nt), every: max(1, o.problem.Finer)}
+	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.sources(b), by: make([][]int, o.sources(b)), row: make([]float32, o.inner), every: max(1, o.problem.Finer)}
 	t.lines = make([]float32, (t.rise+o.problem.NT+t.n)*b.width)
 	for i, slot := range b.slots {
 		s := int(slot) / b.width

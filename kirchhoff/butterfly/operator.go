@@ -25,6 +25,7 @@ type Operator struct {
 	have    [2][][]*skeleton // by role and cluster, of each window
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
+	inner   int        // samples of traces before the convolution
 	of      [2][]int32 // by role, the cluster of each place
 	takes   []bool     // see number
 	// windowOf is the window of each box.
@@ -42,6 +43,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 		return nil, err
 	}
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
+	o.inner, _ = l.Samples()
 	o.windows, o.windowOf = windows(l, p.Grid, p.Slab[0])
 	t, err := newTones(o.taps, p.DT, tolerance)
 	if err != nil {
