@@ -39,6 +39,10 @@ func (k *kernel) adjointElsewhere(ctx context.Context, data []float32) error {
 		return nil
 	}
 	return k.Own.Elsewhere.Adjoint(ctx, k.image64.S, func(worker, trace int, to []float32) {
+		if k.kept != nil { // the lists of all traces, which have just correlated them
+			copy(to, k.kept.rows.S[trace*k.kept.op.Pitch():])
+			return
+		}
 		k.correlateTrace(worker, to, k.row(data, trace))
 	})
 }

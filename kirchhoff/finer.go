@@ -201,14 +201,23 @@ func newCrossing(l *Plan, m *memory) crossing {
 	return e
 }
 
+// take copies a phase of an inner trace. It reports whether there is anything but zeros: what is summed
+// elsewhere may have some phases only.
+func (x *phases) take(p int, trace []float32) (some bool) {
+	to := x.of[p].trace
+	for i, n := p, 0; i < len(trace); i, n = i+len(x.of), n+1 {
+		to[n] = trace[i]
+		some = some || to[n] != 0
+	}
+	return some
+}
+
 // convolve adds what f makes of the inner trace to a trace of the data.
 func (e *crossing) convolve(isa simd.ISA, f []*Filter, to []float32) {
 	for p, f := range f {
 		x := e.made.of[p]
-		if len(e.made.of) > 1 {
-			for i, n := p, 0; i < len(e.trace); i, n = i+len(e.made.of), n+1 {
-				x.trace[n] = e.trace[i]
-			}
+		if len(e.made.of) > 1 && !e.made.take(p, e.trace) {
+			continue
 		}
 		f.apply(isa, to, x, true)
 	}
