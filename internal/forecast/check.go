@@ -96,6 +96,11 @@ func (r *report) image() {
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
 	if r.Finer > 1 {
 		r.say("ok", "time sampling", "samples refined %d times for kirchhoff.accuracy = %g", r.Finer, r.Config.Kirchhoff.Accuracy)
+		how := "dense parts are factorised where that is cheaper; a run says how much it is"
+		if why := plan.Dense(r.Plan); why != "" {
+			how = "all are direct: " + why
+		}
+		r.say("ok", "sums", "%s", how)
 	} else if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)

@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -335,7 +336,11 @@ func (c *count) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
 	if w.Exact = c.Exact(); c.Card != nil {
 		return kernels.Needs(p, w, c.Card.Multiprocessors)
 	}
-	return kirchhoff.Needs(p, w)
+	n := kirchhoff.Needs(p, w)
+	if plan.Dense(c.Plan) == "" && p != c.coarser {
+		n.Heap += butterfly.Needs(p, c.Config.Kirchhoff.Accuracy)
+	}
+	return n
 }
 
 // onHost counts what an engine takes that works on the host.

@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -250,10 +251,14 @@ func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 
 // build makes this rank's part in the memory that was foreseen.
 func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
+	p := op.Problem(op.Share)
+	factorised, err := op.factorise(ctx, p)
+	if err != nil {
+		return BlameInput(err)
+	}
 	stage := op.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(op.Share.Places.Len(), "places")
-	p := op.Problem(op.Share)
 	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
 	if p.Dynamic {
@@ -269,7 +274,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	}
 	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Exact(), Whole: op.Share.Local(),
 		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
-	var err error
+	w.Whole = w.Whole || plan.Dense(op.Plan) == "" // on all ranks, whatever their parts
 	switch {
 	case op.Card != nil:
 		op.Engine, err = kernels.New(ctx, op.Card, p, w)
@@ -281,11 +286,31 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 	if err != nil {
 		return BlameInput(err)
 	}
-	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	op.Info = fmt.Sprintf("engine %s: %s%s", op.Engine.Name(), op.Engine.Info(), factorised)
 	if w.Classes != nil {
 		op.Info += " by " + op.Classes.Gathers().Name()
 	}
 	return nil
+}
+
+// factorise has the dense parts of the operator summed as products of matrices, where that is cheaper,
+// and says how much it is.
+func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (text string, err error) {
+	if plan.Dense(op.Plan) != "" || op.Grid[1] > 1 {
+		return "", nil
+	}
+	stage := op.Report.Stage("skeletons")
+	defer stage.End()
+	stage.Total(p.Positions.Len(), "places")
+	q := *p
+	q.Progress = func() { stage.Add(1) }
+	dense, err := butterfly.New(ctx, &q, op.Config.Kirchhoff.Accuracy)
+	if dense == nil || err != nil {
+		return "; nothing worth factorising", err
+	}
+	p.Elsewhere = dense
+	all := float64(p.NumTraces()) * float64(p.ImageLen())
+	return fmt.Sprintf("; %.0f %% of the pairs of traces and points factorised", 100*float64(dense.Triples())/all), nil
 }
 
 // BlameInput marks an error as one of the input unless a package below has marked it,

@@ -33,39 +33,52 @@ type Operator struct {
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
-// they bring. Where there are none it returns nil. Errors are those of the traveltime method and ctx.
+// they bring. Where there are none it returns nil. Errors are those of the traveltime method and of ctx,
+// and a wavelet that reaches the Nyquist frequency.
 func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operator, error) {
-	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
-		return nil, nil
-	}
 	l, err := kirchhoff.NewPlan(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
-	o.inner, _ = l.Samples()
-	o.windows, o.windowOf = windows(l, p.Grid, p.Slab[0])
-	t, err := newTones(o.taps, p.DT, tolerance)
-	if err != nil {
+	o, t, err := outline(p, l, tolerance)
+	if o == nil || err != nil {
 		return nil, err
 	}
-	slowest := p.Slowest
-	if slowest == 0 {
-		slowest = 1500
+	o.inner, _ = l.Samples()
+	slots := slotsOf(l)
+	for _, w := range o.windows {
+		w.place(slots, p.Grid, p.Slab[0])
 	}
-	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
-		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
-		o.have[r] = make([][]*skeleton, len(o.groups[r]))
-	}
-	o.blocks, o.of = blocks(p, o.groups)
 	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
 	if o.band, err = newBand(t, p.DT, max(1, p.Finer), o.longest(), tolerance); err != nil {
 		return nil, err
 	}
-	o.choose()
+	if o.choose(); o.Triples() == 0 {
+		return nil, nil
+	}
 	return o, nil
+}
+
+// outline is an operator that knows where its windows and clusters lie, nil where weights are not for it.
+func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, *tones, error) {
+	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
+		return nil, nil, nil
+	}
+	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
+	t, err := newTones(o.taps, p.DT, tolerance)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.windows, o.windowOf = windows(l)
+	slowest := cmp.Or(p.Slowest, 1500)
+	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
+		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
+		o.have[r] = make([][]*skeleton, len(o.groups[r]))
+	}
+	o.blocks, o.of = blocks(p, o.groups)
+	return o, t, nil
 }
 
 // wavelengths is how many of the shortest waves the two sides of a cluster may hold together.

@@ -31,7 +31,7 @@ type window struct {
 
 // windows cuts the boxes of a plan's tiles into windows. They are aligned to the grid, so that they
 // do not depend on the slab but where it cuts them. of is the window of each box.
-func windows(l *kirchhoff.Plan, g grid.Grid, slab int) (out []*window, of []int) {
+func windows(l *kirchhoff.Plan) (out []*window, of []int) {
 	at := map[[3]int]int{}
 	for _, b := range l.Boxes {
 		key := [3]int{b.Lo[0] / side, b.Lo[1] / side, b.Lo[2] / side}
@@ -48,29 +48,21 @@ func windows(l *kirchhoff.Plan, g grid.Grid, slab int) (out []*window, of []int)
 			w.n[a] = hi - w.lo[a]
 		}
 	}
-	slot := make([]int32, len(l.Points)) // by point
-	for i, point := range l.Points {
-		if point >= 0 {
-			slot[point] = int32(i)
-		}
-	}
-	for _, w := range out {
-		w.place(g, slab)
-		for _, point := range w.points {
-			w.slots = append(w.slots, slot[point])
-		}
-	}
 	return out, of
 }
 
-// place finds the points of a window of the grid g, whose slab begins at the given plane.
-func (w *window) place(g grid.Grid, slab int) {
+// place finds the points of a window of the grid g, whose slab begins at the given plane. slots are
+// those of the slab's points in the plan's tiles.
+func (w *window) place(slots []int32, g grid.Grid, slab int) {
 	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
 	w.first = number(slab, 0, 0)
 	for a, n := range w.n {
 		w.along[a], w.lagr[a] = lagrange(n)
 	}
-	w.walk(func(x, y, z int) { w.points = append(w.points, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z)-w.first) })
+	w.walk(func(x, y, z int) {
+		point := number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z) - w.first
+		w.points, w.slots = append(w.points, point), append(w.slots, slots[point])
+	})
 	for _, x := range w.along[0] {
 		for _, y := range w.along[1] {
 			for _, z := range w.along[2] {
@@ -154,4 +146,15 @@ func lagrange(n int) (nodes []int, values []float32) {
 		}
 	}
 	return nodes, values
+}
+
+// slotsOf says in which slot of a plan's tiles each point of the slab lies.
+func slotsOf(l *kirchhoff.Plan) []int32 {
+	slots := make([]int32, l.Problem.ImageLen())
+	for i, point := range l.Points {
+		if point >= 0 {
+			slots[point] = int32(i)
+		}
+	}
+	return slots
 }
