@@ -1,7 +1,6 @@
 package butterfly
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -51,15 +50,12 @@ type tones struct {
 
 const fineness = 2.0 // s
 
-// newTones returns an error if the wavelet reaches the Nyquist frequency.
-func newTones(taps []float64, dt, tolerance float64) (*tones, error) {
+// newTones returns nil if the wavelet is zero or reaches nine tenths of the Nyquist frequency.
+func newTones(taps []float64, dt, tolerance float64) *tones {
 	all := spectrum(taps, int(math.Ceil(fineness/dt)))
 	total, above := 0.0, 0.0
 	for _, v := range all {
 		total += v
-	}
-	if total == 0 {
-		return nil, fmt.Errorf("butterfly: the wavelet is zero")
 	}
 	n := len(all)
 	for n > 1 && above+all[n-1] <= shareBand*shareBand*tolerance*tolerance*total {
@@ -67,13 +63,13 @@ func newTones(taps []float64, dt, tolerance float64) (*tones, error) {
 		above += all[n]
 	}
 	t := &tones{df: 0.5 / (dt * float64(len(all)-1))}
-	if float64(n) > 0.9*float64(len(all)) {
-		return nil, fmt.Errorf("butterfly: the wavelet reaches the Nyquist frequency, %.4g Hz, to a tolerance of %g", 0.5/dt, tolerance)
+	if total == 0 || float64(n) > 0.9*float64(len(all)) {
+		return nil
 	}
 	for _, v := range all[:n] {
 		t.power = append(t.power, v/(total-above))
 	}
-	return t, nil
+	return t
 }
 
 // top is the highest frequency, in Hz.
@@ -97,18 +93,23 @@ func (t *tones) lines() (freqs, power []float64) {
 
 // newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, which are
 // sharpened as if they were finer samples (kirchhoff.Problem.Finer), and the
-// coarsest sums that keep the tolerance. It returns an error if none does.
-func newBand(t *tones, dt float64, every int, need, tolerance float64) (*band, error) {
+// coarsest sums that keep the tolerance. It returns nil if none does.
+func newBand(t *tones, dt float64, every int, need, tolerance float64) *band {
 	b := &band{dt: dt, every: every, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
 	b.n = even(2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 2)
 	b.df = 1 / (float64(b.n) * dt)
 	// The taper widens lines of the spectrum.
 	b.nf = min(b.n/2, int(math.Ceil((t.top()+2/riseSeconds)/b.df))+1)
-	return b, b.choose(t, tolerance)
+	if !b.choose(t, tolerance) {
+		return nil
+	}
+	b.newTransform()
+	b.newTable()
+	return b
 }
 
-// choose takes the sampling and the spline that cost least.
-func (b *band) choose(t *tones, tolerance float64) error {
+// choose takes the sampling and the spline that cost least. It reports whether some keep the tolerance.
+func (b *band) choose(t *tones, tolerance float64) bool {
 	least := math.Inf(1)
 	for fine := 1; fine <= 8; fine++ {
 		for taps := 2; taps <= 4; taps++ {
@@ -119,13 +120,8 @@ func (b *band) choose(t *tones, tolerance float64) error {
 			}
 		}
 	}
-	if b.fine == 0 {
-		return fmt.Errorf("butterfly: no interpolation of a wavelet sampled at %g s keeps a tolerance of %g", b.dt, tolerance)
-	}
 	b.inner = b.dt / float64(b.fine)
-	b.newTransform()
-	b.newTable()
-	return nil
+	return b.fine > 0
 }
 
 // spline is the error of a B-spline through samples dt apart of the wavelet, whose spectrum was divided

@@ -12,9 +12,9 @@ const typicalRank = 48
 // Needs bounds the memory, in bytes on Go's heap, of the parts of p that New may take over, by where
 // clusters and windows lie alone: their times are not solved.
 func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
-	o, t, err := outline(p, kirchhoff.Outline(p), tolerance)
-	if o == nil || err != nil {
-		return 0 // New will tell
+	o, t := outline(p, kirchhoff.Outline(p), tolerance)
+	if o == nil {
+		return 0
 	}
 	b := &band{n: even(int((stepSeconds + 2*riseSeconds + mostSeconds) / p.DT))}
 	nf := int64(math.Ceil((t.top() + 2/riseSeconds) * float64(b.n) * p.DT))

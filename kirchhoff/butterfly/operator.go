@@ -33,16 +33,15 @@ type Operator struct {
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
-// they bring. Where there are none it returns nil. Errors are those of the traveltime method and of ctx,
-// and a wavelet that reaches the Nyquist frequency.
+// they bring. Where there are none it returns nil. Errors are those of the traveltime method and of ctx.
 func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operator, error) {
 	l, err := kirchhoff.NewPlan(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	o, t, err := outline(p, l, tolerance)
-	if o == nil || err != nil {
-		return nil, err
+	o, t := outline(p, l, tolerance)
+	if o == nil {
+		return nil, nil
 	}
 	o.inner, _ = l.Samples()
 	slots := slotsOf(l)
@@ -52,8 +51,8 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
-	if o.band, err = newBand(t, p.DT, max(1, p.Finer), o.longest(), tolerance); err != nil {
-		return nil, err
+	if o.band = newBand(t, p.DT, max(1, p.Finer), o.longest(), tolerance); o.band == nil {
+		return nil, nil
 	}
 	if o.choose(); o.Triples() == 0 {
 		return nil, nil
@@ -61,15 +60,16 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	return o, nil
 }
 
-// outline is an operator that knows where its windows and clusters lie, nil where weights are not for it.
-func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, *tones, error) {
+// outline is an operator that knows where its windows and clusters lie, nil where weights or
+// the wavelet are not for it.
+func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, *tones) {
 	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
-		return nil, nil, nil
+		return nil, nil
 	}
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
-	t, err := newTones(o.taps, p.DT, tolerance)
-	if err != nil {
-		return nil, nil, err
+	t := newTones(o.taps, p.DT, tolerance)
+	if t == nil {
+		return nil, nil
 	}
 	o.windows, o.windowOf = windows(l)
 	slowest := cmp.Or(p.Slowest, 1500)
@@ -78,7 +78,7 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Opera
 		o.have[r] = make([][]*skeleton, len(o.groups[r]))
 	}
 	o.blocks, o.of = blocks(p, o.groups)
-	return o, t, nil
+	return o, t
 }
 
 // wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
