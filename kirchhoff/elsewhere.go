@@ -14,7 +14,7 @@ type Elsewhere interface {
 	Sums(source, receiver int32, box int) bool
 
 	// Forward hands the traces of an image, [tile][64], to add, each once at most. They are
-	// [Plan.Samples] and not yet convolved with the wavelet. Workers, less than Problem.Threads, call it
+	// [Plan.Samples] and not yet convolved with the wavelet. Up to Problem.Threads workers call it
 	// at once.
 	Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error
 	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [Plan.Samples], to a trace

@@ -263,15 +263,13 @@ func (r *room) batches() (out [][]*open) {
 
 // take makes the weights of the clusters of a batch at the points of a patch.
 func (r *room) take(p *patchOf, batch []*open) {
-	done := [2]int{-1, -1}
 	seen := map[*skeleton]bool{}
 	for _, at := range batch {
 		for c, s := range [2]*skeleton{at.s, at.r} {
-			if at.of[c] == done[c] || seen[s] {
-				continue
+			if !seen[s] {
+				seen[s] = true
+				r.isa.Expand(r.taken[c][at.of[c]], s.weights, p.lagr[0], p.lagr[1], p.lagr[2], p.n, r.nodesAlong(), s.q, nil)
 			}
-			done[c], seen[s] = at.of[c], true
-			r.isa.Expand(r.taken[c][at.of[c]], s.weights, p.lagr[0], p.lagr[1], p.lagr[2], p.n, r.nodesAlong(), s.q, nil)
 		}
 	}
 }

@@ -37,16 +37,22 @@ func both(t *testing.T, p *kirchhoff.Problem, seed uint64) (d, m []float32, dot 
 	if err := k.Adjoint(context.Background(), device.Wrap(host, m), device.Wrap(host, y)); err != nil {
 		t.Fatal(err)
 	}
+	return d, m, apart(d, y, m, x)
+}
+
+// apart is how far an operator, d = A x, and its adjoint, m = Aᵀ y, are from being adjoint, see
+// dist.DotTest.
+func apart[T float32 | float64](d, y []float32, m []T, x []float32) float64 {
 	var a, b, dd, yy float64
 	for i, v := range d {
 		a += float64(v) * float64(y[i])
 		dd += float64(v) * float64(v)
 		yy += float64(y[i]) * float64(y[i])
 	}
-	for i, v := range m {
-		b += float64(v) * float64(x[i])
+	for i, v := range x {
+		b += float64(v) * float64(m[i])
 	}
-	return d, m, math.Abs(a-b) / math.Sqrt(dd*yy)
+	return math.Abs(a-b) / math.Sqrt(dd*yy)
 }
 
 func off(got, want []float32) float64 {

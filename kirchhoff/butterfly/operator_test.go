@@ -135,16 +135,7 @@ func TestOperator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a, b, uu, ee float64
-		for i, v := range u {
-			a += float64(v) * float64(e[i])
-			uu += float64(v) * float64(v)
-			ee += float64(e[i]) * float64(e[i])
-		}
-		for i, v := range m {
-			b += float64(v) * sums[i]
-		}
-		dot := math.Abs(a-b) / math.Sqrt(uu*ee)
+		dot := apart(u, e, sums, m)
 		t.Logf("tolerance %g: off by %.1e, dot test %.1e", tolerance, off, dot)
 		if !(off <= tolerance) || !(dot <= 1e-6) {
 			t.Errorf("tolerance %g: off by %.2e, dot test %.2e", tolerance, off, dot)
