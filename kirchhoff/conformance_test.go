@@ -46,7 +46,7 @@ func trials() []trial {
 		c.antialias = len(all)%3 == 1
 		c.limits = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
 		c.aperture = []int{0, 0, 0, 2, 0, 1, 0, 2, 3, 0, 0}[len(all)%11]
-		c.finer = []int{0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 0, 0, 16}[len(all)%13]
+		c.finer = []int{0, 0, 0, 4, 0, 1, 2, 0, 0, 3, 0, 0, 16}[len(all)%13]
 		all = append(all, c)
 	}
 	return all

@@ -29,7 +29,7 @@
 // # Finer samples
 //
 // Linear interpolation between samples at dt makes the wavelet that a trace gets depend on where
-// between two samples an arrival falls. With Finer = K > 1 the operator is that of the
+// between two samples an arrival falls. With Finer = K ≥ 1 the operator is that of the
 // band-limited wavelet
 //
 //	d[n] = Σ_x a(x) h(n dt + t0 − t_s(x) − t_r(x)) m(x),

@@ -28,8 +28,8 @@ func (l *Plan) Samples() (nt int, dt float64) { return l.inner.nt, l.inner.dt }
 const finest = 16
 
 func checkFiner(p *Problem) error {
-	if k := p.Finer; k < 0 || k > finest || k&(k-1) != 0 {
-		return fmt.Errorf("kirchhoff: samples refined %d times, must be 2, 4, 8 or %d, or 0 or 1 for those of the data", k, finest)
+	if k := p.Finer; k < 0 || k > finest {
+		return fmt.Errorf("kirchhoff: samples refined %d times, must be 1 to %d, or 0 for linear interpolation between those of the data", k, finest)
 	}
 	if most := mostBands(p); p.Finer > 1 && bandsAmong(p, maxBands) > most {
 		return fmt.Errorf("kirchhoff: anti-aliasing needs triangles of more than %g samples, which is the most for samples refined %d times", halfLength(most-1), p.Finer)
@@ -39,10 +39,18 @@ func checkFiner(p *Problem) error {
 
 // refined describes finer samples, for Engine.Info.
 func refined(p *Problem) string {
-	if p.Finer <= 1 {
+	if p.Finer == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", samples refined %d times", p.Finer)
+	return ", samples " + Refined(p.Finer)
+}
+
+// Refined describes a Problem.Finer above 0.
+func Refined(finer int) string {
+	if finer == 1 {
+		return "sharpened"
+	}
+	return fmt.Sprintf("refined %d times", finer)
 }
 
 // response is what samples of inner traces become in the data: the data's sample n gets
@@ -61,7 +69,7 @@ const faint = 1e-5
 // comment.
 func newResponse(p *Problem) response {
 	h, zero, k := p.Taps(), p.Wavelet.Zero, p.Finer
-	if k <= 1 {
+	if k == 0 {
 		return response{h, zero, 1}
 	}
 	spectrum, n := spectrumOf(h, p.NT)
@@ -69,7 +77,9 @@ func newResponse(p *Problem) response {
 		s := sinc(float64(i) / float64(n*k))
 		spectrum[i] /= complex(float64(n)*s*s, 0)
 	}
-	spectrum[n/2] /= 2 // half of it belongs to the negative frequency
+	if k > 1 {
+		spectrum[n/2] /= 2 // half of it belongs to the negative frequency
+	}
 	spectrum = append(spectrum, make([]complex128, n*k/2-n/2)...)
 	fine := fourier.NewFFT(n*k).Sequence(nil, spectrum)
 	reach := k * (p.NT - 1) // lags that the record holds
@@ -257,7 +267,7 @@ func FinerFor(p *Problem, tolerance float64) (int, error) {
 		return 0, fmt.Errorf("%.2g of the wavelet's amplitude lies above %s Hz, nine tenths of the Nyquist frequency, so its samples do not say what it is between them: at most half the accuracy may, %.2g", share, readable.Frequency(brim/2/p.DT), tolerance/2)
 	}
 	worst := 0.0
-	for k := 2; k <= finest; k *= 2 {
+	for k := 1; k <= finest; k++ {
 		sum := 0.0
 		for i, c := range spectrum {
 			e := image(float64(i) / float64(n*k))

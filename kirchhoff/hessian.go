@@ -85,7 +85,7 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	switch {
 	case p.Elsewhere != nil:
 		return nil, errors.New("kirchhoff: the Hessian of a target sums all pairs itself, none elsewhere")
-	case p.Finer > 1:
+	case p.Finer > 0:
 		return nil, errors.New("kirchhoff: the Hessian of a target is that of the data's own samples, not of finer ones")
 	}
 	if err := t.Validate(p.Grid); err != nil {

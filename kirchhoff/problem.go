@@ -28,8 +28,8 @@ type Problem struct {
 	DT float64 // s, sampling interval
 	T0 float64 // s, time of the first sample
 
-	// Finer is 0 or 1, or how many times finer than the data the traces are sampled into which
-	// image points fall: 2, 4, 8 or 16. The operator then is that of a wavelet interpolated
+	// Finer is 0, or how many times finer than the data the traces are sampled into which
+	// image points fall: 1 to 16. The operator then is that of a wavelet interpolated
 	// without aliases, but for an error that FinerFor tells. See the package comment.
 	Finer int
 

@@ -103,7 +103,7 @@ func refuse(engine string, p *Problem, w Work, asked engines.Features) error {
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
 		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),
-		engines.Elsewhere: p.Elsewhere != nil, engines.Finer: p.Finer > 1,
+		engines.Elsewhere: p.Elsewhere != nil, engines.Finer: p.Finer > 0,
 	} {
 		if wanted {
 			asked |= f

@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -94,8 +95,8 @@ func (r *report) image() {
 	r.say("ok", "gathers", "%s", r.Classes.String())
 	r.say("note", "gathers", "%s", Beyond(r.Plan))
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
-	if r.Finer > 1 {
-		r.say("ok", "time sampling", "samples refined %d times for kirchhoff.accuracy = %g", r.Finer, r.Config.Kirchhoff.Accuracy)
+	if r.Finer > 0 {
+		r.say("ok", "time sampling", "samples %s for kirchhoff.accuracy = %g", kirchhoff.Refined(r.Finer), r.Config.Kirchhoff.Accuracy)
 		how := "dense parts are factorised where that is cheaper; a run says how much it is"
 		if why := plan.Dense(r.Plan); why != "" {
 			how = "all are direct: " + why

@@ -17,7 +17,7 @@ type band struct {
 	df   float64 // Hz
 
 	into  []float32 // [2][nf][n], the transform of a tapered segment, see newTransform
-	every int       // finer samples, for whose linear interpolation traces are sharpened; 1: none
+	finer int       // kirchhoff.Problem.Finer, for whose linear interpolation traces are sharpened
 
 	fine  int       // samples of sums for each of a trace
 	taps  int       // of the B-spline that interpolates sums
@@ -92,10 +92,10 @@ func (t *tones) lines() (freqs, power []float64) {
 }
 
 // newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, which are
-// sharpened as if they were finer samples (kirchhoff.Problem.Finer), and the
+// sharpened for samples that are so many times finer (kirchhoff.Problem.Finer), and the
 // coarsest sums that keep the tolerance. It returns nil if none does.
-func newBand(t *tones, dt float64, every int, need, tolerance float64) *band {
-	b := &band{dt: dt, every: every, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
+func newBand(t *tones, dt float64, finer int, need, tolerance float64) *band {
+	b := &band{dt: dt, finer: finer, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
 	b.n = even(2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 2)
 	b.df = 1 / (float64(b.n) * dt)
 	// The taper widens lines of the spectrum.
@@ -163,8 +163,8 @@ func (b *band) newTable() {
 func (b *band) newTransform() {
 	b.into = make([]float32, 2*b.nf*b.n)
 	for k := range b.nf {
-		x, c := math.Pi*float64(k)/float64(b.n*b.every), 1.0
-		if x > 0 && b.every > 1 {
+		x, c := math.Pi*float64(k)/float64(b.n*max(1, b.finer)), 1.0
+		if x > 0 && b.finer > 0 {
 			c = math.Pow(math.Sin(x)/x, 2)
 		}
 		re, im := b.into[k*b.n:][:b.n], b.into[(b.nf+k)*b.n:][:b.n]

@@ -51,7 +51,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
-	if o.band = newBand(t, p.DT, max(1, p.Finer), o.longest(), tolerance); o.band == nil {
+	if o.band = newBand(t, p.DT, p.Finer, o.longest(), tolerance); o.band == nil {
 		return nil, nil
 	}
 	if o.choose(); o.Triples() == 0 {
