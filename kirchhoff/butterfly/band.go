@@ -16,8 +16,8 @@ type band struct {
 	nf   int     // frequencies
 	df   float64 // Hz
 
-	into  []float32 // [2][nf][n], the transform of a tapered segment, see newTransform
-	every int       // finer samples, for whose linear interpolation traces are sharpened; 1: none
+	into  []float32 // [2][nf][n/4], cosines and sines of a folded segment, see newTransform
+	ramps []float32 // [n/2], the taper up to the middle of a segment
 
 	fine  int       // samples of sums for each of a trace
 	taps  int       // of the B-spline that interpolates sums
@@ -91,12 +91,11 @@ func (t *tones) lines() (freqs, power []float64) {
 	return freqs, power
 }
 
-// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, which are
-// sharpened as if they were finer samples (kirchhoff.Problem.Finer), and the
+// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
 // coarsest sums that keep the tolerance. It returns nil if none does.
-func newBand(t *tones, dt float64, every int, need, tolerance float64) *band {
-	b := &band{dt: dt, every: every, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
-	b.n = even(2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 2)
+func newBand(t *tones, dt, need, tolerance float64) *band {
+	b := &band{dt: dt, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
+	b.n = (2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 5) / 4 * 4
 	b.df = 1 / (float64(b.n) * dt)
 	// The taper widens lines of the spectrum.
 	b.nf = min(b.n/2, int(math.Ceil((t.top()+2/riseSeconds)/b.df))+1)
@@ -136,8 +135,8 @@ func (t *tones) spline(dt float64, taps int) float64 {
 }
 
 // newTable makes the inverse transform: column c is the time (c + 1 − taps/2) inner of a segment,
-// since a spline through rows i to i + taps − 1 has its middle there. The spectrum is divided by that
-// of the spline.
+// since a spline through rows i to i + taps − 1 has its middle there. Phases are those of times from
+// the segment's middle. The spectrum is divided by that of the spline.
 func (b *band) newTable() {
 	b.cols = b.n*b.fine + 2*b.taps
 	b.table = make([]float32, 2*b.nf*b.cols)
@@ -152,26 +151,31 @@ func (b *band) newTable() {
 		}
 		re, im := b.table[2*k*b.cols:][:b.cols], b.table[(2*k+1)*b.cols:][:b.cols]
 		for i := range re {
-			s, co := math.Sincos(2 * math.Pi * f * (float64(i) + 1 - 0.5*float64(b.taps)) * b.inner)
+			t := (float64(i)+1-0.5*float64(b.taps))*b.inner - b.middle()*b.dt
+			s, co := math.Sincos(2 * math.Pi * f * t)
 			re[i], im[i] = float32(c*co), float32(-c*s)
 		}
 	}
 }
 
-// newTransform makes the transform of a segment, with its taper: E(f) = Σ_i x_i exp(−iωt_i). It undoes
-// what sharpened the traces for a spline through their samples.
+// middle is that of a segment, in samples from its first.
+func (b *band) middle() float64 { return 0.5 * float64(b.n-1) }
+
+// newTransform makes the transform of a segment, with its taper w: E(f) = Σ_i w_i x_i exp(−iωt_i), times
+// from the middle of the segment. The cosines of even k are the same, the others the opposite, at
+// the distances m and n/2 − m from there, and at both signs; so it is with sines. A segment that is
+// folded twice, see simd.Fold, therefore needs those of a quarter of the samples.
 func (b *band) newTransform() {
-	b.into = make([]float32, 2*b.nf*b.n)
+	quarter := b.n / 4
+	b.into, b.ramps = make([]float32, 2*b.nf*quarter), make([]float32, b.n/2)
 	for k := range b.nf {
-		x, c := math.Pi*float64(k)/float64(b.n*b.every), 1.0
-		if x > 0 && b.every > 1 {
-			c = math.Pow(math.Sin(x)/x, 2)
+		for i := range quarter {
+			s, c := math.Sincos(2 * math.Pi * float64(k) * (b.middle() - float64(i)) / float64(b.n))
+			b.into[k*quarter+i], b.into[(b.nf+k)*quarter+i] = float32(c), float32(s)
 		}
-		re, im := b.into[k*b.n:][:b.n], b.into[(b.nf+k)*b.n:][:b.n]
-		for i := range re {
-			s, co := math.Sincos(2 * math.Pi * float64(k*i%b.n) / float64(b.n))
-			re[i], im[i] = float32(c*b.taper(i)*co), float32(-c*b.taper(i)*s)
-		}
+	}
+	for i := range b.ramps {
+		b.ramps[i] = float32(b.taper(i))
 	}
 }
 
@@ -217,19 +221,4 @@ func spectrum(taps []float64, n int) []float64 {
 		out[min(len(out)-1, i*n/length)] += real(v)*real(v) + imag(v)*imag(v)
 	}
 	return out
-}
-
-// even is the least even number from n on with no prime factor above 5.
-func even(n int) int {
-	for n += n % 2; ; n += 2 {
-		m := n
-		for _, p := range []int{2, 3, 5} {
-			for m%p == 0 {
-				m /= p
-			}
-		}
-		if m == 1 {
-			return n
-		}
-	}
 }

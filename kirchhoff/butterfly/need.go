@@ -16,7 +16,7 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 	if o == nil {
 		return 0
 	}
-	b := &band{n: even(int((stepSeconds + 2*riseSeconds + mostSeconds) / p.DT))}
+	b := &band{n: int((stepSeconds+2*riseSeconds+mostSeconds)/p.DT) + 8}
 	nf := int64(math.Ceil((t.top() + 2/riseSeconds) * float64(b.n) * p.DT))
 	points, nodes := int64(side*side*side), int64(mostNodes*mostNodes*mostNodes)
 	var skeletons, room, solving int64
