@@ -2,6 +2,7 @@ package butterfly
 
 import (
 	"math"
+	"math/cmplx"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 )
@@ -32,13 +33,13 @@ const (
 	shareSources   = 0.55
 	shareSpline    = 0.25
 	shareBand      = 0.15
+	shareEdges     = 0.1
 )
 
 const (
-	stepSeconds  = 0.2  // between segments
-	riseSeconds  = 0.12 // of tapers
-	mostSeconds  = 1.5  // of the flat part of segments
-	guardSamples = 4    // by which times between nodes may leave those of nodes
+	stepSeconds  = 0.2 // between segments
+	mostSeconds  = 1.5 // of the flat part of segments
+	guardSamples = 4   // by which times between nodes may leave those of nodes
 )
 
 // tones are the frequencies up to which the wavelet's power matters, and their power, which adds up
@@ -94,17 +95,60 @@ func (t *tones) lines() (freqs, power []float64) {
 // newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
 // coarsest sums that keep the tolerance. It returns nil if none does.
 func newBand(t *tones, dt, need, tolerance float64) *band {
-	b := &band{dt: dt, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
-	b.n = (2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 5) / 4 * 4
-	b.df = 1 / (float64(b.n) * dt)
-	// The taper widens lines of the spectrum.
-	b.nf = min(b.n/2, int(math.Ceil((t.top()+2/riseSeconds)/b.df))+1)
-	if !b.choose(t, tolerance) {
+	b := &band{dt: dt, step: max(1, int(stepSeconds/dt))}
+	if !b.cut(t, b.step+int(math.Ceil(min(need, mostSeconds)/dt))+2, tolerance) || !b.choose(t, tolerance) {
 		return nil
 	}
 	b.newTransform()
 	b.newTable()
 	return b
+}
+
+// cut takes the taper and the frequencies with which segments of a flat part of so many samples keep
+// the tolerance and cost least. It reports whether some do.
+func (b *band) cut(t *tones, flat int, tolerance float64) bool {
+	best := *b
+	for _, periods := range []float64{3, 4, 5, 6, 8, 10, 14} { // of the highest frequency
+		c := *b
+		c.rise = int(math.Ceil(periods / (t.top() * b.dt)))
+		c.n = (2*c.rise + flat + 3) / 4 * 4
+		c.df = 1 / (float64(c.n) * b.dt)
+		for _, more := range []float64{0, 0.25, 0.5, 1, 2, 3} { // the taper widens lines of the spectrum
+			top := t.top() + more/(float64(c.rise)*b.dt)
+			c.nf = int(math.Ceil(top/c.df)) + 1
+			if c.nf > c.n/2 || best.nf > 0 && c.nf >= best.nf {
+				break
+			}
+			if t.edges(b.dt, c.rise, min(flat, mostFlat), top) <= shareEdges*tolerance {
+				best = c
+			}
+		}
+	}
+	*b = best
+	return b.nf > 0
+}
+
+// mostFlat is the number of samples of the flat part over which errors at its ends are averaged.
+const mostFlat = 128
+
+// edges is the error, relative to the tones, in the flat part of a segment of which frequencies up to
+// top, in Hz, are kept. What the others hold of a tapered tone lies mostly at the tapers.
+func (t *tones) edges(dt float64, rise, flat int, top float64) float64 {
+	b := &band{n: 2*rise + flat, rise: rise}
+	transform, wave, sum := fourier.NewCmplxFFT(b.n), make([]complex128, b.n), 0.0
+	kept := int(top * dt * float64(b.n))
+	for i, power := range t.power {
+		for n := range wave {
+			wave[n] = cmplx.Rect(b.taper(n), 2*math.Pi*float64(i)*t.df*dt*float64(n))
+		}
+		left := transform.Coefficients(nil, wave)
+		clear(left[:kept+1])
+		clear(left[b.n-kept:])
+		for _, v := range transform.Sequence(nil, left)[rise : rise+flat] {
+			sum += power * (real(v)*real(v) + imag(v)*imag(v))
+		}
+	}
+	return math.Sqrt(sum/float64(flat)) / float64(b.n)
 }
 
 // choose takes the sampling and the spline that cost least. It reports whether some keep the tolerance.
