@@ -230,7 +230,7 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r 
 	for place, list := range t.nodes[i] {
 		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
-	step, share := 4, shareSources
+	step, share := 2, shareSources
 	if r == receivers {
 		step, share = lanes, shareReceivers
 	}
