@@ -38,6 +38,7 @@ type cpu struct {
 	windows   []*window             // per thread
 	picks     []*picked             // per thread
 	crossings []crossing            // per thread
+	exits     []exit                // per thread, with Problem.Elsewhere
 	antialias []antialiasRoom       // per thread, with bands
 	ring      *simd.Memory[float64] // sums of two pieces of the forward, of either type; made when first needed
 }

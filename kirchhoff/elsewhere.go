@@ -3,6 +3,8 @@ package kirchhoff
 import (
 	"context"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // Elsewhere sums some pairs of a trace and a box of image points in the place of an engine, in another
@@ -13,12 +15,12 @@ type Elsewhere interface {
 	// called often and concurrently, and must always say the same of a pair.
 	Sums(source, receiver int32, box int) bool
 
-	// Forward hands the traces of an image, [tile][64], to add, each once at most. They are
-	// [Plan.Samples] and not yet convolved with the wavelet. Up to Problem.Threads workers call it
-	// at once.
+	// Forward hands the traces of an image, [tile][64], to add, each once at most. They are [NT],
+	// sampled as the data whatever Problem.Finer, band-limited and not yet convolved with the
+	// wavelet's taps. Up to Problem.Threads workers call it at once.
 	Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error
-	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [Plan.Samples], to a trace
-	// that is correlated with the wavelet.
+	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [NT], to a trace that is
+	// correlated with the wavelet's taps.
 	Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error
 }
 
@@ -28,8 +30,7 @@ func (k *kernel) forwardElsewhere(ctx context.Context, data []float32) error {
 		return nil
 	}
 	return k.Own.Elsewhere.Forward(ctx, k.image32.S, func(worker, trace int, u []float32) {
-		copy(k.crossings[worker].trace, u)
-		k.addTrace(worker, data, trace)
+		k.exits[worker].convolve(k.isa, k.row(data, trace), u)
 	})
 }
 
@@ -39,12 +40,32 @@ func (k *kernel) adjointElsewhere(ctx context.Context, data []float32) error {
 		return nil
 	}
 	return k.Own.Elsewhere.Adjoint(ctx, k.image64.S, func(worker, trace int, to []float32) {
-		if k.kept != nil { // the lists of all traces, which have just correlated them
-			copy(to, k.kept.rows.S[trace*k.kept.op.Pitch():])
-			return
-		}
-		k.correlateTrace(worker, to, k.row(data, trace))
+		k.exits[worker].correlate(k.isa, to, k.row(data, trace))
 	})
+}
+
+// exit is a thread's room for traces between the data and what is summed elsewhere.
+type exit struct {
+	forward, backward *Filter
+	made, data        padded
+}
+
+func newExit(p *Problem, m *memory) (x exit) {
+	x.forward, x.backward = newFilters(p.Taps(), p.Wavelet.Zero, p.NT)
+	x.made, x.data = x.forward.padded(m, p.NT), x.backward.padded(m, p.NT)
+	return x
+}
+
+// convolve adds what u becomes to a trace of the data.
+func (x *exit) convolve(isa simd.ISA, to, u []float32) {
+	copy(x.made.trace, u)
+	x.forward.apply(isa, to, x.made, true)
+}
+
+// correlate sets to to a correlated trace of the data.
+func (x *exit) correlate(isa simd.ISA, to, trace []float32) {
+	copy(x.data.trace, trace)
+	x.backward.apply(isa, to, x.data, false)
 }
 
 // renumbered is an Elsewhere for positions that hold some places of others.
@@ -57,6 +78,46 @@ func (r renumbered) Sums(source, receiver int32, box int) bool {
 	return r.Elsewhere.Sums(r.from[source], r.from[receiver], box)
 }
 
+// here says which traces of a problem are not summed elsewhere in which boxes.
+type here struct {
+	*Problem
+	near       []columnRange // of boxes, of each trace
+	wide, deep int           // boxes along the last two axes
+}
+
+func newHere(p *Problem, t *Tiling) *here {
+	columns, tapers := t.columns(), p.tapers()
+	h := &here{Problem: p, near: make([]columnRange, p.NumTraces()), wide: len(columns[1]), deep: len(t.Boxes) / (len(columns[0]) * len(columns[1]))}
+	for i, source := range p.Positions.Source {
+		h.near[i] = p.inside(&tapers, &columns, source, p.Positions.Receiver[i])
+	}
+	return h
+}
+
+// sums reports whether a trace may count in a box and is not summed elsewhere.
+func (h *here) sums(trace, box int) bool {
+	r, x, y := &h.near[trace], int32(box/h.deep/h.wide), int32(box/h.deep%h.wide)
+	return r.lo[0] <= x && x < r.hi[0] && r.lo[1] <= y && y < r.hi[1] &&
+		!h.Elsewhere.Sums(h.Positions.Source[trace], h.Positions.Receiver[trace], box)
+}
+
+// tracesHere lists the traces of p, ascending, of which something may be summed here.
+func tracesHere(p *Problem, t *Tiling) (list []int32) {
+	all := count(p.NumTraces())
+	if p.Elsewhere == nil || len(t.Boxes) == 0 {
+		return all
+	}
+	h := newHere(p, t)
+	return slices.DeleteFunc(all, func(trace int32) bool {
+		for box := range t.Boxes {
+			if h.sums(int(trace), box) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // coverHere returns, for each box, the places of the traces that count there and are not summed
 // elsewhere, ascending.
 func coverHere(p *Problem, t *Tiling) [][]int32 {
@@ -64,21 +125,11 @@ func coverHere(p *Problem, t *Tiling) [][]int32 {
 	if len(out) == 0 {
 		return out
 	}
-	columns, tapers := t.columns(), p.tapers()
-	near := make([]columnRange, p.NumTraces())
-	for i, source := range p.Positions.Source {
-		near[i] = p.inside(&tapers, &columns, source, p.Positions.Receiver[i])
-	}
-	wide := len(columns[1])
-	deep := len(out) / (len(columns[0]) * wide)
-	used := make([]bool, p.Positions.Len())
+	h, used := newHere(p, t), make([]bool, p.Positions.Len())
 	for box := range out {
-		x, y := int32(box/deep/wide), int32(box/deep%wide)
 		for i, source := range p.Positions.Source {
-			r, receiver := &near[i], p.Positions.Receiver[i]
-			inside := r.lo[0] <= x && x < r.hi[0] && r.lo[1] <= y && y < r.hi[1]
-			if inside && !p.Elsewhere.Sums(source, receiver, box) {
-				used[source], used[receiver] = true, true
+			if h.sums(i, box) {
+				used[source], used[p.Positions.Receiver[i]] = true, true
 			}
 		}
 		for place, u := range used {

@@ -62,6 +62,7 @@ type lists struct {
 	// traces, while those of the adjoint's pairs count the traces of these lists.
 	fwd   []*demigrator
 	trace []int32               // number of each trace in the kernel
+	here  []int32               // the traces of which something is summed here, others than Elsewhere's
 	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
 	ready []float32             // the data that rows were correlated from, until used
 }
@@ -79,11 +80,11 @@ const perTrace = 2 * (12 + 4)
 
 // newLists makes the lists of p's traces. trace holds their numbers in the kernel.
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
-	o := &lists{kernel: k, tables: t, trace: trace, part: p}
+	o := &lists{kernel: k, tables: t, trace: trace, here: tracesHere(p, &k.Tiling), part: p}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
 	o.op.Opening = k.Own.Opening.kernel()
 	o.backward = &blocking{}
-	o.backward.add(p.Positions, count(p.NumTraces()), adjointCells)
+	o.backward.add(p.Positions, slices.Clone(o.here), adjointCells)
 	o.backward.finish(p, &o.memory)
 	o.cut(p)
 	return o
@@ -119,7 +120,7 @@ func (o *lists) cut(p *Problem) {
 	if lanes && o.inCells == nil {
 		o.inCells = inCells(o.Own.Positions)
 	}
-	for i := range int32(p.NumTraces()) {
+	for _, i := range o.here {
 		k, kind := o.piece(o.trace[i]), 1
 		if lanes && o.inCells[o.trace[i]] {
 			kind = 0
@@ -176,7 +177,7 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 	return workers.Each(ctx, o.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
 }
 
-// demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
+// demigrate computes the forward's pieces lo to hi. It writes each trace of here, not yet
 // convolved, to where to says, and then calls done. Both get the trace's number in the
 // kernel.
 func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
@@ -268,12 +269,16 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 	return nil
 }
 
-// correlateAll correlates the traces with the wavelet. If largest is not nil, it is set
-// to the largest sample of each trace.
+// correlateAll correlates the traces of here with the wavelet. If largest is not nil, it
+// correlates all and sets that to the largest sample of each.
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
-	nt, size := o.inner.nt, o.op.Pitch()
-	return workers.Each(ctx, o.threads, len(o.rows.S)/size, func(worker, trace int) error {
+	nt, size, traces := o.inner.nt, o.op.Pitch(), o.here
+	if largest != nil {
+		traces = count(len(o.trace))
+	}
+	return workers.Each(ctx, o.threads, len(traces), func(worker, i int) error {
+		trace := int(traces[i])
 		row := o.rows.S[trace*size : trace*size+nt]
 		o.correlateTrace(worker, row, o.row(data, int(o.trace[trace])))
 		if largest != nil {

@@ -192,6 +192,11 @@ func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device
 
 // sumTraces sets the sums of one piece of the forward.
 func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
+	if o.Own.Elsewhere != nil {
+		if err := o.host.Zero(sums); err != nil { // traces that are not here
+			return err
+		}
+	}
 	if quantum != 0 {
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}

@@ -30,6 +30,9 @@ func (e *cpu) allocate() {
 		e.windows = append(e.windows, &window{Memory: alloc[float32](m, windowLen(e.bands.n, nt))})
 		e.picks = append(e.picks, newPicked(m))
 		e.crossings = append(e.crossings, newCrossing(e.Plan, m))
+		if e.Problem.Elsewhere != nil {
+			e.exits = append(e.exits, newExit(&e.Problem, m))
+		}
 		if e.bands.n > 1 {
 			e.antialias = append(e.antialias, antialiasRoom{trace: e.bands.triangle[e.bands.n-1].padded(m, nt),
 				sums: onHeap[float64](m, forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})

@@ -2,6 +2,7 @@ package butterfly
 
 import (
 	"math"
+	"math/cmplx"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 )
@@ -16,8 +17,8 @@ type band struct {
 	nf   int     // frequencies
 	df   float64 // Hz
 
-	into  []float32 // [2][nf][n], the transform of a tapered segment, see newTransform
-	finer int       // kirchhoff.Problem.Finer, for whose linear interpolation traces are sharpened
+	into  []float32 // [2][nf][n/4], cosines and sines of a folded segment, see newTransform
+	ramps []float32 // [n/2], the taper up to the middle of a segment
 
 	fine  int       // samples of sums for each of a trace
 	taps  int       // of the B-spline that interpolates sums
@@ -29,16 +30,16 @@ type band struct {
 // The shares of the tolerance that the steps may take. Their squares add up to less than 1.
 const (
 	shareReceivers = 0.75 // of skeletons, whose rank is a multiple of lanes
-	shareSources   = 0.55
+	shareSources   = 0.45
 	shareSpline    = 0.25
 	shareBand      = 0.15
+	shareEdges     = 0.1
 )
 
 const (
-	stepSeconds  = 0.2  // between segments
-	riseSeconds  = 0.12 // of tapers
-	mostSeconds  = 1.5  // of the flat part of segments
-	guardSamples = 4    // by which times between nodes may leave those of nodes
+	stepSeconds  = 0.2 // between segments
+	mostSeconds  = 1.5 // of the flat part of segments
+	guardSamples = 4   // by which times between nodes may leave those of nodes
 )
 
 // tones are the frequencies up to which the wavelet's power matters, and their power, which adds up
@@ -75,8 +76,8 @@ func newTones(taps []float64, dt, tolerance float64) *tones {
 // top is the highest frequency, in Hz.
 func (t *tones) top() float64 { return float64(len(t.power)) * t.df }
 
-// lines are a few frequencies, in Hz, and the power up to them from the one before. Errors of a skeleton
-// grow with frequency, so that those at these frequencies are no smaller than all over the band.
+// lines are the middles of a few bands of frequencies, in Hz, and the power in each. Errors of a skeleton
+// grow so smoothly with frequency that those at the middles are within 7 % of those all over the band.
 func (t *tones) lines() (freqs, power []float64) {
 	for i := range lines {
 		lo, hi := len(t.power)*i/lines, len(t.power)*(i+1)/lines
@@ -85,27 +86,69 @@ func (t *tones) lines() (freqs, power []float64) {
 			sum += v
 		}
 		if sum > 0 {
-			freqs, power = append(freqs, float64(hi)*t.df), append(power, sum)
+			freqs, power = append(freqs, 0.5*float64(lo+hi)*t.df), append(power, sum)
 		}
 	}
 	return freqs, power
 }
 
-// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, which are
-// sharpened for samples that are so many times finer (kirchhoff.Problem.Finer), and the
+// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
 // coarsest sums that keep the tolerance. It returns nil if none does.
-func newBand(t *tones, dt float64, finer int, need, tolerance float64) *band {
-	b := &band{dt: dt, finer: finer, step: max(1, int(stepSeconds/dt)), rise: int(math.Ceil(riseSeconds / dt))}
-	b.n = even(2*b.rise + b.step + int(math.Ceil(min(need, mostSeconds)/dt)) + 2)
-	b.df = 1 / (float64(b.n) * dt)
-	// The taper widens lines of the spectrum.
-	b.nf = min(b.n/2, int(math.Ceil((t.top()+2/riseSeconds)/b.df))+1)
-	if !b.choose(t, tolerance) {
+func newBand(t *tones, dt, need, tolerance float64) *band {
+	b := &band{dt: dt, step: max(1, int(stepSeconds/dt))}
+	if !b.cut(t, b.step+int(math.Ceil(min(need, mostSeconds)/dt))+2, tolerance) || !b.choose(t, tolerance) {
 		return nil
 	}
 	b.newTransform()
 	b.newTable()
 	return b
+}
+
+// cut takes the taper and the frequencies with which segments of a flat part of so many samples keep
+// the tolerance and cost least. It reports whether some do.
+func (b *band) cut(t *tones, flat int, tolerance float64) bool {
+	best := *b
+	for _, periods := range []float64{3, 4, 5, 6, 8, 10, 14} { // of the highest frequency
+		c := *b
+		c.rise = int(math.Ceil(periods / (t.top() * b.dt)))
+		c.n = (2*c.rise + flat + 3) / 4 * 4
+		c.df = 1 / (float64(c.n) * b.dt)
+		for _, more := range []float64{0, 0.25, 0.5, 1, 2, 3} { // the taper widens lines of the spectrum
+			top := t.top() + more/(float64(c.rise)*b.dt)
+			c.nf = int(math.Ceil(top/c.df)) + 1
+			if c.nf > c.n/2 || best.nf > 0 && c.nf >= best.nf {
+				break
+			}
+			if t.edges(b.dt, c.rise, min(flat, mostFlat), top) <= shareEdges*tolerance {
+				best = c
+			}
+		}
+	}
+	*b = best
+	return b.nf > 0
+}
+
+// mostFlat is the number of samples of the flat part over which errors at its ends are averaged.
+const mostFlat = 128
+
+// edges is the error, relative to the tones, in the flat part of a segment of which frequencies up to
+// top, in Hz, are kept. What the others hold of a tapered tone lies mostly at the tapers.
+func (t *tones) edges(dt float64, rise, flat int, top float64) float64 {
+	b := &band{n: 2*rise + flat, rise: rise}
+	transform, wave, sum := fourier.NewCmplxFFT(b.n), make([]complex128, b.n), 0.0
+	kept := int(top * dt * float64(b.n))
+	for i, power := range t.power {
+		for n := range wave {
+			wave[n] = cmplx.Rect(b.taper(n), 2*math.Pi*float64(i)*t.df*dt*float64(n))
+		}
+		left := transform.Coefficients(nil, wave)
+		clear(left[:kept+1])
+		clear(left[b.n-kept:])
+		for _, v := range transform.Sequence(nil, left)[rise : rise+flat] {
+			sum += power * (real(v)*real(v) + imag(v)*imag(v))
+		}
+	}
+	return math.Sqrt(sum/float64(flat)) / float64(b.n)
 }
 
 // choose takes the sampling and the spline that cost least. It reports whether some keep the tolerance.
@@ -136,8 +179,8 @@ func (t *tones) spline(dt float64, taps int) float64 {
 }
 
 // newTable makes the inverse transform: column c is the time (c + 1 − taps/2) inner of a segment,
-// since a spline through rows i to i + taps − 1 has its middle there. The spectrum is divided by that
-// of the spline.
+// since a spline through rows i to i + taps − 1 has its middle there. Phases are those of times from
+// the segment's middle. The spectrum is divided by that of the spline.
 func (b *band) newTable() {
 	b.cols = b.n*b.fine + 2*b.taps
 	b.table = make([]float32, 2*b.nf*b.cols)
@@ -152,26 +195,31 @@ func (b *band) newTable() {
 		}
 		re, im := b.table[2*k*b.cols:][:b.cols], b.table[(2*k+1)*b.cols:][:b.cols]
 		for i := range re {
-			s, co := math.Sincos(2 * math.Pi * f * (float64(i) + 1 - 0.5*float64(b.taps)) * b.inner)
+			t := (float64(i)+1-0.5*float64(b.taps))*b.inner - b.middle()*b.dt
+			s, co := math.Sincos(2 * math.Pi * f * t)
 			re[i], im[i] = float32(c*co), float32(-c*s)
 		}
 	}
 }
 
-// newTransform makes the transform of a segment, with its taper: E(f) = Σ_i x_i exp(−iωt_i). It undoes
-// what sharpened the traces for a spline through their samples.
+// middle is that of a segment, in samples from its first.
+func (b *band) middle() float64 { return 0.5 * float64(b.n-1) }
+
+// newTransform makes the transform of a segment, with its taper w: E(f) = Σ_i w_i x_i exp(−iωt_i), times
+// from the middle of the segment. The cosines of even k are the same, the others the opposite, at
+// the distances m and n/2 − m from there, and at both signs; so it is with sines. A segment that is
+// folded twice, see simd.Fold, therefore needs those of a quarter of the samples.
 func (b *band) newTransform() {
-	b.into = make([]float32, 2*b.nf*b.n)
+	quarter := b.n / 4
+	b.into, b.ramps = make([]float32, 2*b.nf*quarter), make([]float32, b.n/2)
 	for k := range b.nf {
-		x, c := math.Pi*float64(k)/float64(b.n*max(1, b.finer)), 1.0
-		if x > 0 && b.finer > 0 {
-			c = math.Pow(math.Sin(x)/x, 2)
+		for i := range quarter {
+			s, c := math.Sincos(2 * math.Pi * float64(k) * (b.middle() - float64(i)) / float64(b.n))
+			b.into[k*quarter+i], b.into[(b.nf+k)*quarter+i] = float32(c), float32(s)
 		}
-		re, im := b.into[k*b.n:][:b.n], b.into[(b.nf+k)*b.n:][:b.n]
-		for i := range re {
-			s, co := math.Sincos(2 * math.Pi * float64(k*i%b.n) / float64(b.n))
-			re[i], im[i] = float32(c*b.taper(i)*co), float32(-c*b.taper(i)*s)
-		}
+	}
+	for i := range b.ramps {
+		b.ramps[i] = float32(b.taper(i))
 	}
 }
 
@@ -217,19 +265,4 @@ func spectrum(taps []float64, n int) []float64 {
 		out[min(len(out)-1, i*n/length)] += real(v)*real(v) + imag(v)*imag(v)
 	}
 	return out
-}
-
-// even is the least even number from n on with no prime factor above 5.
-func even(n int) int {
-	for n += n % 2; ; n += 2 {
-		m := n
-		for _, p := range []int{2, 3, 5} {
-			for m%p == 0 {
-				m /= p
-			}
-		}
-		if m == 1 {
-			return n
-		}
-	}
 }

@@ -1,8 +1,6 @@
 package butterfly
 
 import (
-	"math"
-
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -16,8 +14,11 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 	if o == nil {
 		return 0
 	}
-	b := &band{n: even(int((stepSeconds + 2*riseSeconds + mostSeconds) / p.DT))}
-	nf := int64(math.Ceil((t.top() + 2/riseSeconds) * float64(b.n) * p.DT))
+	b := &band{dt: p.DT}
+	if !b.cut(t, int((stepSeconds+mostSeconds)/p.DT)+4, tolerance) {
+		return 0
+	}
+	nf := int64(b.nf)
 	points, nodes := int64(side*side*side), int64(mostNodes*mostNodes*mostNodes)
 	var skeletons, room, solving int64
 	windows := make([]int64, len(o.blocks)) // of each block

@@ -25,7 +25,6 @@ type Operator struct {
 	have    [2][][]*skeleton // by role and cluster, of each window
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
-	inner   int        // samples of traces before the convolution
 	of      [2][]int32 // by role, the cluster of each place
 	takes   []bool     // see number
 	// windowOf is the window of each box.
@@ -43,7 +42,6 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	if o == nil {
 		return nil, nil
 	}
-	o.inner, _ = l.Samples()
 	slots := slotsOf(l)
 	for _, w := range o.windows {
 		w.place(slots, p.Grid, p.Slab[0])
@@ -51,7 +49,7 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	if err := o.find(ctx, t, tolerance); err != nil {
 		return nil, err
 	}
-	if o.band = newBand(t, p.DT, p.Finer, o.longest(), tolerance); o.band == nil {
+	if o.band = newBand(t, p.DT, o.longest(), tolerance); o.band == nil {
 		return nil, nil
 	}
 	if o.choose(); o.Triples() == 0 {
@@ -232,7 +230,7 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r 
 	for place, list := range t.nodes[i] {
 		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
-	step, share := 4, shareSources
+	step, share := 2, shareSources
 	if r == receivers {
 		step, share = lanes, shareReceivers
 	}

@@ -9,6 +9,12 @@ package simd
 #cgo nocallback lsm_call_multiply
 #cgo noescape lsm_call_transform
 #cgo nocallback lsm_call_transform
+#cgo noescape lsm_call_flip
+#cgo nocallback lsm_call_flip
+#cgo noescape lsm_call_fold
+#cgo nocallback lsm_call_fold
+#cgo noescape lsm_call_unfold
+#cgo nocallback lsm_call_unfold
 #cgo noescape lsm_call_interpolate
 #cgo nocallback lsm_call_interpolate
 #cgo noescape lsm_call_spread
@@ -24,6 +30,15 @@ static void lsm_call_multiply(int isa, lsm_product p, float *cr, float *ci, cons
 }
 static void lsm_call_transform(int isa, lsm_product p, float *c, const float *a, const float *b) {
 	lsm_kernels_of(isa)->transform(&p, c, a, b);
+}
+static void lsm_call_flip(int isa, float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m, int64_t n) {
+	lsm_kernels_of(isa)->flip(to, to_row, from, from_row, m, n);
+}
+static void lsm_call_fold(int isa, float *folded, const float *x, const float *ramps, int64_t n, int64_t width) {
+	lsm_kernels_of(isa)->fold(folded, x, ramps, n, width);
+}
+static void lsm_call_unfold(int isa, float *x, const float *folded, const float *ramps, int64_t n, int64_t width) {
+	lsm_kernels_of(isa)->unfold(x, folded, ramps, n, width);
 }
 static void lsm_call_interpolate(int isa, int taps, lsm_stage s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
 	lsm_kernels_of(isa)->interpolate[taps - LEAST_TAPS](&s, image, v, ts, tr, ls, lr);
@@ -128,6 +143,44 @@ func (i ISA) Transform(o, d, b Real, rows, k, n int, how Product) {
 	}
 	p := how.of(o.complex(), d.complex(), b.complex(), 1, rows, k, n)
 	C.lsm_call_transform(C.int(i), p, floats(o.V), floats(d.V), floats(b.V))
+}
+
+// Transpose sets to, [n][m], to the transpose of from, [m][n].
+func (i ISA) Transpose(to, from Real, m, n int) {
+	need("transpose", len(to.V), n, m, to.Stride)
+	need("matrix", len(from.V), m, n, from.Stride)
+	C.lsm_call_flip(C.int(i), floats(to.V), C.int64_t(to.Stride), floats(from.V), C.int64_t(from.Stride), C.int64_t(m), C.int64_t(n))
+}
+
+// Fold sets folded, [4][n/4][width], to what a Fourier transform over n samples takes of x, [n][width],
+// times a symmetric taper w, whose first half is ramps, [n/2]. n is a multiple of 4, width of Columns.
+// With y_i = w_i x_i and
+//
+//	a_j = y_j + y_{n−1−j},  b_j = y_j − y_{n−1−j},  j' = n/2 − 1 − j,
+//
+// that is a_j + a_j' for the cosines of even frequencies, a_j − a_j' for those of odd ones, b_j − b_j' for
+// the sines of even ones and b_j + b_j' for those of odd ones.
+func (i ISA) Fold(folded, x, ramps []float32, width int) {
+	n := needFold(folded, x, ramps, width)
+	C.lsm_call_fold(C.int(i), floats(folded), floats(x), floats(ramps), n, C.int64_t(width))
+}
+
+// Unfold adds the transpose of Fold to x.
+func (i ISA) Unfold(x, folded, ramps []float32, width int) {
+	n := needFold(folded, x, ramps, width)
+	C.lsm_call_unfold(C.int(i), floats(x), floats(folded), floats(ramps), n, C.int64_t(width))
+}
+
+// needFold returns n, and panics where an argument has the wrong size.
+func needFold(folded, x, ramps []float32, width int) C.int64_t {
+	n := 2 * len(ramps)
+	if n%4 != 0 {
+		panic(fmt.Sprintf("simd: %d samples to fold, no multiple of 4", n))
+	}
+	needColumns("columns", width)
+	need("samples", len(x), n, width, width)
+	need("folded samples", len(folded), n, width, width)
+	return C.int64_t(n)
 }
 
 // Stage is the last stage of a butterfly: points p of a tile and the traces v of the pairs of skeleton

@@ -149,6 +149,61 @@ FAST void real_product(const lsm_product *p, float *c, const float *a, const flo
 
 TARGET static void transform(const lsm_product *p, float *c, const float *a, const float *b) { real_product(p, c, a, b, NULL); }
 
+// flip transposes by squares of four.
+TARGET static void flip(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m, int64_t n) {
+	typedef float four __attribute__((vector_size(16), may_alias, aligned(4)));
+	enum { DEEP = 64 }; // rows of to between which the same rows of from are taken
+	const int64_t squares_m = m / 4 * 4, squares_n = n / 4 * 4;
+	for (int64_t j0 = 0; j0 < squares_n; j0 += DEEP)
+		for (int64_t i = 0; i < squares_m; i += 4)
+			for (int64_t j = j0; j < squares_n && j < j0 + DEEP; j += 4) {
+				const float *x = from + i * from_row + j;
+				const four a = *(const four *)x, b = *(const four *)(x + from_row), c = *(const four *)(x + 2 * from_row), d = *(const four *)(x + 3 * from_row);
+#define ROW(k) *(four *)(to + (j + k) * to_row + i) = (four){a[k], b[k], c[k], d[k]};
+				ROW(0)
+				ROW(1)
+				ROW(2)
+				ROW(3)
+			}
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = i < squares_m ? squares_n : 0; j < n; j++) to[j * to_row + i] = from[i * from_row + j];
+}
+
+// EACH_FOLD does what it is given for the four samples x of columns at c that fall together, and their
+// place f in the quarters.
+#define EACH_FOLD(what) do { \
+	const int64_t quarter = n / 4 * width; \
+	for (int64_t j = 0; j < n / 4; j++) \
+		for (int64_t c = 0; c < width; c += POINTS) { \
+			const int64_t f = j * width + c; \
+			const int64_t at[4] = {f, (n - 1 - j) * width + c, (n / 2 - 1 - j) * width + c, (n / 2 + j) * width + c}; \
+			const V outer = ALL(ramps[j]), inner = ALL(ramps[n / 2 - 1 - j]); \
+			what; \
+		} \
+} while (0)
+
+TARGET static void fold(float *restrict folded, const float *restrict x, const float *ramps, int64_t n, int64_t width) {
+#define FOLD \
+	const V a = outer * (FROM(x + at[0]) + FROM(x + at[1])), b = outer * (FROM(x + at[0]) - FROM(x + at[1])); \
+	const V c2 = inner * (FROM(x + at[2]) + FROM(x + at[3])), d = inner * (FROM(x + at[2]) - FROM(x + at[3])); \
+	TO(folded + f) = a + c2; \
+	TO(folded + quarter + f) = a - c2; \
+	TO(folded + 2 * quarter + f) = b - d; \
+	TO(folded + 3 * quarter + f) = b + d
+	EACH_FOLD(FOLD);
+}
+
+TARGET static void unfold(float *restrict x, const float *restrict folded, const float *ramps, int64_t n, int64_t width) {
+#define UNFOLD \
+	const V p = FROM(folded + f), q = FROM(folded + quarter + f), r = FROM(folded + 2 * quarter + f), s = FROM(folded + 3 * quarter + f); \
+	const V a = outer * (p + q), b = outer * (s + r), c2 = inner * (p - q), d = inner * (s - r); \
+	TO(x + at[0]) = FROM(x + at[0]) + (a + b); \
+	TO(x + at[1]) = FROM(x + at[1]) + (a - b); \
+	TO(x + at[2]) = FROM(x + at[2]) + (c2 + d); \
+	TO(x + at[3]) = FROM(x + at[3]) + (c2 - d)
+	EACH_FOLD(UNFOLD);
+}
+
 TARGET static void expand(const lsm_tensor *t, float *l, const float *nodes, const float *mx, const float *my, const float *mz, const int32_t *place, float *scratch) {
 	const int64_t *n = t->points, *from = t->nodes, q = t->q;
 	float *plane = scratch, *line = scratch + from[1] * from[2] * q;
@@ -386,4 +441,4 @@ FAST void spread_points(const int taps, const lsm_stage *s, float *v, const floa
 STAGE_OF(2)
 STAGE_OF(3)
 STAGE_OF(4)
-#define BUTTERFLY phases, multiply, transform, {interpolate_2, interpolate_3, interpolate_4}, {spread_2, spread_3, spread_4}, expand
+#define BUTTERFLY phases, multiply, transform, flip, fold, unfold, {interpolate_2, interpolate_3, interpolate_4}, {spread_2, spread_3, spread_4}, expand

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -385,6 +386,9 @@ func TestButterflySizes(t *testing.T) {
 			Portable.Expand(x(32), x(16), x(2), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, []int32{0})
 		},
 		"matrix":         func() { Portable.Expand(x(32), x(16), x(1), x(1), x(1), [3]int{2, 1, 1}, [3]int{1, 1, 1}, 16, nil) },
+		"transpose":      func() { Portable.Transpose(Real{x(11), 4}, Real{x(12), 3}, 4, 3) },
+		"fold":           func() { Portable.Fold(x(64), x(64), x(3), 16) },
+		"folded":         func() { Portable.Unfold(x(64), x(63), x(2), 16) },
 		"negative sizes": func() { Portable.Multiply(m(32, 16), m(6, 3), m(48, 16), 1, -2, 3, 16, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -482,4 +486,60 @@ func BenchmarkButterfly(b *testing.B) {
 			return func(isa ISA) { isa.Expand(l, from, mx, my, mz, n, of, q, pos) }
 		})
 	}
+}
+
+func TestTransposition(t *testing.T) {
+	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
+		for _, size := range [][2]int{{16, 133}, {5, 7}, {3, 2}, {64, 4}, {1, 1}, {0, 4}} {
+			m, n := size[0], size[1]
+			from, to := matrices(r, 1, m, n), matrices(r, 1, n, m)
+			want := clone(to.Re)
+			for i := range m {
+				for j := range n {
+					want[j*to.Stride+i] = from.Re[i*from.Stride+j]
+				}
+			}
+			isa.Transpose(Real{to.Re, to.Stride}, Real{from.Re, from.Stride}, m, n)
+			if !slices.Equal(to.Re, want) {
+				t.Errorf("the transpose of %d × %d differs", m, n)
+			}
+		}
+	})
+}
+
+// TestFold: products of a folded segment are its Fourier transform, and Unfold is the transpose of Fold.
+func TestFold(t *testing.T) {
+	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
+		const width = 32
+		for _, n := range []int{4, 12, 40} {
+			x, ramps, folded := noise(r, n*width), noise(r, n/2), noise(r, n*width)
+			isa.Fold(folded, x, ramps, width)
+			for k := range n/2 + 1 {
+				for c := range width {
+					var want, got complex128
+					for i := range n {
+						w := float64(ramps[min(i, n-1-i)]) * float64(x[i*width+c])
+						want += complex(w, 0) * cmplx.Rect(1, -2*math.Pi*float64(k)*(float64(i)-0.5*float64(n-1))/float64(n))
+					}
+					for j := range n / 4 {
+						s, co := math.Sincos(2 * math.Pi * float64(k) * (0.5*float64(n-1) - float64(j)) / float64(n))
+						at := func(quarter int) float64 { return float64(folded[(quarter*n/4+j)*width+c]) }
+						got += complex(co*at(k%2), s*at(2+k%2))
+					}
+					if cmplx.Abs(got-want) > 1e-5 {
+						t.Fatalf("n %d, frequency %d: %g, not %g", n, k, got, want)
+					}
+				}
+			}
+			y, back := noise(r, n*width), make([]float32, n*width)
+			isa.Unfold(back, y, ramps, width)
+			if a, b := inner(folded, y), inner(x, back); math.Abs(a-b) > 1e-6*math.Sqrt(inner(folded, folded)*inner(y, y)) {
+				t.Errorf("n %d: ⟨A x, y⟩ is %g, ⟨x, Aᵀ y⟩ %g", n, a, b)
+			}
+			isa.Unfold(back, y, ramps, width)
+			if a, b := 2*inner(folded, y), inner(x, back); math.Abs(a-b) > 1e-6*math.Sqrt(4*inner(folded, folded)*inner(y, y)) {
+				t.Errorf("n %d: Unfold does not add", n)
+			}
+		}
+	})
 }

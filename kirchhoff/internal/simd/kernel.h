@@ -235,6 +235,12 @@ typedef struct {
 	// Complex and real matrices.
 	void (*multiply)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi);
 	void (*transform)(const lsm_product *p, float *c, const float *a, const float *b);
+	// to [n][m] = from [m][n], rows apart by to_row and from_row.
+	void (*flip)(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m, int64_t n);
+	// folded [4][n/4][width] of x [n][width] times the taper, ramps [n/2] up to its middle, and the
+	// transpose, which adds to x.
+	void (*fold)(float *folded, const float *x, const float *ramps, int64_t n, int64_t width);
+	void (*unfold)(float *x, const float *folded, const float *ramps, int64_t n, int64_t width);
 	lsm_interpolate *interpolate[MOST_TAPS - LEAST_TAPS + 1]; // by taps
 	lsm_spread *spread[MOST_TAPS - LEAST_TAPS + 1];
 	// l [place[point]][q], place NULL for the order of points. scratch has nodes[1]·nodes[2]·q and
