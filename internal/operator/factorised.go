@@ -44,6 +44,30 @@ func (op *Operator) measure(ctx context.Context, p *kirchhoff.Problem, o *butter
 	return m, err
 }
 
+// checkBlocks refuses what needs factorised sums, where image blocks leave none.
+func (op *Operator) checkBlocks() error {
+	if !op.Config.Solver.DefectCorrection {
+		return nil
+	}
+	return status.Usage(fmt.Errorf("solver.defect_correction: all sums are direct: %d image blocks", op.Grid[1]))
+}
+
+// leave leaves to o, nil for none, what it sums of the problem, with solver.defect_correction by a switch
+// that is off as yet.
+func (op *Operator) leave(p *kirchhoff.Problem, o *butterfly.Operator) {
+	correct := op.Config.Solver.DefectCorrection
+	switch {
+	case o == nil && correct: // but perhaps not on other ranks
+		op.Direct = func(bool) {}
+	case o == nil:
+	case correct:
+		s := &kirchhoff.Switch{Elsewhere: o, Off: true}
+		p.Elsewhere, op.Direct = s, func(on bool) { s.Off = on }
+	default:
+		p.Elsewhere = o
+	}
+}
+
 // judge sets Factorised. Its error says that what was found is above what is promised. It is
 // collective.
 func (op *Operator) judge(m *partsFound) error {
@@ -60,6 +84,10 @@ func (op *Operator) judge(m *partsFound) error {
 	f := &Factorised{Share: sums[0] / sums[1], Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Parts: int(sums[2])}
 	op.Factorised, op.Info = f, op.Info+"; "+f.Text()
 	op.Report.Event("factorised", "share", f.Share, "promised", f.Promised, "found", f.Found, "parts", f.Parts)
+	if f.Parts == 0 && op.Direct != nil {
+		op.Direct = nil
+		op.Report.Infof("solver.defect_correction: nothing is factorised, so nothing is to be corrected")
+	}
 	if f.Found <= f.Promised {
 		return nil
 	}

@@ -35,9 +35,10 @@ type Operator struct {
 
 	dist.Operator
 	Engine     kirchhoff.Engine
-	Info       string       // engine, instruction set, memory of the tables
-	Factorised *Factorised  // nil where all sums are direct
-	Stream     *dist.Stream // where traces are streamed: what applies the operator then
+	Info       string        // engine, instruction set, memory of the tables
+	Direct     func(on bool) // with solver.defect_correction: has all sums direct from now on, or no longer
+	Factorised *Factorised   // nil where all sums are direct
+	Stream     *dist.Stream  // where traces are streamed: what applies the operator then
 
 	Signature *wavelet.Signature // with solver.wavelet = "estimate": the wavelet of the operator
 
@@ -290,6 +291,9 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 	if err != nil {
 		return nil, BlameInput(err)
 	}
+	if op.Direct != nil {
+		op.Direct(false)
+	}
 	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
 	if w.Classes != nil {
 		op.Info += " by " + op.Classes.Gathers().Name()
@@ -300,8 +304,11 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 // factorise has the dense parts of the operator summed as products of matrices, where that is cheaper.
 // It returns what it finds of them, nil where all sums are direct on all ranks.
 func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (*partsFound, error) {
+	if err := plan.CheckCorrection(op.Plan); err != nil {
+		return nil, err
+	}
 	if plan.Dense(op.Plan) != "" || op.Grid[1] > 1 {
-		return nil, nil
+		return nil, op.checkBlocks()
 	}
 	stage := op.Report.Stage("skeletons")
 	defer stage.End()
@@ -312,9 +319,7 @@ func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (*parts
 	if err != nil {
 		return nil, err
 	}
-	if dense != nil {
-		p.Elsewhere = dense
-	}
+	op.leave(p, dense)
 	return op.measure(ctx, p, dense)
 }
 
