@@ -12,7 +12,7 @@ import (
 type Elsewhere interface {
 	// Sums reports whether the traces from a source to a receiver, both numbers of places in the
 	// problem's Positions, are summed here at the points of a box, its number in Plan.Boxes. It is
-	// called often and concurrently, and must always say the same of a pair.
+	// called often and concurrently, and must say the same of a pair all through an application.
 	Sums(source, receiver int32, box int) bool
 
 	// Forward hands the traces of an image, [tile][64], to add, each once at most. They are [NT],
@@ -22,6 +22,34 @@ type Elsewhere interface {
 	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [NT], to a trace that is
 	// correlated with the wavelet's taps.
 	Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error
+}
+
+// Switch is an Elsewhere that can be turned off between applications: the engine then sums all pairs itself.
+// It must be off while the engine is made, which has tables for all pairs then.
+type Switch struct {
+	Elsewhere
+	Off bool
+}
+
+// Sums implements Elsewhere.
+func (s *Switch) Sums(source, receiver int32, box int) bool {
+	return !s.Off && s.Elsewhere.Sums(source, receiver, box)
+}
+
+// Forward implements Elsewhere.
+func (s *Switch) Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error {
+	if s.Off {
+		return nil
+	}
+	return s.Elsewhere.Forward(ctx, image, add)
+}
+
+// Adjoint implements Elsewhere.
+func (s *Switch) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
+	if s.Off {
+		return nil
+	}
+	return s.Elsewhere.Adjoint(ctx, sums, load)
 }
 
 // forwardElsewhere adds to the data what is summed elsewhere of the image in tiles.

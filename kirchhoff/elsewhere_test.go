@@ -151,3 +151,49 @@ func TestElsewhereRefused(t *testing.T) {
 		t.Error("a Hessian takes pairs that are summed elsewhere")
 	}
 }
+
+// TestSwitch: an engine that is made with a switch off sums all pairs while it is off, to the bit of one
+// without, and leaves those that are elsewhere while it is on.
+func TestSwitch(t *testing.T) {
+	p := sorted(fixedSpread(t, []int{34, 20, 18}, 12.5, [2]int{3, 2}, [2]int{4, 3}, 300, false))
+	p.Threads = 2
+	apply := func(k dist.Kernel) []float32 {
+		d, m := make([]float32, p.NumTraces()*p.NT), make([]float32, p.ImageLen())
+		for i := range m {
+			m[i] = float32(i%7) - 3
+		}
+		host := device.NewHost(2)
+		if err := k.Forward(t.Context(), device.Wrap(host, d), device.Wrap(host, m)); err != nil {
+			t.Fatal(err)
+		}
+		clear(m)
+		if err := k.Adjoint(t.Context(), device.Wrap(host, m), device.Wrap(host, d)); err != nil {
+			t.Fatal(err)
+		}
+		return append(d, m...)
+	}
+	engine := func(e Elsewhere) dist.Kernel {
+		q := *p
+		q.Elsewhere = e
+		k, err := New(t.Context(), &q, Work{Whole: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(k.Close)
+		return k.Kernels()[0]
+	}
+	s := &Switch{Elsewhere: chosen{}, Off: true}
+	k := engine(s)
+	for _, off := range []bool{true, false, true} {
+		s.Off = off
+		var want []float32
+		if off {
+			want = apply(engine(nil))
+		} else {
+			want = apply(engine(chosen{}))
+		}
+		if !slices.Equal(apply(k), want) {
+			t.Errorf("off %v: other bits", off)
+		}
+	}
+}

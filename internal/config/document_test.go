@@ -217,6 +217,7 @@ func TestDefaults(t *testing.T) {
 		"solver.total_variation":     "0.0",
 		"solver.group_sparsity":      "0.0",
 		"solver.gap_tolerance":       "0.0",
+		"solver.defect_correction":   "false",
 		"solver.orthogonalize":       "20",
 		"solver.true_residual_every": "10",
 		"checkpoint.minutes":         "10.0",

@@ -78,6 +78,12 @@ var refused = []rule{
 	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
 		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
+	{"solver.defect_correction", on("!kirchhoff.accuracy"), "{} corrects factorised sums, which need kirchhoff.accuracy above 0"},
+	{"solver.defect_correction", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
+	{"solver.defect_correction", on("solver.preconditioner"), `{} is for solver.preconditioner = "none", found {solver.preconditioner}`},
+	{"solver.defect_correction", on("solver.start"), "{} starts from zero, found solver.start = {solver.start}"},
+	{"solver.defect_correction", on("solver.tolerance"), "{} comes after solver.iterations, found solver.tolerance = {solver.tolerance}, which may end them before"},
+
 	{"solver.group_sparsity", on("solver.method:dual", "!image.gathers"), "needs images by class: want image.gathers = {image.gathers?}"},
 
 	// The wavelet.

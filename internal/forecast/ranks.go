@@ -274,6 +274,9 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 	if p.TwoLevel() {
 		rounds++
 	}
+	if p.Config.Solver.DefectCorrection {
+		rounds += 2 + (p.Config.Solver.Iterations+1)/2
+	}
 	if p.Lattice.Step != nil { // an application for each comb, and one to noise
 		rounds += p.Lattice.Combs() + 1
 	}

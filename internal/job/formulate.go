@@ -44,6 +44,7 @@ func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 		Coarse:  func(ctx context.Context) (*formulation.Coarse, error) { return coarse(ctx, op) },
 		Gather:  op.Whole, Scatter: op.Spread,
 	}
+	s.Options.Direct = op.Direct
 	if s.Weights, err = weights(op); err != nil || op.Surface == nil {
 		return s, err
 	}

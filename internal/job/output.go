@@ -124,6 +124,10 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 	var left *dist.Vector
 	w := dist.Work{Ctx: ctx}
 	w.New(j.Device, j.Range(), &left)
+	if j.Direct != nil { // as the residual of the history
+		j.Direct(true)
+		defer j.Direct(false)
+	}
 	w.Do(func() error { return j.Again(func(bool) error { return j.Apply(ctx, left, x) }) })
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })

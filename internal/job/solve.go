@@ -140,7 +140,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	live := s.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
-		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, GapTolerance: cfg.GapTolerance,
+		Iterations: steps(s.Job), Tolerance: cfg.Tolerance, GapTolerance: cfg.GapTolerance,
 		Comm: s.World,
 		Asked: func() solver.Reason {
 			if ctx.Err() != nil {
@@ -170,9 +170,17 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	if reason == solver.StoppedTime {
 		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.Config.Checkpoint.TimeLimit)
 	}
-	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.State().Iteration, cfg.Iterations, path)),
+	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
 	return "", comm.Together(s.World, err) // all stop for the same reason
+}
+
+// steps is the number of iterations, a correction included.
+func steps(j *Job) int {
+	if j.Direct != nil {
+		return j.Config.Solver.Iterations + 1
+	}
+	return j.Config.Solver.Iterations
 }
 
 // save writes a checkpoint, unless tables have changed.
@@ -232,6 +240,9 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 		})
 		if r.AdjointWarning {
 			s.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+		}
+		if s.Direct != nil && r.Iteration == r.Of {
+			s.Report.Infof("iteration %d: corrected with direct sums", r.Iteration)
 		}
 		if r.Replaced > 0 && r.HasDrift {
 			s.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
@@ -299,6 +310,9 @@ func (j *Job) identity() map[string]string {
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
+	}
+	if j.Config.Solver.DefectCorrection { // which comes after so many
+		p["solver.iterations"] = j.Config.Value("solver.iterations")
 	}
 	for _, in := range j.digests {
 		p[in.Role+" file's contents"] = in.SHA256

@@ -34,9 +34,11 @@ type Operator struct {
 	Traces *Traces // nil without any
 
 	dist.Operator
-	Engine kirchhoff.Engine
-	Info   string       // engine, instruction set, memory of the tables
-	Stream *dist.Stream // where traces are streamed: what applies the operator then
+	Engine     kirchhoff.Engine
+	Info       string        // engine, instruction set, memory of the tables
+	Direct     func(on bool) // with solver.defect_correction: has all sums direct from now on, or no longer
+	Factorised *Factorised   // nil where all sums are direct
+	Stream     *dist.Stream  // where traces are streamed: what applies the operator then
 
 	Signature *wavelet.Signature // with solver.wavelet = "estimate": the wavelet of the operator
 
@@ -55,10 +57,14 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	if err == nil {
 		err = op.load()
 	}
+	var parts *partsFound
 	if err == nil {
-		err = op.build(ctx, m)
+		parts, err = op.build(ctx, m)
 	}
 	if err := h.late(err); err != nil {
+		return nil, err
+	}
+	if err := op.judge(parts); err != nil {
 		return nil, err
 	}
 	if err := comm.Together(h.World, op.recover()); err != nil {
@@ -249,12 +255,11 @@ func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 	return p.With(source, receiver)
 }
 
-// build makes this rank's part in the memory that was foreseen.
-func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
+// build makes this rank's part in the memory that was foreseen. parts are what is factorised.
+func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsFound, err error) {
 	p := op.Problem(op.Share)
-	factorised, err := op.factorise(ctx, p)
-	if err != nil {
-		return BlameInput(err)
+	if parts, err = op.factorise(ctx, p); err != nil {
+		return nil, BlameInput(err)
 	}
 	stage := op.Report.Stage("traveltimes")
 	defer stage.End()
@@ -268,7 +273,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		_, opt := p.TimesNeeded()
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)
 		if err != nil {
-			return BlameInput(err)
+			return nil, BlameInput(err)
 		}
 		p.Times = coarse
 	}
@@ -284,20 +289,26 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) error {
 		op.Engine, err = kirchhoff.New(ctx, p, w)
 	}
 	if err != nil {
-		return BlameInput(err)
+		return nil, BlameInput(err)
 	}
-	op.Info = fmt.Sprintf("engine %s: %s%s", op.Engine.Name(), op.Engine.Info(), factorised)
+	if op.Direct != nil {
+		op.Direct(false)
+	}
+	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
 	if w.Classes != nil {
 		op.Info += " by " + op.Classes.Gathers().Name()
 	}
-	return nil
+	return parts, nil
 }
 
-// factorise has the dense parts of the operator summed as products of matrices, where that is cheaper,
-// and says how much it is.
-func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (text string, err error) {
+// factorise has the dense parts of the operator summed as products of matrices, where that is cheaper.
+// It returns what it finds of them, nil where all sums are direct on all ranks.
+func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (*partsFound, error) {
+	if err := plan.CheckCorrection(op.Plan); err != nil {
+		return nil, err
+	}
 	if plan.Dense(op.Plan) != "" || op.Grid[1] > 1 {
-		return "", nil
+		return nil, op.checkBlocks()
 	}
 	stage := op.Report.Stage("skeletons")
 	defer stage.End()
@@ -305,12 +316,11 @@ func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (text s
 	q := *p
 	q.Progress = func() { stage.Add(1) }
 	dense, err := butterfly.New(ctx, &q, op.Config.Kirchhoff.Accuracy)
-	if dense == nil || err != nil {
-		return "; nothing worth factorising", err
+	if err != nil {
+		return nil, err
 	}
-	p.Elsewhere = dense
-	all := float64(p.NumTraces()) * float64(p.ImageLen())
-	return fmt.Sprintf("; %.0f %% of the pairs of traces and points factorised", 100*float64(dense.Triples())/all), nil
+	op.leave(p, dense)
+	return op.measure(ctx, p, dense)
 }
 
 // BlameInput marks an error as one of the input unless a package below has marked it,

@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"fmt"
+
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+)
+
 // Dense says why parts of the operator that are dense are not factorised (package butterfly), empty
 // if they may be: with kirchhoff.accuracy, where weights, images and the order of sums allow it.
 func Dense(p *Plan) (direct string) {
@@ -27,4 +33,12 @@ func Dense(p *Plan) (direct string) {
 		}
 	}
 	return ""
+}
+
+// CheckCorrection makes sure that there may be something for solver.defect_correction to correct.
+func CheckCorrection(p *Plan) error {
+	if why := Dense(p); p.Config.Solver.DefectCorrection && why != "" {
+		return status.Usage(fmt.Errorf("solver.defect_correction: all sums are direct: %s", why))
+	}
+	return nil
 }

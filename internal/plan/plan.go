@@ -137,6 +137,9 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	if err := refine(p); err != nil {
 		return nil, err
 	}
+	if err := CheckCorrection(p); err != nil {
+		return nil, err
+	}
 	p.coarser = coarser(*p)
 	return p, nil
 }
