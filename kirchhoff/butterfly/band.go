@@ -28,10 +28,10 @@ type band struct {
 
 // The shares of the tolerance that the steps may take. Their squares add up to less than 1.
 const (
-	shareReceivers = 0.75 // of skeletons, whose rank is a multiple of lanes
-	shareSources   = 0.55
-	shareSpline    = 0.25
-	shareBand      = 0.15
+	shareColumns = 0.75 // of skeletons, whose rank is a multiple of lanes
+	shareRows    = 0.55
+	shareSpline  = 0.25
+	shareBand    = 0.15
 )
 
 const (

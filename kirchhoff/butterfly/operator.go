@@ -18,15 +18,15 @@ type Operator struct {
 	problem kirchhoff.Problem
 	threads int
 	band    *band
-	groups  [2][]cluster
+	groups  []cluster // of sources, then of receivers
 	windows []*window
 	blocks  []*block
 	parts   [][]part         // of each window, by block
-	have    [2][][]*skeleton // by role and cluster, of each window
+	have    [2][][]*skeleton // by side and cluster, of each window
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
 	inner   int        // samples of traces before the convolution
-	of      [2][]int32 // by role, the cluster of each place
+	of      [2][]int32 // the cluster of each place, as a source and as a receiver
 	takes   []bool     // see number
 	// windowOf is the window of each box.
 	windowOf []int
@@ -73,9 +73,14 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Opera
 	}
 	o.windows, o.windowOf = windows(l)
 	slowest := cmp.Or(p.Slowest, 1500)
-	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
-		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
-		o.have[r] = make([][]*skeleton, len(o.groups[r]))
+	for end, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
+		for _, c := range split(p.Positions, distinct(used), wavelengths*slowest/t.top()) {
+			c.end = end
+			o.groups = append(o.groups, c)
+		}
+	}
+	for s := range o.have {
+		o.have[s] = make([][]*skeleton, len(o.groups))
 	}
 	o.blocks, o.of = blocks(p, o.groups)
 	return o, t
@@ -99,7 +104,7 @@ func (o *Operator) longest() (most float64) {
 func (o *Operator) eachPair(f func(window, block int, s, r *skeleton)) {
 	for i, w := range o.windows {
 		for n, b := range o.blocks {
-			s, r := o.at(sources, b, i), o.at(receivers, b, i)
+			s, r := o.at(rows, b, i), o.at(columns, b, i)
 			if s != nil && r != nil && len(b.traces) >= leastTraces && b.covers(&o.problem, w) {
 				f(i, n, s, r)
 			}
@@ -118,10 +123,14 @@ const leastTraces = 64
 
 // find makes the skeletons of all clusters in the windows in which a block of theirs may count.
 func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) error {
-	var wanted [2][][]bool // by role, cluster and window
-	for r, list := range o.groups {
-		for range list {
-			wanted[r] = append(wanted[r], make([]bool, len(o.windows)))
+	wanted := make([][]bool, len(o.groups)) // by cluster and window
+	var sides [2][][]bool                   // on which side
+	for c := range wanted {
+		wanted[c] = make([]bool, len(o.windows))
+	}
+	for s := range sides {
+		for range o.groups {
+			sides[s] = append(sides[s], make([]bool, len(o.windows)))
 		}
 	}
 	for _, b := range o.blocks {
@@ -130,31 +139,36 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 		}
 		for i, w := range o.windows {
 			if b.covers(&o.problem, w) {
-				wanted[sources][b.of[sources]][i], wanted[receivers][b.of[receivers]][i] = true, true
+				for s, c := range b.of {
+					wanted[c][i], sides[s][c][i] = true, true
+				}
 			}
 		}
 	}
 	freqs, power := tones.lines()
 	_, opt := o.problem.TimesNeeded()
-	for r, list := range o.groups {
-		for c := range list {
-			if !slices.Contains(wanted[r][c], true) {
-				continue
-			}
-			t, err := o.gather(ctx, &list[c], wanted[r][c], opt)
-			if err != nil {
-				return fmt.Errorf("kirchhoff: traveltimes: %w", err)
-			}
-			o.have[r][c] = make([]*skeleton, len(o.windows))
-			err = workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
-				if wanted[r][c][i] {
-					o.have[r][c][i] = t.skeleton(o.windows[i], i, list[c].centre, freqs, power, role(r), tolerance)
+	for c := range o.groups {
+		if !slices.Contains(wanted[c], true) {
+			continue
+		}
+		t, err := o.gather(ctx, &o.groups[c], wanted[c], opt)
+		if err != nil {
+			return fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		}
+		for s := range o.have {
+			o.have[s][c] = make([]*skeleton, len(o.windows))
+		}
+		err = workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
+			for s := range o.have {
+				if sides[s][c][i] {
+					o.have[s][c][i] = t.skeleton(o.windows[i], i, o.groups[c].centre, freqs, power, dim(s), tolerance)
 				}
-				return nil
-			})
-			if err != nil {
-				return err
 			}
+			t.nodes[i], t.sample[i] = nil, nil
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -216,7 +230,7 @@ func (o *Operator) gather(ctx context.Context, c *cluster, wanted []bool, opt tr
 }
 
 // skeleton makes that of window i.
-func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r role, tolerance float64) *skeleton {
+func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at dim, tolerance float64) *skeleton {
 	if t.centre[i] == nil {
 		return nil
 	}
@@ -232,15 +246,14 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r 
 	for place, list := range t.nodes[i] {
 		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
-	step, share := 4, shareSources
-	if r == receivers {
-		step, share = lanes, shareReceivers
+	step, share := 4, shareRows
+	if at == columns {
+		step, share = lanes, shareColumns
 	}
 	s := newSkeleton(w, d, freqs, power, step, share*tolerance)
 	if s != nil {
 		s.centre, s.nodeTime = t.centre[i], times
 	}
-	t.nodes[i], t.sample[i] = nil, nil
 	return s
 }
 
@@ -253,18 +266,18 @@ func (o *Operator) choose() {
 		if !fits {
 			return
 		}
-		cost := o.band.cost(p, w, s, r, o.sources(b), b.width)
+		cost := o.band.cost(p, w, s, r, o.rows(b), b.width)
 		if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
 			p.number = n
 			o.parts[i] = append(o.parts[i], p)
-			o.takes[o.number(i, b.of[sources], b.of[receivers])] = true
+			o.takes[o.number(i, b.ends[0], b.ends[1])] = true
 		}
 	})
 }
 
-// at is the skeleton of a block's cluster in a role over window i.
-func (o *Operator) at(r role, b *block, i int) *skeleton {
-	if list := o.have[r][b.of[r]]; list != nil {
+// at is the skeleton of a side of a block over window i.
+func (o *Operator) at(s dim, b *block, i int) *skeleton {
+	if list := o.have[s][b.of[s]]; list != nil {
 		return list[i]
 	}
 	return nil
@@ -282,12 +295,12 @@ func (o *Operator) Triples() (n int64) {
 
 // Sums implements kirchhoff.Elsewhere.
 func (o *Operator) Sums(source, receiver int32, box int) bool {
-	return o.takes[o.number(o.windowOf[box], int(o.of[sources][source]), int(o.of[receivers][receiver]))]
+	return o.takes[o.number(o.windowOf[box], int(o.of[0][source]), int(o.of[1][receiver]))]
 }
 
 // number is that of a window, a cluster of sources and one of receivers in takes.
 func (o *Operator) number(window, source, receiver int) int {
-	return (window*len(o.groups[sources])+source)*len(o.groups[receivers]) + receiver
+	return (window*len(o.groups)+source)*len(o.groups) + receiver
 }
 
 // inside reports whether the columns of w lie in a window of traveltimes.

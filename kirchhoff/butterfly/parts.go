@@ -7,56 +7,72 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// role is 0 for sources and 1 for receivers.
-type role int
+// dim is 0 for the rows of a block and 1 for its columns.
+type dim int
 
 const (
-	sources role = iota
-	receivers
+	rows dim = iota
+	columns
 )
 
-// block is the traces of a cluster of sources and one of receivers.
+// block is the traces of a cluster of sources and one of receivers. The larger cluster has the columns,
+// which are padded.
 type block struct {
-	of     [2]int        // clusters, by role
+	of     [2]int        // clusters, by side
+	ends   [2]int        // the same, of sources and receivers
 	traces []int32       // ascending
-	slots  []int32       // of each trace, source × width + receiver, by their numbers in the clusters
+	slots  []int32       // of each trace, row × width + column, by their places' numbers in the clusters
 	width  int           // of a row of slots, a multiple of lanes
 	middle [2][2]float64 // least and largest midpoints along the horizontal axes
 }
 
-// blocks gathers traces by the clusters of their places. of says for each
-// place in a role in which it is.
-func blocks(p *kirchhoff.Problem, groups [2][]cluster) (out []*block, of [2][]int32) {
+// newBlock is a block without traces of a cluster of sources and one of receivers.
+func newBlock(groups []cluster, ends [2]int) *block {
+	b := &block{of: ends, ends: ends}
+	if len(groups[ends[0]].places) > len(groups[ends[1]].places) {
+		b.of = [2]int{ends[1], ends[0]}
+	}
+	b.width = padded(len(groups[b.of[columns]].places))
+	for a := range b.middle {
+		b.middle[a] = [2]float64{math.Inf(1), math.Inf(-1)}
+	}
+	return b
+}
+
+// blocks gathers traces by the clusters of their places. of says for each place, as a source and as a
+// receiver, in which it is.
+func blocks(p *kirchhoff.Problem, groups []cluster) (out []*block, of [2][]int32) {
 	var number [2][]int32 // by place
-	for r, list := range groups {
-		of[r], number[r] = make([]int32, p.Positions.Len()), make([]int32, p.Positions.Len())
-		for c, g := range list {
-			for n, place := range g.places {
-				of[r][place], number[r][place] = int32(c), int32(n)
-			}
+	for end := range of {
+		of[end], number[end] = make([]int32, p.Positions.Len()), make([]int32, p.Positions.Len())
+	}
+	for c, g := range groups {
+		for n, place := range g.places {
+			of[g.end][place], number[g.end][place] = int32(c), int32(n)
 		}
 	}
 	at := map[[2]int]*block{}
 	for trace, s := range p.Positions.Source {
 		r := p.Positions.Receiver[trace]
-		key := [2]int{int(of[sources][s]), int(of[receivers][r])}
+		key := [2]int{int(of[0][s]), int(of[1][r])}
 		b := at[key]
 		if b == nil {
-			b = &block{of: key, width: padded(len(groups[receivers][key[1]].places))}
-			for a := range b.middle {
-				b.middle[a] = [2]float64{math.Inf(1), math.Inf(-1)}
-			}
+			b = newBlock(groups, key)
 			at[key], out = b, append(out, b)
 		}
+		row, column := number[0][s], number[1][r]
+		if b.of != b.ends {
+			row, column = column, row
+		}
 		b.traces = append(b.traces, int32(trace))
-		b.slots = append(b.slots, number[sources][s]*int32(b.width)+number[receivers][r])
+		b.slots = append(b.slots, row*int32(b.width)+column)
 		xs, xr := p.Positions.At(int(s)), p.Positions.At(int(r))
 		for a := range b.middle {
 			m := 0.5 * (xs[a] + xr[a])
 			b.middle[a] = [2]float64{min(b.middle[a][0], m), max(b.middle[a][1], m)}
 		}
 	}
-	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.of[:], b.of[:]) })
+	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.ends[:], b.ends[:]) })
 	return out, of
 }
 
