@@ -212,6 +212,7 @@ type room struct {
 	waves   [2]map[int]simd.Complex // of clusters, [nf][place][q]; of columns in the forward [nf][q][width]
 	taken   [2]map[int][]float32    // of clusters, weights at the points of a patch, [point][q]
 	scratch struct{ beams, lines []float32 }
+	traces  spectra // of a part with weights
 }
 
 // open is a part under way.
@@ -306,10 +307,19 @@ func (e *spectra) data(ns, width int) simd.Complex {
 func (r *room) beam(p *open, e *spectra) {
 	ns, nr, nf := r.rows(p.block), r.columns(p.block), r.band.nf
 	beams, lines := r.beams(p), r.lines(p)
+	e = p.taper.weighted(e, r.weighing(p, len(e.re)))
 	r.isa.Multiply(beams, e.data(ns, p.width), r.waves[columns][p.of[columns]], nf, ns, nr, p.r.q, 0)
 	r.isa.Multiply(linesOf(lines, p.q, p.r.q), r.waves[rows][p.of[rows]], beams, nf, p.s.rank, ns, p.r.q, simd.Transposed)
 	p.v = make([]float32, p.rows*p.q)
 	r.isa.Transform(simd.Real{V: p.v, Stride: p.q}, r.inverse(p), simd.Real{V: lines, Stride: p.q}, p.rows, 2*nf, p.q, simd.Transposed)
+}
+
+// weighing is room for n weighted spectra of a part, if it has weights.
+func (r *room) weighing(p *open, n int) *spectra {
+	if p.taper != nil && len(r.traces.re) < n {
+		r.traces = spectra{make([]float32, n), make([]float32, n)}
+	}
+	return &r.traces
 }
 
 // beams is room for those of a part, [nf][source][q].
@@ -338,13 +348,23 @@ func (r *room) inverse(p *open) simd.Real {
 
 // image adds the parts of a batch to the image, patch by patch.
 func (r *room) image(batch []*open, sums []float64) {
-	sum := make([]float32, patch*patch*patch)
+	sum, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
 	for i := range r.patches {
 		at := &r.patches[i]
 		r.take(at, batch)
 		for n, p := range batch {
 			sum := sum[:at.len()]
-			r.isa.Interpolate(sum, p.v, r.last(p, at))
+			if p.taper == nil {
+				r.isa.Interpolate(sum, p.v, r.last(p, at))
+			} else {
+				own := own[:len(sum)]
+				clear(own)
+				r.isa.Interpolate(own, p.v, r.last(p, at))
+				p.taper.weigh(own, at)
+				for k, v := range own {
+					sum[k] += v
+				}
+			}
 			if n+1 == len(batch) || batch[n+1].of[rows] != p.of[rows] {
 				for k, slot := range r.slots[at.first:][:len(sum)] {
 					sums[slot] += float64(sum[k])
@@ -357,7 +377,7 @@ func (r *room) image(batch []*open, sums []float64) {
 
 // gather is the transpose of image, followed by that of the inverse transform.
 func (r *room) gather(batch []*open, image []float32) {
-	points := make([]float32, patch*patch*patch)
+	points, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
 	for _, p := range batch {
 		p.v = make([]float32, p.rows*p.q)
 	}
@@ -369,7 +389,12 @@ func (r *room) gather(batch []*open, image []float32) {
 		}
 		r.take(at, batch)
 		for _, p := range batch {
-			r.isa.Spread(p.v, points, r.last(p, at))
+			of := points
+			if p.taper != nil {
+				of = own[:copy(own, points)]
+				p.taper.weigh(of, at)
+			}
+			r.isa.Spread(p.v, of, r.last(p, at))
 		}
 	}
 	for _, p := range batch {
@@ -385,7 +410,14 @@ func (r *room) spread(p *open, e *spectra) {
 	n := nf * ns * p.r.q
 	beams := simd.Complex{Re: make([]float32, n), Im: make([]float32, n), Stride: p.r.q, Step: ns * p.r.q}
 	r.isa.Multiply(beams, r.waves[rows][p.of[rows]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
-	r.isa.Multiply(e.data(ns, p.width), beams, r.waves[columns][p.of[columns]], nf, ns, p.r.q, p.width, simd.Add)
+	to, how := e, simd.Add
+	if p.taper != nil {
+		to, how = &spectra{make([]float32, len(e.re)), make([]float32, len(e.re))}, 0
+	}
+	r.isa.Multiply(to.data(ns, p.width), beams, r.waves[columns][p.of[columns]], nf, ns, p.r.q, p.width, how)
+	if p.taper != nil {
+		p.taper.add(e, to)
+	}
 }
 
 // last says how a part goes between sums and the points of a patch.

@@ -32,6 +32,7 @@ const (
 	shareRows    = 0.55
 	shareSpline  = 0.25
 	shareBand    = 0.15
+	shareTaper   = 0.2
 )
 
 const (

@@ -22,15 +22,18 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 	var skeletons, room, solving int64
 	windows := make([]int64, len(o.blocks)) // of each block
 	of := make([]int64, len(o.groups))      // windows of each cluster
-	for _, w := range o.windows {
+	var weights, tapered int64              // of traces; a copy of spectra with them
+	for _, list := range o.pairs {
 		seen := map[[2]int]bool{} // sides of clusters
 		blocks := int64(0)
-		for n, at := range o.blocks {
-			if len(at.traces) < leastTraces || !at.covers(p, w) {
-				continue
+		for _, pair := range list {
+			at := o.blocks[pair.block]
+			blocks += int64(len(pair.terms))
+			windows[pair.block]++
+			if !pair.full() {
+				weights += 4 * int64(len(pair.terms)*o.rows(at)*at.width)
+				tapered = max(tapered, 8*nf*int64(o.rows(at)*at.width))
 			}
-			blocks++
-			windows[n]++
 			for s, c := range at.of {
 				if key := [2]int{s, c}; !seen[key] {
 					seen[key] = true
@@ -50,5 +53,5 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 	for n, at := range o.blocks {
 		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return skeletons + max(solving, spectra+int64(o.threads)*(room+4*batchFloats))
+	return skeletons + weights + max(solving, spectra+int64(o.threads)*(room+tapered+4*batchFloats))
 }

@@ -21,6 +21,8 @@ type Operator struct {
 	groups  []cluster // of sources, then of receivers
 	windows []*window
 	blocks  []*block
+	pairs   [][]pair // of each window, by block: what may become parts
+	falls   map[fallOf]*fall
 	parts   [][]part         // of each window, by block
 	have    [2][][]*skeleton // by side and cluster, of each window
 	taps    []float64        // of the wavelet
@@ -83,7 +85,24 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Opera
 		o.have[s] = make([][]*skeleton, len(o.groups))
 	}
 	o.blocks, o.of = blocks(p, o.groups)
+	o.pair(t, tolerance)
 	return o, t
+}
+
+// pair finds the pairs that may become parts, by their geometry.
+func (o *Operator) pair(t *tones, tolerance float64) {
+	o.pairs, o.falls = make([][]pair, len(o.windows)), map[fallOf]*fall{}
+	for i, w := range o.windows {
+		for n, b := range o.blocks {
+			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
+				continue
+			}
+			p := pair{n, o.reach(w, b, tolerance)}
+			if len(p.terms) > 0 && o.least(&p, w, t)*gain < o.direct(&p, w) {
+				o.pairs[i] = append(o.pairs[i], p)
+			}
+		}
+	}
 }
 
 // wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
@@ -91,7 +110,7 @@ const wavelengths = 12
 
 // longest is the stretch of a trace, in s, that parts need.
 func (o *Operator) longest() (most float64) {
-	o.eachPair(func(i, _ int, s, r *skeleton) {
+	o.eachPair(func(_ int, _ *pair, s, r *skeleton) {
 		lo, hi := stretch(s, r)
 		if t := hi - lo; t <= mostSeconds {
 			most = max(most, t)
@@ -100,13 +119,13 @@ func (o *Operator) longest() (most float64) {
 	return most + 2*guardSamples*o.problem.DT
 }
 
-// eachPair calls f for each window and block that may be a part.
-func (o *Operator) eachPair(f func(window, block int, s, r *skeleton)) {
-	for i, w := range o.windows {
-		for n, b := range o.blocks {
-			s, r := o.at(rows, b, i), o.at(columns, b, i)
-			if s != nil && r != nil && len(b.traces) >= leastTraces && b.covers(&o.problem, w) {
-				f(i, n, s, r)
+// eachPair calls f for each pair that has skeletons.
+func (o *Operator) eachPair(f func(window int, p *pair, s, r *skeleton)) {
+	for i, list := range o.pairs {
+		for n := range list {
+			b := o.blocks[list[n].block]
+			if s, r := o.at(rows, b, i), o.at(columns, b, i); s != nil && r != nil {
+				f(i, &list[n], s, r)
 			}
 		}
 	}
@@ -133,15 +152,10 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 			sides[s] = append(sides[s], make([]bool, len(o.windows)))
 		}
 	}
-	for _, b := range o.blocks {
-		if len(b.traces) < leastTraces {
-			continue
-		}
-		for i, w := range o.windows {
-			if b.covers(&o.problem, w) {
-				for s, c := range b.of {
-					wanted[c][i], sides[s][c][i] = true, true
-				}
+	for i, list := range o.pairs {
+		for _, p := range list {
+			for s, c := range o.blocks[p.block].of {
+				wanted[c][i], sides[s][c][i] = true, true
 			}
 		}
 	}
@@ -243,7 +257,14 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at
 		}
 		return out
 	}
+	var lacks []bool // by place; their delays are then 0 and count for nothing
 	for place, list := range t.nodes[i] {
+		if list == nil {
+			if lacks == nil {
+				lacks = make([]bool, len(t.nodes[i]))
+			}
+			lacks[place] = true
+		}
 		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
 	step, share := 4, shareRows
@@ -252,7 +273,7 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at
 	}
 	s := newSkeleton(w, d, freqs, power, step, share*tolerance)
 	if s != nil {
-		s.centre, s.nodeTime = t.centre[i], times
+		s.centre, s.nodeTime, s.lacks = t.centre[i], times, lacks
 	}
 	return s
 }
@@ -260,19 +281,40 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at
 // choose keeps the parts that are cheaper here than point by point.
 func (o *Operator) choose() {
 	o.parts, o.takes = make([][]part, len(o.windows)), make([]bool, o.number(len(o.windows), 0, 0))
-	o.eachPair(func(i, n int, s, r *skeleton) {
-		b, w := o.blocks[n], o.windows[i]
+	o.eachPair(func(i int, at *pair, s, r *skeleton) {
+		b, w := o.blocks[at.block], o.windows[i]
 		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
-		if !fits {
+		if !fits || o.lacks(b, s, r) {
 			return
 		}
-		cost := o.band.cost(p, w, s, r, o.rows(b), b.width)
-		if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
-			p.number = n
-			o.parts[i] = append(o.parts[i], p)
-			o.takes[o.number(i, b.ends[0], b.ends[1])] = true
+		cost := float64(len(at.terms)) * o.band.cost(p, w, s, r, o.rows(b), b.width)
+		if cost*gain >= o.direct(at, w) {
+			return
 		}
+		p.number, p.triples = at.block, o.triples(at, w)
+		for _, t := range at.terms {
+			p.taper = o.taper(b, at.reach, t)
+			o.parts[i] = append(o.parts[i], p)
+			p.triples = 0
+		}
+		o.takes[o.number(i, b.ends[0], b.ends[1])] = true
 	})
+	o.pairs, o.falls = nil, nil
+}
+
+// lacks reports whether times of a place of b are missing: those of a window that begins or ends
+// beyond all apertures of the place.
+func (o *Operator) lacks(b *block, s, r *skeleton) bool {
+	if s.lacks == nil && r.lacks == nil {
+		return false
+	}
+	for _, slot := range b.slots {
+		row, column := int(slot)/b.width, int(slot)%b.width
+		if s.lacks != nil && s.lacks[row] || r.lacks != nil && r.lacks[column] {
+			return true
+		}
+	}
+	return false
 }
 
 // at is the skeleton of a side of a block over window i.
@@ -285,9 +327,9 @@ func (o *Operator) at(s dim, b *block, i int) *skeleton {
 
 // Triples is the number of pairs of a trace and a point that o sums.
 func (o *Operator) Triples() (n int64) {
-	for i, list := range o.parts {
+	for _, list := range o.parts {
 		for _, p := range list {
-			n += int64(len(o.blocks[p.number].traces)) * int64(o.windows[i].len())
+			n += p.triples
 		}
 	}
 	return n

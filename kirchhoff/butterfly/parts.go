@@ -78,27 +78,14 @@ func blocks(p *kirchhoff.Problem, groups []cluster) (out []*block, of [2][]int32
 
 func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
 
-// covers reports whether every trace of b has the full weight of the aperture all over a window.
-func (b *block) covers(p *kirchhoff.Problem, w *window) bool {
-	for a, limit := range p.Aperture {
-		if limit == 0 {
-			continue
-		}
-		flat := limit - min(p.ApertureTaper[a], limit)
-		lo, hi := p.Grid.Coord(a, w.lo[a]), p.Grid.Coord(a, w.lo[a]+w.n[a]-1)
-		if hi-b.middle[a][0] > flat || b.middle[a][1]-lo > flat {
-			return false
-		}
-	}
-	return true
-}
-
 // part is a block of traces over a window: what the factorised operator sums.
 type part struct {
 	number  int // of the block
 	segment int
-	first   int // column of the band's table of the first row of sums
-	rows    int // of sums
+	first   int    // column of the band's table of the first row of sums
+	rows    int    // of sums
+	taper   *taper // nil for the full weight of the aperture
+	triples int64  // pairs of a trace and a point that count; those of the first of several terms
 }
 
 // stretch is the range of times, in s, of the traces of two clusters in a window.
@@ -129,11 +116,54 @@ func (b *band) join(s, r *skeleton, t0 float64, nt int) (part, bool) {
 	return part{segment: segment, first: column, rows: int(math.Ceil((end-begin)/b.inner)) - column + b.taps}, true
 }
 
+// pair is a block over a window in which some of its traces may count.
+type pair struct {
+	block int
+	*reach
+}
+
+// meets reports whether some trace of b may count in a window.
+func (b *block) meets(p *kirchhoff.Problem, w *window) bool {
+	for a, limit := range p.Aperture {
+		lo, hi := p.Grid.Coord(a, w.lo[a]), p.Grid.Coord(a, w.lo[a]+w.n[a]-1)
+		if limit > 0 && (lo-b.middle[a][1] >= limit || b.middle[a][0]-hi >= limit) {
+			return false
+		}
+	}
+	return true
+}
+
 // Costs, in multiplications and additions of a factorised product.
 const (
 	directTriple = 30  // that the direct operator could be traded for, for a trace and a point
+	directTaper  = 45  // the same where the taper counts
 	gain         = 1.2 // that a part must bring
 )
+
+// direct is the cost of a pair point by point.
+func (o *Operator) direct(p *pair, w *window) float64 {
+	each := directTriple
+	if !p.full() {
+		each = directTaper
+	}
+	return float64(each) * float64(o.triples(p, w))
+}
+
+// full reports whether all traces have the full weight of the aperture all over the window.
+func (r *reach) full() bool { return r.along[0].points == nil && r.along[1].points == nil }
+
+// triples is about the number of pairs of a trace and a point that count in a pair.
+func (o *Operator) triples(p *pair, w *window) int64 {
+	return int64(math.Round(p.inside * float64(len(o.blocks[p.block].traces)*w.len())))
+}
+
+// least is a bound of the cost of a pair, from its geometry.
+func (o *Operator) least(p *pair, w *window, t *tones) float64 {
+	b := o.blocks[p.block]
+	nf := t.top() * (2*riseSeconds + stepSeconds)
+	s, q := float64(min(4, o.rows(b))), float64(lanes)
+	return float64(len(p.terms)) * (8*nf*float64(o.rows(b))*q*(float64(o.columns(b))+s) + 4*float64(w.len())*s*q)
+}
 
 // cost is the work of a part, without what it shares with others.
 func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int) float64 {
