@@ -21,7 +21,7 @@ func (o *Operator) stage() map[segmentOf]*spectra {
 			at := segmentOf{p.number, p.segment}
 			if out[at] == nil {
 				b := o.blocks[p.number]
-				n := o.band.nf * o.sources(b) * b.width
+				n := o.band.nf * o.rows(b) * b.width
 				out[at] = &spectra{make([]float32, n), make([]float32, n)}
 			}
 		}
@@ -29,8 +29,8 @@ func (o *Operator) stage() map[segmentOf]*spectra {
 	return out
 }
 
-func (o *Operator) sources(b *block) int   { return len(o.groups[sources][b.of[sources]].places) }
-func (o *Operator) receivers(b *block) int { return len(o.groups[receivers][b.of[receivers]].places) }
+func (o *Operator) rows(b *block) int    { return len(o.groups[b.of[rows]].places) }
+func (o *Operator) columns(b *block) int { return len(o.groups[b.of[columns]].places) }
 
 // segments lists those of each block, ascending.
 func segments(of map[segmentOf]*spectra, blocks int) [][]int {
@@ -45,7 +45,7 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 }
 
 // Adjoint adds to sums, [tile][64], what o takes over of the adjoint. It implements
-// kirchhoff.Elsewhere. The sums of the traces of each cluster of sources over a window are added in a
+// kirchhoff.Elsewhere. The sums of the blocks that share rows over a window are added in a
 // fixed order.
 func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
 	all := o.stage()
@@ -55,7 +55,7 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 			return nil
 		}
 		t := o.newTurn(n)
-		for s := range o.sources(t.block) {
+		for s := range o.rows(t.block) {
 			t.load(s, func(trace int, to []float32) { load(worker, trace, to) })
 			for _, segment := range segs[n] {
 				t.into(s, segment, all[segmentOf{n, segment}])
@@ -120,7 +120,7 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 			return nil
 		}
 		t := o.newTurn(n)
-		for s := range o.sources(t.block) {
+		for s := range o.rows(t.block) {
 			clear(t.lines)
 			for _, segment := range segs[n] {
 				t.back(s, segment, all[segmentOf{n, segment}])
@@ -136,9 +136,10 @@ type room struct {
 	*Operator
 	*window
 	parts   []*open
-	waves   [2]map[int]simd.Complex // of clusters, [nf][place][q]; of receivers in the forward [nf][q][width]
+	waves   [2]map[int]simd.Complex // of clusters, [nf][place][q]; of columns in the forward [nf][q][width]
 	taken   [2]map[int][]float32    // of clusters, weights at the points of a patch, [point][q]
 	scratch struct{ beams, lines []float32 }
+	traces  spectra // of a part with weights
 }
 
 // open is a part under way.
@@ -158,12 +159,12 @@ func (o *Operator) open(i int, forward bool) *room {
 	}
 	for _, p := range o.parts[i] {
 		b := o.blocks[p.number]
-		at := &open{part: p, block: b, s: o.at(sources, b, i), r: o.at(receivers, b, i)}
+		at := &open{part: p, block: b, s: o.at(rows, b, i), r: o.at(columns, b, i)}
 		at.q = at.s.rank * at.r.q
 		r.parts = append(r.parts, at)
 		for c, s := range [2]*skeleton{at.s, at.r} {
 			if _, ok := r.waves[c][b.of[c]]; !ok {
-				r.waves[c][b.of[c]] = o.wavesOf(s, forward && role(c) == receivers, b.width)
+				r.waves[c][b.of[c]] = o.wavesOf(s, forward && dim(c) == columns, b.width)
 				r.taken[c][b.of[c]] = make([]float32, patch*patch*patch*s.q)
 			}
 		}
@@ -231,17 +232,26 @@ func (e *spectra) data(ns, width int) simd.Complex {
 
 // beam makes the sums of a part of the spectra of its traces.
 func (r *room) beam(p *open, e *spectra) {
-	ns, nr, nf := r.sources(p.block), r.receivers(p.block), r.band.nf
+	ns, nr, nf := r.rows(p.block), r.columns(p.block), r.band.nf
 	beams, lines := r.beams(p), r.lines(p)
-	r.isa.Multiply(beams, e.data(ns, p.width), r.waves[receivers][p.of[receivers]], nf, ns, nr, p.r.q, 0)
-	r.isa.Multiply(linesOf(lines, p.q, p.r.q), r.waves[sources][p.of[sources]], beams, nf, p.s.rank, ns, p.r.q, simd.Transposed)
+	e = p.taper.weighted(e, r.weighing(p, len(e.re)))
+	r.isa.Multiply(beams, e.data(ns, p.width), r.waves[columns][p.of[columns]], nf, ns, nr, p.r.q, 0)
+	r.isa.Multiply(linesOf(lines, p.q, p.r.q), r.waves[rows][p.of[rows]], beams, nf, p.s.rank, ns, p.r.q, simd.Transposed)
 	p.v = make([]float32, p.rows*p.q)
 	r.isa.Transform(simd.Real{V: p.v, Stride: p.q}, r.inverse(p), simd.Real{V: lines, Stride: p.q}, p.rows, 2*nf, p.q, simd.Transposed)
 }
 
+// weighing is room for n weighted spectra of a part, if it has weights.
+func (r *room) weighing(p *open, n int) *spectra {
+	if p.taper != nil && len(r.traces.re) < n {
+		r.traces = spectra{make([]float32, n), make([]float32, n)}
+	}
+	return &r.traces
+}
+
 // beams is room for those of a part, [nf][source][q].
 func (r *room) beams(p *open) simd.Complex {
-	ns := r.sources(p.block)
+	ns := r.rows(p.block)
 	n := r.band.nf * ns * p.r.q
 	if len(r.scratch.beams) < 2*n {
 		r.scratch.beams = make([]float32, 2*n)
@@ -265,14 +275,24 @@ func (r *room) inverse(p *open) simd.Real {
 
 // image adds the parts of a batch to the image, patch by patch.
 func (r *room) image(batch []*open, sums []float64) {
-	sum := make([]float32, patch*patch*patch)
+	sum, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
 	for i := range r.patches {
 		at := &r.patches[i]
 		r.take(at, batch)
 		for n, p := range batch {
 			sum := sum[:at.len()]
-			r.isa.Interpolate(sum, p.v, r.last(p, at))
-			if n+1 == len(batch) || batch[n+1].of[sources] != p.of[sources] {
+			if p.taper == nil {
+				r.isa.Interpolate(sum, p.v, r.last(p, at))
+			} else {
+				own := own[:len(sum)]
+				clear(own)
+				r.isa.Interpolate(own, p.v, r.last(p, at))
+				p.taper.weigh(own, at)
+				for k, v := range own {
+					sum[k] += v
+				}
+			}
+			if n+1 == len(batch) || batch[n+1].of[rows] != p.of[rows] {
 				for k, slot := range r.slots[at.first:][:len(sum)] {
 					sums[slot] += float64(sum[k])
 				}
@@ -284,7 +304,7 @@ func (r *room) image(batch []*open, sums []float64) {
 
 // gather is the transpose of image, followed by that of the inverse transform.
 func (r *room) gather(batch []*open, image []float32) {
-	points := make([]float32, patch*patch*patch)
+	points, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
 	for _, p := range batch {
 		p.v = make([]float32, p.rows*p.q)
 	}
@@ -296,7 +316,12 @@ func (r *room) gather(batch []*open, image []float32) {
 		}
 		r.take(at, batch)
 		for _, p := range batch {
-			r.isa.Spread(p.v, points, r.last(p, at))
+			of := points
+			if p.taper != nil {
+				of = own[:copy(own, points)]
+				p.taper.weigh(of, at)
+			}
+			r.isa.Spread(p.v, of, r.last(p, at))
 		}
 	}
 	for _, p := range batch {
@@ -308,17 +333,24 @@ func (r *room) gather(batch []*open, image []float32) {
 
 // spread adds the sums of a part to the spectra of its traces. Several may be under way in a room.
 func (r *room) spread(p *open, e *spectra) {
-	ns, nf := r.sources(p.block), r.band.nf
+	ns, nf := r.rows(p.block), r.band.nf
 	n := nf * ns * p.r.q
 	beams := simd.Complex{Re: make([]float32, n), Im: make([]float32, n), Stride: p.r.q, Step: ns * p.r.q}
-	r.isa.Multiply(beams, r.waves[sources][p.of[sources]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
-	r.isa.Multiply(e.data(ns, p.width), beams, r.waves[receivers][p.of[receivers]], nf, ns, p.r.q, p.width, simd.Add)
+	r.isa.Multiply(beams, r.waves[rows][p.of[rows]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
+	to, how := e, simd.Add
+	if p.taper != nil {
+		to, how = &spectra{make([]float32, len(e.re)), make([]float32, len(e.re))}, 0
+	}
+	r.isa.Multiply(to.data(ns, p.width), beams, r.waves[columns][p.of[columns]], nf, ns, p.r.q, p.width, how)
+	if p.taper != nil {
+		p.taper.add(e, to)
+	}
 }
 
 // last says how a part goes between sums and the points of a patch.
 func (r *room) last(p *open, at *patchOf) *simd.Stage {
 	b, n := r.band, at.len()
-	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: r.taken[sources][p.of[sources]], LR: r.taken[receivers][p.of[receivers]],
+	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: r.taken[rows][p.of[rows]], LR: r.taken[columns][p.of[columns]],
 		QS: p.s.rank, QR: p.r.q, StrideS: p.s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.part.first)*b.inner),
 		DT: b.inner, NT: p.rows, Stride: p.q, Taps: b.taps}
 }

@@ -29,17 +29,19 @@ type band struct {
 
 // The shares of the tolerance that the steps may take. Their squares add up to less than 1.
 const (
-	shareReceivers = 0.75 // of skeletons, whose rank is a multiple of lanes
-	shareSources   = 0.45
-	shareSpline    = 0.25
-	shareBand      = 0.15
-	shareEdges     = 0.1
+	shareColumns = 0.75 // of skeletons, whose rank is a multiple of lanes
+	shareRows    = 0.45
+	shareSpline  = 0.25
+	shareBand    = 0.15
+	shareEdges   = 0.1
+	shareTaper   = 0.2
 )
 
 const (
 	stepSeconds  = 0.2 // between segments
 	mostSeconds  = 1.5 // of the flat part of segments
 	guardSamples = 4   // by which times between nodes may leave those of nodes
+	leastPeriods = 3   // of the highest frequency, in a taper
 )
 
 // tones are the frequencies up to which the wavelet's power matters, and their power, which adds up
@@ -108,7 +110,7 @@ func newBand(t *tones, dt, need, tolerance float64) *band {
 // the tolerance and cost least. It reports whether some do.
 func (b *band) cut(t *tones, flat int, tolerance float64) bool {
 	best := *b
-	for _, periods := range []float64{3, 4, 5, 6, 8, 10, 14} { // of the highest frequency
+	for _, periods := range []float64{leastPeriods, 4, 5, 6, 8, 10, 14} { // of the highest frequency
 		c := *b
 		c.rise = int(math.Ceil(periods / (t.top() * b.dt)))
 		c.n = (2*c.rise + flat + 3) / 4 * 4

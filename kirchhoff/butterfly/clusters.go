@@ -10,8 +10,9 @@ import (
 // mostPlaces is the largest number of places of a cluster.
 const mostPlaces = 64
 
-// cluster is a group of places that lie close together and have one role.
+// cluster is a group of places that lie close together and are at the same end of traces.
 type cluster struct {
+	end    int // 0 for sources, 1 for receivers
 	places []int32
 	centre int // number within places of the one nearest to their mean
 }

@@ -82,8 +82,7 @@ func TestEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := int64(p.NumTraces()) * int64(p.ImageLen())
-		share := float64(o.Triples()) / float64(all)
+		share := float64(o.Triples()) / float64(p.Triples())
 		q.Elsewhere = o
 		d, m, dot := both(t, &q, 3)
 		t.Logf("tolerance %g: samples refined %d times, %.0f %% factorised, traces off by %.1e, image by %.1e, dot test %.1e", tolerance, q.Finer, 100*share, off(d, wantD), off(m, wantM), dot)

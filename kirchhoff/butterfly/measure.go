@@ -104,7 +104,7 @@ func (o *Operator) sample() *sample {
 		p := o.parts[w][k*len(o.parts[w])/n]
 		s.parts[w], out.windows = []part{p}, append(out.windows, w)
 		b := s.blocks[p.number]
-		out.in[o.number(w, b.of[sources], b.of[receivers])] = true
+		out.in[o.number(w, b.ends[0], b.ends[1])] = true
 		if b.traces == nil {
 			b.traces, b.slots = o.some(o.blocks[p.number])
 			out.traces = append(out.traces, b.traces...)
@@ -120,12 +120,12 @@ func (o *Operator) sample() *sample {
 	return out
 }
 
-// some are traces of a block, from some of its sources to some of its receivers, and their slots.
+// some are traces of a block, those of some of its rows and some of its columns, and their slots.
 func (o *Operator) some(b *block) (traces, slots []int32) {
 	every := func(n int) int { return max(1, n/sampledPlaces) }
-	s, r := every(o.sources(b)), every(o.receivers(b))
+	row, column := every(o.rows(b)), every(o.columns(b))
 	for i, slot := range b.slots {
-		if int(slot)/b.width%s == 0 && int(slot)%b.width%r == 0 {
+		if int(slot)/b.width%row == 0 && int(slot)%b.width%column == 0 {
 			traces, slots = append(traces, b.traces[i]), append(slots, slot)
 		}
 	}
@@ -163,7 +163,7 @@ type direct struct{ s *sample }
 // Sums implements kirchhoff.Elsewhere.
 func (d direct) Sums(source, receiver int32, box int) bool {
 	o := d.s.Operator
-	return !d.s.in[o.number(o.windowOf[box], int(o.of[sources][source]), int(o.of[receivers][receiver]))]
+	return !d.s.in[o.number(o.windowOf[box], int(o.of[0][source]), int(o.of[1][receiver]))]
 }
 
 // Forward implements kirchhoff.Elsewhere.

@@ -28,8 +28,11 @@ func TestMeasure(t *testing.T) {
 		if f.Parts != 2 || min(f.Forward, f.Adjoint) < tolerance/50 || !(f.Worst() <= tolerance) {
 			t.Errorf("tolerance %g: %+v", tolerance, f)
 		}
-		for _, list := range o.have[sources] {
+		for _, list := range o.have[rows] {
 			for _, s := range list {
+				if s == nil {
+					continue
+				}
 				for i := range s.weights {
 					s.weights[i] *= 1 + 2*float32(tolerance)
 				}

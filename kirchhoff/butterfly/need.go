@@ -22,42 +22,37 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 	points, nodes := int64(side*side*side), int64(mostNodes*mostNodes*mostNodes)
 	var skeletons, room, solving int64
 	windows := make([]int64, len(o.blocks)) // of each block
-	var of [2][]int64                       // windows of each cluster
-	for r, list := range o.groups {
-		of[r] = make([]int64, len(list))
-	}
-	for _, w := range o.windows {
-		var seen [2]map[int]bool
-		for r := range seen {
-			seen[r] = map[int]bool{}
-		}
+	of := make([]int64, len(o.groups))      // windows of each cluster
+	var weights, tapered int64              // of traces; a copy of spectra with them
+	for _, list := range o.pairs {
+		seen := map[[2]int]bool{} // sides of clusters
 		blocks := int64(0)
-		for n, at := range o.blocks {
-			if len(at.traces) < leastTraces || !at.covers(p, w) {
-				continue
+		for _, pair := range list {
+			at := o.blocks[pair.block]
+			blocks += int64(len(pair.terms))
+			windows[pair.block]++
+			if !pair.full() {
+				weights += 4 * int64(len(pair.terms)*o.rows(at)*at.width)
+				tapered = max(tapered, 8*nf*int64(o.rows(at)*at.width))
 			}
-			blocks++
-			windows[n]++
-			for r, c := range at.of {
-				if !seen[r][c] {
-					seen[r][c] = true
-					of[r][c]++
+			for s, c := range at.of {
+				if key := [2]int{s, c}; !seen[key] {
+					seen[key] = true
+					of[c]++
 				}
 			}
 		}
-		clusters := int64(len(seen[0]) + len(seen[1]))
+		clusters := int64(len(seen))
 		skeletons += clusters * (4*points + nodes*(4*typicalRank+24))
 		room = max(room, clusters*(8*nf*mostPlaces*typicalRank+4*patch*patch*patch*typicalRank)+blocks*8*nf*typicalRank*typicalRank)
 	}
-	for _, list := range of {
-		for _, n := range list {
-			solving = max(solving, n*mostPlaces*8*(nodes+checks))
-		}
+	for _, n := range of {
+		solving = max(solving, n*mostPlaces*8*(nodes+checks))
 	}
 	segments := int64(float64(p.NT)*p.DT/stepSeconds) + 1
 	spectra := int64(0)
 	for n, at := range o.blocks {
-		spectra += 8 * nf * int64(o.sources(at)*at.width) * min(windows[n], segments)
+		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return skeletons + max(solving, spectra+int64(o.threads)*(room+4*batchFloats))
+	return skeletons + weights + max(solving, spectra+int64(o.threads)*(room+tapered+4*batchFloats))
 }

@@ -18,14 +18,16 @@ type Operator struct {
 	problem kirchhoff.Problem
 	threads int
 	band    *band
-	groups  [2][]cluster
+	groups  []cluster // of sources, then of receivers
 	windows []*window
 	blocks  []*block
+	pairs   [][]pair // of each window, by block: what may become parts
+	falls   map[fallOf]*fall
 	parts   [][]part         // of each window, by block
-	have    [2][][]*skeleton // by role and cluster, of each window
+	have    [2][][]*skeleton // by side and cluster, of each window
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
-	of      [2][]int32 // by role, the cluster of each place
+	of      [2][]int32 // the cluster of each place, as a source and as a receiver
 	takes   []bool     // see number
 	// windowOf is the window of each box.
 	windowOf []int
@@ -71,12 +73,34 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Opera
 	}
 	o.windows, o.windowOf = windows(l)
 	slowest := cmp.Or(p.Slowest, 1500)
-	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
-		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
-		o.have[r] = make([][]*skeleton, len(o.groups[r]))
+	for end, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
+		for _, c := range split(p.Positions, distinct(used), wavelengths*slowest/t.top()) {
+			c.end = end
+			o.groups = append(o.groups, c)
+		}
+	}
+	for s := range o.have {
+		o.have[s] = make([][]*skeleton, len(o.groups))
 	}
 	o.blocks, o.of = blocks(p, o.groups)
+	o.pair(t, tolerance)
 	return o, t
+}
+
+// pair finds the pairs that may become parts, by their geometry.
+func (o *Operator) pair(t *tones, tolerance float64) {
+	o.pairs, o.falls = make([][]pair, len(o.windows)), map[fallOf]*fall{}
+	for i, w := range o.windows {
+		for n, b := range o.blocks {
+			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
+				continue
+			}
+			p := pair{n, o.reach(w, b, tolerance)}
+			if len(p.terms) > 0 && o.least(&p, w, t)*gain < o.direct(&p, w) {
+				o.pairs[i] = append(o.pairs[i], p)
+			}
+		}
+	}
 }
 
 // wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
@@ -84,7 +108,7 @@ const wavelengths = 12
 
 // longest is the stretch of a trace, in s, that parts need.
 func (o *Operator) longest() (most float64) {
-	o.eachPair(func(i, _ int, s, r *skeleton) {
+	o.eachPair(func(_ int, _ *pair, s, r *skeleton) {
 		lo, hi := stretch(s, r)
 		if t := hi - lo; t <= mostSeconds {
 			most = max(most, t)
@@ -93,13 +117,13 @@ func (o *Operator) longest() (most float64) {
 	return most + 2*guardSamples*o.problem.DT
 }
 
-// eachPair calls f for each window and block that may be a part.
-func (o *Operator) eachPair(f func(window, block int, s, r *skeleton)) {
-	for i, w := range o.windows {
-		for n, b := range o.blocks {
-			s, r := o.at(sources, b, i), o.at(receivers, b, i)
-			if s != nil && r != nil && len(b.traces) >= leastTraces && b.covers(&o.problem, w) {
-				f(i, n, s, r)
+// eachPair calls f for each pair that has skeletons.
+func (o *Operator) eachPair(f func(window int, p *pair, s, r *skeleton)) {
+	for i, list := range o.pairs {
+		for n := range list {
+			b := o.blocks[list[n].block]
+			if s, r := o.at(rows, b, i), o.at(columns, b, i); s != nil && r != nil {
+				f(i, &list[n], s, r)
 			}
 		}
 	}
@@ -116,43 +140,47 @@ const leastTraces = 64
 
 // find makes the skeletons of all clusters in the windows in which a block of theirs may count.
 func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) error {
-	var wanted [2][][]bool // by role, cluster and window
-	for r, list := range o.groups {
-		for range list {
-			wanted[r] = append(wanted[r], make([]bool, len(o.windows)))
+	wanted := make([][]bool, len(o.groups)) // by cluster and window
+	var sides [2][][]bool                   // on which side
+	for c := range wanted {
+		wanted[c] = make([]bool, len(o.windows))
+	}
+	for s := range sides {
+		for range o.groups {
+			sides[s] = append(sides[s], make([]bool, len(o.windows)))
 		}
 	}
-	for _, b := range o.blocks {
-		if len(b.traces) < leastTraces {
-			continue
-		}
-		for i, w := range o.windows {
-			if b.covers(&o.problem, w) {
-				wanted[sources][b.of[sources]][i], wanted[receivers][b.of[receivers]][i] = true, true
+	for i, list := range o.pairs {
+		for _, p := range list {
+			for s, c := range o.blocks[p.block].of {
+				wanted[c][i], sides[s][c][i] = true, true
 			}
 		}
 	}
 	freqs, power := tones.lines()
 	_, opt := o.problem.TimesNeeded()
-	for r, list := range o.groups {
-		for c := range list {
-			if !slices.Contains(wanted[r][c], true) {
-				continue
-			}
-			t, err := o.gather(ctx, &list[c], wanted[r][c], opt)
-			if err != nil {
-				return fmt.Errorf("kirchhoff: traveltimes: %w", err)
-			}
-			o.have[r][c] = make([]*skeleton, len(o.windows))
-			err = workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
-				if wanted[r][c][i] {
-					o.have[r][c][i] = t.skeleton(o.windows[i], i, list[c].centre, freqs, power, role(r), tolerance)
+	for c := range o.groups {
+		if !slices.Contains(wanted[c], true) {
+			continue
+		}
+		t, err := o.gather(ctx, &o.groups[c], wanted[c], opt)
+		if err != nil {
+			return fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		}
+		for s := range o.have {
+			o.have[s][c] = make([]*skeleton, len(o.windows))
+		}
+		err = workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
+			for s := range o.have {
+				if sides[s][c][i] {
+					o.have[s][c][i] = t.skeleton(o.windows[i], i, o.groups[c].centre, freqs, power, dim(s), tolerance)
 				}
-				return nil
-			})
-			if err != nil {
-				return err
 			}
+			t.nodes[i], t.sample[i] = nil, nil
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -214,7 +242,7 @@ func (o *Operator) gather(ctx context.Context, c *cluster, wanted []bool, opt tr
 }
 
 // skeleton makes that of window i.
-func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r role, tolerance float64) *skeleton {
+func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at dim, tolerance float64) *skeleton {
 	if t.centre[i] == nil {
 		return nil
 	}
@@ -227,42 +255,69 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, r 
 		}
 		return out
 	}
+	var lacks []bool // by place; their delays are then 0 and count for nothing
 	for place, list := range t.nodes[i] {
+		if list == nil {
+			if lacks == nil {
+				lacks = make([]bool, len(t.nodes[i]))
+			}
+			lacks[place] = true
+		}
 		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
-	step, share := 2, shareSources
-	if r == receivers {
-		step, share = lanes, shareReceivers
+	step, share := 2, shareRows
+	if at == columns {
+		step, share = lanes, shareColumns
 	}
 	s := newSkeleton(w, d, freqs, power, step, share*tolerance)
 	if s != nil {
-		s.centre, s.nodeTime = t.centre[i], times
+		s.centre, s.nodeTime, s.lacks = t.centre[i], times, lacks
 	}
-	t.nodes[i], t.sample[i] = nil, nil
 	return s
 }
 
 // choose keeps the parts that are cheaper here than point by point.
 func (o *Operator) choose() {
 	o.parts, o.takes = make([][]part, len(o.windows)), make([]bool, o.number(len(o.windows), 0, 0))
-	o.eachPair(func(i, n int, s, r *skeleton) {
-		b, w := o.blocks[n], o.windows[i]
+	o.eachPair(func(i int, at *pair, s, r *skeleton) {
+		b, w := o.blocks[at.block], o.windows[i]
 		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
-		if !fits {
+		if !fits || o.lacks(b, s, r) {
 			return
 		}
-		cost := o.band.cost(p, w, s, r, o.sources(b), b.width)
-		if cost*gain < directTriple*float64(len(b.traces)*w.len()) {
-			p.number = n
-			o.parts[i] = append(o.parts[i], p)
-			o.takes[o.number(i, b.of[sources], b.of[receivers])] = true
+		cost := float64(len(at.terms)) * o.band.cost(p, w, s, r, o.rows(b), b.width)
+		if cost*gain >= o.direct(at, w) {
+			return
 		}
+		p.number, p.triples = at.block, o.triples(at, w)
+		for _, t := range at.terms {
+			p.taper = o.taper(b, at.reach, t)
+			o.parts[i] = append(o.parts[i], p)
+			p.triples = 0
+		}
+		o.takes[o.number(i, b.ends[0], b.ends[1])] = true
 	})
+	o.pairs, o.falls = nil, nil
 }
 
-// at is the skeleton of a block's cluster in a role over window i.
-func (o *Operator) at(r role, b *block, i int) *skeleton {
-	if list := o.have[r][b.of[r]]; list != nil {
+// lacks reports whether times of a place of b are missing: those of a window that begins or ends
+// beyond all apertures of the place.
+func (o *Operator) lacks(b *block, s, r *skeleton) bool {
+	if s.lacks == nil && r.lacks == nil {
+		return false
+	}
+	for _, slot := range b.slots {
+		row, column := int(slot)/b.width, int(slot)%b.width
+		if s.lacks != nil && s.lacks[row] || r.lacks != nil && r.lacks[column] {
+			return true
+		}
+	}
+	return false
+}
+
+// at is the skeleton of a side of a block over window i.
+func (o *Operator) at(s dim, b *block, i int) *skeleton {
+	if list := o.have[s][b.of[s]]; list != nil {
 		return list[i]
 	}
 	return nil
@@ -270,9 +325,9 @@ func (o *Operator) at(r role, b *block, i int) *skeleton {
 
 // Triples is the number of pairs of a trace and a point that o sums.
 func (o *Operator) Triples() (n int64) {
-	for i, list := range o.parts {
+	for _, list := range o.parts {
 		for _, p := range list {
-			n += int64(len(o.blocks[p.number].traces)) * int64(o.windows[i].len())
+			n += p.triples
 		}
 	}
 	return n
@@ -280,12 +335,12 @@ func (o *Operator) Triples() (n int64) {
 
 // Sums implements kirchhoff.Elsewhere.
 func (o *Operator) Sums(source, receiver int32, box int) bool {
-	return o.takes[o.number(o.windowOf[box], int(o.of[sources][source]), int(o.of[receivers][receiver]))]
+	return o.takes[o.number(o.windowOf[box], int(o.of[0][source]), int(o.of[1][receiver]))]
 }
 
 // number is that of a window, a cluster of sources and one of receivers in takes.
 func (o *Operator) number(window, source, receiver int) int {
-	return (window*len(o.groups[sources])+source)*len(o.groups[receivers]) + receiver
+	return (window*len(o.groups)+source)*len(o.groups) + receiver
 }
 
 // inside reports whether the columns of w lie in a window of traveltimes.

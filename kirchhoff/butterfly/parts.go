@@ -7,82 +7,85 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// role is 0 for sources and 1 for receivers.
-type role int
+// dim is 0 for the rows of a block and 1 for its columns.
+type dim int
 
 const (
-	sources role = iota
-	receivers
+	rows dim = iota
+	columns
 )
 
-// block is the traces of a cluster of sources and one of receivers.
+// block is the traces of a cluster of sources and one of receivers. The larger cluster has the columns,
+// which are padded.
 type block struct {
-	of     [2]int        // clusters, by role
+	of     [2]int        // clusters, by side
+	ends   [2]int        // the same, of sources and receivers
 	traces []int32       // ascending
-	slots  []int32       // of each trace, source × width + receiver, by their numbers in the clusters
+	slots  []int32       // of each trace, row × width + column, by their places' numbers in the clusters
 	width  int           // of a row of slots, a multiple of lanes
 	middle [2][2]float64 // least and largest midpoints along the horizontal axes
 }
 
-// blocks gathers traces by the clusters of their places. of says for each
-// place in a role in which it is.
-func blocks(p *kirchhoff.Problem, groups [2][]cluster) (out []*block, of [2][]int32) {
+// newBlock is a block without traces of a cluster of sources and one of receivers.
+func newBlock(groups []cluster, ends [2]int) *block {
+	b := &block{of: ends, ends: ends}
+	if len(groups[ends[0]].places) > len(groups[ends[1]].places) {
+		b.of = [2]int{ends[1], ends[0]}
+	}
+	b.width = padded(len(groups[b.of[columns]].places))
+	for a := range b.middle {
+		b.middle[a] = [2]float64{math.Inf(1), math.Inf(-1)}
+	}
+	return b
+}
+
+// blocks gathers traces by the clusters of their places. of says for each place, as a source and as a
+// receiver, in which it is.
+func blocks(p *kirchhoff.Problem, groups []cluster) (out []*block, of [2][]int32) {
 	var number [2][]int32 // by place
-	for r, list := range groups {
-		of[r], number[r] = make([]int32, p.Positions.Len()), make([]int32, p.Positions.Len())
-		for c, g := range list {
-			for n, place := range g.places {
-				of[r][place], number[r][place] = int32(c), int32(n)
-			}
+	for end := range of {
+		of[end], number[end] = make([]int32, p.Positions.Len()), make([]int32, p.Positions.Len())
+	}
+	for c, g := range groups {
+		for n, place := range g.places {
+			of[g.end][place], number[g.end][place] = int32(c), int32(n)
 		}
 	}
 	at := map[[2]int]*block{}
 	for trace, s := range p.Positions.Source {
 		r := p.Positions.Receiver[trace]
-		key := [2]int{int(of[sources][s]), int(of[receivers][r])}
+		key := [2]int{int(of[0][s]), int(of[1][r])}
 		b := at[key]
 		if b == nil {
-			b = &block{of: key, width: padded(len(groups[receivers][key[1]].places))}
-			for a := range b.middle {
-				b.middle[a] = [2]float64{math.Inf(1), math.Inf(-1)}
-			}
+			b = newBlock(groups, key)
 			at[key], out = b, append(out, b)
 		}
+		row, column := number[0][s], number[1][r]
+		if b.of != b.ends {
+			row, column = column, row
+		}
 		b.traces = append(b.traces, int32(trace))
-		b.slots = append(b.slots, number[sources][s]*int32(b.width)+number[receivers][r])
+		b.slots = append(b.slots, row*int32(b.width)+column)
 		xs, xr := p.Positions.At(int(s)), p.Positions.At(int(r))
 		for a := range b.middle {
 			m := 0.5 * (xs[a] + xr[a])
 			b.middle[a] = [2]float64{min(b.middle[a][0], m), max(b.middle[a][1], m)}
 		}
 	}
-	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.of[:], b.of[:]) })
+	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.ends[:], b.ends[:]) })
 	return out, of
 }
 
 func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
 
-// covers reports whether every trace of b has the full weight of the aperture all over a window.
-func (b *block) covers(p *kirchhoff.Problem, w *window) bool {
-	for a, limit := range p.Aperture {
-		if limit == 0 {
-			continue
-		}
-		flat := limit - min(p.ApertureTaper[a], limit)
-		lo, hi := p.Grid.Coord(a, w.lo[a]), p.Grid.Coord(a, w.lo[a]+w.n[a]-1)
-		if hi-b.middle[a][0] > flat || b.middle[a][1]-lo > flat {
-			return false
-		}
-	}
-	return true
-}
-
 // part is a block of traces over a window: what the factorised operator sums.
 type part struct {
 	number  int // of the block
 	segment int
-	first   int // column of the band's table of the first row of sums
-	rows    int // of sums
+	first   int    // column of the band's table of the first row of sums
+	rows    int    // of sums
+	taper   *taper // nil for the full weight of the aperture
+	triples int64  // pairs of a trace and a point that count; those of the first of several terms
 }
 
 // stretch is the range of times, in s, of the traces of two clusters in a window.
@@ -113,11 +116,54 @@ func (b *band) join(s, r *skeleton, t0 float64, nt int) (part, bool) {
 	return part{segment: segment, first: column, rows: int(math.Ceil((end-begin)/b.inner)) - column + b.taps}, true
 }
 
+// pair is a block over a window in which some of its traces may count.
+type pair struct {
+	block int
+	*reach
+}
+
+// meets reports whether some trace of b may count in a window.
+func (b *block) meets(p *kirchhoff.Problem, w *window) bool {
+	for a, limit := range p.Aperture {
+		lo, hi := p.Grid.Coord(a, w.lo[a]), p.Grid.Coord(a, w.lo[a]+w.n[a]-1)
+		if limit > 0 && (lo-b.middle[a][1] >= limit || b.middle[a][0]-hi >= limit) {
+			return false
+		}
+	}
+	return true
+}
+
 // Costs, in multiplications and additions of a factorised product.
 const (
 	directTriple = 30  // that the direct operator could be traded for, for a trace and a point
+	directTaper  = 45  // the same where the taper counts
 	gain         = 1.2 // that a part must bring
 )
+
+// direct is the cost of a pair point by point.
+func (o *Operator) direct(p *pair, w *window) float64 {
+	each := directTriple
+	if !p.full() {
+		each = directTaper
+	}
+	return float64(each) * float64(o.triples(p, w))
+}
+
+// full reports whether all traces have the full weight of the aperture all over the window.
+func (r *reach) full() bool { return r.along[0].points == nil && r.along[1].points == nil }
+
+// triples is about the number of pairs of a trace and a point that count in a pair.
+func (o *Operator) triples(p *pair, w *window) int64 {
+	return int64(math.Round(p.inside * float64(len(o.blocks[p.block].traces)*w.len())))
+}
+
+// least is a bound of the cost of a pair, from its geometry.
+func (o *Operator) least(p *pair, w *window, t *tones) float64 {
+	b := o.blocks[p.block]
+	nf := 2*leastPeriods + t.top()*stepSeconds
+	s, q := float64(min(4, o.rows(b))), float64(lanes)
+	return float64(len(p.terms)) * (8*nf*float64(o.rows(b))*q*(float64(o.columns(b))+s) + 4*float64(w.len())*s*q)
+}
 
 // cost is the work of a part, without what it shares with others.
 func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int) float64 {

@@ -25,6 +25,7 @@ type skeleton struct {
 	weights []float32 // [node][q]
 	err     float64   // rms error at the window's sample, relative to 1
 
+	lacks       []bool    // [place], of which there are no times; nil: of none
 	centre      []float32 // [point], s, t_c
 	nodeTime    []float64 // [node], s, t_c
 	least, most []float64 // [node], s, over the places, of δ

@@ -22,7 +22,7 @@ type turn struct {
 
 func (o *Operator) newTurn(n int) *turn {
 	b, nt := o.blocks[n], o.problem.NT
-	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.sources(b), nt: nt, by: make([][]int, o.sources(b))}
+	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.rows(b), nt: nt, by: make([][]int, o.rows(b))}
 	t.lines = make([]float32, (t.rise+nt+t.n)*b.width)
 	t.rows, t.folded = make([]float32, (lanes+1)*nt), make([]float32, t.n*b.width)
 	for i, slot := range b.slots {

@@ -81,7 +81,7 @@ func (w *window) place(slots []int32, g grid.Grid, slab int) {
 // patchOf is a part of a window whose weights are in the caches at once.
 type patchOf struct {
 	first int // of its points among those of the window
-	n     [3]int
+	lo, n [3]int
 	lagr  [3][]float32 // those of the window at its points
 }
 
@@ -93,8 +93,8 @@ func (w *window) walk(f func(x, y, z int)) {
 	for x0 := 0; x0 < w.n[0]; x0 += patch {
 		for y0 := 0; y0 < w.n[1]; y0 += patch {
 			for z0 := 0; z0 < w.n[2]; z0 += patch {
-				p := patchOf{first: first}
-				for a, at := range [3]int{x0, y0, z0} {
+				p := patchOf{first: first, lo: [3]int{x0, y0, z0}}
+				for a, at := range p.lo {
 					nodes := len(w.along[a])
 					p.n[a] = min(patch, w.n[a]-at)
 					p.lagr[a] = w.lagr[a][at*nodes : (at+p.n[a])*nodes]

@@ -1,0 +1,148 @@
+package butterfly
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// lattice is nx × ny places, spaced by hx and hy m, the first at x and y. They are up to 2 m off.
+func lattice(r *rand.Rand, x, y float64, nx, ny int, hx, hy float64) (out []float64) {
+	for i := range nx {
+		for j := range ny {
+			out = append(out, x+hx*float64(i)+2*r.Float64(), y+hy*float64(j)+2*r.Float64(), 0)
+		}
+	}
+	return out
+}
+
+// geometry is a survey over an image that begins at zero, 800 m deep.
+type geometry struct {
+	name               string
+	shape              []int // of the image, points 10 m apart
+	aperture           float64
+	sources, receivers []float64
+	live               func(source, receiver int, offset [2]float64) bool // nil: all pairs
+}
+
+// geometries are surveys of the kinds that there are.
+func geometries() []geometry {
+	r := rand.New(rand.NewPCG(1, 2))
+	var moving []float64
+	for i := range 12 {
+		moving = append(moving, lattice(r, 100+25*float64(i), 150, 30, 8, 12.5, 50)...)
+	}
+	return []geometry{
+		{"dense", []int{64, 64, 64}, 500, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil},
+		{"nodes", []int{64, 64, 64}, 500, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil},
+		{"land", []int{64, 64, 64}, 500, lattice(r, 0, 0, 6, 40, 150, 25), lattice(r, 0, 0, 40, 6, 25, 150),
+			func(_, _ int, offset [2]float64) bool { return max(math.Abs(offset[0]), math.Abs(offset[1])) <= 700 }},
+		{"streamer", []int{48, 64, 64}, 500, lattice(r, 0, 320, 12, 1, 25, 0), moving,
+			func(source, receiver int, _ [2]float64) bool { return receiver/240 == source }},
+	}
+}
+
+// problem is that of a geometry in a homogeneous medium.
+func (g *geometry) problem(t testing.TB) *kirchhoff.Problem {
+	s := survey.Survey{Dim: 3, Sources: g.sources, Receivers: g.receivers}
+	for i := range len(g.sources) / 3 {
+		for j := range len(g.receivers) / 3 {
+			offset := [2]float64{g.receivers[3*j] - g.sources[3*i], g.receivers[3*j+1] - g.sources[3*i+1]}
+			if g.live == nil || g.live(i, j, offset) {
+				s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, int32(i)), append(s.ReceiverIndex, int32(j))
+			}
+		}
+	}
+	p := carpet(t, 1, 25, 800, g.shape)
+	p.Positions, p.Threads, p.NT = s.Distinct(true), 1, 500
+	p.Aperture, p.ApertureTaper = []float64{g.aperture, g.aperture}, []float64{0.1 * g.aperture, 0.1 * g.aperture}
+	var err error
+	if p.Times, err = traveltime.NewAnalytic(2500, p.Grid); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// BenchmarkSurveys: forward and adjoint together, of a whole engine on one thread: direct with the
+// data's own samples, and within two tolerances. Times are the processor's.
+func BenchmarkSurveys(b *testing.B) {
+	for _, g := range geometries() {
+		p := g.problem(b)
+		host := device.NewHost(1)
+		d, m := device.Wrap(host, random(1, p.NumTraces()*p.NT)), device.Wrap(host, random(2, p.ImageLen()))
+		direct := 0.0
+		for _, tolerance := range []float64{0, 1e-2, 1e-3} {
+			b.Run(fmt.Sprintf("%s/tolerance=%g", g.name, tolerance), func(b *testing.B) {
+				q, share, begin := *p, 0.0, processor()
+				if tolerance > 0 {
+					share = 100 * factorise(b, &q, tolerance)
+				}
+				deciding := processor() - begin
+				e, err := kirchhoff.New(b.Context(), &q, kirchhoff.Work{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer e.Close()
+				k := e.Kernels()[0]
+				begin = processor()
+				for range b.N {
+					if err := errors.Join(k.Forward(b.Context(), d, m), k.Adjoint(b.Context(), m, d)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				seconds := (processor() - begin) / float64(b.N)
+				if tolerance == 0 {
+					direct = seconds
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(seconds, "s/application")
+				b.ReportMetric(seconds/float64(p.Triples())*1e9, "ns/triple")
+				b.ReportMetric(direct/seconds, "gain")
+				b.ReportMetric(share, "%factorised")
+				b.ReportMetric(deciding, "s/set-up")
+			})
+		}
+	}
+}
+
+// factorised has p summed within a tolerance, and is the share of what counts that is factorised.
+func factorise(t testing.TB, p *kirchhoff.Problem, tolerance float64) float64 {
+	var err error
+	if p.Finer, err = kirchhoff.FinerFor(p, tolerance); err != nil {
+		t.Fatal(err)
+	}
+	o, err := New(t.Context(), p, tolerance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o == nil {
+		return 0
+	}
+	p.Elsewhere = o
+	return float64(o.Triples()) / float64(p.Triples())
+}
+
+// processor is the time, in s, that this process has kept processors busy.
+func processor() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) * 1e-9
+}
+
+func random(seed uint64, n int) []float32 {
+	r, x := rand.New(rand.NewPCG(seed, 1)), make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
