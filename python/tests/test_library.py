@@ -28,11 +28,12 @@ def test_c_program(tmp_path):
 
 def test_operator_without_the_library(monkeypatch):
     """An operator that was never made is deleted in silence."""
-    monkeypatch.setenv("LSM_LIBRARY", "/nowhere/liblsm.so")
-    monkeypatch.setattr(_library, "library", _library.library.__wrapped__)
     ignored = []
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
-    with pytest.raises(ImportError, match="/nowhere/liblsm.so: the library of lsm cannot be loaded"):
-        _library.Operator(_library.Problem(), [])
-    gc.collect()
+    with monkeypatch.context() as without:
+        without.setenv("LSM_LIBRARY", "/nowhere/liblsm.so")
+        without.setattr(_library, "library", _library.library.__wrapped__)
+        with pytest.raises(ImportError, match="/nowhere/liblsm.so: the library of lsm cannot be loaded"):
+            _library.Operator(_library.Problem(), [])
+    gc.collect()  # with the library again, since operators of other tests may end here
     assert not ignored
