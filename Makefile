@@ -9,6 +9,10 @@ TIMEOUT ?= 20m
 KILLS   ?= 100
 # Bytes that test-damage flips in a HDF5 file of each kind, and SEG-Y files that it changes.
 FLIPS   ?= 1000
+# Processors that dist makes packages for: amd64, arm64 or both.
+ARCH    ?= amd64
+# What test-arm64 tests.
+ARM64_PACKAGES ?= ./kirchhoff/internal/simd
 # Time for each fuzz target.
 FUZZTIME ?= 10s
 
@@ -39,12 +43,12 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 	@scripts/bootstrap.sh
@@ -70,11 +74,14 @@ test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or i
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
 	LSM_TEST_GPU=1 $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job
 
+test-arm64: ## tests of ARM64_PACKAGES (the kernels), cross-compiled and run by qemu (docs/install.md)
+	@scripts/arm64.sh $(ARM64_PACKAGES)
+
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle
 
-dist: ## packages/: archive, .deb, .rpm, wheel, SBOM and checksums, for Linux on x86-64 (docs/install.md)
-	LDFLAGS='$(LDFLAGS)' PYTHON_LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
+dist: ## packages/: archive, .deb, .rpm, wheel, SBOM and checksums, for Linux on ARCH (amd64; arm64) (docs/install.md)
+	ARCH='$(ARCH)' LDFLAGS='$(LDFLAGS)' PYTHON_LDFLAGS='$(PYTHON_LDFLAGS)' VERSION='$(VERSION)' scripts/dist.sh packages
 
 demo: build ## a small migration from nothing to pictures, in demo/
 	@scripts/demo.sh demo

@@ -1,8 +1,10 @@
 #!/bin/sh
 # try.sh ROOT...: starts what make dist has left in packages/ in the roots of other systems,
-# such as debootstrap makes them: a survey, its least-squares image and a picture from the archive,
+# such as debootstrap makes them, and of other processors where this system runs their programs by
+# qemu-user-static: a survey, its least-squares image and a picture from the archive,
 # again on two ranks with each of Open MPI and MPICH that is installed there, and again from the
-# .deb or .rpm, if the root can install one. All images must have the same bits, in all roots. Where
+# .deb or .rpm, if the root can install one. All images must have the same bits, in all roots of a
+# processor. Where
 # the root has Python 3.10 or newer, the wheel makes the same image, and runs the tests of
 # python/tests; pip fetches here what those need. It leaves the roots as they were, and needs no
 # root's rights where users may have namespaces.
@@ -10,10 +12,15 @@ set -eu
 cd "$(dirname "$0")/.."
 fail() { printf 'lsm: try: %s\n' "$1" >&2; exit 1; }
 [ $# -gt 0 ] || fail "no root is named"
-ls packages/lsm-*-linux-x86_64.tar.gz >/dev/null 2>&1 || fail "no archive in packages: make dist"
 as=
 [ "$(id -u)" = 0 ] || as=--map-root-user
-first=
+seen= # digests by machine
+
+# machine_of ROOT is uname's word for its processor.
+machine_of() {
+	# shellcheck disable=SC2086 # nothing or one option
+	unshare $as chroot "$1" uname -m || fail "$1 has programs that this system cannot run"
+}
 
 # python_of ROOT is the version of its Python that the wheel can be tried with, if there is one.
 python_of() {
@@ -24,19 +31,21 @@ python_of() {
 # fetch VERSION TO gets packages for a Python of that version: pip, what the wheel needs, and pytest.
 fetch() {
 	platforms=
-	for glibc in 2014 _2_17 _2_27 _2_28; do platforms="$platforms --platform manylinux${glibc}_x86_64"; done
+	for glibc in 2014 _2_17 _2_27 _2_28; do platforms="$platforms --platform manylinux${glibc}_$machine"; done
 	# shellcheck disable=SC2086 # a list of options
 	python3 -m pip download -q --disable-pip-version-check -d "$2" --only-binary :all: --python-version "$1" $platforms \
-		"$(echo packages/*.whl)[files]" pip pytest
+		"$(echo packages/*_"$machine".whl)[files]" pip pytest
 }
 
 for root; do
 	[ -x "$root/bin/sh" ] || fail "$root is no root of a system"
 	root=$(cd "$root" && pwd)
+	machine=$(machine_of "$root")
+	ls packages/lsm-*-linux-"$machine".tar.gz >/dev/null 2>&1 || fail "no archive for $machine in packages: make dist"
 	at=$(mktemp -d "$root/tmp/lsm-try-XXXXXX")
 	trap 'rm -rf "$at"' EXIT
-	cp packages/lsm*.deb packages/lsm*.rpm packaging/try-inside.sh "$at"
-	tar -xzf packages/lsm-*-linux-x86_64.tar.gz -C "$at"
+	cp packages/lsm*_"$(echo "$machine" | sed 's/x86_64/amd64/; s/aarch64/arm64/')".deb packages/lsm*."$machine".rpm packaging/try-inside.sh "$at"
+	tar -xzf packages/lsm-*-linux-"$machine".tar.gz -C "$at"
 	cp -r python/tests "$at"
 	version=$(python_of "$root")
 	if [ -z "$version" ]; then
@@ -51,9 +60,12 @@ for root; do
 		mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm" && mount -t proc proc "$1/proc"
 		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
 			chroot "$1" sh "${2#"$1"}/try-inside.sh"' - "$root" "$at" || fail "$root failed"
-	digest=$(cat "$at/digest")
-	: "${first:=$digest}"
-	[ "$digest" = "$first" ] || fail "$root has other bits than $1"
+	digest=$(sha256sum <"$at/digest" | cut -c-64)
+	case " $seen" in
+	*" $machine:$digest "*) ;;
+	*" $machine:"*) fail "$root has other bits than the first root of $machine" ;;
+	esac
+	seen="$seen$machine:$digest "
 	rm -rf "$at"
 done
 echo "the same bits in $*"

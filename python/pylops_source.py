@@ -18,5 +18,7 @@ def fetch(*names):
         if got.returncode:
             raise OSError(f"pip cannot fetch PyLops' source package: {got.stderr.strip()[-200:]}")
         with tarfile.open(BUILD / f"pylops-{VERSION}.tar.gz") as package:
-            package.extractall(BUILD, [package.getmember(f"{folder.name}/{name}") for name in names], filter="data")
+            for name in names:  # extractall knows no filter before Python 3.11.4
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(package.extractfile(f"{folder.name}/{name}").read())
     return folder

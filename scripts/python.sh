@@ -3,24 +3,28 @@
 #
 # wheel builds the C library and puts it into a wheel in python/dist, for this machine. pack makes
 # a wheel in TO of a copy of python/ with the library and the program inside. Both use PYTHON
-# (python3). test builds the library and the program and runs the package's tests, with PYTHON or
-# with an environment of its own, made once for each python/requirements.txt. It is skipped where
-# pip cannot make that, and where PYTHON lacks PyLops, numba or pytest. LSM_PROGRAM names another
-# program.
+# (python3). test builds the library, with faults that tests call up (python/seeds.py), and the
+# program, and runs the package's tests, with PYTHON or with an environment of its own, made once
+# for each python/requirements.txt. It is skipped where pip cannot make that, and where PYTHON lacks
+# PyLops, numba or pytest. LSM_PROGRAM names another program.
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
 build=python/build
+seeded=$build/seeded
 
+# library FILE [OPTION...] builds the C library.
 library() {
-	"$GO" build -buildmode=c-shared -ldflags "-s -w ${LDFLAGS:-}" -o "$build/liblsm.so" ./cmd/liblsm
+	file=$1
+	shift
+	"$GO" build -buildmode=c-shared -ldflags "-s -w ${LDFLAGS:-}" "$@" -o "$file" ./cmd/liblsm
 }
 
-# current: the library is newer than its sources. Go makes every package with C in it anew for a
+# current: the tests' library is newer than its sources. Go makes every package with C in it anew for a
 # shared library, which takes a minute or two.
 current() {
-	[ -e "$build/liblsm.so" ] && [ -z "$(find go.mod include cmd/liblsm comm device dist grid internal kirchhoff survey traveltime \
-		-type f -newer "$build/liblsm.so" -print -quit)" ]
+	[ -e "$seeded/liblsm.so" ] && [ -z "$(find go.mod include cmd/liblsm comm device dist grid internal kirchhoff python/seeds.py survey traveltime \
+		-type f -newer "$seeded/liblsm.so" -print -quit)" ]
 }
 
 # version writes that of git as Python does: 0.1.0-5-gabc, five commits after 0.1.0, is 0.1.0.post5+gabc.
@@ -48,7 +52,7 @@ environment() {
 case $1 in
 pack) pack "$2" "$3" ;;
 wheel)
-	library
+	library "$build/liblsm.so"
 	cp "$build/liblsm.so" include/lsm.h python/lsm/
 	rm -rf "$build"/lib.* "$build"/bdist.* # of setuptools
 	pack ./python python/dist
@@ -63,8 +67,8 @@ test)
 		echo "tests of the Python package are skipped: $PYTHON has not all of numba, pylops and pytest"
 		exit 0
 	fi
-	current || library
+	current || { "$PYTHON" python/seeds.py "$seeded" && library "$seeded/liblsm.so" -overlay "$seeded/overlay.json"; }
 	[ -n "${LSM_PROGRAM:-}" ] || "$GO" build -o "$build/lsm" ./cmd/lsm
-	LSM_PROGRAM=${LSM_PROGRAM:-$PWD/$build/lsm} LSM_LIBRARY=$PWD/$build/liblsm.so PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
+	LSM_PROGRAM=${LSM_PROGRAM:-$PWD/$build/lsm} LSM_LIBRARY=$PWD/$seeded/liblsm.so LSM_TEST_SEEDED=1 PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
 	;;
 esac

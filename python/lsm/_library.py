@@ -139,10 +139,10 @@ class Operator:
     """An operator of the library. problem is a Problem, arrays what it points to."""
 
     def __init__(self, problem, arrays):
+        self._handle = 0  # for __del__, where what follows raises
         lib = library()
         problem.size = ctypes.sizeof(Problem)
         handle = ctypes.c_uint64()
-        self._handle = 0
         stoppable(lib.lsm_create, ctypes.byref(problem), ctypes.byref(handle), keep=[problem, arrays, handle])
         self._handle = handle.value
         self._home = os.getpid()

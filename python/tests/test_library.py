@@ -1,8 +1,10 @@
-"""The C library, used by a program in C."""
+"""The C library: used by a program in C, and not there."""
 
+import gc
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,16 @@ def test_c_program(tmp_path):
     subprocess.run([cc, "-Wall", "-Wextra", "-Werror", f"-I{include}", HERE / "c_program.c", "-o", program, library, "-lm", "-lpthread"], check=True)
     run = subprocess.run([program], env={**os.environ, "LD_LIBRARY_PATH": str(library.parent)}, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_operator_without_the_library(monkeypatch):
+    """An operator that was never made is deleted in silence."""
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    with monkeypatch.context() as without:
+        without.setenv("LSM_LIBRARY", "/nowhere/liblsm.so")
+        without.setattr(_library, "library", _library.library.__wrapped__)
+        with pytest.raises(ImportError, match="/nowhere/liblsm.so: the library of lsm cannot be loaded"):
+            _library.Operator(_library.Problem(), [])
+    gc.collect()  # with the library again, since operators of other tests may end here
+    assert not ignored
