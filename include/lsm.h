@@ -109,7 +109,8 @@ typedef struct lsm_problem {
 	/* [traces], or NULL: a trace counts at points from this index of z on alone. */
 	const int32_t *first_depth;
 
-	/* "cpu": float on vector units. "reference": double in plain code, slow. */
+	/* "cpu": float on vector units. "double": double on vector units, without an aperture.
+	   "reference": double in plain code, slow. */
 	const char *engine;
 	int32_t threads; /* 0: one for each processor */
 } lsm_problem;
@@ -132,7 +133,7 @@ int lsm_describe(lsm_operator op, char *text, size_t size);
 /*
  * The forward overwrites data [traces, samples] with the traces of image [points]. The adjoint,
  * the exact transpose, overwrites image with the migrated data. Elements are float for the
- * engine "cpu" and double for "reference". Counts are those of all elements, and must be right.
+ * engine "cpu" and double for the others. Counts are those of all elements, and must be right.
  */
 int lsm_forward(lsm_operator op, const void *image, size_t points, void *data, size_t samples,
 		const int *stop, char *text, size_t size);

@@ -190,6 +190,24 @@ func everyEngine(t testing.TB, p *Problem) []Engine {
 	return all
 }
 
+// everyDouble makes the double engine with every set of kernels that this processor runs, if it
+// offers what p needs.
+func everyDouble(t testing.TB, p *Problem) (all []Engine) {
+	if Refuse("double", p, Work{}) != nil {
+		return nil
+	}
+	for isa := simd.Portable; isa <= simd.Best(); isa++ {
+		t.Setenv("LSM_CPU_ISA", isa.String())
+		e, err := NewDouble(context.Background(), p, Work{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(e.Close)
+		all = append(all, e)
+	}
+	return all
+}
+
 // only is the operator of an engine of one image.
 func only(e Engine) dist.Kernel { return e.Kernels()[0] }
 
@@ -208,6 +226,9 @@ func newCPUEngine(t testing.TB, p *Problem, w Work) *cpu {
 func kept(e Engine) *lists { return e.(*cpu).kernels[0].kept }
 
 func name(e Engine) string {
+	if d, ok := e.(*double); ok {
+		return "double/" + d.isa.String()
+	}
 	if c, ok := e.(*cpu); ok {
 		for _, d := range kept(c).fwd {
 			if d.cells {
@@ -323,7 +344,7 @@ func (c trial) conforms(t *testing.T, seed uint64) (empty bool) {
 		slack = [2]float64{5e-6 * largest(d), 5e-6 * largest(m)}
 	}
 	var data, image []float64
-	for _, e := range everyEngine(t, p) {
+	for _, e := range append(everyEngine(t, p), everyDouble(t, p)...) {
 		tolerance := 1e-13
 		if e.Type() == device.F32 {
 			tolerance = 1e-6
@@ -340,6 +361,10 @@ func (c trial) conforms(t *testing.T, seed uint64) (empty bool) {
 			data, image = gotData, gotImage
 			empty = slices.Max(data) == 0
 			continue
+		}
+		near := near
+		if e.Type() == device.F64 {
+			near = 1e-12
 		}
 		if d := difference(gotData, data); !(d <= near || d*largest(data) <= slack[0]) {
 			t.Errorf("%s: forward differs from the reference by %.2e", name(e), d)
@@ -371,7 +396,7 @@ func TestThreads(t *testing.T) {
 		var data, image [][]float64
 		for threads := 1; threads <= 3; threads++ {
 			p.Threads = threads
-			for i, e := range everyEngine(t, p) {
+			for i, e := range append(everyEngine(t, p), everyDouble(t, p)...) {
 				for range 2 {
 					d, m := both(t, p, e, 5)
 					if i >= len(data) {

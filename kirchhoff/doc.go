@@ -188,6 +188,12 @@
 // counts at all. There a float32 may decide otherwise than a float64 if q lies within
 // rounding of the edge. Only there may the engines differ by more.
 //
+// # The double engine
+//
+// NewDouble makes the operator without limits of dip and opening angle, apertures, anti-aliasing and
+// finer samples in float64 for the same vector units. It differs from the reference by 1e-12 of the
+// largest value or less, but for times within rounding of a trace's ends. The C library offers it.
+//
 // # Order, threads and ranks
 //
 // Results depend on the problem, the engine and its set of kernels alone, never on

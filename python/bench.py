@@ -1,12 +1,12 @@
 """lsm.Kirchhoff beside PyLops with numba, in one process on the same vectors.
 
-usage: bench.py [CASE ...]    RUNS=5 THREADS=2 bench.py small large
+usage: bench.py [--double] [CASE ...]    RUNS=5 THREADS=2 bench.py small large
 
 Prints medians of RUNS products, conversions of vectors included, their ratios, and the largest
-differences, relative to the largest value. Both work in single precision on THREADS threads.
-PyLops' tables are made single too, as its users do who know; it has no faster way. Differences are
-from PyLops with tables in double precision: angles in single precision fall on other steps of its
-taper."""
+differences, relative to the largest value. Both work on THREADS threads, in single precision or
+with --double in double, PyLops' default. In single precision PyLops' tables are made single too, as
+its users do who know; it has no faster way. Differences are from PyLops with tables in double
+precision: angles in single precision fall on other steps of its taper."""
 
 import os
 import statistics
@@ -32,7 +32,7 @@ CASES = {
 }
 
 
-def problem(case, dtype="float32"):
+def problem(case, dtype):
     (nx, nz), ns, nr, nt = CASES[case]
     a = np.pi * 20 * 0.004 * (np.arange(81) - 40)
     srcs, recs = (np.vstack([(np.arange(n) + shift) / n * 10 * (nx - 1), np.zeros(n)]) for n, shift in ((ns, 0.3), (nr, 0.5)))
@@ -65,20 +65,21 @@ def made(f):
     return time.perf_counter() - begin, op
 
 
-def main(cases):
-    print(f"{THREADS} threads, medians of {RUNS}; {lsm.Kirchhoff(**problem('tiny'))!r}\n")
+def main(cases, dtype):
+    print(f"{THREADS} threads, medians of {RUNS}; {lsm.Kirchhoff(**problem('tiny', dtype))!r}\n")
     print("| case | weights | product | PyLops, ms | lsm, ms | ratio | largest difference |")
     print("|---|---|---|---|---|---|---|")
     for case in cases:
         for dynamic in (False, True):
-            make = [lambda cls=cls: cls(**problem(case), dynamic=dynamic) for cls in (PyLops, lsm.Kirchhoff)]
+            make = [lambda cls=cls: cls(**problem(case, dtype), dynamic=dynamic) for cls in (PyLops, lsm.Kirchhoff)]
             (their_time, theirs), (our_time, ours) = map(made, make)
             start = f"| {case} | {'dynamic' if dynamic else 'static'} |"
             print(f"{start} making it | {1e3 * their_time:.1f} | {1e3 * our_time:.1f} | {their_time / our_time:.1f} | |", flush=True)
             rng = np.random.default_rng(1)
-            vectors = {name: rng.normal(size=ours.shape[n]).astype("float32") for name, n in (("matvec", 1), ("rmatvec", 0))}
+            vectors = {name: rng.normal(size=ours.shape[n]).astype(dtype) for name, n in (("matvec", 1), ("rmatvec", 0))}
             wanted = {name: getattr(theirs, name)(x) for name, x in vectors.items()}
-            theirs = single(theirs)
+            if dtype == "float32":
+                theirs = single(theirs)
             for name, x in vectors.items():
                 (a, _), (b, got) = seconds(getattr(theirs, name), x), seconds(getattr(ours, name), x)
                 want = wanted[name]
@@ -87,4 +88,5 @@ def main(cases):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or CASES)
+    names = [name for name in sys.argv[1:] if name != "--double"]
+    main(names or CASES, "float64" if "--double" in sys.argv else "float32")

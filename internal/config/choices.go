@@ -25,7 +25,9 @@ var registries = map[string][]Choice{
 
 func operators() (list []Choice) {
 	for _, e := range engines.Table {
-		list = append(list, Choice{Name: e.Name, Help: e.Text})
+		if !e.Library {
+			list = append(list, Choice{Name: e.Name, Help: e.Text})
+		}
 	}
 	return list
 }

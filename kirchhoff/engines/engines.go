@@ -53,15 +53,18 @@ type Engine struct {
 	Name   string // in the configuration
 	Text   string // what it is, in one line
 	Offers Features
+	// Library says that the C library alone has it: no configuration names it.
+	Library bool
 }
 
 // Table has all engines.
 var Table = []Engine{
-	{"cpu", "float32, on all cores and vector units of the host", all},
+	{"cpu", "float32, on all cores and vector units of the host", all, false},
+	{"double", "float64, on all cores and vector units of the host", Gathers | Dynamic, true},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Hessian | Surveys | Finer},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere)},
-	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere)},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Hessian | Surveys | Finer, false},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere), false},
+	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere), false},
 }
 
 // Missing returns the given features that the named engine does not offer.
@@ -74,10 +77,10 @@ func Missing(name string, f Features) Features {
 	return f
 }
 
-// Offering names the engines that offer all of the given features.
+// Offering names the engines of the program that offer all of the given features.
 func Offering(f Features) (list []string) {
 	for _, e := range Table {
-		if f&^e.Offers == 0 {
+		if f&^e.Offers == 0 && !e.Library {
 			list = append(list, e.Name)
 		}
 	}

@@ -18,6 +18,9 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s lacks %v, want %v", name, f, want)
 		}
 	}
+	if f := Missing("double", Gathers|Dynamic|Aperture); f != Aperture {
+		t.Errorf("the double engine lacks %v", f)
+	}
 	if f := Missing("abacus", Gathers|Diagonal); f.String() != "images by class, a diagonal" {
 		t.Errorf("an engine that there is not lacks %v", f)
 	}

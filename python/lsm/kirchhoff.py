@@ -16,7 +16,7 @@ TABLES = {
 }  # fmt: skip
 
 MODES = ("analytic", "eikonal", "byot")
-ENGINES = ("numpy", "numba", "cpu", "reference")
+ENGINES = ("numpy", "numba", "cpu", "double", "reference")
 COMPAT = ("pylops", "lsm")
 
 
@@ -32,9 +32,9 @@ class Kirchhoff(PyLopsKirchhoff):
     be one of [points, ns*nr].
 
     engine: "numpy" and "numba" stand for what suits dtype: "cpu" (float32 arithmetic on the
-    vector units of all cores) for float32, "reference" (float64 in plain code, slower than
-    numba) for float64. With engine="cpu" and dtype="float64" vectors are in double precision
-    and the arithmetic in single.
+    vector units of all cores) for float32, "double" (the same in float64) for float64.
+    "reference" is float64 in plain code, slower than numba. With engine="cpu" and dtype="float64"
+    vectors are in double precision and the arithmetic in single.
 
     compat="pylops" gives PyLops' numbers, its particular definitions included; what cannot
     be had raises NotImplementedError. compat="lsm" takes the definitions of lsm:
@@ -159,7 +159,7 @@ def _check(a):
     if a["compat"] not in COMPAT:
         raise ValueError(f"compat must be one of {', '.join(COMPAT)}, got {a['compat']}")
     if a["engine"] == "cuda":
-        raise NotImplementedError('engine="cuda": this library has engines for the host alone, "cpu" and "reference"')
+        raise NotImplementedError('engine="cuda": this library has engines for the host alone, "cpu", "double" and "reference"')
     if a["engine"] not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {a['engine']}")
     if np.dtype(a["dtype"]) not in (np.float32, np.float64):
@@ -224,7 +224,7 @@ class _Build:
 
     def engine(self):
         if self.a["engine"] in ("numpy", "numba"):
-            return "cpu" if np.dtype(self.a["dtype"]) == np.float32 else "reference"
+            return "cpu" if np.dtype(self.a["dtype"]) == np.float32 else "double"
         return self.a["engine"]
 
     def set(self, field, values, shape):

@@ -38,10 +38,12 @@ func New(ctx context.Context, s *Spec) (*Operator, error) {
 	engine := kirchhoff.New
 	switch s.Engine {
 	case "cpu":
+	case "double":
+		engine = kirchhoff.NewDouble
 	case "reference":
 		engine = kirchhoff.NewReference
 	default:
-		return nil, status.Usage(fmt.Errorf(`engine is %q, this library has "cpu" and "reference"`, s.Engine))
+		return nil, status.Usage(fmt.Errorf(`engine is %q, this library has "cpu", "double" and "reference"`, s.Engine))
 	}
 	if err := kirchhoff.Refuse(s.Engine, p, work); err != nil {
 		return nil, status.Usage(err)
@@ -64,9 +66,12 @@ func New(ctx context.Context, s *Spec) (*Operator, error) {
 // needs is the memory that an engine takes, in bytes.
 func needs(engine string, p *kirchhoff.Problem, w kirchhoff.Work) int64 {
 	var n kirchhoff.Need
-	if engine == "cpu" {
+	switch engine {
+	case "cpu":
 		n = kirchhoff.Needs(p, w)
-	} else {
+	case "double":
+		n = kirchhoff.DoubleNeeds(p, w)
+	default:
 		n = kirchhoff.ReferenceNeeds(p)
 	}
 	return n.Tables + n.Scratch + max(n.Traces, n.Making) + n.Heap

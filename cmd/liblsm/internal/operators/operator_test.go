@@ -95,6 +95,7 @@ func tables(s *Spec, positions []float64) (out []float64) {
 
 func eachEngine(t *testing.T, f func(t *testing.T, engine string, tolerance float64)) {
 	t.Run("cpu", func(t *testing.T) { f(t, "cpu", 5e-6) })
+	t.Run("double", func(t *testing.T) { f(t, "double", 1e-12) })
 	t.Run("reference", func(t *testing.T) { f(t, "reference", 1e-12) })
 }
 

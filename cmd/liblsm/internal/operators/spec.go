@@ -36,7 +36,7 @@ type Spec struct {
 	Aperture, ApertureTaper              [2]float64 // m
 	FirstDepth                           []int32    // [traces], or nil
 
-	Engine  string // "cpu" or "reference"
+	Engine  string // "cpu", "double" or "reference"
 	Threads int
 }
 
