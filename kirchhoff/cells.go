@@ -76,19 +76,26 @@ func (d *demigrator) drain(isa simd.ISA, op *simd.Operator, sums []float64, wind
 
 func (d *demigrator) collapse(trace, windows []float32) {
 	if d.cells {
-		copy(trace, windows[simd.Before:])
+		copy(trace, windows[d.op.Widest:])
 		return
 	}
 	simd.Collapse(trace, windows)
 }
 
 // windowLen is the number of elements that the windows of any block take.
-func windowLen(bands, nt int) int {
-	return max(forwardCells.limit*simd.Slots*simd.Pitch(bands, strideOf(nt)), laneCells.limit*laneStride(nt))
+func (l *Plan) windowLen() int {
+	nt := l.inner.nt
+	return max(forwardCells.limit*simd.Slots*simd.Pitch(l.bands.n, strideOf(nt)), laneCells.limit*laneStride(nt, widest(&l.Problem)))
 }
 
+// widest is simd.Operator's Widest: 64 samples of the data, as far as there is room.
+func widest(p *Problem) int { return min(simd.MostWide, 64*max(1, p.Finer)) }
+
 // laneStride is the distance between rows of nt samples in a cell's block.
-func laneStride(nt int) int { return strideOf(nt) + 6*16 }
+func laneStride(nt, widest int) int {
+	const lines = 2 * 16 // an even number of cache lines, see strideOf
+	return strideOf(nt) + (3*widest+16-2*simd.TileSize+lines-1)/lines*lines
+}
 
 // inCells reports for each trace whether the forward processes it with the receivers of a
 // cell in the lanes of a register. It does so for long runs in which no pair occurs

@@ -138,7 +138,7 @@ func (o *lists) cut(p *Problem) {
 			pair.row = o.trace[pair.row]
 		}
 		if d.cells {
-			d.op.Stride = laneStride(d.op.NT)
+			d.op.Stride = laneStride(d.op.NT, d.op.Widest)
 			d.placeLanes(p.Positions)
 		}
 		d.finish(p, &o.memory)

@@ -48,7 +48,7 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	o := &t.op
 	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(l.inner.nt), p.mode(), l.inner.nt, p.tapers()
 	_, wide, _ := sides(p.Grid)
-	o.Wide = wide[2]
+	o.Wide, o.Widest = wide[2], widest(p)
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
 	o.Dynamic, o.Unequal, o.Dip, o.Opening = p.Dynamic, unequal(p), p.Dip().kernel(), p.Opening.kernel()
 	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())

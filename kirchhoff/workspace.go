@@ -27,7 +27,7 @@ func (e *cpu) allocate() {
 	e.image32 = alloc[float32](m, e.Tiles*simd.TileSize)
 	e.image64 = alloc[float64](m, e.Tiles*simd.TileSize)
 	for range e.threads {
-		e.windows = append(e.windows, &window{Memory: alloc[float32](m, windowLen(e.bands.n, nt))})
+		e.windows = append(e.windows, &window{Memory: alloc[float32](m, e.windowLen())})
 		e.picks = append(e.picks, newPicked(m))
 		e.crossings = append(e.crossings, newCrossing(e.Plan, m))
 		if e.Problem.Elsewhere != nil {

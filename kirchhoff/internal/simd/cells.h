@@ -7,9 +7,7 @@
 // The tables of a cell are transposed once for all sources of a block. The k, w and
 // values of a pair, and the order of its sums, do not depend on the other lanes.
 
-enum { WIDEST = 64 };                // times of a pair in the lanes span fewer samples
-enum { NOWHERE = 1 << 20 };          // shift of lanes that are off: they never arrive
-enum { AFTER = 146 };                // samples of a window from its 0 on; BEFORE lie before it
+enum { AFTER = 2 * MOST_WIDE + 18 }; // samples of a window from its 0 on; MOST_WIDE lie before it
 
 // lsm_cell holds the tables of one cell's receivers over a tile.
 typedef struct {
@@ -60,8 +58,8 @@ FAST void square(V r[16]) {
 	}
 }
 
-// times are 16 times of a row, exactly: in float32 the sums of two codes less than 64
-// samples apart are exact too.
+// times are 16 times of a row, exactly: in float32 the sums of two codes less than
+// MOST_WIDE samples apart are exact too.
 FAST V times(const int mode, const char *row, int g, int shift) {
 	if (!(mode & COMPACT)) return AT((const float *)row + 16 * g);
 	return UNIT * floats((I)(codes(row, g) << shift));
@@ -82,16 +80,16 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 		const lsm_span span = op->span[at];
 		c->base[l] = span.base;
 		c->width[l] = span.width;
-		if (!(span.width >= 0 && span.width < WIDEST)) continue;
+		if (!(span.width >= 0 && span.width < op->widest)) continue;
 		rows[l] = op->table + at * size;
 		if (mode & COMPACT) shift[l] = span.width < 32 ? 0 : op->shift[at];
 	}
 	// The middle of a tile lies between points 15 and 48, in 2-D and in 3-D.
 	for (int l = 0; l < LANES; l++)
 		c->shift[l] = (int32_t)(0.5f * (times(mode, rows[l], 0, shift[l])[15] + times(mode, rows[l], 3, shift[l])[0]));
-	const float margin = 1.0f / (1 << 14); // for rounding
+	const float margin = 1.0f / (1 << 13); // for rounding
 	for (int g = 0; g < REGISTERS; g++) {
-		V r[LANES], lo = ALL(2 * WIDEST), hi = ALL(-2 * WIDEST);
+		V r[LANES], lo = ALL(2 * MOST_WIDE), hi = ALL(-2 * MOST_WIDE);
 #pragma GCC unroll 16
 		for (int l = 0; l < LANES; l++) {
 			r[l] = times(mode, rows[l], g, shift[l]);
@@ -137,51 +135,38 @@ FAST void put(float *to, V v) {
 	AT(to) = v;
 }
 
-// point2 adds a point whose lanes arrive within two samples. A lane that is off has an
+// point adds a point whose lanes arrive within n samples, two at least: sample j takes what is
+// early of the lanes with k = j, and what is late of those with j − 1. A lane that is off has an
 // infinite shift: what it gets stays among its own entries, and within reach.
-FAST void point2(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, int p, V shift) {
+FAST void point(const int mode, const int n, float *window, const lsm_cell *c, const lsm_rays *a, int p, V shift) {
 	const V q = c->time[p] + a->time[p], late = part_of(q), early = 1 - late, v = amount(mode, c, a, p);
-	const M soon = GT(shift + a->next[p], q);
 	float *to = window + (int64_t)a->offset[p];
+	V next = shift + a->next[p];
+	M before = 0, soon = GT(next, q); // lanes with k < j − 1, k < j
 	put(to, _mm512_mask3_fmadd_ps(early, v, AT(to), soon));
-	AT(to + LANES) = FMA(BLEND(soon, late, early), v, AT(to + LANES));
-	put(to + 2 * LANES, _mm512_mask3_fmadd_ps(late, v, AT(to + 2 * LANES), _knot_mask16(soon)));
-}
-
-// point adds a point whose lanes arrive within n samples. Those with a k beyond do not.
-FAST void point(const int mode, const int n, float *window, const lsm_cell *c, const lsm_rays *a, int p, I shift) {
-	const V q = c->time[p] + a->time[p], late = part_of(q), early = 1 - late, v = amount(mode, c, a, p);
-	const I k = __builtin_convertvector(q, I) - shift - a->first[p];
-	float *to = window + (int64_t)a->offset[p];
-	M before = 0;
 #pragma GCC unroll 8
-	for (int j = 0; j <= n; j++) {
-		V sum = AT(to + LANES * j);
-		if (j > 0) sum = _mm512_mask3_fmadd_ps(late, v, sum, before);
-		if (j < n) {
-			before = EQI(k, (I){0} + j);
-			sum = _mm512_mask3_fmadd_ps(early, v, sum, before);
-		}
-		put(to + LANES * j, sum);
+	for (int j = 1; j < n; j++) {
+		next += 1;
+		const M more = j < n - 1 ? GT(next, q) : 0xFFFF;
+		const V share = BLEND(soon, late, early);
+		if (j == 1 && n == 2)
+			AT(to + LANES) = FMA(share, v, AT(to + LANES));
+		else
+			put(to + LANES * j, _mm512_mask3_fmadd_ps(share, v, AT(to + LANES * j), j == 1 ? more : j == n - 1 ? _knot_mask16(before) : _kandn_mask16(before, more)));
+		before = soon;
+		soon = more;
 	}
+	put(to + LANES * n, _mm512_mask3_fmadd_ps(late, v, AT(to + LANES * n), _knot_mask16(before)));
 }
 
 // arrive adds registers g and h of points to the window, in turn, since they mostly
 // arrive apart. Their lanes do so within n samples, or where that is 0 within as many as
 // each point says.
-FAST void arrive(const int mode, const int n, float *window, const lsm_cell *c, const lsm_rays *a, int g, int h, I shift) {
+FAST void arrive(const int mode, const int n, float *window, const lsm_cell *c, const lsm_rays *a, int g, int h, V shift) {
 	for (int i = 0; i < 16; i++) {
 		const int p = 16 * g + i, q = 16 * h + i;
 		point(mode, n ? n : a->count[p], window, c, a, p, shift);
 		point(mode, n ? n : a->count[q], window, c, a, q, shift);
-	}
-}
-
-// arrive2 is arrive within two samples.
-FAST void arrive2(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, int g, int h, V shift) {
-	for (int i = 0; i < 16; i++) {
-		point2(mode, window, c, a, 16 * g + i, shift);
-		point2(mode, window, c, a, 16 * h + i, shift);
 	}
 }
 
@@ -262,12 +247,12 @@ FAST void narrow(const int mode, lsm_cell *c, const lsm_operator *op, int64_t ti
 
 // arrivals adds all points of a tile to the window. most are the numbers of samples in
 // which the lanes of a register of points arrive.
-FAST void arrivals(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, const I most[REGISTERS], V infinite, I shift) {
+FAST void arrivals(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, const I most[REGISTERS], V shift) {
 	for (int g = 0; g < REGISTERS / 2; g++) {
 		const int h = REGISTERS - 1 - g;
 		switch (_mm512_reduce_max_epi32((__m512i)MAXI(most[g], most[h]))) {
 		case 1:
-		case 2: arrive2(mode, window, c, a, g, h, infinite); break;
+		case 2: arrive(mode, 2, window, c, a, g, h, shift); break;
 		case 3: arrive(mode, 3, window, c, a, g, h, shift); break;
 		case 4: arrive(mode, 4, window, c, a, g, h, shift); break;
 		case 5: arrive(mode, 5, window, c, a, g, h, shift); break;
@@ -278,9 +263,9 @@ FAST void arrivals(const int mode, float *window, const lsm_cell *c, const lsm_r
 }
 
 // arrivals_tapered is a function by itself: most tiles do without.
-TARGET __attribute__((noinline)) static void arrivals_tapered(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, const I most[REGISTERS], V infinite, I shift) {
+TARGET __attribute__((noinline)) static void arrivals_tapered(const int mode, float *window, const lsm_cell *c, const lsm_rays *a, const I most[REGISTERS], V shift) {
 #define TAPERED(way, name, mode, call) \
-	case mode: arrivals((mode) + TAPER, window, c, a, most, infinite, shift); break;
+	case mode: arrivals((mode) + TAPER, window, c, a, most, shift); break;
 	switch (mode) { KINDS(TAPERED, , ) }
 }
 
@@ -293,9 +278,9 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 	const int32_t nt = op->nt, *receivers = op->lanes;
 	lsm_cell c;
 	lsm_rays a;
-	float window[(BEFORE + AFTER) * LANES] __attribute__((aligned(64)));
-	memset(window, 0, sizeof window);
-	float *zero = window + BEFORE * LANES;
+	float window[(MOST_WIDE + AFTER) * LANES] __attribute__((aligned(64)));
+	memset(window, 0, sizeof(float) * (3 * op->widest + 18) * LANES);
+	float *zero = window + op->widest * LANES;
 	for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
 		const char *table = op->table + tile * next;
 		const lsm_span *span = op->span + tile * op->places;
@@ -320,7 +305,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
 				const lsm_pair pair = op->pairs[p];
 				const int l = pair.first;
-				at[l] = traces + pair.slot * op->stride + BEFORE;
+				at[l] = traces + pair.slot * op->stride + op->widest;
 				if (cuts && pair.cut >= 0) {
 					const int what = left(op, tile, op->cuts + pair.cut);
 					if (what == NOTHING) continue;
@@ -331,7 +316,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			}
 			const I origin = {0};
 			present &= ~GT(ALL(0), c.width) & GTI(origin + (nt - 1), k0) & GTI(end, origin - 2);
-			const M on = present & GTI(k0, origin - 1) & GTI(origin + (nt - 1), end) & GT(ALL(WIDEST), far);
+			const M on = present & GTI(k0, origin - 1) & GTI(origin + (nt - 1), end) & GT(ALL(op->widest), far);
 			for (int off = present & ~on; off; off &= off - 1) {
 				const int l = __builtin_ctz(off);
 				const lsm_cut where = {{cut[0][l], cut[1][l]}};
@@ -342,9 +327,8 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			cast(mode, &a, s, mode & COMPACT && from.width >= 32 ? scales[run.source] : 0, m);
 			for (int l = 0; l < LANES; l++)
 				if (on >> l & 1) at[l] += (k0 + c.shift)[l];
-			const I shift = (I)_mm512_mask_mov_epi32(_mm512_set1_epi32(NOWHERE), on, (__m512i)c.shift);
-			const V infinite = BLEND(on, floats(c.shift), ALL(INFINITY));
-			I lo = origin + AFTER, hi = origin - BEFORE, most[REGISTERS];
+			const V shift = BLEND(on, floats(c.shift), ALL(INFINITY));
+			I lo = origin + AFTER, hi = origin - MOST_WIDE, most[REGISTERS];
 			for (int g = 0; g < REGISTERS; g++) {
 				const I l = floors(AT(a.time + 16 * g) + AT(c.lo + 16 * g)), h = floors(AT(a.time + 16 * g) + AT(c.hi + 16 * g));
 				*(I_at *)(a.first + 16 * g) = l;
@@ -356,9 +340,9 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			}
 			if (cuts && taper & on) {
 				narrow(mode, &c, op, tile, cut, taper);
-				arrivals_tapered(mode, zero, &c, &a, most, infinite, shift);
+				arrivals_tapered(mode, zero, &c, &a, most, shift);
 			} else {
-				arrivals(mode, zero, &c, &a, most, infinite, shift);
+				arrivals(mode, zero, &c, &a, most, shift);
 			}
 			empty(zero, at, on, _mm512_reduce_min_epi32((__m512i)lo), _mm512_reduce_max_epi32((__m512i)hi) + 1);
 		}
@@ -373,7 +357,7 @@ TARGET static void drain_cell(const lsm_operator *op, double *sums, float *trace
 			const lsm_pair pair = op->pairs[p];
 			const lsm_reach at = reached(op->reach[run.source], op->reach[pair.receiver], nt);
 			if (at.lo > at.hi) continue;
-			float *restrict trace = traces + pair.slot * op->stride + BEFORE;
+			float *restrict trace = traces + pair.slot * op->stride + op->widest;
 			double *restrict sum = sums + (pair.row - row0) * nt;
 			for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
 				sum[n] += rounded(trace[n], magic);

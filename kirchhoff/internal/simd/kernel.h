@@ -13,7 +13,7 @@ enum { LIMITS = 8 };                          // added to PLANE or SPACE: weight
 enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
 #define UNIT (1.0f / (1 << BITS))
 enum { SLOTS = 4 };                           // samples a forward window holds
-enum { LANES = 16, BEFORE = 64 };             // receivers of a cell; elements before a trace of them
+enum { LANES = 16, MOST_WIDE = 128 };         // receivers of a cell; the most samples in which their tiles arrive
 
 // Times of one place over one tile are base + table, in samples; the table's
 // values lie in [0, width]. A negative width says that the place makes no
@@ -83,6 +83,7 @@ typedef struct {
 	int32_t mode, nt;
 	int32_t tiles[3];       // of the box along each axis, in C order; in 2-D the first is 1
 	int32_t wide;           // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
+	int32_t widest;         // of a cell: times of a pair over a tile that go through its lanes span fewer samples; at most MOST_WIDE
 	lsm_aperture aperture[2];
 	// Anti-aliasing: each trace comes in bands, the first as it is, the others smoothed
 	// by a triangle of 2·half + 1 taps. Without, bands is 1 and slope NULL.
@@ -136,7 +137,7 @@ enum {
 	// in [tile][TILE]. Entry k of these windows holds what is due to samples k to k+3.
 	FORWARD,
 	// FORWARD of a block that is a cell, into traces: float out [slot][stride], sample n of
-	// a row at BEFORE + n.
+	// a row at widest + n.
 	CELL,
 	WALKS
 };

@@ -179,8 +179,8 @@ const (
 	TileSize = C.TILE
 	Slots    = C.SLOTS
 
-	Lanes  = C.LANES  // receivers of a cell
-	Before = C.BEFORE // elements before a trace in a cell's block
+	Lanes    = C.LANES     // receivers of a cell
+	MostWide = C.MOST_WIDE // the largest Operator.Widest
 )
 
 // Span places a table's times: Base + table, in samples, the table within
@@ -237,6 +237,10 @@ type Operator struct {
 	Pairs []Pair
 	Cuts  []Cut
 	Lanes []int32 // [Lanes], of a cell: receivers, −1 for none; else nil
+
+	// Widest is the number of samples in which a tile may arrive to go through a cell's lanes.
+	// Sums depend on it.
+	Widest int
 
 	Stride   int // elements between rows, a multiple of 16, at least NT + 2·TileSize
 	Mode     Mode
@@ -296,7 +300,7 @@ func (o *Operator) c() C.lsm_operator {
 		lanes:     (*C.int32_t)(first(o.Lanes)),
 		run_count: C.int32_t(len(o.Runs)), cut_count: C.int32_t(len(o.Cuts)),
 		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride), pitch: C.int64_t(o.Pitch()),
-		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT), wide: C.int32_t(o.Wide),
+		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT), wide: C.int32_t(o.Wide), widest: C.int32_t(o.Widest),
 	}
 	for a := range 3 {
 		op.tiles[a] = C.int32_t(o.Tiles[a])
@@ -402,7 +406,7 @@ const MaxHalf = 1 << 10
 func (i ISA) HasCells(m Mode) bool { return i == AVX512 && m&Limits == 0 }
 
 // ForwardCell is Forward for a block that is a cell. It adds to traces themselves,
-// [slot][Stride], sample n of a row at Before + n; Stride is at least Before + NT + 144.
+// [slot][Stride], sample n of a row at Widest + n; Stride is at least NT + 3·Widest + 16.
 func (i ISA) ForwardCell(o *Operator, traces *Memory[float32], image []float32, tile0, tile1 int) {
 	i.walk(C.CELL, o, traces.pointer(), first(image), tile0, tile1, 0)
 	o.keep(traces, image)
