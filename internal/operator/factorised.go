@@ -16,6 +16,8 @@ type Factorised struct {
 	Promised float64 // kirchhoff.accuracy
 	Found    float64 // the largest error of the parts that were sampled, on any rank
 	Parts    int     // that were sampled
+
+	Flop, Bytes, Direct float64 // of an application, see butterfly.Count
 }
 
 // Text says how much is factorised and how far off it is.
@@ -26,10 +28,16 @@ func (f *Factorised) Text() string {
 	return fmt.Sprintf("%.0f %% of the pairs of traces and points factorised, off by %.1e where sampled (at most %g)", 100*f.Share, f.Found, f.Promised)
 }
 
+// Counted says what an application takes, by a count.
+func (f *Factorised) Counted() string {
+	return fmt.Sprintf("%.2g Gflop and %.2g GB an application in either direction, counted as %.2g Gflop in direct sums", 1e-9*f.Flop, 1e-9*f.Bytes, 1e-9*f.Direct)
+}
+
 // partsFound is what this rank tells the others of its parts.
 type partsFound struct {
 	triples, pairs float64
 	butterfly.Found
+	butterfly.Count
 }
 
 // measure compares a sample of the parts of this rank with direct sums.
@@ -40,6 +48,7 @@ func (op *Operator) measure(ctx context.Context, p *kirchhoff.Problem, o *butter
 	}
 	defer op.Report.Time("accuracy")()
 	m.triples = float64(o.Triples())
+	m.Count = o.Count()
 	m.Found, err = o.Measure(ctx)
 	return m, err
 }
@@ -74,16 +83,17 @@ func (op *Operator) judge(m *partsFound) error {
 	if m == nil { // on all ranks
 		return nil
 	}
-	sums, worst := []float64{m.triples, m.pairs, float64(m.Parts)}, []float64{m.Worst()}
+	sums, worst := []float64{m.triples, m.pairs, float64(m.Parts), m.Flop(), m.Bytes, m.Direct}, []float64{m.Worst()}
 	if err := op.World.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
 	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return err
 	}
-	f := &Factorised{Share: sums[0] / sums[1], Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Parts: int(sums[2])}
+	f := &Factorised{Share: sums[0] / sums[1], Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Parts: int(sums[2]),
+		Flop: sums[3], Bytes: sums[4], Direct: sums[5]}
 	op.Factorised, op.Info = f, op.Info+"; "+f.Text()
-	op.Report.Event("factorised", "share", f.Share, "promised", f.Promised, "found", f.Found, "parts", f.Parts)
+	op.Report.Event("factorised", "share", f.Share, "promised", f.Promised, "found", f.Found, "parts", f.Parts, "flop", f.Flop, "bytes", f.Bytes, "direct", f.Direct)
 	if f.Parts == 0 && op.Direct != nil {
 		op.Direct = nil
 		op.Report.Infof("solver.defect_correction: nothing is factorised, so nothing is to be corrected")

@@ -1,0 +1,39 @@
+package butterfly
+
+// Count is what an application of the factorised sums takes in one direction, counted, not measured.
+type Count struct {
+	Products     float64 // flop of the complex products of matrices
+	Transforms   float64 // flop from spectra to sums in time
+	Interpolated float64 // flop from sums to points
+	Bytes        float64 // with all that a part needs read once and all that it makes written once
+	Direct       float64 // flop that the direct sums of the same pairs are worth in the choice of parts
+}
+
+// Flop are those of all parts.
+func (c Count) Flop() float64 { return c.Products + c.Transforms + c.Interpolated }
+
+// Count counts the parts that o sums. A part of n_s sources and n_r receivers over P points, of ranks q_s
+// and q_r, with n_f frequencies and n_t samples of its sums, takes
+//
+//	8 n_f n_s q_r (n_r + q_s)             flop in two batches of n_f complex products
+//	4 n_f n_t q_s q_r + 2 taps P q_s q_r  flop in transforms and interpolation
+//	8 n_f (n_s n_r + n_r q_r + n_s q_s + 2 n_s q_r + 2 q_s q_r)
+//	+ 8 n_t q_s q_r + 4 P (q_s + q_r + 4) bytes
+func (o *Operator) Count() (c Count) {
+	nf := float64(o.band.nf)
+	for i, list := range o.parts {
+		points := float64(o.windows[i].len())
+		for _, p := range list {
+			b := o.blocks[p.number]
+			s, r := o.at(sources, b, i), o.at(receivers, b, i)
+			ns, nr := float64(o.sources(b)), float64(b.width)
+			qs, qr, rows := float64(s.rank), float64(r.q), float64(p.rows)
+			c.Products += 8 * nf * ns * qr * (nr + qs)
+			c.Transforms += 4 * nf * rows * qs * qr
+			c.Interpolated += 2 * float64(o.band.taps) * points * qs * qr
+			c.Bytes += 8*nf*(ns*nr+nr*qr+ns*qs+2*ns*qr+2*qs*qr) + 8*rows*qs*qr + 4*points*(qs+qr+4)
+			c.Direct += directTriple * float64(len(b.traces)) * points
+		}
+	}
+	return c
+}
