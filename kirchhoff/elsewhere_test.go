@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // chosen leaves about two thirds of all pairs elsewhere, or with here the other third. Pairs of
@@ -137,6 +138,54 @@ func TestElsewhereExact(t *testing.T) {
 		if !slices.Equal(whole.apply(t, d, from, quantum, 1), parts.apply(t, d, from, quantum, 1)) {
 			t.Errorf("%v: parts have other bits than the whole", d)
 		}
+	}
+}
+
+// odd leaves all of the traces of odd sources elsewhere.
+type odd struct{ idle }
+
+func (odd) Sums(source, _ int32, _ int) bool { return source%2 == 1 }
+
+// TestElsewhereTraces: a trace of which nothing is summed here is zero in the pieces of the forward,
+// whatever their memory held, and counts for nothing in the adjoint.
+func TestElsewhereTraces(t *testing.T) {
+	p := sorted(fixedSpread(t, []int{34, 20, 18}, 12.5, [2]int{3, 2}, [2]int{4, 3}, 300, true))
+	p.Elsewhere = odd{}
+	e := newCPUEngine(t, p, Work{})
+	k, h := only(e).(*kernel), device.NewHost(1)
+	data, image := make([]float32, p.NumTraces()*p.NT), noise(3, p.ImageLen())
+	for range 2 {
+		app, err := k.Begin(t.Context(), dist.Forward, device.Wrap(h, data), device.Wrap(h, image), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range app.Pieces() {
+			if _, err := app.Sum(i); err != nil {
+				t.Fatal(err)
+			}
+			if err := app.Finish(i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range k.ring.S {
+			k.ring.S[i] = 1
+		}
+	}
+	loud := make([]float32, len(data))
+	for i, source := range p.Positions.Source {
+		trace := data[i*p.NT : (i+1)*p.NT]
+		if nothing := simd.Portable.Largest(trace) == 0; nothing != (source%2 == 1) {
+			t.Errorf("trace %d of source %d is zero: %v", i, source, nothing)
+		}
+		if source%2 == 1 {
+			copy(loud[i*p.NT:(i+1)*p.NT], noise(uint64(i), p.NT))
+		}
+	}
+	if err := k.Adjoint(t.Context(), device.Wrap(h, image), device.Wrap(h, loud)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(image, noise(3, p.ImageLen())) {
+		t.Error("traces that are summed elsewhere reach the image")
 	}
 }
 

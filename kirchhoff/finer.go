@@ -20,10 +20,6 @@ func innerOf(p *Problem) inner {
 	return inner{k*(p.NT-1) + 1, p.DT / float64(k)}
 }
 
-// Samples are those of traces before the convolution with the wavelet, to which image points fall:
-// their number and the time between them, in s.
-func (l *Plan) Samples() (nt int, dt float64) { return l.inner.nt, l.inner.dt }
-
 // finest is the largest Problem.Finer.
 const finest = 16
 

@@ -66,9 +66,11 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 	if err != nil {
 		return err
 	}
-	return workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
-		r := o.open(i, false)
+	scratches := make([]scratch, o.threads)
+	return workers.Each(ctx, o.threads, len(o.windows), func(worker, i int) error {
+		r := o.open(i, false, &scratches[worker])
 		for _, batch := range r.batches() {
+			r.hold(batch)
 			for _, p := range batch {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -84,11 +86,11 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 // Forward hands what o takes over of the traces of an image, [tile][64], to add. It implements
 // kirchhoff.Elsewhere.
 func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error {
-	all := o.stage()
+	all, scratches := o.stage(), make([]scratch, o.threads)
 	for first := 0; first < len(o.windows); first += o.threads {
 		rooms := make([]*room, min(o.threads, len(o.windows)-first))
-		err := workers.Each(ctx, o.threads, len(rooms), func(_, i int) error {
-			rooms[i] = o.open(first+i, true)
+		err := workers.Each(ctx, o.threads, len(rooms), func(worker, i int) error {
+			rooms[i] = o.open(first+i, true, &scratches[worker])
 			for _, batch := range rooms[i].batches() {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -100,11 +102,11 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 		if err != nil {
 			return err
 		}
-		err = workers.Each(ctx, o.threads, len(o.blocks), func(_, n int) error {
+		err = workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
 			for _, r := range rooms {
 				for _, p := range r.parts {
 					if p.number == n {
-						r.spread(p, all[segmentOf{n, p.segment}])
+						r.spread(p, all[segmentOf{n, p.segment}], &scratches[worker])
 					}
 				}
 			}
@@ -135,11 +137,24 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 type room struct {
 	*Operator
 	*window
-	parts   []*open
-	waves   [2]map[int]simd.Complex // of clusters, [nf][place][q]; of columns in the forward [nf][q][width]
-	taken   [2]map[int][]float32    // of clusters, weights at the points of a patch, [point][q]
-	scratch struct{ beams, lines []float32 }
-	traces  spectra // of a part with weights
+	parts []*open
+	waves [2]map[int]simd.Complex // of clusters, [nf][place][q]; of columns in the forward [nf][q][width]
+	taken [2]map[int][]float32    // of clusters, weights at the points of a patch, [point][q]
+	*scratch
+}
+
+// scratch is a worker's memory for parts, one after the other.
+type scratch struct {
+	beams, lines, sums []float32
+	traces             spectra // of a part with weights
+}
+
+// atLeast returns n elements of a slice that is made anew where it has fewer.
+func atLeast(s *[]float32, n int) []float32 {
+	if len(*s) < n {
+		*s = make([]float32, n)
+	}
+	return (*s)[:n]
 }
 
 // open is a part under way.
@@ -152,8 +167,8 @@ type open struct {
 	lines []float32 // [nf][2][q], their spectra, in the forward
 }
 
-func (o *Operator) open(i int, forward bool) *room {
-	r := &room{Operator: o, window: o.windows[i]}
+func (o *Operator) open(i int, forward bool, with *scratch) *room {
+	r := &room{Operator: o, window: o.windows[i], scratch: with}
 	for c := range r.waves {
 		r.waves[c], r.taken[c] = map[int]simd.Complex{}, map[int][]float32{}
 	}
@@ -175,7 +190,7 @@ func (o *Operator) open(i int, forward bool) *room {
 // batchFloats is about the number of sums that the parts of a batch may have together.
 const batchFloats = 8 << 20
 
-// batches cuts the parts of a window into some whose sums are held at once, and gives them memory.
+// batches cuts the parts of a window into some whose sums are held at once.
 func (r *room) batches() (out [][]*open) {
 	free := 0
 	for _, p := range r.parts {
@@ -187,6 +202,19 @@ func (r *room) batches() (out [][]*open) {
 		out[len(out)-1] = append(out[len(out)-1], p)
 	}
 	return out
+}
+
+// hold gives the parts of a batch memory for their sums.
+func (r *room) hold(batch []*open) {
+	n := 0
+	for _, p := range batch {
+		n += p.rows * p.q
+	}
+	free := atLeast(&r.scratch.sums, n)
+	for _, p := range batch {
+		n := p.rows * p.q
+		p.v, free = free[:n:n], free[n:]
+	}
 }
 
 // take makes the weights of the clusters of a batch at the points of a patch.
@@ -233,39 +261,27 @@ func (e *spectra) data(ns, width int) simd.Complex {
 // beam makes the sums of a part of the spectra of its traces.
 func (r *room) beam(p *open, e *spectra) {
 	ns, nr, nf := r.rows(p.block), r.columns(p.block), r.band.nf
-	beams, lines := r.beams(p), r.lines(p)
-	e = p.taper.weighted(e, r.weighing(p, len(e.re)))
+	beams, lines := r.beamsOf(p, r.scratch), atLeast(&r.scratch.lines, 2*nf*p.q)
+	e = p.taper.weighted(e, r.scratch.weighing(p, len(e.re)))
 	r.isa.Multiply(beams, e.data(ns, p.width), r.waves[columns][p.of[columns]], nf, ns, nr, p.r.q, 0)
 	r.isa.Multiply(linesOf(lines, p.q, p.r.q), r.waves[rows][p.of[rows]], beams, nf, p.s.rank, ns, p.r.q, simd.Transposed)
-	p.v = make([]float32, p.rows*p.q)
 	r.isa.Transform(simd.Real{V: p.v, Stride: p.q}, r.inverse(p), simd.Real{V: lines, Stride: p.q}, p.rows, 2*nf, p.q, simd.Transposed)
 }
 
 // weighing is room for n weighted spectra of a part, if it has weights.
-func (r *room) weighing(p *open, n int) *spectra {
-	if p.taper != nil && len(r.traces.re) < n {
-		r.traces = spectra{make([]float32, n), make([]float32, n)}
+func (s *scratch) weighing(p *open, n int) *spectra {
+	if p.taper == nil {
+		return nil
 	}
-	return &r.traces
+	return &spectra{atLeast(&s.traces.re, n), atLeast(&s.traces.im, n)}
 }
 
-// beams is room for those of a part, [nf][source][q].
-func (r *room) beams(p *open) simd.Complex {
+// beamsOf is room for those of a part, [nf][row][q].
+func (r *room) beamsOf(p *open, with *scratch) simd.Complex {
 	ns := r.rows(p.block)
 	n := r.band.nf * ns * p.r.q
-	if len(r.scratch.beams) < 2*n {
-		r.scratch.beams = make([]float32, 2*n)
-	}
-	return simd.Complex{Re: r.scratch.beams[:n], Im: r.scratch.beams[n : 2*n], Stride: p.r.q, Step: ns * p.r.q}
-}
-
-// lines is room for the spectra of a part's sums.
-func (r *room) lines(p *open) []float32 {
-	n := 2 * r.band.nf * p.q
-	if len(r.scratch.lines) < n {
-		r.scratch.lines = make([]float32, n)
-	}
-	return r.scratch.lines[:n]
+	both := atLeast(&with.beams, 2*n)
+	return simd.Complex{Re: both[:n], Im: both[n:], Stride: p.r.q, Step: ns * p.r.q}
 }
 
 // inverse is the table that makes the sums of a part of their spectra, transposed.
@@ -305,8 +321,9 @@ func (r *room) image(batch []*open, sums []float64) {
 // gather is the transpose of image, followed by that of the inverse transform.
 func (r *room) gather(batch []*open, image []float32) {
 	points, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
+	r.hold(batch)
 	for _, p := range batch {
-		p.v = make([]float32, p.rows*p.q)
+		clear(p.v)
 	}
 	for i := range r.patches {
 		at := &r.patches[i]
@@ -331,15 +348,15 @@ func (r *room) gather(batch []*open, image []float32) {
 	}
 }
 
-// spread adds the sums of a part to the spectra of its traces. Several may be under way in a room.
-func (r *room) spread(p *open, e *spectra) {
+// spread adds the sums of a part to the spectra of its traces. Several may be under way in a room, each
+// with its own scratch.
+func (r *room) spread(p *open, e *spectra, with *scratch) {
 	ns, nf := r.rows(p.block), r.band.nf
-	n := nf * ns * p.r.q
-	beams := simd.Complex{Re: make([]float32, n), Im: make([]float32, n), Stride: p.r.q, Step: ns * p.r.q}
+	beams := r.beamsOf(p, with)
 	r.isa.Multiply(beams, r.waves[rows][p.of[rows]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
 	to, how := e, simd.Add
 	if p.taper != nil {
-		to, how = &spectra{make([]float32, len(e.re)), make([]float32, len(e.re))}, 0
+		to, how = with.weighing(p, len(e.re)), 0
 	}
 	r.isa.Multiply(to.data(ns, p.width), beams, r.waves[columns][p.of[columns]], nf, ns, p.r.q, p.width, how)
 	if p.taper != nil {

@@ -12,7 +12,7 @@ type Count struct {
 // Flop are those of all parts.
 func (c Count) Flop() float64 { return c.Products + c.Transforms + c.Interpolated }
 
-// Count counts the parts that o sums. A part of n_s sources and n_r receivers over P points, of ranks q_s
+// Count counts the parts that o sums. A part of n_s rows and n_r columns over P points, of ranks q_s
 // and q_r, with n_f frequencies and n_t samples of its sums, takes
 //
 //	8 n_f n_s q_r (n_r + q_s)             flop in two batches of n_f complex products
@@ -25,13 +25,13 @@ func (o *Operator) Count() (c Count) {
 		points := float64(o.windows[i].len())
 		for _, p := range list {
 			b := o.blocks[p.number]
-			s, r := o.at(sources, b, i), o.at(receivers, b, i)
-			ns, nr := float64(o.sources(b)), float64(b.width)
-			qs, qr, rows := float64(s.rank), float64(r.q), float64(p.rows)
+			s, r := o.at(rows, b, i), o.at(columns, b, i)
+			ns, nr := float64(o.rows(b)), float64(b.width)
+			qs, qr, nt := float64(s.rank), float64(r.q), float64(p.rows)
 			c.Products += 8 * nf * ns * qr * (nr + qs)
-			c.Transforms += 4 * nf * rows * qs * qr
+			c.Transforms += 4 * nf * nt * qs * qr
 			c.Interpolated += 2 * float64(o.band.taps) * points * qs * qr
-			c.Bytes += 8*nf*(ns*nr+nr*qr+ns*qs+2*ns*qr+2*qs*qr) + 8*rows*qs*qr + 4*points*(qs+qr+4)
+			c.Bytes += 8*nf*(ns*nr+nr*qr+ns*qs+2*ns*qr+2*qs*qr) + 8*nt*qs*qr + 4*points*(qs+qr+4)
 			c.Direct += directTriple * float64(len(b.traces)) * points
 		}
 	}

@@ -29,7 +29,7 @@
 //	windows     32³ points, whole boxes of the cpu engine                windows.go
 //	clusters    up to 64 places that lie close together                  clusters.go
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
-//	band        segments of traces, their spectra, splines in time       band.go
+//	band        segments of traces, their spectra, splines in time       band.go, turn.go
 //	parts       a pair of clusters over a window, and what it costs      parts.go
 //
 // A skeleton is checked at points that did not make it. Where mostRank points do not keep the

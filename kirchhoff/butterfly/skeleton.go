@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 const (
@@ -65,58 +67,84 @@ func newSkeleton(w *window, d delays, freqs, power []float64, step int, toleranc
 // factor is a pivoted QR factorisation, column by column, of a sketch of the waves at the nodes
 // (Halko, Martinsson and Tropp 2011): [row][node].
 type factor struct {
+	isa    simd.ISA
 	nodes  int
-	rows   [][]float64 // what is left of the sketch
-	r      [][]float64 // [pivot][node]
+	wide   int         // nodes with padding, the elements of a row
+	height int         // rows
+	rows   []float32   // [row][wide], what is left of the sketch
+	r      [][]float32 // [pivot][wide]
 	pivots []int
 	left   []float64 // squared norms of the columns of rows
 	all    float64
 }
 
 // sketchRows is the number of rows of a sketch.
-const sketchRows = 2*mostRank + 16
+const sketchRows = mostRank + 16
 
-// newFactor adds the rows power·{cos, sin}(2πf δ_r) with random signs to a few rows of the sketch each.
+// newFactor adds the waves power·{cos, sin}(2πf δ_r) with random signs to all rows of the sketch.
 func newFactor(w *window, nodes [][]float64, freqs, power []float64) *factor {
-	f := &factor{nodes: len(w.nodes), left: make([]float64, len(w.nodes))}
-	n := min(sketchRows, 2*len(nodes)*len(freqs))
-	for range n {
-		f.rows = append(f.rows, make([]float64, f.nodes))
-	}
+	f := &factor{isa: simd.Best(), nodes: len(w.nodes), wide: padded(len(w.nodes)), left: make([]float64, len(w.nodes))}
+	f.height = min(sketchRows, 2*len(nodes)*len(freqs))
+	f.rows = make([]float32, f.height*f.wide)
+	delay := matrixOf(nodes, f.wide)
+	re, im, signs := make([]float32, len(delay)), make([]float32, len(delay)), make([]float32, f.height*len(nodes))
 	random := rand.New(rand.NewPCG(1, 2))
-	wave := [2][]float64{make([]float64, f.nodes), make([]float64, f.nodes)}
-	for _, delay := range nodes {
-		for k, hz := range freqs {
-			amplitude := math.Sqrt(power[k])
-			for i, t := range delay {
-				wave[0][i], wave[1][i] = math.Sincos(2 * math.Pi * hz * t)
-			}
-			for _, v := range wave {
-				for range 4 {
-					row, sign := f.rows[random.IntN(n)], amplitude
-					if random.IntN(2) == 0 {
-						sign = -amplitude
-					}
-					for i, x := range v {
-						row[i] += sign * x
-					}
+	for k, hz := range freqs {
+		amplitude := float32(math.Sqrt(power[k]))
+		f.isa.Phases(re, im, delay, hz, 0, 1)
+		for _, waves := range [2][]float32{re, im} {
+			var bits uint64
+			for i := range signs {
+				if i%64 == 0 {
+					bits = random.Uint64()
 				}
+				signs[i] = math.Float32frombits(math.Float32bits(amplitude) ^ uint32(bits)<<31)
+				bits >>= 1
 			}
+			f.isa.Transform(f.matrix(), simd.Real{V: signs, Stride: len(nodes)}, simd.Real{V: waves, Stride: f.wide}, f.height, len(nodes), f.wide, simd.Add)
 		}
 	}
-	for _, row := range f.rows {
-		for i, v := range row {
-			f.left[i] += v * v
-			f.all += v * v
-		}
-	}
+	f.all = f.measure()
 	return f
 }
+
+// matrixOf puts rows into a matrix so many elements wide.
+func matrixOf(rows [][]float64, wide int) []float32 {
+	out := make([]float32, len(rows)*wide)
+	for i, row := range rows {
+		for k, v := range row {
+			out[i*wide+k] = float32(v)
+		}
+	}
+	return out
+}
+
+func (f *factor) matrix() simd.Real { return simd.Real{V: f.rows, Stride: f.wide} }
+
+// measure sets left, and returns the sum.
+func (f *factor) measure() (sum float64) {
+	clear(f.left)
+	for k := range f.height {
+		for i, v := range f.rows[k*f.wide:][:f.nodes] {
+			f.left[i] += float64(v) * float64(v)
+		}
+	}
+	for _, p := range f.pivots {
+		f.left[p] = 0
+	}
+	for _, v := range f.left {
+		sum += v
+	}
+	return sum
+}
+
+// faint is the share of the sketch, as squared norms, below which a column is rounding.
+const faint = 1e-14
 
 // grow takes pivots until there are q, or nothing is left. It returns the share of the sketch that
 // they leave.
 func (f *factor) grow(q int) float64 {
-	column := make([]float64, len(f.rows))
+	column, back := make([]float32, f.height), make([]float32, f.height)
 	for len(f.pivots) < q {
 		p := 0
 		for i, v := range f.left {
@@ -125,37 +153,28 @@ func (f *factor) grow(q int) float64 {
 			}
 		}
 		norm := 0.0
-		for k, row := range f.rows {
-			column[k] = row[p]
-			norm += row[p] * row[p]
+		for k := range column {
+			v := float64(f.rows[k*f.wide+p])
+			norm += v * v
 		}
-		if norm <= 1e-24*f.all {
+		if norm <= faint*f.all {
 			break
 		}
-		norm = math.Sqrt(norm)
-		r := make([]float64, f.nodes)
-		for k, row := range f.rows {
-			column[k] /= norm
-			for i, v := range row {
-				r[i] += column[k] * v
-			}
+		for k := range column {
+			column[k] = float32(float64(f.rows[k*f.wide+p]) / math.Sqrt(norm))
+			back[k] = -column[k]
 		}
-		for k, row := range f.rows {
-			for i, v := range r {
-				row[i] -= column[k] * v
-			}
-		}
-		for i, v := range r {
-			f.left[i] = max(0, f.left[i]-v*v)
+		r := make([]float32, f.wide)
+		of := simd.Real{V: r, Stride: f.wide}
+		f.isa.Transform(of, simd.Real{V: column, Stride: f.height}, f.matrix(), 1, f.height, f.wide, 0)
+		f.isa.Transform(f.matrix(), simd.Real{V: back, Stride: 1}, of, f.height, 1, f.wide, simd.Add)
+		for i, v := range r[:f.nodes] {
+			f.left[i] = max(0, f.left[i]-float64(v)*float64(v))
 		}
 		f.left[p] = 0
 		f.r, f.pivots = append(f.r, r), append(f.pivots, p)
 	}
-	sum := 0.0
-	for _, v := range f.left {
-		sum += v
-	}
-	return sum / f.all
+	return f.measure() / f.all
 }
 
 // skeleton solves R₁₁ L = R for the pivots so far. There are a multiple of lanes of them, the last
@@ -166,14 +185,17 @@ func (f *factor) skeleton(nodes [][]float64) *skeleton {
 	s.weights = make([]float32, f.nodes*s.q)
 	x := make([][]float64, n)
 	for j := n - 1; j >= 0; j-- {
-		x[j] = slices.Clone(f.r[j])
+		x[j] = make([]float64, f.nodes)
+		for i, v := range f.r[j][:f.nodes] {
+			x[j][i] = float64(v)
+		}
 		for k := j + 1; k < n; k++ {
-			a := f.r[j][f.pivots[k]]
+			a := float64(f.r[j][f.pivots[k]])
 			for i, v := range x[k] {
 				x[j][i] -= a * v
 			}
 		}
-		a := 1 / f.r[j][f.pivots[j]]
+		a := 1 / float64(f.r[j][f.pivots[j]])
 		for i := range x[j] {
 			x[j][i] *= a
 			s.weights[i*s.q+j] = float32(x[j][i])
@@ -194,43 +216,48 @@ func (f *factor) skeleton(nodes [][]float64) *skeleton {
 
 // check measures the error at the window's sample.
 func (s *skeleton) check(w *window, sample [][]float64, freqs, power []float64) {
-	l := make([]float64, len(w.sampled)*s.q)
-	for i, x := range w.sampled {
-		s.at(l[i*s.q:][:s.q], w, x)
+	isa, n, wide := simd.Best(), len(w.sampled), padded(len(sample))
+	weights := make([]float32, n*s.q)
+	isa.Transform(simd.Real{V: weights, Stride: s.q}, w.polynomials(), simd.Real{V: s.weights, Stride: s.q}, n, len(w.nodes), s.q, 0)
+	at, delay := make([]float32, s.q*wide), make([]float32, n*wide) // [q][place], [point][place]
+	for r, list := range sample {
+		for j := range s.q {
+			at[j*wide+r] = s.delay[r*s.q+j]
+		}
+		for i, t := range list {
+			delay[i*wide+r] = float32(t)
+		}
 	}
-	sum, re, im := 0.0, make([]float64, s.q), make([]float64, s.q)
-	for r, delay := range sample {
-		for k, hz := range freqs {
-			for j := range re {
-				im[j], re[j] = math.Sincos(2 * math.Pi * hz * float64(s.delay[r*s.q+j]))
-			}
-			for i, t := range delay {
-				y, x := math.Sincos(2 * math.Pi * hz * t)
-				for j, v := range l[i*s.q:][:s.q] {
-					x -= v * re[j]
-					y -= v * im[j]
+	waves, want, got := make([]float32, 2*len(at)), make([]float32, 2*len(delay)), make([]float32, len(delay))
+	sum := 0.0
+	for k, hz := range freqs {
+		isa.Phases(waves, waves[len(at):], at, hz, 0, 1)
+		isa.Phases(want, want[len(delay):], delay, hz, 0, 1)
+		for part := range 2 {
+			isa.Transform(simd.Real{V: got, Stride: wide}, simd.Real{V: weights, Stride: s.q}, simd.Real{V: waves[part*len(at):], Stride: wide}, n, s.rank, wide, 0)
+			for i, v := range got {
+				if i%wide < len(sample) {
+					off := float64(v - want[part*len(delay)+i])
+					sum += power[k] * off * off
 				}
-				sum += power[k] * (x*x + y*y)
 			}
 		}
 	}
-	s.err = math.Sqrt(sum / float64(len(w.sampled)*len(sample)))
+	s.err = math.Sqrt(sum / float64(n*len(sample)))
 }
 
-// at sets l to the weights at a point, relative to the window's first.
-func (s *skeleton) at(l []float64, w *window, x [3]int) {
-	clear(l)
-	n := [3]int{len(w.along[0]), len(w.along[1]), len(w.along[2])}
-	for a := range n[0] {
-		va := float64(w.lagr[0][x[0]*n[0]+a])
-		for b := range n[1] {
-			vb := va * float64(w.lagr[1][x[1]*n[1]+b])
-			for c := range n[2] {
-				v := vb * float64(w.lagr[2][x[2]*n[2]+c])
-				for j, u := range s.weights[((a*n[1]+b)*n[2]+c)*s.q:][:s.q] {
-					l[j] += v * float64(u)
+// polynomials are the values of those through the nodes at the sampled points, [point][node].
+func (w *window) polynomials() simd.Real {
+	out := simd.Real{Stride: len(w.nodes)}
+	n := w.nodesAlong()
+	for _, x := range w.sampled {
+		for a := range n[0] {
+			for b := range n[1] {
+				for c := range n[2] {
+					out.V = append(out.V, w.lagr[0][x[0]*n[0]+a]*w.lagr[1][x[1]*n[1]+b]*w.lagr[2][x[2]*n[2]+c])
 				}
 			}
 		}
 	}
+	return out
 }
