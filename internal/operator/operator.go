@@ -309,8 +309,8 @@ func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (text s
 		return "; nothing worth factorising", err
 	}
 	p.Elsewhere = dense
-	all := float64(p.NumTraces()) * float64(p.ImageLen())
-	return fmt.Sprintf("; %.0f %% of the pairs of traces and points factorised", 100*float64(dense.Triples())/all), nil
+	share, gain := dense.Gain()
+	return fmt.Sprintf("; %.0f %% of the pairs of traces and points factorised, about %.2g times faster", 100*share, gain), nil
 }
 
 // BlameInput marks an error as one of the input unless a package below has marked it,

@@ -41,11 +41,11 @@ func geometries() []geometry {
 		moving = append(moving, lattice(r, 100+25*float64(i), 150, 30, 8, 12.5, 50)...)
 	}
 	return []geometry{
-		{"dense", []int{64, 64, 64}, 500, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil},
-		{"nodes", []int{64, 64, 64}, 500, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil},
-		{"land", []int{64, 64, 64}, 500, lattice(r, 0, 0, 6, 40, 150, 25), lattice(r, 0, 0, 40, 6, 25, 150),
+		{"dense", []int{64, 64, 128}, 650, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil},
+		{"nodes", []int{64, 64, 128}, 650, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil},
+		{"land", []int{64, 64, 128}, 650, lattice(r, 0, 0, 6, 40, 150, 25), lattice(r, 0, 0, 40, 6, 25, 150),
 			func(_, _ int, offset [2]float64) bool { return max(math.Abs(offset[0]), math.Abs(offset[1])) <= 700 }},
-		{"streamer", []int{48, 64, 64}, 500, lattice(r, 0, 320, 12, 1, 25, 0), moving,
+		{"streamer", []int{48, 64, 64}, 650, lattice(r, 0, 320, 12, 1, 25, 0), moving,
 			func(source, receiver int, _ [2]float64) bool { return receiver/240 == source }},
 	}
 }
