@@ -146,3 +146,27 @@ func random(seed uint64, n int) []float32 {
 	}
 	return x
 }
+
+// TestOneEndDense: nodes under a carpet of shots are factorised, and shots over a carpet of receivers, to
+// the tolerance.
+func TestOneEndDense(t *testing.T) {
+	const tolerance = 1e-2
+	r := rand.New(rand.NewPCG(1, 2))
+	carpet, nodes := lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0)
+	for _, g := range []geometry{
+		{"nodes", []int{32, 32, 32}, 400, carpet, nodes, nil},
+		{"shots", []int{32, 32, 32}, 400, nodes, carpet, nil},
+	} {
+		p := g.problem(t)
+		truth := *p
+		truth.Finer = 16
+		wantD, wantM, _ := both(t, &truth, 3)
+		share := factorised(t, p, tolerance)
+		d, m, dot := both(t, p, 3)
+		e := max(off(d, wantD), off(m, wantM))
+		t.Logf("%s: %.0f %% factorised, off by %.1e, dot test %.1e", g.name, 100*share, e, dot)
+		if share < 0.3 || !(e <= tolerance) || !(dot <= 1e-6) {
+			t.Errorf("%s: %.2f factorised, off by %.2e, dot test %.2e", g.name, share, e, dot)
+		}
+	}
+}
