@@ -11,7 +11,7 @@ import (
 // trace at every point, as near as their share of the tolerance.
 func TestTaper(t *testing.T) {
 	p := carpet(t, 8, 25, 700, []int{64, 32, 16})
-	p.Aperture, p.ApertureTaper = []float64{450, 450}, []float64{80, 80}
+	p.Aperture, p.ApertureTaper = []float64{450, 340}, []float64{80, 80}
 	const tolerance = 1e-2
 	o, _ := outline(p, kirchhoff.Outline(p), tolerance)
 	tapered, pairs := 0, 0
