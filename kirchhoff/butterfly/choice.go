@@ -127,9 +127,13 @@ func (o *Operator) direct(a *arrangement) (sum float64) {
 func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total saving) {
 	type where struct{ window, number int }
 	var all []where
+	uses := map[where]float64{} // of a cluster
 	for i, list := range a.pairs {
 		for n := range list {
 			all = append(all, where{i, n})
+			for _, c := range list[n].block.of {
+				uses[where{i, c}]++
+			}
 		}
 	}
 	if len(all) == 0 {
@@ -146,6 +150,11 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total sav
 		if r != nil && c != nil {
 			lo, hi := stretch(r, c)
 			cost := float64(len(p.terms)) * band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full())
+			for _, c := range p.block.of {
+				if n := len(a.groups[c].places); n > 1 {
+					cost += making * float64(n) / uses[where{at.window, c}]
+				}
+			}
 			if cost*gain < d {
 				total.direct += d
 				total.factorised += cost

@@ -13,6 +13,8 @@ const (
 	// A point of the last stage, one of its columns, and a sum that it takes part in.
 	lastPoint, lastColumn, lastSum = 4.5, 0.07, 0.0145
 
+	making = 4000 // a place of a skeleton, which is made once for about 40 directions
+
 	gain = 1.3 // that a part must bring
 )
 
@@ -55,11 +57,11 @@ func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, weights bo
 // transforms is the cost of taking the traces of a block to the spectra of a segment.
 func (b *band) transforms(ns, width int) float64 { return 4 * product * float64(b.nf*b.n*ns*width) }
 
-// sharing is the cost of the weights and waves of a skeleton over a window.
+// sharing is the cost of a skeleton over a window, and of its weights and waves.
 func (b *band) sharing(s *skeleton, w *window) float64 {
 	c := wave * float64(b.nf*len(s.delay))
 	if !s.lone() {
-		c += expansion * float64(w.len()*s.q)
+		c += expansion*float64(w.len()*s.q) + making*float64(len(s.delay)/s.q)
 	}
 	return c
 }
