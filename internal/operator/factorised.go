@@ -17,7 +17,7 @@ type Factorised struct {
 	Found    float64 // the largest error of the parts that were sampled, on any rank
 	Parts    int     // that were sampled
 
-	Flop, Bytes, Direct float64 // of an application, see butterfly.Count
+	Flop, Bytes float64 // of an application, see butterfly.Count
 }
 
 // Text says how much is factorised and how far off it is.
@@ -30,7 +30,7 @@ func (f *Factorised) Text() string {
 
 // Counted says what an application takes, by a count.
 func (f *Factorised) Counted() string {
-	return fmt.Sprintf("%.2g Gflop and %.2g GB an application in either direction, counted as %.2g Gflop in direct sums", 1e-9*f.Flop, 1e-9*f.Bytes, 1e-9*f.Direct)
+	return fmt.Sprintf("%.2g Gflop and %.2g GB an application in either direction", 1e-9*f.Flop, 1e-9*f.Bytes)
 }
 
 // partsFound is what this rank tells the others of its parts.
@@ -83,17 +83,16 @@ func (op *Operator) judge(m *partsFound) error {
 	if m == nil { // on all ranks
 		return nil
 	}
-	sums, worst := []float64{m.triples, m.pairs, float64(m.Parts), m.Flop(), m.Bytes, m.Direct}, []float64{m.Worst()}
+	sums, worst := []float64{m.triples, m.pairs, float64(m.Parts), m.Flop(), m.Bytes}, []float64{m.Worst()}
 	if err := op.World.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
 	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return err
 	}
-	f := &Factorised{Share: sums[0] / sums[1], Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Parts: int(sums[2]),
-		Flop: sums[3], Bytes: sums[4], Direct: sums[5]}
+	f := &Factorised{Share: sums[0] / sums[1], Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Parts: int(sums[2]), Flop: sums[3], Bytes: sums[4]}
 	op.Factorised, op.Info = f, op.Info+"; "+f.Text()
-	op.Report.Event("factorised", "share", f.Share, "promised", f.Promised, "found", f.Found, "parts", f.Parts, "flop", f.Flop, "bytes", f.Bytes, "direct", f.Direct)
+	op.Report.Event("factorised", "share", f.Share, "promised", f.Promised, "found", f.Found, "parts", f.Parts, "flop", f.Flop, "bytes", f.Bytes)
 	if f.Parts == 0 && op.Direct != nil {
 		op.Direct = nil
 		op.Report.Infof("solver.defect_correction: nothing is factorised, so nothing is to be corrected")

@@ -222,7 +222,7 @@ func (r *room) take(p *patchOf, batch []*open) {
 	seen := map[*skeleton]bool{}
 	for _, at := range batch {
 		for c, s := range [2]*skeleton{at.s, at.r} {
-			if !seen[s] {
+			if !seen[s] && !s.lone() {
 				seen[s] = true
 				r.isa.Expand(r.taken[c][at.of[c]], s.weights, p.lagr[0], p.lagr[1], p.lagr[2], p.n, r.nodesAlong(), s.q, nil)
 			}
@@ -367,7 +367,14 @@ func (r *room) spread(p *open, e *spectra, with *scratch) {
 // last says how a part goes between sums and the points of a patch.
 func (r *room) last(p *open, at *patchOf) *simd.Stage {
 	b, n := r.band, at.len()
-	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: r.taken[rows][p.of[rows]], LR: r.taken[columns][p.of[columns]],
-		QS: p.s.rank, QR: p.r.q, StrideS: p.s.q, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.part.first)*b.inner),
+	ls, stride := r.taken[rows][p.of[rows]], p.s.q
+	if p.s.lone() {
+		ls, stride = ones[:n], 1
+	}
+	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: ls, LR: r.taken[columns][p.of[columns]],
+		QS: p.s.rank, QR: p.r.q, StrideS: stride, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.part.first)*b.inner),
 		DT: b.inner, NT: p.rows, Stride: p.q, Taps: b.taps}
 }
+
+// ones are the weights of a lone place.
+var ones = slices.Repeat([]float32{1}, patch*patch*patch)

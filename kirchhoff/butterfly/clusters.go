@@ -8,7 +8,7 @@ import (
 )
 
 // mostPlaces is the largest number of places of a cluster.
-const mostPlaces = 64
+const mostPlaces = 256
 
 // cluster is a group of places that lie close together and are at the same end of traces.
 type cluster struct {
@@ -18,11 +18,14 @@ type cluster struct {
 }
 
 // split cuts places into clusters. A group is cut in half along its longest side until it has at
-// most mostPlaces places and its two longest sides add up to at most reach, in m. The clusters depend
-// on the positions alone.
+// most mostPlaces places and its two longest sides add up to at most reach, in m; 0 is for clusters of
+// one place. The clusters depend on the positions alone.
 func split(p *survey.Positions, places []int32, reach float64) (out []cluster) {
 	if len(places) == 0 {
 		return nil
+	}
+	if reach == 0 {
+		return singles(places)
 	}
 	sides, axis := sidesOf(p, places)
 	if len(places) <= mostPlaces && sides[0]+sides[1] <= reach || sides[0] == 0 {
@@ -75,4 +78,12 @@ func nearest(p *survey.Positions, places []int32) (best int) {
 		}
 	}
 	return best
+}
+
+// singles are clusters of one place each.
+func singles(places []int32) (out []cluster) {
+	for i := range places {
+		out = append(out, cluster{places: places[i : i+1]})
+	}
+	return out
 }

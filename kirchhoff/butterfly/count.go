@@ -6,7 +6,6 @@ type Count struct {
 	Transforms   float64 // flop from spectra to sums in time
 	Interpolated float64 // flop from sums to points
 	Bytes        float64 // with all that a part needs read once and all that it makes written once
-	Direct       float64 // flop that the direct sums of the same pairs are worth in the choice of parts
 }
 
 // Flop are those of all parts.
@@ -32,7 +31,6 @@ func (o *Operator) Count() (c Count) {
 			c.Transforms += 4 * nf * nt * qs * qr
 			c.Interpolated += 2 * float64(o.band.taps) * points * qs * qr
 			c.Bytes += 8*nf*(ns*nr+nr*qr+ns*qs+2*ns*qr+2*qs*qr) + 8*nt*qs*qr + 4*points*(qs+qr+4)
-			c.Direct += directTriple * float64(len(b.traces)) * points
 		}
 	}
 	return c

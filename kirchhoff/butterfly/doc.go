@@ -27,16 +27,34 @@
 // data of random phase.
 //
 //	windows     32³ points, whole boxes of the cpu engine                windows.go
-//	clusters    up to 64 places that lie close together                  clusters.go
+//	clusters    up to 256 places that lie close together                 clusters.go
+//	blocks      the traces of two clusters; the larger has the columns   parts.go
+//	tapers      the aperture's weight as a sum of products               taper.go
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
-//	parts       a pair of clusters over a window, and what it costs      parts.go
+//	parts       a pair of clusters over a window                         parts.go
+//	costs       of the stages, as measured, and what parts share         cost.go
+//	choice      the sizes of clusters that save most                     choice.go
 //
 // A skeleton is checked at points that did not make it. Where mostRank points do not keep the
 // tolerance there is none: near the surface, at kinks of the times, across sharp velocities. The cpu
-// engine sums such parts directly, and those at the edges of the aperture, of the record, and where a
+// engine sums such parts directly, and those at the edges of the record, and where a
 // cluster has too few traces to be worth it (kirchhoff.Elsewhere). Weights other than the aperture's,
 // and 2-D, are not for this package.
+//
+// # The aperture
+//
+// The weight of a trace at x is w(x − m) along each horizontal axis, m its midpoint. Over the points
+// of a window and the midpoints of a block its singular vectors give w(x − m) ≈ Σ_i a_i(x) b_i(m), with
+// few terms. A part is then one sum for each term, of traces with weights b_i, whose image has weights
+// a_i.
+//
+// # One side dense
+//
+// A cluster of one place needs no skeleton: its time at x is t_c(x) and its delay 0. So nodes under a
+// carpet of shots cost what the shots' skeleton costs. New tries clusters of one place and of two sizes
+// at either end, estimates the ranks of a few of them with straight rays of the least velocity, and
+// takes what saves most.
 //
 // # Order
 //

@@ -32,7 +32,6 @@ type sample struct {
 	*Operator
 	traces  []int32 // of the whole problem
 	windows []int   // with a part
-	in      []bool  // see Operator.number
 }
 
 // Measure compares a sample of o's parts, spread over all depths, with direct sums. It solves the
@@ -85,7 +84,7 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 // sample chooses windows evenly among those with parts, and the parts in turn.
 func (o *Operator) sample() *sample {
 	s := *o
-	out := &sample{Operator: &s, in: make([]bool, len(o.takes))}
+	out := &sample{Operator: &s}
 	var with []int
 	for i, list := range o.parts {
 		if len(list) > 0 {
@@ -95,16 +94,20 @@ func (o *Operator) sample() *sample {
 	s.parts, s.blocks = make([][]part, len(o.parts)), make([]*block, len(o.blocks))
 	for n, b := range o.blocks {
 		empty := *b
-		empty.traces, empty.slots = nil, nil
+		empty.traces, empty.slots, empty.windows = nil, nil, nil
 		s.blocks[n] = &empty
 	}
 	n := min(sampledWindows, len(with))
 	for k := range n {
 		w := with[(2*k+1)*len(with)/(2*n)]
 		p := o.parts[w][k*len(o.parts[w])/n]
-		s.parts[w], out.windows = []part{p}, append(out.windows, w)
+		for _, term := range o.parts[w] {
+			if term.number == p.number {
+				s.parts[w] = append(s.parts[w], term)
+			}
+		}
 		b := s.blocks[p.number]
-		out.in[o.number(w, b.ends[0], b.ends[1])] = true
+		b.windows, out.windows = append(b.windows, int32(w)), append(out.windows, w)
 		if b.traces == nil {
 			b.traces, b.slots = o.some(o.blocks[p.number])
 			out.traces = append(out.traces, b.traces...)
@@ -162,8 +165,7 @@ type direct struct{ s *sample }
 
 // Sums implements kirchhoff.Elsewhere.
 func (d direct) Sums(source, receiver int32, box int) bool {
-	o := d.s.Operator
-	return !d.s.in[o.number(o.windowOf[box], int(o.of[0][source]), int(o.of[1][receiver]))]
+	return !d.s.Operator.Sums(source, receiver, box)
 }
 
 // Forward implements kirchhoff.Elsewhere.

@@ -28,9 +28,9 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 		seen := map[[2]int]bool{} // sides of clusters
 		blocks := int64(0)
 		for _, pair := range list {
-			at := o.blocks[pair.block]
+			at := pair.block
 			blocks += int64(len(pair.terms))
-			windows[pair.block]++
+			windows[pair.number]++
 			if !pair.full() {
 				weights += 4 * int64(len(pair.terms)*o.rows(at)*at.width)
 				tapered = max(tapered, 8*nf*int64(o.rows(at)*at.width))
@@ -42,17 +42,20 @@ func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
 				}
 			}
 		}
-		clusters := int64(len(seen))
+		clusters, waves := int64(len(seen)), int64(0)
+		for key := range seen {
+			waves += int64(padded(len(o.groups[key[1]].places)))
+		}
 		skeletons += clusters * (4*points + nodes*(4*typicalRank+24))
-		room = max(room, clusters*(8*nf*mostPlaces*typicalRank+4*patch*patch*patch*typicalRank)+blocks*8*nf*typicalRank*typicalRank)
+		room = max(room, 8*nf*waves*typicalRank+clusters*4*patch*patch*patch*typicalRank+blocks*8*nf*typicalRank*typicalRank)
 	}
-	for _, n := range of {
-		solving = max(solving, n*mostPlaces*8*(nodes+checks))
+	for c, n := range of {
+		solving = max(solving, n*int64(len(o.groups[c].places))*8*(nodes+checks))
 	}
 	segments := int64(float64(p.NT)*p.DT/stepSeconds) + 1
 	spectra := int64(0)
 	for n, at := range o.blocks {
 		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return skeletons + weights + max(solving, spectra+int64(o.threads)*(room+tapered+4*batchFloats))
+	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + weights + max(solving, spectra+int64(o.threads)*(room+tapered+4*batchFloats))
 }

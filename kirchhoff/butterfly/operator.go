@@ -18,19 +18,18 @@ type Operator struct {
 	problem kirchhoff.Problem
 	threads int
 	band    *band
-	groups  []cluster // of sources, then of receivers
+	arrangement
 	windows []*window
-	blocks  []*block
-	pairs   [][]pair // of each window, by block: what may become parts
 	falls   map[fallOf]*fall
 	parts   [][]part         // of each window, by block
 	have    [2][][]*skeleton // by side and cluster, of each window
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
-	of      [2][]int32 // the cluster of each place, as a source and as a receiver
-	takes   []bool     // see number
+	sources int     // clusters of them
+	blockOf []int32 // [cluster of sources][of receivers], -1 for none
 	// windowOf is the window of each box.
 	windowOf []int
+	cost     saving
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
@@ -72,39 +71,15 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Opera
 		return nil, nil
 	}
 	o.windows, o.windowOf = windows(l)
-	slowest := cmp.Or(p.Slowest, 1500)
-	for end, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
-		for _, c := range split(p.Positions, distinct(used), wavelengths*slowest/t.top()) {
-			c.end = end
-			o.groups = append(o.groups, c)
-		}
+	for _, w := range o.windows {
+		w.node(p.Grid)
 	}
+	o.arrange(t, tolerance)
 	for s := range o.have {
 		o.have[s] = make([][]*skeleton, len(o.groups))
 	}
-	o.blocks, o.of = blocks(p, o.groups)
-	o.pair(t, tolerance)
 	return o, t
 }
-
-// pair finds the pairs that may become parts, by their geometry.
-func (o *Operator) pair(t *tones, tolerance float64) {
-	o.pairs, o.falls = make([][]pair, len(o.windows)), map[fallOf]*fall{}
-	for i, w := range o.windows {
-		for n, b := range o.blocks {
-			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
-				continue
-			}
-			p := pair{n, o.reach(w, b, tolerance)}
-			if len(p.terms) > 0 && o.least(&p, w, t)*gain < o.direct(&p, w) {
-				o.pairs[i] = append(o.pairs[i], p)
-			}
-		}
-	}
-}
-
-// wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
-const wavelengths = 12
 
 // longest is the stretch of a trace, in s, that parts need.
 func (o *Operator) longest() (most float64) {
@@ -121,7 +96,7 @@ func (o *Operator) longest() (most float64) {
 func (o *Operator) eachPair(f func(window int, p *pair, s, r *skeleton)) {
 	for i, list := range o.pairs {
 		for n := range list {
-			b := o.blocks[list[n].block]
+			b := list[n].block
 			if s, r := o.at(rows, b, i), o.at(columns, b, i); s != nil && r != nil {
 				f(i, &list[n], s, r)
 			}
@@ -136,7 +111,7 @@ func distinct(list []int32) []int32 {
 }
 
 // leastTraces is the number of traces below which a block is never worth its transforms.
-const leastTraces = 64
+const leastTraces = 32
 
 // find makes the skeletons of all clusters in the windows in which a block of theirs may count.
 func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) error {
@@ -152,7 +127,7 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 	}
 	for i, list := range o.pairs {
 		for _, p := range list {
-			for s, c := range o.blocks[p.block].of {
+			for s, c := range p.block.of {
 				wanted[c][i], sides[s][c][i] = true, true
 			}
 		}
@@ -246,15 +221,6 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at
 	if t.centre[i] == nil {
 		return nil
 	}
-	times, d := t.nodes[i][centre], delays{}
-	sample := slices.Clone(t.sample[i][centre])
-	relative := func(to, from []float64) []float64 {
-		out := make([]float64, len(from))
-		for k := range to {
-			out[k] = to[k] - from[k]
-		}
-		return out
-	}
 	var lacks []bool // by place; their delays are then 0 and count for nothing
 	for place, list := range t.nodes[i] {
 		if list == nil {
@@ -263,41 +229,80 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at
 			}
 			lacks[place] = true
 		}
-		d.nodes, d.sample = append(d.nodes, relative(list, times)), append(d.sample, relative(t.sample[i][place], sample))
 	}
-	step, share := 2, shareRows
-	if at == columns {
-		step, share = lanes, shareColumns
-	}
-	s := newSkeleton(w, d, freqs, power, step, share*tolerance)
+	times := t.nodes[i][centre]
+	s := skeletonOf(w, relative(t.nodes[i], centre), relative(t.sample[i], centre), freqs, power, at, tolerance)
 	if s != nil {
 		s.centre, s.nodeTime, s.lacks = t.centre[i], times, lacks
 	}
 	return s
 }
 
+// relative are the delays of places behind one of them. Those of places without times are 0.
+func relative(times [][]float64, centre int) (out [][]float64) {
+	for _, list := range times {
+		delays := make([]float64, len(times[centre]))
+		for k := range list {
+			delays[k] = list[k] - times[centre][k]
+		}
+		out = append(out, delays)
+	}
+	return out
+}
+
+// skeletonOf makes the skeleton of a side of a block from the delays of its places.
+func skeletonOf(w *window, nodes, sample [][]float64, freqs, power []float64, at dim, tolerance float64) *skeleton {
+	step, share := 2, shareRows
+	if at == columns {
+		step, share = lanes, shareColumns
+	}
+	return newSkeleton(w, delays{nodes, sample}, freqs, power, step, share*tolerance)
+}
+
 // choose keeps the parts that are cheaper here than point by point.
 func (o *Operator) choose() {
-	o.parts, o.takes = make([][]part, len(o.windows)), make([]bool, o.number(len(o.windows), 0, 0))
+	o.parts = make([][]part, len(o.windows))
+	o.number()
+	shared := o.share()
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
-		b, w := o.blocks[at.block], o.windows[i]
+		w := o.windows[i]
 		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
-		if !fits || o.lacks(b, s, r) {
+		if !fits || o.lacks(at.block, s, r) {
 			return
 		}
-		cost := float64(len(at.terms)) * o.band.cost(p, w, s, r, o.rows(b), b.width)
-		if cost*gain >= o.direct(at, w) {
+		cost := o.whole(shared, p, at, i, s, r)
+		if cost*gain >= at.direct(w) {
 			return
 		}
-		p.number, p.triples = at.block, o.triples(at, w)
+		o.cost.direct += at.direct(w)
+		o.cost.factorised += cost
+		o.cost.triples += float64(at.triples(w))
+		p.number, p.triples = at.number, at.triples(w)
 		for _, t := range at.terms {
-			p.taper = o.taper(b, at.reach, t)
+			p.taper = o.taper(at.block, at.reach, t)
 			o.parts[i] = append(o.parts[i], p)
 			p.triples = 0
 		}
-		o.takes[o.number(i, b.ends[0], b.ends[1])] = true
+		at.block.windows = append(at.block.windows, int32(i))
 	})
-	o.pairs, o.falls = nil, nil
+	o.pairs = nil
+}
+
+// number makes the table of blocks by their clusters.
+func (o *Operator) number() {
+	o.sources = 0
+	for _, c := range o.groups {
+		if c.end == 0 {
+			o.sources++
+		}
+	}
+	o.blockOf = make([]int32, o.sources*(len(o.groups)-o.sources))
+	for i := range o.blockOf {
+		o.blockOf[i] = -1
+	}
+	for n, b := range o.blocks {
+		o.blockOf[o.ends(b.ends[0], b.ends[1])] = int32(n)
+	}
 }
 
 // lacks reports whether times of a place of b are missing: those of a window that begins or ends
@@ -333,14 +338,23 @@ func (o *Operator) Triples() (n int64) {
 	return n
 }
 
+// Gain is the share of the pairs of traces and points that count that o sums, and how many times faster
+// an application of the whole operator becomes by a model of costs.
+func (o *Operator) Gain() (share, gain float64) { return o.cost.of(&o.problem) }
+
 // Sums implements kirchhoff.Elsewhere.
 func (o *Operator) Sums(source, receiver int32, box int) bool {
-	return o.takes[o.number(o.windowOf[box], int(o.of[0][source]), int(o.of[1][receiver]))]
+	n := o.blockOf[o.ends(int(o.of[0][source]), int(o.of[1][receiver]))]
+	if n < 0 {
+		return false
+	}
+	_, taken := slices.BinarySearch(o.blocks[n].windows, int32(o.windowOf[box]))
+	return taken
 }
 
-// number is that of a window, a cluster of sources and one of receivers in takes.
-func (o *Operator) number(window, source, receiver int) int {
-	return (window*len(o.groups)+source)*len(o.groups) + receiver
+// ends is the place in blockOf of a cluster of sources and one of receivers.
+func (o *Operator) ends(source, receiver int) int {
+	return source*(len(o.groups)-o.sources) + receiver - o.sources
 }
 
 // inside reports whether the columns of w lie in a window of traveltimes.

@@ -24,6 +24,8 @@ type block struct {
 	slots  []int32       // of each trace, row × width + column, by their places' numbers in the clusters
 	width  int           // of a row of slots, a multiple of lanes
 	middle [2][2]float64 // least and largest midpoints along the horizontal axes
+
+	windows []int32 // that it has parts in, ascending
 }
 
 // newBlock is a block without traces of a cluster of sources and one of receivers.
@@ -118,7 +120,8 @@ func (b *band) join(s, r *skeleton, t0 float64, nt int) (part, bool) {
 
 // pair is a block over a window in which some of its traces may count.
 type pair struct {
-	block int
+	number int // of the block
+	block  *block
 	*reach
 }
 
@@ -133,40 +136,10 @@ func (b *block) meets(p *kirchhoff.Problem, w *window) bool {
 	return true
 }
 
-// Costs, in multiplications and additions of a factorised product.
-const (
-	directTriple = 30  // that the direct operator could be traded for, for a trace and a point
-	directTaper  = 45  // the same where the taper counts
-	gain         = 1.2 // that a part must bring
-)
-
-// direct is the cost of a pair point by point.
-func (o *Operator) direct(p *pair, w *window) float64 {
-	each := directTriple
-	if !p.full() {
-		each = directTaper
-	}
-	return float64(each) * float64(o.triples(p, w))
-}
-
 // full reports whether all traces have the full weight of the aperture all over the window.
 func (r *reach) full() bool { return r.along[0].points == nil && r.along[1].points == nil }
 
 // triples is about the number of pairs of a trace and a point that count in a pair.
-func (o *Operator) triples(p *pair, w *window) int64 {
-	return int64(math.Round(p.inside * float64(len(o.blocks[p.block].traces)*w.len())))
-}
-
-// least is a bound of the cost of a pair, from its geometry.
-func (o *Operator) least(p *pair, w *window, t *tones) float64 {
-	b := o.blocks[p.block]
-	nf := 2*leastPeriods + t.top()*stepSeconds
-	s, q := float64(min(4, o.rows(b))), float64(lanes)
-	return float64(len(p.terms)) * (8*nf*float64(o.rows(b))*q*(float64(o.columns(b))+s) + 4*float64(w.len())*s*q)
-}
-
-// cost is the work of a part, without what it shares with others.
-func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int) float64 {
-	q := float64(s.rank * r.q)
-	return 8*float64(b.nf)*float64(ns)*(float64(width*r.q)+q) + 4*float64(b.nf*p.rows)*q + 2*float64(b.taps*w.len())*q
+func (p *pair) triples(w *window) int64 {
+	return int64(math.Round(p.inside * float64(len(p.block.traces)*w.len())))
 }

@@ -33,6 +33,9 @@ type skeleton struct {
 	least, most []float64 // [node], s, over the places, of δ
 }
 
+// lone reports whether s is that of a single place, whose only weight is 1 everywhere.
+func (s *skeleton) lone() bool { return len(s.delay) == s.q }
+
 // delays are those of a cluster's places in a window, in s: at its nodes, [place][node], and at its
 // sample, [place][sample].
 type delays struct{ nodes, sample [][]float64 }

@@ -41,11 +41,11 @@ func geometries() []geometry {
 		moving = append(moving, lattice(r, 100+25*float64(i), 150, 30, 8, 12.5, 50)...)
 	}
 	return []geometry{
-		{"dense", []int{64, 64, 64}, 500, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil},
-		{"nodes", []int{64, 64, 64}, 500, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil},
-		{"land", []int{64, 64, 64}, 500, lattice(r, 0, 0, 6, 40, 150, 25), lattice(r, 0, 0, 40, 6, 25, 150),
+		{"dense", []int{64, 64, 128}, 650, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil},
+		{"nodes", []int{64, 64, 128}, 650, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil},
+		{"land", []int{64, 64, 128}, 650, lattice(r, 0, 0, 6, 40, 150, 25), lattice(r, 0, 0, 40, 6, 25, 150),
 			func(_, _ int, offset [2]float64) bool { return max(math.Abs(offset[0]), math.Abs(offset[1])) <= 700 }},
-		{"streamer", []int{48, 64, 64}, 500, lattice(r, 0, 320, 12, 1, 25, 0), moving,
+		{"streamer", []int{48, 64, 64}, 650, lattice(r, 0, 320, 12, 1, 25, 0), moving,
 			func(source, receiver int, _ [2]float64) bool { return receiver/240 == source }},
 	}
 }
@@ -113,7 +113,7 @@ func BenchmarkSurveys(b *testing.B) {
 	}
 }
 
-// factorised has p summed within a tolerance, and is the share of what counts that is factorised.
+// factorise has p summed within a tolerance, and is the share of what counts that is factorised.
 func factorise(t testing.TB, p *kirchhoff.Problem, tolerance float64) float64 {
 	var err error
 	if p.Finer, err = kirchhoff.FinerFor(p, tolerance); err != nil {
@@ -145,4 +145,28 @@ func random(seed uint64, n int) []float32 {
 		x[i] = float32(r.NormFloat64())
 	}
 	return x
+}
+
+// TestOneEndDense: nodes under a carpet of shots are factorised, and shots over a carpet of receivers, to
+// the tolerance.
+func TestOneEndDense(t *testing.T) {
+	const tolerance = 1e-2
+	r := rand.New(rand.NewPCG(1, 2))
+	carpet, nodes := lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0)
+	for _, g := range []geometry{
+		{"nodes", []int{32, 32, 32}, 400, carpet, nodes, nil},
+		{"shots", []int{32, 32, 32}, 400, nodes, carpet, nil},
+	} {
+		p := g.problem(t)
+		truth := *p
+		truth.Finer = 16
+		wantD, wantM, _ := both(t, &truth, 3)
+		share := factorise(t, p, tolerance)
+		d, m, dot := both(t, p, 3)
+		e := max(off(d, wantD), off(m, wantM))
+		t.Logf("%s: %.0f %% factorised, off by %.1e, dot test %.1e", g.name, 100*share, e, dot)
+		if share < 0.3 || !(e <= tolerance) || !(dot <= 1e-6) {
+			t.Errorf("%s: %.2f factorised, off by %.2e, dot test %.2e", g.name, share, e, dot)
+		}
+	}
 }

@@ -56,13 +56,19 @@ func windows(l *kirchhoff.Plan) (out []*window, of []int) {
 func (w *window) place(slots []int32, g grid.Grid, slab int) {
 	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
 	w.first = number(slab, 0, 0)
-	for a, n := range w.n {
-		w.along[a], w.lagr[a] = lagrange(n)
-	}
 	w.walk(func(x, y, z int) {
 		point := number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z) - w.first
 		w.points, w.slots = append(w.points, point), append(w.slots, slots[point])
 	})
+}
+
+// node takes the points of a window of the grid g from which its skeletons are made, and those at
+// which they are checked.
+func (w *window) node(g grid.Grid) {
+	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
+	for a, n := range w.n {
+		w.along[a], w.lagr[a] = lagrange(n)
+	}
 	for _, x := range w.along[0] {
 		for _, y := range w.along[1] {
 			for _, z := range w.along[2] {

@@ -1,0 +1,209 @@
+package butterfly
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
+const wavelengths = 12
+
+// reaches are the sizes of clusters that are tried at either end, as shares of so many wavelengths. 0
+// is for clusters of one place, whose waves are known everywhere: one end dense.
+var reaches = []float64{0, 1, 2}
+
+// samples is the number of pairs of which an arrangement's cost is estimated.
+const samples = 8
+
+// leastShare is the share of the direct cost that an arrangement must save.
+const leastShare = 0.02
+
+// arrangement is a survey in clusters.
+type arrangement struct {
+	groups []cluster // of sources, then of receivers
+	blocks []*block
+	pairs  [][]pair   // of each window, by block: what may become parts
+	of     [2][]int32 // the cluster of each place, as a source and as a receiver
+	expect saving
+}
+
+// saving is what parts cost, in the units of costs, beside their direct sums.
+type saving struct{ direct, factorised, triples float64 }
+
+// saved is the difference.
+func (s saving) saved() float64 { return s.direct - s.factorised }
+
+// of is the share of the pairs of traces and points of p that count that parts have, and how many times
+// faster they make the whole.
+func (s saving) of(p *kirchhoff.Problem) (share, gain float64) {
+	if s.triples == 0 {
+		return 0, 1
+	}
+	share = min(1, s.triples/float64(p.Triples()))
+	all := s.direct / share
+	return share, all / (all - s.saved())
+}
+
+// arrange takes the clusters that save most, by an estimate for straight rays. They depend on the
+// positions, the aperture and the slowest velocity alone.
+func (o *Operator) arrange(t *tones, tolerance float64) {
+	o.falls = map[fallOf]*fall{}
+	all := directTriple * float64(o.problem.Triples())
+	most := leastShare * all
+	o.arrangement = arrangement{pairs: make([][]pair, len(o.windows))}
+	for _, s := range reaches {
+		for _, r := range reaches {
+			if s == 0 && r == 0 {
+				continue
+			}
+			a := o.clusters([2]float64{s, r}, t)
+			o.pair(a, t, tolerance)
+			if o.direct(a) <= most {
+				continue
+			}
+			if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
+				most, o.arrangement = a.expect.saved(), *a
+			}
+		}
+	}
+	o.falls = nil
+}
+
+// Expect estimates, without solving times, what share of the pairs of traces and points of p that count
+// New may take over, and how many times faster they make an application. A gain of 1 is none.
+func Expect(p *kirchhoff.Problem, tolerance float64) (share, gain float64) {
+	o, _ := outline(p, kirchhoff.Outline(p), tolerance)
+	if o == nil {
+		return 0, 1
+	}
+	return o.expect.of(p)
+}
+
+// slowest is the least velocity, in m/s.
+func (o *Operator) slowest() float64 { return cmp.Or(o.problem.Slowest, 1500) }
+
+// clusters groups places of both ends by sizes.
+func (o *Operator) clusters(sizes [2]float64, t *tones) *arrangement {
+	a, p := &arrangement{}, o.problem.Positions
+	for end, used := range [2][]int32{p.Source, p.Receiver} {
+		for _, c := range split(p, distinct(used), sizes[end]*wavelengths*o.slowest()/t.top()) {
+			c.end = end
+			a.groups = append(a.groups, c)
+		}
+	}
+	a.blocks, a.of = blocks(&o.problem, a.groups)
+	return a
+}
+
+// pair finds the pairs that may become parts, by their geometry.
+func (o *Operator) pair(a *arrangement, t *tones, tolerance float64) {
+	a.pairs = make([][]pair, len(o.windows))
+	for i, w := range o.windows {
+		for n, b := range a.blocks {
+			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
+				continue
+			}
+			p := pair{n, b, o.reach(w, b, tolerance)}
+			if len(p.terms) > 0 && a.least(&p, w, t)*gain < p.direct(w) {
+				a.pairs[i] = append(a.pairs[i], p)
+			}
+		}
+	}
+}
+
+// direct is the cost of all pairs of an arrangement point by point, more than it can save.
+func (o *Operator) direct(a *arrangement) (sum float64) {
+	for i, list := range a.pairs {
+		for n := range list {
+			sum += list[n].direct(o.windows[i])
+		}
+	}
+	return sum
+}
+
+// saves estimates what an arrangement saves, in the units of costs.
+func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total saving) {
+	type where struct{ window, number int }
+	var all []where
+	uses := map[where]float64{} // of a cluster
+	for i, list := range a.pairs {
+		for n := range list {
+			all = append(all, where{i, n})
+			for _, c := range list[n].block.of {
+				uses[where{i, c}]++
+			}
+		}
+	}
+	band := typicalBand(t, o.problem.DT, tolerance)
+	if len(all) == 0 || band == nil {
+		return total
+	}
+	direct := 0.0
+	for i := range samples {
+		at := all[(2*i+1)*len(all)/(2*samples)]
+		p, w := &a.pairs[at.window][at.number], o.windows[at.window]
+		d := p.direct(w)
+		direct += d
+		r, c := o.straight(&a.groups[p.block.of[rows]], w, t, rows, tolerance), o.straight(&a.groups[p.block.of[columns]], w, t, columns, tolerance)
+		if r != nil && c != nil {
+			lo, hi := stretch(r, c)
+			cost := float64(len(p.terms)) * band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full())
+			for _, c := range p.block.of {
+				if n := len(a.groups[c].places); n > 1 {
+					cost += making * float64(n) / uses[where{at.window, c}]
+				}
+			}
+			if cost*gain < d {
+				total.direct += d
+				total.factorised += cost
+				total.triples += float64(p.triples(w))
+			}
+		}
+	}
+	scale := o.direct(a) / direct
+	return saving{scale * total.direct, scale * total.factorised, scale * total.triples}
+}
+
+// typicalBand is the band for windows of half a second, without its tables. It is nil if none keeps the
+// tolerance.
+func typicalBand(t *tones, dt, tolerance float64) *band {
+	b := &band{dt: dt, step: max(1, int(stepSeconds/dt))}
+	if !b.cut(t, b.step+int(0.5/dt), tolerance) || !b.choose(t, tolerance) {
+		return nil
+	}
+	return b
+}
+
+// somePlaces is about how many places of a cluster show its rank.
+const somePlaces = 48
+
+// straight is the skeleton of some places of a cluster over a window if rays were straight and slow.
+func (o *Operator) straight(c *cluster, w *window, t *tones, at dim, tolerance float64) *skeleton {
+	g, slowness := o.problem.Grid, 1/o.slowest()
+	y := make([]float64, 3)
+	times := func(place int32, points []int32) (out []float64) {
+		x := o.problem.Positions.At(int(place))
+		for _, i := range points {
+			g.Point(y, int(i))
+			out = append(out, slowness*math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2]))
+		}
+		return out
+	}
+	nodes, sample := [][]float64{times(c.places[c.centre], w.nodes)}, [][]float64{times(c.places[c.centre], w.sample)}
+	for i := 0; i < len(c.places); i += 1 + len(c.places)/somePlaces {
+		if i != c.centre {
+			nodes, sample = append(nodes, times(c.places[i], w.nodes)), append(sample, times(c.places[i], w.sample))
+		}
+	}
+	freqs, power := t.lines()
+	s := skeletonOf(w, relative(nodes, 0), relative(sample, 0), freqs, power, at, tolerance)
+	if s != nil {
+		s.nodeTime = nodes[0]
+	}
+	return s
+}
+
+// size is the number of places on a side of a block.
+func (a *arrangement) size(b *block, s dim) int { return len(a.groups[b.of[s]].places) }

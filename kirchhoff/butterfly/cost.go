@@ -1,0 +1,101 @@
+package butterfly
+
+// Costs of one direction, in ns on a core with registers of 512 bits. Only their ratios decide.
+const (
+	directTriple = 0.25 // a trace and a point of the direct operator
+	directTaper  = 0.35 // the same where the taper counts
+
+	product   = 1 / 160.0 // an operation of a product of matrices
+	weighting = 0.3       // a frequency of a trace, times its weight
+	expansion = 0.18      // a point and a skeleton's weight there
+	wave      = 0.3       // a frequency of a place and a skeleton's point
+
+	// A point of the last stage, one of its columns, and a sum that it takes part in.
+	lastPoint, lastColumn, lastSum = 4.5, 0.07, 0.0145
+
+	making = 4000 // a place of a skeleton, which is made once for about 40 directions
+
+	gain = 1.3 // that a part must bring
+)
+
+// direct is the cost of a pair point by point.
+func (p *pair) direct(w *window) float64 {
+	each := directTriple
+	if !p.full() {
+		each = directTaper
+	}
+	return each * float64(p.triples(w))
+}
+
+// least is a bound of the cost of a pair, from its geometry.
+func (a *arrangement) least(p *pair, w *window, t *tones) float64 {
+	nf := 2*leastPeriods + t.top()*stepSeconds
+	ns := a.size(p.block, rows)
+	s := min(4, ns)
+	return float64(len(p.terms)) * (beams(nf, ns, a.size(p.block, columns), s, lanes) + last(w.len(), s, lanes, 2))
+}
+
+// beams is the cost of the sums over places of both sides, with s and r skeleton points.
+func beams(nf float64, ns, nr, s, r int) float64 {
+	return 8 * product * nf * float64(ns*r*(nr+s))
+}
+
+// last is the cost of the last stage.
+func last(points, s, r, taps int) float64 {
+	return float64(points) * (lastPoint + lastColumn*float64(r) + lastSum*float64(taps*s*r))
+}
+
+// cost is that of a part, without what it shares with others.
+func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, weights bool) float64 {
+	c := beams(float64(b.nf), ns, width, s.rank, r.q) + 4*product*float64(b.nf*p.rows*s.rank*r.q) + last(w.len(), s.rank, r.q, b.taps)
+	if weights {
+		c += weighting * float64(b.nf*ns*width)
+	}
+	return c
+}
+
+// transforms is the cost of taking the traces of a block to the spectra of a segment, which is folded twice.
+func (b *band) transforms(ns, width int) float64 { return product * float64(b.nf*b.n*ns*width) }
+
+// sharing is the cost of a skeleton over a window, and of its weights and waves.
+func (b *band) sharing(s *skeleton, w *window) float64 {
+	c := wave * float64(b.nf*len(s.delay))
+	if !s.lone() {
+		c += expansion*float64(w.len()*s.q) + making*float64(len(s.delay)/s.q)
+	}
+	return c
+}
+
+// shares counts the pairs that use what is shared.
+type shares struct {
+	skeletons map[*skeleton]int
+	spectra   map[segmentOf]int
+}
+
+// share counts pairs that are worth it by themselves.
+func (o *Operator) share() *shares {
+	h := &shares{map[*skeleton]int{}, map[segmentOf]int{}}
+	o.eachPair(func(i int, at *pair, s, r *skeleton) {
+		if p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT); fits && o.alone(p, at, i, s, r)*gain < at.direct(o.windows[i]) {
+			h.skeletons[s]++
+			h.skeletons[r]++
+			h.spectra[segmentOf{at.number, p.segment}]++
+		}
+	})
+	return h
+}
+
+// alone is the cost of a pair without what it shares.
+func (o *Operator) alone(p part, at *pair, i int, s, r *skeleton) float64 {
+	return float64(len(at.terms)) * o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full())
+}
+
+// whole is the cost of a pair with its part of what it shares.
+func (o *Operator) whole(h *shares, p part, at *pair, i int, s, r *skeleton) float64 {
+	c := o.alone(p, at, i, s, r)
+	c += o.band.transforms(o.rows(at.block), at.block.width) / float64(max(1, h.spectra[segmentOf{at.number, p.segment}]))
+	for _, k := range [2]*skeleton{s, r} {
+		c += o.band.sharing(k, o.windows[i]) / float64(max(1, h.skeletons[k]))
+	}
+	return c
+}
