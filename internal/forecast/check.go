@@ -97,7 +97,11 @@ func (r *report) image() {
 	if r.Finer > 1 {
 		r.say("ok", "time sampling", "samples refined %d times for kirchhoff.accuracy = %g", r.Finer, r.Config.Kirchhoff.Accuracy)
 		how := "dense parts are factorised where that is cheaper; a run says how much it is"
-		if why := plan.Dense(r.Plan); why != "" {
+		why := plan.Dense(r.Plan)
+		if why == "" && r.Config.Comm.Grid[1] > 1 {
+			why = "the image is cut into blocks"
+		}
+		if why != "" {
 			how = "all are direct: " + why
 		}
 		r.say("ok", "sums", "%s", how)

@@ -46,9 +46,9 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 
 // Adjoint adds to sums, [tile][64], what o takes over of the adjoint. It implements
 // kirchhoff.Elsewhere. The sums of the traces of each cluster of sources over a window are added in a
-// fixed order.
-func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
-	all := o.stage()
+// fixed order, with a quantum exactly.
+func (o *Operator) Adjoint(ctx context.Context, sums []float64, quantum float64, load func(worker, trace int, to []float32)) error {
+	all, to := o.stage(), o.newLanding(sums, quantum)
 	segs := segments(all, len(o.blocks))
 	err := workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
 		if len(segs[n]) == 0 {
@@ -56,7 +56,10 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 		}
 		t := o.newTurn(n)
 		for s := range o.sources(t.block) {
-			t.load(s, func(trace int, to []float32) { load(worker, trace, to) })
+			t.load(s, func(trace int, row []float32) {
+				load(worker, trace, row)
+				to.expect(n, o.isa, row)
+			})
 			for _, segment := range segs[n] {
 				t.into(s, segment, all[segmentOf{n, segment}])
 			}
@@ -75,7 +78,9 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 				}
 				r.beam(p, all[segmentOf{p.number, p.segment}])
 			}
-			r.image(batch, sums)
+			if err := r.image(batch, to); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -337,7 +342,7 @@ func (r *room) inverse(p *open) simd.Real {
 }
 
 // image adds the parts of a batch to the image, patch by patch.
-func (r *room) image(batch []*open, sums []float64) {
+func (r *room) image(batch []*open, to *landing) error {
 	sum := make([]float32, patch*patch*patch)
 	for i := range r.patches {
 		at := &r.patches[i]
@@ -345,14 +350,15 @@ func (r *room) image(batch []*open, sums []float64) {
 		for n, p := range batch {
 			sum := sum[:at.len()]
 			r.isa.Interpolate(sum, p.v, r.last(p, at))
-			if n+1 == len(batch) || batch[n+1].of[sources] != p.of[sources] {
-				for k, slot := range r.slots[at.first:][:len(sum)] {
-					sums[slot] += float64(sum[k])
+			if to.round != 0 || n+1 == len(batch) || batch[n+1].of[sources] != p.of[sources] {
+				if err := to.add(p.number, r.slots[at.first:][:len(sum)], sum); err != nil {
+					return err
 				}
 				clear(sum)
 			}
 		}
 	}
+	return nil
 }
 
 // gather is the transpose of image, followed by that of the inverse transform.

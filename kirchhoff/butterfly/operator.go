@@ -35,23 +35,25 @@ type Operator struct {
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
 // they bring. Where there are none it returns nil. Errors are those of the traveltime method and of ctx.
 func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operator, error) {
-	l, err := kirchhoff.NewPlan(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	o, t := outline(p, l, tolerance)
-	if o == nil {
+	return NewPart(ctx, p, NewClusters(p, tolerance), tolerance, func(longest float64, err error) (float64, error) { return longest, err })
+}
+
+// NewPart is New for a part of a survey: p has all places of the survey, numbered as in its clusters,
+// and the part's traces. All parts call agree once, unless clusters is nil. It returns the largest
+// number of all parts, or an error if a part has one.
+func NewPart(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tolerance float64, agree func(longest float64, err error) (float64, error)) (*Operator, error) {
+	if clusters == nil {
 		return nil, nil
 	}
-	o.inner, _ = l.Samples()
-	slots := slotsOf(l)
-	for _, w := range o.windows {
-		w.place(slots, p.Grid, p.Slab[0])
+	o, t, err := explore(ctx, p, clusters, tolerance)
+	longest := 0.0
+	if err == nil {
+		longest = o.longest()
 	}
-	if err := o.find(ctx, t, tolerance); err != nil {
+	if longest, err = agree(longest, err); err != nil {
 		return nil, err
 	}
-	if o.band = newBand(t, p.DT, max(1, p.Finer), o.longest(), tolerance); o.band == nil {
+	if o.band = newBand(t, p.DT, max(1, p.Finer), longest, tolerance); o.band == nil {
 		return nil, nil
 	}
 	if o.choose(); o.Triples() == 0 {
@@ -60,25 +62,30 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	return o, nil
 }
 
-// outline is an operator that knows where its windows and clusters lie, nil where weights or
-// the wavelet are not for it.
-func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, *tones) {
-	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
-		return nil, nil
+// explore is an operator with its skeletons.
+func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tolerance float64) (*Operator, *tones, error) {
+	l, err := kirchhoff.NewPlan(ctx, p)
+	if err != nil {
+		return nil, nil, err
 	}
+	o, t := outline(p, l, clusters, tolerance)
+	o.inner, _ = l.Samples()
+	slots := slotsOf(l)
+	for _, w := range o.windows {
+		w.place(slots, p.Grid, p.Slab[0])
+	}
+	return o, t, o.find(ctx, t, tolerance)
+}
+
+// outline is an operator that knows where its windows and clusters lie.
+func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, clusters *Clusters, tolerance float64) (*Operator, *tones) {
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
-	t := newTones(o.taps, p.DT, tolerance)
-	if t == nil {
-		return nil, nil
-	}
 	o.windows, o.windowOf = windows(l)
-	slowest := cmp.Or(p.Slowest, 1500)
-	for r, used := range [2][]int32{p.Positions.Source, p.Positions.Receiver} {
-		o.groups[r] = split(p.Positions, distinct(used), wavelengths*slowest/t.top())
-		o.have[r] = make([][]*skeleton, len(o.groups[r]))
+	for r, list := range clusters.groups {
+		o.groups[r], o.have[r] = list, make([][]*skeleton, len(list))
 	}
 	o.blocks, o.of = blocks(p, o.groups)
-	return o, t
+	return o, tonesOf(p, tolerance)
 }
 
 // wavelengths is how many of the shortest waves the two sides of a cluster may hold together.
