@@ -31,7 +31,7 @@ func first(list []reason) string {
 // if they may be: with kirchhoff.accuracy, where weights and images allow it.
 func Dense(p *Plan) (direct string) {
 	c := p.Config
-	return cmp.Or(weighted(p), first([]reason{
+	return cmp.Or(byOperator(p), first([]reason{
 		{p.Engine != "cpu", "the engine is " + p.Engine},
 		{c.Solver.Preconditioner == "diagonal", `solver.preconditioner = "diagonal"`},
 		{p.Classes.N > 0, "images by class"},
@@ -42,8 +42,8 @@ func Dense(p *Plan) (direct string) {
 	}))
 }
 
-// weighted are the reasons that lie in the operator itself.
-func weighted(p *Plan) (direct string) {
+// byOperator is Dense of what lies in the operator itself, not in how it is applied.
+func byOperator(p *Plan) (direct string) {
 	c := p.Config.Kirchhoff
 	return first([]reason{
 		{c.Accuracy == 0, "kirchhoff.accuracy = 0"},
@@ -59,7 +59,7 @@ func weighted(p *Plan) (direct string) {
 // cluster. The order of shots follows. It depends on the operator alone, since a checkpoint holds
 // traces in that order. With an aperture clusters are in order along x, as in along.
 func cluster(p *Plan) {
-	if weighted(p) != "" {
+	if byOperator(p) != "" {
 		return
 	}
 	c := butterfly.NewClusters(p.Problem(Among(p, &Share{Last: p.Shots.Traces()})), p.Config.Kirchhoff.Accuracy)
