@@ -67,7 +67,7 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
 		return err
 	}
-	if err := k.adjointElsewhere(ctx, data); err != nil {
+	if err := k.adjointElsewhere(ctx, data, 0); err != nil {
 		return err
 	}
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
@@ -95,7 +95,12 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
-func (e *cpu) Peak() float64 { return e.Plan.Peak }
+func (e *cpu) Peak() float64 {
+	if e.Problem.Elsewhere != nil {
+		return MostElsewhere * e.Plan.Peak
+	}
+	return e.Plan.Peak
+}
 
 // Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
 // traces of one source place), the sum of the largest samples of its correlated traces;

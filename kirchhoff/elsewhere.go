@@ -20,9 +20,19 @@ type Elsewhere interface {
 	// wavelet's taps. Up to Problem.Threads workers call it at once.
 	Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error
 	// Adjoint adds the image of the traces to sums, [tile][64]. load sets to, [NT], to a trace that is
-	// correlated with the wavelet's taps.
-	Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error
+	// correlated with the wavelet's taps. With a quantum other than 0 sums are exact, see
+	// dist.Pieced: of units that depend on the whole problem alone, which a part of it has all of or
+	// nothing. An error says that a unit is larger than MostElsewhere times the sum of the largest
+	// samples of its traces.
+	Adjoint(ctx context.Context, sums []float64, quantum float64, load func(worker, trace int, to []float32)) error
 }
+
+// MostElsewhere is how many times larger what is summed elsewhere may be than what linear
+// interpolation makes of the same samples. The waves between samples may be larger than these.
+const MostElsewhere = 16
+
+// Renumbered returns e for positions that hold some places of those of e; from are their numbers there.
+func Renumbered(e Elsewhere, from []int32) Elsewhere { return renumbered{e, from} }
 
 // Switch is an Elsewhere that can be turned off between applications: the engine then sums all pairs itself.
 // It must be off while the engine is made, which has tables for all pairs then.
@@ -45,11 +55,11 @@ func (s *Switch) Forward(ctx context.Context, image []float32, add func(worker, 
 }
 
 // Adjoint implements Elsewhere.
-func (s *Switch) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
+func (s *Switch) Adjoint(ctx context.Context, sums []float64, quantum float64, load func(worker, trace int, to []float32)) error {
 	if s.Off {
 		return nil
 	}
-	return s.Elsewhere.Adjoint(ctx, sums, load)
+	return s.Elsewhere.Adjoint(ctx, sums, quantum, load)
 }
 
 // forwardElsewhere adds to the data what is summed elsewhere of the image in tiles.
@@ -63,11 +73,11 @@ func (k *kernel) forwardElsewhere(ctx context.Context, data []float32) error {
 }
 
 // adjointElsewhere adds to the sums of all tiles what is summed elsewhere of the data.
-func (k *kernel) adjointElsewhere(ctx context.Context, data []float32) error {
+func (k *kernel) adjointElsewhere(ctx context.Context, data []float32, quantum float64) error {
 	if k.Own.Elsewhere == nil {
 		return nil
 	}
-	return k.Own.Elsewhere.Adjoint(ctx, k.image64.S, func(worker, trace int, to []float32) {
+	return k.Own.Elsewhere.Adjoint(ctx, k.image64.S, quantum, func(worker, trace int, to []float32) {
 		k.exits[worker].correlate(k.isa, to, k.row(data, trace))
 	})
 }

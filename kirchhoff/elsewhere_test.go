@@ -21,8 +21,8 @@ type chosen struct {
 // idle sums nothing.
 type idle struct{}
 
-func (idle) Forward(context.Context, []float32, func(int, int, []float32)) error { return nil }
-func (idle) Adjoint(context.Context, []float64, func(int, int, []float32)) error { return nil }
+func (idle) Forward(context.Context, []float32, func(int, int, []float32)) error          { return nil }
+func (idle) Adjoint(context.Context, []float64, float64, func(int, int, []float32)) error { return nil }
 
 func (c chosen) Sums(source, receiver int32, box int) bool {
 	if c.runs {

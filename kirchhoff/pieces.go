@@ -104,7 +104,7 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 		if err := k.sumTiles(ctx, lo, hi, k.kept == nil, migrate); err != nil {
 			return err
 		}
-		return k.adjointElsewhere(ctx, data)
+		return k.adjointElsewhere(ctx, data, quantum)
 	}), nil
 }
 

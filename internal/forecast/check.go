@@ -15,7 +15,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -109,13 +108,14 @@ func (r *report) image() {
 
 // dense says how much of the operator may be factorised.
 func (r *report) dense() string {
-	if why := plan.Dense(r.Plan); why != "" {
+	why := plan.Dense(r.Plan)
+	if why == "" && r.Config.Comm.Grid[1] > 1 {
+		why = "the image is cut into blocks"
+	}
+	if why != "" {
 		return "all are direct: " + why
 	}
-	share, gain := butterfly.Expect(r.Problem(&plan.Share{Places: r.Places}), r.Config.Kirchhoff.Accuracy)
-	if gain == 1 {
-		return "all are direct: nothing is dense enough to be factorised"
-	}
+	share, gain := r.Clusters.Expect()
 	return fmt.Sprintf("about %.0f %% may be factorised, %.2g times faster by an estimate for straight rays; a run says how much is", 100*share, gain)
 }
 

@@ -337,8 +337,8 @@ func (c *count) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
 		return kernels.Needs(p, w, c.Card.Multiprocessors)
 	}
 	n := kirchhoff.Needs(p, w)
-	if plan.Dense(c.Plan) == "" && p != c.coarser {
-		n.Heap += butterfly.Needs(p, c.Config.Kirchhoff.Accuracy)
+	if plan.Factorises(c.Plan, c.share) && p != c.coarser {
+		n.Heap += butterfly.Needs(c.Problem(plan.Among(c.Plan, c.share)), c.Clusters, c.Config.Kirchhoff.Accuracy)
 	}
 	return n
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -56,6 +55,11 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	err := m.Check()
 	if err == nil {
 		err = op.load()
+	}
+	if plan.Factorises(op.Plan, s) { // which ranks do together
+		if err := comm.Together(h.World, err); err != nil {
+			return nil, err
+		}
 	}
 	var parts *partsFound
 	if err == nil {
@@ -279,7 +283,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 	}
 	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Exact(), Whole: op.Share.Local(),
 		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
-	w.Whole = w.Whole || plan.Dense(op.Plan) == "" // on all ranks, whatever their parts
+	w.Whole = w.Whole || plan.Factorises(op.Plan, op.Share) // on all ranks, whatever their parts
 	switch {
 	case op.Card != nil:
 		op.Engine, err = kernels.New(ctx, op.Card, p, w)
@@ -299,28 +303,6 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 		op.Info += " by " + op.Classes.Gathers().Name()
 	}
 	return parts, nil
-}
-
-// factorise has the dense parts of the operator summed as products of matrices, where that is cheaper.
-// It returns what it finds of them, nil where all sums are direct on all ranks.
-func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (*partsFound, error) {
-	if err := plan.CheckCorrection(op.Plan); err != nil {
-		return nil, err
-	}
-	if plan.Dense(op.Plan) != "" || op.Grid[1] > 1 {
-		return nil, op.checkBlocks()
-	}
-	stage := op.Report.Stage("skeletons")
-	defer stage.End()
-	stage.Total(p.Positions.Len(), "places")
-	q := *p
-	q.Progress = func() { stage.Add(1) }
-	dense, err := butterfly.New(ctx, &q, op.Config.Kirchhoff.Accuracy)
-	if err != nil {
-		return nil, err
-	}
-	op.leave(p, dense)
-	return op.measure(ctx, p, dense)
 }
 
 // BlameInput marks an error as one of the input unless a package below has marked it,

@@ -5,6 +5,7 @@
 package plan
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -14,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -39,6 +41,9 @@ type Plan struct {
 	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
 
 	Monitor *Plan // of the repeat survey, on the same image; nil: none
+
+	Clusters *butterfly.Clusters // of the survey's places, where dense parts may be factorised; else nil
+	repeat   bool                // it is the Monitor of another
 
 	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
 
@@ -137,6 +142,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	if err := refine(p); err != nil {
 		return nil, err
 	}
+	cluster(p)
 	if err := CheckCorrection(p); err != nil {
 		return nil, err
 	}
@@ -149,6 +155,9 @@ func (p *Plan) First(shots int) *Plan {
 	q := *p
 	if shots > 0 && shots < q.Shots.Len() {
 		q.Shots.starts = q.Shots.starts[:shots+1]
+		if at, _ := slices.BinarySearch(q.Shots.clusters, shots); len(q.Shots.clusters) > 0 {
+			q.Shots.clusters = append(slices.Clone(q.Shots.clusters[:at]), shots)
+		}
 	}
 	return &q
 }

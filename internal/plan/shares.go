@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -37,6 +38,8 @@ func GridFor(want []int, n int) ([2]int, error) {
 type Shots struct {
 	order  []int32 // traces in that order; nil: as they are numbered
 	starts []int   // first traces of the shots in that order, and the number of traces
+
+	clusters []int // first shots of the clusters of sources, and the number of shots; nil without Plan.Clusters
 }
 
 func newShots(p *survey.Positions) Shots {
@@ -258,6 +261,9 @@ func (p *Plan) place(s *Share) { s.Places, s.From = p.Places.Subset(p.Shots.List
 // cut makes shares without their places.
 func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 	starts, shots := p.Shots.starts, p.Shots.Len()
+	if err := cmp.Or(checkTeams(p, grid), checkUnbroken(p, grid)); err != nil {
+		return nil, err
+	}
 	if grid[0] > shots {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot"))),
 			"start fewer ranks, or lay them out over image blocks as well, as in comm.grid = [0, 2]")
@@ -266,10 +272,7 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
 			"lay out more ranks over shots")
 	}
-	if err := checkTeams(p, grid); err != nil {
-		return nil, err
-	}
-	cuts := deal(shotCosts(p), grid[0])
+	cuts := dealShots(p, grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {
 		rows[row] = starts[shot]
@@ -304,6 +307,9 @@ func (p *Plan) OnGrid(s *Share) *Share {
 // along x each has.
 func (p *Plan) slabs() (n, width int) {
 	width = kirchhoff.SlabPoints(p.Image.Dim())
+	if unbroken(p) {
+		width = butterfly.WindowPoints
+	}
 	return (p.Image.Shape[0] + width - 1) / width, width
 }
 

@@ -46,9 +46,9 @@ func segments(of map[segmentOf]*spectra, blocks int) [][]int {
 
 // Adjoint adds to sums, [tile][64], what o takes over of the adjoint. It implements
 // kirchhoff.Elsewhere. The sums of the blocks that share rows over a window are added in a
-// fixed order.
-func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker, trace int, to []float32)) error {
-	all := o.stage()
+// fixed order, with a quantum exactly.
+func (o *Operator) Adjoint(ctx context.Context, sums []float64, quantum float64, load func(worker, trace int, to []float32)) error {
+	all, to := o.stage(), o.newLanding(sums, quantum)
 	segs := segments(all, len(o.blocks))
 	err := workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
 		if len(segs[n]) == 0 {
@@ -56,7 +56,10 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 		}
 		t := o.newTurn(n)
 		for s := range o.rows(t.block) {
-			t.load(s, func(trace int, to []float32) { load(worker, trace, to) })
+			t.load(s, func(trace int, row []float32) {
+				load(worker, trace, row)
+				to.expect(n, o.isa, row)
+			})
 			for _, segment := range segs[n] {
 				t.into(s, segment, all[segmentOf{n, segment}])
 			}
@@ -77,7 +80,9 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, load func(worker
 				}
 				r.beam(p, all[segmentOf{p.number, p.segment}])
 			}
-			r.image(batch, sums)
+			if err := r.image(batch, to); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -193,9 +198,9 @@ const batchFloats = 8 << 20
 // batches cuts the parts of a window into some whose sums are held at once.
 func (r *room) batches() (out [][]*open) {
 	free := 0
-	for _, p := range r.parts {
+	for i, p := range r.parts {
 		n := p.rows * p.q
-		if n > free || len(out) == 0 {
+		if i == 0 || n > free && p.number != r.parts[i-1].number {
 			out, free = append(out, nil), max(n, batchFloats)
 		}
 		free -= n
@@ -290,7 +295,7 @@ func (r *room) inverse(p *open) simd.Real {
 }
 
 // image adds the parts of a batch to the image, patch by patch.
-func (r *room) image(batch []*open, sums []float64) {
+func (r *room) image(batch []*open, to *landing) error {
 	sum, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
 	for i := range r.patches {
 		at := &r.patches[i]
@@ -308,14 +313,15 @@ func (r *room) image(batch []*open, sums []float64) {
 					sum[k] += v
 				}
 			}
-			if n+1 == len(batch) || batch[n+1].of[rows] != p.of[rows] {
-				for k, slot := range r.slots[at.first:][:len(sum)] {
-					sums[slot] += float64(sum[k])
+			if n+1 == len(batch) || to.parted(p, batch[n+1]) {
+				if err := to.add(p.number, r.slots[at.first:][:len(sum)], sum); err != nil {
+					return err
 				}
 				clear(sum)
 			}
 		}
 	}
+	return nil
 }
 
 // gather is the transpose of image, followed by that of the inverse transform.

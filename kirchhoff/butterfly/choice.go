@@ -26,33 +26,34 @@ type arrangement struct {
 	blocks []*block
 	pairs  [][]pair   // of each window, by block: what may become parts
 	of     [2][]int32 // the cluster of each place, as a source and as a receiver
-	expect saving
+	expect Saving
 }
 
-// saving is what parts cost, in the units of costs, beside their direct sums.
-type saving struct{ direct, factorised, triples float64 }
+// Saving is what parts cost by the model of costs, in ns of a core, beside their direct sums. Only ratios
+// count.
+type Saving struct {
+	Direct, Factorised float64
+	Triples            float64 // pairs of a trace and a point that count, of the parts
+}
 
 // saved is the difference.
-func (s saving) saved() float64 { return s.direct - s.factorised }
+func (s Saving) saved() float64 { return s.Direct - s.Factorised }
 
-// of is the share of the pairs of traces and points of p that count that parts have, and how many times
-// faster they make the whole.
-func (s saving) of(p *kirchhoff.Problem) (share, gain float64) {
-	if s.triples == 0 {
+// Of is the share of so many pairs of a trace and a point that parts have, and how many times faster
+// they make the whole.
+func (s Saving) Of(triples float64) (share, gain float64) {
+	if s.Triples == 0 {
 		return 0, 1
 	}
-	share = min(1, s.triples/float64(p.Triples()))
-	all := s.direct / share
+	share = min(1, s.Triples/triples)
+	all := s.Direct / share
 	return share, all / (all - s.saved())
 }
 
-// arrange takes the clusters that save most, by an estimate for straight rays. They depend on the
-// positions, the aperture and the slowest velocity alone.
-func (o *Operator) arrange(t *tones, tolerance float64) {
-	o.falls = map[fallOf]*fall{}
-	all := directTriple * float64(o.problem.Triples())
-	most := leastShare * all
-	o.arrangement = arrangement{pairs: make([][]pair, len(o.windows))}
+// arrange is the arrangement that saves most, by an estimate for straight rays. It depends on the
+// positions, the aperture and the slowest velocity alone. Without groups none saves anything.
+func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
+	most, best := leastShare*directTriple*float64(o.problem.Triples()), &arrangement{}
 	for _, s := range reaches {
 		for _, r := range reaches {
 			if s == 0 && r == 0 {
@@ -64,21 +65,11 @@ func (o *Operator) arrange(t *tones, tolerance float64) {
 				continue
 			}
 			if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
-				most, o.arrangement = a.expect.saved(), *a
+				most, best = a.expect.saved(), a
 			}
 		}
 	}
-	o.falls = nil
-}
-
-// Expect estimates, without solving times, what share of the pairs of traces and points of p that count
-// New may take over, and how many times faster they make an application. A gain of 1 is none.
-func Expect(p *kirchhoff.Problem, tolerance float64) (share, gain float64) {
-	o, _ := outline(p, kirchhoff.Outline(p), tolerance)
-	if o == nil {
-		return 0, 1
-	}
-	return o.expect.of(p)
+	return best
 }
 
 // slowest is the least velocity, in m/s.
@@ -86,20 +77,27 @@ func (o *Operator) slowest() float64 { return cmp.Or(o.problem.Slowest, 1500) }
 
 // clusters groups places of both ends by sizes.
 func (o *Operator) clusters(sizes [2]float64, t *tones) *arrangement {
-	a, p := &arrangement{}, o.problem.Positions
+	var groups []cluster
+	p := o.problem.Positions
 	for end, used := range [2][]int32{p.Source, p.Receiver} {
 		for _, c := range split(p, distinct(used), sizes[end]*wavelengths*o.slowest()/t.top()) {
 			c.end = end
-			a.groups = append(a.groups, c)
+			groups = append(groups, c)
 		}
 	}
-	a.blocks, a.of = blocks(&o.problem, a.groups)
+	return arranged(&o.problem, groups)
+}
+
+// arranged are the blocks of p's traces.
+func arranged(p *kirchhoff.Problem, groups []cluster) *arrangement {
+	a := &arrangement{groups: groups}
+	a.blocks, a.of = blocks(p, groups)
 	return a
 }
 
 // pair finds the pairs that may become parts, by their geometry.
 func (o *Operator) pair(a *arrangement, t *tones, tolerance float64) {
-	a.pairs = make([][]pair, len(o.windows))
+	o.falls, a.pairs = map[fallOf]*fall{}, make([][]pair, len(o.windows))
 	for i, w := range o.windows {
 		for n, b := range a.blocks {
 			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
@@ -124,7 +122,7 @@ func (o *Operator) direct(a *arrangement) (sum float64) {
 }
 
 // saves estimates what an arrangement saves, in the units of costs.
-func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total saving) {
+func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Saving) {
 	type where struct{ window, number int }
 	var all []where
 	uses := map[where]float64{} // of a cluster
@@ -156,14 +154,14 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total sav
 				}
 			}
 			if cost*gain < d {
-				total.direct += d
-				total.factorised += cost
-				total.triples += float64(p.triples(w))
+				total.Direct += d
+				total.Factorised += cost
+				total.Triples += float64(p.triples(w))
 			}
 		}
 	}
 	scale := o.direct(a) / direct
-	return saving{scale * total.direct, scale * total.factorised, scale * total.triples}
+	return Saving{scale * total.Direct, scale * total.Factorised, scale * total.Triples}
 }
 
 // typicalBand is the band for windows of half a second, without its tables. It is nil if none keeps the

@@ -66,23 +66,16 @@ func (b *band) sharing(s *skeleton, w *window) float64 {
 	return c
 }
 
-// shares counts the pairs that use what is shared.
-type shares struct {
-	skeletons map[*skeleton]int
-	spectra   map[segmentOf]int
-}
-
-// share counts pairs that are worth it by themselves.
-func (o *Operator) share() *shares {
-	h := &shares{map[*skeleton]int{}, map[segmentOf]int{}}
+// shared counts, by the segment of a block, the pairs that are worth it by themselves. All traces of a block
+// lie in one part of a survey, while other parts may have the same clusters of receivers.
+func (o *Operator) shared() map[segmentOf]int {
+	n := map[segmentOf]int{}
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
 		if p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT); fits && o.alone(p, at, i, s, r)*gain < at.direct(o.windows[i]) {
-			h.skeletons[s]++
-			h.skeletons[r]++
-			h.spectra[segmentOf{at.number, p.segment}]++
+			n[segmentOf{at.number, p.segment}]++
 		}
 	})
-	return h
+	return n
 }
 
 // alone is the cost of a pair without what it shares.
@@ -90,12 +83,13 @@ func (o *Operator) alone(p part, at *pair, i int, s, r *skeleton) float64 {
 	return float64(len(at.terms)) * o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full())
 }
 
-// whole is the cost of a pair with its part of what it shares.
-func (o *Operator) whole(h *shares, p part, at *pair, i int, s, r *skeleton) float64 {
+// whole is the cost of a pair with its part of what it shares. It is the same whatever part of the survey
+// o has.
+func (o *Operator) whole(spectra map[segmentOf]int, p part, at *pair, i int, s, r *skeleton) float64 {
 	c := o.alone(p, at, i, s, r)
-	c += o.band.transforms(o.rows(at.block), at.block.width) / float64(max(1, h.spectra[segmentOf{at.number, p.segment}]))
-	for _, k := range [2]*skeleton{s, r} {
-		c += o.band.sharing(k, o.windows[i]) / float64(max(1, h.skeletons[k]))
+	c += o.band.transforms(o.rows(at.block), at.block.width) / float64(max(1, spectra[segmentOf{at.number, p.segment}]))
+	for side, k := range [2]*skeleton{s, r} {
+		c += o.band.sharing(k, o.windows[i]) / o.uses[at.block.of[side]]
 	}
 	return c
 }

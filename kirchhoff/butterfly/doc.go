@@ -28,8 +28,10 @@
 //
 //	windows     32³ points, whole boxes of the cpu engine                windows.go
 //	clusters    up to 256 places that lie close together                 clusters.go
+//	survey      clusters of a whole survey, of which parts have some     survey.go
 //	blocks      the traces of two clusters; the larger has the columns   parts.go
 //	tapers      the aperture's weight as a sum of products               taper.go
+//	exact       sums of parts over ranks                                 exact.go
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
 //	parts       a pair of clusters over a window                         parts.go
@@ -59,5 +61,7 @@
 // # Order
 //
 // Results depend on the problem alone, not on threads: each window's sums, and each segment's
-// spectra, are added in the order of blocks and windows.
+// spectra, are added in the order of blocks and windows. Nor do they depend on how a survey is cut into
+// parts, if all have the clusters of the whole and the cuts lie between clusters of sources and
+// between windows (NewPart). The sums of parts over ranks are then exact (exact.go).
 package butterfly

@@ -174,7 +174,7 @@ func (direct) Forward(context.Context, []float32, func(worker, trace int, u []fl
 }
 
 // Adjoint implements kirchhoff.Elsewhere.
-func (direct) Adjoint(context.Context, []float64, func(worker, trace int, to []float32)) error {
+func (direct) Adjoint(context.Context, []float64, float64, func(worker, trace int, to []float32)) error {
 	return nil
 }
 

@@ -8,12 +8,12 @@ import (
 const typicalRank = 48
 
 // Needs bounds the memory, in bytes on Go's heap, of the parts of p that New may take over, by where
-// clusters and windows lie alone: their times are not solved.
-func Needs(p *kirchhoff.Problem, tolerance float64) int64 {
-	o, t := outline(p, kirchhoff.Outline(p), tolerance)
-	if o == nil {
+// clusters and windows lie alone: their times are not solved. p and clusters are as for NewPart.
+func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
+	if clusters == nil || clusters.None() {
 		return 0
 	}
+	o, t := outline(p, kirchhoff.Outline(p), clusters, tolerance)
 	b := &band{dt: p.DT}
 	if !b.cut(t, int((stepSeconds+mostSeconds)/p.DT)+4, tolerance) {
 		return 0

@@ -29,28 +29,32 @@ type Operator struct {
 	blockOf []int32 // [cluster of sources][of receivers], -1 for none
 	// windowOf is the window of each box.
 	windowOf []int
-	cost     saving
+	cost     Saving
+	uses     []float64 // see Clusters
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
 // they bring. Where there are none it returns nil. Errors are those of the traveltime method and of ctx.
 func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operator, error) {
-	l, err := kirchhoff.NewPlan(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	o, t := outline(p, l, tolerance)
-	if o == nil {
+	return NewPart(ctx, p, NewClusters(p, tolerance), tolerance, func(longest float64, err error) (float64, error) { return longest, err })
+}
+
+// NewPart is New for a part of a survey: p has all places of the survey, numbered as in its clusters,
+// and the part's traces. All parts call agree once, unless clusters are nil or none. It returns the largest
+// number of all parts, or an error if a part has one.
+func NewPart(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tolerance float64, agree func(longest float64, err error) (float64, error)) (*Operator, error) {
+	if clusters == nil || clusters.None() {
 		return nil, nil
 	}
-	slots := slotsOf(l)
-	for _, w := range o.windows {
-		w.place(slots, p.Grid, p.Slab[0])
+	o, t, err := explore(ctx, p, clusters, tolerance)
+	longest := 0.0
+	if err == nil {
+		longest = o.longest()
 	}
-	if err := o.find(ctx, t, tolerance); err != nil {
+	if longest, err = agree(longest, err); err != nil {
 		return nil, err
 	}
-	if o.band = newBand(t, p.DT, o.longest(), tolerance); o.band == nil {
+	if o.band = newBand(t, p.DT, longest, tolerance); o.band == nil {
 		return nil, nil
 	}
 	if o.choose(); o.Triples() == 0 {
@@ -59,22 +63,37 @@ func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operato
 	return o, nil
 }
 
-// outline is an operator that knows where its windows and clusters lie, nil where weights or
-// the wavelet are not for it.
-func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, tolerance float64) (*Operator, *tones) {
-	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
-		return nil, nil
+// explore is an operator with its skeletons.
+func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tolerance float64) (*Operator, *tones, error) {
+	l, err := kirchhoff.NewPlan(ctx, p)
+	if err != nil {
+		return nil, nil, err
 	}
+	o, t := outline(p, l, clusters, tolerance)
+	slots := slotsOf(l)
+	for _, w := range o.windows {
+		w.place(slots, p.Grid, p.Slab[0])
+	}
+	return o, t, o.find(ctx, t, tolerance)
+}
+
+// located is an operator that knows where its windows lie.
+func located(p *kirchhoff.Problem, l *kirchhoff.Plan) *Operator {
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
-	t := newTones(o.taps, p.DT, tolerance)
-	if t == nil {
-		return nil, nil
-	}
 	o.windows, o.windowOf = windows(l)
 	for _, w := range o.windows {
 		w.node(p.Grid)
 	}
-	o.arrange(t, tolerance)
+	return o
+}
+
+// outline is an operator that knows its windows and what may become parts of the traces of p.
+func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, clusters *Clusters, tolerance float64) (*Operator, *tones) {
+	o, t := located(p, l), tonesOf(p, tolerance)
+	o.arrangement = *arranged(p, clusters.groups)
+	o.uses = clusters.uses
+	o.pair(&o.arrangement, t, tolerance)
+	o.falls = nil
 	for s := range o.have {
 		o.have[s] = make([][]*skeleton, len(o.groups))
 	}
@@ -263,7 +282,7 @@ func skeletonOf(w *window, nodes, sample [][]float64, freqs, power []float64, at
 func (o *Operator) choose() {
 	o.parts = make([][]part, len(o.windows))
 	o.number()
-	shared := o.share()
+	shared := o.shared()
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
 		w := o.windows[i]
 		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
@@ -274,9 +293,9 @@ func (o *Operator) choose() {
 		if cost*gain >= at.direct(w) {
 			return
 		}
-		o.cost.direct += at.direct(w)
-		o.cost.factorised += cost
-		o.cost.triples += float64(at.triples(w))
+		o.cost.Direct += at.direct(w)
+		o.cost.Factorised += cost
+		o.cost.Triples += float64(at.triples(w))
 		p.number, p.triples = at.number, at.triples(w)
 		for _, t := range at.terms {
 			p.taper = o.taper(at.block, at.reach, t)
@@ -338,9 +357,8 @@ func (o *Operator) Triples() (n int64) {
 	return n
 }
 
-// Gain is the share of the pairs of traces and points that count that o sums, and how many times faster
-// an application of the whole operator becomes by a model of costs.
-func (o *Operator) Gain() (share, gain float64) { return o.cost.of(&o.problem) }
+// Saving is what o's parts cost by the model by which they were chosen.
+func (o *Operator) Saving() Saving { return o.cost }
 
 // Sums implements kirchhoff.Elsewhere.
 func (o *Operator) Sums(source, receiver int32, box int) bool {

@@ -118,7 +118,7 @@ func TestOperator(t *testing.T) {
 			t.Errorf("tolerance %g: %d triples of %d are factorised", tolerance, o.Triples(), all)
 		}
 		sums, m, u := make([]float64, len(l.Points)), make([]float32, len(l.Points)), make([]float32, len(e))
-		err = o.Adjoint(t.Context(), sums, func(_, trace int, to []float32) { copy(to, e[trace*p.NT:]) })
+		err = o.Adjoint(t.Context(), sums, 0, func(_, trace int, to []float32) { copy(to, e[trace*p.NT:]) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ func TestTaper(t *testing.T) {
 	p := carpet(t, 8, 25, 700, []int{64, 32, 16})
 	p.Aperture, p.ApertureTaper = []float64{450, 340}, []float64{80, 80}
 	const tolerance = 1e-2
-	o, _ := outline(p, kirchhoff.Outline(p), tolerance)
+	o, _ := outline(p, kirchhoff.Outline(p), NewClusters(p, tolerance), tolerance)
 	tapered := 0
 	for i, list := range o.pairs {
 		w := o.windows[i]

@@ -372,6 +372,9 @@ func (i ISA) Forward(o *Operator, windows *Memory[float32], image []float32, til
 // quanta, if what is rounded is 2⁵² quanta at most.
 const magic = 1.5 * (1 << 53)
 
+// Rounding is the number that rounds so for a quantum.
+func Rounding(quantum float64) float64 { return magic * quantum }
+
 // Drain adds what the windows of a block's traces hold after the tiles of the box,
 // smoothed and rounded to a multiple of two quanta, to rows pair.Row − row0 of sums,
 // [row][NT], and clears them; with row0 = −1 to rows pair.Slot, and with quantum 0 without

@@ -1,0 +1,86 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// carpet is a 3-D survey whose dense parts are worth factorising, with several clusters of sources
+// and windows, its traces in no order, and the settings that it needs.
+func carpet(t *testing.T) (p *problem, set []string) {
+	g := grid.Grid{Origin: []float64{0, 0, 700}, Spacing: []float64{12, 10, 10}, Shape: []int{128, 20, 20}}
+	s := &survey.Survey{Dim: 3, Fixed: true, NT: 380, DT: 0.004, T0: 0.6}
+	for k := range 61 {
+		x := math.Pi * 18 * s.DT * float64(k-30)
+		s.Wavelet.Samples = append(s.Wavelet.Samples, (1-2*x*x)*math.Exp(-x*x))
+	}
+	s.Wavelet.DT, s.Wavelet.Zero = s.DT, 30
+	for i := range 36 {
+		for j := range 3 {
+			s.Sources = append(s.Sources, 42*float64(i)+float64(3*j), 60*float64(j), 0)
+		}
+	}
+	for i := range 24 {
+		for j := range 4 {
+			s.Receivers = append(s.Receivers, 64*float64(i)+20, 40*float64(j)+10, 0)
+		}
+	}
+	text := func(list any) string { return strings.ReplaceAll(fmt.Sprint(list), " ", ",") }
+	set = []string{"kirchhoff.accuracy=0.02", "velocity.file=", "velocity.constant=2000", "data.offset=0,400",
+		"image.origin=" + text(g.Origin), "image.spacing=" + text(g.Spacing), "image.shape=" + text(g.Shape)}
+	return shuffle(t, newProblem(t, g, s)), set
+}
+
+// Factorised sums have the same bits on any ranks over shots and any threads, and are a good part of
+// all. With the aperture ranks have windows of their own.
+func TestFactorisedSumsOnRanks(t *testing.T) {
+	p, base := carpet(t)
+	for name, c := range map[string]struct {
+		set   []string
+		ranks []int
+	}{
+		"whole":    {nil, []int{1, 2, 3}},
+		"aperture": {[]string{"kirchhoff.aperture=500", "kirchhoff.aperture_taper=30"}, []int{3, 4}},
+	} {
+		set := append(slices.Clone(base), append(c.set, "solver.iterations=1")...)
+		want := p.solveOn(t, 1, append(set, "machine.threads=1")...)
+		for _, ranks := range c.ranks {
+			sameResult(t, fmt.Sprintf("%s on %d ranks", name, ranks), p.solveOn(t, ranks, append(set, "machine.threads=2")...), want)
+		}
+		near(t, name+": direct", want.Image, p.solveOn(t, 1, append(set, "kirchhoff.tables=coarse")...).Image, 0.02)
+		must(t, p.on(slices.Max(c.ranks), set, func(j *Job) error {
+			op, err := built(t.Context(), j)
+			if err != nil {
+				return err
+			}
+			defer op.Engine.Close()
+			if !j.Root() {
+				return nil
+			}
+			t.Logf("%s: %s; points %v along x", name, op.Info, op.Share.Slab)
+			if part := op.Share.Slab[1] < op.Image.Shape[0]; !strings.Contains(op.Info, "factorised") || part != op.Share.Local() || part != (name == "aperture") {
+				t.Errorf("%s: %s; points %v along x", name, op.Info, op.Share.Slab)
+			}
+			return nil
+		}))
+	}
+}
+
+// Ranks that would cut what factorised sums need whole are refused.
+func TestFactorisedSumsAreNotCut(t *testing.T) {
+	p, set := carpet(t)
+	for grid, ranks := range map[string]int{"0,1": 13, "1,2": 2} {
+		err := p.on(ranks, append(set, "comm.grid="+grid), func(*Job) error { return nil })
+		if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "factorised") {
+			t.Errorf("%s on %d ranks: %v", grid, ranks, err)
+		}
+		must(t, p.on(ranks, append(set, "comm.grid="+grid, "solver.reproducible=run"), func(*Job) error { return nil }))
+	}
+}
