@@ -17,7 +17,8 @@ type Factorised struct {
 	Share    float64 // of the pairs of traces and points that count
 	Gain     float64 // how many times faster an application is for it, by a model of costs
 	Promised float64 // kirchhoff.accuracy
-	Found    float64 // the largest error of the parts that were sampled, on any rank
+	Found    float64 // the error of the sample of the rank where it is largest
+	Worst    float64 // that of the worst part
 	Parts    int     // that were sampled
 
 	Flop, Bytes float64 // of an application, see butterfly.Count
@@ -28,7 +29,7 @@ func (f *Factorised) Text() string {
 	if f.Parts == 0 {
 		return "nothing worth factorising"
 	}
-	return fmt.Sprintf("%.0f %% of the pairs of traces and points factorised, about %.2g times faster, off by %.1e where sampled (at most %g)", 100*f.Share, f.Gain, f.Found, f.Promised)
+	return fmt.Sprintf("%.0f %% of the pairs of traces and points factorised, about %.2g times faster, off by %.1e where sampled (at most %g), %.1e in the worst part", 100*f.Share, f.Gain, f.Found, f.Promised, f.Worst)
 }
 
 // Counted says what an application takes, by a count.
@@ -124,14 +125,14 @@ func (op *Operator) judge(m *partsFound) error {
 	if m == nil { // on all ranks
 		return nil
 	}
-	sums, worst := []float64{m.pairs, m.Triples, m.Direct, m.Factorised, float64(m.Parts), m.Flop(), m.Bytes}, []float64{m.Worst()}
+	sums, worst := []float64{m.pairs, m.Triples, m.Direct, m.Factorised, float64(m.Parts), m.Flop(), m.Bytes}, []float64{m.Off(), m.Worst}
 	if err := cmp.Or(op.ofAll(sums, comm.Sum), op.ofAll(worst, comm.Max)); err != nil {
 		return err
 	}
-	f := &Factorised{Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Parts: int(sums[4]), Flop: sums[5], Bytes: sums[6]}
+	f := &Factorised{Promised: op.Config.Kirchhoff.Accuracy, Found: worst[0], Worst: worst[1], Parts: int(sums[4]), Flop: sums[5], Bytes: sums[6]}
 	f.Share, f.Gain = butterfly.Saving{Triples: sums[1], Direct: sums[2], Factorised: sums[3]}.Of(sums[0])
 	op.Factorised, op.Info = f, op.Info+"; "+f.Text()
-	op.Report.Event("factorised", "share", f.Share, "gain", f.Gain, "promised", f.Promised, "found", f.Found, "parts", f.Parts, "flop", f.Flop, "bytes", f.Bytes)
+	op.Report.Event("factorised", "share", f.Share, "gain", f.Gain, "promised", f.Promised, "found", f.Found, "worst", f.Worst, "parts", f.Parts, "flop", f.Flop, "bytes", f.Bytes)
 	if f.Parts == 0 && op.Direct != nil {
 		op.Direct = nil
 		op.Report.Infof("solver.defect_correction: nothing is factorised, so nothing is to be corrected")

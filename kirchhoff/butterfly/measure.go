@@ -18,14 +18,15 @@ const (
 
 // Found is what a sample of parts brings, compared with the same pairs of traces and points summed
 // directly from the band-limited wavelet: root-mean-square errors, as shares, for data and images of
-// random numbers, of the worst part.
+// random numbers.
 type Found struct {
 	Parts, Traces    int
 	Forward, Adjoint float64
+	Worst            float64 // of one part, in the worse direction
 }
 
-// Worst is the error of the worse direction.
-func (f Found) Worst() float64 { return max(f.Forward, f.Adjoint) }
+// Off is the error in the worse direction.
+func (f Found) Off() float64 { return max(f.Forward, f.Adjoint) }
 
 // sample is an operator of some parts with some traces of each.
 type sample struct {
@@ -62,6 +63,7 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 		}
 	}
 	f := Found{Parts: len(s.windows), Traces: len(s.traces)}
+	var all [2]squares
 	for _, b := range s.blocks {
 		var e squares
 		for _, trace := range b.traces {
@@ -69,15 +71,18 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 				e.add(d[0], d[1], int(trace)*q.NT+k)
 			}
 		}
-		f.Forward = max(f.Forward, e.share())
+		f.Worst = max(f.Worst, e.share())
+		all[0] = all[0].with(e)
 	}
 	for _, w := range s.windows {
 		var e squares
 		for _, point := range o.windows[w].points {
 			e.add(m[0], m[1], int(point))
 		}
-		f.Adjoint = max(f.Adjoint, e.share())
+		f.Worst = max(f.Worst, e.share())
+		all[1] = all[1].with(e)
 	}
+	f.Forward, f.Adjoint = all[0].share(), all[1].share()
 	return f, nil
 }
 
@@ -187,8 +192,11 @@ func (s *squares) add(got, want []float32, i int) {
 	s.norm += float64(want[i]) * float64(want[i])
 }
 
+// with is the sum.
+func (s squares) with(t squares) squares { return squares{s.diff + t.diff, s.norm + t.norm} }
+
 // share is the error, 0 of nothing.
-func (s *squares) share() float64 {
+func (s squares) share() float64 {
 	if s.diff == 0 {
 		return 0
 	}

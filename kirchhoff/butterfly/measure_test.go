@@ -25,7 +25,7 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("tolerance %g: %+v", tolerance, f)
-		if f.Parts != 2 || min(f.Forward, f.Adjoint) < tolerance/50 || !(f.Worst() <= tolerance) {
+		if f.Parts != 2 || min(f.Forward, f.Adjoint) < tolerance/50 || !(f.Off() <= tolerance) || f.Worst < f.Off() {
 			t.Errorf("tolerance %g: %+v", tolerance, f)
 		}
 		for _, list := range o.have[rows] {
