@@ -53,7 +53,7 @@ func (s Saving) Of(triples float64) (share, gain float64) {
 // arrange is the arrangement that saves most, by an estimate for straight rays. It depends on the
 // positions, the aperture and the slowest velocity alone. Without groups none saves anything.
 func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
-	most, best := leastShare*directTriple*float64(o.problem.Triples()), &arrangement{}
+	most, best := leastShare*directTriple*o.finer()*float64(o.problem.Triples()), &arrangement{}
 	for _, s := range reaches {
 		for _, r := range reaches {
 			if s == 0 && r == 0 {
@@ -61,7 +61,7 @@ func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
 			}
 			a := o.clusters([2]float64{s, r}, t)
 			o.pair(a, t, tolerance)
-			if o.direct(a) <= most {
+			if o.allDirect(a) <= most {
 				continue
 			}
 			if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
@@ -104,18 +104,18 @@ func (o *Operator) pair(a *arrangement, t *tones, tolerance float64) {
 				continue
 			}
 			p := pair{n, b, o.reach(w, b, tolerance)}
-			if len(p.terms) > 0 && a.least(&p, w, t)*gain < p.direct(w) {
+			if len(p.terms) > 0 && a.least(&p, w, t)*gain < o.direct(&p, i) {
 				a.pairs[i] = append(a.pairs[i], p)
 			}
 		}
 	}
 }
 
-// direct is the cost of all pairs of an arrangement point by point, more than it can save.
-func (o *Operator) direct(a *arrangement) (sum float64) {
+// allDirect is the cost of all pairs of an arrangement point by point, more than it can save.
+func (o *Operator) allDirect(a *arrangement) (sum float64) {
 	for i, list := range a.pairs {
 		for n := range list {
-			sum += list[n].direct(o.windows[i])
+			sum += o.direct(&list[n], i)
 		}
 	}
 	return sum
@@ -142,7 +142,7 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 	for i := range samples {
 		at := all[(2*i+1)*len(all)/(2*samples)]
 		p, w := &a.pairs[at.window][at.number], o.windows[at.window]
-		d := p.direct(w)
+		d := o.direct(p, at.window)
 		direct += d
 		r, c := o.straight(&a.groups[p.block.of[rows]], w, t, rows, tolerance), o.straight(&a.groups[p.block.of[columns]], w, t, columns, tolerance)
 		if r != nil && c != nil {
@@ -160,7 +160,7 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 			}
 		}
 	}
-	scale := o.direct(a) / direct
+	scale := o.allDirect(a) / direct
 	return Saving{scale * total.Direct, scale * total.Factorised, scale * total.Triples}
 }
 

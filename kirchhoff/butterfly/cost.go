@@ -4,6 +4,7 @@ package butterfly
 const (
 	directTriple = 0.25 // a trace and a point of the direct operator
 	directTaper  = 0.35 // the same where the taper counts
+	directFiner  = 0.3  // what samples finer by one more make of these
 
 	product   = 1 / 160.0 // an operation of a product of matrices
 	weighting = 0.3       // a frequency of a trace, times its weight
@@ -18,13 +19,16 @@ const (
 	gain = 1.3 // that a part must bring
 )
 
-// direct is the cost of a pair point by point.
-func (p *pair) direct(w *window) float64 {
+// finer is how many times more the direct operator takes for its finer samples.
+func (o *Operator) finer() float64 { return 1 + directFiner*float64(max(1, o.problem.Finer)-1) }
+
+// direct is the cost of a pair over window i point by point.
+func (o *Operator) direct(p *pair, i int) float64 {
 	each := directTriple
 	if !p.full() {
 		each = directTaper
 	}
-	return each * float64(p.triples(w))
+	return each * o.finer() * float64(p.triples(o.windows[i]))
 }
 
 // least is a bound of the cost of a pair, from its geometry.
@@ -71,7 +75,7 @@ func (b *band) sharing(s *skeleton, w *window) float64 {
 func (o *Operator) shared() map[segmentOf]int {
 	n := map[segmentOf]int{}
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
-		if p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT); fits && o.alone(p, at, i, s, r)*gain < at.direct(o.windows[i]) {
+		if p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT); fits && o.alone(p, at, i, s, r)*gain < o.direct(at, i) {
 			n[segmentOf{at.number, p.segment}]++
 		}
 	})

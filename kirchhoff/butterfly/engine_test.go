@@ -68,7 +68,7 @@ func off(got, want []float32) float64 {
 // band-limited one, its directions are adjoint, and its bits do not depend on threads.
 func TestEngine(t *testing.T) {
 	p := carpet(t, 10, 25, 700, []int{64, 32, 32})
-	p.Aperture, p.ApertureTaper = []float64{400, 400}, []float64{80, 80}
+	p.Aperture, p.ApertureTaper = []float64{340, 340}, []float64{80, 80}
 	truth := *p
 	truth.Finer = 16
 	wantD, wantM, _ := both(t, &truth, 3)

@@ -5,7 +5,7 @@ import (
 )
 
 // typicalRank stands for that of a skeleton whose times are not known.
-const typicalRank = 48
+const typicalRank = 64
 
 // Needs bounds the memory, in bytes on Go's heap, of the parts of p that New may take over, by where
 // clusters and windows lie alone: their times are not solved. p and clusters are as for NewPart.

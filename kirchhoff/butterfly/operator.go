@@ -290,10 +290,11 @@ func (o *Operator) choose() {
 			return
 		}
 		cost := o.whole(shared, p, at, i, s, r)
-		if cost*gain >= at.direct(w) {
+		direct := o.direct(at, i)
+		if cost*gain >= direct {
 			return
 		}
-		o.cost.Direct += at.direct(w)
+		o.cost.Direct += direct
 		o.cost.Factorised += cost
 		o.cost.Triples += float64(at.triples(w))
 		p.number, p.triples = at.number, at.triples(w)

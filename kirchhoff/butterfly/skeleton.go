@@ -10,7 +10,7 @@ import (
 
 const (
 	lanes    = 16 // a rank is a multiple of it
-	mostRank = 64
+	mostRank = 96
 	lines    = 8 // frequencies at which a skeleton is found and checked
 )
 
