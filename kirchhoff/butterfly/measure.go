@@ -12,7 +12,7 @@ import (
 
 const (
 	sampledWindows = 8  // most windows of a sample, with one part of each
-	sampledPlaces  = 8  // about as many sources and receivers of each part
+	sampledPlaces  = 12 // about as many sources and receivers of each part
 	truth          = 16 // Problem.Finer of the sums that parts are compared with
 )
 
@@ -128,12 +128,20 @@ func (o *Operator) sample() *sample {
 	return out
 }
 
-// some are traces of a block, those of some of its rows and some of its columns, and their slots.
+// some are traces of a block, those of some of its rows and some of its columns, and their slots. Places
+// are drawn, since any step through them would prefer one side of a cluster.
 func (o *Operator) some(b *block) (traces, slots []int32) {
-	every := func(n int) int { return max(1, n/sampledPlaces) }
-	row, column := every(o.rows(b)), every(o.columns(b))
+	r := rand.New(rand.NewPCG(uint64(b.ends[0]), uint64(b.ends[1])))
+	drawn := func(n int) []bool {
+		in := make([]bool, n)
+		for _, i := range r.Perm(n)[:min(n, sampledPlaces)] {
+			in[i] = true
+		}
+		return in
+	}
+	row, column := drawn(o.rows(b)), drawn(o.columns(b))
 	for i, slot := range b.slots {
-		if int(slot)/b.width%row == 0 && int(slot)%b.width%column == 0 {
+		if row[int(slot)/b.width] && column[int(slot)%b.width] {
 			traces, slots = append(traces, b.traces[i]), append(slots, slot)
 		}
 	}
