@@ -152,6 +152,7 @@ var unstreamed = [][]string{
 	{"image.gathers"},
 	{"output.psf"},
 	{"solver.wavelet"},
+	{"solver.defect_correction"},
 	{"survey.monitor.file"},
 }
 

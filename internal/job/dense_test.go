@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -82,5 +85,37 @@ func TestFactorisedSumsAreNotCut(t *testing.T) {
 			t.Errorf("%s on %d ranks: %v", grid, ranks, err)
 		}
 		must(t, p.on(ranks, append(set, "comm.grid="+grid, "solver.reproducible=run"), func(*Job) error { return nil }))
+	}
+	err := p.on(2, append(set, "comm.grid=1,2", "solver.reproducible=run", "solver.defect_correction=true"), func(*Job) error { return nil })
+	if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "2 ranks over image blocks") {
+		t.Errorf("a correction over image blocks: %v", err)
+	}
+}
+
+// Where memory is short of factorised sums, sums are direct and traces still held, unless there is a
+// correction. A checkpoint of the one is not continued with the other.
+func TestFactorisedSumsWithoutMemory(t *testing.T) {
+	p, set := carpet(t)
+	set = slices.Clip(append(set, "solver.iterations=2"))
+	j := p.open(t, plan.Traces, progress.Discard(), "cpu", set...)
+	takes := func(r plan.Residency) int64 { return forecast.Of(j.Holding(r), j.Share).Total() }
+	limit := takes(plan.Residency{Tables: "uint16"}) - 1
+	if direct := takes(plan.Residency{Tables: "full", Direct: true}); direct > limit {
+		t.Fatalf("direct sums take %d bytes, factorised ones %d", direct, limit)
+	}
+	little := slices.Clip(append(set, fmt.Sprintf("machine.memory_gib=%g", float64(limit)/(1<<30))))
+	for setting, want := range map[string]plan.Residency{
+		"data.read=auto":                {Tables: "full", Direct: true},
+		"solver.defect_correction=true": {Tables: "exact"},
+	} {
+		q := p.open(t, plan.Traces, progress.Discard(), "cpu", append(little, setting)...)
+		if must(t, decide(q)); q.Held != want {
+			t.Errorf("%s: held as %+v, want %+v", setting, q.Held, want)
+		}
+	}
+	stopped(t, p.stopAfter(t, 1, "cpu", false, append(set, "kirchhoff.tables=full")...))
+	q, _ := p.ready(t, "cpu", append(little, "kirchhoff.tables=full")...)
+	if _, err := q.CanResume(); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "sums was factorised where dense, is direct") {
+		t.Errorf("resumed with direct sums: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -310,6 +311,12 @@ func (j *Job) identity() map[string]string {
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
+	}
+	if j.Config.Kirchhoff.Accuracy > 0 {
+		p["sums"] = "direct"
+		if plan.Factorises(j.Plan, j.Share) {
+			p["sums"] = "factorised where dense"
+		}
 	}
 	if j.Config.Solver.DefectCorrection { // which comes after so many
 		p["solver.iterations"] = j.Config.Value("solver.iterations")

@@ -50,7 +50,7 @@ type partsFound struct {
 // plan.Factorises.
 func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (*partsFound, error) {
 	if !plan.Factorises(op.Plan, op.Share) {
-		return nil, op.checkBlocks()
+		return nil, nil
 	}
 	stage := op.Report.Stage("skeletons")
 	defer stage.End()
@@ -93,14 +93,6 @@ func (op *Operator) measure(ctx context.Context, p *kirchhoff.Problem, o *butter
 	m.Saving, m.Count = o.Saving(), o.Count()
 	m.Found, err = o.Measure(ctx)
 	return m, err
-}
-
-// checkBlocks refuses what needs factorised sums, where image blocks leave none.
-func (op *Operator) checkBlocks() error {
-	if !op.Config.Solver.DefectCorrection {
-		return nil
-	}
-	return status.Usage(fmt.Errorf("solver.defect_correction: all sums are direct: %d image blocks", op.Grid[1]))
 }
 
 // leave leaves to o, nil for none, what it sums of the problem, with solver.defect_correction by a switch

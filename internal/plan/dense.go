@@ -27,8 +27,8 @@ func first(list []reason) string {
 	return ""
 }
 
-// CheckCorrection makes sure that there may be something for solver.defect_correction to correct.
-func CheckCorrection(p *Plan) error {
+// checkCorrection makes sure that there may be something for solver.defect_correction to correct.
+func checkCorrection(p *Plan) error {
 	if why := Dense(p); p.Config.Solver.DefectCorrection && why != "" {
 		return status.Usage(fmt.Errorf("solver.defect_correction: all sums are direct: %s", why))
 	}
@@ -45,6 +45,7 @@ func Dense(p *Plan) (direct string) {
 		{p.Classes.N > 0, "images by class"},
 		{p.Monitor != nil || p.repeat, "two surveys"},
 		{p.Held.Stream || c.Data.Read == "stream", "traces are streamed"},
+		{p.Held.Direct, "factorised sums take more memory than there is"},
 		{p.Clusters == nil, "the wavelet reaches nine tenths of the Nyquist frequency"},
 		{p.Clusters != nil && p.Clusters.None(), "nothing is dense enough"},
 		{p.Held.Tables == "coarse" || c.Kirchhoff.Tables == "coarse", "tables are coarse"},
@@ -130,6 +131,10 @@ func unbroken(p *Plan) bool { return p.Exact() && Dense(p) == "" }
 
 // checkUnbroken refuses a grid of ranks that would cut what must not be cut.
 func checkUnbroken(p *Plan, grid [2]int) error {
+	if p.Config.Solver.DefectCorrection && grid[1] > 1 {
+		return status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, where all sums are direct and solver.defect_correction has nothing to correct",
+			readable.Count(grid[1], "rank"))), "lay out all ranks over shots")
+	}
 	if !unbroken(p) {
 		return nil
 	}

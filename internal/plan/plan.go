@@ -92,6 +92,7 @@ type Found struct {
 type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
+	Direct bool   // no sums are factorised, for lack of memory
 }
 
 // CoarseFactor is the distance, in points, between those that coarse tables keep.
@@ -143,7 +144,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		return nil, err
 	}
 	cluster(p)
-	if err := CheckCorrection(p); err != nil {
+	if err := checkCorrection(p); err != nil {
 		return nil, err
 	}
 	p.coarser = coarser(*p)
