@@ -151,6 +151,9 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r.Threads = j.Host.Threads()
 	r.Engine, r.ISA, r.Tables = j.Plan.Engine, j.ISA, j.Held.Precision()
 	r.Choice = j.Choice
+	if j.Factorised != nil && j.Factorised.Parts > 0 {
+		r.Sums = "factorised"
+	}
 	if j.Card != nil {
 		r.Device = j.Card.Card().Name
 	}
