@@ -9,10 +9,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1] / "kirchhoff"
 PLACES = [
     ("call", "apply.go", "func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {"),
+    ("call", "double.go", "func (d *doubleImage) Forward(ctx context.Context, dst, src device.Buf) error {"),
     ("call", "reference.go", "func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {"),
     ("worker", "workspace.go", "workers.Each(ctx, e.threads, len(list), func(worker, i int) error {"),
+    ("worker", "double.go", "workers.Each(ctx, d.threads, len(d.cuts)-1, func(worker, block int) error {"),
     ("worker", "reference.go", "workers.Each(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {"),
     ("making", "cpu.go", "func New(ctx context.Context, p *Problem, w Work) (Engine, error) {"),
+    ("making", "double.go", "func NewDouble(ctx context.Context, p *Problem, w Work) (Engine, error) {"),
     ("making", "reference.go", "func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {"),
 ]
 SEEDED = """package kirchhoff

@@ -13,7 +13,7 @@ import lsm
 from test_kirchhoff import CASES
 
 SEED = Path(os.environ["LSM_TEST_SEED"])
-ARGUMENTS = CASES["dynamic"] | {"engine": sys.argv[1], "dtype": {"cpu": "float32", "reference": "float64"}[sys.argv[1]]}
+ARGUMENTS = CASES["dynamic"] | {"engine": sys.argv[1], "dtype": "float32" if sys.argv[1] == "cpu" else "float64"}
 
 
 @contextlib.contextmanager

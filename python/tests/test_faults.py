@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.skipif("LSM_TEST_SEEDED" not in os.environ, reason="this library has no seeded faults; that of make python-test has")
-@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize("engine", ["cpu", "double", "reference"])
 def test_seeded_panics(tmp_path, engine):
     run = subprocess.run(
         [sys.executable, HERE / "seeded.py", engine], env=os.environ | {"LSM_TEST_SEED": str(tmp_path / "seed")}, capture_output=True, text=True, timeout=300
