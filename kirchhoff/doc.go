@@ -191,8 +191,9 @@
 // # The double engine
 //
 // NewDouble makes the operator without limits of dip and opening angle, apertures, anti-aliasing and
-// finer samples in float64 for the same vector units. It differs from the reference by 1e-12 of the
-// largest value or less, but for times within rounding of a trace's ends. The C library offers it.
+// finer samples in float64 for the same vector units. With traces of up to some thousand samples it
+// differs from the reference by 1e-12 of the largest value or less, but for times within rounding of a
+// trace's ends. The C library offers it.
 //
 // # Order, threads and ranks
 //
