@@ -29,7 +29,8 @@ type Finding struct {
 // report collects findings about a plan.
 type report struct {
 	*plan.Plan
-	found []Finding
+	blocks int // of the image, over ranks
+	found  []Finding
 }
 
 // say adds a finding unless its text is empty.
@@ -42,7 +43,7 @@ func (r *report) say(level, topic, format string, args ...any) {
 // Findings is everything that can be judged without computing traveltimes or applying the
 // operator. The plan must have the whole velocity model at hand.
 func (f *Forecast) Findings() []Finding {
-	r := &report{Plan: f.plan}
+	r := &report{Plan: f.plan, blocks: f.Grid[1]}
 	r.sampling()
 	r.surface()
 	for _, d := range r.Config.Differences(r.Found.Made) {
@@ -109,7 +110,7 @@ func (r *report) image() {
 // dense says how much of the operator may be factorised.
 func (r *report) dense() string {
 	why := plan.Dense(r.Plan)
-	if why == "" && r.Config.Comm.Grid[1] > 1 {
+	if why == "" && r.blocks > 1 {
 		why = "the image is cut into blocks"
 	}
 	if why != "" {

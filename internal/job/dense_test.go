@@ -90,6 +90,16 @@ func TestFactorisedSumsAreNotCut(t *testing.T) {
 	if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "2 ranks over image blocks") {
 		t.Errorf("a correction over image blocks: %v", err)
 	}
+	j := p.open(t, plan.Geometry, progress.Discard(), "cpu", append(set, "solver.reproducible=run")...)
+	for want, grid := range map[string][]int{"about ": {0, 1}, "all are direct: the image is cut into blocks": {1, 0}} {
+		f, err := forecast.New(j.Plan, grid, 2)
+		must(t, err)
+		all := f.Findings()
+		at := slices.IndexFunc(all, func(f forecast.Finding) bool { return f.Topic == "sums" })
+		if !strings.HasPrefix(all[at].Text, want) {
+			t.Errorf("grid %v: %s, want %s", grid, all[at].Text, want)
+		}
+	}
 }
 
 // Where memory is short of factorised sums, sums are direct and traces still held, unless there is a
