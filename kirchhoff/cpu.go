@@ -168,10 +168,12 @@ func (e *cpu) Info() string {
 
 func (e *cpu) Intact() error {
 	if e.tables != nil && e.tables.checksum() != e.tables.sum {
-		return errors.New("kirchhoff: the traveltime tables have changed in memory since they were computed: the machine's memory is faulty, or the program is")
+		return errChanged
 	}
 	return nil
 }
+
+var errChanged = errors.New("kirchhoff: the traveltime tables have changed in memory since they were computed: the machine's memory is faulty, or the program is")
 
 func (e *cpu) Close() {
 	e.room.Lock()

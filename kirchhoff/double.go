@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -308,7 +307,7 @@ func (e *double) Info() string {
 
 func (e *double) Intact() error {
 	if e.checksum() != e.sum {
-		return errors.New("kirchhoff: the traveltime tables have changed in memory since they were computed: the machine's memory is faulty, or the program is")
+		return errChanged
 	}
 	return nil
 }
