@@ -43,7 +43,7 @@ if [ -d wheels ]; then
 	python/bin/python "$(echo wheels/pip-*.whl)/pip" install -q --root-user-action ignore --no-index --find-links wheels 'kirchhoff-lsm[files]' pytest
 	echo "the wheel, in $(python/bin/python --version)"
 	same wheel python/bin/lsm
-	(cd tests && ../python/bin/python -m pytest -q -rs --tb=short -p no:cacheprovider --ignore test_pylops_suite.py)
+	(cd tree/python/tests && LSM_PROGRAM=$lsm ../../../python/bin/python -m pytest -q -rs --tb=short -p no:cacheprovider --ignore test_pylops_suite.py)
 fi
 if command -v lsm >/dev/null; then
 	echo "this root has an lsm already: the package is not tried"

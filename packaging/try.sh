@@ -43,10 +43,14 @@ for root; do
 	machine=$(machine_of "$root")
 	ls packages/lsm-*-linux-"$machine".tar.gz >/dev/null 2>&1 || fail "no archive for $machine in packages: make dist"
 	at=$(mktemp -d "$root/tmp/lsm-try-XXXXXX")
-	trap 'rm -rf "$at"' EXIT
+	hosts=
+	[ -e "$root/etc/hosts" ] || hosts=$root/etc/hosts
+	trap 'rm -rf "$at" "$hosts"' EXIT
+	: >>"$root/etc/hosts"
 	cp packages/lsm*_"$(echo "$machine" | sed 's/x86_64/amd64/; s/aarch64/arm64/')".deb packages/lsm*."$machine".rpm packaging/try-inside.sh "$at"
 	tar -xzf packages/lsm-*-linux-"$machine".tar.gz -C "$at"
-	cp -r python/tests "$at"
+	mkdir -p "$at/tree/python" "$at/tree/docs" # where the tests look for what they name
+	cp -r python/tests "$at/tree/python" && cp -r include "$at/tree" && cp docs/python.md "$at/tree/docs"
 	version=$(python_of "$root")
 	if [ -z "$version" ]; then
 		echo "$root has no Python 3.10 or newer: the wheel is not tried there"
@@ -54,10 +58,11 @@ for root; do
 		echo "pip cannot fetch what the wheel needs: it is not tried in $root"
 		rm -rf "$at/wheels"
 	fi
-	# What is mounted is gone with the last process.
+	# What is mounted is gone with the last process. MPICH 3 looks this machine's name up.
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare $as --mount --pid --fork sh -euc '
 		mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm" && mount -t proc proc "$1/proc"
+		mount --bind /etc/hosts "$1/etc/hosts"
 		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C \
 			chroot "$1" sh "${2#"$1"}/try-inside.sh"' - "$root" "$at" || fail "$root failed"
 	digest=$(sha256sum <"$at/digest" | cut -c-64)
@@ -66,6 +71,6 @@ for root; do
 	*" $machine:"*) fail "$root has other bits than the first root of $machine" ;;
 	esac
 	seen="$seen$machine:$digest "
-	rm -rf "$at"
+	rm -rf "$at" "$hosts"
 done
 echo "the same bits in $*"

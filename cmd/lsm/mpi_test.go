@@ -422,7 +422,7 @@ func TestBenchCommBackends(t *testing.T) {
 func claiming(t *testing.T, more string) (library string) {
 	t.Helper()
 	library = filepath.Join(t.TempDir(), "claims.so")
-	text := "int MPIX_Query_cuda_support(void) { return 1; }\n" + more
+	text := "int MPIX_GPU_query_support(int kind, int *yes) { *yes = kind == 0; return 0; }\n" + more
 	if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -437,8 +437,8 @@ func claiming(t *testing.T, more string) (library string) {
 func TestMemoryGivenToMPI(t *testing.T) {
 	gputest.Cards(t, 2)
 	for crash, want := range map[string]string{
-		"":               "memory of cuda's GPUs is given to MPI: MPIX_Query_cuda_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
-		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_Query_cuda_support says yes, but in a trial: it ended the process that tried it: ",
+		"":               "memory of cuda's GPUs is given to MPI: MPIX_GPU_query_support says yes, and in a trial it sent and summed numbers in the memory of GPU 0\n",
+		"*(int *)0 = 0;": "memory of cuda's GPUs is copied to the host for MPI: MPIX_GPU_query_support says yes, but in a trial: it ended the process that tried it: ",
 	} {
 		more := ""
 		if crash != "" {

@@ -27,7 +27,7 @@ var spaces = [...]struct {
 	device.ROCm: {[]string{"MPIX_Query_rocm_support", "MPIX_Query_hip_support"}, 2, "rocm"},
 }
 
-// anyKind is the query of newer MPICH and its kin.
+// anyKind is the query of MPICH 3.4 and newer, and its kin.
 const anyKind = "MPIX_GPU_query_support"
 
 // switches are the environment's variables that switch GPU memory on or off.
@@ -70,9 +70,10 @@ func answered(v bool) answer {
 	return no
 }
 
-// query asks the library, and says what was asked.
+// query asks the library, and says what was asked. Where anyKind is, the others only pass it on, and
+// those of MPICH 3.4.1 end the process: they are asked where it is missing.
 func query(s device.Space) (a answer, by string) {
-	for _, name := range append(slices.Clone(spaces[s].queries), anyKind) {
+	for _, name := range append([]string{anyKind}, spaces[s].queries...) {
 		number := C.int(-1)
 		if name == anyKind {
 			number = spaces[s].number
@@ -83,7 +84,7 @@ func query(s device.Space) (a answer, by string) {
 		if said == 1 || said == 0 && a == nothing {
 			a, by = answered(said == 1), name
 		}
-		if a == yes {
+		if a == yes || a == no && name == anyKind {
 			break
 		}
 	}

@@ -108,7 +108,7 @@ func TestDeviceBuffers(t *testing.T) {
 
 // fakes says in place of the library whose memory that takes: as Open MPI and MPICH do
 // for AMD's cards, each by a query of its own, as both do for NVIDIA's, and as newer MPICH
-// does for both. A variable takes it back.
+// does for both: there the other queries crash, as in MPICH 3.4.1. A variable takes it back.
 var fakes = []struct {
 	query, text string
 	of          device.Space
@@ -126,11 +126,18 @@ var fakes = []struct {
 func TestKindsOfCards(t *testing.T) {
 	if whole == nil {
 		for i, f := range fakes {
+			if f.query != anyKind && strings.HasPrefix(About(), "MPICH") {
+				t.Logf("%s is not asked in %s, which has %s", f.query, About(), anyKind)
+				continue
+			}
 			library := filepath.Join(t.TempDir(), fmt.Sprintf("%s%d.so", f.query, i))
-			text := "int " + f.query + f.text + "\n"
+			text, rest := "int "+f.query+f.text+"\n", "return 0;"
+			if f.query == anyKind {
+				rest = "__builtin_trap();"
+			}
 			for _, other := range []string{"MPIX_Query_cuda_support", "MPIX_Query_hip_support", "MPIX_Query_rocm_support"} {
 				if other != f.query {
-					text += fmt.Sprintf("int %s(void) { return 0; }\n", other)
+					text += fmt.Sprintf("int %s(void) { %s }\n", other, rest)
 				}
 			}
 			if err := os.WriteFile(library+".c", []byte(text), 0o644); err != nil {

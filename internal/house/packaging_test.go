@@ -1,6 +1,7 @@
 package house
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,12 +77,16 @@ func TestRecipes(t *testing.T) {
 			t.Errorf("nfpm.yaml: the .%s depends on %q, and programs on glibc %s", format, depends, glibcLimit(t))
 		}
 	}
-	var conda map[string]any
-	plain := regexp.MustCompile(`(?m)^\{%.*%\}$|\{\{[^}]*\}\}`).ReplaceAllString(recipe(t, "conda/meta.yaml"), "x")
-	if err := yaml.Unmarshal([]byte(strings.Replace(plain, "\nx\n", "\n", 1)), &conda); err != nil {
-		t.Errorf("conda/meta.yaml: %v", err)
-	} else if conda["package"] == nil || conda["requirements"] == nil || conda["test"] == nil {
-		t.Errorf("conda/meta.yaml: %v", conda)
+	var conda, variants map[string]any
+	if err := yaml.Unmarshal([]byte(recipe(t, "conda/recipe.yaml")), &conda); err != nil {
+		t.Errorf("conda/recipe.yaml: %v", err)
+	} else if conda["package"] == nil || conda["requirements"] == nil || conda["tests"] == nil {
+		t.Errorf("conda/recipe.yaml: %v", conda)
+	}
+	if err := yaml.Unmarshal([]byte(recipe(t, "conda/variants.yaml")), &variants); err != nil {
+		t.Errorf("conda/variants.yaml: %v", err)
+	} else if got := fmt.Sprint(variants["c_stdlib_version"]); got != "["+glibcLimit(t)+"]" {
+		t.Errorf("conda/variants.yaml: C library %s, and programs need glibc %s", got, glibcLimit(t))
 	}
 	if python, err := exec.LookPath("python3"); err != nil {
 		t.Log("package.py is not compiled: ", err)
