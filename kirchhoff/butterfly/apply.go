@@ -151,7 +151,11 @@ type room struct {
 // scratch is a worker's memory for parts, one after the other.
 type scratch struct {
 	beams, lines, sums []float32
-	traces             spectra // of a part with weights
+	// Of a part with weights: those of its pairs of places, the same transposed, waves of its columns,
+	// and the weights of its skeleton at the points of a patch.
+	weights, turned []float32
+	waves           spectra
+	taken           []float32
 }
 
 // atLeast returns n elements of a slice that is made anew where it has fewer.
@@ -179,11 +183,12 @@ func (o *Operator) open(i int, forward bool, with *scratch) *room {
 	}
 	for _, p := range o.parts[i] {
 		b := o.blocks[p.number]
-		at := &open{part: p, block: b, s: o.at(rows, b, i), r: o.at(columns, b, i)}
+		at := &open{part: p, block: b}
+		at.s, at.r = p.sides(o, i)
 		at.q = at.s.rank * at.r.q
 		r.parts = append(r.parts, at)
 		for c, s := range [2]*skeleton{at.s, at.r} {
-			if _, ok := r.waves[c][b.of[c]]; !ok {
+			if _, ok := r.waves[c][b.of[c]]; !ok && s != p.own {
 				r.waves[c][b.of[c]] = o.wavesOf(s, forward && dim(c) == columns, b.width)
 				r.taken[c][b.of[c]] = make([]float32, patch*patch*patch*s.q)
 			}
@@ -200,7 +205,7 @@ func (r *room) batches() (out [][]*open) {
 	free := 0
 	for i, p := range r.parts {
 		n := p.rows * p.q
-		if i == 0 || n > free && p.number != r.parts[i-1].number {
+		if i == 0 || n > free {
 			out, free = append(out, nil), max(n, batchFloats)
 		}
 		free -= n
@@ -227,9 +232,9 @@ func (r *room) take(p *patchOf, batch []*open) {
 	seen := map[*skeleton]bool{}
 	for _, at := range batch {
 		for c, s := range [2]*skeleton{at.s, at.r} {
-			if !seen[s] && !s.lone() {
+			if !seen[s] && !s.lone() && s != at.own {
 				seen[s] = true
-				r.isa.Expand(r.taken[c][at.of[c]], s.weights, p.lagr[0], p.lagr[1], p.lagr[2], p.n, r.nodesAlong(), s.q, nil)
+				s.mesh.expand(r.isa, r.taken[c][at.of[c]], s.weights, p, s.q)
 			}
 		}
 	}
@@ -238,19 +243,25 @@ func (r *room) take(p *patchOf, batch []*open) {
 // wavesOf are exp(iωδ) at a skeleton's points, [nf][place][q], or transposed and conjugated,
 // [nf][q][width].
 func (o *Operator) wavesOf(s *skeleton, transposed bool, width int) simd.Complex {
-	delay, n, m := s.delay, len(s.delay)/s.q, simd.Complex{Stride: s.q}
-	if transposed {
-		delay, m.Stride = make([]float32, s.q*width), width
-		for r := range n {
-			for j := range s.q {
-				delay[j*width+r] = -s.delay[r*s.q+j]
-			}
-		}
-	}
-	m.Step = len(delay)
+	delay, stride := s.delays(transposed, width)
+	m := simd.Complex{Stride: stride, Step: len(delay)}
 	m.Re, m.Im = make([]float32, o.band.nf*m.Step), make([]float32, o.band.nf*m.Step)
 	o.isa.Phases(m.Re, m.Im, delay, 0, o.band.df, o.band.nf)
 	return m
+}
+
+// delays are those of places at a skeleton's points, [place][q], or transposed and negative, [q][width].
+func (s *skeleton) delays(transposed bool, width int) (delay []float32, stride int) {
+	if !transposed {
+		return s.delay, s.q
+	}
+	delay = make([]float32, s.q*width)
+	for r := range len(s.delay) / s.q {
+		for j := range s.q {
+			delay[j*width+r] = -s.delay[r*s.q+j]
+		}
+	}
+	return delay, width
 }
 
 // linesOf is the sums of a part as matrices, [q][q] of each frequency.
@@ -267,18 +278,13 @@ func (e *spectra) data(ns, width int) simd.Complex {
 func (r *room) beam(p *open, e *spectra) {
 	ns, nr, nf := r.rows(p.block), r.columns(p.block), r.band.nf
 	beams, lines := r.beamsOf(p, r.scratch), atLeast(&r.scratch.lines, 2*nf*p.q)
-	e = p.taper.weighted(e, r.scratch.weighing(p, len(e.re)))
-	r.isa.Multiply(beams, e.data(ns, p.width), r.waves[columns][p.of[columns]], nf, ns, nr, p.r.q, 0)
+	if p.own != nil {
+		r.weighedBeams(beams, e.data(ns, p.width), p, r.scratch)
+	} else {
+		r.isa.Multiply(beams, e.data(ns, p.width), r.waves[columns][p.of[columns]], nf, ns, nr, p.r.q, 0)
+	}
 	r.isa.Multiply(linesOf(lines, p.q, p.r.q), r.waves[rows][p.of[rows]], beams, nf, p.s.rank, ns, p.r.q, simd.Transposed)
 	r.isa.Transform(simd.Real{V: p.v, Stride: p.q}, r.inverse(p), simd.Real{V: lines, Stride: p.q}, p.rows, 2*nf, p.q, simd.Transposed)
-}
-
-// weighing is room for n weighted spectra of a part, if it has weights.
-func (s *scratch) weighing(p *open, n int) *spectra {
-	if p.taper == nil {
-		return nil
-	}
-	return &spectra{atLeast(&s.traces.re, n), atLeast(&s.traces.im, n)}
 }
 
 // beamsOf is room for those of a part, [nf][row][q].
@@ -296,23 +302,13 @@ func (r *room) inverse(p *open) simd.Real {
 
 // image adds the parts of a batch to the image, patch by patch.
 func (r *room) image(batch []*open, to *landing) error {
-	sum, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
+	sum := make([]float32, patch*patch*patch)
 	for i := range r.patches {
 		at := &r.patches[i]
 		r.take(at, batch)
 		for n, p := range batch {
 			sum := sum[:at.len()]
-			if p.taper == nil {
-				r.isa.Interpolate(sum, p.v, r.last(p, at))
-			} else {
-				own := own[:len(sum)]
-				clear(own)
-				r.isa.Interpolate(own, p.v, r.last(p, at))
-				p.taper.weigh(own, at)
-				for k, v := range own {
-					sum[k] += v
-				}
-			}
+			r.isa.Interpolate(sum, p.v, r.last(p, at))
 			if n+1 == len(batch) || to.parted(p, batch[n+1]) {
 				if err := to.add(p.number, r.slots[at.first:][:len(sum)], sum); err != nil {
 					return err
@@ -326,7 +322,7 @@ func (r *room) image(batch []*open, to *landing) error {
 
 // gather is the transpose of image, followed by that of the inverse transform.
 func (r *room) gather(batch []*open, image []float32) {
-	points, own := make([]float32, patch*patch*patch), make([]float32, patch*patch*patch)
+	points := make([]float32, patch*patch*patch)
 	r.hold(batch)
 	for _, p := range batch {
 		clear(p.v)
@@ -339,12 +335,7 @@ func (r *room) gather(batch []*open, image []float32) {
 		}
 		r.take(at, batch)
 		for _, p := range batch {
-			of := points
-			if p.taper != nil {
-				of = own[:copy(own, points)]
-				p.taper.weigh(of, at)
-			}
-			r.isa.Spread(p.v, of, r.last(p, at))
+			r.isa.Spread(p.v, points, r.last(p, at))
 		}
 	}
 	for _, p := range batch {
@@ -360,14 +351,11 @@ func (r *room) spread(p *open, e *spectra, with *scratch) {
 	ns, nf := r.rows(p.block), r.band.nf
 	beams := r.beamsOf(p, with)
 	r.isa.Multiply(beams, r.waves[rows][p.of[rows]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
-	to, how := e, simd.Add
-	if p.taper != nil {
-		to, how = with.weighing(p, len(e.re)), 0
+	if p.own != nil {
+		r.weighedTraces(e.data(ns, p.width), beams, p, with)
+		return
 	}
-	r.isa.Multiply(to.data(ns, p.width), beams, r.waves[columns][p.of[columns]], nf, ns, p.r.q, p.width, how)
-	if p.taper != nil {
-		p.taper.add(e, to)
-	}
+	r.isa.Multiply(e.data(ns, p.width), beams, r.waves[columns][p.of[columns]], nf, ns, p.r.q, p.width, simd.Add)
 }
 
 // last says how a part goes between sums and the points of a patch.
@@ -377,7 +365,12 @@ func (r *room) last(p *open, at *patchOf) *simd.Stage {
 	if p.s.lone() {
 		ls, stride = ones[:n], 1
 	}
-	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: ls, LR: r.taken[columns][p.of[columns]],
+	lr := r.taken[columns][p.of[columns]]
+	if p.own != nil {
+		lr = atLeast(&r.scratch.taken, patch*patch*patch*p.r.q)
+		p.r.mesh.expand(r.isa, lr, p.r.weights, at, p.r.q)
+	}
+	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: ls, LR: lr,
 		QS: p.s.rank, QR: p.r.q, StrideS: stride, T0: float32(r.problem.T0 + float64(b.first(p.segment))*b.dt + float64(p.part.first)*b.inner),
 		DT: b.inner, NT: p.rows, Stride: p.q, Taps: b.taps}
 }

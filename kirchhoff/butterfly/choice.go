@@ -103,8 +103,11 @@ func (o *Operator) pair(a *arrangement, t *tones, tolerance float64) {
 			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
 				continue
 			}
-			p := pair{n, b, o.reach(w, b, tolerance)}
-			if len(p.terms) > 0 && a.least(&p, w, t)*gain < o.direct(&p, i) {
+			p := pair{number: n, block: b, reach: o.reach(w, b, tolerance)}
+			if p.inside > 0 && !p.sharp && a.least(&p, w, t, lanes)*gain < o.direct(&p, i) {
+				for p.most = lanes; p.most < mostWeighed && a.least(&p, w, t, p.most+lanes)*gain < o.direct(&p, i); {
+					p.most += lanes
+				}
 				a.pairs[i] = append(a.pairs[i], p)
 			}
 		}
@@ -129,7 +132,7 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 	for i, list := range a.pairs {
 		for n := range list {
 			all = append(all, where{i, n})
-			for _, c := range list[n].block.of {
+			for _, c := range list[n].sharing() {
 				uses[where{i, c}]++
 			}
 		}
@@ -144,11 +147,14 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 		p, w := &a.pairs[at.window][at.number], o.windows[at.window]
 		d := o.direct(p, at.window)
 		direct += d
-		r, c := o.straight(&a.groups[p.block.of[rows]], w, t, rows, tolerance), o.straight(&a.groups[p.block.of[columns]], w, t, columns, tolerance)
-		if r != nil && c != nil {
+		r := o.straight(a, p, w, t, rows, tolerance)
+		if r == nil {
+			continue
+		}
+		if c := o.straight(a, p, w, t, columns, tolerance); c != nil {
 			lo, hi := stretch(r, c)
-			cost := float64(len(p.terms)) * band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full())
-			for _, c := range p.block.of {
+			cost := band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full)
+			for _, c := range p.sharing() {
 				if n := len(a.groups[c].places); n > 1 {
 					cost += making * float64(n) / uses[where{at.window, c}]
 				}
@@ -177,9 +183,9 @@ func typicalBand(t *tones, dt, tolerance float64) *band {
 // somePlaces is about how many places of a cluster show its rank.
 const somePlaces = 48
 
-// straight is the skeleton of some places of a cluster over a window if rays were straight and slow.
-func (o *Operator) straight(c *cluster, w *window, t *tones, at dim, tolerance float64) *skeleton {
-	g, slowness := o.problem.Grid, 1/o.slowest()
+// straight is the skeleton of some places of a side of a pair over a window if rays were straight and slow.
+func (o *Operator) straight(a *arrangement, p *pair, w *window, t *tones, at dim, tolerance float64) *skeleton {
+	g, slowness, c := o.problem.Grid, 1/o.slowest(), &a.groups[p.block.of[at]]
 	y := make([]float64, 3)
 	times := func(place int32, points []int32) (out []float64) {
 		x := o.problem.Positions.At(int(place))
@@ -190,13 +196,28 @@ func (o *Operator) straight(c *cluster, w *window, t *tones, at dim, tolerance f
 		return out
 	}
 	nodes, sample := [][]float64{times(c.places[c.centre], w.nodes)}, [][]float64{times(c.places[c.centre], w.sample)}
+	number := map[int]int{c.centre: 0}
 	for i := 0; i < len(c.places); i += 1 + len(c.places)/somePlaces {
 		if i != c.centre {
+			number[i] = len(nodes)
 			nodes, sample = append(nodes, times(c.places[i], w.nodes)), append(sample, times(c.places[i], w.sample))
 		}
 	}
 	freqs, power := t.lines()
-	s := skeletonOf(w, relative(nodes, 0), relative(sample, 0), freqs, power, at, tolerance)
+	d := delays{relative(nodes, 0), relative(sample, 0)}
+	var s *skeleton
+	if p.full || at == rows {
+		s = skeletonOf(w, d, freqs, power, at, tolerance)
+	} else {
+		among := func(column int) int {
+			if n, known := number[column]; known {
+				return n
+			}
+			return -1
+		}
+		v := weigher{&o.problem, a.groups, w}
+		s = v.skeleton(p, d, among, freqs, power, tolerance)
+	}
 	if s != nil {
 		s.nodeTime = nodes[0]
 	}

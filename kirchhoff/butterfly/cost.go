@@ -7,14 +7,16 @@ const (
 	directFiner  = 0.3  // what samples finer by one more make of these
 
 	product   = 1 / 160.0 // an operation of a product of matrices
-	weighting = 0.3       // a frequency of a trace, times its weight
+	weighting = 0.5       // what weights of its terms make of a product besides
+	weight    = 0.2       // a weight of a pair of places at a skeleton's point
 	expansion = 0.18      // a point and a skeleton's weight there
 	wave      = 0.3       // a frequency of a place and a skeleton's point
 
 	// A point of the last stage, one of its columns, and a sum that it takes part in.
 	lastPoint, lastColumn, lastSum = 4.5, 0.07, 0.0145
 
-	making = 4000 // a place of a skeleton, which is made once for about 40 directions
+	making        = 4000 // a place of a skeleton, which is made once for about 40 directions
+	makingWeighed = 6    // a node and a point of a skeleton of weighted waves
 
 	gain = 1.3 // that a part must bring
 )
@@ -25,18 +27,19 @@ func (o *Operator) finer() float64 { return 1 + directFiner*float64(max(1, o.pro
 // direct is the cost of a pair over window i point by point.
 func (o *Operator) direct(p *pair, i int) float64 {
 	each := directTriple
-	if !p.full() {
+	if !p.full {
 		each = directTaper
 	}
 	return each * o.finer() * float64(p.triples(o.windows[i]))
 }
 
-// least is a bound of the cost of a pair, from its geometry.
-func (a *arrangement) least(p *pair, w *window, t *tones) float64 {
+// least is a bound of the cost of a pair over a window, from its geometry and q points of the columns'
+// skeleton.
+func (a *arrangement) least(p *pair, w *window, t *tones, q int) float64 {
 	nf := 2*leastPeriods + t.top()*stepSeconds
 	ns := a.size(p.block, rows)
 	s := min(4, ns)
-	return float64(len(p.terms)) * (beams(nf, ns, a.size(p.block, columns), s, lanes) + last(w.len(), s, lanes, 2))
+	return beams(nf, ns, a.size(p.block, columns), s, q) + last(w.len(), s, q, 2)
 }
 
 // beams is the cost of the sums over places of both sides, with s and r skeleton points.
@@ -49,11 +52,14 @@ func last(points, s, r, taps int) float64 {
 	return float64(points) * (lastPoint + lastColumn*float64(r) + lastSum*float64(taps*s*r))
 }
 
-// cost is that of a part, without what it shares with others.
-func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, weights bool) float64 {
+// cost is that of a part, without what it shares with others. own says that the columns' skeleton is
+// its own.
+func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, own bool) float64 {
 	c := beams(float64(b.nf), ns, width, s.rank, r.q) + 4*product*float64(b.nf*p.rows*s.rank*r.q) + last(w.len(), s.rank, r.q, b.taps)
-	if weights {
-		c += weighting * float64(b.nf*ns*width)
+	if own {
+		terms := float64(ns * width * r.q)
+		c += (weighting*8*product*float64(b.nf)+weight)*terms + wave*float64(b.nf*width*r.q)
+		c += expansion*float64(w.len()*r.q) + makingWeighed*float64(r.mesh.len()*r.rank)
 	}
 	return c
 }
@@ -84,7 +90,7 @@ func (o *Operator) shared() map[segmentOf]int {
 
 // alone is the cost of a pair without what it shares.
 func (o *Operator) alone(p part, at *pair, i int, s, r *skeleton) float64 {
-	return float64(len(at.terms)) * o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full())
+	return o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full)
 }
 
 // whole is the cost of a pair with its part of what it shares. It is the same whatever part of the survey
@@ -93,6 +99,9 @@ func (o *Operator) whole(spectra map[segmentOf]int, p part, at *pair, i int, s, 
 	c := o.alone(p, at, i, s, r)
 	c += o.band.transforms(o.rows(at.block), at.block.width) / float64(max(1, spectra[segmentOf{at.number, p.segment}]))
 	for side, k := range [2]*skeleton{s, r} {
+		if k == at.own {
+			continue
+		}
 		c += o.band.sharing(k, o.windows[i]) / o.uses[at.block.of[side]]
 	}
 	return c

@@ -30,7 +30,8 @@
 //	clusters    up to 256 places that lie close together                 clusters.go
 //	survey      clusters of a whole survey, of which parts have some     survey.go
 //	blocks      the traces of two clusters; the larger has the columns   parts.go
-//	tapers      the aperture's weight as a sum of products               taper.go
+//	tapers      what the aperture leaves of a block over a window        taper.go
+//	weights     of traces, inside the skeletons of columns               weighed.go
 //	exact       sums of parts over ranks                                 exact.go
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
@@ -46,10 +47,18 @@
 //
 // # The aperture
 //
-// The weight of a trace at x is w(x − m) along each horizontal axis, m its midpoint. Over the points
-// of a window and the midpoints of a block its singular vectors give w(x − m) ≈ Σ_i a_i(x) b_i(m), with
-// few terms. A part is then one sum for each term, of traces with weights b_i, whose image has weights
-// a_i.
+// The weight of a trace at x is w(x − m) along each horizontal axis, m its midpoint. Where it is not 1
+// everywhere, the columns s of a block have a skeleton of their own for the window, of the waves of its
+// traces with their weights,
+//
+//	w(x − m_sr) exp(iω δ_s(x)) ≈ Σ_j L_j(x) w(x_j − m_sr) exp(iω δ_s(x_j)),
+//
+// and the beams are U_rj = Σ_s w(x_j − m_sr) exp(iω δ_s(x_j)) E_sr: a product of matrices whose terms have
+// weights of their own (simd.ISA.MultiplyWeighed). A part remains one sum. Its rank grows by the width of
+// the taper, not by a factor, where the midpoints of a row are near those of the others; rows that are far
+// apart take more points. L_j is given at nodes that are closer along an axis that the taper crosses. The error is a
+// share of the weighted waves, so that traces without weight in most of the window hide none. Nothing
+// else is assumed of w: it is known at points, for a trace.
 //
 // # One side dense
 //

@@ -9,8 +9,7 @@ import (
 )
 
 // landing is where the sums of parts are added up to an image: in float64, in any order, or exactly
-// (dist.Pieced), with a quantum. The unit of exact sums is then a block over a window, with
-// all its parts.
+// (dist.Pieced), with a quantum. The unit of exact sums is then a part.
 type landing struct {
 	sums  []float64 // [tile][64]
 	round float64   // adding and subtracting it rounds; 0 without a quantum
@@ -28,14 +27,9 @@ func (l *landing) expect(block int, isa simd.ISA, trace []float32) {
 	}
 }
 
-// parted reports whether the sums of p land before those of the next part: its block's, or without a
-// quantum those of all blocks of the same rows.
-func (l *landing) parted(p, next *open) bool {
-	if l.round != 0 {
-		return next.number != p.number
-	}
-	return next.of[rows] != p.of[rows]
-}
+// parted reports whether the sums of p land before those of the next part, with a quantum or of other
+// rows.
+func (l *landing) parted(p, next *open) bool { return l.round != 0 || next.of[rows] != p.of[rows] }
 
 // add adds the sums of parts, the last of the given block, at the points in slots.
 func (l *landing) add(block int, slots []int32, sum []float32) error {

@@ -23,17 +23,18 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	var skeletons, room, solving int64
 	windows := make([]int64, len(o.blocks)) // of each block
 	of := make([]int64, len(o.groups))      // windows of each cluster
-	var weights, tapered int64              // of traces; a copy of spectra with them
+	var own, weighing int64                 // skeletons of parts with weights; what is held for one at a time
 	for _, list := range o.pairs {
 		seen := map[[2]int]bool{} // sides of clusters
 		blocks := int64(0)
 		for _, pair := range list {
 			at := pair.block
-			blocks += int64(len(pair.terms))
+			blocks++
 			windows[pair.number]++
-			if !pair.full() {
-				weights += 4 * int64(len(pair.terms)*o.rows(at)*at.width)
-				tapered = max(tapered, 8*nf*int64(o.rows(at)*at.width))
+			if !pair.full {
+				fine := int64(pair.nodes[0] * pair.nodes[1] * pair.nodes[2])
+				own += 4 * typicalRank * (fine + int64(at.width))
+				weighing = max(weighing, 8*typicalRank*int64(o.rows(at)*at.width)+8*wavesFloats+4*patch*patch*patch*typicalRank)
 			}
 			for s, c := range at.of {
 				if key := [2]int{s, c}; !seen[key] {
@@ -57,5 +58,5 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	for n, at := range o.blocks {
 		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + weights + max(solving, spectra+int64(o.threads)*(room+tapered+4*batchFloats))
+	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + own + max(solving, spectra+int64(o.threads)*(room+weighing+4*batchFloats))
 }

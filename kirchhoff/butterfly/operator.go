@@ -115,8 +115,7 @@ func (o *Operator) longest() (most float64) {
 func (o *Operator) eachPair(f func(window int, p *pair, s, r *skeleton)) {
 	for i, list := range o.pairs {
 		for n := range list {
-			b := list[n].block
-			if s, r := o.at(rows, b, i), o.at(columns, b, i); s != nil && r != nil {
+			if s, r := list[n].sides(o, i); s != nil && r != nil {
 				f(i, &list[n], s, r)
 			}
 		}
@@ -147,7 +146,8 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 	for i, list := range o.pairs {
 		for _, p := range list {
 			for s, c := range p.block.of {
-				wanted[c][i], sides[s][c][i] = true, true
+				wanted[c][i] = true
+				sides[s][c][i] = sides[s][c][i] || p.full || dim(s) == rows
 			}
 		}
 	}
@@ -168,6 +168,11 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 			for s := range o.have {
 				if sides[s][c][i] {
 					o.have[s][c][i] = t.skeleton(o.windows[i], i, o.groups[c].centre, freqs, power, dim(s), tolerance)
+				}
+			}
+			for n := range o.pairs[i] {
+				if p := &o.pairs[i][n]; !p.full && p.block.of[columns] == c {
+					p.own = t.weighed(o, i, p, freqs, power, tolerance)
 				}
 			}
 			t.nodes[i], t.sample[i] = nil, nil
@@ -240,19 +245,38 @@ func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at
 	if t.centre[i] == nil {
 		return nil
 	}
-	var lacks []bool // by place; their delays are then 0 and count for nothing
+	return t.complete(skeletonOf(w, t.delays(i, centre), freqs, power, at, tolerance), i, centre)
+}
+
+// weighed makes that of the columns of a pair over window i.
+func (t *gathered) weighed(o *Operator, i int, p *pair, freqs, power []float64, tolerance float64) *skeleton {
+	if t.centre[i] == nil {
+		return nil
+	}
+	centre := o.groups[p.block.of[columns]].centre
+	every := func(column int) int { return column }
+	v := weigher{&o.problem, o.groups, o.windows[i]}
+	return t.complete(v.skeleton(p, t.delays(i, centre), every, freqs, power, tolerance), i, centre)
+}
+
+// delays are those of window i, behind the place at the centre. Places without times have 0.
+func (t *gathered) delays(i, centre int) delays {
+	return delays{relative(t.nodes[i], centre), relative(t.sample[i], centre)}
+}
+
+// complete tells a skeleton of window i, if there is one, what does not follow from delays.
+func (t *gathered) complete(s *skeleton, i, centre int) *skeleton {
+	if s == nil {
+		return nil
+	}
+	s.centre, s.nodeTime = t.centre[i], t.nodes[i][centre]
 	for place, list := range t.nodes[i] {
 		if list == nil {
-			if lacks == nil {
-				lacks = make([]bool, len(t.nodes[i]))
+			if s.lacks == nil {
+				s.lacks = make([]bool, len(t.nodes[i]))
 			}
-			lacks[place] = true
+			s.lacks[place] = true
 		}
-	}
-	times := t.nodes[i][centre]
-	s := skeletonOf(w, relative(t.nodes[i], centre), relative(t.sample[i], centre), freqs, power, at, tolerance)
-	if s != nil {
-		s.centre, s.nodeTime, s.lacks = t.centre[i], times, lacks
 	}
 	return s
 }
@@ -270,12 +294,19 @@ func relative(times [][]float64, centre int) (out [][]float64) {
 }
 
 // skeletonOf makes the skeleton of a side of a block from the delays of its places.
-func skeletonOf(w *window, nodes, sample [][]float64, freqs, power []float64, at dim, tolerance float64) *skeleton {
-	step, share := 2, shareRows
+func skeletonOf(w *window, d delays, freqs, power []float64, at dim, tolerance float64) *skeleton {
+	within := limits{2, mostRank, shareRows * tolerance}
 	if at == columns {
-		step, share = lanes, shareColumns
+		within.step, within.tolerance = lanes, shareColumns*tolerance
 	}
-	return newSkeleton(w, delays{nodes, sample}, freqs, power, step, share*tolerance)
+	if !d.finite() {
+		return nil
+	}
+	s := newSkeleton(w, d.plain(w.mesh), freqs, power, within)
+	if s != nil {
+		s.bound(d.nodes)
+	}
+	return s
 }
 
 // choose keeps the parts that are cheaper here than point by point.
@@ -297,12 +328,8 @@ func (o *Operator) choose() {
 		o.cost.Direct += direct
 		o.cost.Factorised += cost
 		o.cost.Triples += float64(at.triples(w))
-		p.number, p.triples = at.number, at.triples(w)
-		for _, t := range at.terms {
-			p.taper = o.taper(at.block, at.reach, t)
-			o.parts[i] = append(o.parts[i], p)
-			p.triples = 0
-		}
+		p.number, p.triples, p.own = at.number, at.triples(w), at.own
+		o.parts[i] = append(o.parts[i], p)
 		at.block.windows = append(at.block.windows, int32(i))
 	})
 	o.pairs = nil

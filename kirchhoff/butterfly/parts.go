@@ -84,10 +84,10 @@ func padded(n int) int { return (n + lanes - 1) / lanes * lanes }
 type part struct {
 	number  int // of the block
 	segment int
-	first   int    // column of the band's table of the first row of sums
-	rows    int    // of sums
-	taper   *taper // nil for the full weight of the aperture
-	triples int64  // pairs of a trace and a point that count; those of the first of several terms
+	first   int       // column of the band's table of the first row of sums
+	rows    int       // of sums
+	own     *skeleton // of the columns, where the aperture's weight counts; nil: that of their cluster
+	triples int64     // pairs of a trace and a point that count
 }
 
 // stretch is the range of times, in s, of the traces of two clusters in a window.
@@ -123,6 +123,33 @@ type pair struct {
 	number int // of the block
 	block  *block
 	*reach
+	most int       // points of a skeleton of the columns with which the pair may be worth it
+	own  *skeleton // of the columns, unless full
+}
+
+// sides are the skeletons of a pair over window i, nil where there is none.
+func (p *pair) sides(o *Operator, i int) (s, r *skeleton) {
+	if p.full {
+		return o.at(rows, p.block, i), o.at(columns, p.block, i)
+	}
+	return o.at(rows, p.block, i), p.own
+}
+
+// sides are the skeletons of a part over window i.
+func (p *part) sides(o *Operator, i int) (s, r *skeleton) {
+	b := o.blocks[p.number]
+	if p.own == nil {
+		return o.at(rows, b, i), o.at(columns, b, i)
+	}
+	return o.at(rows, b, i), p.own
+}
+
+// sharing are the clusters whose skeletons a pair takes, as others do: not those of its own columns.
+func (p *pair) sharing() []int {
+	if p.full {
+		return p.block.of[:]
+	}
+	return p.block.of[rows:columns]
 }
 
 // meets reports whether some trace of b may count in a window.
@@ -135,9 +162,6 @@ func (b *block) meets(p *kirchhoff.Problem, w *window) bool {
 	}
 	return true
 }
-
-// full reports whether all traces have the full weight of the aperture all over the window.
-func (r *reach) full() bool { return r.along[0].points == nil && r.along[1].points == nil }
 
 // triples is about the number of pairs of a trace and a point that count in a pair.
 func (p *pair) triples(w *window) int64 {

@@ -40,7 +40,7 @@ func (a *arrangement) survey(p *kirchhoff.Problem) *Clusters {
 	for _, list := range a.pairs {
 		seen := make([]bool, len(a.groups))
 		for _, pair := range list {
-			for _, g := range pair.block.of {
+			for _, g := range pair.sharing() {
 				c.uses[g]++
 				if !seen[g] {
 					seen[g] = true

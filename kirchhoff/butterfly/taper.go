@@ -1,39 +1,46 @@
 package butterfly
 
 import (
-	"cmp"
 	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// fall is the aperture's weight along an axis, of the points x of a window and the midpoints m of a
-// block, as a sum of products: w(x − m) ≈ Σ_i points[i](x) traces[i](m). They are the singular vectors
-// of the weights at x and at midpoints as far apart as the points.
-type fall struct {
-	points [][]float32 // [term][point]; nil for a weight of 1
-	traces [][]float32 // [term][finer midpoint]
-	first  int         // of the midpoints, in points from the grid's first
-	power  []float64   // [term], squares of the singular values, which add up to 1
-	inside float64     // share of the pairs of a point and a midpoint that have a weight
+// reach is what the aperture leaves of a block over a window.
+type reach struct {
+	inside float64 // share of the pairs of a trace and a point that count
+	full   bool    // the weight is 1 everywhere
+	sharp  bool    // the weight has an edge without taper
+	nodes  [3]int  // most of a mesh on which polynomials follow the weight
 }
 
-// fallOf is what decides on a fall: relative to the first midpoint.
+// fallOf is what decides on a reach along an axis: relative to the first midpoint.
 type fallOf struct{ axis, window, points, midpoints int }
 
-const (
-	finerMidpoints = 16   // for each point along the axis
-	faintFall      = 1e-9 // power of a product that never counts
-)
+// fall is a reach along an axis.
+type fall struct {
+	inside      float64
+	full, sharp bool
+	nodes       int
+}
 
-// fall finds that of a block over a window along an axis, nil if the weight has an edge without taper.
-func (o *Operator) fall(w *window, b *block, axis int) *fall {
+// reach finds that of a block over a window.
+func (o *Operator) reach(w *window, b *block, tolerance float64) *reach {
+	r := &reach{inside: 1, full: true, nodes: [3]int{mostNodes, mostNodes, mostNodes}}
+	for axis := range b.middle {
+		f := o.fall(w, b, axis, tolerance)
+		r.inside *= f.inside
+		r.full, r.sharp, r.nodes[axis] = r.full && f.full, r.sharp || f.sharp, f.nodes
+	}
+	return r
+}
+
+// fall finds that of a block over a window along an axis.
+func (o *Operator) fall(w *window, b *block, axis int, tolerance float64) *fall {
 	p := &o.problem
 	if len(p.Aperture) == 0 || p.Aperture[axis] == 0 {
-		return &fall{power: []float64{1}, inside: 1}
+		return &fall{inside: 1, full: true, nodes: mostNodes}
 	}
 	h, origin := p.Grid.Spacing[axis], p.Grid.Origin[axis]
 	first := int(math.Floor((b.middle[axis][0] - origin) / h))
@@ -41,24 +48,22 @@ func (o *Operator) fall(w *window, b *block, axis int) *fall {
 	key := fallOf{axis, w.lo[axis] - first, w.n[axis], last - first + 1}
 	f := o.falls[key]
 	if f == nil {
-		f = newFall(p, key)
+		f = newFall(p, key, tolerance)
 		o.falls[key] = f
 	}
-	at := *f
-	at.first = first
-	return &at
+	return f
 }
 
-// newFall has no terms where the weight is zero, and no power where it has an edge without taper.
-func newFall(p *kirchhoff.Problem, of fallOf) *fall {
+// newFall weighs all pairs of a point and a midpoint.
+func newFall(p *kirchhoff.Problem, of fallOf, tolerance float64) *fall {
 	h, edge := p.Grid.Spacing[of.axis], p.Aperture[of.axis]
 	width := min(p.ApertureTaper[of.axis], edge)
-	weights := mat.NewDense(of.points, of.midpoints, nil)
-	ones, some, all := 0, 0, of.points*of.midpoints
+	weights := make([]float32, 0, of.points*of.midpoints) // [point][midpoint]
+	ones, some := 0, 0
 	for x := range of.points {
 		for m := range of.midpoints {
 			v := tapered(h*float64(of.window+x-m), edge, width)
-			weights.Set(x, m, v)
+			weights = append(weights, float32(v))
 			if v > 0 {
 				some++
 			}
@@ -67,54 +72,35 @@ func newFall(p *kirchhoff.Problem, of fallOf) *fall {
 			}
 		}
 	}
-	f := &fall{inside: float64(some) / float64(all)}
-	switch {
-	case ones == all:
-		f.power = []float64{1}
-	case some > 0 && width > 0:
-		f.decompose(weights, func(x int, m float64) float64 { return tapered(h*(float64(of.window+x)-m), edge, width) })
+	f := &fall{inside: float64(some) / float64(len(weights)), full: ones == len(weights), nodes: mostNodes}
+	if !f.full {
+		f.sharp = width == 0
+		for f.nodes < of.points && misses(weights, of.points, f.nodes) > shareTaper*tolerance {
+			f.nodes += moreNodes
+		}
 	}
 	return f
 }
 
-// decompose finds the terms of weights, [point][midpoint], which are w(x, m).
-func (f *fall) decompose(weights *mat.Dense, w func(x int, m float64) float64) {
-	var svd mat.SVD
-	if !svd.Factorize(weights, mat.SVDThinU) {
-		return
-	}
-	var u mat.Dense
-	svd.UTo(&u)
-	n, midpoints := weights.Dims()
-	values, all := svd.Values(nil), 0.0
-	for _, v := range values {
-		all += v * v
-	}
-	column := make([]float64, n)
-	rows := make([][]float64, (midpoints-1)*finerMidpoints+1)
-	for m := range rows {
-		for x := range n {
-			rows[m] = append(rows[m], w(x, float64(m)/finerMidpoints))
-		}
-	}
-	for i, v := range values {
-		if v*v <= faintFall*all {
-			break
-		}
-		mat.Col(column, i, &u)
-		points, traces := make([]float32, n), make([]float32, len(rows))
-		for x, a := range column {
-			points[x] = float32(a)
-		}
-		for m, row := range rows {
-			sum := 0.0
-			for x, a := range column {
-				sum += a * row[x]
+// moreNodes is the step in which a mesh becomes finer.
+const moreNodes = 4
+
+// misses is the rms error of polynomials through so many nodes among the points, as a share of values,
+// [point][midpoint].
+func misses(values []float32, points, most int) float64 {
+	nodes, lagr := lagrange(points, most)
+	midpoints, diff, norm := len(values)/points, 0.0, 0.0
+	for x := range points {
+		for m := range midpoints {
+			v := float64(values[x*midpoints+m])
+			norm += v * v
+			for i, node := range nodes {
+				v -= float64(lagr[x*len(nodes)+i] * values[node*midpoints+m])
 			}
-			traces[m] = float32(sum)
+			diff += v * v
 		}
-		f.points, f.traces, f.power = append(f.points, points), append(f.traces, traces), append(f.power, v*v/all)
 	}
+	return math.Sqrt(diff / max(norm, math.SmallestNonzeroFloat64))
 }
 
 // tapered is the aperture's weight at a distance from the midpoint.
@@ -129,121 +115,68 @@ func tapered(distance, edge, width float64) float64 {
 	return 1
 }
 
-// reach is what the aperture leaves of a block over a window.
-type reach struct {
-	along  [2]*fall
-	terms  [][2]int // numbers of terms along the axes
-	inside float64  // share of the pairs of a trace and a point that count
+// weigher knows the aperture's weights of traces at the points of a window.
+type weigher struct {
+	*kirchhoff.Problem
+	groups []cluster
+	window *window
 }
 
-// reach finds the products whose sum is the aperture's weight of a block over a window. There are none
-// where it is zero, and where an edge has no taper.
-func (o *Operator) reach(w *window, b *block, tolerance float64) *reach {
-	r := &reach{along: [2]*fall{o.fall(w, b, 0), o.fall(w, b, 1)}}
-	r.inside = r.along[0].inside * r.along[1].inside
-	power := func(t [2]int) float64 { return r.along[0].power[t[0]] * r.along[1].power[t[1]] }
-	for i := range r.along[0].power {
-		for j := range r.along[1].power {
-			r.terms = append(r.terms, [2]int{i, j})
-		}
-	}
-	slices.SortStableFunc(r.terms, func(a, b [2]int) int { return cmp.Compare(power(b), power(a)) })
-	left := shareTaper * shareTaper * tolerance * tolerance
-	for n := len(r.terms); n > 0; n-- {
-		if left -= power(r.terms[n-1]); left < 0 {
-			break
-		}
-		r.terms = r.terms[:n-1]
-	}
-	return r
-}
-
-// taper is the weights of a part: one product.
-type taper struct {
-	points [2][]float32 // along the axes, at the window's points; nil for 1
-	traces []float32    // [row][width]
-}
-
-// taper makes a term, nil where it is 1 everywhere.
-func (o *Operator) taper(b *block, r *reach, t [2]int) *taper {
-	if r.along[0].points == nil && r.along[1].points == nil {
-		return nil
-	}
-	out := &taper{traces: make([]float32, o.rows(b)*b.width)}
-	for axis, f := range r.along {
-		if f.points != nil {
-			out.points[axis] = f.points[t[axis]]
-		}
-	}
-	p := &o.problem
-	for i, trace := range b.traces {
-		s, e := p.Positions.At(int(p.Positions.Source[trace])), p.Positions.At(int(p.Positions.Receiver[trace]))
-		v := float32(1)
-		for axis, f := range r.along {
-			v *= f.at(t[axis], (0.5*(s[axis]+e[axis])-p.Grid.Origin[axis])/p.Grid.Spacing[axis])
-		}
-		out.traces[b.slots[i]] = v
+// apertures are those along the axes, in points of the grid.
+func (v *weigher) apertures() (out [2]simd.Aperture) {
+	for axis := range v.Aperture {
+		h := v.Grid.Spacing[axis]
+		out[axis] = simd.Aperture{Edge: v.Aperture[axis] / h, Width: min(v.ApertureTaper[axis], v.Aperture[axis]) / h}
 	}
 	return out
 }
 
-// at is the weight of a midpoint, in points from the grid's first, in a term.
-func (f *fall) at(term int, midpoint float64) float32 {
-	if f.points == nil {
-		return 1
-	}
-	of, m := f.traces[term], (midpoint-float64(f.first))*finerMidpoints
-	k := min(max(0, int(m)), len(of)-2)
-	v := float32(m - float64(k))
-	return of[k] + v*(of[k+1]-of[k])
+// half is half of what a place of a cluster is away from the window's first point along an axis, in points of
+// the grid: those of the ends of a trace add up to the midpoint's.
+func (v *weigher) half(cluster, place, axis int) float64 {
+	x := v.Positions.At(int(v.groups[cluster].places[place]))[axis]
+	return 0.5 * ((x-v.Grid.Origin[axis])/v.Grid.Spacing[axis] - float64(v.window.lo[axis]))
 }
 
-// weigh multiplies what is given of a patch's points by their weights.
-func (t *taper) weigh(values []float32, p *patchOf) {
-	if t == nil {
-		return
+// of sets the weights of a trace of a block at points.
+func (v *weigher) of(b *block, row, column int) func(to []float32, points [][3]int) {
+	var along [2][]float32
+	for axis, edge := range v.apertures() {
+		m := v.half(b.of[rows], row, axis) + v.half(b.of[columns], column, axis)
+		for x := range v.window.n[axis] {
+			w := 1.0
+			if edge.Width > 0 {
+				w = tapered(float64(x)-m, edge.Edge, edge.Width)
+			}
+			along[axis] = append(along[axis], float32(w))
+		}
 	}
-	at := 0
-	for x := range p.n[0] {
-		for y := range p.n[1] {
-			v := float32(1)
-			if t.points[0] != nil {
-				v *= t.points[0][p.lo[0]+x]
-			}
-			if t.points[1] != nil {
-				v *= t.points[1][p.lo[1]+y]
-			}
-			for z := range values[at:][:p.n[2]] {
-				values[at+z] *= v
-			}
-			at += p.n[2]
+	return func(to []float32, points [][3]int) {
+		for i, x := range points {
+			to[i] = along[0][x[0]] * along[1][x[1]]
 		}
 	}
 }
 
-// weighted is a copy of spectra, [nf][row][width], with the weights of their traces.
-func (t *taper) weighted(e, room *spectra) *spectra {
-	if t == nil {
-		return e
-	}
-	for k := 0; k < len(e.re); k += len(t.traces) {
-		re, im := e.re[k:], e.im[k:]
-		toRe, toIm := room.re[k:], room.im[k:]
-		for i, v := range t.traces {
-			toRe[i], toIm[i] = v*re[i], v*im[i]
+// weights are those of all pairs of a row and a column of a block at the points of its skeleton,
+// [row][column][q].
+func (r *room) weights(p *open, with *scratch) []float32 {
+	ns, nr := r.rows(p.block), r.columns(p.block)
+	v := weigher{&r.problem, r.groups, r.window}
+	var away, points [2][]float32
+	for axis := range away {
+		away[axis] = make([]float32, 0, ns*nr)
+		for row := range ns {
+			m := v.half(p.of[rows], row, axis)
+			for column := range nr {
+				away[axis] = append(away[axis], float32(-m-v.half(p.of[columns], column, axis)))
+			}
+		}
+		for _, x := range p.r.points {
+			points[axis] = append(points[axis], float32(x[axis]))
 		}
 	}
-	return room
-}
-
-// add adds weighted spectra, the transpose of weighted.
-func (t *taper) add(e, from *spectra) {
-	for k := 0; k < len(e.re); k += len(t.traces) {
-		re, im := e.re[k:], e.im[k:]
-		fromRe, fromIm := from.re[k:], from.im[k:]
-		for i, v := range t.traces {
-			re[i] += v * fromRe[i]
-			im[i] += v * fromIm[i]
-		}
-	}
+	out := atLeast(&with.weights, ns*nr*p.r.q)
+	r.isa.Aperture(out, v.apertures(), away, points)
+	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 const (
@@ -18,11 +19,10 @@ const (
 // window is a part of the image: whole boxes of the engine's tiles.
 type window struct {
 	lo, n   [3]int
-	first   int32        // points of the grid before the slab
-	points  []int32      // in the slab, in the order in which they are walked
-	slots   []int32      // of them in the plan's tiles
-	along   [3][]int     // points of the nodes along each axis
-	lagr    [3][]float32 // [point][node], the polynomials through the nodes
+	first   int32   // points of the grid before the slab
+	points  []int32 // in the slab, in the order in which they are walked
+	slots   []int32 // of them in the plan's tiles
+	mesh    *mesh   // of the nodes
 	patches []patchOf
 	nodes   []int32  // [node], points of the grid, the last axis fastest
 	sample  []int32  // points of the grid, at which skeletons are checked
@@ -66,15 +66,9 @@ func (w *window) place(slots []int32, g grid.Grid, slab int) {
 // which they are checked.
 func (w *window) node(g grid.Grid) {
 	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
-	for a, n := range w.n {
-		w.along[a], w.lagr[a] = lagrange(n)
-	}
-	for _, x := range w.along[0] {
-		for _, y := range w.along[1] {
-			for _, z := range w.along[2] {
-				w.nodes = append(w.nodes, number(w.lo[0]+x, w.lo[1]+y, w.lo[2]+z))
-			}
-		}
+	w.mesh = newMesh(w.n, [3]int{mostNodes, mostNodes, mostNodes})
+	for _, x := range w.mesh.nodes() {
+		w.nodes = append(w.nodes, number(w.lo[0]+x[0], w.lo[1]+x[1], w.lo[2]+x[2]))
 	}
 	r := rand.New(rand.NewPCG(uint64(w.lo[0]), uint64(w.lo[1])<<32+uint64(w.lo[2])))
 	for range min(checks, w.len()) {
@@ -84,11 +78,80 @@ func (w *window) node(g grid.Grid) {
 	}
 }
 
+// mesh is nodes of a window and the polynomials through them along each axis.
+type mesh struct {
+	along [3][]int     // points of the nodes
+	lagr  [3][]float32 // [point][node]
+}
+
+// newMesh has at most so many nodes along the axes of a window of n points.
+func newMesh(n, most [3]int) *mesh {
+	m := &mesh{}
+	for a := range n {
+		m.along[a], m.lagr[a] = lagrange(n[a], most[a])
+	}
+	return m
+}
+
+// size is the number of nodes along each axis.
+func (m *mesh) size() [3]int { return [3]int{len(m.along[0]), len(m.along[1]), len(m.along[2])} }
+
+func (m *mesh) len() int { return len(m.along[0]) * len(m.along[1]) * len(m.along[2]) }
+
+// nodes are the points of the nodes, the last axis fastest.
+func (m *mesh) nodes() (out [][3]int) {
+	for _, x := range m.along[0] {
+		for _, y := range m.along[1] {
+			for _, z := range m.along[2] {
+				out = append(out, [3]int{x, y, z})
+			}
+		}
+	}
+	return out
+}
+
+// polynomials are the values of those through the nodes at points of the window, [point][node].
+func (m *mesh) polynomials(points [][3]int) simd.Real {
+	out, n, at := simd.Real{V: make([]float32, len(points)*m.len()), Stride: m.len()}, m.size(), 0
+	for _, x := range points {
+		for _, a := range m.lagr[0][x[0]*n[0]:][:n[0]] {
+			for _, b := range m.lagr[1][x[1]*n[1]:][:n[1]] {
+				for _, c := range m.lagr[2][x[2]*n[2]:][:n[2]] {
+					out.V[at] = a * b * c
+					at++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// expand sets l, [point][q], to what values at the nodes, [node][q], are at the points of a patch.
+func (m *mesh) expand(isa simd.ISA, l, nodes []float32, p *patchOf, q int) {
+	var at [3][]float32
+	for a, n := range m.size() {
+		at[a] = m.lagr[a][p.lo[a]*n:][:p.n[a]*n]
+	}
+	isa.Expand(l, nodes, at[0], at[1], at[2], p.n, m.size(), q, nil)
+}
+
+// refine takes values at the nodes, [node][q], to those of a finer mesh.
+func (m *mesh) refine(isa simd.ISA, fine *mesh, nodes []float32, q int) []float32 {
+	var at [3][]float32
+	for a, n := range m.size() {
+		for _, x := range fine.along[a] {
+			at[a] = append(at[a], m.lagr[a][x*n:][:n]...)
+		}
+	}
+	l := make([]float32, fine.len()*q)
+	isa.Expand(l, nodes, at[0], at[1], at[2], fine.size(), m.size(), q, nil)
+	return l
+}
+
 // patchOf is a part of a window whose weights are in the caches at once.
 type patchOf struct {
 	first int // of its points among those of the window
 	lo, n [3]int
-	lagr  [3][]float32 // those of the window at its points
 }
 
 func (p *patchOf) len() int { return p.n[0] * p.n[1] * p.n[2] }
@@ -101,9 +164,7 @@ func (w *window) walk(f func(x, y, z int)) {
 			for z0 := 0; z0 < w.n[2]; z0 += patch {
 				p := patchOf{first: first, lo: [3]int{x0, y0, z0}}
 				for a, at := range p.lo {
-					nodes := len(w.along[a])
 					p.n[a] = min(patch, w.n[a]-at)
-					p.lagr[a] = w.lagr[a][at*nodes : (at+p.n[a])*nodes]
 				}
 				first += p.len()
 				w.patches = append(w.patches, p)
@@ -119,18 +180,13 @@ func (w *window) walk(f func(x, y, z int)) {
 	}
 }
 
-// nodesAlong is the number of nodes along each axis.
-func (w *window) nodesAlong() [3]int {
-	return [3]int{len(w.along[0]), len(w.along[1]), len(w.along[2])}
-}
-
 func (w *window) len() int { return w.n[0] * w.n[1] * w.n[2] }
 
-// lagrange returns nodes among n points, those nearest to the Chebyshev points, and the values at all
-// points of the polynomials that are 1 at one node and 0 at the others, [n][nodes]. They follow from
-// the barycentric formula (Berrut and Trefethen 2004).
-func lagrange(n int) (nodes []int, values []float32) {
-	m := min(mostNodes, n)
+// lagrange returns at most so many nodes among n points, those nearest to the Chebyshev points, and the
+// values at all points of the polynomials that are 1 at one node and 0 at the others, [n][nodes]. They
+// follow from the barycentric formula (Berrut and Trefethen 2004).
+func lagrange(n, most int) (nodes []int, values []float32) {
+	m := min(most, n)
 	for i := range m {
 		x := 0.5 * float64(n-1) * (1 - math.Cos(math.Pi*(2*float64(i)+1)/(2*float64(m))))
 		at := int(math.Round(x))

@@ -7,6 +7,10 @@ package simd
 #cgo nocallback lsm_call_phases
 #cgo noescape lsm_call_multiply
 #cgo nocallback lsm_call_multiply
+#cgo noescape lsm_call_multiply_weighed
+#cgo nocallback lsm_call_multiply_weighed
+#cgo noescape lsm_call_aperture
+#cgo nocallback lsm_call_aperture
 #cgo noescape lsm_call_transform
 #cgo nocallback lsm_call_transform
 #cgo noescape lsm_call_flip
@@ -27,6 +31,12 @@ static void lsm_call_phases(int isa, float *re, float *im, const float *delay, i
 }
 static void lsm_call_multiply(int isa, lsm_product p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi) {
 	lsm_kernels_of(isa)->multiply(&p, cr, ci, ar, ai, br, bi);
+}
+static void lsm_call_multiply_weighed(int isa, lsm_product p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w) {
+	lsm_kernels_of(isa)->multiply_weighed(&p, cr, ci, ar, ai, br, bi, w);
+}
+static void lsm_call_aperture(int isa, float *w, lsm_aperture a, lsm_aperture b, const float *x, const float *y, const float *column_x, const float *column_y, int64_t m, int64_t n) {
+	lsm_kernels_of(isa)->aperture(w, (lsm_aperture[]){a, b}, (const float *[]){x, y}, (const float *[]){column_x, column_y}, m, n);
 }
 static void lsm_call_transform(int isa, lsm_product p, float *c, const float *a, const float *b) {
 	lsm_kernels_of(isa)->transform(&p, c, a, b);
@@ -133,6 +143,37 @@ func (c Complex) need(what string, batch, rows, columns int) {
 func (i ISA) Multiply(c, a, b Complex, batch, m, k, n int, how Product) {
 	p := how.of(c, a, b, batch, m, k, n)
 	C.lsm_call_multiply(C.int(i), p, floats(c.Re), floats(c.Im), floats(a.Re), floats(a.Im), floats(b.Re), floats(b.Im))
+}
+
+// MultiplyWeighed is Multiply with a weight for each term, the same in all of a batch: C[i][j] is
+// Σ_k A[i][k] B[k][j] w[i][k][j], w [m][k][n] with Stride elements between its rows (i, k).
+func (i ISA) MultiplyWeighed(c, a, b Complex, w Real, batch, m, k, n int, how Product) {
+	p := how.of(c, a, b, batch, m, k, n)
+	need("weights", len(w.V), m*k, n, w.Stride)
+	p.w_row, p.w_column = C.int64_t(k*w.Stride), C.int64_t(w.Stride)
+	C.lsm_call_multiply_weighed(C.int(i), p, floats(c.Re), floats(c.Im), floats(a.Re), floats(a.Im), floats(b.Re), floats(b.Im), floats(w.V))
+}
+
+// Aperture is the weight of the distance from a trace's midpoint along an axis, which falls as a cosine
+// from 1 at Edge − Width to 0 at Edge. The zero value is a weight of 1.
+type Aperture struct{ Edge, Width float64 }
+
+func (a Aperture) c() C.lsm_aperture {
+	if a.Width == 0 {
+		return C.lsm_aperture{}
+	}
+	return C.lsm_aperture{flat: C.float(a.Edge - a.Width), edge: C.float(a.Edge), rate: C.float(1 / a.Width)}
+}
+
+// Aperture sets w, [m][n], to the product of the weights along two axes at distances row[axis][i] +
+// column[axis][j]. n is a multiple of Columns.
+func (i ISA) Aperture(w []float32, along [2]Aperture, row, column [2][]float32) {
+	m, n := len(row[0]), len(column[0])
+	needColumns("columns", n)
+	need("weights", len(w), m, n, n)
+	need("distances of rows", len(row[1]), m, 1, 1)
+	need("distances of columns", len(column[1]), n, 1, 1)
+	C.lsm_call_aperture(C.int(i), floats(w), along[0].c(), along[1].c(), floats(row[0]), floats(row[1]), floats(column[0]), floats(column[1]), C.int64_t(m), C.int64_t(n))
 }
 
 // Transform sets O, [rows][n], to D B or adds that: D is [rows][k] and B [k][n]. With the cosines and

@@ -46,9 +46,10 @@ TARGET static void phases(float *re, float *im, const float *delay, int64_t n, d
 // Products of matrices, by blocks of rows in registers. A block of so many rows is a function by
 // itself, as kinds of modes are.
 
-// complex_block makes POINTS columns of C. conj(A) B is conj(A conj(B)).
-FAST void complex_block(const int rows, const lsm_product *p, float *restrict cr, float *restrict ci,
-	const float *ar, const float *ai, const float *br, const float *bi) {
+// complex_block makes POINTS columns of C, of terms times their weights w if weighed. conj(A) B is
+// conj(A conj(B)).
+FAST void complex_block(const int rows, const int weighed, const lsm_product *p, float *restrict cr, float *restrict ci,
+	const float *ar, const float *ai, const float *br, const float *bi, const float *w) {
 	V re[BLOCK], im[BLOCK];
 	const I sign = (I){0} + (p->conjugate ? INT32_MIN : 0);
 #pragma GCC unroll 16
@@ -57,10 +58,16 @@ FAST void complex_block(const int rows, const lsm_product *p, float *restrict cr
 		const V r = FROM(br), i = (V)((I)FROM(bi) ^ sign);
 #pragma GCC unroll 16
 		for (int m = 0; m < rows; m++) {
-			const V x = ALL(ar[m * p->a_row]), y = ALL(ai[m * p->a_row]);
+			V x = ALL(ar[m * p->a_row]), y = ALL(ai[m * p->a_row]);
+			if (weighed) {
+				const V each = FROM(w + m * p->w_row);
+				x *= each;
+				y *= each;
+			}
 			re[m] = FNMA(y, i, FMA(x, r, re[m]));
 			im[m] = FMA(y, r, FMA(x, i, im[m]));
 		}
+		if (weighed) w += p->w_column;
 		ar += p->a_column;
 		ai += p->a_column;
 		br += p->b_row;
@@ -105,16 +112,18 @@ FAST void real_block(const int rows, const int wide, const lsm_product *p, float
 		}
 }
 
-typedef void lsm_complex_block(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi);
+typedef void lsm_complex_block(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w);
 typedef void lsm_real_block(const lsm_product *p, float *c, const float *a, const float *b, const int32_t *place);
 #define BLOCK_OF(rows) \
-	TARGET static void complex_##rows(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi) { complex_block(rows, p, cr, ci, ar, ai, br, bi); } \
+	TARGET static void complex_##rows(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w) { complex_block(rows, 0, p, cr, ci, ar, ai, br, bi, w); } \
+	TARGET static void weighed_##rows(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w) { complex_block(rows, 1, p, cr, ci, ar, ai, br, bi, w); } \
 	TARGET static void single_##rows(const lsm_product *p, float *c, const float *a, const float *b, const int32_t *place) { real_block(rows, 1, p, c, a, b, place); } \
 	TARGET static void double_##rows(const lsm_product *p, float *c, const float *a, const float *b, const int32_t *place) { real_block(rows, 2, p, c, a, b, place); }
 BLOCKS(BLOCK_OF)
 #define COMPLEX_OF(rows) complex_##rows,
+#define WEIGHED_OF(rows) weighed_##rows,
 #define REAL_OF(rows) {single_##rows, double_##rows},
-static lsm_complex_block *const complex_blocks[] = {BLOCKS(COMPLEX_OF)};
+static lsm_complex_block *const complex_blocks[] = {BLOCKS(COMPLEX_OF)}, *const weighed_blocks[] = {BLOCKS(WEIGHED_OF)};
 static lsm_real_block *const real_blocks[][2] = {BLOCKS(REAL_OF)};
 
 // even is where block i begins of the fewest blocks of m rows, all of one size or one more.
@@ -127,11 +136,36 @@ TARGET static void multiply(const lsm_product *p, float *cr, float *ci, const fl
 			const int64_t next = even(p->m, i + 1), a = s * p->a_step + m * p->a_row;
 			for (int64_t n = 0; n < p->n; n += POINTS) {
 				const int64_t c = s * p->c_step + m * p->c_row + n, b = s * p->b_step + n;
-				complex_blocks[next - m - 1](p, cr + c, ci + c, ar + a, ai + a, br + b, bi + b);
+				complex_blocks[next - m - 1](p, cr + c, ci + c, ar + a, ai + a, br + b, bi + b, NULL);
 			}
 			m = next;
 		}
 	}
+}
+
+// multiply_weighed takes a block's weights, which may be more than the rest, once for all matrices.
+TARGET static void multiply_weighed(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w) {
+	for (int64_t i = 0, m = 0; m < p->m; i++) {
+		const int64_t next = even(p->m, i + 1);
+		for (int64_t s = 0; s < p->batch; s++)
+			for (int64_t n = 0; n < p->n; n += POINTS) {
+				const int64_t c = s * p->c_step + m * p->c_row + n, a = s * p->a_step + m * p->a_row, b = s * p->b_step + n;
+				weighed_blocks[next - m - 1](p, cr + c, ci + c, ar + a, ai + a, br + b, bi + b, w + m * p->w_row + n);
+			}
+		m = next;
+	}
+}
+
+// aperture sets w [m][n] to the weights of two apertures along the axes x and y, at distances row[i] +
+// column[j] from their midpoints.
+TARGET static void aperture(float *w, const lsm_aperture *a, const float *const row[2], const float *const column[2], int64_t m, int64_t n) {
+	for (int64_t i = 0; i < m; i++)
+		for (int64_t j = 0; j < n; j += POINTS) {
+			V v = ALL(1);
+			for (int axis = 0; axis < 2; axis++)
+				if (a[axis].rate != 0) v *= tapered(&a[axis], row[axis][i] + FROM(column[axis] + j));
+			TO(w + i * n + j) = v;
+		}
 }
 
 // real_product makes columns of C for all rows, as those of B stay in the cache.
@@ -441,4 +475,4 @@ FAST void spread_points(const int taps, const lsm_stage *s, float *v, const floa
 STAGE_OF(2)
 STAGE_OF(3)
 STAGE_OF(4)
-#define BUTTERFLY phases, multiply, transform, flip, fold, unfold, {interpolate_2, interpolate_3, interpolate_4}, {spread_2, spread_3, spread_4}, expand
+#define BUTTERFLY phases, multiply, multiply_weighed, aperture, transform, flip, fold, unfold, {interpolate_2, interpolate_3, interpolate_4}, {spread_2, spread_3, spread_4}, expand

@@ -90,6 +90,11 @@ func TestPhases(t *testing.T) {
 
 // productOf is what Multiply should set C to.
 func productOf(c, a, b Complex, batch, m, k, n int, how Product) (re, im []float64) {
+	return weighedOf(c, a, b, Real{}, batch, m, k, n, how)
+}
+
+// weighedOf is what MultiplyWeighed should set C to; of no weights, Multiply.
+func weighedOf(c, a, b Complex, w Real, batch, m, k, n int, how Product) (re, im []float64) {
 	re, im = wide(c.Re), wide(c.Im)
 	for s := range batch {
 		for i := range m {
@@ -107,6 +112,9 @@ func productOf(c, a, b Complex, batch, m, k, n int, how Product) (re, im []float
 					v := complex(float64(a.Re[x]), float64(a.Im[x]))
 					if how&Conjugate != 0 {
 						v = cmplx.Conj(v)
+					}
+					if w.V != nil {
+						v *= complex(float64(w.V[(i*k+l)*w.Stride+j]), 0)
 					}
 					y := s*b.Step + l*b.Stride + j
 					sum += v * complex(float64(b.Re[y]), float64(b.Im[y]))
@@ -150,6 +158,56 @@ func TestMultiply(t *testing.T) {
 				if err := max(apart(c.Re, re), apart(c.Im, im)); err > 1e-6 {
 					t.Errorf("how %d, batch, m, k, n %d: an error of %g", how, size, err)
 				}
+			}
+		}
+	})
+}
+
+// TestMultiplyWeighed: each term of a product has its weight.
+func TestMultiplyWeighed(t *testing.T) {
+	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
+		for how := range Add | Transposed | Conjugate + 1 {
+			for _, size := range [][4]int{{1, 1, 1, 16}, {3, 7, 5, 48}, {2, 13, 1, 32}, {1, 25, 33, 64}, {3, 5, 6, 32}, {1, 8, 0, 16}, {1, 0, 3, 16}, {0, 4, 4, 16}} {
+				batch, m, k, n := size[0], size[1], size[2], size[3]
+				rows, columns := how.shape(m, k)
+				a, b, c := matrices(r, batch, rows, columns), matrices(r, batch, k, n), matrices(r, batch, m, n)
+				stride := n + r.IntN(20)
+				w := Real{noise(r, m*k*stride), stride}
+				re, im := weighedOf(c, a, b, w, batch, m, k, n, how)
+				isa.MultiplyWeighed(c, a, b, w, batch, m, k, n, how)
+				if err := max(apart(c.Re, re), apart(c.Im, im)); err > 1e-6 {
+					t.Errorf("how %d, batch, m, k, n %d: an error of %g", how, size, err)
+				}
+			}
+		}
+	})
+}
+
+// TestAperture: weights fall as a cosine before the edge, on both sides; an axis may be without.
+func TestAperture(t *testing.T) {
+	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
+		const m, n = 5, 48
+		along := [2]Aperture{{Edge: 20, Width: 6}, {Edge: 30, Width: 30}}
+		var row, column [2][]float32
+		for axis := range row {
+			row[axis], column[axis] = noise(r, m), noise(r, n)
+			for i := range column[axis] {
+				column[axis][i] *= 40
+			}
+		}
+		for _, at := range [][2]Aperture{along, {along[0], {}}, {{}, along[1]}, {}} {
+			w, want := noise(r, m*n), make([]float64, m*n)
+			for k := range want {
+				want[k] = 1
+				for axis, a := range at {
+					if u := math.Abs(float64(row[axis][k/n]) + float64(column[axis][k%n])); a.Width > 0 {
+						want[k] *= 0.5 + 0.5*math.Cos(math.Pi*min(1, max(0, (u-a.Edge+a.Width)/a.Width)))
+					}
+				}
+			}
+			isa.Aperture(w, at, row, column)
+			if err := apart(w, want); err > 1e-6 {
+				t.Errorf("apertures %v: an error of %g", at, err)
 			}
 		}
 	})

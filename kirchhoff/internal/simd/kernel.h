@@ -197,6 +197,7 @@ typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, 
 typedef struct {
 	int64_t m, k, n, batch;
 	int64_t c_row, c_step, a_row, a_column, a_step, b_row, b_step; // elements; steps lie between matrices
+	int64_t w_row, w_column; // of weights of the terms of a product, (i, k) of n
 	int32_t add, conjugate;
 } lsm_product;
 
@@ -235,6 +236,9 @@ typedef struct {
 	void (*phases)(float *re, float *im, const float *delay, int64_t n, double f0, double df, int64_t nf);
 	// Complex and real matrices.
 	void (*multiply)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi);
+	// Those with a weight for each term, the same in all of a batch.
+	void (*multiply_weighed)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w);
+	void (*aperture)(float *w, const lsm_aperture *a, const float *const row[2], const float *const column[2], int64_t m, int64_t n);
 	void (*transform)(const lsm_product *p, float *c, const float *a, const float *b);
 	// to [n][m] = from [m][n], rows apart by to_row and from_row.
 	void (*flip)(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m, int64_t n);
