@@ -126,6 +126,42 @@ func TestFiner(t *testing.T) {
 	}
 }
 
+// TestFinerAdjoint: tiles that take longer stretches of finer traces give what the reference does,
+// whichever way they are looked up, and so do times of 16 bits as far as these say.
+func TestFinerAdjoint(t *testing.T) {
+	h := device.NewHost(1)
+	for _, k := range []int{2, 3, 4, 8, 16} {
+		for _, shape := range [][]int{{40, 64}, {9, 12, 24}} {
+			for _, dynamic := range []bool{false, true} {
+				p := fixedSpread(t, shape, 10, [2]int{2, 1}, [2]int{9, 1}, 250, dynamic)
+				p.Finer = k
+				data := noise(3, p.NumTraces()*p.NT)
+				ref, err := NewReference(t.Context(), p, Work{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := make([]float64, p.Grid.Len())
+				if err := only(ref).Adjoint(t.Context(), device.Wrap(h, want), device.Wrap(h, wide(data))); err != nil {
+					t.Fatal(err)
+				}
+				for _, compact := range []bool{false, true} {
+					p.Compact = compact
+					got, most := make([]float32, len(want)), 1e-6
+					if compact {
+						most = 1e-3
+					}
+					if err := only(newCPUEngine(t, p, Work{})).Adjoint(t.Context(), device.Wrap(h, got), device.Wrap(h, data)); err != nil {
+						t.Fatal(err)
+					}
+					if e := distance(wide(got), want); e > most {
+						t.Errorf("%v, samples refined %d times, compact %v, dynamic %v: off by %.1e", shape, k, compact, dynamic, e)
+					}
+				}
+			}
+		}
+	}
+}
+
 // distance is |a − b| / |b|.
 func distance(a, b []float64) float64 {
 	sum, norm := 0.0, 0.0

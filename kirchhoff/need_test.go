@@ -54,6 +54,9 @@ func TestNeeds(t *testing.T) {
 		if e.bands.n > 1 {
 			held += 4*len(o.slope.S) + 8*len(o.slopes.S)
 		}
+		if o.patches != nil {
+			held += 8 * len(o.patches.S)
+		}
 		if e.TableBytes() != int64(held) || n.Tables != int64(held) || n.AllTables != n.Tables || n.Place*int64(p.Positions.Len()) != n.Tables {
 			t.Errorf("%+v: tables of %d bytes, said to be %d and %+v", c, held, e.TableBytes(), n)
 		}

@@ -20,6 +20,14 @@ typedef __mmask16 M;
 #define MAX(a, b) _mm512_max_ps(a, b)
 #define SQRT(v) _mm512_sqrt_ps(v)
 #define ABS(v) _mm512_abs_ps(v)
+// each is *p in all lanes, by a load that takes no port of arithmetic.
+FAST I each(const int32_t *p) {
+	__m512i v;
+	__asm__("vpbroadcastd %1, %0" : "=v"(v) : "m"(*p));
+	return (I)v;
+}
+#define EACH(p) each(p)
+#define FIRST(p) ((four)_mm_cvtepu8_epi32(_mm_loadu_si32((p)->first)))
 #define GATHER(m, p, k) _mm512_mask_i32gather_ps(ALL(0), m, (__m512i)(k), p, 4)
 #define LOW(a, b) _mm512_unpacklo_ps(a, b)
 #define HIGH(a, b) _mm512_unpackhi_ps(a, b)

@@ -24,10 +24,10 @@ FAST int upper(int g) { return POINTS * g / 16 % 2; }
 FAST U codes(const char *row, int g) { return upper(g) ? words(row, g) >> 16 : words(row, g) & 0xFFFF; }
 FAST V fraction(U q) { return floats((I)(q & ((1 << BITS) - 1))); }
 
-// split_near splits the sums of compact times less than 32 samples apart: w is in units
-// of UNIT, and only the last five bits of k count.
+// split_near splits the sums of compact times that are not shifted: w is in units of UNIT, and
+// only the last five bits of k count.
 FAST lsm_times split_near(const char *s, const char *r, int g) {
-	const U q = words(s, g) + words(r, g);
+	const U q = (U)((S)words(s, g) + (S)words(r, g));
 	return (lsm_times){(I)(q >> (BITS + 16 * upper(g))), fraction(upper(g) ? q >> 16 : q)};
 }
 
@@ -344,6 +344,28 @@ FAST void look(const int n, const int mode, lsm_sums *u, const char *s, const ch
 		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), t.w);
 	}
 }
+
+// look_patches is look where the times of each patch of 16 points are less than n·POINTS − 1
+// samples apart: each has samples of its own, from the sum of the two places' first on.
+FAST void look_patches(const int n, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by, const float *p,
+	const lsm_patches *ps, const lsm_patches *pr) {
+	const int near = mode & COMPACT && n * POINTS <= 32;
+	const four first = FIRST(ps) + FIRST(pr);
+	const int32_t *begin = (const int32_t *)&first;
+	I one = (I){0} + 1;
+	__asm__ volatile("" : "+r"(s), "+r"(r), "+r"(p), "+r"(begin), "+v"(one) : : "memory"); // first and one are not to be made anew for each register
+#pragma GCC unroll 16
+	for (int g = 0; g < REGISTERS; g++) {
+		lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
+		if (near) t.w *= UNIT;
+		const int32_t *k0 = begin + POINTS * g / 16;
+		t.k -= EACH(k0);
+		V e[8];
+		for (int b = 0; b < n; b++) e[b] = FROM(p + *k0 + POINTS * b);
+		const V early = LOOKUP(n, e, t.k);
+		add(mode, u, s, r, g, given, early, LOOKUP(n, e, t.k + one) - early, t.w);
+	}
+}
 #endif
 
 // gather handles all other times and, with clipped, the record's edges.
@@ -364,10 +386,13 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 #ifdef LOOKUP
 // far is gather by itself: in one with look it takes the registers.
 TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, int32_t nt) {
+	const float *row, int32_t k0, int32_t nt, const lsm_patches *ps, const lsm_patches *pr) {
+	const int looked = POINTS == 16 && whole && ps && ps->width + pr->width < 4 * POINTS - 1;
 #define FAR(way, name, mode, call) \
 	case mode: \
-		if (whole) \
+		if (looked) \
+			look_patches(4, mode, u, s, r, given, by, row + k0, ps, pr); \
+		else if (whole) \
 			gather(0, mode, u, s, r, given, by, row, k0, nt); \
 		else \
 			gather(1, mode, u, s, r, given, by, row, k0, nt); \
@@ -377,17 +402,20 @@ TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_
 #endif
 
 FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, float width, int32_t nt, int whole) {
+	const float *row, int32_t k0, float width, int32_t nt, int whole, const lsm_patches *ps, const lsm_patches *pr) {
 #ifdef LOOKUP
-	if (__builtin_expect(!whole || width >= 4 * POINTS, 0)) {
+	if (whole && width < 2 * POINTS) {
+		look(2, mode, u, s, r, given, by, row + k0);
+	} else if (whole && ps && ps->width + pr->width < 31 && !(by.s | by.r)) {
+		look_patches(32 / POINTS, mode, u, s, r, given, by, row + k0, ps, pr);
+	} else if (__builtin_expect(!whole || width >= 4 * POINTS, 0)) {
 		lsm_sums v; // so that the loop around can keep u in registers
 		copy(mode, &v, u);
-		far(whole, mode, &v, s, r, given, by, row, k0, nt);
+		far(whole, mode, &v, s, r, given, by, row, k0, nt, ps, pr);
 		copy(mode, u, &v);
-	} else if (width < 2 * POINTS)
-		look(2, mode, u, s, r, given, by, row + k0);
-	else
+	} else {
 		look(4, mode, u, s, r, given, by, row + k0);
+	}
 #else
 	if (whole)
 		gather(0, mode, u, s, r, given, by, row, k0, nt);
@@ -589,8 +617,8 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 	if ((mode) & COMPACT) call(LIMITS + COMPACT) else call(LIMITS)
 
 TARGET __attribute__((noinline)) static void adjoint_given(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, float width, int32_t nt, int whole) {
-#define CALL(mode) adjoint(mode, u, s, r, given, by, row, k0, width, nt, whole);
+	const float *row, int32_t k0, float width, int32_t nt, int whole, const lsm_patches *ps, const lsm_patches *pr) {
+#define CALL(mode) adjoint(mode, u, s, r, given, by, row, k0, width, nt, whole, ps, pr);
 	GIVEN(mode, CALL)
 #undef CALL
 }
@@ -648,6 +676,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 		const lsm_span *span = op->span + tile * op->places, *soon = span + later;
 		const float *slope = op->slope ? op->slope + tile * op->places : NULL, *slope1 = slope ? slope + later : NULL;
 		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
+		const lsm_patches *patches = way == ADJOINT && op->patches ? op->patches + tile * op->places : NULL;
 		double *image = (double *)out + tile * TILE;
 		lsm_sums u;
 		for (int g = 0; g < REGISTERS; g++) u.sum[g] = u.part[0][g] = u.part[1][g] = (V){0};
@@ -671,16 +700,18 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				}
 				if (pair.first) ahead(r, next, size);
 				if (way == ADJOINT) touch(row1 + (base1 + soon[pair.receiver].base));
+				if (way == ADJOINT && patches) touch(row1 + (base1 + soon[pair.receiver].base) + 48);
 				const int whole = __builtin_expect(inside(k0, width, nt), 1);
 				if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
 				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				const float *m = (const float *)in + tile * TILE;
+				const lsm_patches *ps = patches ? patches + run.source : NULL, *pr = patches ? patches + pair.receiver : NULL;
 				if (cut && pair.cut >= 0) {
 					lsm_sums v; // so that the loop around can keep u in registers
 					copy(mode, &v, &u);
 					const int what = around(mode, op, tile, op->cuts + pair.cut, s, r, given);
 					if (what == SOME_OF_IT) {
-						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole);
+						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole, ps, pr);
 						if (way == DIAGONAL) square_given(mode, op, &v, in, pair.row, s, r, given, by, k0, width, whole);
 						if (way == FORWARD) demigrate_given(mode, (float *)row, s, r, given, by, m, k0, nt, whole);
 					}
@@ -689,7 +720,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				}
 				if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 				const float *weights = mode & LIMITS ? given : NULL;
-				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole);
+				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole, ps, pr);
 				if (way == DIAGONAL) square_of(mode, op, &u, in, pair.row, s, r, weights, by, k0, width, whole);
 				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, by, m, k0, nt, whole);
 			}

@@ -23,6 +23,13 @@ typedef struct {
 	float width;
 } lsm_span;
 
+// Where the times of a place begin in each patch of 16 points of a tile: whole samples from the
+// tile's base. In every patch they are width samples apart at most.
+typedef struct {
+	uint8_t first[TILE / 16];
+	float width;
+} lsm_patches;
+
 // Entries of a trace's windows that a box's tiles reach with one place, before
 // those of the other place are added; lo > hi says none.
 typedef struct {
@@ -71,6 +78,7 @@ typedef struct {
 	const char *table;      // [tile][place][row]
 	const lsm_span *span;   // [tile][place]
 	const uint8_t *shift;   // [tile][place], of compact times
+	const lsm_patches *patches; // [tile][place], of finer samples; else NULL
 	const lsm_reach *reach; // [place]
 	const lsm_run *runs;    // of the block, with traces that count in the box
 	const lsm_pair *pairs;

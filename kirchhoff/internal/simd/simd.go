@@ -190,6 +190,13 @@ type Span struct {
 	Width float32
 }
 
+// Patches place a table's times in each patch of 16 points: First whole samples from the span's base,
+// and then within [0, Width].
+type Patches struct {
+	First [TileSize / 16]uint8
+	Width float32
+}
+
 // Run is pairs Pair0 to Pair1, which share a source place.
 type Run struct{ Source, Pair0, Pair1 int32 }
 
@@ -225,13 +232,14 @@ func Band(bands int, s, r float32) int {
 // Operator is what every call of the kernels reads: one box of tiles and one block of
 // traces. Places are those of the box.
 type Operator struct {
-	Table  []uint32 // [tile][place][Mode.Row()], bits of float32 but for compact times
-	Span   []Span   // [tile][place]
-	Shift  []uint8  // [tile][place] with Compact, else empty
-	Reach  []Reach  // [place]
-	Places int
-	Tiles  [3]int // of the box along each axis, in C order; in 2-D the first is 1
-	Wide   int    // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
+	Table   []uint32  // [tile][place][Mode.Row()], bits of float32 but for compact times
+	Span    []Span    // [tile][place]
+	Shift   []uint8   // [tile][place] with Compact, else empty
+	Reach   []Reach   // [place]
+	Patches []Patches // [tile][place] where tiles take long stretches of a trace, else empty
+	Places  int
+	Tiles   [3]int // of the box along each axis, in C order; in 2-D the first is 1
+	Wide    int    // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
 
 	Runs  []Run // of traces that count in the box; like Pairs and Cuts in memory from Alloc
 	Pairs []Pair
@@ -294,6 +302,7 @@ func (o *Operator) c() C.lsm_operator {
 		shift:     (*C.uint8_t)(first(o.Shift)),
 		span:      (*C.lsm_span)(first(o.Span)),
 		reach:     (*C.lsm_reach)(first(o.Reach)),
+		patches:   (*C.lsm_patches)(first(o.Patches)),
 		runs:      (*C.lsm_run)(first(o.Runs)),
 		pairs:     (*C.lsm_pair)(first(o.Pairs)),
 		cuts:      (*C.lsm_cut)(first(o.Cuts)),
