@@ -7,7 +7,7 @@ import (
 // typicalRank stands for that of a skeleton whose times are not known.
 const typicalRank = 64
 
-// Needs bounds the memory, in bytes on Go's heap, of the parts of p that New may take over, by where
+// Needs bounds the memory, in bytes, of the parts of p that New may take over, by where
 // clusters and windows lie alone: their times are not solved. p and clusters are as for NewPart.
 func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	if clusters == nil || clusters.None() {
@@ -24,6 +24,7 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	windows := make([]int64, len(o.blocks)) // of each block
 	of := make([]int64, len(o.groups))      // windows of each cluster
 	var weights, tapered int64              // of traces; a copy of spectra with them
+	var beams, turn int64                   // of a part; of a block's traces
 	for _, list := range o.pairs {
 		seen := map[[2]int]bool{} // sides of clusters
 		blocks := int64(0)
@@ -31,6 +32,8 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 			at := pair.block
 			blocks += int64(len(pair.terms))
 			windows[pair.number]++
+			beams = max(beams, 8*nf*int64(o.rows(at))*typicalRank)
+			turn = max(turn, 4*int64((b.rise+p.NT+2*b.n)*at.width+(lanes+1)*p.NT))
 			if !pair.full() {
 				weights += 4 * int64(len(pair.terms)*o.rows(at)*at.width)
 				tapered = max(tapered, 8*nf*int64(o.rows(at)*at.width))
@@ -47,7 +50,7 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 			waves += int64(padded(len(o.groups[key[1]].places)))
 		}
 		skeletons += clusters * (4*points + nodes*(4*typicalRank+24))
-		room = max(room, 8*nf*waves*typicalRank+clusters*4*patch*patch*patch*typicalRank+blocks*8*nf*typicalRank*typicalRank)
+		room = max(room, 4*(2*nf+1)*waves*typicalRank+clusters*4*patchLen*typicalRank+blocks*8*nf*typicalRank*typicalRank)
 	}
 	for c, n := range of {
 		solving = max(solving, n*int64(len(o.groups[c].places))*8*(nodes+checks))
@@ -57,5 +60,5 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	for n, at := range o.blocks {
 		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + weights + max(solving, spectra+int64(o.threads)*(room+tapered+4*batchFloats))
+	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + weights + max(solving, spectra+int64(o.threads)*max(turn, room+beams+tapered+4*batchFloats+8*patchLen))
 }
