@@ -30,8 +30,6 @@ type scratch struct {
 // sizes are the most elements of a scratch that are needed.
 type sizes struct{ turn, room, sums, beams, traces int }
 
-const patchLen = patch * patch * patch
-
 // window is what a window takes.
 func (n *sizes) window() int { return n.room + n.sums + n.beams + n.traces + 2*patchLen }
 
