@@ -9,59 +9,38 @@ import (
 )
 
 // spectra are those of a block's traces in a segment, [nf][source][width].
-type spectra struct{ re, im []float32 }
+type spectra struct {
+	re, im []float32
+	stale  bool // of an earlier application
+}
 
 type segmentOf struct{ block, segment int }
 
-// stage is what is summed at once: the segments of blocks that the parts of all windows need.
-func (o *Operator) stage() map[segmentOf]*spectra {
-	out := map[segmentOf]*spectra{}
-	for _, list := range o.parts {
-		for _, p := range list {
-			at := segmentOf{p.number, p.segment}
-			if out[at] == nil {
-				b := o.blocks[p.number]
-				n := o.band.nf * o.rows(b) * b.width
-				out[at] = &spectra{make([]float32, n), make([]float32, n)}
-			}
-		}
-	}
-	return out
-}
-
 func (o *Operator) rows(b *block) int    { return len(o.groups[b.of[rows]].places) }
 func (o *Operator) columns(b *block) int { return len(o.groups[b.of[columns]].places) }
-
-// segments lists those of each block, ascending.
-func segments(of map[segmentOf]*spectra, blocks int) [][]int {
-	out := make([][]int, blocks)
-	for at := range of {
-		out[at.block] = append(out[at.block], at.segment)
-	}
-	for _, list := range out {
-		slices.Sort(list)
-	}
-	return out
-}
 
 // Adjoint adds to sums, [tile][64], what o takes over of the adjoint. It implements
 // kirchhoff.Elsewhere. The sums of the blocks that share rows over a window are added in a
 // fixed order, with a quantum exactly.
 func (o *Operator) Adjoint(ctx context.Context, sums []float64, quantum float64, load func(worker, trace int, to []float32)) error {
-	all, to := o.stage(), o.newLanding(sums, quantum)
-	segs := segments(all, len(o.blocks))
+	mem := o.memory
+	if err := mem.take(o); err != nil {
+		return err
+	}
+	defer mem.Unlock()
+	to := o.newLanding(sums, quantum)
 	err := workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
-		if len(segs[n]) == 0 {
+		if len(mem.segments[n]) == 0 {
 			return nil
 		}
-		t := o.newTurn(n)
+		t := o.newTurn(n, &mem.threads[worker])
 		for s := range o.rows(t.block) {
 			t.load(s, func(trace int, row []float32) {
 				load(worker, trace, row)
 				to.expect(n, o.isa, row)
 			})
-			for _, segment := range segs[n] {
-				t.into(s, segment, all[segmentOf{n, segment}])
+			for _, segment := range mem.segments[n] {
+				t.into(s, segment, mem.spectra[segmentOf{n, segment}])
 			}
 		}
 		return nil
@@ -69,16 +48,15 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, quantum float64,
 	if err != nil {
 		return err
 	}
-	scratches := make([]scratch, o.threads)
 	return workers.Each(ctx, o.threads, len(o.windows), func(worker, i int) error {
-		r := o.open(i, false, &scratches[worker])
+		r := o.open(i, false, &mem.threads[worker])
 		for _, batch := range r.batches() {
 			r.hold(batch)
 			for _, p := range batch {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				r.beam(p, all[segmentOf{p.number, p.segment}])
+				r.beam(p, mem.spectra[segmentOf{p.number, p.segment}])
 			}
 			if err := r.image(batch, to); err != nil {
 				return err
@@ -91,11 +69,18 @@ func (o *Operator) Adjoint(ctx context.Context, sums []float64, quantum float64,
 // Forward hands what o takes over of the traces of an image, [tile][64], to add. It implements
 // kirchhoff.Elsewhere.
 func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker, trace int, u []float32)) error {
-	all, scratches := o.stage(), make([]scratch, o.threads)
+	mem := o.memory
+	if err := mem.take(o); err != nil {
+		return err
+	}
+	defer mem.Unlock()
+	for _, e := range mem.spectra {
+		e.stale = true
+	}
 	for first := 0; first < len(o.windows); first += o.threads {
 		rooms := make([]*room, min(o.threads, len(o.windows)-first))
-		err := workers.Each(ctx, o.threads, len(rooms), func(worker, i int) error {
-			rooms[i] = o.open(first+i, true, &scratches[worker])
+		err := workers.Each(ctx, o.threads, len(rooms), func(_, i int) error {
+			rooms[i] = o.open(first+i, true, &mem.threads[i])
 			for _, batch := range rooms[i].batches() {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -111,7 +96,7 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 			for _, r := range rooms {
 				for _, p := range r.parts {
 					if p.number == n {
-						r.spread(p, all[segmentOf{n, p.segment}], &scratches[worker])
+						r.spread(p, mem.spectra[segmentOf{n, p.segment}], &mem.threads[worker])
 					}
 				}
 			}
@@ -121,16 +106,15 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 			return err
 		}
 	}
-	segs := segments(all, len(o.blocks))
 	return workers.Each(ctx, o.threads, len(o.blocks), func(worker, n int) error {
-		if len(segs[n]) == 0 {
+		if len(mem.segments[n]) == 0 {
 			return nil
 		}
-		t := o.newTurn(n)
+		t := o.newTurn(n, &mem.threads[worker])
 		for s := range o.rows(t.block) {
 			clear(t.lines)
-			for _, segment := range segs[n] {
-				t.back(s, segment, all[segmentOf{n, segment}])
+			for _, segment := range mem.segments[n] {
+				t.back(s, segment, mem.spectra[segmentOf{n, segment}])
 			}
 			t.unload(s, func(trace int, u []float32) { add(worker, trace, u) })
 		}
@@ -148,24 +132,6 @@ type room struct {
 	*scratch
 }
 
-// scratch is a worker's memory for parts, one after the other.
-type scratch struct {
-	beams, lines, sums []float32
-	// Of a part with weights: those of its pairs of places, the same transposed, waves of its columns,
-	// and the weights of its skeleton at the points of a patch.
-	weights, turned []float32
-	waves           spectra
-	taken           []float32
-}
-
-// atLeast returns n elements of a slice that is made anew where it has fewer.
-func atLeast(s *[]float32, n int) []float32 {
-	if len(*s) < n {
-		*s = make([]float32, n)
-	}
-	return (*s)[:n]
-}
-
 // open is a part under way.
 type open struct {
 	part
@@ -173,26 +139,39 @@ type open struct {
 	s, r  *skeleton
 	q     int       // of both, a row of v
 	v     []float32 // [rows][q], sums at the skeletons' points
-	lines []float32 // [nf][2][q], their spectra, in the forward
+	lines []float32 // [nf][2][q], their spectra
 }
 
-func (o *Operator) open(i int, forward bool, with *scratch) *room {
-	r := &room{Operator: o, window: o.windows[i], scratch: with}
-	for c := range r.waves {
-		r.waves[c], r.taken[c] = map[int]simd.Complex{}, map[int][]float32{}
-	}
+// roomOf is that of window i, without memory.
+func roomOf(o *Operator, i int) *room {
+	r := &room{Operator: o, window: o.windows[i]}
 	for _, p := range o.parts[i] {
 		b := o.blocks[p.number]
 		at := &open{part: p, block: b}
 		at.s, at.r = p.sides(o, i)
 		at.q = at.s.rank * at.r.q
 		r.parts = append(r.parts, at)
-		for c, s := range [2]*skeleton{at.s, at.r} {
-			if _, ok := r.waves[c][b.of[c]]; !ok && s != p.own {
-				r.waves[c][b.of[c]] = o.wavesOf(s, forward && dim(c) == columns, b.width)
-				r.taken[c][b.of[c]] = make([]float32, patch*patch*patch*s.q)
+	}
+	return r
+}
+
+// open is a room with the memory of a thread.
+func (o *Operator) open(i int, forward bool, with *scratch) *room {
+	r, cut := roomOf(o, i), cutter(with.room)
+	r.scratch = with
+	for c := range r.waves {
+		r.waves[c], r.taken[c] = map[int]simd.Complex{}, map[int][]float32{}
+	}
+	for _, p := range r.parts {
+		for c, s := range [2]*skeleton{p.s, p.r} {
+			if _, ok := r.waves[c][p.of[c]]; !ok && s != p.own {
+				r.waves[c][p.of[c]] = o.wavesOf(s, forward && dim(c) == columns, p.width, cut)
+				r.taken[c][p.of[c]] = cut(weightsOf(s))
 			}
 		}
+	}
+	for _, p := range r.parts {
+		p.lines = cut(2 * o.band.nf * p.q)
 	}
 	return r
 }
@@ -216,11 +195,7 @@ func (r *room) batches() (out [][]*open) {
 
 // hold gives the parts of a batch memory for their sums.
 func (r *room) hold(batch []*open) {
-	n := 0
-	for _, p := range batch {
-		n += p.rows * p.q
-	}
-	free := atLeast(&r.scratch.sums, n)
+	free := r.sums
 	for _, p := range batch {
 		n := p.rows * p.q
 		p.v, free = free[:n:n], free[n:]
@@ -242,20 +217,21 @@ func (r *room) take(p *patchOf, batch []*open) {
 
 // wavesOf are exp(iωδ) at a skeleton's points, [nf][place][q], or transposed and conjugated,
 // [nf][q][width].
-func (o *Operator) wavesOf(s *skeleton, transposed bool, width int) simd.Complex {
-	delay, stride := s.delays(transposed, width)
+func (o *Operator) wavesOf(s *skeleton, transposed bool, width int, cut func(n int) []float32) simd.Complex {
+	delay, stride := s.delays(transposed, width, cut)
 	m := simd.Complex{Stride: stride, Step: len(delay)}
-	m.Re, m.Im = make([]float32, o.band.nf*m.Step), make([]float32, o.band.nf*m.Step)
+	m.Re, m.Im = cut(o.band.nf*m.Step), cut(o.band.nf*m.Step)
 	o.isa.Phases(m.Re, m.Im, delay, 0, o.band.df, o.band.nf)
 	return m
 }
 
 // delays are those of places at a skeleton's points, [place][q], or transposed and negative, [q][width].
-func (s *skeleton) delays(transposed bool, width int) (delay []float32, stride int) {
+func (s *skeleton) delays(transposed bool, width int, cut func(n int) []float32) (delay []float32, stride int) {
 	if !transposed {
 		return s.delay, s.q
 	}
-	delay = make([]float32, s.q*width)
+	delay = cut(s.q * width)
+	clear(delay)
 	for r := range len(s.delay) / s.q {
 		for j := range s.q {
 			delay[j*width+r] = -s.delay[r*s.q+j]
@@ -277,7 +253,7 @@ func (e *spectra) data(ns, width int) simd.Complex {
 // beam makes the sums of a part of the spectra of its traces.
 func (r *room) beam(p *open, e *spectra) {
 	ns, nr, nf := r.rows(p.block), r.columns(p.block), r.band.nf
-	beams, lines := r.beamsOf(p, r.scratch), atLeast(&r.scratch.lines, 2*nf*p.q)
+	beams, lines := r.beamsOf(p, r.scratch), p.lines
 	if p.own != nil {
 		r.weighedBeams(beams, e.data(ns, p.width), p, r.scratch)
 	} else {
@@ -291,7 +267,7 @@ func (r *room) beam(p *open, e *spectra) {
 func (r *room) beamsOf(p *open, with *scratch) simd.Complex {
 	ns := r.rows(p.block)
 	n := r.band.nf * ns * p.r.q
-	both := atLeast(&with.beams, 2*n)
+	both := with.beams[:2*n]
 	return simd.Complex{Re: both[:n], Im: both[n:], Stride: p.r.q, Step: ns * p.r.q}
 }
 
@@ -302,7 +278,8 @@ func (r *room) inverse(p *open) simd.Real {
 
 // image adds the parts of a batch to the image, patch by patch.
 func (r *room) image(batch []*open, to *landing) error {
-	sum := make([]float32, patch*patch*patch)
+	sum := r.values
+	clear(sum)
 	for i := range r.patches {
 		at := &r.patches[i]
 		r.take(at, batch)
@@ -322,7 +299,7 @@ func (r *room) image(batch []*open, to *landing) error {
 
 // gather is the transpose of image, followed by that of the inverse transform.
 func (r *room) gather(batch []*open, image []float32) {
-	points := make([]float32, patch*patch*patch)
+	points := r.values
 	r.hold(batch)
 	for _, p := range batch {
 		clear(p.v)
@@ -339,7 +316,6 @@ func (r *room) gather(batch []*open, image []float32) {
 		}
 	}
 	for _, p := range batch {
-		p.lines = make([]float32, 2*r.band.nf*p.q)
 		r.isa.Transform(simd.Real{V: p.lines, Stride: p.q}, r.inverse(p), simd.Real{V: p.v, Stride: p.q}, 2*r.band.nf, p.rows, p.q, 0)
 		p.v = nil
 	}
@@ -348,6 +324,11 @@ func (r *room) gather(batch []*open, image []float32) {
 // spread adds the sums of a part to the spectra of its traces. Several may be under way in a room, each
 // with its own scratch.
 func (r *room) spread(p *open, e *spectra, with *scratch) {
+	if e.stale {
+		clear(e.re)
+		clear(e.im)
+		e.stale = false
+	}
 	ns, nf := r.rows(p.block), r.band.nf
 	beams := r.beamsOf(p, with)
 	r.isa.Multiply(beams, r.waves[rows][p.of[rows]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
@@ -367,7 +348,7 @@ func (r *room) last(p *open, at *patchOf) *simd.Stage {
 	}
 	lr := r.taken[columns][p.of[columns]]
 	if p.own != nil {
-		lr = atLeast(&r.scratch.taken, patch*patch*patch*p.r.q)
+		lr = r.scratch.weights[:patchLen*p.r.q]
 		p.r.mesh.expand(r.isa, lr, p.r.weights, at, p.r.q)
 	}
 	return &simd.Stage{TS: p.s.centre[at.first:][:n], TR: p.r.centre[at.first:][:n], LS: ls, LR: lr,
@@ -376,4 +357,4 @@ func (r *room) last(p *open, at *patchOf) *simd.Stage {
 }
 
 // ones are the weights of a lone place.
-var ones = slices.Repeat([]float32{1}, patch*patch*patch)
+var ones = slices.Repeat([]float32{1}, patchLen)

@@ -36,6 +36,7 @@
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
 //	parts       a pair of clusters over a window                         parts.go
+//	memory      that applications share                              memory.go
 //	costs       of the stages, as measured, and what parts share         cost.go
 //	choice      the sizes of clusters that save most                     choice.go
 //

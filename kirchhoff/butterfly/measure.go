@@ -39,6 +39,7 @@ type sample struct {
 // traveltimes of their places. Errors are those of kirchhoff.New.
 func (o *Operator) Measure(ctx context.Context) (Found, error) {
 	s := o.sample()
+	defer s.memory.free()
 	q := o.problem
 	q.Positions, q.Progress = q.Positions.Of(s.traces), nil
 	r := rand.New(rand.NewPCG(11, 12))
@@ -96,6 +97,7 @@ func (o *Operator) sample() *sample {
 			with = append(with, i)
 		}
 	}
+	s.memory = &memory{}
 	s.parts, s.blocks = make([][]part, len(o.parts)), make([]*block, len(o.blocks))
 	for n, b := range o.blocks {
 		empty := *b

@@ -7,7 +7,7 @@ import (
 // typicalRank stands for that of a skeleton whose times are not known.
 const typicalRank = 64
 
-// Needs bounds the memory, in bytes on Go's heap, of the parts of p that New may take over, by where
+// Needs bounds the memory, in bytes, of the parts of p that New may take over, by where
 // clusters and windows lie alone: their times are not solved. p and clusters are as for NewPart.
 func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	if clusters == nil || clusters.None() {
@@ -24,6 +24,7 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	windows := make([]int64, len(o.blocks)) // of each block
 	of := make([]int64, len(o.groups))      // windows of each cluster
 	var own, weighing int64                 // skeletons of parts with weights; what is held for one at a time
+	var beams, turn int64                   // of a part; of a block's traces
 	for _, list := range o.pairs {
 		seen := map[[2]int]bool{} // sides of clusters
 		blocks := int64(0)
@@ -31,10 +32,12 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 			at := pair.block
 			blocks++
 			windows[pair.number]++
+			beams = max(beams, 8*nf*int64(o.rows(at))*typicalRank)
+			turn = max(turn, 4*int64((b.rise+p.NT+2*b.n)*at.width+(lanes+1)*p.NT))
 			if !pair.full {
 				fine := int64(pair.nodes[0] * pair.nodes[1] * pair.nodes[2])
 				own += 4 * typicalRank * (fine + int64(at.width))
-				weighing = max(weighing, 8*typicalRank*int64(o.rows(at)*at.width)+8*wavesFloats+4*patch*patch*patch*typicalRank)
+				weighing = max(weighing, 4*typicalRank*max(int64((2*o.rows(at)+1)*at.width), patchLen)+8*wavesFloats)
 			}
 			for s, c := range at.of {
 				if key := [2]int{s, c}; !seen[key] {
@@ -48,7 +51,7 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 			waves += int64(padded(len(o.groups[key[1]].places)))
 		}
 		skeletons += clusters * (4*points + nodes*(4*typicalRank+24))
-		room = max(room, 8*nf*waves*typicalRank+clusters*4*patch*patch*patch*typicalRank+blocks*8*nf*typicalRank*typicalRank)
+		room = max(room, 4*(2*nf+1)*waves*typicalRank+clusters*4*patchLen*typicalRank+blocks*8*nf*typicalRank*typicalRank)
 	}
 	for c, n := range of {
 		solving = max(solving, n*int64(len(o.groups[c].places))*8*(nodes+checks))
@@ -58,5 +61,5 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	for n, at := range o.blocks {
 		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + own + max(solving, spectra+int64(o.threads)*(room+weighing+4*batchFloats))
+	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + own + max(solving, spectra+int64(o.threads)*max(turn, room+beams+weighing+4*batchFloats+4*patchLen))
 }

@@ -31,6 +31,7 @@ type Operator struct {
 	windowOf []int
 	cost     Saving
 	uses     []float64 // see Clusters
+	memory   *memory
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
@@ -79,7 +80,7 @@ func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 
 // located is an operator that knows where its windows lie.
 func located(p *kirchhoff.Problem, l *kirchhoff.Plan) *Operator {
-	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best()}
+	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best(), memory: &memory{}}
 	o.windows, o.windowOf = windows(l)
 	for _, w := range o.windows {
 		w.node(p.Grid)

@@ -1,6 +1,7 @@
 package butterfly
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -20,7 +21,7 @@ const (
 type block struct {
 	of     [2]int        // clusters, by side
 	ends   [2]int        // the same, of sources and receivers
-	traces []int32       // ascending
+	traces []int32       // in the order of slots, then ascending
 	slots  []int32       // of each trace, row × width + column, by their places' numbers in the clusters
 	width  int           // of a row of slots, a multiple of lanes
 	middle [2][2]float64 // least and largest midpoints along the horizontal axes
@@ -75,7 +76,23 @@ func blocks(p *kirchhoff.Problem, groups []cluster) (out []*block, of [2][]int32
 		}
 	}
 	slices.SortFunc(out, func(a, b *block) int { return slices.Compare(a.ends[:], b.ends[:]) })
+	for _, b := range out {
+		b.sort()
+	}
 	return out, of
+}
+
+// sort puts the traces in the order of their slots.
+func (b *block) sort() {
+	order := make([]int, len(b.traces))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(b.slots[i], b.slots[j]) })
+	traces, slots := slices.Clone(b.traces), slices.Clone(b.slots)
+	for to, i := range order {
+		b.traces[to], b.slots[to] = traces[i], slots[i]
+	}
 }
 
 func padded(n int) int { return (n + lanes - 1) / lanes * lanes }

@@ -158,9 +158,9 @@ func (v *weigher) of(b *block, row, column int) func(to []float32, points [][3]i
 	}
 }
 
-// weights are those of all pairs of a row and a column of a block at the points of its skeleton,
-// [row][column][q].
-func (r *room) weights(p *open, with *scratch) []float32 {
+// weigh sets out to the weights of all pairs of a row and a column of a block at the points of its
+// skeleton, [row][column][q].
+func (r *room) weigh(out []float32, p *open) {
 	ns, nr := r.rows(p.block), r.columns(p.block)
 	v := weigher{&r.problem, r.groups, r.window}
 	var away, points [2][]float32
@@ -176,7 +176,5 @@ func (r *room) weights(p *open, with *scratch) []float32 {
 			points[axis] = append(points[axis], float32(x[axis]))
 		}
 	}
-	out := atLeast(&with.weights, ns*nr*p.r.q)
-	r.isa.Aperture(out, v.apertures(), away, points)
-	return out
+	r.isa.Aperture(out[:ns*nr*p.r.q], v.apertures(), away, points)
 }

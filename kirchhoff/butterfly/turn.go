@@ -1,7 +1,6 @@
 package butterfly
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -14,38 +13,32 @@ type turn struct {
 	*block
 	isa    simd.ISA
 	ns, nt int
-	by     [][]int   // traces of each source, by their number in the block, in the order of slots
 	lines  []float32 // [rise + nt + n][width], zero beyond the record
 	rows   []float32 // [lanes + 1][nt], traces of neighbouring slots, and another
 	folded []float32 // [4][n/4][width]
 }
 
-func (o *Operator) newTurn(n int) *turn {
+func (o *Operator) newTurn(n int, with *scratch) *turn {
 	b, nt := o.blocks[n], o.problem.NT
-	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.rows(b), nt: nt, by: make([][]int, o.rows(b))}
-	t.lines = make([]float32, (t.rise+nt+t.n)*b.width)
-	t.rows, t.folded = make([]float32, (lanes+1)*nt), make([]float32, t.n*b.width)
-	for i, slot := range b.slots {
-		s := int(slot) / b.width
-		t.by[s] = append(t.by[s], i)
-	}
-	for _, list := range t.by {
-		slices.SortStableFunc(list, func(i, j int) int { return cmp.Compare(b.slots[i], b.slots[j]) })
-	}
+	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.rows(b), nt: nt}
+	cut := cutter(with.turn)
+	t.lines, t.folded, t.rows = cut((t.rise+nt+t.n)*b.width), cut(t.n*b.width), cut((lanes+1)*nt)
+	clear(t.lines[:t.rise*b.width])
+	clear(t.lines[(t.rise+nt)*b.width:])
 	return t
 }
 
-// eachGroup calls f for every so many slots of a source that lie side by side in lines, with the traces
-// that have these slots.
-func (t *turn) eachGroup(s int, f func(lines simd.Real, list []int)) {
-	list := t.by[s]
+// eachGroup calls f for every so many slots of a source that lie side by side in lines, with the
+// traces of the block, from i to end, that have these slots.
+func (t *turn) eachGroup(s int, f func(lines simd.Real, i, end int)) {
+	i, _ := slices.BinarySearch(t.slots, int32(s*t.width))
 	for first := 0; first < t.width; first += lanes {
-		n := 0
-		for n < len(list) && int(t.slots[list[n]]) < s*t.width+first+lanes {
-			n++
+		end := i
+		for end < len(t.slots) && int(t.slots[end]) < s*t.width+first+lanes {
+			end++
 		}
-		f(simd.Real{V: t.lines[t.rise*t.width+first:], Stride: t.width}, list[:n])
-		list = list[n:]
+		f(simd.Real{V: t.lines[t.rise*t.width+first:], Stride: t.width}, i, end)
+		i = end
 	}
 }
 
@@ -55,11 +48,11 @@ func (t *turn) row(i int) []float32 { return t.rows[int(t.slots[i])%lanes*t.nt:]
 // load takes the traces of a source. Those of the same receiver are added.
 func (t *turn) load(s int, load func(trace int, to []float32)) {
 	more := t.rows[lanes*t.nt:]
-	t.eachGroup(s, func(lines simd.Real, list []int) {
+	t.eachGroup(s, func(lines simd.Real, from, end int) {
 		clear(t.rows)
-		for k, i := range list {
+		for i := from; i < end; i++ {
 			row := t.row(i)
-			if k == 0 || t.slots[list[k-1]] != t.slots[i] {
+			if i == from || t.slots[i-1] != t.slots[i] {
 				load(int(t.traces[i]), row)
 				continue
 			}
@@ -74,12 +67,12 @@ func (t *turn) load(s int, load func(trace int, to []float32)) {
 
 // unload is the transpose of load.
 func (t *turn) unload(s int, add func(trace int, u []float32)) {
-	t.eachGroup(s, func(lines simd.Real, list []int) {
-		if len(list) == 0 {
+	t.eachGroup(s, func(lines simd.Real, from, end int) {
+		if from == end {
 			return
 		}
 		t.isa.Transpose(simd.Real{V: t.rows, Stride: t.nt}, lines, t.nt, lanes)
-		for _, i := range list {
+		for i := from; i < end; i++ {
 			add(int(t.traces[i]), t.row(i))
 		}
 	})

@@ -84,9 +84,10 @@ const wavesFloats = 1 << 17
 // eachWaves makes the waves of the columns of a part with weights for some frequencies after the other,
 // [nf][place][q], or transposed and conjugated, [nf][q][width].
 func (r *room) eachWaves(p *open, transposed bool, with *scratch, f func(first, nf int, waves simd.Complex)) {
-	delay, stride := p.r.delays(transposed, p.width)
+	cut := cutter(with.waves)
+	delay, stride := p.r.delays(transposed, p.width, cut)
 	n := max(1, wavesFloats/len(delay))
-	m := simd.Complex{Re: atLeast(&with.waves.re, n*len(delay)), Im: atLeast(&with.waves.im, n*len(delay)), Stride: stride, Step: len(delay)}
+	m := simd.Complex{Re: cut(n * len(delay)), Im: cut(n * len(delay)), Stride: stride, Step: len(delay)}
 	for first := 0; first < r.band.nf; first += n {
 		nf := min(n, r.band.nf-first)
 		r.isa.Phases(m.Re, m.Im, delay, float64(first)*r.band.df, r.band.df, nf)
@@ -102,7 +103,8 @@ func from(m simd.Complex, first int) simd.Complex {
 
 // weighedBeams makes the beams of a part with weights of the spectra of its traces.
 func (r *room) weighedBeams(beams, traces simd.Complex, p *open, with *scratch) {
-	weights := simd.Real{V: r.weights(p, with), Stride: p.r.q}
+	weights := simd.Real{V: with.weights, Stride: p.r.q}
+	r.weigh(weights.V, p)
 	r.eachWaves(p, false, with, func(first, nf int, waves simd.Complex) {
 		r.isa.MultiplyWeighed(from(beams, first), from(traces, first), waves, weights, nf, r.rows(p.block), r.columns(p.block), p.r.q, 0)
 	})
@@ -111,7 +113,8 @@ func (r *room) weighedBeams(beams, traces simd.Complex, p *open, with *scratch) 
 // weighedTraces is the transpose of weighedBeams, which adds to the spectra.
 func (r *room) weighedTraces(traces, beams simd.Complex, p *open, with *scratch) {
 	ns, nr, q := r.rows(p.block), r.columns(p.block), p.r.q
-	straight, turned := r.weights(p, with), atLeast(&with.turned, ns*q*p.width)
+	straight, turned := with.weights[:ns*nr*q], with.weights[ns*nr*q:][:ns*q*p.width]
+	r.weigh(straight, p)
 	for row := range ns {
 		r.isa.Transpose(simd.Real{V: turned[row*q*p.width:], Stride: p.width}, simd.Real{V: straight[row*nr*q:], Stride: q}, nr, q)
 	}

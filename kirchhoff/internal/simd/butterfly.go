@@ -64,6 +64,7 @@ import "C"
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 )
 
@@ -299,9 +300,16 @@ func (i ISA) Expand(l, nodes, mx, my, mz []float32, n, nodesPer [3]int, q int, p
 		t.points[a], t.nodes[a] = C.int64_t(n[a]), C.int64_t(nodesPer[a])
 	}
 	t.q = C.int64_t(q)
-	scratch := make([]float32, (nodesPer[1]+n[1])*nodesPer[2]*q)
-	C.lsm_call_expand(C.int(i), t, floats(l), floats(nodes), floats(mx), floats(my), floats(mz), (*C.int32_t)(unsafe.SliceData(pos)), floats(scratch))
+	scratch := expansions.Get().(*[]float32)
+	defer expansions.Put(scratch)
+	if size := (nodesPer[1] + n[1]) * nodesPer[2] * q; len(*scratch) < size {
+		*scratch = make([]float32, size)
+	}
+	C.lsm_call_expand(C.int(i), t, floats(l), floats(nodes), floats(mx), floats(my), floats(mz), (*C.int32_t)(unsafe.SliceData(pos)), floats(*scratch))
 }
+
+// expansions are what calls of Expand hold between two axes.
+var expansions = sync.Pool{New: func() any { return new([]float32) }}
 
 func floats(s []float32) *C.float { return (*C.float)(unsafe.SliceData(s)) }
 

@@ -255,16 +255,18 @@ TARGET static void expand(const lsm_tensor *t, float *l, const float *nodes, con
 }
 
 // The last stage. Points that fall on the same samples of the traces are taken together: then each of
-// them multiplies the same matrices, and a block of them holds its sums in registers.
+// them multiplies the same matrices, and a block of them holds its sums in registers. Where the matrices
+// have one row, points are taken as they come.
 
-enum { PATCH = 4096, STARTS = 2048 };
+enum { PATCH = 4096, STARTS = 2048, AHEAD = 16 };
 
 // Where the points of a patch fall on the traces.
 typedef struct {
-	int32_t k[PATCH];          // first sample; −1 where one of the samples is not there
-	float b[MOST_TAPS][PATCH]; // weights of samples k to k + taps − 1
-	int32_t order[PATCH];      // points by first sample
-	int32_t starts[STARTS + 1];
+	int32_t k[PATCH];               // first sample; −1 where one of the samples is not there
+	float w[PATCH], ordered[PATCH]; // how far behind it, as the points come and in order
+	float b[MOST_TAPS][PATCH];      // weights of samples k to k + taps − 1, in order where there is one
+	uint16_t order[PATCH + AHEAD];  // points by first sample
+	int32_t starts[STARTS + 3];
 } lsm_falls;
 
 // some is the first n elements at p.
@@ -295,50 +297,54 @@ FAST void splines(const int taps, V *b, V w) {
 
 // falls finds where n points fall, and the least and the largest first sample.
 FAST void falls(const int taps, const lsm_stage *s, lsm_falls *at, const float *ts, const float *tr, int n, int32_t *least, int32_t *most) {
+	V early = ALL((float)s->nt), late = ALL(-1);
 	for (int p = 0; p < n; p += POINTS) {
 		const V t = (some(ts + p, n - p) + some(tr + p, n - p) - s->t0) * s->rate;
 		const M on = GT(ALL((float)(s->nt - taps + 1)), t) & ~GT(ALL(0), t);
 		const I k = __builtin_convertvector(KEEP(on, t), I), kept = KEEPI(on, k + 1) - 1;
-		V b[MOST_TAPS];
-		splines(taps, b, KEEP(on, t) - floats(k));
+		const V whole = floats(k), w = KEEP(on, t) - whole;
+		early = MIN(early, BLEND(on, whole, early));
+		late = MAX(late, floats(kept));
 		memcpy(at->k + p, &kept, sizeof kept);
+		memcpy(at->w + p, &w, sizeof w);
+	}
+	*least = early[0];
+	*most = late[0];
+	for (int i = 1; i < POINTS; i++) {
+		if (early[i] < *least) *least = early[i];
+		if (late[i] > *most) *most = late[i];
+	}
+}
+
+// sorted puts the points that fall on samples k0 to k0 + count − 1 in order, with their weights. Those of
+// sample k0 + i are starts[i] to starts[i+1] of the order. The other points come last.
+FAST void sorted(const int taps, lsm_falls *at, int n, int32_t k0, uint32_t count) {
+#define START at->starts[((uint32_t)(at->k[p] - k0) < count ? (uint32_t)(at->k[p] - k0) : count) + 1]
+	memset(at->starts, 0, (count + 3) * sizeof at->starts[0]);
+	for (int p = 0; p < n; p++) (&START)[1]++;
+	for (uint32_t i = 2; i <= count + 1; i++) at->starts[i] += at->starts[i - 1];
+	for (int p = 0; p < n; p++) {
+		const int32_t to = START++;
+		at->order[to] = p;
+		at->ordered[to] = at->w[p];
+	}
+	memset(at->order + n, 0, AHEAD * sizeof at->order[0]);
+	for (int p = 0; p < at->starts[count]; p += POINTS) {
+		V b[MOST_TAPS];
+		splines(taps, b, FROM(at->ordered + p));
 		for (int m = 0; m < taps; m++) memcpy(at->b[m] + p, b + m, sizeof b[m]);
 	}
-	*least = INT32_MAX;
-	*most = -1;
-	for (int p = 0; p < n; p++) {
-		if (at->k[p] >= 0 && at->k[p] < *least) *least = at->k[p];
-		if (at->k[p] > *most) *most = at->k[p];
-	}
 }
 
-// sorted puts the points that fall on samples k0 to k0 + count − 1 in order. Those of sample k0 + i are
-// starts[i] to starts[i+1] of the order.
-FAST void sorted(lsm_falls *at, int n, int32_t k0, int count) {
-	memset(at->starts, 0, (count + 1) * sizeof at->starts[0]);
-	for (int p = 0; p < n; p++) {
-		const int i = at->k[p] - k0;
-		if (at->k[p] >= 0 && i >= 0 && i < count) at->starts[i + 1]++;
-	}
-	for (int i = 0; i < count; i++) at->starts[i + 1] += at->starts[i];
-	for (int p = 0; p < n; p++) {
-		const int i = at->k[p] - k0;
-		if (at->k[p] >= 0 && i >= 0 && i < count) at->order[at->starts[i]++] = p;
-	}
-	for (int i = count; i > 0; i--) at->starts[i] = at->starts[i - 1];
-	at->starts[0] = 0;
-}
-
-// EACH_SAMPLE does what it is given for the points from order[0] on, n of them, that fall on sample k.
+// EACH_SAMPLE does what it is given for the points first to first + n of the order, which fall on sample k.
 #define EACH_SAMPLE(what) do { \
 	int32_t least, most; \
 	falls(taps, s, &at, ts + p0, tr + p0, patch, &least, &most); \
 	for (int64_t k0 = least; k0 <= most; k0 += STARTS) { \
 		const int count = most - k0 + 1 < STARTS ? most - k0 + 1 : STARTS; \
-		sorted(&at, patch, k0, count); \
+		sorted(taps, &at, patch, k0, count); \
 		for (int i = 0; i < count; i++) { \
-			const int32_t *order = at.order + at.starts[i]; \
-			const int n = at.starts[i + 1] - at.starts[i]; \
+			const int first = at.starts[i], n = at.starts[i + 1] - first; \
 			const int64_t k = k0 + i; \
 			what; \
 		} \
@@ -346,13 +352,13 @@ FAST void sorted(lsm_falls *at, int n, int32_t k0, int count) {
 } while (0)
 
 // level adds to x[u] Σ_m b_m Σ_k ls[k] v[m][k] of 1 or 2 registers of columns, times those of lr, of
-// some points.
-FAST void level(const int taps, const int wide, const int some, V *x, const lsm_stage *s, const float *v, const float *ls, const float *lr, const lsm_falls *at, const int32_t *order) {
+// some points, the first of them at a place of the order.
+FAST void level(const int taps, const int wide, const int some, V *x, const lsm_stage *s, const float *v, const float *ls, const float *lr, const lsm_falls *at, int first) {
 	V sum[HELD][MOST_TAPS][2];
 	const float *l[HELD];
 #pragma GCC unroll 16
 	for (int u = 0; u < some; u++) {
-		l[u] = ls + order[u] * s->ls_row;
+		l[u] = ls + at->order[first + u] * s->ls_row;
 #pragma GCC unroll 4
 		for (int m = 0; m < taps; m++)
 #pragma GCC unroll 2
@@ -374,8 +380,8 @@ FAST void level(const int taps, const int wide, const int some, V *x, const lsm_
 		for (int g = 0; g < wide; g++) {
 			V c = {0};
 #pragma GCC unroll 4
-			for (int m = 0; m < taps; m++) c = FMA(ALL(at->b[m][order[u]]), sum[u][m][g], c);
-			x[u] = FMA(c, FROM(lr + order[u] * s->qr + POINTS * g), x[u]);
+			for (int m = 0; m < taps; m++) c = FMA(ALL(at->b[m][first + u]), sum[u][m][g], c);
+			x[u] = FMA(c, FROM(lr + at->order[first + u] * s->qr + POINTS * g), x[u]);
 		}
 }
 
@@ -391,24 +397,100 @@ FAST void totals(float *restrict out, const V *x) {
 	}
 }
 
+// EVENLY calls what with so many of n things, and their first, in the fewest groups of at most "most" ≤ 8, all
+// of one size or one more. Each size is a call of its own.
+#define EVENLY(n, most, what) do { \
+	const int groups_ = ((n) + (most) - 1) / (most); \
+	for (int g_ = 0, u = 0; g_ < groups_; g_++) { \
+		const int size_ = ((n) - u) / (groups_ - g_); \
+		switch (size_) { \
+			OF_SIZE(1, most, what) OF_SIZE(2, most, what) OF_SIZE(3, most, what) OF_SIZE(4, most, what) \
+			OF_SIZE(5, most, what) OF_SIZE(6, most, what) OF_SIZE(7, most, what) OF_SIZE(8, most, what) \
+		} \
+		u += size_; \
+	} \
+} while (0)
+#define OF_SIZE(size, most, what) case size: if (size <= (most)) { enum { SIZE = size }; what; } break;
+
+// fetch asks for the weights of points that come later in the order.
+FAST void fetch(const lsm_stage *s, const float *ls, const float *lr, const uint16_t *order, int n) {
+	for (int u = 0; u < n; u++) {
+		for (int64_t k = 0; k < s->qs; k += 16) __builtin_prefetch(ls + order[u] * s->ls_row + k);
+		for (int64_t j = 0; j < s->qr; j += 16) __builtin_prefetch(lr + order[u] * s->qr + j);
+	}
+}
+
 // take adds the sums of up to POINTS points to the image, a block of them after the other.
-FAST void take(const int taps, const int wide, const lsm_stage *s, float *image, const float *v, const float *ls, const float *lr, const lsm_falls *at, const int32_t *order, int n) {
-	enum { MOST = 8 };
+FAST void take(const int taps, const int wide, const lsm_stage *s, float *image, const float *v, const float *ls, const float *lr, const lsm_falls *at, int first, int n) {
+	enum { MOST = 6 };
 	const int block = HELD / (taps * wide) < MOST ? HELD / (taps * wide) : MOST;
 	V x[POINTS];
 	float sums[POINTS] __attribute__((aligned(64)));
 	for (int u = 0; u < POINTS; u++) x[u] = (V){0};
-	for (int64_t j = 0; j < s->qr; j += wide * POINTS) {
-		int u = 0;
-		for (; u + block <= n; u += block) level(taps, wide, block, x + u, s, v + j, ls, lr + j, at, order + u);
-		if (block > 4)
-			for (; u + 4 <= n; u += 4) level(taps, wide, 4, x + u, s, v + j, ls, lr + j, at, order + u);
-		if (block > 2)
-			for (; u + 2 <= n; u += 2) level(taps, wide, 2, x + u, s, v + j, ls, lr + j, at, order + u);
-		for (; u < n; u++) level(taps, wide, 1, x + u, s, v + j, ls, lr + j, at, order + u);
-	}
+	fetch(s, ls, lr, at->order + first + n, n);
+	for (int64_t j = 0; j < s->qr; j += wide * POINTS)
+		EVENLY(n, block, level(taps, wide, SIZE, x + u, s, v + j, ls, lr + j, at, first + u));
 	totals(sums, x);
-	for (int u = 0; u < n; u++) image[order[u]] += sums[u];
+	for (int u = 0; u < n; u++) image[at->order[first + u]] += sums[u];
+}
+
+// weights are those of samples for points as they come.
+FAST void weights(const int taps, lsm_falls *at, int n) {
+	for (int p = 0; p < n; p += POINTS) {
+		V b[MOST_TAPS];
+		splines(taps, b, FROM(at->w + p));
+		for (int m = 0; m < taps; m++) memcpy(at->b[m] + p, b + m, sizeof b[m]);
+	}
+}
+
+// take_alone is take for points as they come and one row of sums, of which points share too little to be
+// put in order.
+FAST void take_alone(const int taps, const lsm_stage *s, float *image, const float *v, const float *ls, const float *lr, const lsm_falls *at, int n) {
+	for (int p = 0; p < n; p += POINTS) {
+		const int count = n - p < POINTS ? n - p : POINTS;
+		V x[POINTS];
+		float sums[POINTS] __attribute__((aligned(64)));
+		for (int u = 0; u < POINTS; u++) x[u] = (V){0};
+		for (int u = 0; u < count; u++) {
+			const float *row = v + at->k[p + u] * s->v_row, *l = lr + (p + u) * s->qr;
+			if (at->k[p + u] < 0) continue;
+			for (int64_t j = 0; j < s->qr; j += POINTS) {
+				V c = {0};
+#pragma GCC unroll 4
+				for (int m = 0; m < taps; m++) c = FMA(ALL(at->b[m][p + u]), FROM(row + m * s->v_row + j), c);
+				x[u] = FMA(c, FROM(l + j), x[u]);
+			}
+		}
+		totals(sums, x);
+		for (int u = 0; u < count; u++)
+			if (at->k[p + u] >= 0) image[p + u] += ls[(p + u) * s->ls_row] * sums[u];
+	}
+}
+
+// give_alone is the transpose of take_alone.
+FAST void give_alone(const int taps, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, int n) {
+	for (int p = 0; p < n; p++) {
+		if (at->k[p] < 0) continue;
+		float *row = v + at->k[p] * s->v_row;
+		const float of = image[p] * ls[p * s->ls_row];
+		for (int64_t j = 0; j < s->qr; j += POINTS) {
+			const V c = of * FROM(lr + p * s->qr + j);
+#pragma GCC unroll 4
+			for (int m = 0; m < taps; m++) {
+				float *to = row + m * s->v_row + j;
+				TO(to) = FMA(ALL(at->b[m][p]), c, FROM(to));
+			}
+		}
+	}
+}
+
+// ALONE does what it is given for the points of a patch as they come.
+#define ALONE(what) { \
+	int32_t least, most; \
+	falls(taps, s, &at, ts + p0, tr + p0, patch, &least, &most); \
+	weights(taps, &at, patch); \
+	what; \
+	continue; \
 }
 
 FAST void interpolate(const int taps, const lsm_stage *s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr) {
@@ -417,27 +499,28 @@ FAST void interpolate(const int taps, const lsm_stage *s, float *image, const fl
 		const int patch = s->points - p0 < PATCH ? s->points - p0 : PATCH;
 #define TAKE for (int u = 0; u < n; u += POINTS) { \
 	const int count = n - u < POINTS ? n - u : POINTS; \
-	if (s->qr % (2 * POINTS) == 0) take(taps, 2, s, image + p0, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, order + u, count); \
-	else take(taps, 1, s, image + p0, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, order + u, count); \
+	if (s->qr % (2 * POINTS) == 0) take(taps, 2, s, image + p0, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, first + u, count); \
+	else take(taps, 1, s, image + p0, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, first + u, count); \
 }
+		if (s->qs == 1) ALONE(take_alone(taps, s, image + p0, v, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, patch))
 		EACH_SAMPLE(TAKE);
 	}
 }
 
 // strew is the transpose of level, for some rows k of v and all points that fall there.
-FAST void strew(const int taps, const int some, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, const int32_t *order, int n) {
+FAST void strew(const int taps, const int some, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, int first, int n) {
 	V sum[8][MOST_TAPS];
 #pragma GCC unroll 8
 	for (int h = 0; h < some; h++)
 #pragma GCC unroll 4
 		for (int m = 0; m < taps; m++) sum[h][m] = FROM(v + m * s->v_row + h * s->qr);
-	for (int u = 0; u < n; u++) {
-		const int p = order[u];
+	for (int u = first; u < first + n; u++) {
+		const int64_t p = at->order[u];
 		const float *l = ls + p * s->ls_row;
 		const V of = image[p] * FROM(lr + p * s->qr);
 		V c[MOST_TAPS];
 #pragma GCC unroll 4
-		for (int m = 0; m < taps; m++) c[m] = at->b[m][p] * of;
+		for (int m = 0; m < taps; m++) c[m] = at->b[m][u] * of;
 #pragma GCC unroll 8
 		for (int h = 0; h < some; h++)
 #pragma GCC unroll 4
@@ -449,22 +532,19 @@ FAST void strew(const int taps, const int some, const lsm_stage *s, float *v, co
 		for (int m = 0; m < taps; m++) TO(v + m * s->v_row + h * s->qr) = sum[h][m];
 }
 
-FAST void give(const int taps, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, const int32_t *order, int n) {
-	const int block = HELD / taps >= 8 ? 8 : HELD / taps >= 4 ? 4 : 2;
-	for (int64_t j = 0; j < s->qr; j += POINTS) {
-		int64_t k = 0;
-		for (; k + block <= s->qs; k += block) strew(taps, block, s, v + k * s->qr + j, ls + k, lr + j, at, image, order, n);
-		if (block > 4)
-			for (; k + 4 <= s->qs; k += 4) strew(taps, 4, s, v + k * s->qr + j, ls + k, lr + j, at, image, order, n);
-		for (; k < s->qs; k++) strew(taps, 1, s, v + k * s->qr + j, ls + k, lr + j, at, image, order, n);
-	}
+FAST void give(const int taps, const lsm_stage *s, float *v, const float *ls, const float *lr, const lsm_falls *at, const float *image, int first, int n) {
+	const int block = HELD / taps < 8 ? HELD / taps : 8;
+	fetch(s, ls, lr, at->order + first + n, n < AHEAD ? n : AHEAD);
+	for (int64_t j = 0; j < s->qr; j += POINTS)
+		EVENLY((int)s->qs, block, strew(taps, SIZE, s, v + u * s->qr + j, ls + u, lr + j, at, image, first, n));
 }
 
 FAST void spread_points(const int taps, const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr) {
 	lsm_falls at;
 	for (int64_t p0 = 0; p0 < s->points; p0 += PATCH) {
 		const int patch = s->points - p0 < PATCH ? s->points - p0 : PATCH;
-#define GIVE if (n > 0) give(taps, s, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, image + p0, order, n)
+#define GIVE if (n > 0) give(taps, s, v + k * s->v_row, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, image + p0, first, n)
+		if (s->qs == 1) ALONE(give_alone(taps, s, v, ls + p0 * s->ls_row, lr + p0 * s->qr, &at, image + p0, patch))
 		EACH_SAMPLE(GIVE);
 	}
 }

@@ -304,7 +304,7 @@ func (s *Stage) each(f func(p, at int, weight float64)) {
 
 func TestStage(t *testing.T) {
 	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
-		for _, size := range [][4]int{{1, 1, 16, 2}, {37, 3, 16, 3}, {64, 16, 16, 2}, {100, 7, 48, 4}, {33, 28, 32, 3}, {65, 5, 32, 4}, {50, 12, 48, 2}, {20, 4, 16, 4}, {0, 4, 16, 2}} {
+		for _, size := range [][4]int{{1, 1, 16, 2}, {37, 3, 16, 3}, {64, 16, 16, 2}, {100, 7, 48, 4}, {33, 28, 32, 3}, {65, 5, 32, 4}, {50, 12, 48, 2}, {20, 4, 16, 4}, {0, 4, 16, 2}, {77, 1, 32, 2}, {300, 1, 48, 4}, {500, 9, 16, 3}} {
 			points, qs, qr, taps := size[0], size[1], size[2], size[3]
 			s := stage(r, points, qs, qr, 40, taps)
 			v, image := noise(r, s.NT*s.Stride), noise(r, points)
@@ -327,7 +327,7 @@ func TestStage(t *testing.T) {
 func TestStageTransposed(t *testing.T) {
 	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
 		for taps := 2; taps <= 4; taps++ {
-			for _, q := range [][2]int{{16, 16}, {27, 32}, {5, 48}} {
+			for _, q := range [][2]int{{16, 16}, {27, 32}, {5, 48}, {1, 32}} {
 				s := stage(r, 301, q[0], q[1], 50, taps)
 				v, image := noise(r, s.NT*s.Stride), noise(r, len(s.TS))
 				av, ai := make([]float32, len(image)), make([]float32, len(v))
