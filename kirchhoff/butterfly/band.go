@@ -11,6 +11,7 @@ import (
 // back to time. Frequencies are those of a segment, f = k/(n dt), k from 0 to nf − 1.
 type band struct {
 	dt   float64 // s, between samples of traces
+	nt   int     // samples of traces
 	n    int     // samples of a segment
 	step int     // samples between the beginnings of segments
 	rise int     // samples of the taper at either end
@@ -94,10 +95,10 @@ func (t *tones) lines() (freqs, power []float64) {
 	return freqs, power
 }
 
-// newBand chooses segments that hold stretches of "need" seconds of traces sampled at dt, and the
+// newBand chooses segments that hold stretches of "need" seconds of traces of nt samples, dt apart, and the
 // coarsest sums that keep the tolerance. It returns nil if none does.
-func newBand(t *tones, dt, need, tolerance float64) *band {
-	b := &band{dt: dt, step: max(1, int(stepSeconds/dt))}
+func newBand(t *tones, dt float64, nt int, need, tolerance float64) *band {
+	b := &band{dt: dt, nt: nt, step: max(1, int(stepSeconds/dt))}
 	if !b.cut(t, b.step+int(math.Ceil(min(need, mostSeconds)/dt))+2, tolerance) || !b.choose(t, tolerance) {
 		return nil
 	}
@@ -226,21 +227,22 @@ func (b *band) newTransform() {
 }
 
 // segment is the number of the segment whose flat part holds the times lo to hi of traces, in s from
-// their first sample, and the time at which it begins. It is −1 if none does, or if the stretch
-// leaves the record of nt samples.
-func (b *band) segment(lo, hi float64, nt int) int {
-	if lo < 0 || hi > float64(nt-1)*b.dt {
+// their first sample. It is −1 if none does. A segment lies within the record, whose ends are edges that
+// its frequencies do not hold.
+func (b *band) segment(lo, hi float64) int {
+	from := lo/b.dt - float64(b.rise)
+	if from < 0 || b.n > b.nt {
 		return -1
 	}
-	i := int(lo / (float64(b.step) * b.dt))
-	if hi > float64(i*b.step+b.n-2*b.rise-1)*b.dt {
+	i := min(int(from)/b.step, (b.nt-b.n+b.step-1)/b.step)
+	if hi > float64(b.first(i)+b.n-b.rise-1)*b.dt {
 		return -1
 	}
 	return i
 }
 
-// first is the sample at which a segment begins, before the record for the first ones.
-func (b *band) first(segment int) int { return segment*b.step - b.rise }
+// first is the sample at which a segment begins. The last one ends with the record.
+func (b *band) first(segment int) int { return min(segment*b.step, b.nt-b.n) }
 
 // taper is the weight of sample i of a segment.
 func (b *band) taper(i int) float64 {

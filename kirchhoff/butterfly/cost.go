@@ -81,7 +81,7 @@ func (b *band) sharing(s *skeleton, w *window) float64 {
 func (o *Operator) shared() map[segmentOf]int {
 	n := map[segmentOf]int{}
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
-		if p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT); fits && o.alone(p, at, i, s, r)*gain < o.direct(at, i) {
+		if p, fits := o.band.join(s, r, o.problem.T0); fits && o.alone(p, at, i, s, r)*gain < o.direct(at, i) {
 			n[segmentOf{at.number, p.segment}]++
 		}
 	})

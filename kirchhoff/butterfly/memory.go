@@ -118,7 +118,7 @@ func sizesOf(o *Operator) (n sizes) {
 				n.waves = max(n.waves, p.own.q*p.width+2*max(wavesFloats, p.own.q*p.width))
 				n.weights = max(n.weights, patchLen*p.own.q, 2*o.rows(p.block)*p.width*p.own.q)
 			}
-			n.turn = max(n.turn, (o.band.rise+nt+2*o.band.n)*p.width+(lanes+1)*nt)
+			n.turn = max(n.turn, (nt+o.band.n)*p.width+(lanes+1)*nt)
 		}
 		n.room = max(n.room, room)
 		for _, batch := range r.batches() {

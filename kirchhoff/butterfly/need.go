@@ -33,7 +33,7 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 			blocks++
 			windows[pair.number]++
 			beams = max(beams, 8*nf*int64(o.rows(at))*typicalRank)
-			turn = max(turn, 4*int64((b.rise+p.NT+2*b.n)*at.width+(lanes+1)*p.NT))
+			turn = max(turn, 4*int64((p.NT+b.n)*at.width+(lanes+1)*p.NT))
 			if !pair.full {
 				fine := int64(pair.nodes[0] * pair.nodes[1] * pair.nodes[2])
 				own += 4 * typicalRank * (fine + int64(at.width))

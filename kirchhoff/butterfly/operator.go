@@ -55,7 +55,7 @@ func NewPart(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 	if longest, err = agree(longest, err); err != nil {
 		return nil, err
 	}
-	if o.band = newBand(t, p.DT, longest, tolerance); o.band == nil {
+	if o.band = newBand(t, p.DT, p.NT, longest, tolerance); o.band == nil {
 		return nil, nil
 	}
 	if o.choose(); o.Triples() == 0 {
@@ -317,7 +317,7 @@ func (o *Operator) choose() {
 	shared := o.shared()
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
 		w := o.windows[i]
-		p, fits := o.band.join(s, r, o.problem.T0, o.problem.NT)
+		p, fits := o.band.join(s, r, o.problem.T0)
 		if !fits || o.lacks(at.block, s, r) {
 			return
 		}

@@ -118,7 +118,7 @@ func stretch(s, r *skeleton) (lo, hi float64) {
 }
 
 // join returns the part of a block over a window, and whether the factorised operator can make it.
-func (b *band) join(s, r *skeleton, t0 float64, nt int) (part, bool) {
+func (b *band) join(s, r *skeleton, t0 float64) (part, bool) {
 	lo, hi := stretch(s, r)
 	first, end := math.Inf(1), math.Inf(-1)
 	for i, t := range s.centre {
@@ -126,7 +126,7 @@ func (b *band) join(s, r *skeleton, t0 float64, nt int) (part, bool) {
 		first, end = min(first, sum), max(end, sum)
 	}
 	guard := guardSamples * b.dt
-	segment := b.segment(min(lo-t0, first)-guard, max(hi-t0, end)+guard, nt)
+	segment := b.segment(min(lo-t0, first)-guard, max(hi-t0, end)+guard)
 	if segment < 0 {
 		return part{}, false
 	}

@@ -13,7 +13,7 @@ type turn struct {
 	*block
 	isa    simd.ISA
 	ns, nt int
-	lines  []float32 // [rise + nt + n][width], zero beyond the record
+	lines  []float32 // [nt][width]
 	rows   []float32 // [lanes + 1][nt], traces of neighbouring slots, and another
 	folded []float32 // [4][n/4][width]
 }
@@ -22,9 +22,7 @@ func (o *Operator) newTurn(n int, with *scratch) *turn {
 	b, nt := o.blocks[n], o.problem.NT
 	t := &turn{band: o.band, block: b, isa: o.isa, ns: o.rows(b), nt: nt}
 	cut := cutter(with.turn)
-	t.lines, t.folded, t.rows = cut((t.rise+nt+t.n)*b.width), cut(t.n*b.width), cut((lanes+1)*nt)
-	clear(t.lines[:t.rise*b.width])
-	clear(t.lines[(t.rise+nt)*b.width:])
+	t.lines, t.folded, t.rows = cut(nt*b.width), cut(t.n*b.width), cut((lanes+1)*nt)
 	return t
 }
 
@@ -37,7 +35,7 @@ func (t *turn) eachGroup(s int, f func(lines simd.Real, i, end int)) {
 		for end < len(t.slots) && int(t.slots[end]) < s*t.width+first+lanes {
 			end++
 		}
-		f(simd.Real{V: t.lines[t.rise*t.width+first:], Stride: t.width}, i, end)
+		f(simd.Real{V: t.lines[first:], Stride: t.width}, i, end)
 		i = end
 	}
 }
@@ -80,7 +78,7 @@ func (t *turn) unload(s int, add func(trace int, u []float32)) {
 
 // samples are those of a segment, [n][width].
 func (t *turn) samples(segment int) []float32 {
-	return t.lines[(t.first(segment)+t.rise)*t.width:][:t.n*t.width]
+	return t.lines[t.first(segment)*t.width:][:t.n*t.width]
 }
 
 // quarters calls f with what a Fourier transform of a folded segment joins, for the real and the
