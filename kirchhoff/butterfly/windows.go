@@ -15,11 +15,11 @@ const (
 	checks    = 96 // points of a window at which its skeletons are checked
 )
 
-// patch is the number of points along each axis that are walked together. Flat patches meet fewer samples of the
-// sums, and the weights of more clusters at their points lie in the caches at once.
-var patch = [3]int{16, 16, 8}
+// patch is the number of points along each axis that are walked together: whole slices across the first
+// axis, so that weights are interpolated along the first two axes once for many points.
+var patch = [3]int{2, side, side}
 
-const patchLen = 16 * 16 * 8
+const patchLen = 2 * side * side
 
 // window is a part of the image: whole boxes of the engine's tiles.
 type window struct {
