@@ -14,7 +14,7 @@ import (
 
 // carpet is a dense survey along x, its traces in no order.
 func carpet() *survey.Survey {
-	s := &survey.Survey{Dim: 3, NT: 2}
+	s := &survey.Survey{Dim: 3, NT: 500}
 	for i := range 160 {
 		x, y := 30*float64(i/4), 30*float64(i%4)
 		s.Sources, s.Receivers = append(s.Sources, x, y, 0), append(s.Receivers, x+15, y+15, 0)

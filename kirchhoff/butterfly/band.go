@@ -107,14 +107,20 @@ func newBand(t *tones, dt float64, nt int, need, tolerance float64) *band {
 	return b
 }
 
-// cut takes the taper and the frequencies with which segments of a flat part of so many samples keep
-// the tolerance and cost least. It reports whether some do.
+// cut takes the taper and the frequencies with which segments of a flat part of so many samples, or as
+// long as the record, keep the tolerance and cost least. It reports whether some do.
 func (b *band) cut(t *tones, flat int, tolerance float64) bool {
 	best := *b
 	for _, periods := range []float64{leastPeriods, 4, 5, 6, 8, 10, 14} { // of the highest frequency
 		c := *b
 		c.rise = int(math.Ceil(periods / (t.top() * b.dt)))
-		c.n = (2*c.rise + flat + 3) / 4 * 4
+		if c.n = (2*c.rise + flat + 3) / 4 * 4; c.n > b.nt {
+			c.n = b.nt / 4 * 4
+		}
+		flat := c.n - 2*c.rise
+		if flat < 1 {
+			break
+		}
 		c.df = 1 / (float64(c.n) * b.dt)
 		for _, more := range []float64{0, 0.25, 0.5, 1, 2, 3} { // the taper widens lines of the spectrum
 			top := t.top() + more/(float64(c.rise)*b.dt)
@@ -231,7 +237,7 @@ func (b *band) newTransform() {
 // its frequencies do not hold.
 func (b *band) segment(lo, hi float64) int {
 	from := lo/b.dt - float64(b.rise)
-	if from < 0 || b.n > b.nt {
+	if from < 0 {
 		return -1
 	}
 	i := min(int(from)/b.step, (b.nt-b.n+b.step-1)/b.step)

@@ -137,7 +137,7 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 			}
 		}
 	}
-	band := typicalBand(t, o.problem.DT, tolerance)
+	band := typicalBand(t, o.problem.DT, o.problem.NT, tolerance)
 	if len(all) == 0 || band == nil {
 		return total
 	}
@@ -172,8 +172,8 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 
 // typicalBand is the band for windows of half a second, without its tables. It is nil if none keeps the
 // tolerance.
-func typicalBand(t *tones, dt, tolerance float64) *band {
-	b := &band{dt: dt, step: max(1, int(stepSeconds/dt))}
+func typicalBand(t *tones, dt float64, nt int, tolerance float64) *band {
+	b := &band{dt: dt, nt: nt, step: max(1, int(stepSeconds/dt))}
 	if !b.cut(t, b.step+int(0.5/dt), tolerance) || !b.choose(t, tolerance) {
 		return nil
 	}

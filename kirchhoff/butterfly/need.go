@@ -14,7 +14,7 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 		return 0
 	}
 	o, t := outline(p, kirchhoff.Outline(p), clusters, tolerance)
-	b := &band{dt: p.DT}
+	b := &band{dt: p.DT, nt: p.NT}
 	if !b.cut(t, int((stepSeconds+mostSeconds)/p.DT)+4, tolerance) {
 		return 0
 	}
