@@ -36,7 +36,7 @@
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
 //	parts       a pair of clusters over a window                         parts.go
-//	memory      that applications share                              memory.go
+//	memory      of applications, one after the other                     memory.go
 //	costs       of the stages, as measured, and what parts share         cost.go
 //	choice      the sizes of clusters that save most                     choice.go
 //
@@ -57,9 +57,9 @@
 // and the beams are U_rj = Σ_s w(x_j − m_sr) exp(iω δ_s(x_j)) E_sr: a product of matrices whose terms have
 // weights of their own (simd.ISA.MultiplyWeighed). A part remains one sum. Its rank grows by the width of
 // the taper, not by a factor, where the midpoints of a row are near those of the others; rows that are far
-// apart take more points. L_j is given at nodes that are closer along an axis that the taper crosses. The error is a
-// share of the weighted waves, so that traces without weight in most of the window hide none. Nothing
-// else is assumed of w: it is known at points, for a trace.
+// apart take more points. L_j is given at nodes that are closer along an axis that the taper crosses. The
+// error is a share of the weighted waves, so that traces without weight in most of the window hide none.
+// Nothing else is assumed of w: it is known at points, for a trace.
 //
 // # One side dense
 //
