@@ -8,7 +8,7 @@ import (
 )
 
 // Elsewhere sums some pairs of a trace and a box of image points in the place of an engine, in another
-// way. Whatever it sums has the weight of the aperture and no other.
+// way, with all their weights but for Plan.Scale.
 type Elsewhere interface {
 	// Sums reports whether the traces from a source to a receiver, both numbers of places in the
 	// problem's Positions, are summed here at the points of a box, its number in Plan.Boxes. It is

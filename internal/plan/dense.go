@@ -58,10 +58,6 @@ func byOperator(p *Plan) (direct string) {
 	return first([]reason{
 		{c.Accuracy == 0, "kirchhoff.accuracy = 0"},
 		{p.Image.Dim() != 3, "the image is 2-D"},
-		{c.Dynamic, "kirchhoff.dynamic = true"},
-		{len(c.DipLimit) > 0, "kirchhoff.dip_limit is set"},
-		{len(c.OpeningLimit) > 0, "kirchhoff.opening_limit is set"},
-		{c.Antialias != "off", "kirchhoff.antialias = \"" + c.Antialias + "\""},
 	})
 }
 

@@ -126,6 +126,7 @@ func (o *Operator) Forward(ctx context.Context, image []float32, add func(worker
 type room struct {
 	*Operator
 	*window
+	index int // of the window
 	parts []*open
 	waves [2]map[int]simd.Complex // of clusters, [nf][place][q]; of columns in the forward [nf][q][width]
 	taken [2]map[int][]float32    // of clusters, weights at the points of a patch, [point][q]
@@ -144,7 +145,7 @@ type open struct {
 
 // roomOf is that of window i, without memory.
 func roomOf(o *Operator, i int) *room {
-	r := &room{Operator: o, window: o.windows[i]}
+	r := &room{Operator: o, window: o.windows[i], index: i}
 	for _, p := range o.parts[i] {
 		b := o.blocks[p.number]
 		at := &open{part: p, block: b}
@@ -254,7 +255,7 @@ func (e *spectra) data(ns, width int) simd.Complex {
 func (r *room) beam(p *open, e *spectra) {
 	ns, nr, nf := r.rows(p.block), r.columns(p.block), r.band.nf
 	beams, lines := r.beamsOf(p, r.scratch), p.lines
-	if p.own != nil {
+	if p.weighed {
 		r.weighedBeams(beams, e.data(ns, p.width), p, r.scratch)
 	} else {
 		r.isa.Multiply(beams, e.data(ns, p.width), r.waves[columns][p.of[columns]], nf, ns, nr, p.r.q, 0)
@@ -273,7 +274,7 @@ func (r *room) beamsOf(p *open, with *scratch) simd.Complex {
 
 // inverse is the table that makes the sums of a part of their spectra, transposed.
 func (r *room) inverse(p *open) simd.Real {
-	return simd.Real{V: r.band.table[p.part.first:], Stride: r.band.cols}
+	return simd.Real{V: r.band.tables[p.part.band][p.part.first:], Stride: r.band.cols}
 }
 
 // image adds the parts of a batch to the image, patch by patch.
@@ -332,7 +333,7 @@ func (r *room) spread(p *open, e *spectra, with *scratch) {
 	ns, nf := r.rows(p.block), r.band.nf
 	beams := r.beamsOf(p, with)
 	r.isa.Multiply(beams, r.waves[rows][p.of[rows]], linesOf(p.lines, p.q, p.r.q), nf, ns, p.s.rank, p.r.q, simd.Conjugate)
-	if p.own != nil {
+	if p.weighed {
 		r.weighedTraces(e.data(ns, p.width), beams, p, with)
 		return
 	}

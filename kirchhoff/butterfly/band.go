@@ -21,11 +21,12 @@ type band struct {
 	into  []float32 // [2][nf][n/4], cosines and sines of a folded segment, see newTransform
 	ramps []float32 // [n/2], the taper up to the middle of a segment
 
-	fine  int       // samples of sums for each of a trace
-	taps  int       // of the B-spline that interpolates sums
-	inner float64   // s, between samples of sums
-	table []float32 // [2 nf][columns], cos and −sin of the times of columns, see newTable
-	cols  int
+	fine    int         // samples of sums for each of a trace
+	taps    int         // of the B-spline that interpolates sums
+	inner   float64     // s, between samples of sums
+	tables  [][]float32 // by band of anti-aliasing: [2 nf][columns], cos and −sin of the times of columns, see newTable
+	cols    int
+	reaches []float64 // s, by band: of its triangle on either side
 }
 
 // The shares of the tolerance that the steps may take. Their squares add up to less than 1.
@@ -36,6 +37,7 @@ const (
 	shareBand    = 0.15
 	shareEdges   = 0.1
 	shareTaper   = 0.2
+	shareRays    = 0.2
 )
 
 const (
@@ -103,7 +105,6 @@ func newBand(t *tones, dt float64, nt int, need, tolerance float64) *band {
 		return nil
 	}
 	b.newTransform()
-	b.newTable()
 	return b
 }
 
@@ -187,28 +188,54 @@ func (t *tones) spline(dt float64, taps int) float64 {
 	return math.Sqrt(sum)
 }
 
+// triangle is what anti-aliasing smooths traces with.
+type triangle struct {
+	taps []float32 // about their middle
+	dt   float64   // s
+}
+
+// at is its response at a frequency in Hz.
+func (t *triangle) at(hz float64) (sum float64) {
+	for i, v := range t.taps {
+		sum += float64(v) * math.Cos(2*math.Pi*hz*t.dt*float64(i-len(t.taps)/2))
+	}
+	return sum
+}
+
+// reach is its length on either side, in s.
+func (t *triangle) reach() float64 { return t.dt * float64(len(t.taps)/2) }
+
+// smooth makes the inverse transforms of all bands of anti-aliasing, to traces that their triangles have
+// smoothed.
+func (b *band) smooth(triangles []triangle) {
+	for _, t := range triangles {
+		b.reaches, b.tables = append(b.reaches, t.reach()), append(b.tables, b.newTable(&t))
+	}
+}
+
 // newTable makes the inverse transform: column c is the time (c + 1 − taps/2) inner of a segment,
 // since a spline through rows i to i + taps − 1 has its middle there. Phases are those of times from
 // the segment's middle. The spectrum is divided by that of the spline.
-func (b *band) newTable() {
+func (b *band) newTable(smooth *triangle) []float32 {
 	b.cols = b.n*b.fine + 2*b.taps
-	b.table = make([]float32, 2*b.nf*b.cols)
+	table := make([]float32, 2*b.nf*b.cols)
 	for k := range b.nf {
 		f := float64(k) * b.df
-		c := 2 / float64(b.n)
+		c := smooth.at(f) * 2 / float64(b.n)
 		if k == 0 {
 			c /= 2
 		}
 		if x := math.Pi * f * b.inner; x > 0 {
 			c /= math.Pow(math.Sin(x)/x, float64(b.taps))
 		}
-		re, im := b.table[2*k*b.cols:][:b.cols], b.table[(2*k+1)*b.cols:][:b.cols]
+		re, im := table[2*k*b.cols:][:b.cols], table[(2*k+1)*b.cols:][:b.cols]
 		for i := range re {
 			t := (float64(i)+1-0.5*float64(b.taps))*b.inner - b.middle()*b.dt
 			s, co := math.Sincos(2 * math.Pi * f * t)
 			re[i], im[i] = float32(c*co), float32(-c*s)
 		}
 	}
+	return table
 }
 
 // middle is that of a segment, in samples from its first.

@@ -153,7 +153,7 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 		}
 		if c := o.straight(a, p, w, t, columns, tolerance); c != nil {
 			lo, hi := stretch(r, c)
-			cost := band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full)
+			cost := band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full, o.weighs(p))
 			for _, c := range p.sharing() {
 				if n := len(a.groups[c].places); n > 1 {
 					cost += making * float64(n) / uses[where{at.window, c}]
@@ -215,7 +215,7 @@ func (o *Operator) straight(a *arrangement, p *pair, w *window, t *tones, at dim
 			}
 			return -1
 		}
-		v := weigher{&o.problem, a.groups, w}
+		v := o.weigher(a.groups, w)
 		s = v.skeleton(p, d, among, freqs, power, tolerance)
 	}
 	if s != nil {

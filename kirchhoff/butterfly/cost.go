@@ -2,9 +2,10 @@ package butterfly
 
 // Costs of one direction, in ns on a core with registers of 512 bits. Only their ratios decide.
 const (
-	directTriple = 0.25 // a trace and a point of the direct operator
-	directTaper  = 0.35 // the same where the taper counts
-	directFiner  = 0.3  // what samples finer by one more make of these
+	directTriple  = 0.25 // a trace and a point of the direct operator
+	directTaper   = 0.35 // the same where the taper counts
+	directDynamic = 1.3  // what dynamic weights make of these
+	directFiner   = 0.3  // what samples finer by one more make of these
 
 	product   = 1 / 160.0 // an operation of a product of matrices
 	weighting = 0.5       // what weights of its terms make of a product besides
@@ -30,6 +31,9 @@ func (o *Operator) direct(p *pair, i int) float64 {
 	if !p.full {
 		each = directTaper
 	}
+	if o.problem.Dynamic {
+		each *= directDynamic
+	}
 	return each * o.finer() * float64(p.triples(o.windows[i]))
 }
 
@@ -53,12 +57,14 @@ func last(points, s, r, taps int) float64 {
 }
 
 // cost is that of a part, without what it shares with others. own says that the columns' skeleton is
-// its own.
-func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, own bool) float64 {
+// its own, weighed that their terms have weights.
+func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, own, weighed bool) float64 {
 	c := beams(float64(b.nf), ns, width, s.rank, r.q) + 4*product*float64(b.nf*p.rows*s.rank*r.q) + last(w.len(), s.rank, r.q, b.taps)
+	if weighed {
+		c += (weighting*8*product*float64(b.nf) + weight) * float64(ns*width*r.q)
+	}
 	if own {
-		terms := float64(ns * width * r.q)
-		c += (weighting*8*product*float64(b.nf)+weight)*terms + wave*float64(b.nf*width*r.q)
+		c += wave * float64(b.nf*width*r.q)
 		c += expansion*float64(w.len()*r.q) + makingWeighed*float64(r.mesh.len()*r.rank)
 	}
 	return c
@@ -81,7 +87,7 @@ func (b *band) sharing(s *skeleton, w *window) float64 {
 func (o *Operator) shared() map[segmentOf]int {
 	n := map[segmentOf]int{}
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
-		if p, fits := o.band.join(s, r, o.problem.T0); fits && o.alone(p, at, i, s, r)*gain < o.direct(at, i) {
+		if p, fits := o.band.join(s, r, o.problem.T0, at.band); fits && o.alone(p, at, i, s, r)*gain < o.direct(at, i) {
 			n[segmentOf{at.number, p.segment}]++
 		}
 	})
@@ -90,7 +96,7 @@ func (o *Operator) shared() map[segmentOf]int {
 
 // alone is the cost of a pair without what it shares.
 func (o *Operator) alone(p part, at *pair, i int, s, r *skeleton) float64 {
-	return o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full)
+	return o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full, o.weighs(at))
 }
 
 // whole is the cost of a pair with its part of what it shares. It is the same whatever part of the survey

@@ -30,7 +30,7 @@ func (o *Operator) Count() (c Count) {
 			ns, nr := float64(o.rows(b)), float64(b.width)
 			qs, qr, nt := float64(s.rank), float64(r.q), float64(p.rows)
 			c.Products += 8 * nf * ns * qr * (nr + qs)
-			if p.own != nil {
+			if p.weighed {
 				c.Products += 2 * nf * ns * nr * qr
 				c.Bytes += 4 * ns * nr * qr
 			}

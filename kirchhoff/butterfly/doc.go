@@ -32,6 +32,7 @@
 //	blocks      the traces of two clusters; the larger has the columns   parts.go
 //	tapers      what the aperture leaves of a block over a window        taper.go
 //	weights     of traces, inside the skeletons of columns               weighed.go
+//	rays        of dynamic weights, anti-aliasing and limits             rays.go, gather.go
 //	exact       sums of parts over ranks                                 exact.go
 //	skeletons   pivoted QR of a sketch of the waves at 8³ points         skeleton.go
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
@@ -43,8 +44,7 @@
 // A skeleton is checked at points that did not make it. Where mostRank points do not keep the
 // tolerance there is none: near the surface, at kinks of the times, across sharp velocities. The cpu
 // engine sums such parts directly, and those at the edges of the record, and where a
-// cluster has too few traces to be worth it (kirchhoff.Elsewhere). Weights other than the aperture's,
-// and 2-D, are not for this package.
+// cluster has too few traces to be worth it (kirchhoff.Elsewhere). 2-D is not for this package.
 //
 // # The aperture
 //
@@ -60,6 +60,14 @@
 // apart take more points. L_j is given at nodes that are closer along an axis that the taper crosses. The
 // error is a share of the weighted waves, so that traces without weight in most of the window hide none.
 // Nothing else is assumed of w: it is known at points, for a trace.
+//
+// # Dynamic weights, anti-aliasing, limits of angles
+//
+// Dynamic weights take the same way, by the rays of both places at the points x_j. What of p and b lies
+// beyond straight rays is known at 4³ nodes of a window. A skeleton of weights that the aperture does not
+// taper is made for rays to places all over the survey, so that all blocks share it. Anti-aliasing and
+// limits of angles are for the cpu engine, but where one triangle smooths all traces of a block over a
+// window, and no limit touches them (kirchhoff.Plan.Alike).
 //
 // # One side dense
 //

@@ -14,16 +14,17 @@ type landing struct {
 	sums  []float64 // [tile][64]
 	round float64   // adding and subtracting it rounds; 0 without a quantum
 	most  []float64 // of each block, how large its sums may be
+	peak  float64   // of the weights
 }
 
 func (o *Operator) newLanding(sums []float64, quantum float64) *landing {
-	return &landing{sums: sums, round: simd.Rounding(quantum), most: make([]float64, len(o.blocks))}
+	return &landing{sums: sums, round: simd.Rounding(quantum), most: make([]float64, len(o.blocks)), peak: o.peak}
 }
 
 // expect counts a trace of a block.
 func (l *landing) expect(block int, isa simd.ISA, trace []float32) {
 	if l.round != 0 {
-		l.most[block] += kirchhoff.MostElsewhere * isa.Largest(trace)
+		l.most[block] += kirchhoff.MostElsewhere * l.peak * isa.Largest(trace)
 	}
 }
 
@@ -43,7 +44,7 @@ func (l *landing) add(block int, slots []int32, sum []float32) error {
 	for k, slot := range slots {
 		v := float64(sum[k])
 		if v > most || v < -most {
-			return status.Numerical(fmt.Errorf("kirchhoff: a factorised sum is %g, more than %d times its largest samples, %g: sums over ranks would not be exact", v, kirchhoff.MostElsewhere, most))
+			return status.Numerical(fmt.Errorf("kirchhoff: a factorised sum is %g, more than %g times its largest samples, %g: sums over ranks would not be exact", v, kirchhoff.MostElsewhere*l.peak, most))
 		}
 		l.sums[slot] += (v + l.round) - l.round
 	}

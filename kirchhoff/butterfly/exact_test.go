@@ -13,8 +13,15 @@ import (
 // TestExact: parts of a survey, cut between clusters of sources, add up exactly to the adjoint of the
 // whole, in multiples of the quantum, and their traces are those of the whole.
 func TestExact(t *testing.T) {
-	const tolerance, quantum = 1e-2, 0x1p-12
 	p := carpet(t, 10, 25, 1000, []int{40, 32, 32})
+	t.Run("static", func(t *testing.T) { testExact(t, p, 0x1p-12) })
+	p.Dynamic, p.Velocity = true, slices.Repeat([]float64{2000}, p.ImageLen())
+	p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(p.Grid, p.Positions)
+	t.Run("dynamic", func(t *testing.T) { testExact(t, p, 0x1p-34) })
+}
+
+func testExact(t *testing.T, p *kirchhoff.Problem, quantum float64) {
+	const tolerance = 1e-2
 	o, tones := located(p, kirchhoff.Outline(p)), tonesOf(p, tolerance)
 	arranged := o.clusters([2]float64{0.5, 0.5}, tones)
 	o.pair(arranged, tones, tolerance)

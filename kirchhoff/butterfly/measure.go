@@ -56,7 +56,8 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 	for i, e := range [2]kirchhoff.Elsewhere{factorised{s}, direct{s}} {
 		q.Elsewhere = e
 		if i == 1 {
-			q.Finer = truth
+			for q.Finer = truth; q.Validate() != nil && q.Finer > 1; q.Finer /= 2 { // long triangles allow less
+			}
 		}
 		var err error
 		if d[i], m[i], err = applied(ctx, &q, data, image); err != nil {

@@ -116,7 +116,10 @@ func sizesOf(o *Operator) (n sizes) {
 			n.beams = max(n.beams, 2*nf*o.rows(p.block)*p.r.q)
 			if p.own != nil {
 				n.waves = max(n.waves, p.own.q*p.width+2*max(wavesFloats, p.own.q*p.width))
-				n.weights = max(n.weights, patchLen*p.own.q, 2*o.rows(p.block)*p.width*p.own.q)
+				n.weights = max(n.weights, patchLen*p.own.q)
+			}
+			if p.weighed {
+				n.weights = max(n.weights, weighing(o.rows(p.block), p.width)*p.r.q)
 			}
 			n.turn = max(n.turn, (nt+o.band.n)*p.width+(lanes+1)*nt)
 		}
@@ -131,6 +134,10 @@ func sizesOf(o *Operator) (n sizes) {
 	}
 	return n
 }
+
+// weighing is what the weights of pairs take for each point of a skeleton: theirs twice, or beside them the
+// rays of places.
+func weighing(rows, width int) int { return rows*width + max(rows*width, known*(rows+width)) }
 
 // weightsOf is the number of a skeleton's weights at the points of a patch.
 func weightsOf(s *skeleton) int {

@@ -13,7 +13,7 @@ import (
 func TestMemory(t *testing.T) {
 	const tolerance = 1e-2
 	r := rand.New(rand.NewPCG(1, 2))
-	g := geometry{"nodes", []int{32, 32, 64}, 350, lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0), nil}
+	g := geometry{"nodes", []int{32, 32, 64}, 350, lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0), nil, false}
 	p := g.problem(t)
 	o, err := New(t.Context(), p, tolerance)
 	if err != nil || o == nil {

@@ -103,7 +103,7 @@ func modelOf(o *Operator) (sums [4]float64) {
 				}
 			}
 			final := last(w.len(), p.s.rank, p.r.q, o.band.taps)
-			sums[2] += o.band.cost(p.part, w, p.s, p.r, o.rows(p.block), p.width, p.own != nil) - final
+			sums[2] += o.band.cost(p.part, w, p.s, p.r, o.rows(p.block), p.width, p.own != nil, p.weighed) - final
 			sums[3] += final
 		}
 	}

@@ -20,10 +20,15 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	}
 	nf := int64(b.nf)
 	points, nodes := int64(side*side*side), int64(mostNodes*mostNodes*mostNodes)
-	var skeletons, room, solving int64
+	var skeletons, room, solving, gathering, turns int64 // turns: rays
+	across := int64(0)                                   // nodes of rays
+	solving = int64(o.threads) * kirchhoff.RaysBytes(p)
+	if p.Dynamic {
+		across = mostRays * mostRays * mostRays
+	}
 	windows := make([]int64, len(o.blocks)) // of each block
 	of := make([]int64, len(o.groups))      // windows of each cluster
-	var own, weighing int64                 // skeletons of parts with weights; what is held for one at a time
+	var own, held int64                     // skeletons of parts with weights; what is held for one at a time
 	var beams, turn int64                   // of a part; of a block's traces
 	for _, list := range o.pairs {
 		seen := map[[2]int]bool{} // sides of clusters
@@ -36,8 +41,11 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 			turn = max(turn, 4*int64((p.NT+b.n)*at.width+(lanes+1)*p.NT))
 			if !pair.full {
 				fine := int64(pair.nodes[0] * pair.nodes[1] * pair.nodes[2])
-				own += 4 * typicalRank * (fine + int64(at.width))
-				weighing = max(weighing, 4*typicalRank*max(int64((2*o.rows(at)+1)*at.width), patchLen)+8*wavesFloats)
+				own += 4 * typicalRank * (fine + across + int64(at.width))
+				held = max(held, 4*typicalRank*max(int64(at.width), patchLen)+8*wavesFloats)
+			}
+			if o.weighs(&pair) {
+				held = max(held, 4*typicalRank*int64(weighing(o.rows(at), at.width)))
 			}
 			for s, c := range at.of {
 				if key := [2]int{s, c}; !seen[key] {
@@ -50,16 +58,18 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 		for key := range seen {
 			waves += int64(padded(len(o.groups[key[1]].places)))
 		}
-		skeletons += clusters * (4*points + nodes*(4*typicalRank+24))
+		skeletons += clusters * (4*points + nodes*(4*typicalRank+24) + 4*across*typicalRank)
 		room = max(room, 4*(2*nf+1)*waves*typicalRank+clusters*4*patchLen*typicalRank+blocks*8*nf*typicalRank*typicalRank)
 	}
 	for c, n := range of {
-		solving = max(solving, n*int64(len(o.groups[c].places))*8*(nodes+checks))
+		places := n * int64(len(o.groups[c].places))
+		gathering = max(gathering, places*(8*(nodes+checks)+80))
+		turns += 4 * known * across * places
 	}
 	segments := int64(float64(p.NT)*p.DT/stepSeconds) + 1
 	spectra := int64(0)
 	for n, at := range o.blocks {
 		spectra += 8 * nf * int64(o.rows(at)*at.width) * min(windows[n], segments)
 	}
-	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + own + max(solving, spectra+int64(o.threads)*max(turn, room+beams+weighing+4*batchFloats+4*patchLen))
+	return 4*int64(len(o.groups)*len(o.groups)) + skeletons + own + turns + max(solving+gathering, spectra+int64(o.threads)*max(turn, room+beams+held+4*batchFloats+4*patchLen))
 }

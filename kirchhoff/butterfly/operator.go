@@ -23,6 +23,7 @@ type Operator struct {
 	falls   map[fallOf]*fall
 	parts   [][]part         // of each window, by block
 	have    [2][][]*skeleton // by side and cluster, of each window
+	rays    [][][]float32    // by cluster, of each window, with dynamic weights: [place][4][node]
 	taps    []float64        // of the wavelet
 	isa     simd.ISA
 	sources int     // clusters of them
@@ -32,6 +33,10 @@ type Operator struct {
 	cost     Saving
 	uses     []float64 // see Clusters
 	memory   *memory
+
+	placesOf   [2][]int32 // the places of all clusters of sources and of receivers
+	stabiliser float64    // see weigher
+	peak       float64    // the largest weight, kirchhoff.Plan.Peak
 }
 
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
@@ -47,40 +52,59 @@ func NewPart(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 	if clusters == nil || clusters.None() {
 		return nil, nil
 	}
-	o, t, err := explore(ctx, p, clusters, tolerance)
+	f, t, err := explore(ctx, p, clusters, tolerance)
 	longest := 0.0
 	if err == nil {
-		longest = o.longest()
+		f.sort()
+		longest = f.longest()
 	}
 	if longest, err = agree(longest, err); err != nil {
 		return nil, err
 	}
+	o := f.Operator
 	if o.band = newBand(t, p.DT, p.NT, longest, tolerance); o.band == nil {
 		return nil, nil
 	}
+	o.band.smooth(f.triangles())
 	if o.choose(); o.Triples() == 0 {
 		return nil, nil
 	}
 	return o, nil
 }
 
+// finder is an operator while its parts are found.
+type finder struct {
+	*Operator
+	plan    *kirchhoff.Plan
+	turning chan *kirchhoff.Rays // that threads take in turn
+	ways    [][][]kirchhoff.Ways // by cluster, of the boxes of each window
+}
+
 // explore is an operator with its skeletons.
-func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tolerance float64) (*Operator, *tones, error) {
+func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tolerance float64) (*finder, *tones, error) {
 	l, err := kirchhoff.NewPlan(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
 	o, t := outline(p, l, clusters, tolerance)
+	o.peak = l.Peak
 	slots := slotsOf(l)
 	for _, w := range o.windows {
 		w.place(slots, p.Grid, p.Slab[0])
 	}
-	return o, t, o.find(ctx, t, tolerance)
+	f := &finder{Operator: o, plan: l, ways: make([][][]kirchhoff.Ways, len(o.groups))}
+	return f, t, f.find(ctx, t, tolerance)
 }
 
 // located is an operator that knows where its windows lie.
 func located(p *kirchhoff.Problem, l *kirchhoff.Plan) *Operator {
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best(), memory: &memory{}}
+	if q := &o.problem; q.Dynamic {
+		if q.MaxDistance == [2]float64{} {
+			q.MaxDistance[0], q.MaxDistance[1] = kirchhoff.MaxDistance(q.Grid, q.Positions)
+		}
+		o.stabiliser = q.Fading().Stabiliser
+	}
 	o.windows, o.windowOf = windows(l)
 	for _, w := range o.windows {
 		w.node(p.Grid)
@@ -95,6 +119,10 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, clusters *Clusters, tolera
 	o.uses = clusters.uses
 	o.pair(&o.arrangement, t, tolerance)
 	o.falls = nil
+	for _, g := range o.groups {
+		o.placesOf[g.end] = append(o.placesOf[g.end], g.places...)
+	}
+	o.rays = make([][][]float32, len(o.groups))
 	for s := range o.have {
 		o.have[s] = make([][]*skeleton, len(o.groups))
 	}
@@ -102,10 +130,11 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, clusters *Clusters, tolera
 }
 
 // longest is the stretch of a trace, in s, that parts need.
-func (o *Operator) longest() (most float64) {
-	o.eachPair(func(_ int, _ *pair, s, r *skeleton) {
+func (o *finder) longest() (most float64) {
+	triangles := o.triangles()
+	o.eachPair(func(_ int, p *pair, s, r *skeleton) {
 		lo, hi := stretch(s, r)
-		if t := hi - lo; t <= mostSeconds {
+		if t := hi - lo + 2*triangles[p.band].reach(); t <= mostSeconds {
 			most = max(most, t)
 		}
 	})
@@ -116,7 +145,7 @@ func (o *Operator) longest() (most float64) {
 func (o *Operator) eachPair(f func(window int, p *pair, s, r *skeleton)) {
 	for i, list := range o.pairs {
 		for n := range list {
-			if s, r := list[n].sides(o, i); s != nil && r != nil {
+			if s, r := list[n].sides(o, i); s != nil && r != nil && list[n].alike {
 				f(i, &list[n], s, r)
 			}
 		}
@@ -133,7 +162,7 @@ func distinct(list []int32) []int32 {
 const leastTraces = 32
 
 // find makes the skeletons of all clusters in the windows in which a block of theirs may count.
-func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) error {
+func (o *finder) find(ctx context.Context, tones *tones, tolerance float64) error {
 	wanted := make([][]bool, len(o.groups)) // by cluster and window
 	var sides [2][][]bool                   // on which side
 	for c := range wanted {
@@ -154,11 +183,12 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 	}
 	freqs, power := tones.lines()
 	_, opt := o.problem.TimesNeeded()
+	o.takeTurns()
 	for c := range o.groups {
 		if !slices.Contains(wanted[c], true) {
 			continue
 		}
-		t, err := o.gather(ctx, &o.groups[c], wanted[c], opt)
+		t, err := o.gather(ctx, c, wanted[c], opt)
 		if err != nil {
 			return fmt.Errorf("kirchhoff: traveltimes: %w", err)
 		}
@@ -168,7 +198,7 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 		err = workers.Each(ctx, o.threads, len(o.windows), func(_, i int) error {
 			for s := range o.have {
 				if sides[s][c][i] {
-					o.have[s][c][i] = t.skeleton(o.windows[i], i, o.groups[c].centre, freqs, power, dim(s), tolerance)
+					o.have[s][c][i] = t.skeleton(o, i, c, freqs, power, dim(s), tolerance)
 				}
 			}
 			for n := range o.pairs[i] {
@@ -179,119 +209,12 @@ func (o *Operator) find(ctx context.Context, tones *tones, tolerance float64) er
 			t.nodes[i], t.sample[i] = nil, nil
 			return nil
 		})
+		o.rays[c], o.ways[c] = t.turns(), t.together(o)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// gathered are the times of a cluster's places where skeletons need them, in s.
-type gathered struct {
-	nodes, sample [][][]float64 // [window][place]
-	centre        [][]float32   // [window], of all points
-}
-
-// gather solves the times of a cluster.
-func (o *Operator) gather(ctx context.Context, c *cluster, wanted []bool, opt traveltime.Options) (*gathered, error) {
-	n := len(o.windows)
-	t := &gathered{make([][][]float64, n), make([][][]float64, n), make([][]float32, n)}
-	number := map[int]int{}
-	var places []int
-	for i, place := range c.places {
-		if opt.Windows == nil || opt.Windows[place] != (traveltime.Window{}) {
-			places = append(places, int(place))
-		}
-		number[int(place)] = i
-	}
-	slices.Sort(places)
-	for i := range n {
-		if wanted[i] {
-			t.nodes[i], t.sample[i] = make([][]float64, len(c.places)), make([][]float64, len(c.places))
-		}
-	}
-	g := o.problem.Grid
-	return t, o.problem.Times.Solve(ctx, o.problem.Positions, places, opt, func(place int, f traveltime.Field) error {
-		at := number[place]
-		of := func(point int32) int {
-			z, column := int(point)%g.Shape[2], int(point)/g.Shape[2]
-			y, x := column%g.Shape[1], column/g.Shape[1]
-			return ((x-f.Window.Lo[0])*(f.Window.Hi[1]-f.Window.Lo[1])+y-f.Window.Lo[1])*g.Shape[2] + z
-		}
-		for i, w := range o.windows {
-			if !wanted[i] || !w.inside(f.Window) {
-				continue
-			}
-			take := func(points []int32) []float64 {
-				out := make([]float64, len(points))
-				for k, point := range points {
-					out[k] = f.Time[of(point)]
-				}
-				return out
-			}
-			t.nodes[i][at], t.sample[i][at] = take(w.nodes), take(w.sample)
-			if at == c.centre {
-				t.centre[i] = make([]float32, w.len())
-				for k, point := range w.points {
-					t.centre[i][k] = float32(f.Time[of(point+w.first)])
-				}
-			}
-		}
-		return nil
-	})
-}
-
-// skeleton makes that of window i.
-func (t *gathered) skeleton(w *window, i, centre int, freqs, power []float64, at dim, tolerance float64) *skeleton {
-	if t.centre[i] == nil {
-		return nil
-	}
-	return t.complete(skeletonOf(w, t.delays(i, centre), freqs, power, at, tolerance), i, centre)
-}
-
-// weighed makes that of the columns of a pair over window i.
-func (t *gathered) weighed(o *Operator, i int, p *pair, freqs, power []float64, tolerance float64) *skeleton {
-	if t.centre[i] == nil {
-		return nil
-	}
-	centre := o.groups[p.block.of[columns]].centre
-	every := func(column int) int { return column }
-	v := weigher{&o.problem, o.groups, o.windows[i]}
-	return t.complete(v.skeleton(p, t.delays(i, centre), every, freqs, power, tolerance), i, centre)
-}
-
-// delays are those of window i, behind the place at the centre. Places without times have 0.
-func (t *gathered) delays(i, centre int) delays {
-	return delays{relative(t.nodes[i], centre), relative(t.sample[i], centre)}
-}
-
-// complete tells a skeleton of window i, if there is one, what does not follow from delays.
-func (t *gathered) complete(s *skeleton, i, centre int) *skeleton {
-	if s == nil {
-		return nil
-	}
-	s.centre, s.nodeTime = t.centre[i], t.nodes[i][centre]
-	for place, list := range t.nodes[i] {
-		if list == nil {
-			if s.lacks == nil {
-				s.lacks = make([]bool, len(t.nodes[i]))
-			}
-			s.lacks[place] = true
-		}
-	}
-	return s
-}
-
-// relative are the delays of places behind one of them. Those of places without times are 0.
-func relative(times [][]float64, centre int) (out [][]float64) {
-	for _, list := range times {
-		delays := make([]float64, len(times[centre]))
-		for k := range list {
-			delays[k] = list[k] - times[centre][k]
-		}
-		out = append(out, delays)
-	}
-	return out
 }
 
 // skeletonOf makes the skeleton of a side of a block from the delays of its places.
@@ -317,7 +240,7 @@ func (o *Operator) choose() {
 	shared := o.shared()
 	o.eachPair(func(i int, at *pair, s, r *skeleton) {
 		w := o.windows[i]
-		p, fits := o.band.join(s, r, o.problem.T0)
+		p, fits := o.band.join(s, r, o.problem.T0, at.band)
 		if !fits || o.lacks(at.block, s, r) {
 			return
 		}
@@ -329,7 +252,7 @@ func (o *Operator) choose() {
 		o.cost.Direct += direct
 		o.cost.Factorised += cost
 		o.cost.Triples += float64(at.triples(w))
-		p.number, p.triples, p.own = at.number, at.triples(w), at.own
+		p.number, p.triples, p.own, p.weighed, p.band = at.number, at.triples(w), at.own, o.weighs(at), at.band
 		o.parts[i] = append(o.parts[i], p)
 		at.block.windows = append(at.block.windows, int32(i))
 	})

@@ -104,6 +104,8 @@ type part struct {
 	first   int       // column of the band's table of the first row of sums
 	rows    int       // of sums
 	own     *skeleton // of the columns, where the aperture's weight counts; nil: that of their cluster
+	band    int       // of anti-aliasing
+	weighed bool      // that weight, or a dynamic one, counts
 	triples int64     // pairs of a trace and a point that count
 }
 
@@ -118,14 +120,14 @@ func stretch(s, r *skeleton) (lo, hi float64) {
 }
 
 // join returns the part of a block over a window, and whether the factorised operator can make it.
-func (b *band) join(s, r *skeleton, t0 float64) (part, bool) {
+func (b *band) join(s, r *skeleton, t0 float64, triangle int) (part, bool) {
 	lo, hi := stretch(s, r)
 	first, end := math.Inf(1), math.Inf(-1)
 	for i, t := range s.centre {
 		sum := float64(t) + float64(r.centre[i]) - t0
 		first, end = min(first, sum), max(end, sum)
 	}
-	guard := guardSamples * b.dt
+	guard := guardSamples*b.dt + b.reaches[triangle]
 	segment := b.segment(min(lo-t0, first)-guard, max(hi-t0, end)+guard)
 	if segment < 0 {
 		return part{}, false
@@ -142,6 +144,9 @@ type pair struct {
 	*reach
 	most int       // points of a skeleton of the columns with which the pair may be worth it
 	own  *skeleton // of the columns, unless full
+
+	band  int  // of anti-aliasing, that of all its traces
+	alike bool // they have one, and limits of angles leave all alone
 }
 
 // sides are the skeletons of a pair over window i, nil where there is none.

@@ -27,6 +27,7 @@ type skeleton struct {
 	mesh    *mesh     // of the nodes that weights are given at
 	weights []float32 // [node][q]
 	points  [][3]int  // [q], of the window, where the points lie
+	across  []float32 // [node of the window's coarse mesh][q], polynomials at the points, with dynamic weights
 	err     float64   // rms error at the window's sample, relative to the waves
 
 	lacks       []bool    // [place], of which there are no times; nil: of none

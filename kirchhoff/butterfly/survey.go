@@ -64,7 +64,7 @@ func (c *Clusters) Expect() (share, gain float64) { return c.share, c.gain }
 
 // tonesOf are the frequencies of p's wavelet, nil where it or weights are not for factorised sums.
 func tonesOf(p *kirchhoff.Problem, tolerance float64) *tones {
-	if p.Grid.Dim() != 3 || p.Dynamic || p.DipLimit != nil || p.Opening != (kirchhoff.Window{}) || p.Antialias != nil {
+	if p.Grid.Dim() != 3 {
 		return nil
 	}
 	return newTones(p.Taps(), p.DT, tolerance)

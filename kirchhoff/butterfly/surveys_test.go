@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -31,6 +32,7 @@ type geometry struct {
 	aperture           float64
 	sources, receivers []float64
 	live               func(source, receiver int, offset [2]float64) bool // nil: all pairs
+	dynamic            bool
 }
 
 // geometries are surveys of the kinds that there are.
@@ -41,12 +43,13 @@ func geometries() []geometry {
 		moving = append(moving, lattice(r, 100+25*float64(i), 150, 30, 8, 12.5, 50)...)
 	}
 	return []geometry{
-		{"dense", []int{64, 64, 128}, 650, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil},
-		{"nodes", []int{64, 64, 128}, 650, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil},
+		{"dense", []int{64, 64, 128}, 650, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil, false},
+		{"nodes", []int{64, 64, 128}, 650, lattice(r, 0, 0, 32, 32, 25, 25), lattice(r, 50, 60, 4, 4, 200, 200), nil, false},
 		{"land", []int{64, 64, 128}, 650, lattice(r, 0, 0, 6, 40, 150, 25), lattice(r, 0, 0, 40, 6, 25, 150),
-			func(_, _ int, offset [2]float64) bool { return max(math.Abs(offset[0]), math.Abs(offset[1])) <= 700 }},
+			func(_, _ int, offset [2]float64) bool { return max(math.Abs(offset[0]), math.Abs(offset[1])) <= 700 }, false},
 		{"streamer", []int{48, 64, 64}, 650, lattice(r, 0, 320, 12, 1, 25, 0), moving,
-			func(source, receiver int, _ [2]float64) bool { return receiver/240 == source }},
+			func(source, receiver int, _ [2]float64) bool { return receiver/240 == source }, false},
+		{"dynamic", []int{64, 64, 64}, 650, lattice(r, 130, 130, 16, 16, 25, 25), lattice(r, 140, 120, 16, 16, 25, 25), nil, true},
 	}
 }
 
@@ -67,6 +70,9 @@ func (g *geometry) problem(t testing.TB) *kirchhoff.Problem {
 	var err error
 	if p.Times, err = traveltime.NewAnalytic(2500, p.Grid); err != nil {
 		t.Fatal(err)
+	}
+	if g.dynamic {
+		p.Dynamic, p.Velocity = true, slices.Repeat([]float64{2500}, p.ImageLen())
 	}
 	return p
 }
@@ -158,8 +164,8 @@ func TestOneEndDense(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	carpet, nodes := lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0)
 	for _, g := range []geometry{
-		{"nodes", []int{32, 32, 32}, 400, carpet, nodes, nil},
-		{"shots", []int{32, 32, 32}, 400, nodes, carpet, nil},
+		{"nodes", []int{32, 32, 32}, 400, carpet, nodes, nil, false},
+		{"shots", []int{32, 32, 32}, 400, nodes, carpet, nil, false},
 	} {
 		p := g.problem(t)
 		truth := *p

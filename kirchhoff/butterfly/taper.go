@@ -118,8 +118,14 @@ func tapered(distance, edge, width float64) float64 {
 // weigher knows the aperture's weights of traces at the points of a window.
 type weigher struct {
 	*kirchhoff.Problem
-	groups []cluster
-	window *window
+	groups     []cluster
+	window     *window
+	stabiliser float64 // m, of dynamic weights, see kirchhoff.Fading
+}
+
+// weigher is that of a window with clusters.
+func (o *Operator) weigher(groups []cluster, w *window) *weigher {
+	return &weigher{&o.problem, groups, w, o.stabiliser}
 }
 
 // apertures are those along the axes, in points of the grid.
@@ -138,7 +144,7 @@ func (v *weigher) half(cluster, place, axis int) float64 {
 	return 0.5 * ((x-v.Grid.Origin[axis])/v.Grid.Spacing[axis] - float64(v.window.lo[axis]))
 }
 
-// of sets the weights of a trace of a block at points.
+// of sets the weights of a trace of a block at points, dynamic ones for straight rays.
 func (v *weigher) of(b *block, row, column int) func(to []float32, points [][3]int) {
 	var along [2][]float32
 	for axis, edge := range v.apertures() {
@@ -151,18 +157,22 @@ func (v *weigher) of(b *block, row, column int) func(to []float32, points [][3]i
 			along[axis] = append(along[axis], float32(w))
 		}
 	}
+	dynamic := func([3]int) float32 { return 1 }
+	if v.Dynamic {
+		dynamic = v.pairing([2]int32{v.groups[b.of[rows]].places[row], v.groups[b.of[columns]].places[column]})
+	}
 	return func(to []float32, points [][3]int) {
 		for i, x := range points {
-			to[i] = along[0][x[0]] * along[1][x[1]]
+			to[i] = along[0][x[0]] * along[1][x[1]] * dynamic(x)
 		}
 	}
 }
 
 // weigh sets out to the weights of all pairs of a row and a column of a block at the points of its
-// skeleton, [row][column][q].
-func (r *room) weigh(out []float32, p *open) {
+// skeleton, [row][column][q]. spare is room for rays.
+func (r *room) weigh(out, spare []float32, p *open) {
 	ns, nr := r.rows(p.block), r.columns(p.block)
-	v := weigher{&r.problem, r.groups, r.window}
+	v := r.weigher(r.groups, r.window)
 	var away, points [2][]float32
 	for axis := range away {
 		away[axis] = make([]float32, 0, ns*nr)
@@ -176,5 +186,9 @@ func (r *room) weigh(out []float32, p *open) {
 			points[axis] = append(points[axis], float32(x[axis]))
 		}
 	}
-	r.isa.Aperture(out[:ns*nr*p.r.q], v.apertures(), away, points)
+	out = out[:ns*nr*p.r.q]
+	r.isa.Aperture(out, v.apertures(), away, points)
+	if r.problem.Dynamic {
+		r.amplify(out, spare, p)
+	}
 }

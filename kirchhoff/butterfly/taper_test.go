@@ -82,7 +82,7 @@ func (o *Operator) crossed(w *window, p *pair, tones *tones, tolerance float64) 
 		}
 		d.nodes, d.sample = append(d.nodes, nodes), append(d.sample, sample)
 	}
-	v := weigher{&o.problem, o.groups, w}
+	v := o.weigher(o.groups, w)
 	s := v.skeleton(p, d, func(column int) int { return column }, freqs, power, tolerance)
 	if s == nil {
 		return nil, 0
@@ -126,7 +126,7 @@ func (o *Operator) crossed(w *window, p *pair, tones *tones, tolerance float64) 
 func TestOverTaper(t *testing.T) {
 	const tolerance = 1e-2
 	r := rand.New(rand.NewPCG(1, 2))
-	g := geometry{"nodes", []int{64, 32, 32}, 320, lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0), nil}
+	g := geometry{"nodes", []int{64, 32, 32}, 320, lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0), nil, false}
 	p := g.problem(t)
 	truth := *p
 	truth.Finer = 16

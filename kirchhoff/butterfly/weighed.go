@@ -82,8 +82,12 @@ func (v *weigher) members(b *block, of func(column int) int) (sketched, checked 
 const wavesFloats = 1 << 17
 
 // eachWaves makes the waves of the columns of a part with weights for some frequencies after the other,
-// [nf][place][q], or transposed and conjugated, [nf][q][width].
+// [nf][place][q], or transposed and conjugated, [nf][q][width]. Those that a room has are taken at once.
 func (r *room) eachWaves(p *open, transposed bool, with *scratch, f func(first, nf int, waves simd.Complex)) {
+	if p.own == nil {
+		f(0, r.band.nf, r.waves[columns][p.of[columns]])
+		return
+	}
 	cut := cutter(with.waves)
 	delay, stride := p.r.delays(transposed, p.width, cut)
 	n := max(1, wavesFloats/len(delay))
@@ -103,8 +107,9 @@ func from(m simd.Complex, first int) simd.Complex {
 
 // weighedBeams makes the beams of a part with weights of the spectra of its traces.
 func (r *room) weighedBeams(beams, traces simd.Complex, p *open, with *scratch) {
-	weights := simd.Real{V: with.weights, Stride: p.r.q}
-	r.weigh(weights.V, p)
+	n := r.rows(p.block) * r.columns(p.block) * p.r.q
+	weights := simd.Real{V: with.weights[:n], Stride: p.r.q}
+	r.weigh(weights.V, with.weights[n:], p)
 	r.eachWaves(p, false, with, func(first, nf int, waves simd.Complex) {
 		r.isa.MultiplyWeighed(from(beams, first), from(traces, first), waves, weights, nf, r.rows(p.block), r.columns(p.block), p.r.q, 0)
 	})
@@ -113,8 +118,9 @@ func (r *room) weighedBeams(beams, traces simd.Complex, p *open, with *scratch) 
 // weighedTraces is the transpose of weighedBeams, which adds to the spectra.
 func (r *room) weighedTraces(traces, beams simd.Complex, p *open, with *scratch) {
 	ns, nr, q := r.rows(p.block), r.columns(p.block), p.r.q
-	straight, turned := with.weights[:ns*nr*q], with.weights[ns*nr*q:][:ns*q*p.width]
-	r.weigh(straight, p)
+	straight, spare := with.weights[:ns*nr*q], with.weights[ns*nr*q:]
+	r.weigh(straight, spare, p)
+	turned := spare[:ns*q*p.width]
 	for row := range ns {
 		r.isa.Transpose(simd.Real{V: turned[row*q*p.width:], Stride: p.width}, simd.Real{V: straight[row*nr*q:], Stride: q}, nr, q)
 	}

@@ -24,6 +24,7 @@ const patchLen = 2 * side * side
 // window is a part of the image: whole boxes of the engine's tiles.
 type window struct {
 	lo, n   [3]int
+	boxes   []int   // of the plan's tiles
 	first   int32   // points of the grid before the slab
 	points  []int32 // in the slab, in the order in which they are walked
 	slots   []int32 // of them in the plan's tiles
@@ -32,6 +33,10 @@ type window struct {
 	nodes   []int32  // [node], points of the grid, the last axis fastest
 	sample  []int32  // points of the grid, at which skeletons are checked
 	sampled [][3]int // the same, relative to the window's first point
+
+	coarse  *mesh     // of the nodes at which rays are known
+	turns   []int32   // [node of coarse], points of the grid
+	between simd.Real // [sample][node of coarse], the polynomials
 }
 
 // windows cuts the boxes of a plan's tiles into windows. They are aligned to the grid, so that they
@@ -47,6 +52,7 @@ func windows(l *kirchhoff.Plan) (out []*window, of []int) {
 		}
 		of = append(of, n)
 		w := out[n]
+		w.boxes = append(w.boxes, len(of)-1)
 		for a := range w.lo {
 			hi := max(w.lo[a]+w.n[a], b.Hi[a])
 			w.lo[a] = min(w.lo[a], b.Lo[a])
@@ -72,15 +78,21 @@ func (w *window) place(slots []int32, g grid.Grid, slab int) {
 func (w *window) node(g grid.Grid) {
 	number := func(x, y, z int) int32 { return int32((x*g.Shape[1]+y)*g.Shape[2] + z) }
 	w.mesh = newMesh(w.n, [3]int{mostNodes, mostNodes, mostNodes})
-	for _, x := range w.mesh.nodes() {
-		w.nodes = append(w.nodes, number(w.lo[0]+x[0], w.lo[1]+x[1], w.lo[2]+x[2]))
+	of := func(m *mesh) (out []int32) {
+		for _, x := range m.nodes() {
+			out = append(out, number(w.lo[0]+x[0], w.lo[1]+x[1], w.lo[2]+x[2]))
+		}
+		return out
 	}
+	w.nodes = of(w.mesh)
 	r := rand.New(rand.NewPCG(uint64(w.lo[0]), uint64(w.lo[1])<<32+uint64(w.lo[2])))
 	for range min(checks, w.len()) {
 		x := [3]int{r.IntN(w.n[0]), r.IntN(w.n[1]), r.IntN(w.n[2])}
 		w.sampled = append(w.sampled, x)
 		w.sample = append(w.sample, number(w.lo[0]+x[0], w.lo[1]+x[1], w.lo[2]+x[2]))
 	}
+	w.coarse = newMesh(w.n, [3]int{mostRays, mostRays, mostRays})
+	w.turns, w.between = of(w.coarse), w.coarse.polynomials(w.sampled)
 }
 
 // mesh is nodes of a window and the polynomials through them along each axis.

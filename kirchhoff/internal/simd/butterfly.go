@@ -11,6 +11,10 @@ package simd
 #cgo nocallback lsm_call_multiply_weighed
 #cgo noescape lsm_call_aperture
 #cgo nocallback lsm_call_aperture
+#cgo noescape lsm_call_rays
+#cgo nocallback lsm_call_rays
+#cgo noescape lsm_call_amplitude
+#cgo nocallback lsm_call_amplitude
 #cgo noescape lsm_call_transform
 #cgo nocallback lsm_call_transform
 #cgo noescape lsm_call_flip
@@ -37,6 +41,12 @@ static void lsm_call_multiply_weighed(int isa, lsm_product p, float *cr, float *
 }
 static void lsm_call_aperture(int isa, float *w, lsm_aperture a, lsm_aperture b, const float *x, const float *y, const float *column_x, const float *column_y, int64_t m, int64_t n) {
 	lsm_kernels_of(isa)->aperture(w, (lsm_aperture[]){a, b}, (const float *[]){x, y}, (const float *[]){column_x, column_y}, m, n);
+}
+static void lsm_call_rays(int isa, float *at, const float *from, const float *x, const float *y, const float *z, float stabiliser, int64_t n, int64_t q) {
+	lsm_kernels_of(isa)->rays(at, from, (const float *[]){x, y, z}, stabiliser, n, q);
+}
+static void lsm_call_amplitude(int isa, float *w, const float *s, const float *r, int64_t m, int64_t n, int64_t q) {
+	lsm_kernels_of(isa)->amplitude(w, s, r, m, n, q);
 }
 static void lsm_call_transform(int isa, lsm_product p, float *c, const float *a, const float *b) {
 	lsm_kernels_of(isa)->transform(&p, c, a, b);
@@ -175,6 +185,33 @@ func (i ISA) Aperture(w []float32, along [2]Aperture, row, column [2][]float32) 
 	need("distances of rows", len(row[1]), m, 1, 1)
 	need("distances of columns", len(column[1]), n, 1, 1)
 	C.lsm_call_aperture(C.int(i), floats(w), along[0].c(), along[1].c(), floats(row[0]), floats(row[1]), floats(column[0]), floats(column[1]), C.int64_t(m), C.int64_t(n))
+}
+
+// Straight are rays in a homogeneous medium, from places to points. Coordinates are in m from any origin.
+type Straight struct {
+	From       []float32    // [place][3]
+	To         [3][]float32 // [q] along each axis
+	Stabiliser float64      // m, of b = 1/(length + Stabiliser)
+}
+
+// Rays takes at, [place][4][q], from b as shares of those of straight rays, and p beyond those of straight
+// rays, to b and p. q is a multiple of Columns.
+func (i ISA) Rays(at []float32, s *Straight) {
+	n, q := len(s.From)/3, len(s.To[0])
+	needColumns("points", q)
+	need("rays", len(at), n, 4*q, 4*q)
+	need("points", min(len(s.To[1]), len(s.To[2])), q, 1, 1)
+	C.lsm_call_rays(C.int(i), floats(at), floats(s.From), floats(s.To[0]), floats(s.To[1]), floats(s.To[2]), C.float(s.Stabiliser), C.int64_t(n), C.int64_t(q))
+}
+
+// Amplitude multiplies w, [m][n][q], by b_s b_r |p_s + p_r| of the rows s, [m][4][q], and the columns r,
+// [n][4][q]: b and then the three components of p. q is a multiple of Columns.
+func (i ISA) Amplitude(w, s, r []float32, m, n, q int) {
+	needColumns("points", q)
+	need("weights", len(w), m*n, q, q)
+	need("rows", len(s), m, 4*q, 4*q)
+	need("columns", len(r), n, 4*q, 4*q)
+	C.lsm_call_amplitude(C.int(i), floats(w), floats(s), floats(r), C.int64_t(m), C.int64_t(n), C.int64_t(q))
 }
 
 // Transform sets O, [rows][n], to D B or adds that: D is [rows][k] and B [k][n]. With the cosines and

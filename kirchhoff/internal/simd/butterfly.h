@@ -168,6 +168,34 @@ TARGET static void aperture(float *w, const lsm_aperture *a, const float *const 
 		}
 }
 
+// rays takes b and p of n places [n][4][q], relative to straight rays, to their values: from [n][3] to
+// the points to [3][q].
+TARGET static void rays(float *at, const float *from, const float *const to[3], float stabiliser, int64_t n, int64_t q) {
+	for (int64_t i = 0; i < n; i++, at += 4 * q, from += 3)
+		for (int64_t j = 0; j < q; j += POINTS) {
+			const V x = FROM(to[0] + j) - from[0], y = FROM(to[1] + j) - from[1], z = FROM(to[2] + j) - from[2];
+			const V length = SQRT(FMA(x, x, FMA(y, y, z * z))), turn = 1 / MAX(length, ALL(1e-3f));
+			TO(at + j) = FROM(at + j) / (length + stabiliser);
+			TO(at + q + j) = FMA(x, turn, FROM(at + q + j));
+			TO(at + 2 * q + j) = FMA(y, turn, FROM(at + 2 * q + j));
+			TO(at + 3 * q + j) = FMA(z, turn, FROM(at + 3 * q + j));
+		}
+}
+
+// amplitude multiplies w [m][n][q] by b_s b_r |p_s + p_r| of rows s [m][4][q] and columns r [n][4][q].
+TARGET static void amplitude(float *w, const float *s, const float *r, int64_t m, int64_t n, int64_t q) {
+	for (int64_t i = 0; i < m; i++, s += 4 * q)
+		for (int64_t j = 0; j < q; j += POINTS) {
+			const V b = FROM(s + j), x = FROM(s + q + j), y = FROM(s + 2 * q + j), z = FROM(s + 3 * q + j);
+			for (int64_t k = 0; k < n; k++) {
+				const float *at = r + 4 * q * k + j;
+				const V px = x + FROM(at + q), py = y + FROM(at + 2 * q), pz = z + FROM(at + 3 * q);
+				float *to = w + (i * n + k) * q + j;
+				TO(to) = FROM(to) * (b * FROM(at)) * (V)SQRT(FMA(px, px, FMA(py, py, pz * pz)));
+			}
+		}
+}
+
 // real_product makes columns of C for all rows, as those of B stay in the cache.
 FAST void real_product(const lsm_product *p, float *c, const float *a, const float *b, const int32_t *place) {
 	for (int64_t n = 0; n < p->n;) {
@@ -555,4 +583,4 @@ FAST void spread_points(const int taps, const lsm_stage *s, float *v, const floa
 STAGE_OF(2)
 STAGE_OF(3)
 STAGE_OF(4)
-#define BUTTERFLY phases, multiply, multiply_weighed, aperture, transform, flip, fold, unfold, {interpolate_2, interpolate_3, interpolate_4}, {spread_2, spread_3, spread_4}, expand
+#define BUTTERFLY phases, multiply, multiply_weighed, aperture, rays, amplitude, transform, flip, fold, unfold, {interpolate_2, interpolate_3, interpolate_4}, {spread_2, spread_3, spread_4}, expand

@@ -213,6 +213,50 @@ func TestAperture(t *testing.T) {
 	})
 }
 
+// TestAmplitude: weights are b_s b_r |p_s + p_r| of rays that are told relative to straight ones.
+func TestAmplitude(t *testing.T) {
+	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {
+		const q, stabiliser = 32, 7.5
+		number := [2]int{3, 5} // of rows and columns
+		straight := Straight{Stabiliser: stabiliser}
+		for a := range straight.To {
+			straight.To[a] = noise(r, q)
+		}
+		var at [2][]float32
+		b, p := [2][]float64{}, [2][][3]float64{} // [place][point]
+		for side, n := range number {
+			at[side], straight.From = noise(r, n*4*q), noise(r, n*3)
+			for i := range n * q {
+				place, point := i/q, i%q
+				f := func(k int) float64 { return float64(at[side][(4*place+k)*q+point]) }
+				var d [3]float64
+				for a := range d {
+					d[a] = float64(straight.To[a][point]) - float64(straight.From[3*place+a])
+				}
+				length := math.Sqrt(d[0]*d[0] + d[1]*d[1] + d[2]*d[2])
+				b[side] = append(b[side], f(0)/(length+stabiliser))
+				p[side] = append(p[side], [3]float64{f(1) + d[0]/length, f(2) + d[1]/length, f(3) + d[2]/length})
+			}
+			isa.Rays(at[side], &straight)
+		}
+		w := noise(r, number[0]*number[1]*q)
+		want := make([]float64, len(w))
+		for i := range want {
+			s, c := i/q/number[1]*q+i%q, i/q%number[1]*q+i%q
+			sum := 0.0
+			for a := range 3 {
+				x := p[0][s][a] + p[1][c][a]
+				sum += x * x
+			}
+			want[i] = float64(w[i]) * b[0][s] * b[1][c] * math.Sqrt(sum)
+		}
+		isa.Amplitude(w, at[0], at[1], number[0], number[1], q)
+		if err := apart(w, want); err > 1e-6 {
+			t.Errorf("an error of %g", err)
+		}
+	})
+}
+
 // TestMultiplyTransposed: products by A and by its conjugate transpose, of the same array.
 func TestMultiplyTransposed(t *testing.T) {
 	on(t, func(t *testing.T, isa ISA, r *rand.Rand) {

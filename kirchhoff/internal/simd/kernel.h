@@ -247,6 +247,8 @@ typedef struct {
 	// Those with a weight for each term, the same in all of a batch.
 	void (*multiply_weighed)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w);
 	void (*aperture)(float *w, const lsm_aperture *a, const float *const row[2], const float *const column[2], int64_t m, int64_t n);
+	void (*rays)(float *at, const float *from, const float *const to[3], float stabiliser, int64_t n, int64_t q);
+	void (*amplitude)(float *w, const float *s, const float *r, int64_t m, int64_t n, int64_t q);
 	void (*transform)(const lsm_product *p, float *c, const float *a, const float *b);
 	// to [n][m] = from [m][n], rows apart by to_row and from_row.
 	void (*flip)(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m, int64_t n);
