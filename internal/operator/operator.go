@@ -261,7 +261,7 @@ func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 
 // build makes this rank's part in the memory that was foreseen. parts are what is factorised.
 func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsFound, err error) {
-	p := op.Problem(op.Share)
+	p := op.weighed(op.Share)
 	if parts, err = op.factorise(ctx, p); err != nil {
 		return nil, BlameInput(err)
 	}
@@ -270,9 +270,6 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 	stage.Total(op.Share.Places.Len(), "places")
 	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
-	if p.Dynamic {
-		p.Velocity = op.Velocity.On(op.Image, op.Share.Slab)
-	}
 	if m.Coarse > 0 {
 		_, opt := p.TimesNeeded()
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)
@@ -303,6 +300,15 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 		op.Info += " by " + op.Classes.Gathers().Name()
 	}
 	return parts, nil
+}
+
+// weighed is the problem of a share with what dynamic weights need of the slab.
+func (op *Operator) weighed(s *plan.Share) *kirchhoff.Problem {
+	p := op.Problem(s)
+	if p.Dynamic {
+		p.Velocity = op.Velocity.On(op.Image, s.Slab)
+	}
+	return p
 }
 
 // BlameInput marks an error as one of the input unless a package below has marked it,
