@@ -15,7 +15,7 @@ import (
 func TestExact(t *testing.T) {
 	const tolerance, quantum = 1e-2, 0x1p-12
 	p := carpet(t, 10, 25, 1000, []int{40, 32, 32})
-	o, tones := located(p, kirchhoff.Outline(p)), tonesOf(p, tolerance)
+	o, tones := located(p, kirchhoff.Outline(p), Use{}), tonesOf(p, tolerance)
 	arranged := o.clusters([2]float64{0.5, 0.5}, tones)
 	o.pair(arranged, tones, tolerance)
 	c := arranged.survey(p)
