@@ -35,6 +35,10 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 func straight(f Field, g grid.Grid, velocity float64, at []float64) {
 	dim, n := g.Dim(), g.Shape[g.Dim()-1]
 	var x, d [3]float64
+	deep := make([]float64, n) // along the last axis
+	for k := range deep {
+		deep[k] = g.Coord(dim-1, k) - at[dim-1]
+	}
 	row := 0
 	for first := range f.Window.Columns(g) {
 		g.Point(x[:dim], first)
@@ -43,10 +47,10 @@ func straight(f Field, g grid.Grid, velocity float64, at []float64) {
 			d[a] = x[a] - at[a]
 			outer += d[a] * d[a]
 		}
-		for k := range n {
-			d[dim-1] = g.Coord(dim-1, k) - at[dim-1]
-			r := math.Sqrt(outer + d[dim-1]*d[dim-1])
+		for k, t := range deep {
+			r := math.Sqrt(outer + t*t)
 			f.Time[row+k] = r / velocity
+			d[dim-1] = t
 			for a := range f.Gradient {
 				if r == 0 {
 					f.Gradient[a][row+k] = 0

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -100,6 +102,40 @@ func TestFactorisedSumsAreNotCut(t *testing.T) {
 		if !strings.HasPrefix(all[at].Text, want) {
 			t.Errorf("grid %v: %s, want %s", grid, all[at].Text, want)
 		}
+	}
+}
+
+// What is factorised follows from how often the operator is applied. A run that goes on with more
+// iterations keeps what the checkpoint's had, and one that is not told of it is refused.
+func TestFactorisedSumsByIterations(t *testing.T) {
+	p, set := carpet(t)
+	set = slices.Clip(append(set, "kirchhoff.tables=full"))
+	for _, c := range []struct {
+		need plan.Need
+		set  string
+		want int
+	}{
+		{plan.Once, "solver.iterations=3", 1},
+		{plan.Traces, "solver.iterations=3", 7},
+		{plan.Traces, "solver.defect_correction=true", 19},
+		{plan.Traces, "solver.method=matching", 5},
+	} {
+		if j := p.open(t, c.need, progress.Discard(), "cpu", append(set, c.set)...); j.Use.Applications != c.want {
+			t.Errorf("%s: chosen for %d applications, want %d", c.set, j.Use.Applications, c.want)
+		}
+	}
+	stopped(t, p.stopAfter(t, 1, "cpu", false, append(set, "solver.iterations=2")...))
+	q := p.open(t, plan.Traces, progress.Discard(), "cpu", append(set, "solver.iterations=9")...)
+	if _, err := q.CanResume(); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "dense parts are chosen for was 5 applications") {
+		t.Errorf("resumed with another choice: %v", err)
+	}
+	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(set, "kirchhoff.engine=cpu", "solver.iterations=9"), nil)
+	must(t, err)
+	q, err = Resume(comm.Self(), cfg, plan.Traces, progress.Discard())
+	must(t, err)
+	defer q.Close()
+	if resumes, err := q.CanResume(); err != nil || !resumes || q.Use.Applications != 5 {
+		t.Errorf("resumed: %v, %v, for %d applications", resumes, err, q.Use.Applications)
 	}
 }
 

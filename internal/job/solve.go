@@ -313,6 +313,7 @@ func (j *Job) identity() map[string]string {
 		p[f.Name()] = j.Config.Value(f.Name())
 	}
 	if j.Config.Kirchhoff.Accuracy > 0 {
+		p[chosenFor] = useText(j.Use) // which puts traces in order as well
 		p["sums"] = "direct"
 		if plan.Factorises(j.Plan, j.Share) {
 			p["sums"] = "factorised where dense"

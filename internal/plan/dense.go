@@ -68,7 +68,8 @@ func cluster(p *Plan) {
 	if byOperator(p) != "" {
 		return
 	}
-	c := butterfly.NewClusters(p.Problem(Among(p, &Share{Last: p.Shots.Traces()})), p.Config.Kirchhoff.Accuracy)
+	p.Use.Applications = cmp.Or(p.Use.Applications, applications(p))
+	c := butterfly.NewClusters(p.Problem(Among(p, &Share{Last: p.Shots.Traces()})), p.Config.Kirchhoff.Accuracy, p.Use)
 	if p.Clusters = c; c == nil || c.None() {
 		return
 	}
@@ -99,6 +100,27 @@ func cluster(p *Plan) {
 	p.Shots = newShots(in.Places)
 	p.Shots.clusters = cuts
 	p.findWindows()
+}
+
+// applications is about how often a command applies the operator in either direction.
+func applications(p *Plan) int {
+	c, combs := p.Config.Solver, 0
+	if p.Lattice.Step != nil {
+		combs = p.Lattice.Combs() + 1
+	}
+	switch {
+	case p.Need == Geometry || p.Need == Once:
+		return 1
+	case p.Matches():
+		return 5
+	case c.Method == "image-domain":
+		return 2 * (combs + 3)
+	}
+	n := 1 + 2*c.Iterations + 2*combs
+	if c.DefectCorrection { // which iterates half as often again
+		n += c.Iterations
+	}
+	return n
 }
 
 // alongX orders groups of sources by the stretch of x, of the given length in m, in which the

@@ -62,6 +62,7 @@ const (
 	Geometry Need = iota // sources, receivers, sampling, wavelet
 	Planning             // the recorded traces as well, if the survey file has any
 	Traces               // the recorded traces as well
+	Once                 // likewise, to which the operator is applied once
 )
 
 // Hardware is what a plan needs to know of a rank's machine.
@@ -71,6 +72,10 @@ type Hardware struct {
 	Memory   int64 // bytes that this process may take, its program included
 	Resident int64 // bytes of it that the program takes
 	Card     *Card // nil: none
+
+	// Use is for what dense parts are chosen, the same on all ranks. Without Applications they are
+	// those of the configuration.
+	Use butterfly.Use
 }
 
 // Card is a GPU.

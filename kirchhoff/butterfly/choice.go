@@ -3,6 +3,7 @@ package butterfly
 import (
 	"cmp"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -27,6 +28,7 @@ type arrangement struct {
 	pairs  [][]pair   // of each window, by block: what may become parts
 	of     [2][]int32 // the cluster of each place, as a source and as a receiver
 	expect Saving
+	atMost float64 // more than it can save
 }
 
 // Saving is what parts cost by the model of costs, in ns of a core, beside their direct sums. Only ratios
@@ -53,20 +55,24 @@ func (s Saving) Of(triples float64) (share, gain float64) {
 // arrange is the arrangement that saves most, by an estimate for straight rays. It depends on the
 // positions, the aperture and the slowest velocity alone. Without groups none saves anything.
 func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
-	most, best := leastShare*directTriple*o.finer()*float64(o.problem.Triples()), &arrangement{}
+	var all []*arrangement
 	for _, s := range reaches {
 		for _, r := range reaches {
-			if s == 0 && r == 0 {
-				continue
+			if s != 0 || r != 0 {
+				a := o.clusters([2]float64{s, r}, t)
+				o.pair(a, t, tolerance)
+				all = append(all, a)
 			}
-			a := o.clusters([2]float64{s, r}, t)
-			o.pair(a, t, tolerance)
-			if o.allDirect(a) <= most {
-				continue
-			}
-			if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
-				most, best = a.expect.saved(), a
-			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *arrangement) int { return cmp.Compare(b.atMost, a.atMost) })
+	most, best := leastShare*o.costs.triple*o.costs.finer(o.problem.Finer)*float64(o.problem.Triples()), &arrangement{}
+	for _, a := range all {
+		if a.atMost <= most {
+			break
+		}
+		if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
+			most, best = a.expect.saved(), a
 		}
 	}
 	return best
@@ -97,24 +103,28 @@ func arranged(p *kirchhoff.Problem, groups []cluster) *arrangement {
 
 // pair finds the pairs that may become parts, by their geometry.
 func (o *Operator) pair(a *arrangement, t *tones, tolerance float64) {
-	o.falls, a.pairs = map[fallOf]*fall{}, make([][]pair, len(o.windows))
+	if a.pairs = make([][]pair, len(o.windows)); o.falls == nil {
+		o.falls = map[fallOf]*fall{}
+	}
 	for i, w := range o.windows {
 		for n, b := range a.blocks {
 			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
 				continue
 			}
 			p := pair{number: n, block: b, reach: o.reach(w, b, tolerance)}
-			if p.inside > 0 && !p.sharp && a.least(&p, w, t, lanes)*gain < o.direct(&p, i) {
-				for p.most = lanes; p.most < mostWeighed && a.least(&p, w, t, p.most+lanes)*gain < o.direct(&p, i); {
+			direct, least := o.direct(&p, i), o.least(a, &p, w, t, lanes)
+			if p.inside > 0 && !p.sharp && least*gain < direct {
+				for p.most = lanes; p.most < mostWeighed && o.least(a, &p, w, t, p.most+lanes)*gain < direct; {
 					p.most += lanes
 				}
+				a.atMost += direct - least
 				a.pairs[i] = append(a.pairs[i], p)
 			}
 		}
 	}
 }
 
-// allDirect is the cost of all pairs of an arrangement point by point, more than it can save.
+// allDirect is the cost of all pairs of an arrangement point by point.
 func (o *Operator) allDirect(a *arrangement) (sum float64) {
 	for i, list := range a.pairs {
 		for n := range list {
@@ -153,10 +163,10 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 		}
 		if c := o.straight(a, p, w, t, columns, tolerance); c != nil {
 			lo, hi := stretch(r, c)
-			cost := band.cost(part{rows: int((hi-lo)/band.inner) + band.taps}, w, r, c, a.size(p.block, rows), p.block.width, !p.full, o.weighs(p))
+			cost := o.costs.part(band, part{rows: int((hi-lo)/band.inner) + band.taps, weighed: o.weighs(p)}, w, r, c, a.size(p.block, rows), p.block.width, !p.full)
 			for _, c := range p.sharing() {
 				if n := len(a.groups[c].places); n > 1 {
-					cost += making * float64(n) / uses[where{at.window, c}]
+					cost += o.costs.making * float64(n) / uses[where{at.window, c}]
 				}
 			}
 			if cost*gain < d {

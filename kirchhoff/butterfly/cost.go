@@ -1,85 +1,153 @@
 package butterfly
 
-// Costs of one direction, in ns on a core with registers of 512 bits. Only their ratios decide.
-const (
-	directTriple  = 0.25 // a trace and a point of the direct operator
-	directTaper   = 0.35 // the same where the taper counts
-	directDynamic = 1.3  // what dynamic weights make of these
-	directFiner   = 0.3  // what samples finer by one more make of these
+import (
+	"cmp"
 
-	product   = 1 / 160.0 // an operation of a product of matrices
-	weighting = 0.5       // what weights of its terms make of a product besides
-	weight    = 0.2       // a weight of a pair of places at a skeleton's point
-	expansion = 0.18      // a point and a skeleton's weight there
-	wave      = 0.3       // a frequency of a place and a skeleton's point
-
-	// A point of the last stage, one of its columns, and a sum that it takes part in.
-	lastPoint, lastColumn, lastSum = 4.5, 0.07, 0.0145
-
-	making        = 4000 // a place of a skeleton, which is made once for about 40 directions
-	makingWeighed = 6    // a node and a point of a skeleton of weighted waves
-
-	gain = 1.3 // that a part must bring
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// finer is how many times more the direct operator takes for its finer samples.
-func (o *Operator) finer() float64 { return 1 + directFiner*float64(max(1, o.problem.Finer)-1) }
+// Use says for what parts are chosen. The choice differs with it, errors stay within the tolerance. The
+// zero value is for the kernels of this processor and a solve of ten iterations.
+type Use struct {
+	Kernels      string // the instruction set whose costs count, as kirchhoff.ISA names it
+	Applications int    // of the operator, forward or adjoint, for which skeletons are made once
+}
+
+// usualApplications are those of ten iterations of CGLS.
+const usualApplications = 21
+
+// costs are those of one direction, in ns of a core. Only their ratios decide.
+type costs struct {
+	triple, taper float64 // a trace and a point of the direct operator, and where the taper counts
+
+	dynamic float64 // what dynamic weights make of these
+
+	// What samples twice as fine add to these, as a share, and each factor more.
+	twice, more float64
+
+	product   float64 // an operation of a product of matrices
+	weighting float64 // what weights of its terms make of a product besides
+	weight    float64 // a weight of a pair of places at a skeleton's point
+	expansion float64 // a point and a skeleton's weight there
+	wave      float64 // a frequency of a place and a skeleton's point
+	transform float64 // a frequency and a sample of a trace
+
+	// A point of the last stage, one of its columns, and a sum that it takes part in.
+	lastPoint, lastColumn, lastSum float64
+
+	// Once: a place of a skeleton, and a node and a point of a skeleton of weighted waves.
+	making, makingWeighed float64
+}
+
+// gain is what a part must bring.
+const gain = 1.3
+
+// costsOf are the costs by instruction set, as BenchmarkDirect and BenchmarkModel find them.
+var costsOf = map[string]costs{
+	simd.AVX512.String(): {
+		triple: 0.25, taper: 0.35, dynamic: 1.3, twice: 0.3, more: 0.3,
+		product: 1 / 160.0, weighting: 0.5, weight: 0.2, expansion: 0.18, wave: 0.3, transform: 1 / 160.0,
+		lastPoint: 4.5, lastColumn: 0.07, lastSum: 0.0145,
+		making: 160000, makingWeighed: 240,
+	},
+	simd.AVX2.String(): {
+		triple: 0.9, taper: 1.1, dynamic: 1.5, twice: 0.3, more: 0.175,
+		product: 1 / 70.0, weighting: 0.9, weight: 0.4, expansion: 1.1, wave: 0.9, transform: 1 / 43.0,
+		lastPoint: 8, lastColumn: 1.8, lastSum: 0.036,
+		making: 120000, makingWeighed: 150,
+	},
+	simd.Portable.String(): {
+		triple: 1.4, taper: 1.5, dynamic: 1.3, twice: 0.1, more: 0.1,
+		product: 1 / 25.0, weighting: 0.9, weight: 1, expansion: 1.9, wave: 1.35, transform: 1 / 15.0,
+		lastPoint: 15, lastColumn: 3, lastSum: 0.075,
+		making: 360000, makingWeighed: 450,
+	},
+}
+
+// kernels are those that engines take.
+func kernels() simd.ISA {
+	name, _ := kirchhoff.ISA() // an engine says what is wrong with it
+	isa, _ := simd.Parse(name)
+	return isa
+}
+
+// costs are those of u, with what is made once shared out over its applications.
+func (u Use) costs() costs {
+	c, known := costsOf[u.Kernels]
+	if !known {
+		c = costsOf[kernels().String()]
+	}
+	n := float64(cmp.Or(u.Applications, usualApplications))
+	c.making /= n
+	c.makingWeighed /= n
+	return c
+}
+
+// finer is how many times more the direct operator takes for samples finer by a factor.
+func (c *costs) finer(factor int) float64 {
+	if factor < 2 {
+		return 1
+	}
+	return 1 + c.twice + c.more*float64(factor-2)
+}
 
 // direct is the cost of a pair over window i point by point.
 func (o *Operator) direct(p *pair, i int) float64 {
-	each := directTriple
+	each := o.costs.triple
 	if !p.full {
-		each = directTaper
+		each = o.costs.taper
 	}
 	if o.problem.Dynamic {
-		each *= directDynamic
+		each *= o.costs.dynamic
 	}
-	return each * o.finer() * float64(p.triples(o.windows[i]))
+	return each * o.costs.finer(o.problem.Finer) * float64(p.triples(o.windows[i]))
 }
 
 // least is a bound of the cost of a pair over a window, from its geometry and q points of the columns'
 // skeleton.
-func (a *arrangement) least(p *pair, w *window, t *tones, q int) float64 {
+func (o *Operator) least(a *arrangement, p *pair, w *window, t *tones, q int) float64 {
 	nf := 2*leastPeriods + t.top()*stepSeconds
 	ns := a.size(p.block, rows)
 	s := min(4, ns)
-	return beams(nf, ns, a.size(p.block, columns), s, q) + last(w.len(), s, q, 2)
+	return o.costs.beams(nf, ns, a.size(p.block, columns), s, q) + o.costs.last(w.len(), s, q, 2)
 }
 
 // beams is the cost of the sums over places of both sides, with s and r skeleton points.
-func beams(nf float64, ns, nr, s, r int) float64 {
-	return 8 * product * nf * float64(ns*r*(nr+s))
+func (c *costs) beams(nf float64, ns, nr, s, r int) float64 {
+	return 8 * c.product * nf * float64(ns*r*(nr+s))
 }
 
 // last is the cost of the last stage.
-func last(points, s, r, taps int) float64 {
-	return float64(points) * (lastPoint + lastColumn*float64(r) + lastSum*float64(taps*s*r))
+func (c *costs) last(points, s, r, taps int) float64 {
+	return float64(points) * (c.lastPoint + c.lastColumn*float64(r) + c.lastSum*float64(taps*s*r))
 }
 
-// cost is that of a part, without what it shares with others. own says that the columns' skeleton is
-// its own, weighed that their terms have weights.
-func (b *band) cost(p part, w *window, s, r *skeleton, ns, width int, own, weighed bool) float64 {
-	c := beams(float64(b.nf), ns, width, s.rank, r.q) + 4*product*float64(b.nf*p.rows*s.rank*r.q) + last(w.len(), s.rank, r.q, b.taps)
-	if weighed {
-		c += (weighting*8*product*float64(b.nf) + weight) * float64(ns*width*r.q)
+// part is the cost of one, without what it shares with others. own says that the columns' skeleton is
+// its own.
+func (c *costs) part(b *band, p part, w *window, s, r *skeleton, ns, width int, own bool) float64 {
+	sum := c.beams(float64(b.nf), ns, width, s.rank, r.q) + 4*c.product*float64(b.nf*p.rows*s.rank*r.q) + c.last(w.len(), s.rank, r.q, b.taps)
+	if p.weighed {
+		sum += (c.weighting*8*c.product*float64(b.nf) + c.weight) * float64(ns*width*r.q)
 	}
 	if own {
-		c += wave * float64(b.nf*width*r.q)
-		c += expansion*float64(w.len()*r.q) + makingWeighed*float64(r.mesh.len()*r.rank)
+		sum += c.wave*float64(b.nf*width*r.q) + c.expansion*float64(w.len()*r.q) + c.makingWeighed*float64(r.mesh.len()*r.rank)
 	}
-	return c
+	return sum
 }
 
 // transforms is the cost of taking the traces of a block to the spectra of a segment, which is folded twice.
-func (b *band) transforms(ns, width int) float64 { return product * float64(b.nf*b.n*ns*width) }
+func (c *costs) transforms(b *band, ns, width int) float64 {
+	return c.transform * float64(b.nf*b.n*ns*width)
+}
 
 // sharing is the cost of a skeleton over a window, and of its weights and waves.
-func (b *band) sharing(s *skeleton, w *window) float64 {
-	c := wave * float64(b.nf*len(s.delay))
+func (c *costs) sharing(b *band, s *skeleton, w *window) float64 {
+	sum := c.wave * float64(b.nf*len(s.delay))
 	if !s.lone() {
-		c += expansion*float64(w.len()*s.q) + making*float64(len(s.delay)/s.q)
+		sum += c.expansion*float64(w.len()*s.q) + c.making*float64(len(s.delay)/s.q)
 	}
-	return c
+	return sum
 }
 
 // shared counts, by the segment of a block, the pairs that are worth it by themselves. All traces of a block
@@ -96,19 +164,20 @@ func (o *Operator) shared() map[segmentOf]int {
 
 // alone is the cost of a pair without what it shares.
 func (o *Operator) alone(p part, at *pair, i int, s, r *skeleton) float64 {
-	return o.band.cost(p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full, o.weighs(at))
+	p.weighed = o.weighs(at)
+	return o.costs.part(o.band, p, o.windows[i], s, r, o.rows(at.block), at.block.width, !at.full)
 }
 
 // whole is the cost of a pair with its part of what it shares. It is the same whatever part of the survey
 // o has.
 func (o *Operator) whole(spectra map[segmentOf]int, p part, at *pair, i int, s, r *skeleton) float64 {
 	c := o.alone(p, at, i, s, r)
-	c += o.band.transforms(o.rows(at.block), at.block.width) / float64(max(1, spectra[segmentOf{at.number, p.segment}]))
+	c += o.costs.transforms(o.band, o.rows(at.block), at.block.width) / float64(max(1, spectra[segmentOf{at.number, p.segment}]))
 	for side, k := range [2]*skeleton{s, r} {
 		if k == at.own {
 			continue
 		}
-		c += o.band.sharing(k, o.windows[i]) / o.uses[at.block.of[side]]
+		c += o.costs.sharing(o.band, k, o.windows[i]) / o.uses[at.block.of[side]]
 	}
 	return c
 }

@@ -38,7 +38,7 @@
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
 //	parts       a pair of clusters over a window                         parts.go
 //	memory      of applications, one after the other                     memory.go
-//	costs       of the stages, as measured, and what parts share         cost.go
+//	costs       of the stages, by instruction set, and what parts share  cost.go
 //	choice      the sizes of clusters that save most                     choice.go
 //
 // A skeleton is checked at points that did not make it. Where mostRank points do not keep the
@@ -76,10 +76,15 @@
 // at either end, estimates the ranks of a few of them with straight rays of the least velocity, and
 // takes what saves most.
 //
+// # Use
+//
+// Costs differ by instruction set, and skeletons are made once for so many applications. Use says both for a
+// whole survey. It decides which parts there are, so results depend on it within the tolerance.
+//
 // # Order
 //
 // Results depend on the problem alone, not on threads: each window's sums, and each segment's
 // spectra, are added in the order of blocks and windows. Nor do they depend on how a survey is cut into
-// parts, if all have the clusters of the whole and the cuts lie between clusters of sources and
+// parts, if all have the clusters of the whole, made for one Use, and the cuts lie between clusters of sources and
 // between windows (NewPart). The sums of parts over ranks are then exact (exact.go).
 package butterfly

@@ -22,7 +22,7 @@ func TestExact(t *testing.T) {
 
 func testExact(t *testing.T, p *kirchhoff.Problem, quantum float64) {
 	const tolerance = 1e-2
-	o, tones := located(p, kirchhoff.Outline(p)), tonesOf(p, tolerance)
+	o, tones := located(p, kirchhoff.Outline(p), Use{}), tonesOf(p, tolerance)
 	arranged := o.clusters([2]float64{0.5, 0.5}, tones)
 	o.pair(arranged, tones, tolerance)
 	c := arranged.survey(p)

@@ -50,7 +50,7 @@ func TestMemory(t *testing.T) {
 	if at != &o.memory.all.S[0] {
 		t.Error("the second application has made memory of its own")
 	}
-	if took, most := int64(4*len(o.memory.all.S)), Needs(p, NewClusters(p, tolerance), tolerance); took > most {
+	if took, most := int64(4*len(o.memory.all.S)), Needs(p, NewClusters(p, tolerance, Use{}), tolerance); took > most {
 		t.Errorf("applications take %d bytes, more than the %d that are counted", took, most)
 	}
 }

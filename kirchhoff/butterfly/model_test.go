@@ -2,37 +2,59 @@ package butterfly
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-// stages are those of an adjoint application, in the order in which they begin.
+// stages are those of an application.
 var stages = []string{"spectra", "waves", "beams", "last"}
 
-// BenchmarkModel: what the stages of an adjoint application take of a processor, in s, beside what the model
-// of costs says, and the ratio.
+// BenchmarkModel: what the stages take of a processor, in s, the mean of both directions, beside what the
+// model of costs says, and the ratio.
 func BenchmarkModel(b *testing.B) {
 	for _, g := range geometries() {
-		p := g.problem(b)
-		if factorise(b, p, 1e-2) == 0 {
-			continue
-		}
-		o := p.Elsewhere.(*Operator)
-		sums, model := measured(b, o), modelOf(o)
-		for i, stage := range stages {
-			b.Run(fmt.Sprintf("%s/%s", g.name, stage), func(b *testing.B) {
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(sums[i], "s")
-				b.ReportMetric(1e-9*model[i], "s-model")
-				b.ReportMetric(1e9*sums[i]/model[i], "ratio")
+		for _, tolerance := range []float64{1e-2, 1e-3} {
+			b.Run(fmt.Sprintf("%s/tolerance=%g", g.name, tolerance), func(b *testing.B) {
+				p := g.problem(b)
+				if factorise(b, p, tolerance) == 0 {
+					b.Skip("nothing is factorised")
+				}
+				o := p.Elsewhere.(*Operator)
+				took, model := tookOf(b, o), modelOf(o)
+				for i, stage := range stages {
+					b.Run(stage, func(b *testing.B) {
+						mean := 0.5 * (took[0][i] + took[1][i])
+						b.ReportMetric(0, "ns/op")
+						b.ReportMetric(took[0][i], "s-adjoint")
+						b.ReportMetric(took[1][i], "s-forward")
+						b.ReportMetric(1e-9*model[i], "s-model")
+						b.ReportMetric(1e9*mean/model[i], "ratio")
+					})
+				}
 			})
 		}
 	}
 }
 
-// measured are the times of the stages, the least of three applications.
-func measured(b *testing.B, o *Operator) (least [4]float64) {
+// watch adds up the processor's time of stages.
+type watch struct {
+	now  float64
+	took [4]float64
+}
+
+func (w *watch) lap(stage int) {
+	before := w.now
+	w.now = processor()
+	w.took[stage] += w.now - before
+}
+
+// tookOf are the times of the stages of the adjoint and of the forward, the least of three applications.
+func tookOf(b *testing.B, o *Operator) (least [2][4]float64) {
 	l, err := kirchhoff.NewPlan(b.Context(), &o.problem)
 	if err != nil {
 		b.Fatal(err)
@@ -41,71 +63,205 @@ func measured(b *testing.B, o *Operator) (least [4]float64) {
 		b.Fatal(err)
 	}
 	defer o.memory.Unlock()
-	trace, with := random(1, o.problem.NT), &o.memory.threads[0]
+	sums, image := make([]float64, len(l.Points)), random(1, len(l.Points))
 	for n := range 3 {
-		var took [4]float64
-		now := processor()
-		lap := func(stage int) {
-			before := now
-			now = processor()
-			took[stage] += now - before
-		}
-		for n, segments := range o.memory.segments {
-			t := o.newTurn(n, with)
-			for s := range o.rows(t.block) {
-				t.load(s, func(_ int, row []float32) { copy(row, trace) })
-				for _, segment := range segments {
-					t.into(s, segment, o.memory.spectra[segmentOf{n, segment}])
-				}
+		for way, apply := range []func(w *watch) error{
+			func(w *watch) error { return o.watchAdjoint(w, sums) },
+			func(w *watch) error { return o.watchForward(w, image) },
+		} {
+			w := &watch{now: processor()}
+			if err := apply(w); err != nil {
+				b.Fatal(err)
 			}
-		}
-		lap(0)
-		to := o.newLanding(make([]float64, len(l.Points)), 0)
-		for i := range o.windows {
-			r := o.open(i, false, with)
-			lap(1)
-			for _, batch := range r.batches() {
-				r.hold(batch)
-				for _, p := range batch {
-					r.beam(p, o.memory.spectra[segmentOf{p.number, p.segment}])
+			for i, t := range w.took {
+				if n == 0 || t < least[way][i] {
+					least[way][i] = t
 				}
-				lap(2)
-				if err := r.image(batch, to); err != nil {
-					b.Fatal(err)
-				}
-				lap(3)
-			}
-		}
-		for i, t := range took {
-			if n == 0 || t < least[i] {
-				least[i] = t
 			}
 		}
 	}
 	return least
 }
 
+// eachTurn calls f for the traces of each row of a block.
+func (o *Operator) eachTurn(f func(t *turn, row, number int)) {
+	for n := range o.memory.segments {
+		if len(o.memory.segments[n]) > 0 {
+			t := o.newTurn(n, &o.memory.threads[0])
+			for s := range o.rows(t.block) {
+				f(t, s, n)
+			}
+		}
+	}
+}
+
+func (o *Operator) watchAdjoint(w *watch, sums []float64) error {
+	trace := random(1, o.problem.NT)
+	o.eachTurn(func(t *turn, s, n int) {
+		t.load(s, func(_ int, row []float32) { copy(row, trace) })
+		for _, segment := range o.memory.segments[n] {
+			t.into(s, segment, o.memory.spectra[segmentOf{n, segment}])
+		}
+	})
+	w.lap(0)
+	to := o.newLanding(sums, 0)
+	for i := range o.windows {
+		r := o.open(i, false, &o.memory.threads[0])
+		w.lap(1)
+		for _, batch := range r.batches() {
+			r.hold(batch)
+			for _, p := range batch {
+				r.beam(p, o.memory.spectra[segmentOf{p.number, p.segment}])
+			}
+			w.lap(2)
+			if err := r.image(batch, to); err != nil {
+				return err
+			}
+			w.lap(3)
+		}
+	}
+	return nil
+}
+
+func (o *Operator) watchForward(w *watch, image []float32) error {
+	with := &o.memory.threads[0]
+	for _, e := range o.memory.spectra {
+		e.stale = true
+	}
+	for i := range o.windows {
+		r := o.open(i, true, with)
+		w.lap(1)
+		for _, batch := range r.batches() {
+			r.gather(batch, image)
+		}
+		w.lap(3)
+		for _, p := range r.parts {
+			r.spread(p, o.memory.spectra[segmentOf{p.number, p.segment}], with)
+		}
+		w.lap(2)
+	}
+	trace := random(1, o.problem.NT)
+	o.eachTurn(func(t *turn, s, n int) {
+		clear(t.lines)
+		for _, segment := range o.memory.segments[n] {
+			t.back(s, segment, o.memory.spectra[segmentOf{n, segment}])
+		}
+		t.unload(s, func(_ int, u []float32) { copy(trace, u) })
+	})
+	w.lap(0)
+	return nil
+}
+
 // modelOf is what the model of costs says of the stages, in ns.
 func modelOf(o *Operator) (sums [4]float64) {
+	c := o.costs
+	c.making, c.makingWeighed = 0, 0
 	for n, segments := range o.memory.segments {
-		sums[0] += float64(len(segments)) * o.band.transforms(o.rows(o.blocks[n]), o.blocks[n].width)
+		sums[0] += float64(len(segments)) * c.transforms(o.band, o.rows(o.blocks[n]), o.blocks[n].width)
 	}
 	for i, w := range o.windows {
 		seen := map[*skeleton]bool{}
 		for _, p := range roomOf(o, i).parts {
 			for _, s := range []*skeleton{p.s, p.r} {
-				if !seen[s] {
+				if !seen[s] && s != p.own {
 					seen[s] = true
-					sums[1] += wave * float64(o.band.nf*len(s.delay))
+					sums[1] += c.wave * float64(o.band.nf*len(s.delay))
 					if !s.lone() {
-						sums[3] += expansion * float64(w.len()*s.q)
+						sums[3] += c.expansion * float64(w.len()*s.q)
 					}
 				}
 			}
-			final := last(w.len(), p.s.rank, p.r.q, o.band.taps)
-			sums[2] += o.band.cost(p.part, w, p.s, p.r, o.rows(p.block), p.width, p.own != nil, p.weighed) - final
+			final := c.last(w.len(), p.s.rank, p.r.q, o.band.taps)
+			if p.own != nil {
+				final += c.expansion * float64(w.len()*p.r.q)
+			}
+			sums[2] += c.part(o.band, p.part, w, p.s, p.r, o.rows(p.block), p.width, p.own != nil) - final
 			sums[3] += final
 		}
 	}
 	return sums
+}
+
+// TestCosts: each instruction set has all costs, and finer samples never make direct sums cheaper.
+func TestCosts(t *testing.T) {
+	for _, isa := range []simd.ISA{simd.Portable, simd.AVX2, simd.AVX512} {
+		c, known := costsOf[isa.String()]
+		if !known {
+			t.Errorf("%s: no costs", isa)
+		}
+		for i, v := range []float64{c.triple, c.taper - c.triple, c.twice, c.more, c.product, c.weighting, c.weight, c.expansion, c.wave, c.transform,
+			c.lastPoint, c.lastColumn, c.lastSum, c.making, c.makingWeighed} {
+			if !(v > 0) {
+				t.Errorf("%s: cost %d is %g", isa, i, v)
+			}
+		}
+		if c.finer(0) != 1 || c.finer(1) != 1 || !(c.finer(2) > 1) || !(c.finer(8) > c.finer(4)) {
+			t.Errorf("%s: finer samples cost %g, %g, %g and %g times as much", isa, c.finer(1), c.finer(2), c.finer(4), c.finer(8))
+		}
+	}
+}
+
+// TestUse: more applications pay for more skeletons, and instruction sets choose differently.
+func TestUse(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	g := geometry{"nodes", []int{32, 32, 32}, 400, lattice(r, 20, 20, 12, 12, 25, 25), lattice(r, 0, 100, 3, 1, 150, 0), nil, false}
+	p := g.problem(t)
+	taken := func(use Use) (n int64) {
+		o, err := NewPart(t.Context(), p, NewClusters(p, 1e-2, use), 1e-2, alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o != nil {
+			n = o.Triples()
+		}
+		return n
+	}
+	once, often := taken(Use{"avx512", 1}), taken(Use{"avx512", 40})
+	if !(once < often) {
+		t.Errorf("%d pairs for one application, %d for 40", once, often)
+	}
+	if usual := taken(Use{Kernels: "avx512"}); usual < once || usual > often {
+		t.Errorf("%d pairs for one application, %d if it is not said, %d for 40", once, usual, often)
+	}
+	one, other := Use{"avx512", 1}.costs(), Use{"avx2", 1}.costs()
+	if ten := (Use{"avx512", 10}).costs(); one == other || math.Abs(one.making-10*ten.making) > 1e-6*one.making {
+		t.Errorf("costs %+v and %+v", one, other)
+	}
+}
+
+// BenchmarkDirect: a pair of a trace and a point of the direct operator, with samples as fine as they come
+// with tolerances, without and with an aperture.
+func BenchmarkDirect(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, aperture := range map[string]float64{"whole": 0, "tapered": 650} {
+		g := geometry{name, []int{64, 64, 64}, aperture, lattice(r, 130, 130, 5, 5, 80, 80), lattice(r, 140, 120, 16, 16, 25, 25), nil}
+		for _, finer := range []int{0, 1, 2, 4, 8} {
+			p := g.problem(b)
+			if p.Finer = finer; aperture == 0 {
+				p.Aperture, p.ApertureTaper = nil, nil
+			}
+			e, err := kirchhoff.New(b.Context(), p, kirchhoff.Work{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			host, k := device.NewHost(1), e.Kernels()[0]
+			d, m := device.Wrap(host, random(1, p.NumTraces()*p.NT)), device.Wrap(host, random(2, p.ImageLen()))
+			for way, apply := range map[string]func() error{
+				"forward": func() error { return k.Forward(b.Context(), d, m) },
+				"adjoint": func() error { return k.Adjoint(b.Context(), m, d) },
+			} {
+				b.Run(fmt.Sprintf("%s/finer=%d/%s", name, finer, way), func(b *testing.B) {
+					begin := processor()
+					for range b.N {
+						if err := apply(); err != nil {
+							b.Fatal(err)
+						}
+					}
+					b.ReportMetric(0, "ns/op")
+					b.ReportMetric((processor()-begin)/float64(b.N)/float64(p.Triples())*1e9, "ns/triple")
+				})
+			}
+			e.Close()
+		}
+	}
 }

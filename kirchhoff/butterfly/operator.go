@@ -31,6 +31,7 @@ type Operator struct {
 	// windowOf is the window of each box.
 	windowOf []int
 	cost     Saving
+	costs    costs
 	uses     []float64 // see Clusters
 	memory   *memory
 
@@ -42,7 +43,7 @@ type Operator struct {
 // New finds the parts of p whose sums it takes over, with an rms error of at most the tolerance of what
 // they bring. Where there are none it returns nil. Errors are those of the traveltime method and of ctx.
 func New(ctx context.Context, p *kirchhoff.Problem, tolerance float64) (*Operator, error) {
-	return NewPart(ctx, p, NewClusters(p, tolerance), tolerance, func(longest float64, err error) (float64, error) { return longest, err })
+	return NewPart(ctx, p, NewClusters(p, tolerance, Use{}), tolerance, func(longest float64, err error) (float64, error) { return longest, err })
 }
 
 // NewPart is New for a part of a survey: p has all places of the survey, numbered as in its clusters,
@@ -97,8 +98,8 @@ func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 }
 
 // located is an operator that knows where its windows lie.
-func located(p *kirchhoff.Problem, l *kirchhoff.Plan) *Operator {
-	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: simd.Best(), memory: &memory{}}
+func located(p *kirchhoff.Problem, l *kirchhoff.Plan, use Use) *Operator {
+	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps(), isa: kernels(), memory: &memory{}, costs: use.costs()}
 	if q := &o.problem; q.Dynamic {
 		if q.MaxDistance == [2]float64{} {
 			q.MaxDistance[0], q.MaxDistance[1] = kirchhoff.MaxDistance(q.Grid, q.Positions)
@@ -114,7 +115,7 @@ func located(p *kirchhoff.Problem, l *kirchhoff.Plan) *Operator {
 
 // outline is an operator that knows its windows and what may become parts of the traces of p.
 func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, clusters *Clusters, tolerance float64) (*Operator, *tones) {
-	o, t := located(p, l), tonesOf(p, tolerance)
+	o, t := located(p, l, clusters.use), tonesOf(p, tolerance)
 	o.arrangement = *arranged(p, clusters.groups)
 	o.uses = clusters.uses
 	o.pair(&o.arrangement, t, tolerance)

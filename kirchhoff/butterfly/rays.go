@@ -219,7 +219,7 @@ func (v *weigher) serving(cluster int, d delays, others []int32, freqs, power []
 		}
 	}
 	f := d.plain(v.window.mesh)
-	f.sketched, f.checked = all, all
+	f.sketched, f.checked, f.thin = all, some(all), max(1, len(all)/leastWaves)
 	s := newSkeleton(v.window, f, freqs, power, limits{lanes, mostRank, shareColumns * tolerance})
 	if s != nil {
 		s.bound(d.nodes)

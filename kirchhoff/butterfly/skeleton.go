@@ -67,16 +67,25 @@ type field struct {
 	delay             []float32   // [place][node, with padding], s
 	sample            [][]float64 // [place][sample], s
 	sketched, checked []member
-	thin              int // of the waves, each thin-th is sketched at a frequency
+	thin              int   // of the waves, each thin-th is sketched at a frequency
+	candidates        []int // nodes among which points are looked for; nil: all
 }
 
-// plain is the field of all places, without weights.
+// plain is the field of all places, without weights. Some that are drawn check a skeleton.
 func (d delays) plain(m *mesh) *field {
 	all := make([]member, len(d.nodes))
 	for i := range all {
 		all[i].place = i
 	}
-	return &field{m, matrixOf(d.nodes, padded(m.len())), d.sample, all, all, 1}
+	return &field{m, matrixOf(d.nodes, padded(m.len())), d.sample, all, some(all), max(1, len(all)/leastWaves), nil}
+}
+
+// some are those that are drawn of many to check a skeleton.
+func some(all []member) (out []member) {
+	for _, i := range rand.New(rand.NewPCG(uint64(len(all)), 1)).Perm(len(all))[:min(len(all), mostChecked)] {
+		out = append(out, all[i])
+	}
+	return out
 }
 
 // limits says how a skeleton is made: its rank is a multiple of step and at most most, and its rms
@@ -86,55 +95,101 @@ type limits struct {
 	tolerance  float64
 }
 
+// fewPoints are those that a skeleton is made of first: a sketch for them has fewer rows.
+const fewPoints = 48
+
 // newSkeleton finds a skeleton. It returns nil if there is none within the limits. power are the weights of
 // lines frequencies, in Hz, which add up to 1.
 func newSkeleton(w *window, of *field, freqs, power []float64, within limits) *skeleton {
-	f, nodes := newFactor(of, freqs, power, within.most+moreRows), of.len()
-	for q := within.step; ; q += within.step {
+	few, before := within, math.Inf(1)
+	few.most = min(within.most, fewPoints)
+	s := few.skeleton(w, of, freqs, power, within.step, &before)
+	if s != nil || few.most == within.most || math.IsInf(before, -1) {
+		return s
+	}
+	return within.skeleton(w, of, freqs, power, few.most+within.step, &before)
+}
+
+// skeleton is newSkeleton with at least so many points. before is the error of fewer points, in the end −∞
+// where more were worse: then polynomials through the nodes do not follow the weights.
+func (l limits) skeleton(w *window, of *field, freqs, power []float64, least int, before *float64) *skeleton {
+	f, nodes, most := newFactor(of, freqs, power, 2*l.most+moreRows), of.len(), l.tolerance*l.tolerance
+	for q := least; ; q += l.step {
 		q = min(q, nodes)
-		last := q+within.step > within.most || q == nodes
-		if left := f.grow(q); left > within.tolerance*within.tolerance && !last {
-			continue
+		last := q+l.step > l.most || q == nodes
+		if left := f.grow(q, most); left > most {
+			if !last {
+				continue
+			}
+			if left > hopeless*most {
+				return nil
+			}
 		}
-		s := f.skeleton(of)
-		if s.check(w, of, freqs, power); s.err <= within.tolerance {
+		s := f.skeleton(of, freqs, power)
+		if s.check(w, of, freqs, power); s.err <= l.tolerance {
 			return s
 		}
-		if last {
+		if s.err > worse**before {
+			*before = math.Inf(-1)
+			return nil
+		}
+		if *before = min(*before, s.err); last {
 			return nil
 		}
 	}
 }
 
+// worse is how many times more than that of fewer points an error is which will not become less.
+const worse = 1.5
+
+// hopeless is how many times more than it may a sketch leaves where no check is needed.
+const hopeless = 4
+
 // factor is a pivoted QR factorisation, column by column, of a sketch of the waves at the nodes
 // (Halko, Martinsson and Tropp 2011): [row][node].
 type factor struct {
 	isa    simd.ISA
-	nodes  int
+	nodes  int         // candidates
 	wide   int         // nodes with padding, the elements of a row
 	height int         // rows
 	rows   []float32   // [row][wide], what is left of the sketch
-	r      [][]float32 // [pivot][wide]
+	r, q   [][]float32 // [pivot][wide] and [pivot][row], whose product is what was taken from the sketch
 	pivots []int
-	left   []float64 // squared norms of the columns of rows
+	waves  []sketched  // see everywhere
+	far    [][]float32 // likewise
+	left   []float64   // squared norms of the columns of rows
 	all    float64
 }
 
-// moreRows is how many more rows a sketch has than a skeleton points.
+// moreRows is how many more rows a sketch has than twice a skeleton's points. With fewer rows weights follow
+// the sketch and nothing else.
 const moreRows = 16
 
-// newFactor adds the waves power·{cos, sin}(2πf δ_r), times their weights, with random signs to all rows
-// of the sketch.
+// newFactor is that of a sketch at the candidates, of which nothing is taken yet.
 func newFactor(of *field, freqs, power []float64, height int) *factor {
 	n := of.len()
+	if of.candidates != nil {
+		n = len(of.candidates)
+	}
 	f := &factor{isa: simd.Best(), nodes: n, wide: padded(n), left: make([]float64, n)}
 	f.height = min(height, 2*len(of.sketched)*len(freqs))
 	f.rows = make([]float32, f.height*f.wide)
+	f.sketch(of, of.candidates, freqs, power, func(signs, waves simd.Real) {
+		f.isa.Transform(f.matrix(), signs, waves, f.height, signs.Stride, f.wide, simd.Add)
+	})
+	f.all = f.measure()
+	return f
+}
+
+// sketch calls add with the waves power·{cos, sin}(2πf δ_r), times their weights, at some nodes, nil for all,
+// and the random signs with which each row of the sketch has them. They are the same at any nodes.
+func (f *factor) sketch(of *field, at []int, freqs, power []float64, add func(signs, waves simd.Real)) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for k, hz := range freqs {
-		delay, weights := of.rows(k)
+		delay, weights, wide := of.rows(k, at)
 		re, im := make([]float32, len(delay)), make([]float32, len(delay))
-		signs := make([]float32, f.height*len(delay)/f.wide)
+		n := len(delay) / wide
+		signs := make([]float32, f.height*n)
 		amplitude := float32(math.Sqrt(power[k]))
 		f.isa.Phases(re, im, delay, hz, 0, 1)
 		for _, waves := range [2][]float32{re, im} {
@@ -149,18 +204,22 @@ func newFactor(of *field, freqs, power []float64, height int) *factor {
 				signs[i] = math.Float32frombits(math.Float32bits(amplitude) ^ uint32(bits)<<31)
 				bits >>= 1
 			}
-			n := len(delay) / f.wide
-			f.isa.Transform(f.matrix(), simd.Real{V: signs, Stride: n}, simd.Real{V: waves, Stride: f.wide}, f.height, n, f.wide, simd.Add)
+			add(simd.Real{V: signs, Stride: n}, simd.Real{V: waves, Stride: wide})
 		}
 	}
-	f.all = f.measure()
-	return f
 }
 
-// rows are the delays and the weights of the waves that are sketched at a frequency, [wave][node]. weights
-// is nil where all are 1.
-func (f *field) rows(frequency int) (delay, weights []float32) {
-	wide, nodes := padded(f.len()), f.nodes()
+// rows are the delays and the weights of the waves that are sketched at a frequency, at some nodes, nil for
+// all: [wave][wide]. weights is nil where all are 1.
+func (f *field) rows(frequency int, at []int) (delay, weights []float32, wide int) {
+	all, nodes := padded(f.len()), f.nodes()
+	if wide = all; at != nil {
+		some := make([][3]int, len(at))
+		for i, node := range at {
+			some[i] = nodes[node]
+		}
+		nodes, wide = some, padded(len(at))
+	}
 	n := (len(f.sketched) - frequency%f.thin + f.thin - 1) / f.thin
 	delay = make([]float32, n*wide)
 	if f.sketched[0].weights != nil {
@@ -168,12 +227,53 @@ func (f *field) rows(frequency int) (delay, weights []float32) {
 	}
 	for i := range n {
 		v := f.sketched[frequency%f.thin+i*f.thin]
-		copy(delay[i*wide:][:wide], f.delay[v.place*wide:])
+		from, to := f.delay[v.place*all:][:all], delay[i*wide:][:wide]
+		if at == nil {
+			copy(to, from)
+		}
+		for k, node := range at {
+			to[k] = from[node]
+		}
 		if weights != nil {
 			v.weights(weights[i*wide:], nodes)
 		}
 	}
-	return delay, weights
+	return delay, weights, wide
+}
+
+// sketched are waves at all nodes and the signs with which a sketch has them.
+type sketched struct{ signs, waves simd.Real }
+
+// everywhere is r at all nodes, [pivot][wide], and which of them the pivots are.
+func (f *factor) everywhere(of *field, freqs, power []float64) (r [][]float32, pivots []int) {
+	if of.candidates == nil {
+		return f.r, f.pivots
+	}
+	if f.waves == nil {
+		f.sketch(of, nil, freqs, power, func(signs, waves simd.Real) {
+			n := signs.Stride
+			even := simd.Real{V: make([]float32, f.height*padded(n)), Stride: padded(n)}
+			for row := range f.height {
+				copy(even.V[row*even.Stride:], signs.V[row*n:][:n])
+			}
+			f.waves = append(f.waves, sketched{even, simd.Real{V: slices.Clone(waves.V), Stride: waves.Stride}})
+		})
+	}
+	done, wide := len(f.far), padded(of.len())
+	n := len(f.pivots) - done
+	all, q := make([]float32, n*wide), slices.Concat(f.q[done:]...)
+	for _, s := range f.waves {
+		share := simd.Real{V: make([]float32, n*s.signs.Stride), Stride: s.signs.Stride}
+		f.isa.Transform(share, simd.Real{V: q, Stride: f.height}, s.signs, n, f.height, share.Stride, 0)
+		f.isa.Transform(simd.Real{V: all, Stride: wide}, share, s.waves, n, len(s.waves.V)/wide, wide, simd.Add)
+	}
+	for k := range n {
+		f.far = append(f.far, all[k*wide:][:wide])
+	}
+	for _, p := range f.pivots {
+		pivots = append(pivots, of.candidates[p])
+	}
+	return f.far, pivots
 }
 
 // matrixOf puts rows into a matrix so many elements wide.
@@ -210,10 +310,11 @@ func (f *factor) measure() (sum float64) {
 const faint = 1e-14
 
 // grow takes pivots until there are q, or nothing is left. It returns the share of the sketch that
-// they leave.
-func (f *factor) grow(q int) float64 {
-	column, back := make([]float32, f.height), make([]float32, f.height)
+// they leave, roughly where that is far above what is enough.
+func (f *factor) grow(q int, enough float64) float64 {
+	back := make([]float32, f.height)
 	for len(f.pivots) < q {
+		column := make([]float32, f.height)
 		p := 0
 		for i, v := range f.left {
 			if v > f.left[p] {
@@ -230,7 +331,10 @@ func (f *factor) grow(q int) float64 {
 		}
 		for k := range column {
 			column[k] = float32(float64(f.rows[k*f.wide+p]) / math.Sqrt(norm))
-			back[k] = -column[k]
+		}
+		f.straighten(column)
+		for k, v := range column {
+			back[k] = -v
 		}
 		r := make([]float32, f.wide)
 		of := simd.Real{V: r, Stride: f.wide}
@@ -240,39 +344,71 @@ func (f *factor) grow(q int) float64 {
 			f.left[i] = max(0, f.left[i]-float64(v)*float64(v))
 		}
 		f.left[p] = 0
-		f.r, f.pivots = append(f.r, r), append(f.pivots, p)
+		f.r, f.q, f.pivots = append(f.r, r), append(f.q, column), append(f.pivots, p)
+	}
+	rough := 0.0
+	for _, v := range f.left {
+		rough += v
+	}
+	if rough /= f.all; rough > 2*hopeless*enough {
+		return rough
 	}
 	return f.measure() / f.all
 }
 
-// skeleton solves R₁₁ L = R for the pivots so far. There are a multiple of lanes of them, the last
-// ones without weight.
-func (f *factor) skeleton(of *field) *skeleton {
-	n := len(f.pivots)
-	s := &skeleton{rank: n, q: padded(n), mesh: of.mesh}
-	s.weights, s.points = make([]float32, f.nodes*s.q), make([][3]int, s.q)
-	x := make([]float32, n*f.wide)
-	for j := n - 1; j >= 0; j-- {
-		row, after := x[j*f.wide:][:f.wide], make([]float32, n-1-j)
-		copy(row, f.r[j])
-		for k := range after {
-			after[k] = -f.r[j][f.pivots[j+1+k]]
+// straighten takes from a column what rounding left in it of the columns of q, and makes its norm 1:
+// everywhere projects on all at once.
+func (f *factor) straighten(column []float32) {
+	exact, norm := make([]float64, len(column)), 0.0
+	for k, v := range column {
+		exact[k] = float64(v)
+	}
+	for _, q := range f.q {
+		share := 0.0
+		for k, v := range q {
+			share += float64(v) * exact[k]
 		}
-		if len(after) > 0 {
-			f.isa.Transform(simd.Real{V: row, Stride: f.wide}, simd.Real{V: after, Stride: len(after)}, simd.Real{V: x[(j+1)*f.wide:], Stride: f.wide}, 1, len(after), f.wide, simd.Add)
-		}
-		a := 1 / f.r[j][f.pivots[j]]
-		for i := range row[:f.nodes] {
-			row[i] *= a
-			s.weights[i*s.q+j] = row[i]
+		for k, v := range q {
+			exact[k] -= share * float64(v)
 		}
 	}
-	s.delay = make([]float32, len(of.delay)/f.wide*s.q)
-	nodes := of.mesh.nodes()
-	for j, p := range f.pivots {
-		s.points[j] = nodes[p]
-		for r := range len(of.delay) / f.wide {
-			s.delay[r*s.q+j] = of.delay[r*f.wide+p]
+	for _, v := range exact {
+		norm += v * v
+	}
+	for k, v := range exact {
+		column[k] = float32(v / math.Sqrt(norm))
+	}
+}
+
+// skeleton solves R₁₁ L = R for the pivots so far. There are a multiple of lanes of them, the last
+// ones without weight.
+func (f *factor) skeleton(of *field, freqs, power []float64) *skeleton {
+	n, nodes, wide := len(f.pivots), of.len(), padded(of.len())
+	r, pivots := f.everywhere(of, freqs, power)
+	s := &skeleton{rank: n, q: padded(n), mesh: of.mesh}
+	s.weights, s.points = make([]float32, nodes*s.q), make([][3]int, s.q)
+	x := make([]float32, n*wide)
+	for j := n - 1; j >= 0; j-- {
+		row, after := x[j*wide:][:wide], make([]float32, n-1-j)
+		copy(row, r[j])
+		for k := range after {
+			after[k] = -r[j][pivots[j+1+k]]
+		}
+		if len(after) > 0 {
+			f.isa.Transform(simd.Real{V: row, Stride: wide}, simd.Real{V: after, Stride: len(after)}, simd.Real{V: x[(j+1)*wide:], Stride: wide}, 1, len(after), wide, simd.Add)
+		}
+		a := 1 / r[j][pivots[j]]
+		for i := range row[:nodes] {
+			row[i] *= a
+		}
+	}
+	f.isa.Transpose(simd.Real{V: s.weights, Stride: s.q}, simd.Real{V: x, Stride: wide}, n, nodes)
+	s.delay = make([]float32, len(of.delay)/wide*s.q)
+	at := of.mesh.nodes()
+	for j, p := range pivots {
+		s.points[j] = at[p]
+		for place := range len(of.delay) / wide {
+			s.delay[place*s.q+j] = of.delay[place*wide+p]
 		}
 	}
 	return s

@@ -20,16 +20,19 @@ type Clusters struct {
 	groups      []cluster // of sources, then of receivers; none where factorised sums save nothing
 	uses        []float64 // by cluster: blocks over a window that may become parts, where there are any
 	share, gain float64   // see Expect
+	use         Use
 }
 
-// NewClusters groups the places of p's traces as saves most, by where they lie, the aperture, and the
-// slowest velocity. It returns nil where weights or the wavelet are such that New finds no parts.
-func NewClusters(p *kirchhoff.Problem, tolerance float64) *Clusters {
+// NewClusters groups the places of p's traces as saves most for a use, by where they lie, the aperture, and
+// the slowest velocity. It returns nil where weights or the wavelet are such that New finds no parts.
+func NewClusters(p *kirchhoff.Problem, tolerance float64, use Use) *Clusters {
 	t := tonesOf(p, tolerance)
 	if t == nil {
 		return nil
 	}
-	return located(p, kirchhoff.Outline(p)).arrange(t, tolerance).survey(p)
+	c := located(p, kirchhoff.Outline(p), use).arrange(t, tolerance).survey(p)
+	c.use = use
+	return c
 }
 
 // survey are the clusters of an arrangement of the whole of p.

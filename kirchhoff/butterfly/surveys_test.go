@@ -123,6 +123,34 @@ func BenchmarkSurveys(b *testing.B) {
 	}
 }
 
+// BenchmarkSetUp: what the choice of clusters and the skeletons take of processors, in s.
+func BenchmarkSetUp(b *testing.B) {
+	for _, g := range geometries() {
+		for _, tolerance := range []float64{1e-2, 1e-3} {
+			b.Run(fmt.Sprintf("%s/tolerance=%g", g.name, tolerance), func(b *testing.B) {
+				p := g.problem(b)
+				var took [2]float64
+				for range b.N {
+					begin := processor()
+					c := NewClusters(p, tolerance, Use{})
+					chosen := processor()
+					if _, err := NewPart(b.Context(), p, c, tolerance, alone); err != nil {
+						b.Fatal(err)
+					}
+					took[0] += chosen - begin
+					took[1] += processor() - chosen
+				}
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(took[0]/float64(b.N), "s/clusters")
+				b.ReportMetric(took[1]/float64(b.N), "s/skeletons")
+			})
+		}
+	}
+}
+
+// alone is what the only part of a survey agrees to.
+func alone(longest float64, err error) (float64, error) { return longest, err }
+
 // factorise has p summed within a tolerance, and is the share of what counts that is factorised.
 func factorise(t testing.TB, p *kirchhoff.Problem, tolerance float64) float64 {
 	var err error

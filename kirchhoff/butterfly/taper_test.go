@@ -25,7 +25,7 @@ func TestTaper(t *testing.T) {
 		p := carpet(t, 8, 25, 700, []int{64, 64, 16})
 		p.Aperture, p.ApertureTaper = crossed.aperture, []float64{80, 80}
 		tones := tonesOf(p, tolerance)
-		o := located(p, kirchhoff.Outline(p))
+		o := located(p, kirchhoff.Outline(p), Use{Kernels: "avx512"})
 		o.arrangement = *o.clusters([2]float64{0, 1}, tones)
 		o.pair(&o.arrangement, tones, tolerance)
 		found := 0

@@ -19,6 +19,8 @@ const (
 	mostWaves   = 256 // traces of which it is made
 	mostChecked = 96  // traces at which it is checked
 	leastWaves  = 32  // of them that are sketched at a frequency
+
+	mostCandidates = 512 // nodes among which its points are looked for
 )
 
 // skeleton makes that of the columns of a pair, of which delays are given for those with a number
@@ -34,6 +36,9 @@ func (v *weigher) skeleton(p *pair, d delays, of func(column int) int, freqs, po
 	f.thin = max(1, len(f.sketched)/leastWaves)
 	if len(f.sketched) == 0 {
 		return nil
+	}
+	if n := m.len(); n > mostCandidates {
+		f.candidates = rand.New(rand.NewPCG(uint64(n), 1)).Perm(n)[:mostCandidates]
 	}
 	s := newSkeleton(w, f, freqs, power, limits{lanes, p.most, shareColumns * tolerance})
 	if s != nil {

@@ -16,7 +16,7 @@ func newMigrate(a *cli.App) *cobra.Command {
 plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
 		`  lsm migrate config.toml -o adjoint.h5`,
-		a.Produce(plan.Traces, "image", func(ctx context.Context, j *job.Job, out string) error {
+		a.Produce(plan.Once, "image", func(ctx context.Context, j *job.Job, out string) error {
 			return migrate(ctx, a, j, out)
 		}))))
 }
