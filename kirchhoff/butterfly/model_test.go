@@ -234,7 +234,7 @@ func TestUse(t *testing.T) {
 func BenchmarkDirect(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, aperture := range map[string]float64{"whole": 0, "tapered": 650} {
-		g := geometry{name, []int{64, 64, 64}, aperture, lattice(r, 130, 130, 5, 5, 80, 80), lattice(r, 140, 120, 16, 16, 25, 25), nil}
+		g := geometry{name, []int{64, 64, 64}, aperture, lattice(r, 130, 130, 5, 5, 80, 80), lattice(r, 140, 120, 16, 16, 25, 25), nil, false}
 		for _, finer := range []int{0, 1, 2, 4, 8} {
 			p := g.problem(b)
 			if p.Finer = finer; aperture == 0 {
