@@ -53,7 +53,7 @@ func TestFactorisedSumsOnRanks(t *testing.T) {
 	}{
 		"whole":    {nil, []int{1, 2, 3}},
 		"aperture": {[]string{"kirchhoff.aperture=500", "kirchhoff.aperture_taper=30"}, []int{3, 4}},
-		"dynamic":  {[]string{"kirchhoff.aperture=500", "kirchhoff.aperture_taper=30", "kirchhoff.dynamic=true"}, []int{3}},
+		"dynamic":  {[]string{"kirchhoff.aperture=500", "kirchhoff.aperture_taper=30", "kirchhoff.dynamic=true"}, []int{4}},
 	} {
 		set := append(slices.Clone(base), append(c.set, "solver.iterations=1")...)
 		want := p.solveOn(t, 1, append(set, "machine.threads=1")...)
