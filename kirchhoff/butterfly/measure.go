@@ -56,7 +56,7 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 	for i, e := range [2]kirchhoff.Elsewhere{factorised{s}, direct{s}} {
 		q.Elsewhere = e
 		if i == 1 {
-			q.Finer = truth
+			q.Finer, q.Curve = truth, 0
 		}
 		var err error
 		if d[i], m[i], err = applied(ctx, &q, data, image); err != nil {
