@@ -56,7 +56,8 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 		neighbours.correlate(f, r.row(w2, trace))
 		for i := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
-				image[i] += a * a * ((1-w)*(1-w)*e[k] + w*w*e[k+1] + 2*w*(1-w)*f[k])
+				early, late := r.inner.weights(w)
+				image[i] += a * a * (early*early*e[k] + late*late*e[k+1] + 2*late*early*f[k])
 			}
 		}
 	}

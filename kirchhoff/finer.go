@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// inner says how the traces are sampled into which image points fall: as the data, or finer.
+// inner says how the traces are sampled into which image points fall: as the data, or finer. Between
+// samples they are interpolated along straight lines or curves.
 type inner struct {
-	nt int
-	dt float64 // s
+	nt    int
+	dt    float64 // s
+	curve float64 // Problem.Curve
 }
 
 func innerOf(p *Problem) inner {
 	k := max(1, p.Finer)
-	return inner{k*(p.NT-1) + 1, p.DT / float64(k)}
+	return inner{k*(p.NT-1) + 1, p.DT / float64(k), p.Curve}
 }
 
 // finest is the largest Problem.Finer.
@@ -26,6 +27,9 @@ const finest = 16
 func checkFiner(p *Problem) error {
 	if k := p.Finer; k < 0 || k > finest {
 		return fmt.Errorf("kirchhoff: samples refined %d times, must be 1 to %d, or 0 for linear interpolation between those of the data", k, finest)
+	}
+	if c := p.Curve; !(c >= 0 && c <= 1) || c > 0 && p.Finer == 0 {
+		return fmt.Errorf("kirchhoff: samples refined %d times are interpolated along curves of %g, must be 0 to 1, and 0 without finer samples", p.Finer, c)
 	}
 	if most := mostBands(p); p.Finer > 1 && bandsAmong(p, maxBands) > most {
 		return fmt.Errorf("kirchhoff: anti-aliasing needs triangles of more than %g samples, which is the most for samples refined %d times", halfLength(most-1), p.Finer)
@@ -38,15 +42,19 @@ func refined(p *Problem) string {
 	if p.Finer == 0 {
 		return ""
 	}
-	return ", samples " + Refined(p.Finer)
+	return ", samples " + Refined(p.Finer, p.Curve)
 }
 
-// Refined describes a Problem.Finer above 0.
-func Refined(finer int) string {
-	if finer == 1 {
-		return "sharpened"
+// Refined describes a Problem.Finer above 0 with a Problem.Curve.
+func Refined(finer int, curve float64) string {
+	text := "sharpened"
+	if finer > 1 {
+		text = fmt.Sprintf("refined %d times", finer)
 	}
-	return fmt.Sprintf("refined %d times", finer)
+	if curve > 0 {
+		text += ", on curves"
+	}
+	return text
 }
 
 // response is what samples of inner traces become in the data: the data's sample n gets
@@ -70,8 +78,9 @@ func newResponse(p *Problem) response {
 	}
 	spectrum, n := spectrumOf(h, p.NT)
 	for i := range spectrum {
-		s := sinc(float64(i) / float64(n*k))
-		spectrum[i] /= complex(float64(n)*s*s, 0)
+		x := float64(i) / float64(n*k)
+		s := sinc(x)
+		spectrum[i] /= complex((float64(n)*s*s+float64(n)*p.Curve*bubble(x))*height(p.Curve), 0)
 	}
 	if k > 1 {
 		spectrum[n/2] /= 2 // half of it belongs to the negative frequency
@@ -227,51 +236,4 @@ func (e *crossing) convolve(isa simd.ISA, f []*Filter, to []float32) {
 		}
 		f.apply(isa, to, x, true)
 	}
-}
-
-// image is the root-mean-square error of linear interpolation of a prefiltered wave of x periods a
-// sample, as a share of it: what the prefilter leaves are the images at x + m,
-// √Σ (x / (x + m))⁴ over all whole numbers m but 0.
-func image(x float64) float64 {
-	sum := 0.0
-	for m := 1.0; m < 64; m++ {
-		sum += math.Pow(x/(m+x), 4) + math.Pow(x/(m-x), 4)
-	}
-	return math.Sqrt(sum)
-}
-
-// brim is where the top of the band begins, as a share of the Nyquist frequency. What a sampled
-// wavelet has above says little of the wave between its samples.
-const brim = 0.9
-
-// FinerFor returns the least Finer with which the interpolation of p's wavelet between samples is
-// off by at most half the tolerance: by its root mean square over all times and the wavelet's
-// spectrum, as a share of the wavelet's. It returns an error if none is fine enough, and if the
-// wavelet has more than that above nine tenths of the Nyquist frequency. It uses what Taps uses,
-// and NT.
-func FinerFor(p *Problem, tolerance float64) (int, error) {
-	spectrum, n := spectrumOf(p.Taps(), p.NT)
-	all, top := 0.0, 0.0
-	for i, c := range spectrum {
-		power := real(c)*real(c) + imag(c)*imag(c)
-		all += power
-		if float64(i) > brim*float64(n/2) {
-			top += power
-		}
-	}
-	if share := math.Sqrt(top / all); share > tolerance/2 {
-		return 0, fmt.Errorf("%.2g of the wavelet's amplitude lies above %s Hz, nine tenths of the Nyquist frequency, so its samples do not say what it is between them: at most half the accuracy may, %.2g", share, readable.Frequency(brim/2/p.DT), tolerance/2)
-	}
-	worst := 0.0
-	for k := 1; k <= finest; k++ {
-		sum := 0.0
-		for i, c := range spectrum {
-			e := image(float64(i) / float64(n*k))
-			sum += e * e * (real(c)*real(c) + imag(c)*imag(c))
-		}
-		if worst = math.Sqrt(sum / all); worst <= tolerance/2 {
-			return k, nil
-		}
-	}
-	return 0, fmt.Errorf("samples refined %d times, the most, interpolate the wavelet to %.1e: half the accuracy is needed, %.2g", finest, worst, tolerance/2)
 }

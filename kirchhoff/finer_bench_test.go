@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -32,7 +31,7 @@ func streamerOf(b testing.TB) *Problem {
 }
 
 // BenchmarkFiner: processor time with samples refined K times, as a multiple of that with the data's
-// own, which is in ms. Runs are interleaved; these are medians.
+// own, which is in ms, and along curves. Runs are interleaved; these are medians.
 func BenchmarkFiner(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -48,9 +47,9 @@ func BenchmarkFiner(b *testing.B) {
 	} {
 		for _, kind := range []string{"static", "compact", "dynamic"} {
 			b.Run(c.name+"/"+kind, func(b *testing.B) {
-				benchmarkFiner(b, func(finer int) *Problem {
+				benchmarkFiner(b, func(finer int, curve float64) *Problem {
 					p := c.problem()
-					p.Finer, p.Compact, p.Dynamic = finer, kind == "compact", kind == "dynamic"
+					p.Finer, p.Curve, p.Compact, p.Dynamic = finer, curve, kind == "compact", kind == "dynamic"
 					return p
 				})
 			})
@@ -58,11 +57,15 @@ func BenchmarkFiner(b *testing.B) {
 	}
 }
 
-func benchmarkFiner(b *testing.B, problem func(finer int) *Problem) {
-	finer := []int{0, 1, 2, 4, 8}
+func benchmarkFiner(b *testing.B, problem func(finer int, curve float64) *Problem) {
+	samples := []struct {
+		name  string
+		finer int
+		curve float64
+	}{{"K=0", 0, 0}, {"K=1", 1, 0}, {"K=1-curved", 1, 0.1}, {"K=2", 2, 0}, {"K=3-curved", 3, 0.01}, {"K=4", 4, 0}, {"K=8", 8, 0}}
 	var apply []func(way int) error
-	for _, k := range finer {
-		p := problem(k)
+	for _, s := range samples {
+		p := problem(s.finer, s.curve)
 		kernel, h := only(newCPUEngine(b, p, Work{})), device.NewHost(1)
 		m, d := device.Wrap(h, noise(1, p.ImageLen())), device.Wrap(h, noise(2, p.NumTraces()*p.NT))
 		apply = append(apply, func(way int) error {
@@ -72,10 +75,10 @@ func benchmarkFiner(b *testing.B, problem func(finer int) *Problem) {
 			return kernel.Adjoint(context.Background(), m, d)
 		})
 	}
-	times := make([][2][]float64, len(finer))
+	times := make([][2][]float64, len(samples))
 	for range b.N {
 		for way := range 2 {
-			for i := range finer {
+			for i := range samples {
 				before := processorTime(b)
 				if err := apply[i](way); err != nil {
 					b.Fatal(err)
@@ -90,9 +93,9 @@ func benchmarkFiner(b *testing.B, problem func(finer int) *Problem) {
 	}
 	b.ReportMetric(0, "ns/op")
 	for way, name := range []string{"forward", "adjoint"} {
-		for i, k := range finer {
+		for i, s := range samples {
 			slices.Sort(times[i][way])
-			b.ReportMetric(times[i][way][b.N/2], fmt.Sprintf("%s/K=%d", name, k))
+			b.ReportMetric(times[i][way][b.N/2], name+"/"+s.name)
 		}
 	}
 }

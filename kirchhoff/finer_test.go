@@ -67,18 +67,19 @@ func TestFiner(t *testing.T) {
 		shape  []int
 		filter bool
 		direct [2]float64 // error of the data's own samples, at least and at most
+		finer  [4]int     // for accuracies of 0.1, 0.04, 0.01 and 0.001
 	}{
-		{[]int{60, 40}, false, [2]float64{1e-2, 6e-2}},
-		{[]int{60, 40}, true, [2]float64{1e-2, 6e-2}},
-		{[]int{14, 11, 20}, true, [2]float64{1e-2, 9e-2}},
+		{[]int{60, 40}, false, [2]float64{1e-2, 6e-2}, [4]int{1, 1, 1, 3}},
+		{[]int{60, 40}, true, [2]float64{1e-2, 6e-2}, [4]int{1, 1, 1, 3}},
+		{[]int{14, 11, 20}, true, [2]float64{1e-2, 9e-2}, [4]int{1, 1, 2, 4}},
 	} {
 		p := fixedSpread(t, c.shape, 10, [2]int{2, 1}, [2]int{3, 1}, 150, false)
 		p.Wavelet, p.WaveletFilter = ricker(20), c.filter
 		image := wide(noise(4, p.Grid.Len()))
 		want := truth(p, 2000, image)
-		errorOf := func(finer int) float64 {
+		errorOf := func(finer int, curve float64) float64 {
 			q, worst := *p, 0.0
-			q.Finer = finer
+			q.Finer, q.Curve = finer, curve
 			ref, err := NewReference(t.Context(), &q, Work{})
 			if err != nil {
 				t.Fatal(err)
@@ -99,28 +100,31 @@ func TestFiner(t *testing.T) {
 			}
 			return worst
 		}
-		e := errorOf(0)
+		e := errorOf(0, 0)
 		t.Logf("%v: the data's own samples are off by %.2e", c.shape, e)
 		if e < c.direct[0] || e > c.direct[1] {
 			t.Errorf("%v: the data's own samples are off by %.2e", c.shape, e)
 		}
-		sharp := errorOf(1)
+		sharp := errorOf(1, 0)
 		for _, k := range []int{1, 2, 3, 4, 6, 8} {
-			e := errorOf(k)
-			t.Logf("%v: samples %s are off by %.2e", c.shape, Refined(k), e)
+			e := errorOf(k, 0)
+			t.Logf("%v: samples %s are off by %.2e", c.shape, Refined(k, 0), e)
 			if k > 1 && e > 1.3*sharp/float64(k*k) {
-				t.Errorf("%v: samples %s are off by %.2e, the data's by %.2e", c.shape, Refined(k), e, sharp)
+				t.Errorf("%v: samples %s are off by %.2e, the data's by %.2e", c.shape, Refined(k, 0), e, sharp)
 			}
 		}
-		for _, tolerance := range []float64{0.1, 5e-2, 1e-2, 1e-3} {
-			k, err := FinerFor(p, tolerance)
+		for i, tolerance := range []float64{0.1, 4e-2, 1e-2, 1e-3} {
+			k, curve, err := FinerFor(p, tolerance)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := errorOf(k)
-			t.Logf("%v: %s for an accuracy of %g, off by %.2e", c.shape, Refined(k), tolerance, e)
-			if e > tolerance || k > 1 && errorOf(k-1) < tolerance/4 {
-				t.Errorf("%v: %s for an accuracy of %g, off by %.2e", c.shape, Refined(k), tolerance, e)
+			e := errorOf(k, curve)
+			t.Logf("%v: %s (%.3f) for an accuracy of %g, off by %.2e", c.shape, Refined(k, curve), curve, tolerance, e)
+			if e > tolerance || k != c.finer[i] {
+				t.Errorf("%v: %s for an accuracy of %g, off by %.2e", c.shape, Refined(k, curve), tolerance, e)
+			}
+			if straight := errorOf(k, 0); curve > 0 && 1.7*e > straight {
+				t.Errorf("%v: %s is off by %.2e, along straight lines by %.2e", c.shape, Refined(k, curve), e, straight)
 			}
 		}
 	}
@@ -130,11 +134,15 @@ func TestFiner(t *testing.T) {
 // whichever way they are looked up, and so do times of 16 bits as far as these say.
 func TestFinerAdjoint(t *testing.T) {
 	h := device.NewHost(1)
-	for _, k := range []int{2, 3, 4, 8, 16} {
+	for _, c := range []struct {
+		k     int
+		curve float64
+	}{{1, 0.1}, {2, 0}, {2, 0.03}, {3, 0}, {4, 0}, {4, 0.3}, {8, 0}, {16, 0}, {16, 1e-3}} {
+		k := c.k
 		for _, shape := range [][]int{{40, 64}, {9, 12, 24}} {
 			for _, dynamic := range []bool{false, true} {
 				p := fixedSpread(t, shape, 10, [2]int{2, 1}, [2]int{9, 1}, 250, dynamic)
-				p.Finer = k
+				p.Finer, p.Curve = k, c.curve
 				data := noise(3, p.NumTraces()*p.NT)
 				ref, err := NewReference(t.Context(), p, Work{})
 				if err != nil {
@@ -154,7 +162,7 @@ func TestFinerAdjoint(t *testing.T) {
 						t.Fatal(err)
 					}
 					if e := distance(wide(got), want); e > most {
-						t.Errorf("%v, samples refined %d times, compact %v, dynamic %v: off by %.1e", shape, k, compact, dynamic, e)
+						t.Errorf("%v, samples %s, compact %v, dynamic %v: off by %.1e", shape, Refined(k, c.curve), compact, dynamic, e)
 					}
 				}
 			}
@@ -185,7 +193,7 @@ func TestFinerRefuses(t *testing.T) {
 		{ricker(20), 1e-6, "refined 16 times"},
 	} {
 		p.Wavelet = c.wavelet
-		if k, err := FinerFor(p, c.tolerance); err == nil || !strings.Contains(err.Error(), c.says) {
+		if k, _, err := FinerFor(p, c.tolerance); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("accuracy %g: %d, %v", c.tolerance, k, err)
 		}
 	}
@@ -194,6 +202,16 @@ func TestFinerRefuses(t *testing.T) {
 			t.Errorf("samples refined %d times are accepted", k)
 		}
 	}
+	p.Wavelet = ricker(20)
+	for _, c := range []struct {
+		finer int
+		curve float64
+	}{{0, 0.1}, {1, -0.1}, {1, 1.1}, {2, math.NaN()}} {
+		if p.Finer, p.Curve = c.finer, c.curve; p.Validate() == nil {
+			t.Errorf("samples refined %d times are accepted with a curve of %g", c.finer, c.curve)
+		}
+	}
+	p.Curve = 0
 	p.Finer, p.Antialias, p.Slowest = 16, []float64{100}, 0.5
 	if err := p.Validate(); err == nil || !strings.Contains(err.Error(), "anti-aliasing") {
 		t.Errorf("triangles longer than kernels hold: %v", err)

@@ -32,6 +32,10 @@ type Problem struct {
 	// image points fall: 1 to 16. The operator then is that of a wavelet interpolated
 	// without aliases, but for an error that FinerFor tells. See the package comment.
 	Finer int
+	// Curve bends the interpolation between two samples of those traces: at a fraction w from one
+	// to the next they have the weights (1 − w)(1 + Curve w) and w (1 + Curve (1 − w)). It has no
+	// unit, is at least 0, which stands for straight lines, and at most 1, and is 0 without Finer.
+	Curve float64
 
 	Wavelet       survey.Wavelet
 	WaveletFilter bool // half derivative in 2-D, derivative in 3-D

@@ -115,8 +115,9 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 		for i, m := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				k += r.band(trace, i) * nt
-				u[k] += a * m * (1 - w)
-				u[k+1] += a * m * w
+				early, late := r.inner.weights(w)
+				u[k] += a * m * early
+				u[k+1] += a * m * late
 			}
 		}
 		for band := 1; band < r.bands.n; band++ {
@@ -157,7 +158,8 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 			for i := lo; i < hi; i++ {
 				if k, w, a := r.at(trace, r.first+i); k >= 0 {
 					k += r.band(trace, i) * nt
-					image[i] += a * (e[k]*(1-w) + e[k+1]*w)
+					early, late := r.inner.weights(w)
+					image[i] += a * (e[k]*early + e[k+1]*late)
 				}
 			}
 		}

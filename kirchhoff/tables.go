@@ -52,6 +52,7 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	_, wide, _ := sides(p.Grid)
 	o.Wide, o.Widest = wide[2], widest(p)
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
+	o.Curve = l.inner.kernel()
 	o.Dynamic, o.Unequal, o.Dip, o.Opening = p.Dynamic, unequal(p), p.Dip().kernel(), p.Opening.kernel()
 	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())
 	t.spans = alloc[simd.Span](m, n.rows)

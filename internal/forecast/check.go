@@ -97,7 +97,7 @@ func (r *report) image() {
 	r.say("note", "gathers", "%s", Beyond(r.Plan))
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
 	if r.Finer > 0 {
-		r.say("ok", "time sampling", "samples %s for kirchhoff.accuracy = %g", kirchhoff.Refined(r.Finer), r.Config.Kirchhoff.Accuracy)
+		r.say("ok", "time sampling", "samples %s for kirchhoff.accuracy = %g", kirchhoff.Refined(r.Finer, r.Curve), r.Config.Kirchhoff.Accuracy)
 		r.say("ok", "sums", "%s", r.dense())
 	} else if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",

@@ -37,6 +37,7 @@ type Plan struct {
 	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
 	White   *Whitener            // with data.whiten; else nil
 	Finer   int                  // times that samples are refined, with kirchhoff.accuracy; else 0
+	Curve   float64              // kirchhoff.Problem.Curve for it
 	Filters imaging.MatchOptions // with solver.method = "matching"
 	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
 
@@ -298,6 +299,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		DT:            p.Survey.DT,
 		T0:            p.Survey.T0,
 		Finer:         p.Finer,
+		Curve:         p.Curve,
 		Wavelet:       p.Wavelet,
 		WaveletFilter: c.WaveletFilter && p.White == nil,
 		Times:         p.Times,

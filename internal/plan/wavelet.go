@@ -153,14 +153,15 @@ func whiten(p *Plan) {
 	p.Wavelet = p.White.wavelet(w, s.NT)
 }
 
-// refine finds how many times samples must be refined for kirchhoff.accuracy.
+// refine finds how many times samples must be refined for kirchhoff.accuracy, and how they are
+// interpolated.
 func refine(p *Plan) (err error) {
 	c := p.Config.Kirchhoff
 	if c.Accuracy == 0 {
 		return nil
 	}
 	k := &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: p.Wavelet, WaveletFilter: c.WaveletFilter && p.White == nil}
-	if p.Finer, err = kirchhoff.FinerFor(k, c.Accuracy); err != nil {
+	if p.Finer, p.Curve, err = kirchhoff.FinerFor(k, c.Accuracy); err != nil {
 		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.accuracy = %g: %w", c.Accuracy, err)), "kirchhoff.accuracy = 0 interpolates linearly between the samples")
 	}
 	return nil

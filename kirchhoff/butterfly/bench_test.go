@@ -21,7 +21,7 @@ func BenchmarkCarpet(b *testing.B) {
 		q := *p
 		if tolerance > 0 {
 			var err error
-			if q.Finer, err = kirchhoff.FinerFor(p, tolerance); err != nil {
+			if q.Finer, q.Curve, err = kirchhoff.FinerFor(p, tolerance); err != nil {
 				b.Fatal(err)
 			}
 			if q.Elsewhere, err = New(b.Context(), &q, tolerance); err != nil {

@@ -17,7 +17,7 @@ func TestDefectCorrection(t *testing.T) {
 	p := carpet(t, 8, 25, 1000, []int{32, 32, 32})
 	p.NT = 450
 	var err error
-	if p.Finer, err = kirchhoff.FinerFor(p, tolerance); err != nil {
+	if p.Finer, p.Curve, err = kirchhoff.FinerFor(p, tolerance); err != nil {
 		t.Fatal(err)
 	}
 	o, err := New(t.Context(), p, tolerance)

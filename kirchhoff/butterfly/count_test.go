@@ -10,7 +10,7 @@ import (
 func TestCount(t *testing.T) {
 	p := carpet(t, 16, 25, 1000, []int{64, 64, 64})
 	var err error
-	if p.Finer, err = kirchhoff.FinerFor(p, 1e-2); err != nil {
+	if p.Finer, p.Curve, err = kirchhoff.FinerFor(p, 1e-2); err != nil {
 		t.Fatal(err)
 	}
 	o, err := New(t.Context(), p, 1e-2)

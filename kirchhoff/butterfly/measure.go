@@ -56,6 +56,7 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 	for i, e := range [2]kirchhoff.Elsewhere{factorised{s}, direct{s}} {
 		q.Elsewhere = e
 		if i == 1 {
+			q.Curve = 0
 			for q.Finer = truth; q.Validate() != nil && q.Finer > 1; q.Finer /= 2 { // long triangles allow less
 			}
 		}

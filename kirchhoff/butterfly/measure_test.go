@@ -13,7 +13,7 @@ func TestMeasure(t *testing.T) {
 	for _, tolerance := range []float64{1e-2, 1e-3} {
 		q := *p
 		var err error
-		if q.Finer, err = kirchhoff.FinerFor(p, tolerance); err != nil {
+		if q.Finer, q.Curve, err = kirchhoff.FinerFor(p, tolerance); err != nil {
 			t.Fatal(err)
 		}
 		o, err := New(t.Context(), &q, tolerance)

@@ -154,7 +154,7 @@ func alone(longest float64, err error) (float64, error) { return longest, err }
 // factorise has p summed within a tolerance, and is the share of what counts that is factorised.
 func factorise(t testing.TB, p *kirchhoff.Problem, tolerance float64) float64 {
 	var err error
-	if p.Finer, err = kirchhoff.FinerFor(p, tolerance); err != nil {
+	if p.Finer, p.Curve, err = kirchhoff.FinerFor(p, tolerance); err != nil {
 		t.Fatal(err)
 	}
 	o, err := New(t.Context(), p, tolerance)

@@ -51,6 +51,38 @@ FAST lsm_times split(const int mode, const char *s, const char *r, int g, lsm_sc
 	return t;
 }
 
+// Interpolation between samples, see lsm_curve. Along straight lines it is early + w (late − early).
+
+// along is the z of a fraction w in the given units, w itself for straight lines.
+FAST V along(const int mode, const lsm_curve *c, V w, float unit) {
+	return mode & CURVED ? (V)FMA(w, ALL(unit * c->scale), ALL(-c->middle)) : w;
+}
+
+// between is the value at along of samples that join has taken.
+FAST V between(const int mode, V e, V d, V w) { return mode & CURVED ? (V)FMA(w, FNMA(w, e, d), e) : (V)FMA(w, d, e); }
+
+// join makes of samples k, in e, and k + 1 what interpolation takes: in e the value where along
+// is 0, in d what changes with it.
+FAST void join(const int mode, const lsm_curve *c, V *e, V *d, V late) {
+	*d = late - *e;
+	if (!(mode & CURVED)) return;
+	*d *= c->odd;
+	*e += late;
+}
+
+// shares are what samples k and k + 1 get of m at along.
+FAST void shares(const int mode, const lsm_curve *c, V w, V m, V *early, V *late) {
+	const V part = w * m;
+	if (mode & CURVED) {
+		const V half = FNMA(w, part, m), odd = ALL(c->odd);
+		*early = FNMA(odd, part, half);
+		*late = FMA(odd, part, half);
+		return;
+	}
+	*late = part;
+	*early = m - part;
+}
+
 // clip makes k absolute on the record's edges. The mask says which points count and fall
 // on the record. The others' k is zero.
 FAST M clip(const int mode, lsm_times *t, const char *s, const char *r, int g, int32_t k0, int32_t nt) {
@@ -84,7 +116,7 @@ FAST V length(const int quick, const int mode, const char *s, const char *r, int
 // LIMITS given.
 FAST V factor(const int quick, const int mode, const char *s, const char *r, int g, const float *given) {
 	if (mode & LIMITS) return AT(given + POINTS * g);
-	if ((mode & ~COMPACT) == PLANE) return FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 1) * FIELD(r, 1));
+	if (kind(mode) == PLANE) return FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 1) * FIELD(r, 1));
 	return (quick ? LENGTH : 1.0f) * (FIELD(s, 1) * FIELD(r, 1)) * length(quick, mode, s, r, g);
 }
 
@@ -248,7 +280,7 @@ FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_
 			x[axis][i] = first + (axis == 0 ? i / 16 : i / 4 % 4 + (op->wide == 8 ? i / 32 * 4 : 0));
 	}
 	for (int g = 0; g < REGISTERS; g++) {
-		V v = (mode & ~COMPACT) == STATIC ? ALL(1) : factor(QUICK, mode, s, r, g, weight); // of limits: what weight holds
+		V v = kind(mode) == STATIC ? ALL(1) : factor(QUICK, mode, s, r, g, weight); // of limits: what weight holds
 		for (int axis = 0; axis < 2; axis++)
 			if (op->aperture[axis].rate != 0) v *= tapered(&op->aperture[axis], AT(x[axis] + POINTS * g));
 		AT(weight + POINTS * g) = v;
@@ -256,17 +288,19 @@ FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_
 }
 
 // The kinds of modes that kernels are compiled for.
+#define TWO_KINDS(DO, way, name, mode, call) \
+	DO(way, name, mode, call) \
+	DO(way, name##_compact, mode + COMPACT, call)
+#define EACH_KIND(DO, way, name, mode, call) \
+	TWO_KINDS(DO, way, name, mode, call) \
+	TWO_KINDS(DO, way, name##_curved, mode + CURVED, call)
 #define KINDS(DO, way, call) \
-	DO(way, way##_plain, STATIC, call) \
-	DO(way, way##_plain_compact, STATIC + COMPACT, call) \
-	DO(way, way##_plane, PLANE, call) \
-	DO(way, way##_plane_compact, PLANE + COMPACT, call) \
-	DO(way, way##_space, SPACE, call) \
-	DO(way, way##_space_compact, SPACE + COMPACT, call)
+	EACH_KIND(DO, way, way##_plain, STATIC, call) \
+	EACH_KIND(DO, way, way##_plane, PLANE, call) \
+	EACH_KIND(DO, way, way##_space, SPACE, call)
 #define ALL_KINDS(DO, way, call) \
 	KINDS(DO, way, call) \
-	DO(way, way##_limits, LIMITS, call) \
-	DO(way, way##_limits_compact, LIMITS + COMPACT, call)
+	EACH_KIND(DO, way, way##_limits, LIMITS, call)
 
 // around is left, and sets weight [TILE] where that is some.
 TARGET __attribute__((noinline)) static int around(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
@@ -275,7 +309,12 @@ TARGET __attribute__((noinline)) static int around(const int mode, const lsm_ope
 	if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), weight)) return NOTHING;
 #define TAPER_OF(way, name, mode, call) \
 	case mode: taper(mode, op, tile, cut, s, r, weight); break;
-	switch (mode) { ALL_KINDS(TAPER_OF, , ) }
+	switch (mode & ~CURVED) {
+		TWO_KINDS(TAPER_OF, , , STATIC, )
+		TWO_KINDS(TAPER_OF, , , PLANE, )
+		TWO_KINDS(TAPER_OF, , , SPACE, )
+		TWO_KINDS(TAPER_OF, , , LIMITS, )
+	}
 	return what;
 }
 
@@ -292,7 +331,7 @@ typedef struct {
 // parts is how many parts a mode has.
 FAST int parts(const int mode) {
 	if (!PARTS || mode & LIMITS) return 0;
-	return (mode & ~COMPACT) == STATIC ? 0 : (mode & ~COMPACT) == PLANE ? 2 : 1;
+	return kind(mode) == STATIC ? 0 : kind(mode) == PLANE ? 2 : 1;
 }
 
 FAST void copy(const int mode, lsm_sums *to, const lsm_sums *from) {
@@ -302,14 +341,15 @@ FAST void copy(const int mode, lsm_sums *to, const lsm_sums *from) {
 	}
 }
 
-// add adds the samples e + w slope of register g.
-FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, V e, V slope, V w) {
-	const V v = FMA(w, slope, e);
-	if ((mode & ~COMPACT) == STATIC) {
-		u->sum[g] = FUSED ? (V)FMA(w, slope, u->sum[g] + e) : u->sum[g] + v;
+// add adds the values between the samples of register g.
+FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, V e, V d, V w) {
+	const V v = between(mode, e, d, w);
+	if (kind(mode) == STATIC) {
+		if (mode & CURVED) d = FNMA(w, e, d);
+		u->sum[g] = FUSED ? (V)FMA(w, d, u->sum[g] + e) : u->sum[g] + v;
 	} else if (parts(mode) == 0) {
 		u->sum[g] = FMA(factor(QUICK, mode, s, r, g, given), v, u->sum[g]);
-	} else if ((mode & ~COMPACT) == PLANE) {
+	} else if (kind(mode) == PLANE) {
 		for (int f = 0; f < 2; f++) u->part[f][g] = FMA(FIELD(r, 1 + f), v, u->part[f][g]);
 	} else {
 		u->part[0][g] = FMA(FIELD(r, 1) * v, length(QUICK, mode, s, r, g), u->part[0][g]);
@@ -321,7 +361,7 @@ FAST void end(const int mode, lsm_sums *u, const char *s) {
 	for (int g = 0; g < REGISTERS; g++)
 		for (int f = 0; f < parts(mode); f++) {
 			V by = FIELD(s, 1 + f);
-			if ((mode & ~COMPACT) == SPACE) by *= LENGTH;
+			if (kind(mode) == SPACE) by *= LENGTH;
 			u->sum[g] = FMA(by, u->part[f][g], u->sum[g]);
 			u->part[f][g] = (V){0};
 		}
@@ -335,13 +375,13 @@ FAST void look(const int n, const int mode, lsm_sums *u, const char *s, const ch
 	V e[4], d[4];
 	for (int b = 0; b < n; b++) {
 		e[b] = FROM(p + POINTS * b);
-		d[b] = FROM(p + POINTS * b + 1) - e[b];
-		if (near) d[b] *= UNIT; // that of w
+		join(mode, by.curve, &e[b], &d[b], FROM(p + POINTS * b + 1));
+		if (near && !(mode & CURVED)) d[b] *= UNIT; // that of w
 	}
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
 		const lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
-		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), t.w);
+		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), along(mode, by.curve, t.w, near ? UNIT : 1));
 	}
 }
 
@@ -357,13 +397,14 @@ FAST void look_patches(const int n, const int mode, lsm_sums *u, const char *s, 
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
-		if (near) t.w *= UNIT;
+		if (near && !(mode & CURVED)) t.w *= UNIT;
 		const int32_t *k0 = begin + POINTS * g / 16;
 		t.k -= EACH(k0);
 		V e[8];
 		for (int b = 0; b < n; b++) e[b] = FROM(p + *k0 + POINTS * b);
-		const V early = LOOKUP(n, e, t.k);
-		add(mode, u, s, r, g, given, early, LOOKUP(n, e, t.k + one) - early, t.w);
+		V early = LOOKUP(n, e, t.k), d;
+		join(mode, by.curve, &early, &d, LOOKUP(n, e, t.k + one));
+		add(mode, u, s, r, g, given, early, d, along(mode, by.curve, t.w, near ? UNIT : 1));
 	}
 }
 #endif
@@ -378,8 +419,9 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 			on = clip(mode, &t, s, r, g, k0, nt);
 		else
 			t.k += k0;
-		const V e = GATHER(on, row, t.k);
-		add(mode, u, s, r, g, given, e, GATHER(on, row + 1, t.k) - e, t.w);
+		V e = GATHER(on, row, t.k), d;
+		join(mode, by.curve, &e, &d, GATHER(on, row + 1, t.k));
+		add(mode, u, s, r, g, given, e, d, along(mode, by.curve, t.w, 1));
 	}
 }
 
@@ -424,8 +466,8 @@ FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, con
 #endif
 }
 
-// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the
-// squared norms of c and f the inner products of neighbours. With flat they are the same
+// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, or with the weights of lsm_curve,
+// where e holds the squared norms of c and f the inner products of neighbours. With flat they are the same
 // for all points of the tile; with looked the times lie on the record and are less than
 // 4·POINTS samples apart.
 FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
@@ -442,11 +484,13 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		V v;
-		if (flat) {
+		if (flat && !(mode & CURVED)) {
 			v = FNMA(ALL(less), FNMA(t.w, t.w, t.w), ALL(norm));
 		} else {
 			V n0, n1, p;
-			if (looked) {
+			if (flat) {
+				n0 = n1 = ALL(norm), p = ALL(f[k0]);
+			} else if (looked) {
 #ifdef LOOKUP
 				n0 = LOOKUP(4, norms, t.k), n1 = LOOKUP(4, after, t.k), p = LOOKUP(4, inner, t.k);
 #endif
@@ -454,15 +498,16 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 				const M on = clip(mode, &t, s, r, g, k0, nt);
 				n0 = GATHER(on, e, t.k), n1 = GATHER(on, e + 1, t.k), p = GATHER(on, f, t.k);
 			}
-			const V rest = 1 - t.w;
-			v = FMA(t.w * t.w, n1, rest * FMA(2 * t.w, p, rest * n0));
+			V rest = 1 - t.w, w = t.w;
+			if (mode & CURVED) shares(mode, by.curve, along(mode, by.curve, w, 1), ALL(1), &rest, &w);
+			v = FMA(w * w, n1, rest * FMA(2 * w, p, rest * n0));
 		}
-		if ((mode & ~COMPACT) == STATIC) {
+		if (kind(mode) == STATIC) {
 			u->sum[g] += v;
 		} else {
 			V a = factor(0, mode, s, r, g, given);
-			if ((mode & ~COMPACT) == PLANE && (flat || POINTS < 16)) a = FMA(FIELD(s, 1), FIELD(r, 1), FIELD(s, 2) * FIELD(r, 2));
-			if ((mode & ~COMPACT) == SPACE) {
+			if (kind(mode) == PLANE && (flat || POINTS < 16)) a = FMA(FIELD(s, 1), FIELD(r, 1), FIELD(s, 2) * FIELD(r, 2));
+			if (kind(mode) == SPACE) {
 			V x = FMA(FIELD(s, 4), FIELD(r, 4), FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 3) * FIELD(r, 3)));
 			a = FIELD(s, 1) * FIELD(r, 1) * SQRT(MAX(FMA(ALL(2), x, ALL(2)), ALL(0)));
 			}
@@ -500,8 +545,9 @@ typedef struct {
 } __attribute__((aligned(64))) lsm_shares;
 
 // points fills a with both samples of each point.
-FAST void points(lsm_shares *a, int g, I k, V w, V m) {
-	const V late = w * m, early = m - late;
+FAST void points(const int mode, const lsm_curve *c, lsm_shares *a, int g, I k, V w, V m) {
+	V early, late;
+	shares(mode, c, w, m, &early, &late);
 	*(I_at *)(a->k + POINTS * g) = k;
 	AT(a->v + 2 * POINTS * g) = LOW(early, late);
 	AT(a->v + 2 * POINTS * g + POINTS) = HIGH(early, late);
@@ -532,9 +578,10 @@ FAST I gaps(I k) { return k - SHUFFLE(k, 0xA0); }
 // windows fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2. LOW and HIGH
 // leave (early, late) of the first and the second point in each four: rotating
 // (second, 0, 0) by the gap puts it where it belongs.
-FAST void windows(lsm_shares *a, int g, I k, V w, V m) {
+FAST void windows(const int mode, const lsm_curve *c, lsm_shares *a, int g, I k, V w, V m) {
 	const I gap = gaps(k);
-	const V late = w * m, early = m - late;
+	V early, late;
+	shares(mode, c, w, m, &early, &late);
 	*(I_at *)(a->k + POINTS * g) = k;
 	AT(a->v + 2 * POINTS * g) = window(LOW(early, late), SHUFFLE(gap, 0x55));
 	AT(a->v + 2 * POINTS * g + POINTS) = window(HIGH(early, late), SHUFFLE(gap, 0xFF));
@@ -561,8 +608,9 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
 		t[g] = split(mode, s, r, g, by);
+		t[g].w = along(mode, by.curve, t[g].w, 1);
 		v[g] = AT(m + POINTS * g);
-		if ((mode & ~COMPACT) != STATIC) v[g] *= factor(QUICK, mode, s, r, g, given);
+		if (kind(mode) != STATIC) v[g] *= factor(QUICK, mode, s, r, g, given);
 	}
 #ifdef LOOKUP
 	const I zero = {0}, rows = ROWS;
@@ -571,7 +619,7 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 	for (int g = 0; g < REGISTERS; g++) reach = MAXU(reach, gaps(t[g].k));
 	if (!ANY(GTU(reach, zero + 2))) {
 #pragma GCC unroll 16
-		for (int g = 0; g < REGISTERS; g++) windows(&a, g, t[g].k, t[g].w, v[g]);
+		for (int g = 0; g < REGISTERS; g++) windows(mode, by.curve, &a, g, t[g].k, t[g].w, v[g]);
 		two(out, &a);
 		return;
 	}
@@ -587,13 +635,13 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 		const I order = up ? rows : SHUFFLE(rows, 0xB1);
 #pragma GCC unroll 16
 		for (int g = 0; g < REGISTERS; g++)
-			windows(&a, g, (I)PERMUTE((V)t[g].k, order), PERMUTE(t[g].w, order), PERMUTE(v[g], order));
+			windows(mode, by.curve, &a, g, (I)PERMUTE((V)t[g].k, order), PERMUTE(t[g].w, order), PERMUTE(v[g], order));
 		two(out, &a);
 		return;
 	}
 #endif
 #pragma GCC unroll 16
-	for (int g = 0; g < REGISTERS; g++) points(&a, g, t[g].k, t[g].w, v[g]);
+	for (int g = 0; g < REGISTERS; g++) points(mode, by.curve, &a, g, t[g].k, t[g].w, v[g]);
 	one(out, &a);
 }
 
@@ -605,16 +653,18 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 		lsm_times t = split(mode, s, r, g, by);
 		const M on = clip(mode, &t, s, r, g, k0, nt);
 		V v = AT(m + POINTS * g);
-		if ((mode & ~COMPACT) != STATIC) v *= factor(QUICK, mode, s, r, g, given);
-		points(&a, g, t.k, KEEP(on, t.w), KEEP(on, v));
+		if (kind(mode) != STATIC) v *= factor(QUICK, mode, s, r, g, given);
+		points(mode, by.curve, &a, g, t.k, KEEP(on, along(mode, by.curve, t.w, 1)), KEEP(on, v));
 	}
 	one(row, &a);
 }
 
 // Tiles that the aperture of a trace tapers. Each of these is a function by itself, so
 // that the others keep their registers.
+#define GIVEN_OF(way, name, mode, call) \
+	case mode: call(mode) break;
 #define GIVEN(mode, call) \
-	if ((mode) & COMPACT) call(LIMITS + COMPACT) else call(LIMITS)
+	switch (LIMITS + (mode & (COMPACT | CURVED))) { EACH_KIND(GIVEN_OF, , , LIMITS, call) }
 
 TARGET __attribute__((noinline)) static void adjoint_given(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
 	const float *row, int32_t k0, float width, int32_t nt, int whole, const lsm_patches *ps, const lsm_patches *pr) {
@@ -703,7 +753,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				if (way == ADJOINT && patches) touch(row1 + (base1 + soon[pair.receiver].base) + 48);
 				const int whole = __builtin_expect(inside(k0, width, nt), 1);
 				if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
-				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
+				const lsm_scale by = scale(mode, op, shift, run.source, pair.receiver, width);
 				const float *m = (const float *)in + tile * TILE;
 				const lsm_patches *ps = patches ? patches + run.source : NULL, *pr = patches ? patches + pair.receiver : NULL;
 				if (cut && pair.cut >= 0) {

@@ -17,6 +17,7 @@ typedef struct {
 	float lo[TILE], hi[TILE]; // bounds on time − shift
 	I base, shift;
 	V width;
+	const lsm_curve *curve;
 } lsm_cell;
 
 // lsm_rays hold what the points of a tile share between the lanes.
@@ -71,6 +72,7 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 	const int64_t size = lsm_row(mode);
 	const char *rows[LANES];
 	int shift[LANES];
+	c->curve = &op->curve;
 	for (int l = 0; l < LANES; l++) {
 		c->base[l] = c->shift[l] = shift[l] = 0;
 		c->width[l] = -1;
@@ -112,15 +114,15 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 }
 
 // TAPER is added to modes where an aperture tapers the tile for some lanes.
-enum { TAPER = 16 };
+enum { TAPER = 32 };
 
 // amount is what point p gives the lanes.
 FAST V amount(const int mode, const lsm_cell *c, const lsm_rays *a, int p) {
 	const V *first = mode & TAPER ? c->tapered[0] : c->field[0], *second = mode & TAPER ? c->tapered[1] : c->field[1];
-	if ((mode & ~COMPACT) == STATIC) return ALL(a->value[0][p]);
+	if (kind(mode) == STATIC) return ALL(a->value[0][p]);
 	const V b = a->value[0][p] * first[p];
-	if ((mode & ~(COMPACT | TAPER)) == STATIC) return b;
-	if ((mode & ~(COMPACT | TAPER)) == PLANE) return FMA(ALL(a->value[1][p]), second[p], b);
+	if ((kind(mode) & ~TAPER) == STATIC) return b;
+	if ((kind(mode) & ~TAPER) == PLANE) return FMA(ALL(a->value[1][p]), second[p], b);
 	V x = ALL(1);
 	for (int f = 1; f < 4; f++) x = FMA(ALL(a->value[f][p]), c->field[f][p], x);
 	return b * root(x);
@@ -139,7 +141,9 @@ FAST void put(float *to, V v) {
 // early of the lanes with k = j, and what is late of those with j − 1. A lane that is off has an
 // infinite shift: what it gets stays among its own entries, and within reach.
 FAST void point(const int mode, const int n, float *window, const lsm_cell *c, const lsm_rays *a, int p, V shift) {
-	const V q = c->time[p] + a->time[p], late = part_of(q), early = 1 - late, v = amount(mode, c, a, p);
+	const V q = c->time[p] + a->time[p], v = amount(mode, c, a, p);
+	V early, late;
+	shares(mode, c->curve, along(mode, c->curve, part_of(q), 1), ALL(1), &early, &late);
 	float *to = window + (int64_t)a->offset[p];
 	V next = shift + a->next[p];
 	M before = 0, soon = GT(next, q); // lanes with k < j − 1, k < j
@@ -203,13 +207,14 @@ FAST void alone(const int mode, float *trace, const lsm_operator *op, int64_t ti
 		V v = AT(m + 16 * g);
 		if (cut)
 			v *= AT(given + 16 * g);
-		else if ((mode & ~COMPACT) != STATIC)
+		else if (kind(mode) != STATIC)
 			v *= factor(QUICK, mode, s, r, g, NULL);
 		v = KEEP(on, v);
-		const V end = KEEP(on, t.w) * v;
+		V first, second;
+		shares(mode, by.curve, KEEP(on, along(mode, by.curve, t.w, 1)), v, &first, &second);
 		*(I_at *)(k + 16 * g) = t.k;
-		AT(late + 16 * g) = end;
-		AT(early + 16 * g) = v - end;
+		AT(early + 16 * g) = first;
+		AT(late + 16 * g) = second;
 	}
 	for (int i = 0; i < TILE; i++) {
 		trace[k[i]] += early[i];
@@ -224,8 +229,8 @@ FAST void cast(const int mode, lsm_rays *a, const char *s, int shift, const floa
 		AT(a->value[0] + 16 * g) = AT(m + 16 * g);
 		for (int f = 1; f < lsm_fields(mode); f++) {
 			V v = FIELD(s, f);
-			if ((mode & ~COMPACT) == PLANE || f == 1) v *= AT(m + 16 * g);
-			if ((mode & ~COMPACT) == SPACE && f == 1) v *= LENGTH;
+			if (kind(mode) == PLANE || f == 1) v *= AT(m + 16 * g);
+			if (kind(mode) == SPACE && f == 1) v *= LENGTH;
 			AT(a->value[f - 1] + 16 * g) = v;
 		}
 	}
@@ -240,8 +245,8 @@ FAST void narrow(const int mode, lsm_cell *c, const lsm_operator *op, int64_t ti
 			f[axis][i] = op->aperture[axis].rate == 0 ? ALL(1) : BLEND(some, tapered(&op->aperture[axis], column(op, tile, axis) + i - at[axis]), ALL(1));
 	for (int p = 0; p < TILE; p++) { // see kirchhoff's Tiling
 		const V by = op->wide == 8 ? f[1][p / 32 * 4 + p / 4 % 4] : f[0][p / 16] * f[1][p / 4 % 4];
-		c->tapered[0][p] = (mode & ~COMPACT) == STATIC ? by : by * c->field[0][p];
-		if ((mode & ~COMPACT) == PLANE) c->tapered[1][p] = by * c->field[1][p];
+		c->tapered[0][p] = kind(mode) == STATIC ? by : by * c->field[0][p];
+		if (kind(mode) == PLANE) c->tapered[1][p] = by * c->field[1][p];
 	}
 }
 
@@ -321,7 +326,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 				const int l = __builtin_ctz(off);
 				const lsm_cut where = {{cut[0][l], cut[1][l]}};
 				alone(mode, at[l], op, tile, cuts && taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size,
-					scale(mode, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
+					scale(mode, op, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
 			}
 			if (!on) continue;
 			cast(mode, &a, s, mode & COMPACT && from.width >= 32 ? scales[run.source] : 0, m);

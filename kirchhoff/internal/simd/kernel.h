@@ -9,7 +9,8 @@ enum { TILE = 64 };                           // image points in a tile
 enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
 enum { COMPACT = 4 };                         // added to these: times as uint16
 enum { LIMITS = 8 };                          // added to PLANE or SPACE: weights by dip and opening angle,
-                                              // by itself or with COMPACT: weights in a buffer
+                                              // by itself, with COMPACT or CURVED: weights in a buffer
+enum { CURVED = 16 };                         // added to all of these: samples interpolated along curves
 enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
 #define UNIT (1.0f / (1 << BITS))
 enum { SLOTS = 4 };                           // samples a forward window holds
@@ -73,6 +74,12 @@ typedef struct {
 	float at[2];
 } lsm_cut;
 
+// Interpolation along curves. With z = scale w − middle samples k and k + 1 have the weights
+// 1 − z² − odd z and 1 − z² + odd z at a fraction w between them. All are 0 for straight lines.
+typedef struct {
+	float scale, middle, odd;
+} lsm_curve;
+
 // The operator over one box of tiles and one block of traces. Places are those of the box.
 typedef struct {
 	const char *table;      // [tile][place][row]
@@ -103,10 +110,11 @@ typedef struct {
 	int32_t dynamic;          // of modes with LIMITS: whether cos θ is a factor of the weight
 	int32_t unequal;          // of SPACE + LIMITS: whether vectors are of any length
 	lsm_window dip, opening;
+	lsm_curve curve;
 } lsm_operator;
 
 static inline int lsm_fields(int mode) {
-	const int weights = mode & ~(COMPACT | LIMITS);
+	const int weights = mode & ~(COMPACT | LIMITS | CURVED);
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
 
@@ -228,10 +236,10 @@ enum { LEAST_TAPS = 2, MOST_TAPS = 4 }; // of B-splines
 
 // The kernels for one instruction set.
 typedef struct {
-	// By way and mode, of which with LIMITS only that and COMPACT count, and by whether the
-	// aperture of some traces ends in the box. Only AVX-512 has CELL, and of modes without
+	// By way and mode, of which with LIMITS only that, COMPACT and CURVED count, and by whether
+	// the aperture of some traces ends in the box. Only AVX-512 has CELL, and of modes without
 	// LIMITS.
-	lsm_walk *walk[WALKS][LIMITS + COMPACT + 1][2];
+	lsm_walk *walk[WALKS][CURVED + LIMITS + COMPACT + 1][2];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 	// n + m + 3·TILE.
@@ -339,21 +347,25 @@ INLINE int inside(int32_t k0, float width, int32_t nt) {
 	return k0 >= 0 && k0 + (int32_t)width <= nt - 2;
 }
 
+// kind is a mode without what says how times are held and samples interpolated.
+INLINE int kind(const int mode) { return mode & ~(COMPACT | CURVED); }
+
 // field is field f of a row, f ≥ 1.
 INLINE const float *field(const int mode, const char *row, int f) {
 	return (const float *)(row + TILE * (mode & COMPACT ? 2 : 4)) + (f - 1) * TILE;
 }
 
-// The scale of a pair's compact times: codes are shifted left by these. Where the
+// How to look at a pair's times. Codes of compact ones are shifted left by s and r. Where the
 // times of both lie less than 32 samples apart no code is shifted, and the sums of
 // two fit in 16 bits: near.
 typedef struct {
 	int near, s, r;
+	const lsm_curve *curve;
 } lsm_scale;
 
-INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
-	if (!(mode & COMPACT)) return (lsm_scale){1, 0, 0};
-	return (lsm_scale){width < 32, shift[source], shift[receiver]};
+INLINE lsm_scale scale(const int mode, const lsm_operator *op, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
+	if (!(mode & COMPACT)) return (lsm_scale){1, 0, 0, &op->curve};
+	return (lsm_scale){width < 32, shift[source], shift[receiver], &op->curve};
 }
 
 #define PI 3.14159265f

@@ -79,8 +79,8 @@ package simd
 #include "kernel.h"
 
 static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
-	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode;
-	lsm_kernels_of(isa)->walk[way][kind][op->cut_count > 0](op, out, in, part);
+	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode, curved = op->curve.odd != 0 ? CURVED : 0;
+	lsm_kernels_of(isa)->walk[way][kind + curved][op->cut_count > 0](op, out, in, part);
 }
 static void lsm_call_drain(int isa, int way, const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t row0, double magic) {
@@ -264,7 +264,13 @@ type Operator struct {
 	Dynamic      bool   // with Limits: whether the rays' obliquity is in the weights
 	Unequal      bool   // with Space and Limits: vectors p are of any length
 	Dip, Opening Window // with Limits
+
+	Curve Curve
 }
+
+// Curve is how samples k and k+1 are interpolated at a fraction w: with the weights 1 − z² − Odd z
+// and 1 − z² + Odd z, z = Scale w − Middle. Where Odd is 0 they are 1 − w and w.
+type Curve struct{ Scale, Middle, Odd float32 }
 
 // Window is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of
 // (Rise1 − x) Rise and (x − Fall0) Fall, but within [0, 1].
@@ -298,6 +304,7 @@ func flag(set bool) C.int32_t {
 func (o *Operator) c() C.lsm_operator {
 	op := C.lsm_operator{
 		bands: 1, dynamic: flag(o.Dynamic), unequal: flag(o.Unequal), dip: o.Dip.c(), opening: o.Opening.c(),
+		curve:     C.lsm_curve{scale: C.float(o.Curve.Scale), middle: C.float(o.Curve.Middle), odd: C.float(o.Curve.Odd)},
 		table:     (*C.char)(first(o.Table)),
 		shift:     (*C.uint8_t)(first(o.Shift)),
 		span:      (*C.lsm_span)(first(o.Span)),
@@ -359,7 +366,7 @@ type Squares struct {
 	Shared bool             // all traces share row 0
 }
 
-// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², over the traces of the block, to the box's
+// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², or with the weights of Curve, over the traces of the block, to the box's
 // tiles tile0 to tile1 of image, the box's [tile][TileSize]. Rounding is as in Adjoint.
 func (i ISA) Diagonal(o *Operator, image []float64, q *Squares, tile0, tile1 int, quantum float64) {
 	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer())}
