@@ -26,7 +26,7 @@ type band struct {
 	inner   float64     // s, between samples of sums
 	tables  [][]float32 // by band of anti-aliasing: [2 nf][columns], cos and −sin of the times of columns, see newTable
 	cols    int
-	reaches []float64 // s, by band: of its triangle on either side
+	lengths []float64 // s, by band: of half its triangle
 }
 
 // The shares of the tolerance that the steps may take. Their squares add up to less than 1.
@@ -188,45 +188,33 @@ func (t *tones) spline(dt float64, taps int) float64 {
 	return math.Sqrt(sum)
 }
 
-// triangle is what anti-aliasing smooths traces with.
-type triangle struct {
-	taps []float32 // about their middle
-	dt   float64   // s
-}
-
-// at is its response at a frequency in Hz.
-func (t *triangle) at(hz float64) (sum float64) {
-	for i, v := range t.taps {
-		sum += float64(v) * math.Cos(2*math.Pi*hz*t.dt*float64(i-len(t.taps)/2))
-	}
-	return sum
-}
-
-// reach is its length on either side, in s.
-func (t *triangle) reach() float64 { return t.dt * float64(len(t.taps)/2) }
-
-// smooth makes the inverse transforms of all bands of anti-aliasing, to traces that their triangles have
-// smoothed.
-func (b *band) smooth(triangles []triangle) {
-	for _, t := range triangles {
-		b.reaches, b.tables = append(b.reaches, t.reach()), append(b.tables, b.newTable(&t))
+// smooth makes the inverse transforms of all bands of anti-aliasing, to traces that triangles have smoothed
+// which end so many s from their middle.
+func (b *band) smooth(lengths []float64) {
+	b.lengths = lengths
+	for _, length := range lengths {
+		b.tables = append(b.tables, b.newTable(length))
 	}
 }
 
 // newTable makes the inverse transform: column c is the time (c + 1 − taps/2) inner of a segment,
 // since a spline through rows i to i + taps − 1 has its middle there. Phases are those of times from
-// the segment's middle. The spectrum is divided by that of the spline.
-func (b *band) newTable(smooth *triangle) []float32 {
+// the segment's middle. The spectrum is divided by that of the spline, and
+// multiplied by that of a triangle which ends "length" s from its middle.
+func (b *band) newTable(length float64) []float32 {
 	b.cols = b.n*b.fine + 2*b.taps
 	table := make([]float32, 2*b.nf*b.cols)
 	for k := range b.nf {
 		f := float64(k) * b.df
-		c := smooth.at(f) * 2 / float64(b.n)
+		c := 2 / float64(b.n)
 		if k == 0 {
 			c /= 2
 		}
 		if x := math.Pi * f * b.inner; x > 0 {
 			c /= math.Pow(math.Sin(x)/x, float64(b.taps))
+		}
+		if x := math.Pi * f * length; x > 0 {
+			c *= math.Pow(math.Sin(x)/x, 2)
 		}
 		re, im := table[2*k*b.cols:][:b.cols], table[(2*k+1)*b.cols:][:b.cols]
 		for i := range re {

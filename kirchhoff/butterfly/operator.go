@@ -66,7 +66,7 @@ func NewPart(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 	if o.band = newBand(t, p.DT, p.NT, longest, tolerance); o.band == nil {
 		return nil, nil
 	}
-	o.band.smooth(f.triangles())
+	o.band.smooth(f.plan.Lengths())
 	if o.choose(); o.Triples() == 0 {
 		return nil, nil
 	}
@@ -132,10 +132,10 @@ func outline(p *kirchhoff.Problem, l *kirchhoff.Plan, clusters *Clusters, tolera
 
 // longest is the stretch of a trace, in s, that parts need.
 func (o *finder) longest() (most float64) {
-	triangles := o.triangles()
+	lengths := o.plan.Lengths()
 	o.eachPair(func(_ int, p *pair, s, r *skeleton) {
 		lo, hi := stretch(s, r)
-		if t := hi - lo + 2*triangles[p.band].reach(); t <= mostSeconds {
+		if t := hi - lo + 2*lengths[p.band]; t <= mostSeconds {
 			most = max(most, t)
 		}
 	})

@@ -127,7 +127,7 @@ func (b *band) join(s, r *skeleton, t0 float64, triangle int) (part, bool) {
 		sum := float64(t) + float64(r.centre[i]) - t0
 		first, end = min(first, sum), max(end, sum)
 	}
-	guard := guardSamples*b.dt + b.reaches[triangle]
+	guard := guardSamples*b.dt + b.lengths[triangle]
 	segment := b.segment(min(lo-t0, first)-guard, max(hi-t0, end)+guard)
 	if segment < 0 {
 		return part{}, false

@@ -107,14 +107,6 @@ func (o *finder) sort() {
 	}
 }
 
-// triangles are those of the bands of anti-aliasing. The first changes nothing.
-func (o *finder) triangles() (out []triangle) {
-	for _, f := range o.plan.Triangles() {
-		out = append(out, triangle{f.Taps, o.problem.DT / float64(max(1, o.problem.Finer))})
-	}
-	return out
-}
-
 // ray is what weights take of a ray at a point.
 type ray struct {
 	b float64
