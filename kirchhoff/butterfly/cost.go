@@ -49,7 +49,7 @@ var costsOf = map[string]costs{
 		triple: 0.25, taper: 0.35, dynamic: 1.3, twice: 0.3, more: 0.3,
 		product: 1 / 160.0, weighting: 0.5, weight: 0.2, expansion: 0.18, wave: 0.3, transform: 1 / 160.0,
 		lastPoint: 4.5, lastColumn: 0.07, lastSum: 0.0145,
-		making: 160000, makingWeighed: 240,
+		making: 80000, makingWeighed: 120,
 	},
 	simd.AVX2.String(): {
 		triple: 0.9, taper: 1.1, dynamic: 1.5, twice: 0.3, more: 0.175,
