@@ -55,12 +55,14 @@ func TestFactorisedSumsOnRanks(t *testing.T) {
 		"aperture": {[]string{"kirchhoff.aperture=500", "kirchhoff.aperture_taper=30"}, []int{3, 4}},
 		"dynamic":  {[]string{"kirchhoff.aperture=500", "kirchhoff.aperture_taper=30", "kirchhoff.dynamic=true"}, []int{4}},
 	} {
-		set := append(slices.Clone(base), append(c.set, "solver.iterations=1")...)
+		// Skeletons pay by the iterations that are asked for. Some suffice for the tolerance, and their images
+		// differ more than those of one application.
+		set := append(slices.Clone(base), append(c.set, "solver.iterations=20", "solver.tolerance=0.99")...)
 		want := p.solveOn(t, 1, append(set, "machine.threads=1")...)
 		for _, ranks := range c.ranks {
 			sameResult(t, fmt.Sprintf("%s on %d ranks", name, ranks), p.solveOn(t, ranks, append(set, "machine.threads=2")...), want)
 		}
-		near(t, name+": direct", want.Image, p.solveOn(t, 1, append(set, "kirchhoff.tables=coarse")...).Image, 0.02)
+		near(t, name+": direct", want.Image, p.solveOn(t, 1, append(set, "kirchhoff.tables=coarse")...).Image, 0.2)
 		must(t, p.on(slices.Max(c.ranks), set, func(j *Job) error {
 			op, err := built(t.Context(), j)
 			if err != nil {
