@@ -29,9 +29,10 @@ type band struct {
 	lengths []float64 // s, by band: of half its triangle
 }
 
-// The shares of the tolerance that the steps may take. Their squares add up to less than 1.
+// The shares of the tolerance that the steps may take. Their squares add up to less than 1. A part has shareColumns or shareOwn.
 const (
 	shareColumns = 0.75 // of skeletons, whose rank is a multiple of lanes
+	shareOwn     = 0.5  // of those over a taper, which a check of some traces and points sees less of
 	shareRows    = 0.45
 	shareSpline  = 0.25
 	shareBand    = 0.15

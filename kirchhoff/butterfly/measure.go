@@ -12,8 +12,9 @@ import (
 
 const (
 	sampledWindows = 8  // most windows of a sample, with one part of each
-	sampledPlaces  = 12 // about as many sources and receivers of each part
+	sampledPlaces  = 12 // about as many sources and receivers of each part, more where there are fewer parts
 	truth          = 16 // Problem.Finer of the sums that parts are compared with
+	draws          = 4  // of data and images: a window holds few independent waves
 )
 
 // Found is what a sample of parts brings, compared with the same pairs of traces and points summed
@@ -42,51 +43,79 @@ func (o *Operator) Measure(ctx context.Context) (Found, error) {
 	defer s.memory.free()
 	q := o.problem
 	q.Positions, q.Progress = q.Positions.Of(s.traces), nil
+	q.Elsewhere = factorised{s}
+	fast, err := kirchhoff.New(ctx, &q, kirchhoff.Work{})
+	if err != nil {
+		return Found{}, err
+	}
+	defer fast.Close()
+	q.Elsewhere, q.Curve = direct{s}, 0
+	for q.Finer = truth; q.Validate() != nil && q.Finer > 1; q.Finer /= 2 { // long triangles allow less
+	}
+	exact, err := kirchhoff.New(ctx, &q, kirchhoff.Work{})
+	if err != nil {
+		return Found{}, err
+	}
+	defer exact.Close()
+	traces, windows := make([]squares, len(s.blocks)), make([]squares, len(s.windows))
 	r := rand.New(rand.NewPCG(11, 12))
-	data, image := make([]float32, len(s.traces)*q.NT), make([]float32, q.ImageLen())
-	for i := range data {
-		data[i] = float32(r.NormFloat64())
-	}
-	for _, w := range s.windows {
-		for _, point := range o.windows[w].points {
-			image[point] = float32(r.NormFloat64())
-		}
-	}
-	var d, m [2][]float32
-	for i, e := range [2]kirchhoff.Elsewhere{factorised{s}, direct{s}} {
-		q.Elsewhere = e
-		if i == 1 {
-			q.Curve = 0
-			for q.Finer = truth; q.Validate() != nil && q.Finer > 1; q.Finer /= 2 { // long triangles allow less
-			}
-		}
-		var err error
-		if d[i], m[i], err = applied(ctx, &q, data, image); err != nil {
+	for range draws {
+		if err := s.compare(ctx, r, fast, exact, traces, windows); err != nil {
 			return Found{}, err
 		}
 	}
 	f := Found{Parts: len(s.windows), Traces: len(s.traces)}
-	var all [2]squares
-	for _, b := range s.blocks {
-		var e squares
-		for _, trace := range b.traces {
-			for k := range q.NT {
-				e.add(d[0], d[1], int(trace)*q.NT+k)
-			}
-		}
+	f.Forward, f.Adjoint = f.of(traces), f.of(windows)
+	return f, nil
+}
+
+// of is the error of all parts, whose errors are counted.
+func (f *Found) of(parts []squares) float64 {
+	var all squares
+	for _, e := range parts {
 		f.Worst = max(f.Worst, e.share())
-		all[0] = all[0].with(e)
+		all = all.with(e)
+	}
+	return all.share()
+}
+
+// compare adds what two engines make of random numbers to the squares of the traces of each block and of
+// the points of each of the sample's windows.
+func (s *sample) compare(ctx context.Context, r *rand.Rand, fast, exact kirchhoff.Engine, traces, windows []squares) error {
+	nt, host := s.problem.NT, device.NewHost(s.problem.Threads)
+	data, image := make([]float32, len(s.traces)*nt), make([]float32, s.problem.ImageLen())
+	for i := range data {
+		data[i] = float32(r.NormFloat64())
 	}
 	for _, w := range s.windows {
-		var e squares
-		for _, point := range o.windows[w].points {
-			e.add(m[0], m[1], int(point))
+		for _, point := range s.Operator.windows[w].points {
+			image[point] = float32(r.NormFloat64())
 		}
-		f.Worst = max(f.Worst, e.share())
-		all[1] = all[1].with(e)
 	}
-	f.Forward, f.Adjoint = all[0].share(), all[1].share()
-	return f, nil
+	var d, m [2][]float32
+	for i, e := range [2]kirchhoff.Engine{fast, exact} {
+		d[i], m[i] = make([]float32, len(data)), make([]float32, len(image))
+		k := e.Kernels()[0]
+		if err := k.Forward(ctx, device.Wrap(host, d[i]), device.Wrap(host, image)); err != nil {
+			return err
+		}
+		if err := k.Adjoint(ctx, device.Wrap(host, m[i]), device.Wrap(host, data)); err != nil {
+			return err
+		}
+	}
+	for n, b := range s.blocks {
+		for _, trace := range b.traces {
+			for k := range nt {
+				traces[n].add(d[0], d[1], int(trace)*nt+k)
+			}
+		}
+	}
+	for n, w := range s.windows {
+		for _, point := range s.Operator.windows[w].points {
+			windows[n].add(m[0], m[1], int(point))
+		}
+	}
+	return nil
 }
 
 // sample chooses windows evenly among those with parts, and the parts in turn.
@@ -107,6 +136,7 @@ func (o *Operator) sample() *sample {
 		s.blocks[n] = &empty
 	}
 	n := min(sampledWindows, len(with))
+	places := int(math.Sqrt(sampledPlaces * sampledPlaces * sampledWindows / float64(max(1, n))))
 	for k := range n {
 		w := with[(2*k+1)*len(with)/(2*n)]
 		p := o.parts[w][k*len(o.parts[w])/n]
@@ -118,7 +148,7 @@ func (o *Operator) sample() *sample {
 		b := s.blocks[p.number]
 		b.windows, out.windows = append(b.windows, int32(w)), append(out.windows, w)
 		if b.traces == nil {
-			b.traces, b.slots = o.some(o.blocks[p.number])
+			b.traces, b.slots = o.some(o.blocks[p.number], places)
 			out.traces = append(out.traces, b.traces...)
 		}
 	}
@@ -132,13 +162,13 @@ func (o *Operator) sample() *sample {
 	return out
 }
 
-// some are traces of a block, those of some of its rows and some of its columns, and their slots. Places
+// some are traces of a block, those of so many of its rows and of its columns, and their slots. Places
 // are drawn, since any step through them would prefer one side of a cluster.
-func (o *Operator) some(b *block) (traces, slots []int32) {
+func (o *Operator) some(b *block, places int) (traces, slots []int32) {
 	r := rand.New(rand.NewPCG(uint64(b.ends[0]), uint64(b.ends[1])))
 	drawn := func(n int) []bool {
 		in := make([]bool, n)
-		for _, i := range r.Perm(n)[:min(n, sampledPlaces)] {
+		for _, i := range r.Perm(n)[:min(n, places)] {
 			in[i] = true
 		}
 		return in
@@ -150,25 +180,10 @@ func (o *Operator) some(b *block) (traces, slots []int32) {
 		}
 	}
 	if len(traces) == 0 { // few pairs of them are traces
-		n := min(len(b.traces), sampledPlaces*sampledPlaces)
+		n := min(len(b.traces), places*places)
 		return slices.Clone(b.traces[:n]), slices.Clone(b.slots[:n])
 	}
 	return traces, slots
-}
-
-// applied is what an engine makes of an image and of data.
-func applied(ctx context.Context, p *kirchhoff.Problem, data, image []float32) (d, m []float32, err error) {
-	e, err := kirchhoff.New(ctx, p, kirchhoff.Work{})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer e.Close()
-	d, m = make([]float32, len(data)), make([]float32, len(image))
-	host, k := device.NewHost(p.Threads), e.Kernels()[0]
-	if err := k.Forward(ctx, device.Wrap(host, d), device.Wrap(host, image)); err != nil {
-		return nil, nil, err
-	}
-	return d, m, k.Adjoint(ctx, device.Wrap(host, m), device.Wrap(host, data))
 }
 
 // factorised has a sample's parts summed and nothing else.

@@ -42,7 +42,7 @@ func TestTaper(t *testing.T) {
 					continue
 				}
 				t.Logf("%s, block %d: %d points of %v nodes, off by %.1e", crossed.name, at.number, s.rank, at.nodes, off)
-				if !(off <= 1.3*shareColumns*tolerance) || s.rank > crossed.most {
+				if !(off <= 1.3*shareOwn*tolerance) || s.rank > crossed.most {
 					t.Errorf("%s, block %d: %d points of %v nodes, off by %.2e", crossed.name, at.number, s.rank, at.nodes, off)
 				}
 			}
