@@ -15,8 +15,9 @@ import (
 //	w_sr(x) exp(iωδ_s(x)) ≈ Σ_j L_j(x) w_sr(x_j) exp(iωδ_s(x_j)),   w_sr = b_s b_r |p_s + p_r|
 //
 // for all rows r. How much the amplitudes b and slownesses p of places differ from those of straight rays is
-// known at few nodes of a window, and between them by polynomials. Skeletons are made for straight rays, whose weights are as smooth: that they
-// serve the others is what Measure measures. One that the aperture leaves alone serves all blocks.
+// known at few nodes of a window, and between them by polynomials. Skeletons are made for straight rays,
+// whose weights are as smooth: that they serve the others is what Measure measures. One that the aperture
+// leaves alone serves all blocks.
 
 const (
 	least    = 1e-3 // m, of a ray
@@ -200,9 +201,9 @@ func (v *weigher) serving(cluster int, d delays, others []int32, freqs, power []
 	}
 	places, partners := v.groups[cluster].places, v.partners(cluster, others)
 	var all []member
-	for i, place := range places {
-		for k := range max(1, leastWaves/len(places)) {
-			weight := v.pairing([2]int32{place, partners[(i+k)%len(partners)]})
+	for k := range max(1, leastPlaces/len(places)) {
+		for _, i := range drawn(len(places)) {
+			weight := v.pairing([2]int32{places[i], partners[(i+k)%len(partners)]})
 			all = append(all, member{i, func(to []float32, points [][3]int) {
 				for n, x := range points {
 					to[n] = weight(x)
@@ -211,7 +212,7 @@ func (v *weigher) serving(cluster int, d delays, others []int32, freqs, power []
 		}
 	}
 	f := d.plain(v.window.mesh)
-	f.sketched, f.checked, f.thin = all, some(all), max(1, len(all)/leastWaves)
+	f.sketched, f.checked, f.thin = all, all[:min(len(all), mostChecked)], max(1, len(all)/leastPlaces)
 	s := newSkeleton(v.window, f, freqs, power, limits{lanes, mostRank, shareColumns * tolerance})
 	if s != nil {
 		s.bound(d.nodes)

@@ -71,22 +71,21 @@ type field struct {
 	candidates        []int // nodes among which points are looked for; nil: all
 }
 
-// plain is the field of all places, without weights. Some that are drawn check a skeleton.
+// leastPlaces are those of a cluster whose waves are sketched at a frequency, at least, if it has as many.
+const leastPlaces = 128
+
+// plain is the field of all places, without weights, in an order that is drawn: steps through a cluster would
+// take others of its sides at each frequency. Some check a skeleton.
 func (d delays) plain(m *mesh) *field {
 	all := make([]member, len(d.nodes))
-	for i := range all {
-		all[i].place = i
+	for i, place := range drawn(len(all)) {
+		all[i].place = place
 	}
-	return &field{m, matrixOf(d.nodes, padded(m.len())), d.sample, all, some(all), max(1, len(all)/leastWaves), nil}
+	return &field{m, matrixOf(d.nodes, padded(m.len())), d.sample, all, all[:min(len(all), mostChecked)], max(1, len(all)/leastPlaces), nil}
 }
 
-// some are those that are drawn of many to check a skeleton.
-func some(all []member) (out []member) {
-	for _, i := range rand.New(rand.NewPCG(uint64(len(all)), 1)).Perm(len(all))[:min(len(all), mostChecked)] {
-		out = append(out, all[i])
-	}
-	return out
-}
+// drawn are the numbers below n in an order that is drawn.
+func drawn(n int) []int { return rand.New(rand.NewPCG(uint64(n), 1)).Perm(n) }
 
 // limits says how a skeleton is made: its rank is a multiple of step and at most most, and its rms
 // error, as a share of the waves, at most the tolerance.

@@ -38,7 +38,7 @@ func (v *weigher) skeleton(p *pair, d delays, of func(column int) int, freqs, po
 		return nil
 	}
 	if n := m.len(); n > mostCandidates {
-		f.candidates = rand.New(rand.NewPCG(uint64(n), 1)).Perm(n)[:mostCandidates]
+		f.candidates = drawn(n)[:mostCandidates]
 	}
 	s := newSkeleton(w, f, freqs, power, limits{lanes, p.most, shareOwn * tolerance})
 	if s != nil {
