@@ -33,10 +33,14 @@ var media = []struct {
 }
 
 func velocities(g grid.Grid, at func(x, y, z float64) float64) []float64 {
-	v, x := make([]float64, g.Len()), make([]float64, 3)
+	v, x := make([]float64, g.Len()), make([]float64, len(g.Shape))
 	for i := range v {
 		g.Point(x, i)
-		v[i] = at(x[0], x[1], x[2])
+		if len(x) == 2 {
+			v[i] = at(x[0], 0, x[1])
+		} else {
+			v[i] = at(x[0], x[1], x[2])
+		}
 	}
 	return v
 }
@@ -77,6 +81,27 @@ func over(t *testing.T, velocity func(grid.Grid) []float64) *kirchhoff.Problem {
 	return p
 }
 
+// line is 24 sources and 60 receivers along x over a medium of 2-D.
+func line(t *testing.T, velocity func(grid.Grid) []float64) *kirchhoff.Problem {
+	p := carpet(t, 1, 25, 0, []int{2, 2, 2}) // its wavelet
+	p.Grid = grid.Grid{Shape: []int{160, 96}, Origin: []float64{0, 100}, Spacing: []float64{10, 10}}
+	model := grid.Grid{Shape: []int{160, 106}, Origin: []float64{0, 0}, Spacing: []float64{10, 10}}
+	r := rand.New(rand.NewPCG(1, 2))
+	s := survey.Survey{Dim: 2, Fixed: true}
+	for i := range 60 {
+		if i < 24 {
+			s.Sources = append(s.Sources, 50+60*float64(i)+2*r.Float64(), 0)
+		}
+		s.Receivers = append(s.Receivers, 40+25*float64(i)+2*r.Float64(), 0)
+	}
+	p.Positions, p.NT = s.Distinct(true), 500
+	var err error
+	if p.Times, err = traveltime.NewEikonal(velocity(model), model, p.Grid); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // dipping is an image of plane layers, 60 m apart, that dip along x by an angle in degrees.
 func dipping(g grid.Grid, degrees float64) []float32 {
 	sin, cos := math.Sincos(degrees * math.Pi / 180)
@@ -90,8 +115,14 @@ func dipping(g grid.Grid, degrees float64) []float32 {
 // TestErrors: what a user's tolerance promises holds by itself in every depth slice, for every class of
 // offsets and for every dip, also in media whose times are not smooth. Beyond that, sums are direct.
 func TestErrors(t *testing.T) {
-	for _, medium := range media {
-		p := over(t, medium.at)
+	for i := range 2 * len(media) {
+		medium, p := media[i/2], (*kirchhoff.Problem)(nil)
+		if i%2 == 0 {
+			p = over(t, medium.at)
+		} else {
+			medium.name += ", 2-D"
+			p = line(t, medium.at)
+		}
 		truth := *p
 		truth.Finer = 16
 		want := answers(t, &truth)
@@ -149,15 +180,18 @@ func answers(t *testing.T, p *kirchhoff.Problem) (a answered) {
 
 // byDepth is how far an image is off in slices of 8 points.
 func byDepth(p *kirchhoff.Problem, got, want []float32) []float64 {
-	nz := p.Grid.Shape[2]
+	nz := p.Grid.Shape[len(p.Grid.Shape)-1]
 	return grouped(got, want, nz/8, func(i int) int { return i % nz / 8 })
 }
 
-// byOffset is how far traces are off in classes of 60 m.
+// byOffset is how far traces are off in classes of 60 m, or 400 m in 2-D.
 func byOffset(p *kirchhoff.Problem, got, want []float32) []float64 {
 	return grouped(got, want, 3, func(i int) int {
 		trace := i / p.NT
 		s, r := p.Positions.At(int(p.Positions.Source[trace])), p.Positions.At(int(p.Positions.Receiver[trace]))
+		if len(p.Grid.Shape) == 2 {
+			return min(2, int(math.Abs(s[0]-r[0])/400))
+		}
 		return min(2, int(math.Hypot(s[0]-r[0], s[1]-r[1])/60))
 	})
 }
