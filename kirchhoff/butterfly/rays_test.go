@@ -1,6 +1,7 @@
 package butterfly
 
 import (
+	"fmt"
 	"testing"
 )
 
@@ -18,18 +19,8 @@ func TestDynamic(t *testing.T) {
 		if c.aperture > 0 {
 			p.Aperture, p.ApertureTaper = []float64{c.aperture, c.aperture}, []float64{60, 60}
 		}
-		truth := *p
-		truth.Finer = 16
-		wantD, wantM, _ := both(t, &truth, 3)
-		for _, tolerance := range []float64{1e-2, 1e-3} {
-			q := *p
-			share := factorise(t, &q, tolerance)
-			d, m, dot := both(t, &q, 3)
-			e := max(off(d, wantD), off(m, wantM))
-			t.Logf("%s, aperture %g m, tolerance %g: %.0f %% factorised, off by %.1e, dot test %.1e", medium.name, c.aperture, tolerance, 100*share, e, dot)
-			if !(e <= tolerance) || !(dot <= 1e-6) || tolerance == 1e-2 && share < c.least {
-				t.Errorf("%s, aperture %g m, tolerance %g: %.2f factorised, off by %.2e, dot test %.2e", medium.name, c.aperture, tolerance, share, e, dot)
-			}
-		}
+		want, name := truthOf(t, p), fmt.Sprintf("%s, aperture %g m", medium.name, c.aperture)
+		want.holds(t, name, 1e-2, c.least, 1)
+		want.holds(t, name, 1e-3, 0, 1)
 	}
 }

@@ -37,15 +37,6 @@ func TestWays(t *testing.T) {
 		p := over(t, media[0].at)
 		p.Slowest = 1800
 		c.with(p)
-		truth := *p
-		truth.Finer = 16
-		wantD, wantM, _ := both(t, &truth, 3)
-		share := factorise(t, p, tolerance)
-		d, m, dot := both(t, p, 3)
-		e := max(off(d, wantD), off(m, wantM))
-		t.Logf("%s: %.0f %% factorised, off by %.1e, dot test %.1e", c.name, 100*share, e, dot)
-		if share < c.least || share > c.most || !(e <= tolerance) || !(dot <= 1e-6) {
-			t.Errorf("%s: %.2f factorised, off by %.2e, dot test %.2e", c.name, share, e, dot)
-		}
+		truthOf(t, p).holds(t, c.name, tolerance, c.least, c.most)
 	}
 }
