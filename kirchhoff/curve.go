@@ -174,8 +174,8 @@ func allotted(dim int) float64 {
 // keeps to the tolerance, and the Curve for it: 0 if that is enough, else the best. What keeps to
 // it is 90 % of it in 2-D and 60 % in 3-D: the root mean square of the error over all times and the
 // wavelet's spectrum, as a share of the wavelet's. It returns an error if none is fine enough, and if the
-// wavelet has more than half the tolerance above nine tenths of the Nyquist frequency. It uses the grid, NT
-// and what Taps uses.
+// wavelet has more than half the tolerance above nine tenths of the Nyquist frequency. It uses the grid, NT,
+// anti-aliasing, and what Taps uses.
 func FinerFor(p *Problem, tolerance float64) (finer int, curve float64, err error) {
 	s, top := powerOf(p)
 	if top > tolerance/2 {

@@ -54,7 +54,8 @@ func (op *Operator) factorise(ctx context.Context, p *kirchhoff.Problem) (*parts
 	}
 	stage := op.Report.Stage("skeletons")
 	defer stage.End()
-	q := op.weighed(plan.Among(op.Plan, op.Share))
+	q := op.Problem(plan.Among(op.Plan, op.Share))
+	q.Velocity = p.Velocity
 	stage.Total(len(op.Clusters.With(q.Positions)), "places")
 	q.Progress = func() { stage.Add(1) }
 	dense, err := butterfly.NewPart(ctx, q, op.Clusters, op.Config.Kirchhoff.Accuracy, op.longest)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -25,19 +26,48 @@ func carpet() *survey.Survey {
 	return s
 }
 
+// below is a plan for an image below a survey, with a wavelet of 25 Hz.
+func below(s *survey.Survey) *Plan {
+	p := planned(s)
+	p.Image = grid.Grid{Origin: []float64{0, 0, 900}, Spacing: []float64{8, 9, 10}, Shape: []int{140, 32, 24}}
+	p.Engine, p.Survey.DT, p.Slowest = "cpu", 0.004, 1500
+	p.Wavelet.DT, p.Wavelet.Zero = 0.004, 20
+	for k := range 41 {
+		x := math.Pi * 25 * 0.004 * float64(k-20)
+		p.Wavelet.Samples = append(p.Wavelet.Samples, (1-2*x*x)*math.Exp(-x*x))
+	}
+	return p
+}
+
+// Samples are refined for the operator as it will be: for its filter and its triangles of anti-aliasing.
+func TestSamplesAreRefinedForTheOperator(t *testing.T) {
+	finer := map[string]int{}
+	for _, antialias := range []string{"off", "triangle"} {
+		for _, filter := range []bool{false, true} {
+			p := below(carpet())
+			c := &p.Config.Kirchhoff
+			c.Accuracy, c.Antialias, c.AliasSpacing, c.WaveletFilter = 0.03, antialias, []float64{25}, filter
+			if err := refine(p); err != nil {
+				t.Fatal(err)
+			}
+			k := p.Problem(Among(p, &Share{Last: p.Shots.Traces()}))
+			if n, curve, err := kirchhoff.FinerFor(k, c.Accuracy); err != nil || n != p.Finer || curve != p.Curve {
+				t.Errorf("anti-aliasing %s, filter %v: refined %d times, curve %g; the operator needs %d, %g, %v", antialias, filter, p.Finer, p.Curve, n, curve, err)
+			}
+			finer[antialias] = p.Finer
+		}
+	}
+	if finer["triangle"] <= finer["off"] {
+		t.Errorf("refined %d times with anti-aliasing, %d without", finer["triangle"], finer["off"])
+	}
+}
+
 // Clusters leave every trace its positions. Ranks have whole clusters and whole windows, and as many
 // ranks as there are clusters find a share.
 func TestClustersAreDealtWhole(t *testing.T) {
 	for _, aperture := range [][]float64{nil, {400}, {700}} {
 		s := carpet()
-		p := planned(s)
-		p.Image = grid.Grid{Origin: []float64{0, 0, 900}, Spacing: []float64{8, 9, 10}, Shape: []int{140, 32, 24}}
-		p.Engine, p.Survey.DT, p.Slowest = "cpu", 0.004, 1500
-		p.Wavelet.DT, p.Wavelet.Zero = 0.004, 20
-		for k := range 41 {
-			x := math.Pi * 25 * 0.004 * float64(k-20)
-			p.Wavelet.Samples = append(p.Wavelet.Samples, (1-2*x*x)*math.Exp(-x*x))
-		}
+		p := below(s)
 		c := &p.Config.Kirchhoff
 		c.Accuracy, c.Antialias, c.Aperture, p.Config.Solver.Reproducible = 0.05, "off", aperture, "ranks"
 		before := p.Places

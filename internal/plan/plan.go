@@ -287,6 +287,19 @@ func farthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
 	})
 }
 
+// smooth says how k is anti-aliased and how fast times change at most.
+func (p *Plan) smooth(k *kirchhoff.Problem) {
+	if p.Config.Kirchhoff.Antialias != "off" {
+		k.Antialias = p.AliasSpacing()
+	}
+	if k.Antialias != nil || p.Tables == nil {
+		k.Slowest = p.Slowest
+		if p.Image.Domain == grid.Time {
+			k.Slowest /= 2 // where the velocity changes sideways times change faster
+		}
+	}
+}
+
 // Problem describes the operator of a share for the engines, without the velocities that
 // dynamic weights need.
 func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
@@ -324,15 +337,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if w := p.Classes.Windows; w != nil {
 		k.Opening = w[0]
 	}
-	if c.Antialias != "off" {
-		k.Antialias = p.AliasSpacing()
-	}
-	if k.Antialias != nil || p.Tables == nil {
-		k.Slowest = p.Slowest
-		if p.Image.Domain == grid.Time {
-			k.Slowest /= 2 // where the velocity changes sideways times change faster
-		}
-	}
+	p.smooth(k)
 	if c.Dynamic {
 		k.MaxDistance = p.farthest()
 		if len(c.AngleLimit) == 2 {

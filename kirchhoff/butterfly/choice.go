@@ -52,25 +52,33 @@ func (s Saving) Of(triples float64) (share, gain float64) {
 	return share, all / (all - s.saved())
 }
 
-// arrange is the arrangement that saves most, by an estimate for straight rays. It depends on the
-// positions, the aperture and the slowest velocity alone. Without groups none saves anything.
+// arrange is the arrangement that saves most, by an estimate for straight rays: it does not depend on
+// the medium but for its least velocity. Without groups none saves anything.
 func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
-	var all []*arrangement
+	type option struct {
+		sizes  [2]float64
+		atMost float64
+	}
+	paired := func(sizes [2]float64) *arrangement {
+		a := o.clusters(sizes, t)
+		o.pair(a, t, tolerance)
+		return a
+	}
+	var all []option // not the arrangements themselves, which hold lists of all traces
 	for _, s := range reaches {
 		for _, r := range reaches {
-			if s != 0 || r != 0 {
-				a := o.clusters([2]float64{s, r}, t)
-				o.pair(a, t, tolerance)
-				all = append(all, a)
+			if sizes := [2]float64{s, r}; s != 0 || r != 0 {
+				all = append(all, option{sizes, paired(sizes).atMost})
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *arrangement) int { return cmp.Compare(b.atMost, a.atMost) })
+	slices.SortStableFunc(all, func(a, b option) int { return cmp.Compare(b.atMost, a.atMost) })
 	most, best := leastShare*o.costs.triple*o.costs.finer(o.problem.Finer)*float64(o.problem.Triples()), &arrangement{}
-	for _, a := range all {
-		if a.atMost <= most {
+	for _, option := range all {
+		if option.atMost <= most {
 			break
 		}
+		a := paired(option.sizes)
 		if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
 			most, best = a.expect.saved(), a
 		}
@@ -101,14 +109,15 @@ func arranged(p *kirchhoff.Problem, groups []cluster) *arrangement {
 	return a
 }
 
-// pair finds the pairs that may become parts, by their geometry.
+// pair finds the pairs that may become parts, by their geometry. Traces of one source and one receiver, the
+// same pair many times, share no work.
 func (o *Operator) pair(a *arrangement, t *tones, tolerance float64) {
 	if a.pairs = make([][]pair, len(o.windows)); o.falls == nil {
 		o.falls = map[fallOf]*fall{}
 	}
 	for i, w := range o.windows {
 		for n, b := range a.blocks {
-			if len(b.traces) < leastTraces || !b.meets(&o.problem, w) {
+			if len(b.traces) < leastTraces || a.size(b, columns) == 1 || !b.meets(&o.problem, w) {
 				continue
 			}
 			p := pair{number: n, block: b, reach: o.reach(w, b, tolerance)}

@@ -157,10 +157,13 @@ func (t *gathered) turns() (out [][]float32) {
 	return out
 }
 
-// together are the ways of all places of a cluster, of the boxes of each window.
+// together are the ways of all places of a cluster, of the boxes of each window that is wanted, if rays count.
 func (t *gathered) together(o *finder) [][]kirchhoff.Ways {
 	out := make([][]kirchhoff.Ways, len(t.ways))
 	for i, w := range o.windows {
+		if t.ways[i] == nil || !o.turns {
+			continue
+		}
 		out[i] = slices.Repeat([]kirchhoff.Ways{kirchhoff.NoWays()}, len(w.boxes))
 		for _, boxes := range t.ways[i] {
 			for k := range boxes {

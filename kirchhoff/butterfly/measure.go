@@ -37,8 +37,10 @@ type sample struct {
 }
 
 // Measure compares a sample of o's parts, spread over all depths, with direct sums. It solves the
-// traveltimes of their places. Errors are those of kirchhoff.New.
+// traveltimes of their places. It is the last that needs velocities, of which it lets go: with dynamic
+// weights it can be called once. Errors are those of kirchhoff.New.
 func (o *Operator) Measure(ctx context.Context) (Found, error) {
+	defer func() { o.problem.Velocity = nil }()
 	s := o.sample()
 	defer s.memory.free()
 	q := o.problem

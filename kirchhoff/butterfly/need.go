@@ -7,6 +7,9 @@ import (
 // typicalRank stands for that of a skeleton whose times are not known.
 const typicalRank = 64
 
+// waysBytes are those of the ways of a place in the boxes of a window.
+const waysBytes = 8 * 72
+
 // Needs bounds the memory, in bytes, of the parts of p that New may take over, by where
 // clusters and windows lie alone: their times are not solved. p and clusters are as for NewPart.
 func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
@@ -21,8 +24,10 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	nf := int64(b.nf)
 	points, nodes := int64(side*side*side), int64(mostNodes*mostNodes*mostNodes)
 	var skeletons, room, solving, gathering, turns int64 // turns: rays
-	across := int64(0)                                   // nodes of rays
-	solving = int64(o.threads) * kirchhoff.RaysBytes(p)
+	across, ways := int64(0), int64(0)                   // nodes of rays; bytes of the ways of a place in a window
+	if solving = int64(o.threads) * kirchhoff.RaysBytes(p); solving > 0 {
+		ways = waysBytes
+	}
 	if p.Dynamic {
 		across = mostRays * mostRays * mostRays
 	}
@@ -63,8 +68,8 @@ func Needs(p *kirchhoff.Problem, clusters *Clusters, tolerance float64) int64 {
 	}
 	for c, n := range of {
 		places := n * int64(len(o.groups[c].places))
-		gathering = max(gathering, places*(8*(nodes+checks)+80))
-		turns += 4 * known * across * places
+		gathering = max(gathering, places*(8*(nodes+checks)+80+ways))
+		turns += 4*known*across*places + n*ways
 	}
 	segments := int64(float64(p.NT)*p.DT/stepSeconds) + 1
 	spectra := int64(0)

@@ -78,6 +78,7 @@ type finder struct {
 	*Operator
 	plan    *kirchhoff.Plan
 	turning chan *kirchhoff.Rays // that threads take in turn
+	turns   bool                 // whether there are any
 	ways    [][][]kirchhoff.Ways // by cluster, of the boxes of each window
 }
 

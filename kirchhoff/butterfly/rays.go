@@ -79,7 +79,9 @@ func (r *rays) take(number, place int, from *kirchhoff.Rays, of func(point int32
 func (o *finder) takeTurns() {
 	o.turning = make(chan *kirchhoff.Rays, o.threads)
 	for range o.threads {
-		o.turning <- o.plan.Rays(&o.problem)
+		r := o.plan.Rays(&o.problem)
+		o.turns = r != nil
+		o.turning <- r
 	}
 }
 

@@ -235,3 +235,11 @@ func TestOneEndDense(t *testing.T) {
 		truthOf(t, g.problem(t)).holds(t, g.name, 1e-2, 0.3, 1)
 	}
 }
+
+// TestOnePair: traces of one source and one receiver are summed directly, however many they are.
+func TestOnePair(t *testing.T) {
+	p := carpet(t, 1, 25, 400, []int{32, 32, 32})
+	s := survey.Survey{Dim: 3, Sources: []float64{100, 100, 0}, Receivers: []float64{200, 100, 0}, SourceIndex: make([]int32, 200), ReceiverIndex: make([]int32, 200)}
+	p.Positions = s.Distinct(true)
+	truthOf(t, p).holds(t, "one pair", 1e-2, 0, 0)
+}
