@@ -121,7 +121,10 @@ func TestErrors(t *testing.T) {
 			p = over(t, medium.at)
 		} else {
 			medium.name += ", 2-D"
-			p = line(t, medium.at)
+			if p = line(t, medium.at); i == 1 {
+				medium.name += ", anti-aliasing"
+				p.Antialias, p.Slowest = []float64{25}, 1800
+			}
 		}
 		truth := *p
 		truth.Finer = 16
