@@ -288,7 +288,7 @@ func farthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
 }
 
 // smooth says how k is anti-aliased and how fast times change at most.
-func (p *Plan) smooth(k *kirchhoff.Problem) {
+func smooth(p *Plan, k *kirchhoff.Problem) {
 	if p.Config.Kirchhoff.Antialias != "off" {
 		k.Antialias = p.AliasSpacing()
 	}
@@ -337,7 +337,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if w := p.Classes.Windows; w != nil {
 		k.Opening = w[0]
 	}
-	p.smooth(k)
+	smooth(p, k)
 	if c.Dynamic {
 		k.MaxDistance = p.farthest()
 		if len(c.AngleLimit) == 2 {

@@ -161,7 +161,7 @@ func refine(p *Plan) (err error) {
 		return nil
 	}
 	k := &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: p.Wavelet, WaveletFilter: c.WaveletFilter && p.White == nil}
-	p.smooth(k)
+	smooth(p, k)
 	if p.Finer, p.Curve, err = kirchhoff.FinerFor(k, c.Accuracy); err != nil {
 		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.accuracy = %g: %w", c.Accuracy, err)), "kirchhoff.accuracy = 0 interpolates linearly between the samples")
 	}
