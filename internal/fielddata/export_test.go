@@ -147,6 +147,14 @@ func drawSurvey(t *rapid.T) *survey.Survey {
 		s.ReceiverIndex = append(s.ReceiverIndex, int32(rapid.IntRange(0, s.NumReceivers()-1).Draw(t, "receiver")))
 	}
 	s.SourceIndex[0] = 0
+	for i, n := range s.SourceIndex { // sources at one place would be two shots, whose traces change places
+		for m := range n {
+			if slices.Equal(s.Sources[int(m)*dim:][:dim], s.Sources[int(n)*dim:][:dim]) {
+				s.SourceIndex[i] = m
+				break
+			}
+		}
+	}
 	for range s.NumTraces() * s.NT {
 		s.Data = append(s.Data, rapid.Float32Range(-1e30, 1e30).Draw(t, "sample"))
 	}
