@@ -103,8 +103,8 @@ func TestFactorisedSumsAreNotCut(t *testing.T) {
 		if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "factorised") {
 			t.Errorf("%s on %d ranks: %v", grid, ranks, err)
 		}
+		must(t, p.on(ranks, append(set, "comm.grid="+grid, "solver.reproducible=run"), func(*Job) error { return nil }))
 	}
-	must(t, p.on(2, append(set, "comm.grid=1,2", "solver.reproducible=run"), func(*Job) error { return nil }))
 	err := p.on(2, append(set, "comm.grid=1,2", "solver.reproducible=run", "solver.defect_correction=true"), func(*Job) error { return nil })
 	if status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "2 ranks over image blocks") {
 		t.Errorf("a correction over image blocks: %v", err)
