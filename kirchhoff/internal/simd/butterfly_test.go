@@ -1,4 +1,4 @@
-package simd
+package simd_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	. "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // on runs a test on all sets of kernels that the processor has.
@@ -135,8 +137,8 @@ func matrices(r *rand.Rand, batch, rows, columns int) Complex {
 	return c
 }
 
-// shape is that of A in memory.
-func (p Product) shape(m, k int) (rows, columns int) {
+// shapeOfA is that of A in memory.
+func shapeOfA(p Product, m, k int) (rows, columns int) {
 	if p&Transposed != 0 {
 		return k, m
 	}
@@ -148,7 +150,7 @@ func TestMultiply(t *testing.T) {
 		for how := range Add | Transposed | Conjugate + 1 {
 			for _, size := range [][4]int{{1, 1, 1, 16}, {3, 7, 5, 48}, {2, 13, 1, 32}, {1, 25, 33, 64}, {2, 64, 64, 16}, {3, 5, 6, 32}, {1, 8, 0, 16}, {1, 0, 3, 16}, {0, 4, 4, 16}} {
 				batch, m, k, n := size[0], size[1], size[2], size[3]
-				rows, columns := how.shape(m, k)
+				rows, columns := shapeOfA(how, m, k)
 				a, b, c := matrices(r, batch, rows, columns), matrices(r, batch, k, n), matrices(r, batch, m, n)
 				if batch > 2 {
 					a.Step = 0
@@ -169,7 +171,7 @@ func TestMultiplyWeighed(t *testing.T) {
 		for how := range Add | Transposed | Conjugate + 1 {
 			for _, size := range [][4]int{{1, 1, 1, 16}, {3, 7, 5, 48}, {2, 13, 1, 32}, {1, 25, 33, 64}, {3, 5, 6, 32}, {1, 8, 0, 16}, {1, 0, 3, 16}, {0, 4, 4, 16}} {
 				batch, m, k, n := size[0], size[1], size[2], size[3]
-				rows, columns := how.shape(m, k)
+				rows, columns := shapeOfA(how, m, k)
 				a, b, c := matrices(r, batch, rows, columns), matrices(r, batch, k, n), matrices(r, batch, m, n)
 				stride := n + r.IntN(20)
 				w := Real{noise(r, m*k*stride), stride}
@@ -290,7 +292,7 @@ func TestTransform(t *testing.T) {
 		for how := range Add | Transposed + 1 {
 			for _, size := range [][3]int{{1, 1, 16}, {7, 5, 48}, {13, 1, 32}, {61, 146, 80}, {24, 0, 16}, {0, 3, 16}} {
 				rows, k, n := size[0], size[1], size[2]
-				m, columns := how.shape(rows, k)
+				m, columns := shapeOfA(how, rows, k)
 				d, b, o := matrices(r, 1, m, columns), matrices(r, 1, k, n), matrices(r, 1, rows, n)
 				// A product of matrices without imaginary part.
 				zero := make([]float32, 1<<16)
@@ -327,8 +329,8 @@ func spline(taps int, x float64) float64 {
 	return (x*spline(taps-1, x) + (d+1-x)*spline(taps-1, x-1)) / d
 }
 
-// each calls f for all samples that points take of the traces, and with which weights.
-func (s *Stage) each(f func(p, at int, weight float64)) {
+// eachSample calls f for all samples that points take of the traces, and with which weights.
+func eachSample(s *Stage, f func(p, at int, weight float64)) {
 	for p := range s.TS {
 		t := (s.TS[p] + s.TR[p] - s.T0) * float32(1/s.DT)
 		i := int(math.Floor(float64(t)))
@@ -353,13 +355,13 @@ func TestStage(t *testing.T) {
 			s := stage(r, points, qs, qr, 40, taps)
 			v, image := noise(r, s.NT*s.Stride), noise(r, points)
 			got, want := clone(image), wide(image)
-			s.each(func(p, at int, weight float64) { want[p] += weight * float64(v[at]) })
+			eachSample(s, func(p, at int, weight float64) { want[p] += weight * float64(v[at]) })
 			isa.Interpolate(got, v, s)
 			if err := apart(got, want); err > 2e-6 {
 				t.Errorf("points, qs, qr, taps %d: interpolated with an error of %g", size, err)
 			}
 			from, sums := clone(v), wide(v)
-			s.each(func(p, at int, weight float64) { sums[at] += weight * float64(image[p]) })
+			eachSample(s, func(p, at int, weight float64) { sums[at] += weight * float64(image[p]) })
 			isa.Spread(from, image, s)
 			if err := apart(from, sums); err > 1e-6 {
 				t.Errorf("points, qs, qr, taps %d: spread with an error of %g", size, err)

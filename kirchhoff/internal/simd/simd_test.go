@@ -1,9 +1,12 @@
-package simd
+package simd_test
 
 import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
+
+	. "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 func TestParse(t *testing.T) {
@@ -31,8 +34,8 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(m.S) != n || uintptr(m.pointer())%64 != 0 {
-			t.Errorf("%d elements: got %d at %p", n, len(m.S), m.pointer())
+		if at := unsafe.SliceData(m.S); len(m.S) != n || uintptr(unsafe.Pointer(at))%64 != 0 {
+			t.Errorf("%d elements: got %d at %p", n, len(m.S), at)
 		}
 		for i, v := range m.S {
 			if v != 0 {
