@@ -66,7 +66,7 @@
 package simd
 
 /*
-#cgo CFLAGS: -O3 -std=gnu11 -Wall
+#cgo CFLAGS: -O3 -g0 -std=gnu11 -Wall
 #cgo LDFLAGS: -lm
 #cgo noescape lsm_call_drain
 #cgo nocallback lsm_call_drain
