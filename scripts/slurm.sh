@@ -91,6 +91,9 @@ echo export OMPI_MCA_mpi_yield_when_idle=1
 PROLOG
 	chmod 755 "$dir/task-prolog"
 	echo "NodeName=n[1-2] Name=gpu Flags=nvidia_gpu_env File=$dir/gpu[0-1]" >"$dir/gres.conf"
+	# Nothing here uses control groups. A kind is named, or slurmd looks for a mounted one and
+	# ends where there is none, as in many containers.
+	echo "CgroupPlugin=cgroup/v1" >"$dir/cgroup.conf"
 }
 
 idle_nodes() { sinfo --noheader --Node --format=%T 2>/dev/null | grep -c '^idle$' || true; }
