@@ -209,7 +209,8 @@ add_wheel() {
 	if [ -x "$ptxas_at/$2" ]; then return 0; fi
 	say "lsm: installing $2 in $ptxas_at"
 	apart=$(mktemp -d)
-	if python3 -m pip download -q --no-deps --disable-pip-version-check -d "$apart" "$1" >&2 &&
+	# Debian's python3 comes without pip; a new environment has it.
+	if python3 -m venv "$apart/venv" && "$apart/venv/bin/pip" download -q --no-deps --disable-pip-version-check -d "$apart" "$1" >&2 &&
 		(cd "$apart" && python3 -m zipfile -e ./*.whl .) && mkdir -p "$ptxas_at" &&
 		cp "$apart"/nvidia/*/bin/"$2" "$ptxas_at/$2.new" && chmod 755 "$ptxas_at/$2.new" &&
 		mv "$ptxas_at/$2.new" "$ptxas_at/$2"; then :; else
