@@ -54,6 +54,7 @@ pack) pack "$2" "$3" ;;
 wheel)
 	library "$build/liblsm.so"
 	cp "$build/liblsm.so" include/lsm.h python/lsm/
+	cp LICENSE NOTICE python/
 	rm -rf "$build"/lib.* "$build"/bdist.* # of setuptools
 	pack ./python python/dist
 	ls python/dist/*.whl

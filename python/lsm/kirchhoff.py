@@ -178,6 +178,7 @@ def _check(a):
             raise NotImplementedError(
                 "amp must be provided as a tuple of source and receiver amplitude tables when selecting mode='dynamic'"
             )
+    _check_samples(a)
     if len(a["wav"]) > len(a["t"]):
         raise ValueError(f"wav has {len(a['wav'])} samples, more than the {len(a['t'])} of a trace")
     three = a["y"] is not None
@@ -199,6 +200,23 @@ def _check(a):
         )
 
 
+def _check_samples(a):
+    """Raises for times, a wavelet, its time zero or threads that are not what they have to be."""
+    t = np.asarray(a["t"])
+    if t.ndim != 1 or len(t) < 2 or np.iscomplexobj(t):
+        raise ValueError(f"t must be at least two times in s, got an array of shape {t.shape} and type {t.dtype}")
+    steps = np.diff(t.astype(float))
+    # The steps of float32 times differ by the rounding of the largest time.
+    if not (steps > 0).all() or np.ptp(steps) > 1e-3 * steps[0] + 2 * np.spacing(np.abs(t).max()):
+        raise ValueError(f"t must ascend in equal steps, got steps of {steps.min():g} to {steps.max():g} s")
+    if np.iscomplexobj(a["wav"]):
+        raise TypeError("wav must be real, got complex numbers")
+    for name, least in (("wavcenter", 0), ("threads", 0)):
+        value = a[name]
+        if np.ndim(value) != 0 or np.iscomplexobj(value) or int(value) != value or value < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {value}")
+
+
 class _Build:
     """The library's problem for arguments of Kirchhoff, and the arrays that it points to."""
 
@@ -217,7 +235,7 @@ class _Build:
         self.set("wavelet", a["wav"], (p.wavelet_samples,))
         p.wavelet_filter = bool(a["wavfilter"])
         p.engine = self.engine().encode()
-        p.threads = a["threads"]
+        p.threads = int(a["threads"])
         if op.dynamic:
             self.weights()
         self.times()

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Runs every step of make test, whatever became of those before, and lists at the end what failed.
+# GO, TIMEOUT, MPI_PACKAGES, MPI_TESTS and LDFLAGS come from the Makefile.
+set -u
+cd "$(dirname "$0")/.."
+failed=
+
+# step NAME COMMAND... runs a command and notes where it fails.
+step() {
+	name=$1
+	shift
+	printf '\n== %s\n' "$name"
+	"$@" || failed="$failed
+  $name"
+}
+
+# with_mpich COMMAND... runs a command with the MPI that is not the first choice.
+with_mpich() { LSM_MPI_LIB=mpich "$@"; }
+
+step vet "$GO" vet ./...
+step gofmt scripts/gofmt.sh
+step packages "$GO" test -timeout "$TIMEOUT" ./...
+# shellcheck disable=SC2086 # a list of packages
+step "packages, MPICH" with_mpich "$GO" test -timeout "$TIMEOUT" $MPI_PACKAGES
+step "program on ranks, MPICH" with_mpich "$GO" test -timeout "$TIMEOUT" -run "^($MPI_TESTS)\$" ./cmd/lsm
+step Python scripts/python.sh test
+
+[ -z "$failed" ] || {
+	printf '\nFAILED:%s\n' "$failed"
+	exit 1
+}
+printf '\nall steps passed\n'
