@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -113,6 +114,9 @@ type fan struct {
 	least, all float64 // m/s: nothing below, everything above
 }
 
+// mostApparent is a velocity, m/s, above which a slope is as good as none.
+const mostApparent = 10000
+
 func parseFan(values string, s *survey.Survey) (step, error) {
 	v, err := numbers(values, 2, 2)
 	switch {
@@ -122,6 +126,10 @@ func parseFan(values string, s *survey.Survey) (step, error) {
 		return nil, fmt.Errorf("the survey is 3-D")
 	case v[0] <= 0 || v[1] < v[0]:
 		return nil, fmt.Errorf("velocities %v do not ascend from above 0", v)
+	}
+	// Apparent velocities have no upper end.
+	if err := velocity.Plausible(v[0], min(v[1], mostApparent)); err != nil {
+		return nil, err
 	}
 	return fan{v[0], v[1]}, nil
 }

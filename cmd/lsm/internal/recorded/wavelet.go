@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -136,6 +137,11 @@ func (o *waveletOptions) check(args []string) error {
 	for flag, values := range map[string][]float64{"direct": o.direct, "sea-floor": o.seaFloor} {
 		if values != nil && (len(values) != 2 || !(values[0] >= 0) || !(values[1] > 0) || math.IsInf(values[1], 0)) {
 			return fmt.Errorf("--%s has %v, want a time from 0 s on and a velocity above 0", flag, values)
+		}
+		if values != nil {
+			if err := velocity.Plausible(values[1], values[1]); err != nil {
+				return fmt.Errorf("--%s: %w", flag, err)
+			}
 		}
 	}
 	for _, idle := range []struct {
