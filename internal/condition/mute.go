@@ -20,7 +20,11 @@ type mute struct {
 	picks []pick // top and bottom: ascending offsets; inside: the corners in order
 	taper float64
 	sign  bool // offsets have signs
+
+	from string // file of the picks, "" where they are written in the step
 }
+
+func (m mute) file() string { return m.from }
 
 type pick struct{ offset, time float64 }
 
@@ -47,6 +51,7 @@ func parseMute(values string, s *survey.Survey) (step, error) {
 		if m.picks, err = readPicks(parts[1]); err != nil {
 			return nil, err
 		}
+		m.from = parts[1]
 	}
 	m.sign = s.Dim == 2 && slices.ContainsFunc(m.picks, func(p pick) bool { return p.offset < 0 })
 	least := 1
