@@ -260,17 +260,10 @@ func (f *synthOptions) fromModel(a *cli.App) (*synth.Case, error) {
 	}
 	if f.spacing != 0 {
 		coarse := g
-		for _, values := range tilted.All() {
-			if *values == nil {
-				continue
-			}
-			if _, *values, err = synth.Resample(coarse, *values, f.spacing); err != nil {
-				return nil, status.Usage(err)
-			}
-		}
 		if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
 			return nil, status.Usage(err)
 		}
+		tilted = synth.ResampleTilted(coarse, tilted, g)
 		a.Report.Infof("the model's %v are resampled, linearly, to %v", coarse, g)
 	}
 	c, err := synth.FromModel(g, v, tilted, f.opt)

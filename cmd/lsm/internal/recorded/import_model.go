@@ -293,6 +293,7 @@ func (f *modelOptions) draw(a *cli.App, m *modelfile.Model, path string) error {
 	opt := picture.Options{Title: filepath.Base(path)}
 	if p, err := modelfile.PropertyNamed(f.opt.Property); err == nil {
 		opt.Bar = strings.TrimSpace(p.String() + p.Unit())
+		opt.Turn = map[h5.Property]float64{h5.Tilt: 180, h5.Azimuth: 360}[p]
 	}
 	figure, err := picture.Model(m.Grid, m.Values, opt)
 	if err != nil {
