@@ -116,7 +116,7 @@ func (f *synthOptions) run(ctx context.Context, a *cli.App, args []string) error
 	for _, name := range caseFiles {
 		out = append(out, filepath.Join(f.folder, name))
 	}
-	if err := cli.Distinct(cli.Alike("--model", f.model), cli.Alike("synth", out...)); err != nil {
+	if err := cli.InOrder(func() error { return a.Reads(cli.Use("--model", f.model)) }, func() error { return a.Writes(cli.Alike("synth", out...)...) }); err != nil {
 		return err
 	}
 	undo, err := claim(f.folder, out, a.Force)

@@ -81,7 +81,7 @@ func (f *velocityOptions) run(a *cli.App, path string) error {
 	if err != nil {
 		return cli.WithUnitsFlag(status.Usage(fmt.Errorf("velocity: %w", err)))
 	}
-	if err := cli.CheckOutput(cli.Alike("the survey", path), f.output, a.Force); err != nil {
+	if err := a.CheckOutput(cli.Alike("the survey", path), f.output, a.Force); err != nil {
 		return err
 	}
 	s, _, err := h5.ReadSurveyHeader(path)

@@ -196,13 +196,7 @@ func (o *waveletOptions) write(a *cli.App, w survey.Wavelet, how string, attrs [
 
 // checkOutputs refuses outputs that cannot be written.
 func (o *waveletOptions) checkOutputs(a *cli.App, read ...cli.FileUse) error {
-	if err := cli.CheckOutput(read, o.output, a.Force); err != nil || o.picture == "" {
-		return err
-	}
-	if err := cli.Distinct(append(read, cli.Use("--output", o.output)), cli.Named("--picture", o.picture)); err != nil {
-		return err
-	}
-	return h5.CheckOutput(o.picture, a.Force)
+	return a.CheckOutputs(read, cli.Named("--output", o.output, "--picture", o.picture), a.Force)
 }
 
 // made is the provenance of a wavelet estimated from files, by the roles that they have.
