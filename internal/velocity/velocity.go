@@ -49,15 +49,15 @@ func check(picks []Pick, what, unit string) error {
 	return uniform(picks, what, unit)
 }
 
-// widest is how many times the slowest velocity of one list the fastest may be, from air over loose
+// Widest is how many times the slowest velocity of one list the fastest may be, from air over loose
 // sand to the mantle. The units differ by more.
-const widest = 100
+const Widest = 100
 
 // uniform refuses picks of which no single unit makes velocities of rock.
 func uniform(picks []Pick, what, unit string) error {
 	compare := func(a, b Pick) int { return cmp.Compare(a.Velocity, b.Velocity) }
 	slow, fast := slices.MinFunc(picks, compare), slices.MaxFunc(picks, compare)
-	if fast.Velocity > widest*slow.Velocity {
+	if fast.Velocity > Widest*slow.Velocity {
 		return fmt.Errorf("velocities of %.6g m/s at %s %g %s and %.6g m/s at %g %s are of different units, want one unit for all",
 			slow.Velocity, what, slow.At, unit, fast.Velocity, fast.At, unit)
 	}

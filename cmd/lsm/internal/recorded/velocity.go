@@ -139,7 +139,7 @@ func (f *velocityOptions) parsePicks(list []string) ([]velocity.Pick, error) {
 	for _, p := range picks {
 		lo, hi = min(lo, p.Velocity), max(hi, p.Velocity)
 	}
-	if !(lo > 0) { // for the profile to refuse
+	if !(lo > 0) || hi > velocity.Widest*lo { // for the profile to refuse
 		return picks, nil
 	}
 	if err := velocity.Plausible(lo, hi); err != nil {
