@@ -88,7 +88,7 @@ func unitNames() (names []string) {
 // propertyUnits are the units of properties and their factors.
 func propertyUnits(p h5.Property) map[string]float64 {
 	if p.Unit() != "" {
-		return map[string]float64{"degrees": 1, "degree": 1, "deg": 1, "radians": 180 / math.Pi, "rad": 180 / math.Pi}
+		return map[string]float64{"degrees": 1, "degree": 1, "deg": 1, "radians": 180 / math.Pi, "radian": 180 / math.Pi, "rad": 180 / math.Pi}
 	}
 	return map[string]float64{"1": 1, "fraction": 1, "%": 0.01, "percent": 0.01}
 }

@@ -74,11 +74,10 @@ func MeanAxes(tilt, azimuth []float64, weight func(i int) float64, mean func(v [
 		azimuths = make([]float64, len(tilts))
 	}
 	for i := range tilts {
-		t, a := principal(products, i)
-		if tilts[i] = t; azimuth != nil {
-			azimuths[i] = a
-		} else if math.Abs(a) > 90 { // it leans along -x
-			tilts[i] = -t
+		if azimuth != nil {
+			tilts[i], azimuths[i] = principal(products, i)
+		} else { // the larger eigenvalue of a matrix of 2 rows
+			tilts[i] = math.Atan2(2*products[2][i], products[5][i]-products[0][i]) * 90 / math.Pi
 		}
 	}
 	return tilts, azimuths
@@ -125,14 +124,13 @@ func axisAt(tilt, azimuth float64) [3]float64 {
 }
 
 // principal returns the angles of the axis to the largest eigenvalue of tensor i, from a tilt
-// of 0 to 90 degrees. Without a tensor the axis is vertical; products that are nil are zeros.
+// of 0 to 90 degrees. Without a tensor the axis is vertical.
 func principal(products [6][]float64, i int) (tilt, azimuth float64) {
 	m := mat.NewSymDense(3, nil)
 	size := 0.0
 	for k, p := range pairs {
-		v := at(products[k], i)
-		m.SetSym(p[0], p[1], v)
-		size += math.Abs(v)
+		m.SetSym(p[0], p[1], products[k][i])
+		size += math.Abs(products[k][i])
 	}
 	var e mat.EigenSym
 	if size == 0 || !e.Factorize(m, true) {
