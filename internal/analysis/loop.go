@@ -89,17 +89,29 @@ func (l *Loop) Check() error {
 	return flat(l.Config.Survey.File.File, s)
 }
 
-// writes reports whether a file lies in the folder of one of the loops.
+// writes reports whether a file lies in the folder of one of the loops, or a link leads there.
 func (l *Loop) writes(file string) bool {
-	folder, err := filepath.Abs(l.Folder)
-	if err != nil {
-		return false
+	inside := func(folder, file string) bool {
+		rel, err := filepath.Rel(folder, file)
+		return err == nil && strings.HasPrefix(rel, "loop-")
 	}
-	if file, err = filepath.Abs(file); err != nil {
-		return false
+	return inside(absolute(l.Folder), absolute(file)) || inside(plain(l.Folder), plain(file))
+}
+
+// absolute is a path from the root, as it is written.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
 	}
-	rel, err := filepath.Rel(folder, file)
-	return err == nil && strings.HasPrefix(rel, "loop-")
+	return path
+}
+
+// plain is a path from the root without links, of what is there.
+func plain(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return absolute(path)
 }
 
 // flat refuses surveys that are not 2-D.

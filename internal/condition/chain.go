@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -44,6 +45,7 @@ type learner interface {
 // Chain is a list of steps, ready for the traces of one survey.
 type Chain struct {
 	Steps []string // as [New] reads them, without files beside them
+	Files []string // that the steps were read from
 
 	steps  []step
 	survey *survey.Survey
@@ -67,6 +69,9 @@ func New(texts []string, s *survey.Survey) (*Chain, error) {
 		}
 		if t, ok := st.(interface{ text() string }); ok {
 			text = t.text()
+		}
+		if f, ok := st.(interface{ file() string }); ok && f.file() != "" {
+			c.Files = append(c.Files, f.file())
 		}
 		c.Steps, c.steps = append(c.Steps, text), append(c.steps, st)
 	}
@@ -188,6 +193,9 @@ func (c *Chain) Wavelet(w survey.Wavelet) (_ survey.Wavelet, changed bool, appro
 		if d, ok := st.(*decon); ok && d.design != "survey" {
 			approximate = append(approximate, c.Steps[i])
 		}
+	}
+	if changed { // filters lengthen it by all that they may ring
+		shorten(&w, weakest*floats.Dot(w.Samples, w.Samples))
 	}
 	return w, changed, approximate, nil
 }

@@ -138,6 +138,26 @@ func TestWaveletFollows(t *testing.T) {
 	}
 }
 
+// A band-pass lengthens a wavelet by no more than it rings. A Ricker wavelet of 0.12 s became one of 1.6 s.
+func TestBandpassedWavelet(t *testing.T) {
+	t.Parallel()
+	const dt, peak = 0.004, 25.0
+	s := line(2, 4, 500, func(int, float64, float64) float64 { return 0 })
+	s.Wavelet = survey.Wavelet{DT: dt, Zero: 15}
+	for i := -15; i <= 15; i++ {
+		a := math.Pi * peak * float64(i) * dt
+		s.Wavelet.Samples = append(s.Wavelet.Samples, (1-2*a*a)*math.Exp(-a*a))
+	}
+	_, w := process(t, s, "bandpass=4,8,50,65")
+	if length := float64(len(w.Samples)-1) * dt; length > 0.85 || w.Zero != len(w.Samples)/2 {
+		t.Errorf("%g s, time zero at sample %d of %d", length, w.Zero, len(w.Samples))
+	}
+	zero := survey.Wavelet{Samples: make([]float64, 9), DT: dt, Zero: 3}
+	if shorten(&zero, 0); len(zero.Samples) != 1 || zero.Zero != 0 {
+		t.Errorf("of zeros: %+v", zero)
+	}
+}
+
 // The operator that whitens white noise with the wavelet (1, -1/2) is its inverse, 1/2 to the
 // power of the lag.
 func TestSpikingOperator(t *testing.T) {

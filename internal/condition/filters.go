@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -108,10 +109,33 @@ func lengthen(w *survey.Wavelet, before, after int) {
 	w.Samples, w.Zero = long, w.Zero+before
 }
 
+// weakest is the share of a wavelet's energy that either of its ends may lose: together 0.0005 of its
+// root mean square.
+const weakest = 1.25e-7
+
+// shorten cuts off ends of a wavelet that hold at most an energy each; time zero stays.
+func shorten(w *survey.Wavelet, energy float64) {
+	first, last := 0, len(w.Samples)-1
+	for left := energy; first < w.Zero; first++ {
+		if left -= w.Samples[first] * w.Samples[first]; left < 0 {
+			break
+		}
+	}
+	for left := energy; last > w.Zero; last-- {
+		if left -= w.Samples[last] * w.Samples[last]; left < 0 {
+			break
+		}
+	}
+	w.Samples, w.Zero = slices.Clone(w.Samples[first:last+1]), w.Zero-first
+}
+
 // fan leaves out what crosses a shot's traces slower than an apparent velocity.
 type fan struct {
 	least, all float64 // m/s: nothing below, everything above
 }
+
+// mostApparent is a velocity, m/s, above which a slope is as good as none.
+const mostApparent = 10000
 
 func parseFan(values string, s *survey.Survey) (step, error) {
 	v, err := numbers(values, 2, 2)
@@ -122,6 +146,10 @@ func parseFan(values string, s *survey.Survey) (step, error) {
 		return nil, fmt.Errorf("the survey is 3-D")
 	case v[0] <= 0 || v[1] < v[0]:
 		return nil, fmt.Errorf("velocities %v do not ascend from above 0", v)
+	}
+	// Apparent velocities have no upper end.
+	if err := velocity.Plausible(v[0], min(v[1], mostApparent)); err != nil {
+		return nil, err
 	}
 	return fan{v[0], v[1]}, nil
 }

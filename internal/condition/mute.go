@@ -1,10 +1,10 @@
 package condition
 
 import (
-	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -20,7 +20,11 @@ type mute struct {
 	picks []pick // top and bottom: ascending offsets; inside: the corners in order
 	taper float64
 	sign  bool // offsets have signs
+
+	from string // file of the picks, "" where they are written in the step
 }
+
+func (m mute) file() string { return m.from }
 
 type pick struct{ offset, time float64 }
 
@@ -47,6 +51,7 @@ func parseMute(values string, s *survey.Survey) (step, error) {
 		if m.picks, err = readPicks(parts[1]); err != nil {
 			return nil, err
 		}
+		m.from = parts[1]
 	}
 	m.sign = s.Dim == 2 && slices.ContainsFunc(m.picks, func(p pick) bool { return p.offset < 0 })
 	least := 1
@@ -94,40 +99,21 @@ func writtenPicks(text string) (picks []pick, err error) {
 	return picks, nil
 }
 
-// readPicks reads pairs of numbers, separated by commas or blanks, a pair a line. Lines that
-// begin with # and a first line of names are passed over.
+// readPicks reads a text of an offset and a time a line, see [plainfile.ReadRows].
 func readPicks(path string) (picks []pick, err error) {
-	f, err := plainfile.Open(path)
+	rows, err := plainfile.ReadRows(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, plainfile.Cause(err))
+		var system *fs.PathError
+		if errors.As(err, &system) {
+			return nil, fmt.Errorf("%s: %w", path, plainfile.Cause(err))
+		}
+		return nil, err
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, 1<<24))
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
-			continue
+	for _, row := range rows {
+		if len(row.Values) != 2 {
+			return nil, fmt.Errorf("%s: line %d has %d numbers, want offset and time", path, row.Line, len(row.Values))
 		}
-		fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' || r == '\t' })
-		var v [2]float64
-		for i := range v {
-			if len(fields) != 2 {
-				return nil, fmt.Errorf("%s: line %d has %d numbers, want offset and time", path, n, len(fields))
-			}
-			if v[i], err = strconv.ParseFloat(fields[i], 64); err != nil || v[i]-v[i] != 0 {
-				break
-			}
-		}
-		if err != nil && len(picks) == 0 && n == 1 {
-			continue // names of the columns
-		}
-		if err != nil || v[0]-v[0] != 0 || v[1]-v[1] != 0 {
-			return nil, fmt.Errorf("%s: line %d: %q are not two numbers", path, n, text)
-		}
-		picks = append(picks, pick{v[0], v[1]})
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		picks = append(picks, pick{row.Values[0], row.Values[1]})
 	}
 	return picks, nil
 }

@@ -335,7 +335,7 @@ func TestGathersHeaders(t *testing.T) {
 func TestWavelets(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "w.txt")
-	writeText(t, text, "# a spike and its echo\n0 1 # here\n-0.5\n")
+	writeText(t, text, "# a spike and its echo\n0\n1 # here\n-0.5\n")
 	w, err := ReadWavelet(text, 1, 0.004)
 	if err != nil || !slices.Equal(w.Samples, []float64{0, 1, -0.5}) || w.Zero != 1 || w.DT != 0.004 {
 		t.Errorf("%+v, %v", w, err)

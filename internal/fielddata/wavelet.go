@@ -1,18 +1,15 @@
 package fielddata
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -20,10 +17,10 @@ import (
 )
 
 // ReadWavelet reads a source signature: that of a wavelet or survey file, the first trace of
-// a SEG-Y or SU file, or a text of one number a line, in which "#" begins a
-// comment. zero is the index of its time zero; negative, it is the survey's own,
-// or follows from the delay of the trace, and is 0 in a text. dt is in s, that of
-// the traces: a text has none of its own.
+// a SEG-Y or SU file, or a text: of one number a line, or of a time and a number, see textWavelet.
+// zero is the index of its time zero; negative, it is the survey's own,
+// or follows from the delay of the trace or the times of the text, and is 0 in a text without
+// times. dt is in s, that of the traces: a text without times has none of its own.
 func ReadWavelet(path string, zero int, dt float64) (w survey.Wavelet, err error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".h5", ".hdf5":
@@ -31,7 +28,7 @@ func ReadWavelet(path string, zero int, dt float64) (w survey.Wavelet, err error
 	case ".sgy", ".segy", ".su":
 		w, err = traceWavelet(path)
 	default:
-		w, err = textWavelet(path, dt)
+		w, err = textWavelet(path, zero, dt)
 	}
 	if err != nil {
 		return w, err
@@ -78,34 +75,8 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 	return w, nil
 }
 
-// longestWavelet bounds what is read of a text.
+// longestWavelet bounds the samples of a wavelet.
 const longestWavelet = 1 << 20
-
-func textWavelet(path string, dt float64) (w survey.Wavelet, err error) {
-	file, err := plainfile.Open(path)
-	if err != nil {
-		return w, status.Usage(err)
-	}
-	defer file.Close()
-	w.DT = dt
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		for _, word := range strings.Fields(text) {
-			v, err := strconv.ParseFloat(word, 64)
-			if err != nil {
-				return w, status.Input(fmt.Errorf("%s: line %d: %q is no number", path, n, word))
-			}
-			if w.Samples = append(w.Samples, v); len(w.Samples) > longestWavelet {
-				return w, status.Input(fmt.Errorf("%s: more than %d numbers: this is no wavelet", path, longestWavelet))
-			}
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return w, status.Input(fmt.Errorf("%s: %w", path, err))
-	}
-	return w, nil
-}
 
 // PeakFrequency is where the mean power spectrum of the first traces of a file is
 // greatest, Hz; 0 where that cannot be told.

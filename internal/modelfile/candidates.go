@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // candidate is an array of a file that may be a model.
@@ -36,15 +37,27 @@ func listed(all []candidate) string {
 // of preference.
 var velocityNames = []string{"velocity", "vel", "vp", "v", "m", "m0"}
 
-// choose is the array that is wanted, or the only one, or the only one with the name of a
-// velocity.
-func (s *Source) choose(wanted string, all []candidate) (string, error) {
+// propertyNames are the same for properties; theta and phi are JUDI's.
+var propertyNames = map[h5.Property][]string{
+	h5.Epsilon: {"epsilon"}, h5.Delta: {"delta"}, h5.Tilt: {"tilt", "theta"}, h5.Azimuth: {"azimuth", "phi"}, h5.Eta: {"eta"},
+}
+
+// arrayNames are names of arrays that hold what is read.
+func (o Options) arrayNames() []string {
+	if p, err := o.property(); err == nil && !o.velocity() {
+		return propertyNames[p]
+	}
+	return velocityNames
+}
+
+// choose is the array that is wanted, or the only one, or the only one with a usual name.
+func (s *Source) choose(wanted string, all []candidate, usual []string) (string, error) {
 	if wanted != "" {
 		return wanted, nil
 	}
 	var named []string
 	for _, c := range all {
-		for _, name := range velocityNames {
+		for _, name := range usual {
 			if strings.EqualFold(strings.TrimPrefix(c.name, "/"), name) {
 				named = append(named, c.name)
 			}

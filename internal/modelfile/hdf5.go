@@ -74,7 +74,7 @@ func (f *hdf5) find(opt Options) (err error) {
 	if wanted != "" && !strings.HasPrefix(wanted, "/") {
 		wanted = "/" + wanted
 	}
-	if f.Dataset, err = f.choose(wanted, f.arrays()); err != nil {
+	if f.Dataset, err = f.choose(wanted, f.arrays(), opt.arrayNames()); err != nil {
 		return err
 	}
 	if f.data, err = f.file.Dataset(f.Dataset); err != nil {
@@ -182,9 +182,12 @@ func (f *hdf5) judi() (bool, error) {
 	}
 	f.What = strings.Replace(f.What, "HDF5", "HDF5 of JUDI", 1)
 	f.note("shape, spacing and origin are those of n, d and o, in m")
-	if base := strings.ToLower(path.Base(f.Dataset)); f.Unit == "" && (base == "m" || base == "m0") {
+	switch base := strings.ToLower(path.Base(f.Dataset)); {
+	case f.Unit == "" && (base == "m" || base == "m0"):
 		f.Unit = "s2/km2"
 		f.note("%s is squared slowness in s²/km², as JUDI has it", f.Dataset)
+	case base == "theta" || base == "phi":
+		f.usual = "radians"
 	}
 	return true, nil
 }

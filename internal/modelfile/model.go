@@ -23,12 +23,15 @@ type Model struct {
 	Grid   grid.Grid // of the values
 	Values []float64 // in C order: velocities in m/s, fractions or degrees
 	Wide   bool      // the file's type holds what float32 does not
+	Files  []string  // that hold the elements, beside Path
 
 	Unit            string  // that the file's values were taken for
 	Least, Greatest float64 // of the file's values that were kept, in Unit
 
 	Notes   []string // what the file says of itself, in words
 	Guesses []string // what was guessed, and from what
+
+	usual string // that of the source
 }
 
 func (m *Model) note(format string, args ...any) {
@@ -59,7 +62,7 @@ func Read(path string, opt Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Path: path, Format: s.Format, What: s.What, Dataset: s.Dataset, Axes: l.names, Grid: l.grid, Wide: s.Wide}
+	m := &Model{Path: path, Format: s.Format, What: s.What, Dataset: s.Dataset, Axes: l.names, Grid: l.grid, Wide: s.Wide, Files: s.Files, usual: s.usual}
 	for _, a := range s.Axes {
 		m.Shape = append(m.Shape, a.N)
 	}

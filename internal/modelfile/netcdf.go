@@ -362,7 +362,7 @@ func openNetCDF(path string, opt Options) (*Source, error) {
 // source is the array that the options name, or the only one.
 func (c *classic) source(opt Options) (*Source, error) {
 	s := &Source{Path: c.path, close: c.file.Close}
-	name, err := s.choose(opt.Dataset, c.arrays())
+	name, err := s.choose(opt.Dataset, c.arrays(), opt.arrayNames())
 	if err != nil {
 		return nil, err
 	}

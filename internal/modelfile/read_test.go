@@ -131,7 +131,7 @@ func TestUnits(t *testing.T) {
 	}{
 		{1500, 5500, "m", "m/s"}, {100, 600, "", "m/s"}, {1.5, 5.5, "", "km/s"}, {5000, 18000, "m", "ft/s"}, {5000, 9000, "ft", ""},
 		{1.0 / 5500, 1.0 / 1500, "", "s/m"}, {1 / 5.5, 1 / 1.5, "", ""}, {1 / 30.25, 1 / 2.25, "", "s2/km2"}, {1.0 / 5500 / 5500, 1.0 / 1500 / 1500, "", "s2/m2"},
-		{0.1, 0.5, "", ""}, {1e6, 1e6, "", ""}, {8, 19, "", ""},
+		{0.1, 0.5, "", ""}, {2.5, 1500, "", ""}, {0.4, 12000, "", ""}, {1e6, 1e6, "", ""}, {8, 19, "", ""},
 	} {
 		got, err := guessUnit(c.least, c.greatest, c.lengths)
 		if got != c.want || (err != nil) != (c.want == "") {
@@ -184,6 +184,68 @@ func TestProperties(t *testing.T) {
 	refused(t, file(t, "e.rsf", strings.Replace(text, floats(5), floats(6), 1)), Options{Property: "delta"}, "delta is 6 at point [1, 2]")
 	if err := (&Options{Property: "epsilon", Units: "m/s"}).Validate(); err == nil {
 		t.Error("epsilon in m/s is accepted")
+	}
+	velocities := strings.Replace(rsfText, "unit='m/s'", "unit='km/s'", 1) + packed + floats(0, 1, 2, 3, 4, 5)
+	refused(t, file(t, "v.rsf", velocities), Options{Property: "epsilon"}, "the file says that values are in km/s, which is no unit of epsilon")
+}
+
+// A property has a unit where its values can have one alone, and is refused where they may have two.
+func TestUnitsOfProperties(t *testing.T) {
+	t.Parallel()
+	plane := grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{1, 1, 1}, Shape: []int{2, 2, 2}}
+	for _, c := range []struct {
+		property        string
+		least, greatest float64
+		usual, want     string
+	}{
+		{"tilt", -1.59, 1.54, "", ""}, {"tilt", -1.59, 1.54, "radians", "radians"}, {"tilt", 0, 3.1, "", ""}, {"tilt", -0.001, 0, "", ""},
+		{"tilt", -3.2, 0, "", "degrees"}, {"tilt", 0, 60, "", "degrees"}, {"tilt", 0, 60, "radians", "degrees"}, {"tilt", 0, 0, "", "degrees"},
+		{"azimuth", 0, 6.2, "", ""}, {"azimuth", 0, 6.2, "radians", "radians"}, {"azimuth", 0, 6.4, "", "degrees"}, {"azimuth", -45, 45, "", "degrees"},
+		{"epsilon", -0.1, 0.3, "", "1"}, {"epsilon", 0, 4, "", ""}, {"delta", -0.4, 2, "", ""}, {"eta", 0, 1.5, "", ""}, {"eta", 0, 0.2, "", "1"},
+		{"epsilon", 0, 25, "", "1"}, // for the limits to refuse
+	} {
+		p, err := PropertyNamed(c.property)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &Model{Grid: plane, Least: c.least, Greatest: c.greatest, usual: c.usual}
+		got, err := m.guessProperty(p)
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s of %g to %g, usually in %q: %q, %v; want %q", c.property, c.least, c.greatest, c.usual, got, err, c.want)
+		}
+	}
+	text := strings.Replace(rsfText, "unit='m/s'", "", 1) + packed + floats(-1.59, 0, 0.5, 1, 1.25, 1.54)
+	refused(t, file(t, "t.rsf", text), Options{Property: "tilt"}, "values of -1.59 to 1.54 may be degrees or radians")
+	for unit, factor := range map[string]float64{"degrees": 1, "radians": 180 / math.Pi} {
+		if m := read(t, file(t, "t.rsf", text), Options{Property: "tilt", Units: unit}); m.Values[2] != 0.5*factor {
+			t.Errorf("0.5 %s are %g degrees", unit, m.Values[2])
+		}
+	}
+}
+
+// Tilts are those of axes, and azimuths directions, however a model gets other points.
+func TestMeansOfAngles(t *testing.T) {
+	t.Parallel()
+	onto := grid.Grid{Origin: []float64{-1000, 500}, Spacing: []float64{6.25, 5}, Shape: []int{5, 5}}
+	text := strings.Replace(rsfText, "unit='m/s'", "", 1) + packed + floats(85, 85, 85, -85, -85, -85)
+	for name, opt := range map[string]Options{
+		"smoothed": {Smooth: 12}, "interpolated": {Resample: []float64{5, 5}}, "onto": {Onto: &onto}, "both": {Smooth: 12, Onto: &onto},
+	} {
+		opt.Property, opt.Units = "tilt", "degrees"
+		m := read(t, file(t, "t.rsf", text), opt)
+		for i, x := range m.Values {
+			if !(math.Abs(x) > 84.999 && math.Abs(x) <= 90) {
+				t.Errorf("%s: %g degrees at %s", name, x, m.place(i))
+			}
+		}
+	}
+	m := &Model{Grid: onto, Values: []float64{350, 10}}
+	middle := func(v []float64) []float64 { return []float64{(v[0] + v[1]) / 2} }
+	if got := m.mean(Options{Property: "azimuth"}, middle)[0]; math.Abs(got) > 1e-9 {
+		t.Errorf("azimuths of 350 and 10: %g degrees, want 0", got)
+	}
+	if got := m.mean(Options{Property: "epsilon"}, middle)[0]; got != 180 {
+		t.Errorf("what is no angle: %g, want the mean", got)
 	}
 }
 
@@ -274,6 +336,32 @@ func TestJUDI(t *testing.T) {
 		}
 	}
 	refused(t, judi([]float64{3, 3}, 3, 2), Options{}, "n is [3 3], the shape of /m [3, 2]")
+}
+
+// JUDI's angles are in radians, found by their names beside the model.
+func TestAnglesOfJUDI(t *testing.T) {
+	path := hdf5File(t, func(w *h5.Writer) error {
+		for name, list := range map[string][]float64{"/n": {3, 2}, "/d": {10, 5}, "/o": {100, 0}} {
+			if err := h5.Write(w, name, []int{2}, list); err != nil {
+				return err
+			}
+		}
+		for _, name := range []string{"/m", "/theta"} {
+			if err := h5.Write(w, name, []int{2, 3}, []float32{0.25, 0.5, -0.5, 0.25, 1.5, -1.5}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	m := read(t, path, Options{Property: "tilt"})
+	says(t, m.Notes, "values are in radians, as such files have them")
+	if m.Dataset != "/theta" || m.Unit != "radians" || math.Abs(m.Values[0]-0.25*180/math.Pi) > 1e-9 {
+		t.Errorf("%s in %s, first %g degrees", m.Dataset, m.Unit, m.Values[0])
+	}
+	if m := read(t, path, Options{Property: "tilt", Units: "degrees"}); m.Values[0] != 0.25 {
+		t.Errorf("--units does not count: %g", m.Values[0])
+	}
+	refused(t, path, Options{Property: "tilt", Dataset: "m"}, "which is no unit of tilt")
 }
 
 func TestHDF5(t *testing.T) {

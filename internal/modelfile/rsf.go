@@ -176,6 +176,9 @@ func (f *rsf) open() error {
 		return err
 	}
 	f.close = file.Close
+	if f.data != f.Path {
+		f.Files = []string{f.data}
+	}
 	info, err := file.Stat()
 	if err != nil {
 		f.Close()

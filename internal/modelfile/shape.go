@@ -7,6 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // mostPoints keeps a slip in the spacing from filling the disk.
@@ -27,7 +28,7 @@ func (m *Model) shape(opt Options) error {
 		if err != nil {
 			return err
 		}
-		if err := m.interpolate(g); err != nil {
+		if err := m.interpolate(opt, g); err != nil {
 			return err
 		}
 	}
@@ -36,7 +37,7 @@ func (m *Model) shape(opt Options) error {
 			return status.Input(m.fault("lies on %s, which does not hold the model's %s", m.Grid.Extent(), opt.Onto.Extent()))
 		}
 		m.note("values are interpolated onto the model's grid, %s", opt.Onto)
-		return m.interpolate(*opt.Onto)
+		return m.interpolate(opt, *opt.Onto)
 	}
 	return nil
 }
@@ -55,7 +56,24 @@ func (m *Model) smooth(opt Options) {
 		m.Values = synth.Smooth(g, values, opt.Smooth)
 		return
 	}
-	synth.Blur(g, m.Values, opt.Smooth)
+	m.Values = m.mean(opt, func(v []float64) []float64 {
+		v = slices.Clone(v)
+		synth.Blur(g, v, opt.Smooth)
+		return v
+	})
+}
+
+// mean applies a mean to the values; angles are averaged as those of axes.
+func (m *Model) mean(opt Options, of func(v []float64) []float64) []float64 {
+	p, err := opt.property()
+	switch {
+	case err == nil && p == h5.Tilt:
+		tilts, _ := synth.MeanAxes(m.Values, nil, nil, of)
+		return tilts
+	case err == nil && p == h5.Azimuth:
+		return synth.MeanDirections(m.Values, of)
+	}
+	return of(m.Values)
 }
 
 // resampled is the grid of another spacing that lies inside that of the model.
@@ -78,12 +96,19 @@ func (m *Model) resampled(spacing []float64, smooth bool) (grid.Grid, error) {
 }
 
 // interpolate gives the model another grid inside its own. Values are linear between points.
-func (m *Model) interpolate(g grid.Grid) error {
-	if err := enough(m.Path, 8*int64(g.Len())); err != nil {
+func (m *Model) interpolate(opt Options, g grid.Grid) error {
+	arrays := int64(1)
+	if !opt.velocity() {
+		arrays = 6 // angles are averaged as tensors
+	}
+	if err := enough(m.Path, 8*arrays*int64(g.Len())); err != nil {
 		return err
 	}
-	out := make([]float64, g.Len())
-	m.Grid.Interpolate(out, m.Values, g)
-	m.Grid, m.Values = g, out
+	m.Values = m.mean(opt, func(v []float64) []float64 {
+		out := make([]float64, g.Len())
+		m.Grid.Interpolate(out, v, g)
+		return out
+	})
+	m.Grid = g
 	return nil
 }

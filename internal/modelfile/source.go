@@ -60,10 +60,12 @@ type Source struct {
 	Axes    []Axis   // slowest first
 	Wide    bool     // float32 does not hold all values of its type
 	Unit    string   // of the values, as the file has it; "" where it does not say
+	Files   []string // that hold the elements, beside Path
 	Notes   []string // what the file says of itself, in words
 	Guesses []string // what was guessed, and from what
 
 	order []string // names of the axes where the file gives none, by convention
+	usual string   // unit that values of their name have by convention; "" for none
 	scan  func(take taker) error
 	close func() error
 }

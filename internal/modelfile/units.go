@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -87,7 +88,7 @@ func unitNames() (names []string) {
 // propertyUnits are the units of properties and their factors.
 func propertyUnits(p h5.Property) map[string]float64 {
 	if p.Unit() != "" {
-		return map[string]float64{"degrees": 1, "degree": 1, "deg": 1, "radians": 180 / math.Pi, "rad": 180 / math.Pi}
+		return map[string]float64{"degrees": 1, "degree": 1, "deg": 1, "radians": 180 / math.Pi, "radian": 180 / math.Pi, "rad": 180 / math.Pi}
 	}
 	return map[string]float64{"1": 1, "fraction": 1, "%": 0.01, "percent": 0.01}
 }
@@ -128,6 +129,8 @@ func guessUnit(least, greatest float64, lengths string) (string, error) {
 	switch {
 	case greatest > fastest:
 		return "", fmt.Errorf("values of %.6g to %.6g are no velocities of rock in any unit", least, greatest)
+	case greatest >= slowest && least < slowest:
+		return "", fmt.Errorf("values of %.6g and %.6g side by side are no velocities of rock in one unit", least, greatest)
 	case greatest > fastRock:
 		return "ft/s", nil
 	case greatest >= slowest && feet:
@@ -213,6 +216,9 @@ func (m *Model) convertProperty(opt Options, stated string) error {
 	}
 	all := propertyUnits(p)
 	unit := strings.ToLower(stated)
+	if has := ValueUnit(stated); has != "" {
+		return m.fault("the file says that values are in %s, which is no unit of %v", has, p)
+	}
 	if opt.Units != "" && opt.Units != "auto" {
 		if all[unit] != 0 && all[unit] != all[opt.Units] {
 			said, err := opt.against(m.Path, "the file says that values are in %s, %s is asked for", unit, opt.Units)
@@ -224,8 +230,9 @@ func (m *Model) convertProperty(opt Options, stated string) error {
 		unit = opt.Units
 	}
 	if m.Unit = unit; all[unit] == 0 {
-		m.Unit = map[bool]string{true: "degrees", false: "1"}[p.Unit() != ""]
-		m.guess("values of %.6g to %.6g are taken for %s", m.Least, m.Greatest, map[bool]string{true: "degrees", false: "fractions"}[p.Unit() != ""])
+		if m.Unit, err = m.guessProperty(p); err != nil {
+			return status.Hint(m.fault("%w", err), "--units says what they are")
+		}
 	}
 	if f := all[m.Unit]; f != 1 {
 		for i := range m.Values {
@@ -233,9 +240,45 @@ func (m *Model) convertProperty(opt Options, stated string) error {
 		}
 	}
 	if err := p.Admit(m.Grid, m.Values); err != nil {
-		return m.fault("%v %w", p, err)
+		err = m.fault("%v %w", p, err)
+		if all[unit] == 0 && p.Unit() == "" {
+			err = status.Hint(err, "--units % makes fractions of per cent")
+		}
+		return err
 	}
 	return nil
+}
+
+// Values of properties in the other unit lie on the other side of these limits.
+const (
+	mostTilt     = math.Pi * (1 + 1e-6)     // above: no tilt in radians
+	mostAzimuth  = 2 * math.Pi * (1 + 1e-6) // above: no azimuth in radians
+	leastPercent = 1.0                      // below: no anisotropy worth a model, in per cent
+)
+
+// guessProperty finds the unit of a property, if the values can have one alone, or the file's layout has
+// one by convention.
+func (m *Model) guessProperty(p h5.Property) (string, error) {
+	size := max(math.Abs(m.Least), math.Abs(m.Greatest))
+	unit, other := "1", "%"
+	both := size >= leastPercent
+	if p.Unit() != "" {
+		unit, other = "degrees", "radians"
+		both = size > 0 && size <= map[h5.Property]float64{h5.Tilt: mostTilt, h5.Azimuth: mostAzimuth}[p]
+	}
+	if p.Admit(m.Grid, []float64{m.Least, m.Greatest}) != nil {
+		both = false // and the values are refused
+	}
+	name := map[string]string{"1": "fractions", "%": "per cent"}
+	switch {
+	case both && m.usual == other:
+		m.note("values are in %s, as such files have them", other)
+		return other, nil
+	case both:
+		return "", fmt.Errorf("values of %.6g to %.6g may be %s or %s", m.Least, m.Greatest, cmp.Or(name[unit], unit), cmp.Or(name[other], other))
+	}
+	m.guess("values of %.6g to %.6g are taken for %s", m.Least, m.Greatest, cmp.Or(name[unit], unit))
+	return unit, nil
 }
 
 // guessLength finds the unit of lengths of an extent, beside velocities of a unit ("" where it

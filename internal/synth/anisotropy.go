@@ -10,46 +10,99 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// smoothTilted smooths the anisotropy of a model on g as Smooth does its velocity. ε and δ are
-// averaged. Axes have no sign: the smooth one is that along which axes lie most on average,
-// each counting by |ε| + |δ|.
+// smoothTilted smooths the anisotropy of a model on g as Smooth does its velocity.
 func smoothTilted(g grid.Grid, a traveltime.Anisotropy, radius float64) traveltime.Anisotropy {
 	if radius <= 0 {
 		return a
 	}
-	out := traveltime.Anisotropy{Epsilon: slices.Clone(a.Epsilon), Delta: slices.Clone(a.Delta), Tilt: a.Tilt, Azimuth: a.Azimuth}
-	Blur(g, out.Epsilon, radius)
-	Blur(g, out.Delta, radius)
-	if a.Tilt == nil {
+	return mapTilted(a, func(v []float64) []float64 {
+		v = slices.Clone(v)
+		Blur(g, v, radius)
+		return v
+	})
+}
+
+// ResampleTilted interpolates the anisotropy of a model on g at the points of another grid.
+func ResampleTilted(g grid.Grid, a traveltime.Anisotropy, to grid.Grid) traveltime.Anisotropy {
+	return mapTilted(a, func(v []float64) []float64 {
+		out := make([]float64, to.Len())
+		g.Interpolate(out, v, to)
 		return out
-	}
-	var products [6][]float64 // of the axis with itself
-	for k := range products {
-		products[k] = make([]float64, g.Len())
-	}
-	for i, tilt := range a.Tilt {
-		n := axisAt(tilt, at(a.Azimuth, i))
-		w := math.Abs(at(a.Epsilon, i)) + math.Abs(at(a.Delta, i))
-		for k, p := range pairs {
-			products[k][i] = w * n[p[0]] * n[p[1]]
+	})
+}
+
+// mapTilted applies a mean, which takes values at points to means of them at perhaps other points, to an
+// anisotropy. ε, δ and η are averaged, axes as in [MeanAxes], each counting by |ε| + |δ|. An azimuth without a
+// tilt says nothing and is left out.
+func mapTilted(a traveltime.Anisotropy, mean func(v []float64) []float64) (out traveltime.Anisotropy) {
+	for k, to := range out.All() {
+		if v := *a.All()[k]; v != nil && to != &out.Tilt && to != &out.Azimuth {
+			*to = mean(v)
 		}
 	}
-	for k := range products {
-		Blur(g, products[k], radius)
-	}
-	out.Tilt = make([]float64, g.Len())
-	if a.Azimuth != nil {
-		out.Azimuth = make([]float64, g.Len())
-	}
-	for i := range out.Tilt {
-		tilt, azimuth := principal(products, i)
-		if out.Tilt[i] = tilt; a.Azimuth != nil {
-			out.Azimuth[i] = azimuth
-		} else if math.Abs(azimuth) > 90 { // it leans along -x
-			out.Tilt[i] = -tilt
-		}
+	if a.Tilt != nil {
+		out.Tilt, out.Azimuth = MeanAxes(a.Tilt, a.Azimuth, func(i int) float64 {
+			return math.Abs(at(a.Epsilon, i)) + math.Abs(at(a.Delta, i))
+		}, mean)
 	}
 	return out
+}
+
+// MeanAxes averages axes, given by tilt from the vertical and azimuth (nil: along x), in degrees. Axes have no
+// sign: those at 85 and -85 degrees lie 10 degrees apart, and their mean at 90. The mean is the axis
+// along which the axes lie most, the first principal axis of the mean of the products n n' of their
+// directions n. weight says how much axis i counts, nil for all alike. The tilts lie within 90 degrees of the
+// vertical, from 0 on where there are azimuths. Memory: 12 arrays of the axes and the means together.
+func MeanAxes(tilt, azimuth []float64, weight func(i int) float64, mean func(v []float64) []float64) (tilts, azimuths []float64) {
+	var products [6][]float64 // of the axis with itself
+	for k, p := range pairs {
+		if azimuth == nil && (p[0] == 1 || p[1] == 1) {
+			continue // nothing leans along y
+		}
+		v := make([]float64, len(tilt))
+		for i := range v {
+			n := axisAt(tilt[i], at(azimuth, i))
+			v[i] = n[p[0]] * n[p[1]]
+			if weight != nil {
+				v[i] *= weight(i)
+			}
+		}
+		products[k] = mean(v)
+	}
+	tilts = make([]float64, len(products[0]))
+	if azimuth != nil {
+		azimuths = make([]float64, len(tilts))
+	}
+	for i := range tilts {
+		if azimuth != nil {
+			tilts[i], azimuths[i] = principal(products, i)
+		} else { // the larger eigenvalue of a matrix of 2 rows
+			tilts[i] = math.Atan2(2*products[2][i], products[5][i]-products[0][i]) * 90 / math.Pi
+		}
+	}
+	return tilts, azimuths
+}
+
+// MeanDirections averages azimuths, in degrees, of axes whose tilts are not known: 350 and 10 make 0. Opposite
+// ones are those of one axis that leans either way, and make the azimuth of the first quadrants.
+func MeanDirections(azimuth []float64, mean func(v []float64) []float64) []float64 {
+	turned := func(times float64) (c, s []float64) {
+		c, s = make([]float64, len(azimuth)), make([]float64, len(azimuth))
+		for i, a := range azimuth {
+			s[i], c[i] = math.Sincos(times * a * math.Pi / 180)
+		}
+		return mean(c), mean(s)
+	}
+	c, s := turned(1)
+	c2, s2 := turned(2)
+	for i := range c {
+		if math.Hypot(c[i], s[i]) > 1e-9 {
+			c[i] = math.Atan2(s[i], c[i]) * 180 / math.Pi
+		} else {
+			c[i] = math.Atan2(s2[i], c2[i]) * 90 / math.Pi
+		}
+	}
+	return c
 }
 
 // pairs are the components of a symmetric tensor.

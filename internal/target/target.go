@@ -114,7 +114,6 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 		return nil, err
 	}
 	t.release = release
-	t.release = release
 	text, err := t.estimate(ctx, of, ranks)
 	if err := t.Together(err); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@
 package velocity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -44,6 +45,21 @@ func check(picks []Pick, what, unit string) error {
 		if i > 0 && p.At < picks[i-1].At {
 			return fmt.Errorf("%s %g %s comes after %g %s, must ascend", what, p.At, unit, picks[i-1].At, unit)
 		}
+	}
+	return uniform(picks, what, unit)
+}
+
+// Widest is how many times the slowest velocity of one list the fastest may be, from air over loose
+// sand to the mantle. The units differ by more.
+const Widest = 100
+
+// uniform refuses picks of which no single unit makes velocities of rock.
+func uniform(picks []Pick, what, unit string) error {
+	compare := func(a, b Pick) int { return cmp.Compare(a.Velocity, b.Velocity) }
+	slow, fast := slices.MinFunc(picks, compare), slices.MaxFunc(picks, compare)
+	if fast.Velocity > Widest*slow.Velocity {
+		return fmt.Errorf("velocities of %.6g m/s at %s %g %s and %.6g m/s at %g %s are of different units, want one unit for all",
+			slow.Velocity, what, slow.At, unit, fast.Velocity, fast.At, unit)
 	}
 	return nil
 }
@@ -199,7 +215,8 @@ func Possible(v float64) error {
 }
 
 // Plausible returns an error if velocities from lo to hi cannot be those of rock in m/s.
-// The error says what they look like.
+// The error says what they look like. Both ends count: 2.5 beside 1500 is no velocity in m/s,
+// and 1500 none in km/s.
 func Plausible(lo, hi float64) error {
 	like := ""
 	switch {
@@ -213,6 +230,8 @@ func Plausible(lo, hi float64) error {
 		like = "no velocity of rock in any unit"
 	case hi > feet:
 		like = "ft/s"
+	case lo < kilometres:
+		return fmt.Errorf("%.6g and %.6g m/s stand side by side: %.6g looks like another unit, want one unit for all", lo, hi, lo)
 	default:
 		return nil
 	}

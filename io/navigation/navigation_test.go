@@ -241,6 +241,23 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, err, c.says)
 		}
 	}
+	for name, c := range map[string]struct{ from, to, says string }{
+		"no source x":   {"7, 2, 0, 0", "7, 2, , 0", "line 4: column source_x is blank beside source_y"},
+		"no source y":   {"7, 2, 0, 0", "7, 2, 0,", "line 4: column source_y is blank beside source_x"},
+		"no receiver x": {"125, 5", " , 5", "line 4: column receiver_x is blank beside receiver_y"},
+		"no receiver y": {"100, 5", "100, ", "line 3: column receiver_y is blank beside receiver_x"},
+	} {
+		if _, err := ReadTable(write(t, "a.csv", strings.Replace(exampleCSV, c.from, c.to, 1)), nil, tableWords, tableNames, 0); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %s", name, err, c.says)
+		}
+	}
+	header, err := ReadTable(write(t, "a.csv", strings.Replace(exampleCSV, "7, 2, 0, 0", "7, 2, ,", 1)), nil, tableWords, tableNames, 0)
+	if err != nil {
+		t.Fatal("a whole place is left to the header:", err)
+	}
+	if v, _ := header.Find(headerOf(map[string]int64{"fldr": 7, "tracf": 2})); len(v) != 2 {
+		t.Errorf("a blank place: %v, want that of the receiver alone", v)
+	}
 	if _, err := ReadTable(write(t, "a.csv", exampleCSV), []string{"ep"}, tableWords, tableNames, 0); err == nil {
 		t.Error("a key that is no column")
 	}

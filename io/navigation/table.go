@@ -128,6 +128,9 @@ func (t *Table) add(record []string, unit float64) error {
 	if t.rows[key] != nil {
 		return fmt.Errorf("%s is there before", t.keyText(key))
 	}
+	if err := t.wholePlaces(r.values); err != nil {
+		return err
+	}
 	t.rows[key] = r
 	t.order = append(t.order, key)
 	return nil

@@ -243,3 +243,28 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("the folder holds %v, want a.png and b.png alone", left)
 	}
 }
+
+// Angles of a model are averaged as those of axes where several fall on a pixel.
+func TestAngles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		turn, a, b float64
+		want       float32
+	}{{180, 85, -85, 90}, {180, 10, 30, 20}, {360, 350, 10, 360}, {360, 5, 355, 360}, {0, 85, -85, 0}} {
+		v := make([]float32, 40)
+		for i := range v {
+			if v[i] = float32(c.a); i%2 == 1 {
+				v[i] = float32(c.b)
+			}
+		}
+		r := &raster{v: v, n0: 4, n1: 10, turn: c.turn, win: window{lo: 0, hi: max(c.a, c.b)}}
+		if c.turn == 360 {
+			r.win.hi = 720
+		}
+		for i, x := range r.resample(4, 5) {
+			if math.Abs(float64(x-c.want)) > 1e-3 {
+				t.Fatalf("%g and %g degrees that repeat after %g: pixel %d is %g, want %g", c.a, c.b, c.turn, i, x, c.want)
+			}
+		}
+	}
+}

@@ -11,8 +11,9 @@ import (
 type raster struct {
 	v      []float32 // [n0, n1], C order
 	n0, n1 int
-	flip   bool // axis 1 upward
-	smooth bool // interpolate between samples, else draw each as a block
+	flip   bool    // axis 1 upward
+	smooth bool    // interpolate between samples, else draw each as a block
+	turn   float64 // values are angles that repeat after so many degrees; 0: they are none
 	win    window
 	colors Colors
 
@@ -56,7 +57,24 @@ func taps(n, px int, smooth bool) []tap {
 
 // resample brings the array to w×h pixels, [w, h] in C order.
 func (r *raster) resample(w, h int) []float32 {
-	return resampled(resampled(r.v, r.n1, h, r.smooth), r.n0, w, r.smooth)
+	mean := func(v []float32) []float32 {
+		return resampled(resampled(v, r.n1, h, r.smooth), r.n0, w, r.smooth)
+	}
+	if r.turn == 0 {
+		return mean(r.v)
+	}
+	// Angles are averaged as directions, of turned axes: 85 and -85 degrees of axes make 90.
+	c, s := make([]float32, len(r.v)), make([]float32, len(r.v))
+	for i, a := range r.v {
+		sin, cos := math.Sincos(2 * math.Pi * float64(a) / r.turn)
+		c[i], s[i] = float32(cos), float32(sin)
+	}
+	c, s = mean(c), mean(s)
+	for i := range c {
+		a := math.Atan2(float64(s[i]), float64(c[i])) * r.turn / (2 * math.Pi)
+		c[i] = float32(a + r.turn*math.Round(((r.win.lo+r.win.hi)/2-a)/r.turn)) // the one nearest to the middle of the colours
+	}
+	return c
 }
 
 // resampled brings the last axis of v, [rows, n], to px pixels, and makes it the first

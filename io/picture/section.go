@@ -18,6 +18,7 @@ type Options struct {
 	Colors Colors
 	Clip   float64 // percentile of |v| in (0, 100]; 0 means 99; models are clipped only when it is set
 	Limit  float64 // |v| of an image or gather that gets full colour, instead of the percentile; 0 for none
+	Turn   float64 // the values of a model are angles that repeat after so many degrees, 180 those of axes; 0: they are none
 	Bar    string  // label of a colour bar; "" means none for images, "velocity (m/s)" for models
 
 	// At is the point, m, through which the slices of a 3-D array are taken;
@@ -71,7 +72,7 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	look := raster{v: vals, colors: opt.Colors, smooth: !model}
+	look := raster{v: vals, colors: opt.Colors, smooth: !model, turn: opt.Turn}
 	if g.Dim() == 3 {
 		if err := opt.flat(); err != nil {
 			return nil, err

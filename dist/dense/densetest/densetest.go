@@ -70,7 +70,6 @@ var cases = []struct {
 	{"factors and solutions", solutions},
 	{"matrices that are not positive definite", notDefinite},
 	{"tiles and mirrors", tiles},
-	{"matrices as operators", operators},
 }
 
 // Site is a grid, and a grid of this rank alone to compare with.

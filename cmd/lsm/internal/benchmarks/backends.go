@@ -116,6 +116,10 @@ func (w *way) String() string { return w.engine + " " + w.backend }
 
 // run measures and tells everything.
 func (b *backends) run(ctx context.Context) error {
+	read := append(cli.Named("the configuration file", b.cfg.Path()), cli.Uses(b.cfg.Reads())...)
+	if err := b.Once(func() error { return b.CheckOutputs(read, cli.Named("--plot", b.o.plot), b.Force) }); err != nil {
+		return err
+	}
 	if err := b.measureSums(ctx); err != nil {
 		return err
 	}

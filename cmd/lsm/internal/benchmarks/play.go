@@ -57,10 +57,9 @@ func playSolve(ctx context.Context, a *cli.App, cfg *config.Config, o solveOptio
 	if err != nil {
 		return err
 	}
-	if o.plot != "" {
-		if err := job.CheckOutput(o.plot, a.Force); err != nil {
-			return err
-		}
+	read := append(cli.Named("the configuration file", cfg.Path(), "--machine", o.machine), cli.Uses(cfg.Reads())...)
+	if err := a.CheckOutputs(read, cli.Named("--plot", o.plot), a.Force); err != nil {
+		return err
 	}
 	one := *cfg
 	one.Comm.Grid = []int{0, 1}

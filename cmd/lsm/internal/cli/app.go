@@ -38,6 +38,7 @@ import (
 
 // App is what every command gets.
 type App struct {
+	Files  // that it reads and writes
 	Report *progress.Reporter
 	Set    []string // of --set, for config.Load
 	Force  bool     // existing outputs may be overwritten

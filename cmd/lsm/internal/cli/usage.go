@@ -4,18 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
 // arguments checks the number of arguments against their names in a command's use, such
@@ -155,100 +150,8 @@ func InOrder(steps ...func() error) error {
 	return nil
 }
 
-// FileUse is a file and what a command takes it for, such as "survey.file" or "--trace".
-type FileUse struct{ Role, Path string }
-
-// Use is a file that a command takes for something.
-func Use(role, path string) FileUse { return FileUse{role, path} }
-
-// Named are files with their roles, a role before each file.
-func Named(rolesAndPaths ...string) (list []FileUse) {
-	for p := range slices.Chunk(rolesAndPaths, 2) {
-		list = append(list, Use(p[0], p[1]))
-	}
-	return list
-}
-
-// Distinct refuses to write over an input, or to write two outputs to one file, even with
-// --force. It follows links. Files without a name are left out.
-func Distinct(inputs, outputs []FileUse) error {
-	before := inputs
-	for _, out := range outputs {
-		if out.Path == "" {
-			continue
-		}
-		for _, f := range before {
-			if f.Path != "" && SameFile(f.Path, out.Path) {
-				return status.Usage(fmt.Errorf("%s: %s is the same file as %s, %s: the output must be another file", out.Role, out.Path, f.Role, f.Path))
-			}
-		}
-		before = append(before[:len(before):len(before)], out)
-	}
-	return nil
-}
-
-// CheckOutput makes sure, before anything large is read, that the output may be written.
-func CheckOutput(inputs []FileUse, output string, overwrite bool) error {
-	if err := Distinct(inputs, Alike("--output", output)); err != nil {
-		return err
-	}
-	return h5.CheckOutput(output, overwrite)
-}
-
 // Wrote tells where a command's output is, with keys and values for the event "done".
 func (a *App) Wrote(what, path string, keyValues ...any) {
 	a.Report.Printf("%s: %s\n", what, path)
 	a.Finish(append([]any{"output", path}, keyValues...)...)
-}
-
-// SameFile reports whether two paths lead to one file, which need not be there yet.
-func SameFile(a, b string) bool {
-	inA, errA := os.Stat(a)
-	inB, errB := os.Stat(b)
-	if errA == nil && errB == nil {
-		return os.SameFile(inA, inB)
-	}
-	return errA != nil && errB != nil && destination(a) == destination(b)
-}
-
-// destination is the path, without links, of a file that is not there yet.
-func destination(path string) string {
-	const mostLinks = 40
-	for range mostLinks {
-		target, err := os.Readlink(path)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(path), target)
-		}
-		path = target
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		folder = filepath.Dir(path)
-	}
-	whole, err := filepath.Abs(filepath.Join(folder, filepath.Base(path)))
-	if err != nil {
-		return path
-	}
-	return whole
-}
-
-// Uses gives the files of a configuration their roles.
-func Uses(files []config.File) []FileUse {
-	out := make([]FileUse, len(files))
-	for i, f := range files {
-		out[i] = Use(f.Key, f.Path.File)
-	}
-	return out
-}
-
-// Alike gives files of one kind their role.
-func Alike(role string, paths ...string) []FileUse {
-	out := make([]FileUse, len(paths))
-	for i, p := range paths {
-		out[i] = Use(role, p)
-	}
-	return out
 }

@@ -80,7 +80,7 @@ func (o *avaOptions) run(a *cli.App, file string) error {
 		return status.Usage(err)
 	}
 	if o.output != "" {
-		if err := cli.CheckOutput(cli.Alike("the image", file), o.output, a.Force); err != nil {
+		if err := a.CheckOutput(cli.Alike("the image", file), o.output, a.Force); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 	if err := cli.CheckUnits("convert", f.units); err != nil {
 		return err
 	}
-	if err := cli.CheckOutput(append(cli.Alike("the image", path), cli.Alike("the model", f.velocity)...), f.output, a.Force); err != nil {
+	if err := a.CheckOutput(append(cli.Alike("the image", path), cli.Alike("the model", f.velocity)...), f.output, a.Force); err != nil {
 		return err
 	}
 	im, err := h5.ReadImage(path)

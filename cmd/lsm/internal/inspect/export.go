@@ -117,7 +117,7 @@ func CheckForm(kind segy.Kind, order segy.Order) error {
 }
 
 func (f *exportOptions) run(cmd *cobra.Command, a *cli.App, path string) error {
-	if err := cli.CheckOutput(cli.Named("the input", path, "--line", f.line), f.output, a.Force); err != nil {
+	if err := a.CheckOutput(cli.Named("the input", path, "--line", f.line), f.output, a.Force); err != nil {
 		return err
 	}
 	kind, err := h5.Kind(path)

@@ -84,7 +84,7 @@ func (o *metadataOptions) run(a *cli.App, path string, set []string) error {
 		return status.Input(fmt.Errorf("%s: a file of kind %s takes no record", path, kind))
 	case o.output != "":
 		out = o.output
-		if err := cli.CheckOutput(cli.Named("the input", path, "--from", o.from), out, a.Force); err != nil {
+		if err := a.CheckOutput(cli.Named("the input", path, "--from", o.from), out, a.Force); err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,7 @@ func plotFiles(a *cli.App, files []string, d *drawing, flags *pflag.FlagSet) err
 	if d.under != "" {
 		inputs = append(inputs, cli.Alike("--under", d.under)...)
 	}
-	if err := cli.CheckOutput(inputs, out, redraws()); err != nil {
+	if err := a.CheckOutput(inputs, out, redraws()); err != nil {
 		return err
 	}
 	figure, err := d.draw(files)

@@ -64,7 +64,7 @@ func (c *collector) makeReport(image string) error {
 		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", c.output))
 	}
 	read := cli.Named("the image", image, "--adjoint", c.adjoint, "--residual", c.residual, "--log", c.log, "--trace", c.trace)
-	if err := cli.Distinct(read, cli.Alike("--output", c.output)); err != nil {
+	if err := cli.InOrder(func() error { return a.Reads(read...) }, func() error { return a.Writes(cli.Use("--output", c.output)) }); err != nil {
 		return err
 	}
 	source := SourceOf(c.output, image)
@@ -168,7 +168,10 @@ func (c *collector) findInputs() error {
 	}
 	return cli.InOrder(c.findResidual,
 		func() error { return c.readByRun(&c.survey, "survey", cfg.Survey.File, "Its traces are not shown.") },
-		func() error { return c.readByRun(&c.velocity, "velocity", cfg.Velocity.File, "It is not shown.") })
+		func() error { return c.readByRun(&c.velocity, "velocity", cfg.Velocity.File, "It is not shown.") },
+		func() error {
+			return c.a.Reads(cli.Named("the run's adjoint", c.adjoint, "its residual", c.residual, "its survey", c.survey, "its velocity", c.velocity)...)
+		})
 }
 
 func (c *collector) readVelocity() error {

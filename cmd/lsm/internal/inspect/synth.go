@@ -116,7 +116,7 @@ func (f *synthOptions) run(ctx context.Context, a *cli.App, args []string) error
 	for _, name := range caseFiles {
 		out = append(out, filepath.Join(f.folder, name))
 	}
-	if err := cli.Distinct(cli.Alike("--model", f.model), cli.Alike("synth", out...)); err != nil {
+	if err := cli.InOrder(func() error { return a.Reads(cli.Use("--model", f.model)) }, func() error { return a.Writes(cli.Alike("synth", out...)...) }); err != nil {
 		return err
 	}
 	undo, err := claim(f.folder, out, a.Force)
@@ -260,17 +260,10 @@ func (f *synthOptions) fromModel(a *cli.App) (*synth.Case, error) {
 	}
 	if f.spacing != 0 {
 		coarse := g
-		for _, values := range tilted.All() {
-			if *values == nil {
-				continue
-			}
-			if _, *values, err = synth.Resample(coarse, *values, f.spacing); err != nil {
-				return nil, status.Usage(err)
-			}
-		}
 		if g, v, err = synth.Resample(g, v, f.spacing); err != nil {
 			return nil, status.Usage(err)
 		}
+		tilted = synth.ResampleTilted(coarse, tilted, g)
 		a.Report.Infof("the model's %v are resampled, linearly, to %v", coarse, g)
 	}
 	c, err := synth.FromModel(g, v, tilted, f.opt)

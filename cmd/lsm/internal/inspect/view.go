@@ -42,7 +42,7 @@ On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --p
 				return status.Usage(fmt.Errorf("view: --port %d: want 0 to 65535", opt.Port))
 			}
 			if opt.Output != "" {
-				if err := cli.CheckOutput(cli.Alike("a file", files...), opt.Output, a.Force); err != nil {
+				if err := a.CheckOutput(cli.Alike("a file", files...), opt.Output, a.Force); err != nil {
 					return err
 				}
 			}

@@ -101,7 +101,8 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		}
 	}
 	if o.arrivals != "" {
-		if err := cli.CheckOutput(cli.Named("the configuration", path), o.arrivals, a.Force); err != nil {
+		read := append(cli.Named("the configuration", path, "--machine", o.machine), cli.Uses(cfg.Reads())...)
+		if err := a.CheckOutput(read, o.arrivals, a.Force); err != nil {
 			return err
 		}
 	}

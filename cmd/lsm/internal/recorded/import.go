@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -258,22 +259,20 @@ func (f *importOptions) prepare(a *cli.App, files []string) error {
 		}
 	}
 	if f.plot != "" {
-		if err := cli.CheckOutput(append(cli.Alike("an input", files...), f.places.files()...), f.plot, a.Force); err != nil {
-			return err
-		}
 		if err := pngName("import", f.plot); err != nil {
 			return err
 		}
 	}
+	outputs := cli.Named("--output", f.output, "--plot", f.plot)
+	inputs := slices.Concat(cli.Alike("an input", files...), cli.Named("--wavelet", f.wavelet, "--mapping", f.mapping), f.places.files())
+	if err := a.CheckOutputs(inputs, outputs, a.Force); err != nil {
+		return err
+	}
 	if f.output != "" {
-		out := cli.Named("--output", f.output, "the list of traces left out", f.leftFile())
-		if err := cli.Distinct(append(append(cli.Alike("an input", files...), cli.Use("--wavelet", f.wavelet)), f.places.files()...), out); err != nil {
-			return err
-		}
-		if err := h5.CheckOutput(f.output, a.Force); err != nil {
-			return err
-		}
 		fresh = append(fresh, f.leftFile())
+	}
+	if err := a.Writes(cli.Alike("a list or picture of import", fresh...)...); err != nil {
+		return err
 	}
 	for _, path := range fresh {
 		if _, err := os.Lstat(path); err == nil && !a.Force {

@@ -168,16 +168,7 @@ func (f *modelOptions) surveyLine() error {
 
 // run imports a model.
 func (f *modelOptions) run(a *cli.App, path, output string) error {
-	inputs := append(cli.Alike("the input", path), cli.Use("--into", f.into), cli.Use("--line", f.line))
-	for _, out := range cli.Named("--output", output, "--plot", f.plot) {
-		if out.Path == "" {
-			continue
-		}
-		if err := h5.CheckOutput(out.Path, a.Force); err != nil {
-			return err
-		}
-	}
-	if err := cli.Distinct(inputs, cli.Named("--output", output, "--plot", f.plot)); err != nil {
+	if err := a.CheckOutputs(cli.Named("the input", path, "--into", f.into, "--line", f.line), cli.Named("--output", output, "--plot", f.plot), a.Force); err != nil {
 		return err
 	}
 	if f.into != "" {
@@ -197,6 +188,9 @@ func (f *modelOptions) run(a *cli.App, path, output string) error {
 	m, err := modelfile.Read(path, f.opt)
 	if err != nil {
 		return withFormatFlag(err)
+	}
+	if err := a.Reads(cli.Alike("the elements of "+path, m.Files...)...); err != nil {
+		return err
 	}
 	f.tell(a, m)
 	if m.Grid.Domain == grid.Depth && f.kind == string(h5.RMS) {
@@ -293,6 +287,7 @@ func (f *modelOptions) draw(a *cli.App, m *modelfile.Model, path string) error {
 	opt := picture.Options{Title: filepath.Base(path)}
 	if p, err := modelfile.PropertyNamed(f.opt.Property); err == nil {
 		opt.Bar = strings.TrimSpace(p.String() + p.Unit())
+		opt.Turn = map[h5.Property]float64{h5.Tilt: 180, h5.Azimuth: 360}[p]
 	}
 	figure, err := picture.Model(m.Grid, m.Values, opt)
 	if err != nil {

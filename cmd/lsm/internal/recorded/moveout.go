@@ -16,7 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
@@ -81,16 +80,8 @@ func (o *moveoutOptions) run(a *cli.App, file string) error {
 		}
 	}
 	outputs := cli.Alike("moveout", o.output, o.csv, o.panels, o.gathers)
-	if err := cli.Distinct(append(cli.Alike("the image", file), cli.Use("--velocity", o.velocity), cli.Use("--survey", o.survey)), outputs); err != nil {
+	if err := a.CheckOutputs(cli.Named("the image", file, "--velocity", o.velocity, "--survey", o.survey), outputs, a.Force); err != nil {
 		return err
-	}
-	for _, out := range outputs {
-		if out.Path == "" {
-			continue
-		}
-		if err := h5.CheckOutput(out.Path, a.Force); err != nil {
-			return err
-		}
 	}
 	if o.survey == "" {
 		a.Report.Infof("without --survey all offsets count everywhere, also beyond the ends of the line, and depths from z = 0")

@@ -70,11 +70,14 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	case p.undo == 0 && len(steps) == 0:
 		return status.Usage(errors.New("process: no step is given; lsm process -h lists them"))
 	}
-	if err := cli.CheckOutput(cli.Alike("the survey", path), p.output, a.Force); err != nil {
+	if err := a.CheckOutput(cli.Alike("the survey", path), p.output, a.Force); err != nil {
 		return err
 	}
 	before, err := p.history(path)
 	if err != nil {
+		return err
+	}
+	if err := a.Reads(cli.Use("the first survey", p.source)); err != nil { // which --undo will read
 		return err
 	}
 	read := path
@@ -83,9 +86,6 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 			return err
 		}
 		before = nil
-		if err := cli.CheckOutput(cli.Alike("the first survey", read), p.output, a.Force); err != nil {
-			return err
-		}
 	}
 	r, err := inspect.OpenTraces(read, "process works on traces")
 	if err != nil {
@@ -95,6 +95,9 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	chain, err := condition.New(steps, r.Survey())
 	if err != nil {
 		return status.Usage(fmt.Errorf("process: %w", err))
+	}
+	if err := a.Reads(cli.Alike("a step's file", chain.Files...)...); err != nil {
+		return err
 	}
 	return p.write(ctx, a, r, chain, before)
 }

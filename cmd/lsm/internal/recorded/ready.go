@@ -62,13 +62,8 @@ func (o *readyOptions) run(ctx context.Context, a *cli.App, path string) error {
 	if !(o.allow >= 0 && o.allow <= 100) {
 		return status.Usage(fmt.Errorf("ready: --allow is %g %%, must be from 0 to 100", o.allow))
 	}
-	for i, out := range []string{o.list, o.plot} {
-		if out == "" {
-			continue
-		}
-		if err := cli.CheckOutput(cli.Named("the survey", path, "--config", o.config, "--list", o.list)[:2+i], out, a.Force); err != nil {
-			return err
-		}
+	if err := a.CheckOutputs(cli.Named("the survey", path, "--config", o.config), cli.Named("--list", o.list, "--plot", o.plot), a.Force); err != nil {
+		return err
 	}
 	if o.plot != "" {
 		if err := pngName("ready", o.plot); err != nil {
@@ -118,6 +113,9 @@ func (o *readyOptions) run(ctx context.Context, a *cli.App, path string) error {
 func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error) {
 	cfg, err := a.Configure(o.config)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.Reads(cli.Uses(cfg.Reads())...); err != nil {
 		return nil, err
 	}
 	if !cli.SameFile(cfg.Survey.File.File, path) {

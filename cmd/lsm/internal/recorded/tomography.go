@@ -65,7 +65,7 @@ func (o *tomographyOptions) run(ctx context.Context, a *cli.App, path string) er
 		return err
 	}
 	read := append(cli.Alike("--picks", o.picks), cli.Use("the configuration file", path))
-	if err := cli.CheckOutput(append(read, cli.Uses(cfg.Reads())...), o.output, a.Force); err != nil {
+	if err := a.CheckOutput(append(read, cli.Uses(cfg.Reads())...), o.output, a.Force); err != nil {
 		return err
 	}
 	picks, err := analysis.ReadPicks(o.picks)

@@ -81,7 +81,7 @@ func (f *velocityOptions) run(a *cli.App, path string) error {
 	if err != nil {
 		return cli.WithUnitsFlag(status.Usage(fmt.Errorf("velocity: %w", err)))
 	}
-	if err := cli.CheckOutput(cli.Alike("the survey", path), f.output, a.Force); err != nil {
+	if err := a.CheckOutput(cli.Alike("the survey", path), f.output, a.Force); err != nil {
 		return err
 	}
 	s, _, err := h5.ReadSurveyHeader(path)
@@ -139,7 +139,7 @@ func (f *velocityOptions) parsePicks(list []string) ([]velocity.Pick, error) {
 	for _, p := range picks {
 		lo, hi = min(lo, p.Velocity), max(hi, p.Velocity)
 	}
-	if !(lo > 0) { // for the profile to refuse
+	if !(lo > 0) || hi > velocity.Widest*lo { // for the profile to refuse
 		return picks, nil
 	}
 	if err := velocity.Plausible(lo, hi); err != nil {

@@ -81,7 +81,7 @@ func (f *velocityOptions) convert(a *cli.App, path string) error {
 	if err := cli.CheckUnits("velocity", f.units); err != nil {
 		return err
 	}
-	if err := cli.CheckOutput(cli.Alike("the model", path), f.output, a.Force); err != nil {
+	if err := a.CheckOutput(cli.Alike("the model", path), f.output, a.Force); err != nil {
 		return err
 	}
 	m, err := inputs.ReadWholeModel(path, f.units)

@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -137,6 +138,11 @@ func (o *waveletOptions) check(args []string) error {
 		if values != nil && (len(values) != 2 || !(values[0] >= 0) || !(values[1] > 0) || math.IsInf(values[1], 0)) {
 			return fmt.Errorf("--%s has %v, want a time from 0 s on and a velocity above 0", flag, values)
 		}
+		if values != nil {
+			if err := velocity.Plausible(values[1], values[1]); err != nil {
+				return fmt.Errorf("--%s: %w", flag, err)
+			}
+		}
 	}
 	for _, idle := range []struct {
 		flag string
@@ -190,13 +196,7 @@ func (o *waveletOptions) write(a *cli.App, w survey.Wavelet, how string, attrs [
 
 // checkOutputs refuses outputs that cannot be written.
 func (o *waveletOptions) checkOutputs(a *cli.App, read ...cli.FileUse) error {
-	if err := cli.CheckOutput(read, o.output, a.Force); err != nil || o.picture == "" {
-		return err
-	}
-	if err := cli.Distinct(append(read, cli.Use("--output", o.output)), cli.Named("--picture", o.picture)); err != nil {
-		return err
-	}
-	return h5.CheckOutput(o.picture, a.Force)
+	return a.CheckOutputs(read, cli.Named("--output", o.output, "--picture", o.picture), a.Force)
 }
 
 // made is the provenance of a wavelet estimated from files, by the roles that they have.
