@@ -41,7 +41,7 @@ var suNumbers = func() (f [4]segy.Field) {
 func openTraces(path string, opt Options) (*Source, error) {
 	file, err := segy.Open(path, opt.segyOptions())
 	if err != nil {
-		return nil, status.Input(err)
+		return nil, traceFault(err)
 	}
 	file.MaxSamples = longestTrace()
 	t := &traces{Source: &Source{Path: path, Notes: file.Notes, close: file.Close}, file: file}
@@ -106,9 +106,12 @@ func (t *traces) readHeaders() error {
 		if t.file.Kind != segy.SU {
 			line = [2]int32{int32(segy.Inline.Int(h, order)), int32(segy.Crossline.Int(h, order))}
 			ensembles = append(ensembles, at(segy.CDPX, segy.CDPY))
-			used = used || ensembles[trace.Number] != [2]float64{}
+			used = used || ensembles[len(ensembles)-1] != [2]float64{}
 		}
 		t.line = append(t.line, line)
+	}
+	for _, l := range r.Lost {
+		t.guess("from byte %d on: %s", l.At+1, l.Reason)
 	}
 	if used {
 		t.place = ensembles
@@ -124,7 +127,11 @@ func traceFault(err error) error {
 	if errors.Is(err, segy.ErrTooLong) {
 		return status.Resource(err)
 	}
-	return status.Input(err)
+	hint := ""
+	if at := (&segy.Error{}); errors.As(err, &at) {
+		hint = at.Hint
+	}
+	return status.Hint(status.Input(err), hint)
 }
 
 // scalarOf is the factor that a scalar of the trace header stands for.

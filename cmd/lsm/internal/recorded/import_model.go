@@ -34,7 +34,7 @@ type modelOptions struct {
 }
 
 // shared are the flags of lsm import that models have too.
-var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "azimuth", "line-origin"}
+var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "samples", "extended-texts", "salvage", "azimuth", "line-origin"}
 
 // define defines the flags that only models have.
 func (f *modelOptions) define(fl *pflag.FlagSet) {
@@ -88,8 +88,12 @@ func (f *modelOptions) complete(cmd *cobra.Command, s *importOptions, files []st
 	if cmd.Flags().Changed("azimuth") {
 		s.opt.Azimuth = &s.azimuth
 	}
+	if err := s.readTexts(cmd); err != nil {
+		return err
+	}
 	read := s.opt.Read
 	o.Format, o.Order, o.SampleFormat, o.Units = modelfile.Format(read.Kind), string(read.Order), read.Format, s.opt.Units
+	o.Samples, o.Texts, o.Salvage = s.opt.NT, read.Texts, read.Salvage
 	for _, text := range f.crop {
 		r, err := modelfile.ParseRange(text)
 		if err != nil {
