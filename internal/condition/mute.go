@@ -102,7 +102,7 @@ func readPicks(path string) (picks []pick, err error) {
 		return nil, fmt.Errorf("%s: %w", path, plainfile.Cause(err))
 	}
 	defer f.Close()
-	lines := bufio.NewScanner(io.LimitReader(f, 1<<24))
+	lines := bufio.NewScanner(io.LimitReader(plainfile.Text(f), 1<<24))
 	for n := 1; lines.Scan(); n++ {
 		text := strings.TrimSpace(lines.Text())
 		if text == "" || strings.HasPrefix(text, "#") {

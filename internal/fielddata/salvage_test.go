@@ -73,6 +73,43 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
+// Notes of one kind are one note, with the range of the numbers and how often they occur.
+func TestNotesOfOneKind(t *testing.T) {
+	t.Parallel()
+	var shots []shot
+	for i := range 40 {
+		s := shot{sx: 1, rx: int64(2 + i), id: 1, scale: 1}
+		if i >= 8 {
+			s.more = map[segy.Field]int64{segy.TimeScalar: int64(144 + i)}
+		}
+		shots = append(shots, s)
+	}
+	im := read(t, DefaultOptions(), write(t, "notes.sgy", plain, shots...))
+	n := 0
+	for _, note := range im.Notes {
+		if strings.Contains(note, "time_scalar") {
+			n++
+			if !strings.Contains(note, "time_scalar is 152 to 183 in 32 traces, want a power of ten") {
+				t.Errorf("note %q", note)
+			}
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d notes: %q", n, im.Notes)
+	}
+}
+
+// A wavelet that begins with a byte order mark is read as it stands.
+func TestWaveletWithMark(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "w.txt")
+	writeText(t, path, "\ufeff1\n-2\n3\n")
+	w, err := ReadWavelet(path, -1, 0.004)
+	if err != nil || !slices.Equal(w.Samples, []float64{1, -2, 3}) {
+		t.Errorf("%v, %v", w, err)
+	}
+}
+
 // A search for the next trace header ends when the import is stopped.
 func TestSalvageStops(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ func textWavelet(path string, dt float64) (w survey.Wavelet, err error) {
 	}
 	defer file.Close()
 	w.DT = dt
-	lines := bufio.NewScanner(file)
+	lines := bufio.NewScanner(plainfile.Text(file))
 	for n := 1; lines.Scan(); n++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
 		for _, word := range strings.Fields(text) {

@@ -472,6 +472,23 @@ func TestShapes(t *testing.T) {
 	refused(t, path, Options{Resample: []float64{1e-9, 1e-9}}, "makes more than")
 }
 
+// SU files that lsm wrote come back without flags: they say that lengths are metres, and
+// whether samples are depths or times.
+func TestOwnSU(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "m.su")
+	a := someModel(grids()["2-D"], false)
+	toTraces(t, path, a, segy.SU)
+	m, err := Read(path, Options{Units: "m/s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, m, a)
+	if len(m.Guesses) != 0 {
+		t.Errorf("guesses %q", m.Guesses)
+	}
+}
+
 // A damaged file of traces gives the model of its whole ones, and says what is not whole.
 func TestSalvagedTraces(t *testing.T) {
 	t.Parallel()

@@ -151,11 +151,20 @@ func (t *traces) lengths(h []byte) {
 	case units > 1:
 		t.guess("coordinates are angles (header byte 89 is %d) and not used", units)
 		t.unit = "angle"
-	case t.file.Units == 1:
+	case t.file.Units == 1, t.mark(h) != 0:
 		t.unit = "m"
 	case t.file.Units == 2:
 		t.unit = "ft"
 	}
+}
+
+// mark is what lsm says of SU files that it wrote; 0 for none.
+func (t *traces) mark(h []byte) int64 {
+	v := segy.SUMark.Int(h, t.file.ByteOrder())
+	if t.file.Kind != segy.SU || v != segy.SUDepths && v != segy.SUTimes {
+		return 0
+	}
+	return v
 }
 
 // horizontal finds how the traces lie: on a line, or on lines that cross.
@@ -434,7 +443,9 @@ func (t *traces) vertical(opt Options) error {
 		a.Spacing, a.Origin = d1, f1
 		inTime = opt.Domain == "time" || opt.Domain == "" && math.Abs(d1-interval) < 1e-3*d1
 		t.note("samples are what the fields d1 and f1 say")
-		if opt.Domain == "" {
+		if mark := t.mark(t.first); mark != 0 && opt.Domain == "" {
+			inTime = mark == segy.SUTimes
+		} else if opt.Domain == "" {
 			t.guess("samples are taken for %s", map[bool]string{true: "two-way times: d1 is the sample interval", false: "depths: d1 is not the sample interval"}[inTime])
 		}
 	case opt.Domain != "":

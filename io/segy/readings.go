@@ -255,9 +255,13 @@ func (f *File) settle(field Field, list []*reading) error {
 		}
 	}
 	best, others := f.choose(list), list
-	if vary := (&reading{by: "headers of traces", order: list[0].order, first: f.first}); best == nil && list[0].samples > 0 {
+	vary := &reading{by: "headers of traces", order: list[0].order, first: f.first}
+	if (best == nil || !best.good()) && list[0].samples > 0 {
 		if err := f.weigh(vary); err != nil {
 			return err
+		}
+		if vary.good() {
+			best = nil
 		}
 		if vary.good() || f.opt.Salvage {
 			others = append(slices.Clip(list), vary)
@@ -278,7 +282,7 @@ func (f *File) settle(field Field, list []*reading) error {
 			return err
 		}
 	}
-	if only := list[0]; best == nil && len(list) == 1 && (only.samples == 0 || f.Extra > 0 || !only.impossible()) {
+	if only := list[0]; best == nil && len(list) == 1 && !vary.good() && (only.samples == 0 || f.Extra > 0 || !only.impossible()) {
 		best = only // reading it tells what is wrong
 	}
 	if best == nil {

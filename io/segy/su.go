@@ -115,3 +115,14 @@ func (f *File) likelierSU(header []byte) Order {
 	}
 	return Little
 }
+
+// SUMark is where lsm says of SU that it wrote what their headers cannot hold: that lengths
+// are metres, and whether the samples of a grid are depths or times. The bytes are not
+// assigned in SU.
+var SUMark = Field{Byte: 237, Length: 4}
+
+// Values of SUMark, in ASCII "LSMZ" and "LSMT".
+const (
+	SUDepths = 0x4C534D5A
+	SUTimes  = 0x4C534D54
+)

@@ -239,10 +239,10 @@ func (f *modelOptions) tell(a *cli.App, m *modelfile.Model) {
 	}
 	a.Report.Printf("%s: %s, [%s]\n", m.Path, what, readable.Join("%d", ", ", m.Shape))
 	a.Report.Printf("axes: %s, slowest first; values %.6g to %.6g %s\n", strings.Join(m.Axes, ", "), m.Least, m.Greatest, m.Unit)
-	for _, n := range m.Notes {
+	for _, n := range readable.Alike(m.Notes) {
 		a.Report.Printf("note: %s\n", n)
 	}
-	for _, g := range m.Guesses {
+	for _, g := range readable.Alike(m.Guesses) {
 		a.Report.Warn(g)
 	}
 	a.Report.Printf("model: %s, %s, %s\n", m.Grid, m.Grid.Extent(), strings.TrimSpace(fmt.Sprintf("%s %.6g to %.6g %s", name, least, greatest, unit)))

@@ -40,7 +40,7 @@ func tellImport(a *cli.App, im *fielddata.Import) {
 	for _, line := range summaryLines(im) {
 		a.Report.Printf("%s\n", line)
 	}
-	for _, w := range im.Warnings {
+	for _, w := range readable.Alike(im.Warnings) {
 		a.Report.Warn(w)
 	}
 	tellUnmatched(a, im)
@@ -80,7 +80,7 @@ func summaryLines(im *fielddata.Import) []string {
 		}
 		add("%s: %s, %s, %s-endian, %s", f.Path, kind, f.Format, f.Order, humanize.IBytes(uint64(f.Size)))
 	}
-	for _, n := range im.Notes {
+	for _, n := range readable.Alike(im.Notes) {
 		add("note: %s", n)
 	}
 	q := im.QC
@@ -151,7 +151,7 @@ func writeReport(a *cli.App, im *fielddata.Import, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return status.Resource(fmt.Errorf("import: %w", err))
 	}
-	text := strings.Join(append(summaryLines(im), im.Warnings...), "\n") + "\n"
+	text := strings.Join(append(summaryLines(im), readable.Alike(im.Warnings)...), "\n") + "\n"
 	for _, f := range im.Files {
 		if f.Text != "" {
 			text += "\ntextual header of " + f.Path + "\n" + f.Text + "\n"
