@@ -512,6 +512,13 @@ func TestSalvagedTraces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	clear(b[3600+(240+4*a.Grid.Shape[1]):][:240])
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path, opt); err == nil || !strings.Contains(err.Error(), "a model may lack traces at its end alone") {
+		t.Errorf("a column lost inside: %v", err)
+	}
 	if m.Grid.Shape[0] != a.Grid.Shape[0]-1 || !strings.Contains(strings.Join(m.Guesses, "\n"), "the file ends inside the trace") {
 		t.Errorf("%v, guesses %q", m.Grid.Shape, m.Guesses)
 	}

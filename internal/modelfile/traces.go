@@ -79,7 +79,7 @@ func (t *traces) readHeaders() error {
 	}
 	r, order := t.file.Reader(), t.file.ByteOrder()
 	var ensembles [][2]float64 // places of ensembles, where SEG-Y has them
-	used := false
+	used, last := false, 0
 	for {
 		trace, err := r.Next(false)
 		if err == io.EOF {
@@ -89,6 +89,7 @@ func (t *traces) readHeaders() error {
 			return traceFault(err)
 		}
 		h := trace.Header
+		last = trace.Number
 		if t.first == nil {
 			t.first, t.samples = slices.Clone(h), trace.NS
 			t.lengths(h)
@@ -111,6 +112,9 @@ func (t *traces) readHeaders() error {
 		t.line = append(t.line, line)
 	}
 	for _, l := range r.Lost {
+		if l.Number < last { // the columns behind it would move
+			return t.fault("byte %d: %s: a model may lack traces at its end alone", l.At+1, l.Reason)
+		}
 		t.guess("from byte %d on: %s", l.At+1, l.Reason)
 	}
 	if used {
