@@ -23,7 +23,7 @@ func (f *File) openSEGY() error {
 		return err
 	}
 	f.Text, f.Format = decodeText(f.Reel[:textBytes]), f.opt.Format
-	for _, judge := range []func() error{f.judgeOrder, f.judgeFormat, f.judgeRevision, f.judgeSampling, f.judgeExtent, f.judgeLength} {
+	for _, judge := range []func() error{f.judgeOrder, f.judgeFormat, f.judgeRevision, f.judgeSampling, f.judgeExtent, f.judgeLength, f.judgeFloats} {
 		if err := judge(); err != nil {
 			return err
 		}

@@ -282,7 +282,7 @@ func (f *File) settle(field Field, list []*reading) error {
 			return err
 		}
 	}
-	if only := list[0]; best == nil && len(list) == 1 && !vary.good() && (only.samples == 0 || f.Extra > 0 || !only.impossible()) {
+	if only := list[0]; best == nil && len(list) == 1 && !vary.good() && (only.samples == 0 || f.Extra > 0 || only.seen == 0 || !only.impossible()) {
 		best = only // reading it tells what is wrong
 	}
 	if best == nil {

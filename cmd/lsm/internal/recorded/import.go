@@ -61,6 +61,10 @@ with a table [header] of such entries (--mapping). A 2-D survey is projected ont
 straight line. The line is fitted unless --azimuth gives it, and import says how far
 off it the positions lie. z is the depth below --datum: datum - elevation + depth.
 
+Headers that contradict each other are compared with the traces; what they do not decide
+is refused with the flag that does: --samples, --extended-texts, --sample-format, --dt.
+Of a damaged file --salvage takes the whole traces, and lists the rest.
+
 Stacks and velocities are not surveys: import refuses them, and says which mapping
 makes zero-offset traces of a stack. It reports static corrections, and applies them
 with --apply-statics. docs/segy.md has the details.
