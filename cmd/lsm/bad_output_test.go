@@ -90,6 +90,11 @@ func TestFullDisk(t *testing.T) {
 		"synth points -o d --shots 2 --channels 2",
 		"migrate config.toml --force --set output.file=reflectivity.h5",
 		"velocity survey.h5 -o new.h5 --at 0:1500 --depth 500 --spacing 5",
+		"process survey.h5 gain=1 -o new.h5",
+		"process survey.h5 decon=spiking,0.02 -o new.h5",
+		"export survey.h5 -o new.sgy",
+		"plot model.h5 -o new.png",
+		"wavelet survey.h5 -o new.h5 --length 0.05",
 	} {
 		for _, blocks := range []string{"0", "4"} { // of 512 or 1024 bytes, for each file
 			t.Run(args+" "+blocks, func(t *testing.T) {

@@ -60,10 +60,16 @@ func TestMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := []string{"import", "in" + seed.extension, "-o", "out.h5", "--ricker", "20"}
-		for _, flag := range []string{"--3d", "--apply-statics", "--keep-dead", "--keep-positive"} {
+		for _, flag := range []string{"--3d", "--apply-statics", "--keep-dead", "--keep-positive", "--salvage"} {
 			if random.IntN(2) == 0 {
 				args = append(args, flag)
 			}
+		}
+		switch i % 7 {
+		case 1:
+			args = append(args, "--samples", "60")
+		case 2:
+			args = append(args, "--extended-texts", "0")
 		}
 		if i%10 == 0 {
 			args = append(args, "--report", "qc")

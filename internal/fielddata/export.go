@@ -107,6 +107,10 @@ func chooseScalar(name string, per, most float64, lists ...[]float64) (best scal
 	return best, err
 }
 
+// roundoff is the part of a number below which another one is the same but for the rounding
+// of its computation in float64.
+const roundoff = 1e-12
+
 // try measures the error of a scalar, and reports whether the numbers fit.
 func (s *scalar) try(most float64, lists [][]float64) bool {
 	for _, list := range lists {
@@ -115,7 +119,9 @@ func (s *scalar) try(most float64, lists [][]float64) bool {
 			if !(math.Abs(n) <= most) {
 				return false
 			}
-			s.worst = math.Max(s.worst, math.Abs(s.load(int64(n))-v))
+			if off := math.Abs(s.load(int64(n)) - v); off > roundoff*math.Abs(v) {
+				s.worst = math.Max(s.worst, off)
+			}
 		}
 	}
 	return true
@@ -141,6 +147,7 @@ type target struct {
 	spec segy.Spec
 	time scalar // of the delay
 	t0   float64
+	mark int64 // of SU
 	out  *Exported
 }
 
@@ -201,6 +208,8 @@ func (t *target) write(ctx context.Context, path string, held, traces int, repor
 			})
 			if t.opt.Kind != segy.SU { // where SU keeps something else
 				fields[segy.TimeScalar] = t.time.header
+			} else if t.mark != 0 {
+				fields[segy.SUMark] = t.mark
 			}
 			return out.Write(fields, samples)
 		})

@@ -55,6 +55,10 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 		return nil, err
 	}
 	t.out.lose("coordinates", place.worst, "m")
+	t.mark = segy.SUDepths
+	if g.Domain == grid.Time {
+		t.mark = segy.SUTimes
+	}
 	if g.Domain == grid.Depth {
 		t.out.lose("depths", 1000*t.time.worst, "m")
 	} else {

@@ -211,6 +211,19 @@ func TestLosses(t *testing.T) {
 	}
 }
 
+// A number that was computed is not rounded by the rounding of its computation.
+func TestRoundoffIsNoLoss(t *testing.T) {
+	for _, x := range []float64{0.1 + 0.2, 4094.9999999999995, 1.1 * 1.1, -3 * 1234.1} {
+		s, err := chooseScalar("coordinates", 1, math.MaxInt32, []float64{x, 0})
+		if err != nil || s.worst != 0 {
+			t.Errorf("%v is rounded by %g with the scalar %d, %v", x, s.worst, s.header, err)
+		}
+	}
+	if s, _ := chooseScalar("coordinates", 1, math.MaxInt32, []float64{1.0 / 3}); s.worst < 1e-5 {
+		t.Errorf("a third is rounded by %g", s.worst)
+	}
+}
+
 func TestSUThereAndBack(t *testing.T) {
 	s := smallSurvey()
 	s.Sources[2] = 50

@@ -28,6 +28,7 @@ type input struct {
 
 	records []record
 	seen    seen
+	odd     []tally // of numbers that are unusual, in order of appearance
 	noted   map[string]bool
 }
 
@@ -70,6 +71,17 @@ func (in *input) once(format string, args ...any) {
 		in.noted[text] = true
 		in.found.Notes = append(in.found.Notes, in.Path+": "+text)
 	}
+}
+
+// strange counts the traces that have an unusual number in a header, and its values; notes tells
+// them together.
+func (in *input) strange(quantity segy.Field, v float64, what string) {
+	i := slices.IndexFunc(in.odd, func(t tally) bool { return t.field == quantity })
+	if i < 0 {
+		i, in.odd = len(in.odd), append(in.odd, tally{field: quantity, what: what, lo: v, hi: v})
+	}
+	t := &in.odd[i]
+	t.n, t.lo, t.hi = t.n+1, math.Min(t.lo, v), math.Max(t.hi, v)
 }
 
 // fault keeps what is wrong with a quantity, unless another one has a fault already.
@@ -149,7 +161,7 @@ func (in *input) scalar(quantity segy.Field) int {
 	if float64(n) != v {
 		in.fault(quantity, "", "is %g, must be a whole number", v)
 	} else if !slices.Contains([]float64{0, 1, 10, 100, 1000, 10000}, math.Abs(v)) {
-		in.once("%s is %d, want a power of ten up to 10000, or its negative; taken as it is", nameOf(quantity), n)
+		in.strange(quantity, v, "want a power of ten up to 10000, or its negative; taken as it is")
 	}
 	return n
 }
@@ -239,6 +251,6 @@ func (in *input) units() {
 		in.fault(segy.CoordinateUnits, "project the coordinates to a map grid first; --units m says that they are metres after all",
 			"is %g: coordinates are %s, want 1 (metres or feet)", v, angle)
 	default:
-		in.once("%s is %g, which revision %d does not have; coordinates are taken as lengths", nameOf(segy.CoordinateUnits), v, in.Major)
+		in.strange(segy.CoordinateUnits, v, fmt.Sprintf("which revision %d does not have; coordinates are taken as lengths", in.Major))
 	}
 }

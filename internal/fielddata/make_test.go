@@ -89,7 +89,7 @@ func read(t testing.TB, opt Options, paths ...string) *Import {
 		t.Fatal(err)
 	}
 	t.Cleanup(im.Close)
-	if im.QC.Kept+len(im.Left) != im.QC.Traces {
+	if im.QC.Kept+len(im.Left) != im.QC.Traces+im.QC.Lost {
 		t.Errorf("%d traces kept and %d left of %d", im.QC.Kept, len(im.Left), im.QC.Traces)
 	}
 	return im

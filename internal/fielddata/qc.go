@@ -13,6 +13,7 @@ import (
 type QC struct {
 	Traces        int // read
 	Kept          int // in the survey
+	Lost          int // stretches of damaged files that hold no whole trace, not among Traces
 	Unplaced      int // that files of positions lack
 	NoData        int // with another trace identification code
 	Dead          int // all samples zero
@@ -27,6 +28,8 @@ type QC struct {
 	Moved         int // by their static corrections
 	Unmoved       int // in spite of static corrections in their headers
 	Rounded       int // samples that float32 does not hold exactly
+
+	LostBytes int64 // in the stretches that hold no whole trace
 
 	Static [2]float64 // ms, least and greatest static correction that remained to be applied
 	Delay  [2]float64 // ms, least and greatest time of a first sample

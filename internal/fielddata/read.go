@@ -92,6 +92,7 @@ func (im *Import) kept(yield func(t *record) bool) {
 
 // Read goes through the files once, with options that are valid. The caller closes the Import.
 func Read(ctx context.Context, paths []string, opt Options, report *progress.Reporter) (*Import, error) {
+	opt.Read.Samples = opt.NT
 	im := &Import{opt: opt}
 	err := im.open(paths)
 	if err == nil {
@@ -193,6 +194,8 @@ func inputError(err error) error {
 	switch {
 	case errors.Is(err, segy.ErrTooLong), errors.As(err, &no) && !errors.Is(err, fs.ErrNotExist):
 		return status.Resource(err)
+	case at.Hint != "" && status.HintOf(err) == "":
+		return status.Hint(status.Input(err), at.Hint)
 	case errors.As(err, &other):
 		hint := cmp.Or(foreignHints[other.Format], "import reads SEG-Y and SU; unpack or convert the file first, --model reads models in NetCDF too")
 		return status.Hint(status.Input(err), strings.ReplaceAll(hint, "FILE", at.Path))
@@ -219,14 +222,26 @@ func (t *record) leave(format string, args ...any) {
 		Reason: fmt.Sprintf(format, args...), order: int64(t.in.number)<<32 | int64(t.number)})
 }
 
+// lose lists a stretch of the file that holds no whole trace.
+func (in *input) lose(l segy.Lost) {
+	found := in.found
+	found.QC.Lost++
+	found.QC.LostBytes += l.Bytes
+	found.Left = append(found.Left, Left{File: in.Path, Trace: l.Number + 1, Byte: l.At + 1, Reason: l.Reason, order: int64(in.number)<<32 | int64(l.Number)})
+}
+
 // scan reads the file; done is what has been read of the files before, in bytes.
 func (in *input) scan(ctx context.Context, done int64, stage *progress.Stage) error {
 	r := in.Reader()
-	for {
+	r.Stop = ctx.Err
+	for lost := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		t, err := r.Next(true)
+		for ; lost < len(r.Lost); lost++ {
+			in.lose(r.Lost[lost])
+		}
 		if errors.Is(err, io.EOF) {
 			in.notes()
 			return nil

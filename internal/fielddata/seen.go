@@ -115,6 +115,9 @@ var feet = regexp.MustCompile(`(?i)\b(feet|foot|ft)\b`)
 
 // notes reports which parts of a file's headers are not used, and what was assumed.
 func (in *input) notes() {
+	for _, f := range in.odd {
+		in.once("%s is %s in %d traces, %s", nameOf(f.field), Between(f.lo, f.hi, ""), f.n, f.what)
+	}
 	for _, f := range in.seen.fields {
 		if f.what != "" && f.n > 0 {
 			in.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, f.unit), f.n, in.seen.traces, f.what)

@@ -87,7 +87,7 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 		return err
 	}
 	for _, in := range im.Files {
-		err := in.reread(ctx, len(in.records), func(_ *record, copyTo func(window []float32)) error {
+		err := in.reread(ctx, math.MaxInt32, func(_ *record, copyTo func(window []float32)) error {
 			n := len(held)
 			held = held[:n+im.NT]
 			copyTo(held[n:])
@@ -106,16 +106,20 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 	return out.Commit()
 }
 
-// reread reads the first n traces of a file again and calls put for each one in the survey.
-// copyTo puts its samples into the survey's window of time.
-func (in *input) reread(ctx context.Context, n int, put func(t *record, copyTo func(window []float32)) error) error {
+// reread reads the traces of a file again, up to the one of a number, and calls put for each
+// one in the survey. copyTo puts its samples into the survey's window of time.
+func (in *input) reread(ctx context.Context, last int32, put func(t *record, copyTo func(window []float32)) error) error {
 	r := in.Reader()
+	r.Stop = ctx.Err
 	var m mover
-	for i := range in.records[:n] {
+	for i := range in.records {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		rec := &in.records[i]
+		if rec.number > last {
+			break
+		}
 		t, err := r.Next(!rec.out)
 		if err == io.EOF || err == nil && int32(t.NS) != rec.ns {
 			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", in.Path, rec.number+1))
@@ -173,13 +177,13 @@ func (im *Import) ShotRoom() error {
 // long ones, sorted by their offsets in m, for a picture: [n, NT].
 func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 	var in *input // of the file with the first trace of the survey, whose source is the first
-	n, last := 0, 0
+	n, last := 0, int32(0)
 	for t := range im.kept {
 		if in == nil {
 			in = t.in
 		}
 		if t.row[source] == 0 && t.in == in && n < im.shotTraces() {
-			n, last = n+1, int(t.number)
+			n, last = n+1, t.number
 		}
 	}
 	type trace struct {
@@ -187,7 +191,7 @@ func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 		samples []float32
 	}
 	var shot []trace
-	err = in.reread(context.Background(), last+1, func(t *record, copyTo func(window []float32)) error {
+	err = in.reread(context.Background(), last, func(t *record, copyTo func(window []float32)) error {
 		if t.row[source] == 0 {
 			shot = append(shot, trace{im.offset(t), make([]float32, im.NT)})
 			copyTo(shot[len(shot)-1].samples)

@@ -66,13 +66,17 @@ func verified[F interface {
 	return f, err
 }
 
-// FileError gives the error of a file its exit status.
+// FileError gives the error of a file its exit status. What the machine refused is not the
+// fault of an input, though a stage that reads and writes is marked so.
 func FileError(err error) error {
-	switch {
-	case err == nil || status.Code(err) != status.Other:
-		return err
-	case errors.Is(err, h5.ErrResource):
+	if err == nil {
+		return nil
+	}
+	switch code := status.Code(err); {
+	case (code == status.Other || code == status.BadInput) && errors.Is(err, h5.ErrResource):
 		return status.Resource(err)
+	case code != status.Other:
+		return err
 	case errors.Is(err, h5.ErrOutput):
 		return status.Usage(err)
 	case errors.Is(err, h5.ErrInput):

@@ -40,9 +40,9 @@ func TestMutants(t *testing.T) {
 		}
 		sound[name] = Options{}
 	}
-	for name, kind := range map[string]segy.Kind{"m.sgy": segy.SEGY, "m.su": segy.SU} {
+	for name, kind := range map[string]segy.Kind{"m.sgy": segy.SEGY, "m.su": segy.SU, "s.sgy": segy.SEGY, "s.su": segy.SU} {
 		toTraces(t, filepath.Join(folder, name), a, kind)
-		sound[name] = Options{LengthUnits: "m"}
+		sound[name] = Options{LengthUnits: "m", Salvage: name[0] == 's'}
 	}
 	for name, opt := range sound {
 		t.Run(name, func(t *testing.T) {

@@ -24,6 +24,9 @@ type Options struct {
 	Format       Format
 	Order        string      // byte order, "little" or "big"; "" to find out
 	SampleFormat segy.Format // of SEG-Y, against what the header says
+	Samples      int         // of a trace of SEG-Y and SU, where the headers leave it open; 0 for none
+	Texts        *int        // extended textual headers of SEG-Y, against what the header says
+	Salvage      bool        // take the whole traces of damaged SEG-Y and SU
 
 	Shape []int  // of a raw file, slowest axis first
 	Type  string // of its elements; "" for float32
@@ -171,6 +174,9 @@ func (o *Options) fits(f Format) error {
 		{"bytes to pass over", o.Skip != 0, []Format{Raw}},
 		{"dataset", o.Dataset != "", []Format{HDF5, NetCDF}},
 		{"sample format", o.SampleFormat != 0, []Format{SEGY}},
+		{"number of samples of a trace", o.Samples != 0, []Format{SEGY, SU}},
+		{"number of extended textual headers", o.Texts != nil, []Format{SEGY}},
+		{"search for whole traces", o.Salvage, []Format{SEGY, SU}},
 		{"line on the map", o.Line != nil, []Format{SEGY, SU}},
 		{"byte order", o.Order != "", []Format{SEGY, SU, RSF, Raw}},
 	} {

@@ -559,3 +559,55 @@ func TestShapes(t *testing.T) {
 	refused(t, path, Options{Resample: []float64{1000, 5}}, "leaves one point along x")
 	refused(t, path, Options{Resample: []float64{1e-9, 1e-9}}, "makes more than")
 }
+
+// SU files that lsm wrote come back without flags: they say that lengths are metres, and
+// whether samples are depths or times.
+func TestOwnSU(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "m.su")
+	a := someModel(grids()["2-D"], false)
+	toTraces(t, path, a, segy.SU)
+	m, err := Read(path, Options{Units: "m/s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, m, a)
+	if len(m.Guesses) != 0 {
+		t.Errorf("guesses %q", m.Guesses)
+	}
+}
+
+// A damaged file of traces gives the model of its whole ones, and says what is not whole.
+func TestSalvagedTraces(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "m.sgy")
+	a := someModel(grids()["2-D"], false)
+	toTraces(t, path, a, segy.SEGY)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b[:len(b)-3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{LengthUnits: "m"}
+	if _, err := Read(path, opt); status.Code(err) != status.BadInput || !strings.Contains(status.HintOf(err), "--salvage") {
+		t.Errorf("%v, hint %q", err, status.HintOf(err))
+	}
+	opt.Salvage, opt.Origin, opt.Spacing = true, a.Grid.Origin, a.Grid.Spacing
+	opt.Override = true
+	m, err := Read(path, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(b[3600+(240+4*a.Grid.Shape[1]):][:240])
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path, opt); err == nil || !strings.Contains(err.Error(), "a model may lack traces at its end alone") {
+		t.Errorf("a column lost inside: %v", err)
+	}
+	if m.Grid.Shape[0] != a.Grid.Shape[0]-1 || !strings.Contains(strings.Join(m.Guesses, "\n"), "the file ends inside the trace") {
+		t.Errorf("%v, guesses %q", m.Grid.Shape, m.Guesses)
+	}
+}

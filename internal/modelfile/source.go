@@ -306,5 +306,6 @@ func (o Options) segyOptions() segy.Options {
 	if o.Format == SU {
 		kind = segy.SU
 	}
-	return segy.Options{Kind: kind, Order: segy.Order(o.Order), Format: o.SampleFormat}
+	return segy.Options{Kind: kind, Order: segy.Order(o.Order), Format: o.SampleFormat,
+		Samples: o.Samples, Texts: o.Texts, Salvage: o.Salvage}
 }

@@ -41,7 +41,7 @@ var suNumbers = func() (f [4]segy.Field) {
 func openTraces(path string, opt Options) (*Source, error) {
 	file, err := segy.Open(path, opt.segyOptions())
 	if err != nil {
-		return nil, status.Input(err)
+		return nil, traceFault(err)
 	}
 	file.MaxSamples = longestTrace()
 	t := &traces{Source: &Source{Path: path, Notes: file.Notes, close: file.Close}, file: file}
@@ -79,7 +79,7 @@ func (t *traces) readHeaders() error {
 	}
 	r, order := t.file.Reader(), t.file.ByteOrder()
 	var ensembles [][2]float64 // places of ensembles, where SEG-Y has them
-	used := false
+	used, last := false, 0
 	for {
 		trace, err := r.Next(false)
 		if err == io.EOF {
@@ -89,6 +89,7 @@ func (t *traces) readHeaders() error {
 			return traceFault(err)
 		}
 		h := trace.Header
+		last = trace.Number
 		if t.first == nil {
 			t.first, t.samples = slices.Clone(h), trace.NS
 			t.lengths(h)
@@ -106,9 +107,15 @@ func (t *traces) readHeaders() error {
 		if t.file.Kind != segy.SU {
 			line = [2]int32{int32(segy.Inline.Int(h, order)), int32(segy.Crossline.Int(h, order))}
 			ensembles = append(ensembles, at(segy.CDPX, segy.CDPY))
-			used = used || ensembles[trace.Number] != [2]float64{}
+			used = used || ensembles[len(ensembles)-1] != [2]float64{}
 		}
 		t.line = append(t.line, line)
+	}
+	for _, l := range r.Lost {
+		if l.Number < last { // the columns behind it would move
+			return t.fault("byte %d: %s: a model may lack traces at its end alone", l.At+1, l.Reason)
+		}
+		t.guess("from byte %d on: %s", l.At+1, l.Reason)
 	}
 	if used {
 		t.place = ensembles
@@ -124,7 +131,11 @@ func traceFault(err error) error {
 	if errors.Is(err, segy.ErrTooLong) {
 		return status.Resource(err)
 	}
-	return status.Input(err)
+	hint := ""
+	if at := (&segy.Error{}); errors.As(err, &at) {
+		hint = at.Hint
+	}
+	return status.Hint(status.Input(err), hint)
 }
 
 // scalarOf is the factor that a scalar of the trace header stands for.
@@ -144,11 +155,20 @@ func (t *traces) lengths(h []byte) {
 	case units > 1:
 		t.guess("coordinates are angles (header byte 89 is %d) and not used", units)
 		t.unit = "angle"
-	case t.file.Units == 1:
+	case t.file.Units == 1, t.mark(h) != 0:
 		t.unit = "m"
 	case t.file.Units == 2:
 		t.unit = "ft"
 	}
+}
+
+// mark is what lsm says of SU files that it wrote; 0 for none.
+func (t *traces) mark(h []byte) int64 {
+	v := segy.SUMark.Int(h, t.file.ByteOrder())
+	if t.file.Kind != segy.SU || v != segy.SUDepths && v != segy.SUTimes {
+		return 0
+	}
+	return v
 }
 
 // horizontal finds how the traces lie: on a line, or on lines that cross.
@@ -427,7 +447,9 @@ func (t *traces) vertical(opt Options) error {
 		a.Spacing, a.Origin = d1, f1
 		inTime = opt.Domain == "time" || opt.Domain == "" && math.Abs(d1-interval) < 1e-3*d1
 		t.note("samples are what the fields d1 and f1 say")
-		if opt.Domain == "" {
+		if mark := t.mark(t.first); mark != 0 && opt.Domain == "" {
+			inTime = mark == segy.SUTimes
+		} else if opt.Domain == "" {
 			t.guess("samples are taken for %s", map[bool]string{true: "two-way times: d1 is the sample interval", false: "depths: d1 is not the sample interval"}[inTime])
 		}
 	case opt.Domain != "":

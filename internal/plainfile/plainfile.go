@@ -5,8 +5,10 @@
 package plainfile
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +41,19 @@ func Open(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// Text is what a text file holds without the byte order mark with which some programs begin
+// texts in UTF-8.
+func Text(file io.Reader) io.Reader {
+	text := bufio.NewReader(file)
+	if begin, err := text.Peek(len(mark)); err == nil && string(begin) == mark {
+		_, _ = text.Discard(len(mark)) // it is in the buffer
+	}
+	return text
+}
+
+// mark is the byte order mark in UTF-8.
+const mark = "\ufeff"
 
 // Cause takes the path off an error of the os package, for a message that has it already.
 func Cause(err error) error {

@@ -32,7 +32,7 @@ func ReadRows(path string) (rows []Row, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, longestText+1))
+	text, err := io.ReadAll(io.LimitReader(Text(f), longestText+1))
 	switch {
 	case err != nil:
 		return nil, err
@@ -41,7 +41,6 @@ func ReadRows(path string) (rows []Row, err error) {
 	case bytes.IndexByte(text, 0) >= 0:
 		return nil, fmt.Errorf("%s: holds a zero byte: this is no text", path)
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	t := &numbers{path: path, lines: strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(text)), "\n")}
 	for i, line := range t.lines {
 		if at := strings.IndexAny(line, "#%"); at >= 0 {

@@ -7,6 +7,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"syscall"
@@ -87,22 +88,24 @@ func Hint(err error, hint string) error {
 	return &Error{Err: err, Hint: hint}
 }
 
-// Code is the exit status of err: that of the outermost mark. Without one,
-// cancellation counts as an interrupt and a full disk or memory as a lack of
-// resources.
+// Code is the exit status of err: that of the outermost mark. Cancellation counts as an
+// interrupt, and a full disk or memory as a lack of resources, where there is no mark or one
+// that puts the fault on the command line or an input: whoever marks an error of a whole
+// stage, which reads and writes, cannot tell.
 func Code(err error) int {
 	if err == nil {
 		return Done
 	}
-	for e := err; ; {
+	code := Other
+	for e := err; code == Other; {
 		var m *Error
 		if !errors.As(e, &m) {
 			break
 		}
-		if m.Code != 0 {
-			return m.Code
-		}
-		e = m.Err
+		code, e = cmp.Or(m.Code, Other), m.Err
+	}
+	if code != Other && code != BadInput && code != BadUsage {
+		return code
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -110,7 +113,7 @@ func Code(err error) int {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EFBIG):
 		return NoResource
 	}
-	return Other
+	return code
 }
 
 // HintOf is the outermost hint of err, "" where there is none.

@@ -109,7 +109,7 @@ func (d *Dataset) admit() error {
 	case s.layout == C.H5D_CONTIGUOUS && (s.stored < claimed || s.stored > s.filesize || s.offset > s.filesize-s.stored):
 		return fault("claims %d bytes at offset %d, beyond the file's %d bytes", claimed, s.offset, s.filesize)
 	case claimed/maxRatio > s.stored+1<<14:
-		return fault("claims shape %s, %d bytes, but holds %d: most of it was never written", shapeText(d.shape), claimed, s.stored)
+		return fault("claims shape %s, %d bytes, but holds %d: most of it was never written; h5repack -l CONTI writes it all", shapeText(d.shape), claimed, s.stored)
 	}
 	if _, chunk := d.chunkRow(); chunk > 0 {
 		if err := checkMemory(d.path, d.name, chunk/d.size, d.size); err != nil {

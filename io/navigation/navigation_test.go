@@ -263,6 +263,31 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// Tables of spreadsheets: semicolons or tabs, empty cells, a byte order mark.
+func TestTableSeparators(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"commas":     "fldr,source_x,source_y\n7,100.5,\n",
+		"semicolons": "fldr;source_x;source_y\n7;100.5;\n",
+		"tabs":       "# a note, with commas\nfldr\tsource_y\tsource_x\n7\t\t100.5\n",
+	} {
+		for _, begin := range []string{"", "\ufeff"} {
+			table, err := ReadTable(write(t, "a.csv", begin+text), nil, tableWords, tableNames, 0)
+			if err != nil {
+				t.Errorf("%s, %q: %v", name, begin, err)
+				continue
+			}
+			v, missing := table.Find(headerOf(map[string]int64{"fldr": 7}))
+			if _, empty := v["source_y"]; v["source_x"] != 100.5 || empty || missing != "" {
+				t.Errorf("%s: %v %s", name, v, missing)
+			}
+		}
+	}
+	if _, err := ReadTable(write(t, "a.csv", "fldr;source_x\n7;100,5\n"), nil, tableWords, tableNames, 0); err == nil || !strings.Contains(err.Error(), `"100,5" is no number`) {
+		t.Errorf("a decimal comma: %v", err)
+	}
+}
+
 // TestMutants reads files of each kind that seeded damage was done to. They are refused, with
 // the file's name, or give finite numbers.
 func TestMutants(t *testing.T) {

@@ -61,7 +61,7 @@ func lines(path string, do func(line string) error) error {
 		return openError(path, err)
 	}
 	defer f.Close()
-	s := bufio.NewScanner(f)
+	s := bufio.NewScanner(plainfile.Text(f))
 	s.Buffer(nil, longestLine)
 	n := 0
 	for s.Scan() {

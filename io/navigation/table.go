@@ -1,6 +1,7 @@
 package navigation
 
 import (
+	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -40,8 +41,10 @@ func ReadTable(path string, key, words, names []string, unit float64) (*Table, e
 		return nil, openError(path, err)
 	}
 	defer f.Close()
-	in := csv.NewReader(f)
-	in.Comment, in.TrimLeadingSpace, in.ReuseRecord = '#', true, true
+	text := bufio.NewReader(plainfile.Text(f))
+	in := csv.NewReader(text)
+	in.Comment, in.Comma, in.ReuseRecord = '#', separator(text), true
+	in.TrimLeadingSpace = in.Comma != '\t' // which it would trim too
 	t := &Table{path: path, rows: map[[mostKeys]int64]*row{}}
 	for {
 		record, err := in.Read()
@@ -64,10 +67,28 @@ func ReadTable(path string, key, words, names []string, unit float64) (*Table, e
 	}
 }
 
+// separator is what stands between the columns of a table: commas, or where its first line has
+// none, semicolons or tabs.
+func separator(text *bufio.Reader) rune {
+	begin, _ := text.Peek(text.Size()) // a shorter text is no fault
+	for line := range strings.Lines(string(begin)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, comma := range ",;\t" {
+			if strings.ContainsRune(line, comma) {
+				return comma
+			}
+		}
+		break
+	}
+	return ','
+}
+
 // header takes the names of the columns.
 func (t *Table) header(record, key, words, names []string) error {
 	for _, text := range record {
-		name := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(text, "\ufeff")))
+		name := strings.ToLower(strings.TrimSpace(text))
 		if slices.Contains(t.names, name) {
 			return fmt.Errorf("column %q is there twice", name)
 		}

@@ -80,6 +80,7 @@ var (
 // names are the fields' names, as errors have them.
 var names = map[Field]string{
 	TraceSamples:    "number of samples",
+	fileSamples:     "number of samples",
 	extBlocks:       "number of header extensions",
 	extSamples:      "number of samples",
 	fileByteOrder:   "byte order",

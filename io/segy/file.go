@@ -41,6 +41,15 @@ type Options struct {
 	Kind   Kind
 	Order  Order
 	Format Format // of the samples, against what the header says
+
+	// Samples is the number of samples of a trace where the headers leave it open; 0 for none.
+	Samples int
+
+	// Texts is the number of extended textual headers, against what the header says; nil for that.
+	Texts *int
+
+	// Salvage takes what is whole of a damaged file. The rest is in Reader.Lost.
+	Salvage bool
 }
 
 // File is a file open for reading; its exported fields are what it says of
@@ -71,6 +80,10 @@ type File struct {
 	Extra int   // greatest number of header extensions of a trace
 	Size  int64 // of the file, bytes
 
+	opt        Options
+	samplesIn  Field // that Samples is from
+	alike      bool  // a trace whose header gives another length than Fixed is an error
+	marks      marks // that tell headers from samples
 	first, end int64 // of the traces, bytes from the start of the file
 	claimed    int64 // number of traces that the file claims to have, 0 for none
 
@@ -100,7 +113,7 @@ func Open(path string, opt Options) (*File, error) {
 
 // NewFile is Open for a file that is already open or in memory. path is its name for messages.
 func NewFile(path string, r io.ReaderAt, size int64, opt Options) (*File, error) {
-	f := &File{Path: path, Kind: opt.Kind, Order: opt.Order, Size: size, end: size, r: r,
+	f := &File{Path: path, Kind: opt.Kind, Order: opt.Order, Size: size, end: size, opt: opt, r: r,
 		close: func() error { return nil }}
 	if f.Kind == Auto {
 		f.Kind = SEGY
@@ -121,7 +134,7 @@ func NewFile(path string, r io.ReaderAt, size int64, opt Options) (*File, error)
 	if f.Kind == SU {
 		err = f.openSU()
 	} else {
-		err = f.openSEGY(opt)
+		err = f.openSEGY()
 	}
 	if err != nil {
 		return nil, err
@@ -183,6 +196,7 @@ type Error struct {
 	Trace int    // number of the trace from 1; 0 for the file's own headers
 	Byte  int64  // in the file, counted from 1; 0 where it is the file as a whole
 	Field string // name of the field; may be empty
+	Hint  string // what lsm import takes it with; may be empty
 	Err   error
 }
 

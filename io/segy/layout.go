@@ -3,6 +3,7 @@ package segy
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 )
@@ -13,7 +14,7 @@ const (
 )
 
 // openSEGY judges the headers before the traces.
-func (f *File) openSEGY(opt Options) error {
+func (f *File) openSEGY() error {
 	if f.Size < reelBytes {
 		return f.fault(0, "", "has %d bytes, less than the %d of a SEG-Y file's headers", f.Size, reelBytes)
 	}
@@ -21,8 +22,8 @@ func (f *File) openSEGY(opt Options) error {
 	if f.Reel, err = f.readAt(0, reelBytes); err != nil {
 		return err
 	}
-	f.Text, f.Format = decodeText(f.Reel[:textBytes]), opt.Format
-	for _, judge := range []func() error{f.judgeOrder, f.judgeFormat, f.judgeRevision, f.judgeSampling, f.judgeExtent, f.judgeLength} {
+	f.Text, f.Format = decodeText(f.Reel[:textBytes]), f.opt.Format
+	for _, judge := range []func() error{f.judgeOrder, f.judgeFormat, f.judgeRevision, f.judgeSampling, f.judgeExtent, f.judgeLength, f.judgeFloats} {
 		if err := judge(); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func (f *File) judgeRevision() error {
 }
 
 func (f *File) judgeSampling() error {
-	f.Samples = int(f.number(fileSamples))
+	f.Samples, f.samplesIn = int(f.number(fileSamples)), fileSamples
 	f.Interval = float64(f.number(fileInterval)) / 1e6
 	f.Units, f.Sorting = int(f.number(fileUnits)), int(f.number(fileSorting))
 	if f.Units < 0 || f.Units > 2 {
@@ -110,7 +111,7 @@ func (f *File) judgeSampling() error {
 		if n < 0 {
 			return f.faultIn(fileExtSamples, "is %d, must not be negative", n)
 		}
-		f.Samples = int(n)
+		f.Samples, f.samplesIn = int(n), fileExtSamples
 	}
 	if v := fileExtInterval.Value(f.Reel, f.ByteOrder()); v != 0 {
 		if !(v > 0) || math.IsInf(v, 0) {
@@ -124,29 +125,93 @@ func (f *File) judgeSampling() error {
 // judgeExtent finds where the traces begin and end (sections 3.2, 5, 6 and 8).
 func (f *File) judgeExtent() error {
 	f.first = reelBytes
-	texts, err := f.statedTexts()
+	texts, err := f.texts()
 	if err != nil {
 		return err
 	}
-	switch {
-	case texts >= 0:
-		if room := (f.Size - reelBytes) / textBytes; texts > room {
-			return f.faultIn(fileTexts, "is %d, but the file has room for %d", texts, room)
-		}
-		f.first += texts * textBytes
-	case texts == -1:
-		n, err := f.endText()
-		if err != nil {
-			return err
-		}
-		f.first += n * textBytes
-	default:
-		return f.faultIn(fileTexts, "is %d, must be -1 or more", texts)
-	}
+	f.first += texts * textBytes
 	if f.Major < 2 {
 		return nil
 	}
 	return f.judgeExtent2()
+}
+
+// texts is the number of extended textual headers. What revision 1 and later state must be
+// there: else the traces would be taken from anywhere.
+func (f *File) texts() (int64, error) {
+	room := (f.Size - reelBytes) / textBytes
+	if asked := f.opt.Texts; asked != nil {
+		if n := int64(*asked); n >= 0 && n <= room {
+			return n, nil
+		}
+		return 0, f.faultIn(fileTexts, "%d are asked for, but the file has room for %d", *asked, room)
+	}
+	stated, err := f.statedTexts()
+	if err != nil || f.Major == 0 || stated == 0 {
+		return stated, err
+	}
+	there, err := f.textRecords()
+	if err != nil || there == stated {
+		return there, err
+	}
+	n := stated
+	var fault error
+	switch {
+	case stated < -1:
+		fault = f.faultIn(fileTexts, "is %d, must be -1 or more", stated)
+	case stated == -1:
+		if n, fault = f.endText(); fault == nil {
+			return n, nil
+		}
+	case stated > room:
+		fault = f.faultIn(fileTexts, "is %d, but the file has room for %d", stated, room)
+	}
+	switch begins := f.begins(there); {
+	case begins && (fault != nil || there < stated || !f.begins(stated)):
+		if f.opt.Salvage {
+			f.note("extended textual headers: byte %d says %d, but %d are there", fileTexts.Byte, stated, there)
+			return there, nil
+		}
+		if fault == nil {
+			fault = f.faultIn(fileTexts, "is %d, but %d texts follow, and then a trace header at byte %d", stated, there, reelBytes+there*textBytes+1)
+		}
+		fault.(*Error).Hint = fmt.Sprintf("--extended-texts %d takes the traces from byte %d on, where a trace header is; --salvage does so too", there, reelBytes+there*textBytes+1)
+	case fault != nil:
+		fault.(*Error).Hint = "--extended-texts N gives the number of texts that are there"
+	}
+	return n, fault
+}
+
+// textRecords is the number of texts that do follow the binary header.
+func (f *File) textRecords() (n int64, err error) {
+	for reelBytes+(n+1)*textBytes <= f.Size {
+		raw, err := f.readAt(reelBytes+n*textBytes, textBytes)
+		if err != nil || !textual(raw) {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// begins reports whether the first trace lies behind a number of texts: its header has the
+// sampling of the binary header, or those behind it make sense.
+func (f *File) begins(texts int64) bool {
+	first, o := reelBytes+texts*textBytes, f.ByteOrder()
+	h, _, err := f.headAt(first, &reading{order: f.Order})
+	if h == nil || err != nil {
+		return false
+	}
+	if (marks{interval: f.number(fileInterval), samples: int64(f.Samples)}).fit(h, o) {
+		return true
+	}
+	for _, n := range []int{f.Samples, int(TraceSamples.Int(h, o))} {
+		r := &reading{order: f.Order, first: first, samples: n}
+		if n > 0 && f.weigh(r) == nil && r.good() && r.marks.fit(h, o) {
+			return true
+		}
+	}
+	return false
 }
 
 // statedTexts is the number of extended textual headers, -1 for one to be found out.
@@ -259,9 +324,9 @@ func (f *File) endText() (n int64, err error) {
 
 // judgeLength decides whether all traces have one length. The flag for it came
 // with revision 1, and programs set neither it nor the lengths in the trace
-// headers with care; so the size of the file decides where the two disagree.
+// headers with care. Where they contradict each other, or the size of the file, the headers
+// of the traces behind the first one decide.
 func (f *File) judgeLength() error {
-	o := f.ByteOrder()
 	span := f.end - f.first
 	if span < headerBytes {
 		if span == 0 {
@@ -273,38 +338,28 @@ func (f *File) judgeLength() error {
 	if err != nil {
 		return err
 	}
-	own := int(TraceSamples.Int(header, o))
+	own := int(TraceSamples.Int(header, f.ByteOrder()))
 	flag := f.Major > 0 && f.number(fileFixed) == 1
-	varies := f.Major > 0 && !flag
-	fits := func(n int) bool { return n > 0 && f.Extra == 0 && span%f.traceBytes(n) == 0 }
+	var list []*reading
+	add := func(by string, samples int) {
+		list = append(list, &reading{by: by, order: f.Order, first: f.first, samples: samples})
+	}
+	stated := fmt.Sprintf("byte %d", f.samplesIn.Byte)
 	switch {
-	case varies && (fits(own) || !fits(f.Samples)): // each trace's header says
-	case fits(f.Samples), flag && f.Samples > 0 && f.Extra > 0:
-		f.Fixed = f.Samples
-	case fits(own):
-		f.Fixed = own
-	case flag && f.Samples > 0, f.Extra == 0 && f.follows(header, f.Samples):
-		f.Fixed = f.Samples // a file that is cut short
+	case f.Extra > 0 && flag && f.Samples > 0:
+		add(stated, f.Samples)
+	case f.Extra > 0 || f.Major > 0 && !flag || f.Samples == 0 && own == 0:
+		add("headers of traces", 0)
+		if f.Extra == 0 && f.Samples > 0 && own > 0 && (own != f.Samples || f.opt.Salvage) {
+			add(stated, f.Samples)
+		}
+	default:
+		if f.Samples > 0 {
+			add(stated, f.Samples)
+		}
+		if own > 0 && own != f.Samples {
+			add(fmt.Sprintf("byte %d of the first trace header", TraceSamples.Byte), own)
+		}
 	}
-	if f.Fixed > 0 && own != 0 && f.Samples != 0 && own != f.Samples && f.Extra == 0 {
-		f.note("samples a trace: byte %d says %d, byte %d of the first trace header %d; the size of the file fits %d",
-			fileSamples.Byte, f.Samples, TraceSamples.Byte, own, f.Fixed)
-	}
-	return nil
-}
-
-// follows reports whether a trace of n samples is followed by a header that gives
-// the same sampling as the first one.
-func (f *File) follows(first []byte, n int) bool {
-	at := f.first + f.traceBytes(n)
-	if n < 1 || at+headerBytes > f.Size {
-		return false
-	}
-	next, err := f.readAt(at, headerBytes)
-	if err != nil {
-		return false // reading will meet it again
-	}
-	o := f.ByteOrder()
-	return TraceSamples.Int(next, o) == TraceSamples.Int(first, o) &&
-		TraceInterval.Int(next, o) == TraceInterval.Int(first, o) && TraceInterval.Int(first, o) != 0
+	return f.settle(f.samplesIn, list)
 }

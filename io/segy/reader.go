@@ -28,6 +28,13 @@ type Reader struct {
 	header []byte
 	raw    []byte
 	trace  Trace
+
+	// Lost are the stretches that hold no whole trace, in order: with Options.Salvage they are
+	// passed over. Each takes a number as traces do.
+	Lost []Lost
+
+	// Stop is asked while a header is looked for, and its error returned; nil is never to stop.
+	Stop func() error
 }
 
 // rawPiece bounds the bytes of samples that are decoded at a time.
@@ -42,9 +49,14 @@ func (f *File) Reader() *Reader {
 // Next reads the next trace; io.EOF says that there is none. Without samples they
 // are passed over.
 func (r *Reader) Next(samples bool) (*Trace, error) {
+	if r.f.opt.Salvage {
+		if err := r.salvage(); err != nil {
+			return nil, err
+		}
+	}
 	left := r.f.end - r.at
 	if left == 0 {
-		if n := r.f.claimed; n > 0 && int64(r.next) != n {
+		if n := r.f.claimed; n > 0 && int64(r.next) != n && !r.f.opt.Salvage {
 			return nil, r.f.faultIn(fileTraces, "is %d, the file holds %d", n, r.next)
 		}
 		return nil, io.EOF
@@ -73,13 +85,16 @@ func (r *Reader) Next(samples bool) (*Trace, error) {
 
 // fault is an error at a field of the trace that is being read.
 func (r *Reader) fault(field Field, format string, args ...any) error {
-	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte),
+	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + int64(field.Byte), Hint: salvageHint,
 		Field: fmt.Sprintf("%s, header byte %d", names[field], field.Byte), Err: fmt.Errorf(format, args...)}
 }
 
+// salvageHint is for files some of whose traces are not whole.
+const salvageHint = "--salvage takes the whole traces and lists the rest"
+
 // short is the error for a file that ends inside a trace.
 func (r *Reader) short(left int64, want int64, of string) error {
-	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + 1,
+	return &Error{Path: r.f.Path, Trace: r.next + 1, Byte: r.at + 1, Hint: salvageHint,
 		Err: fmt.Errorf("the file ends inside the trace: %d bytes are left for %s of %d", left, of, want)}
 }
 
@@ -122,7 +137,7 @@ func (r *Reader) judgeSamples(t *Trace, left int64) error {
 		field, n = extSamples, extSamples.Int(t.Header, o)
 	}
 	switch {
-	case r.f.Kind == SU && n != int64(r.f.Fixed):
+	case r.f.alike && n != int64(r.f.Fixed):
 		return r.fault(field, "is %d, that of the first trace %d: all traces of an SU file have one length", n, r.f.Fixed)
 	case r.f.Fixed > 0:
 		n = int64(r.f.Fixed)

@@ -1,6 +1,11 @@
 package segy
 
-import "encoding/binary"
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
 
 // openSU finds the byte order of an SU file: the one in which the length of the
 // first trace divides the file into traces.
@@ -16,26 +21,84 @@ func (f *File) openSU() error {
 	if cardImage(header) {
 		return &Error{Path: f.Path, Err: &Foreign{Format: FormatSEGY}}
 	}
-	own := func(o binary.ByteOrder) int { return int(TraceSamples.Int(header, o)) }
-	big, little := own(binary.BigEndian), own(binary.LittleEndian)
-	fits := func(n int) bool { return n > 0 && f.Size%f.traceBytes(n) == 0 }
+	own := func(o Order) int { return int(TraceSamples.Int(header, o.binary())) }
+	orders := []Order{f.Order}
 	if f.Order == AnyOrder {
-		switch {
-		case fits(big) && fits(little):
-			f.Order = f.likelierSU(header)
-		case fits(little):
-			f.Order = Little
-		case fits(big):
-			f.Order = Big
-		default:
-			return f.faultIn(TraceSamples, "is %d (%d in little-endian order), neither of which divides the file's %d bytes into traces: this is no SU file, or one that is cut short", big, little, f.Size)
+		if orders = []Order{Little, Big}; f.likelierSU(header) == Big {
+			orders = []Order{Big, Little}
 		}
 	}
-	f.Fixed = own(f.ByteOrder())
-	if f.Fixed == 0 {
-		return f.faultIn(TraceSamples, "is 0, must be positive")
+	lengths := func(of func(Order) int) (list []*reading) {
+		for _, o := range orders {
+			if n := of(o); n >= 0 {
+				list = append(list, &reading{by: fmt.Sprintf("header byte %d, %s-endian", TraceSamples.Byte, o), order: o, samples: n})
+			}
+		}
+		return list
 	}
+	told := lengths(own)
+	best, err := f.chooseSU(told, f.Order == AnyOrder)
+	if err != nil {
+		return err
+	}
+	f.alike = best != nil && !f.opt.Salvage
+	if n := f.opt.Samples; n > 0 && (best == nil || !best.good() && !best.fits) {
+		asked, err := f.chooseSU(lengths(func(Order) int { return n }), true)
+		if err != nil {
+			return err
+		}
+		if best == nil && asked == nil {
+			asked = &reading{order: orders[0], samples: n}
+		}
+		if asked != nil {
+			best, f.alike = asked, false
+		}
+	}
+	if f.opt.Salvage && (best == nil || !best.good()) {
+		all := append(lengths(own), lengths(func(Order) int { return 0 })...)
+		for _, r := range all {
+			if err := f.weigh(r); err != nil {
+				return err
+			}
+		}
+		other, err := f.mostWhole(all)
+		if err != nil {
+			return err
+		}
+		best = cmp.Or(other, best)
+	}
+	switch {
+	case best == nil && f.Order != AnyOrder && own(f.Order) == 0:
+		return f.faultIn(TraceSamples, "is 0, must be positive")
+	case best == nil && f.Order != AnyOrder:
+		return f.contradiction(TraceSamples, told)
+	case best == nil:
+		err := f.faultIn(TraceSamples, "is %d (%d in little-endian order), neither of which divides the file's %d bytes into traces: this is no SU file, or one that is cut short", own(Big), own(Little), f.Size)
+		err.(*Error).Hint = "--samples N gives the number of samples of a trace in the file, " + salvageHint
+		return err
+	}
+	f.Order, f.Fixed, f.marks = best.order, best.samples, best.marks
 	return nil
+}
+
+// chooseSU takes the reading whose headers make sense, else the likelier of those that fit
+// the size; nil for none. A byte order that is known needs neither.
+func (f *File) chooseSU(list []*reading, fit bool) (*reading, error) {
+	list = slices.DeleteFunc(list, func(r *reading) bool { return r.samples == 0 })
+	for _, r := range list {
+		if err := f.weigh(r); err != nil {
+			return nil, err
+		}
+	}
+	if best := f.choose(list); best != nil && (best.fits || f.opt.Salvage || !fit) {
+		return best, nil
+	}
+	for _, r := range list {
+		if (r.fits || !fit) && (r.seen == 0 || !r.impossible()) {
+			return r, nil
+		}
+	}
+	return nil, nil
 }
 
 // likelierSU is for a file that either order divides: the interval between
@@ -52,3 +115,14 @@ func (f *File) likelierSU(header []byte) Order {
 	}
 	return Little
 }
+
+// SUMark is where lsm says of SU that it wrote what their headers cannot hold: that lengths
+// are metres, and whether the samples of a grid are depths or times. The bytes are not
+// assigned in SU.
+var SUMark = Field{Byte: 237, Length: 4}
+
+// Values of SUMark, in ASCII "LSMZ" and "LSMT".
+const (
+	SUDepths = 0x4C534D5A
+	SUTimes  = 0x4C534D54
+)

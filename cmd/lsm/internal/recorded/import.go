@@ -36,6 +36,7 @@ type importOptions struct {
 	t0                 float64
 	ricker             float64
 	wavelet            string
+	texts              int
 	waveletZero        int
 	places             placeOptions
 	opt                fielddata.Options
@@ -60,6 +61,10 @@ elsewhere give --header NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOM
 with a table [header] of such entries (--mapping). A 2-D survey is projected onto a
 straight line. The line is fitted unless --azimuth gives it, and import says how far
 off it the positions lie. z is the depth below --datum: datum - elevation + depth.
+
+Headers that contradict each other are compared with the traces; what they do not decide
+is refused with the flag that does: --samples, --extended-texts, --sample-format, --dt.
+Of a damaged file --salvage takes the whole traces, and lists the rest.
 
 Stacks and velocities are not surveys: import refuses them, and says which mapping
 makes zero-offset traces of a stack. It reports static corrections, and applies them
@@ -128,7 +133,9 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres, whatever the headers say")
 	fl.StringVar(&o.Units, "units", "", "lengths in headers: `m`, ft or us-ft; a model's values: m/s, s/km, ...")
 	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds, whatever the headers say")
-	fl.IntVar(&o.NT, "samples", 0, "`N`, number of samples of a trace in the survey (default: as most have)")
+	fl.IntVar(&o.NT, "samples", 0, "`N`, samples of a trace: in SEG-Y or SU where headers leave it open, else in the survey")
+	fl.IntVar(&f.texts, "extended-texts", 0, "`N`, number of extended textual headers, whatever byte 3505 says")
+	fl.BoolVar(&o.Read.Salvage, "salvage", false, "take the whole traces of a damaged file, and list what is not whole")
 	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S` seconds (default: as most have)")
 	fl.IntSliceVar(&o.IDs, "trace-id", o.IDs, "trace identification `codes` that count as data")
 	fl.BoolVar(&o.KeepDead, "keep-dead", false, "keep traces whose samples are all zero")
@@ -156,6 +163,9 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 	}
 	if f.threeD {
 		o.Dim = 3
+	}
+	if err := f.readTexts(cmd); err != nil {
+		return err
 	}
 	if f.mapping != "" {
 		if err := o.Mapping.ReadMapping(f.mapping); err != nil {
@@ -187,6 +197,18 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 		return fmt.Errorf("the Ricker's peak frequency is %g Hz, must be positive", f.ricker)
 	}
 	return o.Validate()
+}
+
+// readTexts takes --extended-texts, which may be 0.
+func (f *importOptions) readTexts(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("extended-texts") {
+		return nil
+	}
+	if f.texts < 0 {
+		return fmt.Errorf("--extended-texts is %d, must be at least 0", f.texts)
+	}
+	f.opt.Read.Texts = &f.texts
+	return nil
 }
 
 func (f *importOptions) run(ctx context.Context, a *cli.App, files []string) error {

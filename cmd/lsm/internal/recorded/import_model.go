@@ -34,7 +34,7 @@ type modelOptions struct {
 }
 
 // shared are the flags of lsm import that models have too.
-var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "azimuth", "line-origin"}
+var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "samples", "extended-texts", "salvage", "azimuth", "line-origin"}
 
 // define defines the flags that only models have.
 func (f *modelOptions) define(fl *pflag.FlagSet) {
@@ -88,8 +88,12 @@ func (f *modelOptions) complete(cmd *cobra.Command, s *importOptions, files []st
 	if cmd.Flags().Changed("azimuth") {
 		s.opt.Azimuth = &s.azimuth
 	}
+	if err := s.readTexts(cmd); err != nil {
+		return err
+	}
 	read := s.opt.Read
 	o.Format, o.Order, o.SampleFormat, o.Units = modelfile.Format(read.Kind), string(read.Order), read.Format, s.opt.Units
+	o.Samples, o.Texts, o.Salvage = s.opt.NT, read.Texts, read.Salvage
 	for _, text := range f.crop {
 		r, err := modelfile.ParseRange(text)
 		if err != nil {
@@ -229,10 +233,10 @@ func (f *modelOptions) tell(a *cli.App, m *modelfile.Model) {
 	}
 	a.Report.Printf("%s: %s, [%s]\n", m.Path, what, readable.Join("%d", ", ", m.Shape))
 	a.Report.Printf("axes: %s, slowest first; values %.6g to %.6g %s\n", strings.Join(m.Axes, ", "), m.Least, m.Greatest, m.Unit)
-	for _, n := range m.Notes {
+	for _, n := range readable.Alike(m.Notes) {
 		a.Report.Printf("note: %s\n", n)
 	}
-	for _, g := range m.Guesses {
+	for _, g := range readable.Alike(m.Guesses) {
 		a.Report.Warn(g)
 	}
 	a.Report.Printf("model: %s, %s, %s\n", m.Grid, m.Grid.Extent(), strings.TrimSpace(fmt.Sprintf("%s %.6g to %.6g %s", name, least, greatest, unit)))

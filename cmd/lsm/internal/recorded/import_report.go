@@ -40,7 +40,7 @@ func tellImport(a *cli.App, im *fielddata.Import) {
 	for _, line := range summaryLines(im) {
 		a.Report.Printf("%s\n", line)
 	}
-	for _, w := range im.Warnings {
+	for _, w := range readable.Alike(im.Warnings) {
 		a.Report.Warn(w)
 	}
 	tellUnmatched(a, im)
@@ -49,7 +49,7 @@ func tellImport(a *cli.App, im *fielddata.Import) {
 		a.Report.Event("file", "path", f.Path, "kind", string(f.Kind), "revision", fmt.Sprintf("%d.%d", f.Major, f.Minor),
 			"byte_order", string(f.Order), "samples", f.Format.String(), "bytes", f.Size)
 	}
-	a.Report.Event("qc", "traces", q.Traces, "kept", q.Kept, "unplaced", q.Unplaced, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
+	a.Report.Event("qc", "traces", q.Traces, "kept", q.Kept, "lost", q.Lost, "lost_bytes", q.LostBytes, "unplaced", q.Unplaced, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
 		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
 		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delayed", q.Delayed, "delay_ms", q.Delay[:],
@@ -80,11 +80,14 @@ func summaryLines(im *fielddata.Import) []string {
 		}
 		add("%s: %s, %s, %s-endian, %s", f.Path, kind, f.Format, f.Order, humanize.IBytes(uint64(f.Size)))
 	}
-	for _, n := range im.Notes {
+	for _, n := range readable.Alike(im.Notes) {
 		add("note: %s", n)
 	}
 	q := im.QC
 	add("%s read, %d in the survey", readable.Count(q.Traces, "trace"), q.Kept)
+	if q.Lost > 0 {
+		add("  passed over: %s without a whole trace, %s in all", readable.Count(q.Lost, "stretch"), readable.Count(int(q.LostBytes), "byte"))
+	}
 	for _, c := range []struct {
 		n    int
 		text string
@@ -148,7 +151,7 @@ func writeReport(a *cli.App, im *fielddata.Import, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return status.Resource(fmt.Errorf("import: %w", err))
 	}
-	text := strings.Join(append(summaryLines(im), im.Warnings...), "\n") + "\n"
+	text := strings.Join(append(summaryLines(im), readable.Alike(im.Warnings)...), "\n") + "\n"
 	for _, f := range im.Files {
 		if f.Text != "" {
 			text += "\ntextual header of " + f.Path + "\n" + f.Text + "\n"

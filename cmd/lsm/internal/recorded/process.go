@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 type processing struct {
 	output string
 	undo   int
+	first  string // where the first survey is now
 
 	source string // the file that the steps start from
 	digest string // its SHA-256
@@ -40,7 +42,7 @@ given, one shot at a time. The survey may be larger than the memory. Steps:
 Band-pass and deconvolution act on the survey's wavelet as well, so that the wavelet
 still fits the traces. The output names all steps since the first survey and that
 survey's digest. --undo takes the last steps back: it makes the survey anew from the
-first one with the steps before them.`,
+first one with the steps before them. Where that was moved, --first says where it is.`,
 		Example: `  lsm process line.h5 bandpass=4,8,50,65 mute=top,picks.csv -o clean.h5
   lsm process line.h5 gain=2 decon=predictive,0.032,0.16 balance=trace -o even.h5
   lsm process clean.h5 --undo 1 -o before.h5`,
@@ -50,6 +52,7 @@ first one with the steps before them.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&p.output, "output", "o", "", "survey `FILE` to write")
 	fl.IntVar(&p.undo, "undo", 0, "take the last `N` steps back")
+	fl.StringVar(&p.first, "first", "", "with --undo, `FILE` is the first survey, where it is no longer at its place")
 	cli.Require(cmd, "output")
 	return cmd
 }
@@ -65,6 +68,8 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	switch {
 	case p.undo < 0:
 		return status.Usage(fmt.Errorf("process: --undo is %d, must be at least 0", p.undo))
+	case p.first != "" && p.undo == 0:
+		return status.Usage(errors.New("process: --first is for --undo"))
 	case p.undo > 0 && len(steps) > 0:
 		return status.Usage(errors.New("process: give steps or --undo, not both"))
 	case p.undo == 0 && len(steps) == 0:
@@ -141,31 +146,41 @@ func (p *processing) back(path string, steps []string) (string, []string, error)
 	case left == 0:
 		return "", nil, status.Usage(fmt.Errorf("process: before all its steps, %s was %s", path, p.source))
 	}
+	p.source = cmp.Or(p.first, p.source)
 	in, err := provenance.Hash("survey", p.source)
+	const moved = "--first FILE says where the first survey is"
 	if err != nil {
-		return "", nil, status.Input(fmt.Errorf("the survey that %s was made of: %w", path, err))
+		return "", nil, status.Hint(status.Input(fmt.Errorf("the survey that %s was made of: %w", path, err)), moved)
+	}
+	if in.SHA256 != p.digest && p.first != "" {
+		return "", nil, status.Input(fmt.Errorf("%s is not the survey that %s was made of: its SHA-256 is %s, want %s", p.source, path, in.SHA256, p.digest))
 	}
 	if in.SHA256 != p.digest {
-		return "", nil, status.Input(fmt.Errorf("%s is no longer the survey that %s was made of: its SHA-256 is %s, was %s", p.source, path, in.SHA256, p.digest))
+		return "", nil, status.Hint(status.Input(fmt.Errorf("%s is no longer the survey that %s was made of: its SHA-256 is %s, was %s", p.source, path, in.SHA256, p.digest)), moved)
 	}
 	return p.source, steps[:left], nil
 }
 
 // write carries the steps out.
 func (p *processing) write(ctx context.Context, a *cli.App, r *h5.SurveyReader, chain *condition.Chain, before []string) error {
-	stage := a.Report.Stage("process")
-	stage.Total(chain.Passes()*chain.Shots(), "shots")
-	defer stage.End()
 	attrs, err := p.attrs(r, slices.Concat(before, chain.Steps))
 	if err != nil {
 		return err
 	}
 	// The wavelet is written before the traces, but deconvolution finds its operator in them.
 	read := func(dst []float32, traces []int32) error { return r.ReadTraceList(dst, traces) }
-	add := func() { stage.Add(1) }
-	if err := chain.Learn(ctx, read, add); err != nil {
-		return status.Input(err)
+	if n := chain.Passes() - 1; n > 0 {
+		stage := a.Report.Stage("measure")
+		stage.Total(n*chain.Shots(), "shots")
+		err := chain.Learn(ctx, read, func() { stage.Add(1) })
+		stage.End()
+		if err != nil {
+			return status.Input(err)
+		}
 	}
+	stage := a.Report.Stage("process")
+	stage.Total(chain.Shots(), "shots")
+	defer stage.End()
 	s := r.Survey()
 	wavelet, changed, approximate, err := chain.Wavelet(s.Wavelet)
 	if err != nil {
@@ -177,7 +192,7 @@ func (p *processing) write(ctx context.Context, a *cli.App, r *h5.SurveyReader, 
 		return err
 	}
 	defer w.Abort()
-	if err := chain.Run(ctx, read, w.WriteTraceList, add); err != nil {
+	if err := chain.Run(ctx, read, w.WriteTraceList, func() { stage.Add(1) }); err != nil {
 		return status.Input(err)
 	}
 	if err := errors.Join(r.Unchanged(), w.Commit()); err != nil {
