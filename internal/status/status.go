@@ -58,6 +58,12 @@ func mark(code int, err error) error {
 	if err == nil {
 		return nil
 	}
+	switch code {
+	case BadUsage, BadInput, NoResource:
+		if errors.Is(err, context.Canceled) { // what was interrupted says nothing of its input
+			return err
+		}
+	}
 	return &Error{Code: code, Err: err}
 }
 
@@ -88,8 +94,8 @@ func Hint(err error, hint string) error {
 }
 
 // Code is the exit status of err: that of the outermost mark. Without one,
-// cancellation counts as an interrupt and a full disk or memory as a lack of
-// resources.
+// cancellation counts as an interrupt and a full disk or memory, or too many open files, as a
+// lack of resources.
 func Code(err error) int {
 	if err == nil {
 		return Done
@@ -107,7 +113,8 @@ func Code(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return Stopped
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EFBIG):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EFBIG),
+		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return NoResource
 	}
 	return Other

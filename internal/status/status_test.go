@@ -33,8 +33,10 @@ func TestCode(t *testing.T) {
 		{"hint without status", Hint(plain, "try"), 1, "try"},
 		{"joined", errors.Join(plain, Input(plain)), 3, ""},
 		{"canceled", fmt.Errorf("x: %w", context.Canceled), 130, ""},
+		{"canceled, as input", fmt.Errorf("a: %w", Input(context.Canceled)), 130, ""},
 		{"canceled, marked", Checkpoint(context.Canceled), 75, ""},
 		{"disk full", &os.PathError{Op: "write", Path: "a", Err: syscall.ENOSPC}, 4, ""},
+		{"files", &os.PathError{Op: "open", Path: "a", Err: syscall.EMFILE}, 4, ""},
 	} {
 		if got := Code(c.err); got != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, got, c.want)
