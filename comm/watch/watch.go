@@ -36,6 +36,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
+// DefaultTimeout is that of [Options].
+const DefaultTimeout = 45 * time.Second
+
 // Options say how patient the watch is. Zero values stand for the defaults.
 type Options struct {
 	// Timeout is how long a rank that others wait for may show no sign of work
@@ -64,7 +67,7 @@ type Options struct {
 }
 
 func (o Options) filled() Options {
-	o.Timeout = cmp.Or(o.Timeout, 45*time.Second)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Lost = cmp.Or(o.Lost, 20*time.Second)
 	o.Beat = cmp.Or(o.Beat, time.Second)
 	o.Settle = cmp.Or(o.Settle, 2*time.Second)

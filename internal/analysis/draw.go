@@ -6,10 +6,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
-
-	"github.com/google/renameio/v2"
 )
 
 // drawn is the number of places that a picture shows.
@@ -88,7 +87,7 @@ func WriteCSV(path string, picks []moveout.Pick, domain grid.Domain) error {
 		}
 		fmt.Fprintln(text, strings.Join(list, ","))
 	}
-	if err := renameio.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+	if err := plainfile.Write(path, []byte(text.String()), true); err != nil {
 		return status.Resource(fmt.Errorf("%s: %w", path, err))
 	}
 	return nil

@@ -288,7 +288,7 @@ func (l *Loop) analyse(ctx context.Context, cfg *config.Config, s Step, next str
 		model = s.Model
 	}
 	end := l.Report.Time("picks")
-	scan, err := Open(s.Image, model, cfg.Survey.File.File, l.Settings)
+	scan, err := Open(ctx, s.Image, model, cfg.Survey.File.File, l.Settings)
 	end()
 	if err != nil {
 		return 0, err

@@ -2,11 +2,13 @@ package analysis
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -53,7 +55,7 @@ func (s Settings) options(g grid.Grid) moveout.Options {
 	every := cmp.Or(s.Every, max(g.Spacing[0], (g.End(0)-g.Origin[0])/100))
 	around := cmp.Or(s.Around, every/2)
 	o := moveout.Options{Least: s.Gamma[0], Greatest: s.Gamma[1], Step: gammaStep, Mute: s.Mute, Stiffness: s.Stiffness, Threshold: s.Threshold, Threads: s.Threads}
-	o.Every, o.Around = max(1, int(math.Round(every/g.Spacing[0]))), int(math.Round(around/g.Spacing[0]))
+	o.Every, o.Around = counts.Near(every/g.Spacing[0], 1, g.Shape[0]), counts.Near(around/g.Spacing[0], 0, g.Shape[0])
 	o.Window = cmp.Or(s.Window, 10*g.Spacing[1])
 	return o
 }
@@ -74,7 +76,7 @@ type Scan struct {
 
 // Open scans the image file path. In time it needs the model that the image was migrated with. The
 // file of the recorded survey says where midpoints and datum lie; "" for not known. The scan keeps the file open until Close.
-func Open(path, model, recorded string, s Settings) (*Scan, error) {
+func Open(ctx context.Context, path, model, recorded string, s Settings) (*Scan, error) {
 	r, err := h5.OpenGathers(path)
 	if err != nil {
 		return nil, inputs.FileError(err)
@@ -83,7 +85,7 @@ func Open(path, model, recorded string, s Settings) (*Scan, error) {
 		return nil, noOffsets(path, "has no /gathers")
 	}
 	c := &Scan{path: path, reader: r}
-	if err := c.scan(path, model, recorded, s); err != nil {
+	if err := c.scan(ctx, path, model, recorded, s); err != nil {
 		r.Close()
 		return nil, inputs.FileError(err)
 	}
@@ -98,7 +100,7 @@ func noOffsets(path, what string) error {
 // Close closes the file.
 func (c *Scan) Close() { c.reader.Close() }
 
-func (c *Scan) scan(path, model, recorded string, s Settings) error {
+func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Settings) error {
 	r := c.reader
 	g := r.Grid()
 	switch {
@@ -116,7 +118,12 @@ func (c *Scan) scan(path, model, recorded string, s Settings) error {
 		return err
 	}
 	c.made, c.limits = provenance.FromAttrs(image.Attrs), limits(r.Gathers)
-	c.Gathers = moveout.Gathers{Grid: g, Offsets: r.Centers, Panel: r.Panel, Image: image.Data}
+	c.Gathers = moveout.Gathers{Grid: g, Offsets: r.Centers, Image: image.Data, Panel: func(column int) ([]float32, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return r.Panel(column)
+	}}
 	if err := c.readSpeeds(path, model); err != nil {
 		return err
 	}

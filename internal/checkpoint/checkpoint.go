@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -69,6 +70,17 @@ func (s *Store) all() []string {
 	slices.Sort(found)
 	slices.Reverse(found)
 	return found
+}
+
+// NewestSince is the newest of a configuration's checkpoints if it was written since then; "" without. It
+// opens none, for a process that ends now.
+func NewestSince(cfg *config.Config, since time.Time) string {
+	for _, path := range New(inputs.Ranks{}, cfg, nil).all() {
+		if info, err := os.Stat(path); err == nil && !info.ModTime().Before(since.Truncate(time.Second)) {
+			return path
+		}
+	}
+	return ""
 }
 
 // sweep removes files left by runs that were killed while they wrote a checkpoint.

@@ -99,6 +99,17 @@ func (c *Chain) Passes() int {
 	return n
 }
 
+// Order lists all traces in the order in which shots are read, and where each shot begins there and the
+// last one ends.
+func (c *Chain) Order() (traces []int32, cuts []int) {
+	cuts = []int{0}
+	for _, shot := range c.shots {
+		traces = append(traces, shot...)
+		cuts = append(cuts, len(traces))
+	}
+	return traces, cuts
+}
+
 // Shots is the number of gathers.
 func (c *Chain) Shots() int { return len(c.shots) }
 

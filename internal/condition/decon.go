@@ -2,11 +2,11 @@ package condition
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -47,9 +47,9 @@ func parseDecon(values string, s *survey.Survey) (step, error) {
 		d.noise = v[want]
 	}
 	if want == 2 {
-		d.gap = int(math.Round(v[0] / s.DT))
+		d.gap = counts.Near(v[0]/s.DT, 0, s.NT)
 	}
-	d.length = int(math.Round(v[want-1] / s.DT))
+	d.length = counts.Near(v[want-1]/s.DT, 0, s.NT)
 	switch {
 	case d.gap < 1:
 		return nil, fmt.Errorf("the gap of %g s is shorter than a sample, %g s", v[0], s.DT)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -100,7 +101,7 @@ func parseAGC(values string, s *survey.Survey) (step, error) {
 	if err != nil {
 		return nil, err
 	}
-	half := int(math.Round(v[0] / s.DT / 2))
+	half := counts.Near(v[0]/s.DT/2, 0, s.NT)
 	if half < 1 || half >= s.NT {
 		return nil, fmt.Errorf("the window of %g s has %d samples of %g s, traces have %d", v[0], 2*half+1, s.DT, s.NT)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -47,6 +48,13 @@ func ExportSurvey(ctx context.Context, path string, in *h5.SurveyReader, opt Exp
 	t.spec.Text = append(opt.Text, surveyText(s, opt)...)
 	order := shotOrder(s)
 	most := min(len(order), max(1, pieceSamples/s.NT))
+	var cuts []int
+	for at := 0; at < len(order); at += most {
+		cuts = append(cuts, at)
+	}
+	if _, err := in.Arrange(order, append(cuts, len(order)), filepath.Dir(path)); err != nil {
+		return nil, err
+	}
 	return t.write(ctx, path, most, len(order), report, func(put putTrace) error {
 		buf := make([]float32, most*s.NT)
 		previous, channel := -1, 0 // the source of the trace before

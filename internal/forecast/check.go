@@ -168,6 +168,10 @@ func (r *report) memory(f *Forecast) {
 	if m.Stream {
 		r.say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %s in %s",
 			humanize.IBytes(uint64(m.AllData)), readable.Count(r.Readings(), "time"), readable.Count(r.Config.Solver.Iterations, "iteration"))
+		if f.Copied > 0 {
+			r.say("note", "traces", "chunks of the file hold traces of many shots: %s are copied once, in the order of shots, to the disk of %s",
+				humanize.IBytes(uint64(f.Copied)), r.Config.Output.File)
+		}
 	}
 	of := humanize.IBytes(uint64(m.Limit))
 	if f.Ranks() > 1 {

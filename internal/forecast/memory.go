@@ -269,7 +269,20 @@ func (c *count) lists() int64 {
 			each += 4
 		}
 	}
-	return each*int64(c.Survey.NumTraces()) + 2*4*int64(c.share.Traces())
+	return each*int64(c.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
+}
+
+// unsorted is what reading traces takes that are not in the file's order: a part of the file, the order
+// and, where they are streamed, where each lies in a copy.
+func (c *count) unsorted() int64 {
+	if c.Shots.InOrder() || !c.HasData {
+		return 0
+	}
+	bytes := c.Chunks.Buffer(c.share.Traces()) + 3*4*int64(c.share.Traces())
+	if c.Held.Stream {
+		bytes += 4 * int64(c.Recorded)
+	}
+	return bytes
 }
 
 // reference completes the memory of the reference engine, whose tables are on the heap.

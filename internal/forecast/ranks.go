@@ -29,6 +29,8 @@ type Forecast struct {
 
 	Reduced int64 // bytes of image and data that every rank has summed over others in one iteration
 
+	Copied int64 // bytes of that rank's streamed traces that a copy in the order of shots takes on disk; 0: none is made
+
 	Monitor *Forecast // of the repeat survey, without memory; nil: none
 
 	sums []sum
@@ -77,6 +79,11 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		}
 	}
 	f.spreadWork(all)
+	if s, m := all[f.Rank], f.Memory; m.Stream && !p.Shots.InOrder() {
+		if list := p.InFile(p.Shots.List(s.First, s.First+s.Traces())); p.Chunks.Scattered(list, m.Groups) {
+			f.Copied = m.AllData
+		}
+	}
 	if p.Monitor != nil {
 		return f, f.addMonitor()
 	}

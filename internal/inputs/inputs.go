@@ -19,6 +19,7 @@ type Inputs struct {
 	Recorded int               // traces in the survey file
 	HasData  bool              // whether it holds their samples
 	Numbers  []int32           // numbers there of Survey's traces; nil: the same
+	Chunks   h5.Chunks         // in which they lie there
 	Places   *survey.Positions // the survey's distinct places
 
 	Velocity traveltime.Medium // with the values that ReadSlabs has read, none at first; with converted waves of those from the sources
@@ -71,7 +72,7 @@ func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	in.Survey, in.Numbers, in.Recorded, in.HasData = of.Survey, of.Numbers, of.Recorded, of.HasData
+	in.Survey, in.Numbers, in.Recorded, in.HasData, in.Chunks = of.Survey, of.Numbers, of.Recorded, of.HasData, of.Chunks
 	in.Places = Places(in.Survey, cfg)
 	return nil
 }

@@ -51,9 +51,12 @@ func kept(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 func Selected(cfg *config.Config) (in *Inputs, err error) {
 	file := cfg.Survey.File.File
 	in = &Inputs{}
-	if in.Survey, in.HasData, err = h5.ReadSurveyHeader(file); err != nil {
+	r, err := h5.OpenSurvey(file)
+	if err != nil {
 		return nil, err
 	}
+	in.Survey, in.HasData, in.Chunks = r.Survey(), r.HasData(), r.Chunks()
+	r.Close()
 	if w := cfg.Survey.Wavelet; w.IsSet() {
 		if in.Survey.Wavelet, err = h5.ReadWavelet(w.File); err != nil {
 			return nil, err

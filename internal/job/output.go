@@ -7,14 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -165,7 +164,7 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 
 // WriteText publishes a small text file whole or not at all.
 func WriteText(path, text string) error {
-	if err := renameio.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := plainfile.Write(path, []byte(text), true); err != nil {
 		return status.Resource(fmt.Errorf("%s: %w", path, err))
 	}
 	return nil

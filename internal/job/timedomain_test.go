@@ -94,7 +94,7 @@ func layered(t *testing.T) (p *problem, model *velocity.Model) {
 	must(t, h5.WriteModel(p.path("model.h5"), g, model.V, h5.WriteOptions{Force: true}))
 	s.Data = p.model(t, reflectors, "cpu", layeredSet[0])
 	p.record(t, s)
-	rms, err := model.Convert(velocity.Target{Domain: grid.Time, Kind: velocity.RMS, Spacing: 0.004})
+	rms, err := model.Convert(t.Context(), velocity.Target{Domain: grid.Time, Kind: velocity.RMS, Spacing: 0.004})
 	must(t, err)
 	must(t, h5.WriteTimeModel(p.path("rms.h5"), rms.Grid, h5.RMS, rms.V, h5.WriteOptions{}))
 	return p, model
@@ -120,7 +120,9 @@ func TestTimeMigrationIsStretchedDepthMigration(t *testing.T) {
 			}
 		}
 		want, got := make([]float32, stretch.To.Len()), image(t, "cpu", time...)
-		stretch.Apply(want, image(t, "cpu", layeredSet...))
+		if err := stretch.Apply(t.Context(), want, image(t, "cpu", layeredSet...)); err != nil {
+			t.Fatal(err)
+		}
 		n := stretch.To.Shape[1]
 		for _, z := range []float64{300, 500, 700} {
 			tau := 2 / 0.6 * math.Log(1+0.6*z/1600)

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -393,11 +391,11 @@ func (w *writer) netCDF(version int) (head, tail []byte) {
 // publish writes a file whole or not at all.
 func publish(path string, fill func(w io.Writer) error) error {
 	fail := func(err error) error { return status.Resource(fmt.Errorf("%s: %w", path, err)) }
-	tmp, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
+	tmp, drop, err := plainfile.Pending(path)
 	if err != nil {
 		return fail(err)
 	}
-	defer tmp.Cleanup()
+	defer drop()
 	buf := bufio.NewWriterSize(tmp, 1<<20)
 	if err := fill(buf); err != nil {
 		return fail(err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // Pick is the residual moveout of a reflector at a place.
@@ -106,7 +108,7 @@ func (s *Spectrum) trajectory(g *Gathers, o Options, gammas, drawn []float64) []
 
 // half is half a window in points.
 func (o Options) half(g *Gathers) int {
-	return max(1, int(math.Round(o.Window/g.Grid.Spacing[1]/2)))
+	return counts.Near(o.Window/g.Grid.Spacing[1]/2, 1, g.Grid.Shape[1])
 }
 
 // stiffness is what a step by one γ from node to node costs: as much as makes an even change by 0.1
@@ -192,7 +194,7 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) []Pi
 
 // index is that of the value of γ nearest to one.
 func (o Options) index(gammas []float64, gamma float64) int {
-	return max(0, min(len(gammas)-1, int(math.Round((gamma-o.Least)/o.Step))))
+	return counts.Near((gamma-o.Least)/o.Step, 0, len(gammas)-1)
 }
 
 func (s *Spectrum) at(gammas []float64, o Options, gamma float64, iz int) float64 {

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -124,6 +126,12 @@ func (t *Traces) hold(file *h5.SurveyReader) error {
 func (t *Traces) lookAhead(cuts []int) error {
 	defer t.Report.Time("read survey")()
 	began, nt := time.Now(), t.Survey.NT
+	folder := filepath.Dir(t.Config.Output.File.File)
+	if size, err := t.file.Arrange(t.InFile(t.list(0, t.share.Traces())), cuts, folder); err != nil {
+		return err
+	} else if size > 0 {
+		t.Report.Infof("traces copied in the order of shots, %s in %s: chunks of %s hold traces of many shots", humanize.IBytes(uint64(size)), folder, t.Config.Survey.File.File)
+	}
 	next, stop, err := t.read(context.Background(), cuts, nil)
 	if err != nil {
 		return err

@@ -13,8 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"github.com/google/renameio/v2"
 )
 
 // Open opens a plain file for reading. Its errors are [*fs.PathError], with
@@ -93,7 +91,15 @@ func Write(path string, data []byte, force bool) error {
 		return fmt.Errorf("%s: %w", path, fs.ErrExist)
 	}
 	folder := filepath.Dir(path)
-	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(folder)); err != nil {
+	file, drop, err := Pending(path)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	if _, err := file.Write(data); err != nil {
+		return err
+	}
+	if err := file.CloseAtomicallyReplace(); err != nil {
 		return err
 	}
 	return Sync(folder) // makes the rename itself durable

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -138,8 +139,8 @@ func newBlanket(points [][]float64, columns grid.Grid) *blanket {
 func around(g grid.Grid, lo, hi [2]float64) grid.Grid {
 	out := grid.Grid{Spacing: g.Spacing}
 	for a, h := range g.Spacing {
-		before := min(g.Shape[a], max(0, int(math.Ceil((g.Origin[a]-lo[a])/h))))
-		after := min(g.Shape[a], max(0, int(math.Ceil((hi[a]-g.End(a))/h))))
+		before := counts.Near(math.Ceil((g.Origin[a]-lo[a])/h), 0, g.Shape[a])
+		after := counts.Near(math.Ceil((hi[a]-g.End(a))/h), 0, g.Shape[a])
 		out.Origin = append(out.Origin, g.Origin[a]-float64(before)*h)
 		out.Shape = append(out.Shape, before+g.Shape[a]+after)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
@@ -57,7 +58,7 @@ func startWavelet(p *Plan) error {
 	}
 	n := len(w.Samples)
 	if c.WaveletLength > 0 {
-		n = int(math.Round(c.WaveletLength/w.DT)) + 1
+		n = counts.Near(c.WaveletLength/w.DT, 0, max(wavelet.Longest, p.Survey.NT)) + 1 // more is refused
 		p.Wavelet = wavelet.Resized(w, n, int(math.Round(float64(w.Zero)*float64(n-1)/float64(max(1, len(w.Samples)-1)))))
 	}
 	if n > wavelet.Longest || n > p.Survey.NT {

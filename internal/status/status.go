@@ -59,6 +59,12 @@ func mark(code int, err error) error {
 	if err == nil {
 		return nil
 	}
+	switch code {
+	case BadUsage, BadInput, NoResource:
+		if errors.Is(err, context.Canceled) { // what was interrupted says nothing of its input
+			return err
+		}
+	}
 	return &Error{Code: code, Err: err}
 }
 
@@ -89,7 +95,7 @@ func Hint(err error, hint string) error {
 }
 
 // Code is the exit status of err: that of the outermost mark. Cancellation counts as an
-// interrupt, and a full disk or memory as a lack of resources, where there is no mark or one
+// interrupt, and a full disk or memory, or too many open files, as a lack of resources, where there is no mark or one
 // that puts the fault on the command line or an input: whoever marks an error of a whole
 // stage, which reads and writes, cannot tell.
 func Code(err error) int {
@@ -110,7 +116,8 @@ func Code(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return Stopped
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EFBIG):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EFBIG),
+		errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return NoResource
 	}
 	return code

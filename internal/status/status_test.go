@@ -33,12 +33,14 @@ func TestCode(t *testing.T) {
 		{"hint without status", Hint(plain, "try"), 1, "try"},
 		{"joined", errors.Join(plain, Input(plain)), 3, ""},
 		{"canceled", fmt.Errorf("x: %w", context.Canceled), 130, ""},
+		{"canceled, as input", fmt.Errorf("a: %w", Input(context.Canceled)), 130, ""},
 		{"canceled, marked", Checkpoint(context.Canceled), 75, ""},
 		{"disk full, marked as input", Input(&os.PathError{Op: "write", Path: "a", Err: syscall.EDQUOT}), 4, ""},
 		{"disk full, marked as usage", Usage(fmt.Errorf("a: %w", syscall.EFBIG)), 4, ""},
 		{"canceled, marked as input", Input(fmt.Errorf("x: %w", context.Canceled)), 130, ""},
 		{"divergence on a full disk", Numerical(syscall.ENOSPC), 5, ""},
 		{"disk full", &os.PathError{Op: "write", Path: "a", Err: syscall.ENOSPC}, 4, ""},
+		{"files", &os.PathError{Op: "open", Path: "a", Err: syscall.EMFILE}, 4, ""},
 	} {
 		if got := Code(c.err); got != c.want {
 			t.Errorf("%s: status %d, want %d", c.name, got, c.want)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // Box is a part of the points of a grid: along axis a the Count[a] points from
@@ -43,8 +44,8 @@ func ParseWindow(text string, g grid.Grid) (Box, error) {
 			*limit.to = v
 		}
 		const near = 1e-6 // of a step: a limit that rounding has moved off its point
-		first := int(math.Ceil(max(0, (lo-g.Origin[a])/g.Spacing[a]-near)))
-		last := int(math.Floor(min(float64(g.Shape[a]-1), (hi-g.Origin[a])/g.Spacing[a]+near)))
+		first := counts.Near(math.Ceil((lo-g.Origin[a])/g.Spacing[a]-near), 0, g.Shape[a])
+		last := counts.Near(math.Floor((hi-g.Origin[a])/g.Spacing[a]+near), -1, g.Shape[a]-1)
 		if first > last {
 			return w, fmt.Errorf("window %q holds no point along %s: the image has points every %s %s from %s to %s",
 				text, g.AxisName(a), g.Text(a, g.Spacing[a]), g.Unit(a), g.Text(a, g.Origin[a]), g.Text(a, g.End(a)))

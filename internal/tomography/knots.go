@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // Knots are cubic B-splines on a regular lattice over a grid.
@@ -27,7 +28,7 @@ func NewKnots(g grid.Grid, spacing []float64) (*Knots, error) {
 			return nil, fmt.Errorf("tomography: knots %g %s apart along %s, must be at least the model's spacing of %g %[2]s", want, g.Unit(a), g.AxisName(a), g.Spacing[a])
 		}
 		length := g.End(a) - g.Origin[a]
-		n := max(leastKnots, int(math.Round(length/want)))
+		n := counts.Near(length/want, leastKnots, counts.Most)
 		step := length / float64(n)
 		if length == 0 {
 			step = want

@@ -1,11 +1,13 @@
 package velocity
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // Model is velocities on a grid, in C order.
@@ -60,7 +62,7 @@ func (m *Model) Verticals() ([]*Vertical, error) {
 // Convert returns m as the target says. Its vertical velocities are those of m, below the last
 // ones constant. A model of RMS velocities has moveout velocities sqrt(1 + 2δ) as fast and, where m
 // has ε or δ, the effective η; see [Vertical.RMS]. Of RMS velocities η is lost.
-func (m *Model) Convert(to Target) (*Model, error) {
+func (m *Model) Convert(ctx context.Context, to Target) (*Model, error) {
 	rays, err := m.Verticals()
 	if err != nil {
 		return nil, err
@@ -76,6 +78,9 @@ func (m *Model) Convert(to Target) (*Model, error) {
 		out.Eta = make([]float64, len(out.V))
 	}
 	for i := range out.V {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		ray, at := rays[i/n], out.Grid.Coord(last, i%n)
 		if to.Kind == Interval {
 			out.V[i] = ray.Interval(to.Domain, at)
@@ -116,8 +121,14 @@ func (m *Model) axis(rays []*Vertical, to Target) (grid.Grid, error) {
 	if !(points*float64(len(rays)) <= maxPoints) {
 		return g, fmt.Errorf("spacing of %g %s makes more than %d points", g.Spacing[last], g.Unit(last), maxPoints)
 	}
+	if length := end - g.Origin[last]; points < 3 && g.Spacing[last] > length {
+		return g, fmt.Errorf("spacing is %g %s, the model is %.4g %[2]s long", g.Spacing[last], g.Unit(last), length)
+	}
 	g.Shape[last] = int(points)
-	return g, g.Validate()
+	if err := g.Validate(); err != nil {
+		return g, err
+	}
+	return g, counts.Fit("a model at that spacing", 12*float64(g.Len())) // and in single precision, for the file
 }
 
 // to is where the last point of a model's column lies in a domain.

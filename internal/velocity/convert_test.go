@@ -23,7 +23,7 @@ func deepModel(step float64) *Model {
 // In v = a + b z the two-way time of a depth is 2/b ln(1 + b z/a), and V² t = a² (e^(b t) − 1) / b.
 func TestToRMS(t *testing.T) {
 	m := deepModel(5)
-	out, err := m.Convert(Target{Domain: grid.Time, Kind: RMS, Spacing: 0.004})
+	out, err := m.Convert(t.Context(), Target{Domain: grid.Time, Kind: RMS, Spacing: 0.004})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,11 +52,11 @@ func TestToRMS(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	m := deepModel(10)
 	for _, via := range []Kind{RMS, Interval} {
-		there, err := m.Convert(Target{Domain: grid.Time, Kind: via, Spacing: 0.004})
+		there, err := m.Convert(t.Context(), Target{Domain: grid.Time, Kind: via, Spacing: 0.004})
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := there.Convert(Target{Domain: grid.Depth, Kind: Interval, Spacing: 10, End: 2000})
+		back, err := there.Convert(t.Context(), Target{Domain: grid.Depth, Kind: Interval, Spacing: 10, End: 2000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestEffectiveEta(t *testing.T) {
 	for i := range m.V {
 		m.V[i], m.Epsilon[i], m.Delta[i] = 2000, 0.2, 0.1
 	}
-	out, err := m.Convert(Target{Domain: grid.Time, Kind: RMS})
+	out, err := m.Convert(t.Context(), Target{Domain: grid.Time, Kind: RMS})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +117,11 @@ func TestEffectiveEta(t *testing.T) {
 func TestConvertRefuses(t *testing.T) {
 	m := &Model{Kind: RMS, Grid: grid.Grid{Origin: []float64{50, 0}, Spacing: []float64{100, 0.5}, Shape: []int{2, 3}, Domain: grid.Time},
 		V: []float64{2000, 2000, 2100, 2000, 3000, 1000}}
-	_, err := m.Convert(Target{Domain: grid.Depth, Kind: Interval})
+	_, err := m.Convert(t.Context(), Target{Domain: grid.Depth, Kind: Interval})
 	if want := "below (150 m): between two-way times of 0.5 and 1 s: squared interval velocity is -7e+06 m²/s²"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want one that says %q", err, want)
 	}
-	if _, err = deepModel(10).Convert(Target{Domain: grid.Time, Kind: RMS, Spacing: 1e-9}); err == nil {
+	if _, err = deepModel(10).Convert(t.Context(), Target{Domain: grid.Time, Kind: RMS, Spacing: 1e-9}); err == nil {
 		t.Error("a grid of 6e9 points is accepted")
 	}
 }

@@ -1,11 +1,13 @@
 package velocity
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // A Stretch moves the columns of images between depth and two-way time, along the vertical below
@@ -55,11 +57,17 @@ func NewStretch(m *Model, from grid.Grid, spacing float64) (*Stretch, error) {
 	}
 	s.To.Origin, s.To.Spacing, s.To.Shape = slices.Clone(from.Origin), slices.Clone(from.Spacing), slices.Clone(from.Shape)
 	points := math.Ceil((end-first)/spacing-1e-6) + 1
-	if !(spacing > 0 && points*float64(len(s.rays)) <= maxPoints) {
+	switch {
+	case !(spacing > 0 && points*float64(len(s.rays)) <= maxPoints):
 		return nil, fmt.Errorf("spacing is %g %s, must be positive and make at most %d points", spacing, s.To.Unit(last), maxPoints)
+	case n > 1 && !(points >= 3 || spacing <= end-first):
+		return nil, fmt.Errorf("spacing is %[1]g %[2]s, the output reaches from %[3]g to %.4[4]g %[2]s: must be at most %.4[5]g %[2]s", spacing, s.To.Unit(last), first, end, end-first)
 	}
 	s.To.Origin[last], s.To.Spacing[last], s.To.Shape[last] = first, spacing, max(1, int(points))
-	return s, s.To.Validate()
+	if err := s.To.Validate(); err != nil {
+		return nil, err
+	}
+	return s, counts.Fit("an image at that spacing", 4*float64(s.To.Len()))
 }
 
 // other is the time of a depth, or the depth of a time.
@@ -98,12 +106,16 @@ const reach = 8
 
 // Apply stretches an image, both in C order. dst is set at the points of To. It is interpolated
 // band-limited, by sinc functions under a Hann window of 16 points; where points of dst lie farther
-// apart than those of src, what they could not hold is left out. Beyond the image it is 0.
-func (s *Stretch) Apply(dst, src []float32) {
+// apart than those of src, what they could not hold is left out. Beyond the image it is 0. The error is
+// that of a context that has ended.
+func (s *Stretch) Apply(ctx context.Context, dst, src []float32) error {
 	last := s.From.Dim() - 1
 	n, m := s.From.Shape[last], s.To.Shape[last]
 	h := s.From.Spacing[last]
 	for column, r := range s.rays {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		in, out := src[column*n:][:n], dst[column*m:][:m]
 		for k := range out {
 			z := s.To.Coord(last, k)
@@ -112,6 +124,7 @@ func (s *Stretch) Apply(dst, src []float32) {
 			out[k] = sample(in, at, max(1, next-at))
 		}
 	}
+	return nil
 }
 
 // sample is the value between samples at so many of them from the first, without what is shorter

@@ -22,7 +22,9 @@ func TestStretchRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	inTime := make([]float32, there.To.Len())
-	there.Apply(inTime, image)
+	if err := there.Apply(t.Context(), inTime, image); err != nil {
+		t.Fatal(err)
+	}
 	for column := range 3 {
 		a := 1600 + 0.5*g.Coord(0, column)
 		want, best := 2/0.6*math.Log(1+0.6*700/a), 0
@@ -41,7 +43,9 @@ func TestStretchRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := make([]float32, back.To.Len())
-	back.Apply(again, inTime)
+	if err := back.Apply(t.Context(), again, inTime); err != nil {
+		t.Fatal(err)
+	}
 	sum, norm := 0.0, 0.0
 	for i, v := range image {
 		e := float64(v - again[i/151*back.To.Shape[1]+i%151])
@@ -65,7 +69,9 @@ func TestStretchCoarse(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := make([]float32, s.To.Len())
-	s.Apply(out, image)
+	if err := s.Apply(t.Context(), out, image); err != nil {
+		t.Fatal(err)
+	}
 	for k, v := range out[3 : len(out)-3] {
 		if math.Abs(float64(v)) > 0.1 {
 			t.Errorf("sample %d is %g, an alias", k+3, v)

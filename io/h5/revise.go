@@ -35,9 +35,11 @@ func Revise(path, out, prefix string, texts []Attr, force bool) error {
 		return err
 	}
 	w.temp = temporary(w.target)
+	w.dropped = plainfile.Unfinished(w.temp)
 	if err := w.startFrom(f, prefix); err != nil {
 		w.close(false)
 		discard(w.temp)
+		w.dropped()
 		return err
 	}
 	defer w.Abort()

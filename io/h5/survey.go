@@ -15,6 +15,7 @@ type SurveyReader struct {
 	header survey.Survey
 	data   *Dataset    // nil where there is none
 	as     os.FileInfo // when it was opened
+	copied *copied     // the traces in another order; nil without
 }
 
 // ReadSurveyHeader reads everything but the traces, and whether there are any.
@@ -80,15 +81,6 @@ func (r *SurveyReader) ReadTraces(dst []float32, first, n int) error {
 		return inputError(r.path, "/data", "trace %d has %g at sample %d, must be finite", first+i/nt, dst[i], i%nt)
 	}
 	return nil
-}
-
-// ReadTraceList reads the listed traces, in their order, into dst,
-// [len(traces), NT]. Runs of consecutive numbers are read together.
-func (r *SurveyReader) ReadTraceList(dst []float32, traces []int32) error {
-	nt := r.header.NT
-	return eachRun(traces, func(i, n int) error {
-		return r.ReadTraces(dst[i*nt:(i+n)*nt], int(traces[i]), n)
-	})
 }
 
 // eachRun calls do for the runs of consecutive numbers in a list: n of them from the i-th

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"gonum.org/v1/hdf5"
+
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
 // WriteOptions are common to all functions that write a file.
@@ -26,6 +28,7 @@ type WriteOptions struct {
 // Errors stick: after the first one every method returns it.
 type Writer struct {
 	path, target, temp string
+	dropped            func() // says that temp is published or removed
 
 	force    bool
 	file     *hdf5.File
@@ -46,6 +49,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 	}
 	target := resolve(path)
 	w := &Writer{path: path, target: target, temp: temporary(target), force: opt.Force, digests: map[string]string{}, scales: map[string]bool{}}
+	w.dropped = plainfile.Unfinished(w.temp)
 	Sweep(EscapeGlob(target) + temporaryMark + "*") // what killed processes have left
 	err := locked(func() (err error) {
 		if w.file, err = hdf5.CreateFile(w.temp, hdf5.F_ACC_EXCL); err != nil {
@@ -55,6 +59,7 @@ func Create(path, format string, opt WriteOptions) (*Writer, error) {
 		return nil
 	})
 	if err != nil {
+		w.dropped()
 		return nil, err
 	}
 	// The digest comes first, so that damage to the list of attributes that loses the
@@ -143,6 +148,7 @@ func (w *Writer) setAttr(id C.hid_t, object string, a Attr) error {
 // Commit completes the file, verifies it and publishes it at its path. After an
 // error nothing was published.
 func (w *Writer) Commit() error {
+	defer w.dropped()
 	for _, step := range []func() error{
 		w.finish,
 		w.verify,
@@ -226,4 +232,5 @@ func (w *Writer) Abort() {
 	}
 	w.close(false)
 	discard(w.temp)
+	w.dropped()
 }

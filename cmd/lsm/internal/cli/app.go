@@ -18,6 +18,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -53,8 +55,14 @@ type App struct {
 	Launcher  machine.Launcher
 	World     comm.Comm // the ranks of this run; one, until a command joins the others
 	watch     *watch.Watch
-	leave     func()   // leaves them; nil where there was nothing to join
+	leave     func() // leaves them; nil where there was nothing to join
+	lasting   sync.Mutex
 	last      []func() // done when the program ends
+
+	began     time.Time
+	ending    atomic.Int32                  // 1 more than the status, once the process ends
+	joined    atomic.Pointer[comm.Comm]     // World, of several ranks
+	resumable atomic.Pointer[config.Config] // of a run that saves checkpoints
 
 	quiet   bool
 	Command string      // name of the command that runs, "" before it is known
@@ -95,7 +103,7 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 	if launcher.Rank > 0 { // rank 0 speaks for all
 		a.Report = progress.New(progress.Options{Out: io.Discard, Err: io.Discard, JSON: a.Report.JSON()})
 	}
-	begin := time.Now()
+	a.began = time.Now()
 	defer a.tidy()
 	defer func() {
 		if r := recover(); r != nil {
@@ -108,6 +116,9 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 		}
 	}()
 
+	if err := enoughFiles(launcher.Ranks); err != nil { // before any is opened
+		return a.fail(errs, err)
+	}
 	notice := errs
 	if launcher.Rank > 0 {
 		notice = io.Discard
@@ -120,7 +131,7 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 	}
 	// Without this the system ends a process that writes more than it may.
 	signal.Ignore(syscall.SIGXFSZ)
-	ctx, stop := untilInterrupted(context.Background(), notice)
+	ctx, stop := untilInterrupted(context.Background(), notice, a.endNow)
 	defer stop()
 	root := NewRoot(a, commands(a))
 	change(a, root)
@@ -144,7 +155,9 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 		a.World.Abort(status.Code(err), err)
 		time.Sleep(farewell)
 	}
-	code = a.end(err, begin)
+	a.mayEnd(status.Code(inputs.FileError(err)))
+	code = a.end(err, a.began)
+	a.ending.Store(int32(code) + 1)
 	a.tidy() // a launcher may end this rank once another has left
 	a.part(err)
 	return code
@@ -152,6 +165,8 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 
 // tidy does what is left to do at the end, such as giving locks back.
 func (a *App) tidy() {
+	a.lasting.Lock()
+	defer a.lasting.Unlock()
 	for _, do := range slices.Backward(a.last) {
 		do()
 	}
@@ -175,7 +190,7 @@ func (a *App) end(err error, begin time.Time) int {
 
 // fail tells the user about err and returns its exit status.
 func (a *App) fail(errs io.Writer, err error) int {
-	err = inputs.FileError(err)
+	err = nameLimit(inputs.FileError(err))
 	who := "lsm"
 	if a.Launcher.Rank > 0 {
 		var agreed *comm.Agreed

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Group is a part of the list of commands, as lsm help shows it.
@@ -85,12 +87,39 @@ func (a *App) mark(root, c *cobra.Command) {
 				a.flags = append(a.flags, comm.Fact{Name: "--" + f.Name, Value: f.Value.String()})
 			}
 		})
+		if err := finite(cmd); err != nil {
+			return status.Usage(fmt.Errorf("%s: %w", a.Command, err))
+		}
 		a.Report.SetQuiet(a.quiet)
 		if !slices.Contains(together, a.Command) && a.LeavesToRoot() {
 			return nil
 		}
 		return work(cmd, args)
 	}
+}
+
+// farthest is the largest magnitude of a number on the command line: more is a slip, and counts made of it
+// are none.
+const farthest = 1e15
+
+// finite refuses flags whose value is no number that anything can be measured by.
+func finite(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		var values []float64
+		switch f.Value.Type() {
+		case "float64":
+			v, _ := cmd.Flags().GetFloat64(f.Name)
+			values = []float64{v}
+		case "float64Slice":
+			values, _ = cmd.Flags().GetFloat64Slice(f.Name)
+		}
+		for _, v := range values {
+			if !(math.Abs(v) <= farthest) && err == nil {
+				err = fmt.Errorf("--%s has %g, must be finite, and at most %g either way", f.Name, v, farthest)
+			}
+		}
+	})
+	return err
 }
 
 // LeavesToRoot reports whether this rank of a launcher leaves the command to rank 0, and says so.

@@ -17,11 +17,11 @@ import (
 )
 
 // Exits notes in a command's annotations the exit statuses that it can end
-// with, for its help. Statuses 1 and 2 are possible everywhere and need not be
+// with, for its help. Statuses 1, 2 and 130 are possible everywhere and need not be
 // named. A meaning of its own replaces the general one: "1 the files differ".
 func Exits(list ...string) map[string]string {
 	table := map[string]string{}
-	for _, entry := range append([]string{"0", "1", "2"}, list...) {
+	for _, entry := range append([]string{"0", "1", "2", "130"}, list...) {
 		number, own, _ := strings.Cut(entry, " ")
 		code, err := strconv.Atoi(number)
 		if err != nil || status.Meaning(code) == "" {

@@ -104,6 +104,9 @@ func (a *App) Open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 		onCPU.Kirchhoff.Engine = "cpu"
 		cfg = &onCPU
 	}
+	if a.Command == "run" {
+		a.resumable.Store(cfg)
+	}
 	start := job.Open
 	if a.Resume {
 		start = job.Resume
@@ -241,7 +244,11 @@ func (a *App) Lock(path string) error {
 }
 
 // atEnd does something when the program ends. What was added last is done first.
-func (a *App) atEnd(do func()) { a.last = append(a.last, do) }
+func (a *App) atEnd(do func()) {
+	a.lasting.Lock()
+	defer a.lasting.Unlock()
+	a.last = append(a.last, do)
+}
 
 // Closing prints where the time and the memory went, and writes the trace. predicted is
 // the memory in bytes that was planned for, 0 for none. It is collective.

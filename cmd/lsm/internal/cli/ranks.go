@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -59,6 +56,12 @@ func (a *App) Join(cfg *config.Config) error {
 	if cfg != nil {
 		want = cfg.Comm.Backend
 	}
+	var start *startup
+	if a.Launcher.Ranks > 1 && want != "self" {
+		start = a.bound(cfg)
+		defer start.done()
+		start.at("loading the MPI library")
+	}
 	name, why, err := ChooseComm(want, a.Launcher)
 	if err != nil {
 		return &comm.Agreed{Err: err} // by each rank for itself: all see the same
@@ -66,12 +69,24 @@ func (a *App) Join(cfg *config.Config) error {
 	if name == "self" {
 		return nil
 	}
+	if start != nil {
+		start.at("MPI_Init")
+	}
 	if a.World, err = mpi.Open(); err != nil {
 		a.World = comm.Self()
 		return status.Resource(fmt.Errorf("comm.backend: %s: %w", name, err))
 	}
 	a.leave = mpi.Close
+	if start != nil {
+		start.at("connecting the ranks' watch")
+	}
 	a.guard(cfg)
+	if start != nil {
+		start.done()
+	}
+	if a.World.Size() > 1 {
+		a.joined.Store(&a.World)
+	}
 	if n := a.Launcher.Ranks; n > 1 && a.World.Size() != n {
 		return &comm.Agreed{Err: status.Hint(
 			status.Resource(fmt.Errorf("comm.backend: %s started %d ranks, but %s sees %d: each would do the whole run", a.Launcher.Name, n, mpi.About(), a.World.Size())),
@@ -201,33 +216,6 @@ func (a *App) endAll(fault any) {
 		panic(fault)
 	}()
 	time.Sleep(farewell)
-}
-
-// stopSignals ask a command to stop; SIGUSR1 is what batch systems send some time
-// before the end.
-var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGUSR1}
-
-// untilInterrupted returns a context that ends with the first of stopSignals, so that a
-// command can leave things in order. The second signal ends the program.
-func untilInterrupted(parent context.Context, errs io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(parent)
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, stopSignals...)
-	go func() {
-		if _, asked := <-signals; !asked {
-			return
-		}
-		fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once")
-		cancel()
-		if _, again := <-signals; again {
-			os.Exit(status.Stopped)
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals) // nothing comes from now on
-		close(signals)
-		cancel()
-	}
 }
 
 // EngineOf is the engine of a card: "hip", else CUDA.

@@ -113,7 +113,9 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 		return err
 	}
 	out := &h5.Image{Grid: s.To, Data: make([]float32, s.To.Len())}
-	s.Apply(out.Data, im.Data)
+	if err := s.Apply(ctx, out.Data, im.Data); err != nil {
+		return err
+	}
 	if gathers != nil {
 		defer gathers.Close()
 		out.Gathers = &gathers.Gathers
@@ -129,7 +131,7 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 	}
 	defer w.Abort()
 	if repeat != nil {
-		if err := stretchRepeat(w, repeat, s); err != nil {
+		if err := stretchRepeat(ctx, w, repeat, s); err != nil {
 			return err
 		}
 	}
@@ -144,7 +146,9 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 			if err := gathers.Read(im.Data, class*len(im.Data)); err != nil {
 				return err
 			}
-			s.Apply(out.Data, im.Data)
+			if err := s.Apply(ctx, out.Data, im.Data); err != nil {
+				return err
+			}
 			if err := w.WriteGathers(out.Data, class*len(out.Data)); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -78,13 +79,17 @@ func readImageOf(path, which string) (*h5.Image, error) {
 }
 
 // stretchRepeat writes both images of a repeat survey, stretched.
-func stretchRepeat(w *h5.ImageWriter, r *h5.Repeat, s *velocity.Stretch) error {
+func stretchRepeat(ctx context.Context, w *h5.ImageWriter, r *h5.Repeat, s *velocity.Stretch) error {
 	x := make([]float32, s.To.Len())
-	s.Apply(x, r.Monitor)
+	if err := s.Apply(ctx, x, r.Monitor); err != nil {
+		return err
+	}
 	if err := w.WriteMonitor(x, 0); err != nil {
 		return err
 	}
-	s.Apply(x, r.Difference)
+	if err := s.Apply(ctx, x, r.Difference); err != nil {
+		return err
+	}
 	return w.WriteDifference(x, 0)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
@@ -78,6 +79,7 @@ func (c *collector) makeReport(image string) error {
 		if c.scratch, err = os.MkdirTemp("", "lsm-report-"); err != nil {
 			return status.Resource(err)
 		}
+		defer plainfile.Unfinished(c.scratch)()
 		defer os.RemoveAll(c.scratch)
 	}
 	if err := c.collect(); err != nil {

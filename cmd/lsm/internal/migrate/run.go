@@ -24,10 +24,11 @@ func newRun(a *cli.App) *cobra.Command {
 traces fit the recorded ones best. It writes the image with its convergence
 history, the resolved configuration and where everything came from.
 
-When it is interrupted, gets SIGTERM or SIGUSR1, or reaches checkpoint.time_limit,
-it finishes its iteration and writes a checkpoint. The same command with --resume
-goes on from there, and the result has the same bits as that of a run that never
-stopped. A second signal ends it at once.`,
+When it gets SIGUSR1 or reaches checkpoint.time_limit, it finishes its iteration and
+writes a checkpoint. When it is interrupted or gets SIGTERM it does so if that takes
+no more than a second, else it leaves the checkpoint before. The same command with
+--resume goes on from there, and the result has the same bits as that of a run that
+never stopped. A second signal ends it at once.`,
 		`  lsm run config.toml
   lsm run config.toml --set solver.iterations=40 -o image40.h5`,
 		func(ctx context.Context, path string) error { return runJob(ctx, a, path) })

@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -45,7 +46,7 @@ line from being picked, and depths count from its sources and receivers. PICKS i
   lsm moveout image.h5 -o picks.h5 --panels panels.png --gathers gathers.png
   lsm moveout time.h5 --velocity rms.h5 -o picks.h5 --csv picks.csv`,
 		Annotations: cli.Exits("3", "4", "5"),
-		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(a, args[0]) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), a, args[0]) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&o.output, "output", "o", "", "`FILE` of picks to write")
@@ -70,7 +71,7 @@ func scanFlags(fl *pflag.FlagSet, s *analysis.Settings) {
 	fl.Float64Var(&s.Threshold, "threshold", 0.3, "least semblance `S` of a pick")
 }
 
-func (o *moveoutOptions) run(a *cli.App, file string) error {
+func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error {
 	if err := o.Check(); err != nil {
 		return status.Usage(fmt.Errorf("moveout: %w", err))
 	}
@@ -87,7 +88,7 @@ func (o *moveoutOptions) run(a *cli.App, file string) error {
 		a.Report.Infof("without --survey all offsets count everywhere, also beyond the ends of the line, and depths from z = 0")
 	}
 	o.Threads = runtime.GOMAXPROCS(0)
-	s, err := analysis.Open(file, o.velocity, o.survey, o.Settings)
+	s, err := analysis.Open(ctx, file, o.velocity, o.survey, o.Settings)
 	if err != nil {
 		return err
 	}

@@ -167,6 +167,10 @@ func (p *processing) write(ctx context.Context, a *cli.App, r *h5.SurveyReader, 
 	if err != nil {
 		return err
 	}
+	order, cuts := chain.Order()
+	if _, err := r.Arrange(order, cuts, filepath.Dir(p.output)); err != nil {
+		return err
+	}
 	// The wavelet is written before the traces, but deconvolution finds its operator in them.
 	read := func(dst []float32, traces []int32) error { return r.ReadTraceList(dst, traces) }
 	if n := chain.Passes() - 1; n > 0 {

@@ -53,7 +53,7 @@ delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 19
 				return status.Usage(fmt.Errorf("velocity: %w", err))
 			}
 			if f.to != "" && f.rms == nil {
-				return f.convert(a, args[0])
+				return f.convert(cmd.Context(), a, args[0])
 			}
 			return f.run(a, args[0])
 		},

@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -71,13 +73,19 @@ func (f *velocityOptions) cover(s *survey.Survey) (grid.Grid, error) {
 	if step == 0 {
 		step = pickedInterval
 	}
+	if step > f.time {
+		return g, fmt.Errorf("--interval is %g s, --time %g s: must be at most that", step, f.time)
+	}
 	g.Domain = grid.Time
-	g.Origin[last], g.Spacing[last], g.Shape[last] = 0, step, int(f.time/step+1.5)
+	g.Origin[last], g.Spacing[last] = 0, step
+	if g.Shape[last], err = counts.Of(fmt.Sprintf("points every %g s to --time %g s", step, f.time), f.time/step+1, counts.Most); err != nil {
+		return g, err
+	}
 	return g, g.Validate()
 }
 
 // convert makes a model of another.
-func (f *velocityOptions) convert(a *cli.App, path string) error {
+func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) error {
 	if err := cli.CheckUnits("velocity", f.units); err != nil {
 		return err
 	}
@@ -97,7 +105,7 @@ func (f *velocityOptions) convert(a *cli.App, path string) error {
 		to.Spacing, to.End = f.interval, f.time
 	}
 	cli.WarnOfEta(a, path, m)
-	out, err := m.Convert(to)
+	out, err := m.Convert(ctx, to)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: %w", path, err))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -161,10 +162,10 @@ func (o *waveletOptions) check(args []string) error {
 
 // samples are the number of samples at dt s of the wavelet, and the index of its time zero.
 func (o *waveletOptions) samples(dt float64) (n, zero int) {
-	n = int(math.Round(o.length/dt)) + 1
+	n = counts.Near(o.length/dt, 0, counts.Most-1) + 1
 	zero = n / 2
 	if o.given("before") {
-		zero = min(int(math.Round(o.before/dt)), n-1)
+		zero = counts.Near(o.before/dt, 0, n-1)
 	}
 	return n, zero
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
@@ -71,8 +72,8 @@ func (o *waveletOptions) fromTraces(ctx context.Context, a *cli.App, file string
 func (o *waveletOptions) within(s *survey.Survey, n int) (first, last int, err error) {
 	first, last = 0, s.NT
 	if o.times != nil {
-		first = max(0, int(math.Ceil((o.times[0]-s.T0)/s.DT-1e-6)))
-		last = min(s.NT, int(math.Floor((o.times[1]-s.T0)/s.DT+1e-6))+1)
+		first = counts.Near(math.Ceil((o.times[0]-s.T0)/s.DT-1e-6), 0, s.NT)
+		last = counts.Near(math.Floor((o.times[1]-s.T0)/s.DT+1e-6)+1, 0, s.NT)
 	}
 	if last-first < n {
 		end := s.T0 + float64(s.NT-1)*s.DT
@@ -128,7 +129,7 @@ func (o *waveletOptions) fromArrival(a *cli.App, s *survey.Survey, n, zero int, 
 		name, values = "the sea floor's reflection", o.seaFloor
 	}
 	arrival := wavelet.Arrival{T0: values[0], Velocity: values[1], Curved: o.seaFloor != nil}
-	stack := wavelet.NewStack(n, zero, s.DT, int(math.Round(o.align/s.DT)))
+	stack := wavelet.NewStack(n, zero, s.DT, counts.Near(o.align/s.DT, 0, s.NT))
 	err = each(func(trace int, samples []float32) {
 		stack.Add(samples, (arrival.Time(s.Offset(trace))-s.T0)/s.DT)
 	})
