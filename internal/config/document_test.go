@@ -183,7 +183,7 @@ func TestDefaults(t *testing.T) {
 		"traveltime.file":              `""`,
 		"kirchhoff.engine":             `"auto"`,
 		"kirchhoff.dynamic":            "false",
-		"kirchhoff.wavelet_filter":     "false",
+		"kirchhoff.wavelet_filter":     `"on"`,
 		"kirchhoff.tables":             `"auto"`,
 		"survey.units":                 `"auto"`,
 		"survey.monitor.file":          `""`,
