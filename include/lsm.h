@@ -90,7 +90,10 @@ typedef struct lsm_problem {
 	   sample wavelet_zero. */
 	const double *wavelet;
 	int64_t wavelet_samples, wavelet_zero;
-	int32_t wavelet_filter; /* 1: its half derivative in 2-D, minus its derivative in 3-D */
+	/* 0: none. 1: that of PyLops, the half derivative in 2-D and minus the derivative in 3-D, circular
+	   over the wavelet. 2: the half derivative in 2-D and the derivative in 3-D, not circular, with
+	   which a reflector has the wavelet's polarity. */
+	int32_t wavelet_filter;
 
 	/*
 	 * Amplitude weights (docs/numerics.md). Factors of spreading follow from distances, or

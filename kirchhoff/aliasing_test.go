@@ -32,7 +32,7 @@ func TestAliasing(t *testing.T) {
 		s.Sources, s.Receivers = append(s.Sources, x, 0), append(s.Receivers, x, 0)
 		s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, int32(i)), append(s.ReceiverIndex, int32(i))
 	}
-	p := &Problem{Grid: g, Positions: s.Distinct(true), NT: 500, DT: 0.004, WaveletFilter: true, Times: times, Threads: 1}
+	p := &Problem{Grid: g, Positions: s.Distinct(true), NT: 500, DT: 0.004, WaveletFilter: HalfDerivatives, Times: times, Threads: 1}
 	p.Wavelet = survey.Wavelet{Samples: make([]float64, 81), Zero: 40, DT: p.DT}
 	for i := range p.Wavelet.Samples {
 		a := math.Pi * 20 * p.DT * float64(i-40)

@@ -92,7 +92,7 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 		}
 	}
 	p := &Problem{Grid: g, Positions: s.Distinct(true), NT: 40 + r.IntN(200), DT: 0.004, T0: c.t0,
-		Finer: c.finer, Curve: c.curve, WaveletFilter: c.filter, Dynamic: c.weights > 0, Threads: 1}
+		Finer: c.finer, Curve: c.curve, WaveletFilter: c.waveletFilter(seed), Dynamic: c.weights > 0, Threads: 1}
 	if c.short {
 		p.NT = 2 + r.IntN(30)
 	}
@@ -413,4 +413,12 @@ func TestThreads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// waveletFilter is each of the filters in turn, or none.
+func (c trial) waveletFilter(seed uint64) WaveletFilter {
+	if !c.filter {
+		return NoFilter
+	}
+	return []WaveletFilter{HalfDerivatives, PyLopsFilter}[seed%2]
 }

@@ -82,7 +82,7 @@ type spectrum struct{ x, power []float64 }
 // powerOf returns that of p's wavelet, and how much of its amplitude lies above brim, as a
 // root-mean-square share.
 func powerOf(p *Problem) (s spectrum, top float64) {
-	h, n := spectrumOf(p.Taps(), p.NT)
+	h, n := spectrumOf(p.Taps().Samples, p.NT)
 	all := 0.0
 	for i, c := range h {
 		power := real(c)*real(c) + imag(c)*imag(c)

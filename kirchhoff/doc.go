@@ -71,9 +71,11 @@
 //
 // # Wavelet filter
 //
-// With WaveletFilter the wavelet is replaced by the inverse real Fourier
-// transform, circular over its own length, of W(f) √(i 2π f) in 2-D (the half
-// derivative that a line source needs) or W(f) (−i 2π f) in 3-D.
+// A sum along traveltime curves integrates half a time over each horizontal axis: by stationary
+// phase, ∫ exp(−iω a x²/2) dx = √(2π / (iω a)). With WaveletFilter = HalfDerivatives the wavelet is
+// differentiated as often, W(f) √(i 2π f) in 2-D and W(f) i 2π f in 3-D, as a linear convolution whose
+// taps go on after the wavelet's end (see Problem.Taps). PyLopsFilter has W(f) √(i 2π f) and
+// W(f) (−i 2π f), circular over the wavelet's own length.
 //
 // # Dynamic weights
 //

@@ -89,7 +89,8 @@ type exit struct {
 }
 
 func newExit(p *Problem, m *memory) (x exit) {
-	x.forward, x.backward = newFilters(p.Taps(), p.Wavelet.Zero, p.NT)
+	taps := p.Taps()
+	x.forward, x.backward = newFilters(taps.Samples, taps.Zero, p.NT)
 	x.made, x.data = x.forward.padded(m, p.NT), x.backward.padded(m, p.NT)
 	return x
 }

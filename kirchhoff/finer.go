@@ -72,7 +72,8 @@ const faint = 1e-5
 // newResponse is the wavelet: as Taps gives it or, with Finer, interpolated. See the package
 // comment.
 func newResponse(p *Problem) response {
-	h, zero, k := p.Taps(), p.Wavelet.Zero, p.Finer
+	taps, k := p.Taps(), p.Finer
+	h, zero := taps.Samples, taps.Zero
 	if k == 0 {
 		return response{h, zero, 1}
 	}

@@ -26,7 +26,8 @@ func ricker(peak float64) survey.Wavelet {
 func truth(p *Problem, velocity float64, image []float64) []float64 {
 	const n = 1024 // more than any record and wavelet of these tests
 	padded := make([]float64, n)
-	copy(padded, p.Taps())
+	taps := p.Taps()
+	copy(padded, taps.Samples)
 	fft := fourier.NewFFT(n)
 	h := fft.Coefficients(nil, padded)
 	var out []float64
@@ -52,7 +53,7 @@ func truth(p *Problem, velocity float64, image []float64) []float64 {
 			}
 		}
 		for f := range sums {
-			sums[f] *= h[f] * cmplx.Rect(1, 2*math.Pi*float64(f*p.Wavelet.Zero%n)/n) / n
+			sums[f] *= h[f] * cmplx.Rect(1, 2*math.Pi*float64(f*taps.Zero%n)/n) / n
 		}
 		out = append(out, fft.Sequence(nil, sums)[:p.NT]...)
 	}
@@ -65,13 +66,13 @@ func TestFiner(t *testing.T) {
 	h := device.NewHost(1)
 	for _, c := range []struct {
 		shape  []int
-		filter bool
+		filter WaveletFilter
 		direct [2]float64 // error of the data's own samples, at least and at most
 		finer  [4]int     // for accuracies of 0.04, 0.015, 0.01 and 0.001
 	}{
-		{[]int{60, 40}, false, [2]float64{1e-2, 6e-2}, [4]int{1, 1, 1, 3}},
-		{[]int{60, 40}, true, [2]float64{1e-2, 6e-2}, [4]int{1, 1, 1, 4}},
-		{[]int{14, 11, 20}, true, [2]float64{1e-2, 9e-2}, [4]int{1, 2, 2, 4}},
+		{[]int{60, 40}, NoFilter, [2]float64{1e-2, 6e-2}, [4]int{1, 1, 1, 3}},
+		{[]int{60, 40}, HalfDerivatives, [2]float64{1e-2, 6e-2}, [4]int{1, 1, 1, 4}},
+		{[]int{14, 11, 20}, HalfDerivatives, [2]float64{1e-2, 9e-2}, [4]int{1, 2, 2, 4}},
 	} {
 		p := fixedSpread(t, c.shape, 10, [2]int{2, 1}, [2]int{3, 1}, 150, false)
 		p.Wavelet, p.WaveletFilter = ricker(20), c.filter

@@ -95,7 +95,8 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 		return nil, fmt.Errorf("kirchhoff: a target of points %d up to %d along x, in a slab of points %d up to %d", t.Lo[0], t.Hi[0], lo, hi)
 	}
 	p = p.whole()
-	h := &Hessian{arrivals: newArrivals(p), threads: p.threads(), h: p.Taps(), zero: p.Wavelet.Zero}
+	taps := p.Taps()
+	h := &Hessian{arrivals: newArrivals(p), threads: p.threads(), h: taps.Samples, zero: taps.Zero}
 	h.arrange(t)
 	all, opt := p.TimesNeeded()
 	if engine == "reference" {

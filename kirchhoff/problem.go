@@ -38,7 +38,7 @@ type Problem struct {
 	Curve float64
 
 	Wavelet       survey.Wavelet
-	WaveletFilter bool // half derivative in 2-D, derivative in 3-D
+	WaveletFilter WaveletFilter
 
 	Times traveltime.Method // its grid must equal Grid
 

@@ -234,29 +234,3 @@ func TestProgress(t *testing.T) {
 		t.Errorf("tables take %d bytes, want %d", got, want)
 	}
 }
-
-// TestWaveletFilter: the half derivative taken twice is the derivative, whose
-// spectrum on a cosine of k periods is −2π f sin.
-func TestWaveletFilter(t *testing.T) {
-	const n, periods, dt = 64, 5, 0.002
-	p := &Problem{DT: dt, WaveletFilter: true}
-	p.Grid.Shape = []int{1, 1}
-	f := periods / (n * dt)
-	for i := range n {
-		p.Wavelet.Samples = append(p.Wavelet.Samples, math.Cos(2*math.Pi*periods*float64(i)/n))
-	}
-	half := p.Taps()
-	p.Wavelet.Samples = half
-	twice := p.Taps()
-	p.Grid.Shape = []int{1, 1, 1} // 3-D: the derivative with its sign reversed
-	for i := range n {
-		p.Wavelet.Samples[i] = math.Cos(2 * math.Pi * periods * float64(i) / n)
-	}
-	full := p.Taps()
-	for i := range n {
-		want := -2 * math.Pi * f * math.Sin(2*math.Pi*periods*float64(i)/n)
-		if math.Abs(twice[i]-want) > 1e-10*f || math.Abs(full[i]+want) > 1e-10*f {
-			t.Fatalf("sample %d: half derivative twice %g, derivative reversed %g, want ±%g", i, twice[i], full[i], want)
-		}
-	}
-}

@@ -45,10 +45,14 @@ func (c *pylopsCase) problem(t testing.TB) *Problem {
 	for i := range v {
 		v[i] = c.Velocity
 	}
+	filter := NoFilter
+	if c.Filter {
+		filter = PyLopsFilter
+	}
 	return &Problem{
 		Grid: g, Positions: s.Distinct(true), Times: times, NT: c.NT, DT: c.DT,
 		Wavelet:       survey.Wavelet{Samples: c.Wavelet, Zero: c.Zero, DT: c.DT},
-		WaveletFilter: c.Filter, Dynamic: c.Dynamic, AngleLimit: c.AngleLimit, Velocity: v,
+		WaveletFilter: filter, Dynamic: c.Dynamic, AngleLimit: c.AngleLimit, Velocity: v,
 	}
 }
 

@@ -2,45 +2,9 @@ package kirchhoff
 
 import (
 	"math"
-	"math/cmplx"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
-	"gonum.org/v1/gonum/dsp/fourier"
 )
-
-// Taps returns the wavelet h that traces are convolved with: the survey's, or with
-// WaveletFilter its derivative of order 1/2 (2-D) or 1 with the sign reversed (3-D),
-// circular over its own length. At the Nyquist frequency of an even length the imaginary
-// part is dropped, as an inverse real transform does. It uses only the Grid's axes, DT,
-// Wavelet and WaveletFilter.
-func (p *Problem) Taps() []float64 {
-	h := append([]float64(nil), p.Wavelet.Samples...)
-	if !p.WaveletFilter || len(h) < 2 {
-		if p.WaveletFilter {
-			h[0] = 0 // one sample has no frequency but zero
-		}
-		return h
-	}
-	n := len(h)
-	fft := fourier.NewFFT(n)
-	spectrum := fft.Coefficients(nil, h)
-	for i := range spectrum {
-		s := complex(0, 2*math.Pi*float64(i)/(float64(n)*p.DT))
-		if p.Grid.Dim() == 2 {
-			spectrum[i] *= cmplx.Sqrt(s)
-		} else {
-			spectrum[i] *= -s
-		}
-	}
-	if n%2 == 0 {
-		spectrum[n/2] = complex(real(spectrum[n/2]), 0)
-	}
-	fft.Sequence(h, spectrum)
-	for i := range h {
-		h[i] /= float64(n) // gonum's transform pair multiplies by n
-	}
-	return h
-}
 
 // Filter is one direction of the convolution with the wavelet, as a sum over taps:
 // y[n] = Σ_j Taps[j] x[n + j + First].

@@ -13,6 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/liblsm/internal/operators"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
 // spec reads the caller's structure. Its slices are the caller's arrays.
@@ -51,7 +52,7 @@ func spec(p *C.lsm_problem) (*operators.Spec, error) {
 		T0:                 float64(p.start),
 		Wavelet:            array(&l, "wavelet", p.wavelet, float64(p.wavelet_samples)),
 		WaveletZero:        int(p.wavelet_zero),
-		WaveletFilter:      p.wavelet_filter != 0,
+		WaveletFilter:      filter(&l, p.wavelet_filter),
 		Dynamic:            p.dynamic != 0,
 		SourceAmplitudes:   array(&l, "source_amplitudes", p.source_amplitudes, l.sources*points),
 		ReceiverAmplitudes: array(&l, "receiver_amplitudes", p.receiver_amplitudes, l.receivers*points),
@@ -65,6 +66,18 @@ func spec(p *C.lsm_problem) (*operators.Spec, error) {
 		s.FirstDepth = unsafe.Slice((*int32)(first), int(traces))
 	}
 	return s, l.err
+}
+
+// filter is the wavelet filter of a number of lsm.h.
+func filter(l *lengths, number C.int32_t) kirchhoff.WaveletFilter {
+	filters := []kirchhoff.WaveletFilter{kirchhoff.NoFilter, kirchhoff.PyLopsFilter, kirchhoff.HalfDerivatives}
+	if number < 0 || int(number) >= len(filters) {
+		if l.err == nil {
+			l.err = status.Usage(fmt.Errorf("wavelet_filter is %d, must be 0, 1 or 2", number))
+		}
+		return kirchhoff.NoFilter
+	}
+	return filters[number]
 }
 
 // lengths are those of arrays, as numbers that do not overflow, and the first fault.

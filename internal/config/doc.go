@@ -21,6 +21,8 @@
 //	scalar   "yes": a lone number stands for a list of one
 //	required "yes": there is no default
 //	live     "yes": uncommented in the template, as required keys are
+//	true, false  texts that these values stand for
+//	was      "old=now": a value in files of earlier versions, and what it means now
 //	traces   "same": shapes modelled traces, so survey files remember it; "once":
 //	         changes recorded traces, so a residual remembers it; "converted":
 //	         survey files remember whether waves are converted

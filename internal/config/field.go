@@ -27,11 +27,13 @@ type Field struct {
 	example string // raw, as in the tag
 	deflt   string // raw, as in the tag
 	also    []string
-	live    bool   // stands uncommented in the template
-	scalar  bool   // a lone number stands for a list of one
-	traces  string // tracesSame, tracesOnce or ""
-	with    string // condition without which it does not act
-	order   string // of the values of a list: "ascending", "sorted" or ""
+	live    bool              // stands uncommented in the template
+	scalar  bool              // a lone number stands for a list of one
+	traces  string            // tracesSame, tracesOnce or ""
+	truth   [2]string         // texts that false and true stand for; empty: none
+	was     map[string]string // values in files of earlier versions, as TOML, and what they mean now
+	with    string            // condition without which it does not act
+	order   string            // of the values of a list: "ascending", "sorted" or ""
 	lowest  float64
 	highest float64
 	above   bool  // lowest itself is not allowed
@@ -126,12 +128,17 @@ func newField(section string, sf reflect.StructField) *Field {
 		live:     tag("live") == "yes" || tag("required") == "yes",
 		scalar:   tag("scalar") == "yes",
 		traces:   tag("traces"),
+		truth:    [2]string{tag("false"), tag("true")},
 		with:     tag("with"),
 		order:    tag("order"),
 	}
 	f.Env = "LSM_" + environmentName(f.Section) + "_" + environmentName(f.Key)
 	if f.Type == "" {
 		panic(fmt.Sprintf("config: %s: no field may have type %v", f.Name(), sf.Type))
+	}
+	for _, s := range splitList(tag("was")) {
+		old, now, _ := strings.Cut(s, "=")
+		f.was = map[string]string{old: now}
 	}
 	var offered []string
 	for _, c := range registries[f.Name()] {

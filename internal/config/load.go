@@ -37,6 +37,7 @@ type reader struct {
 	problems []Problem
 	pos      *positions      // in the file
 	named    map[string]bool // keys that a problem names, spared from further ones
+	recorded bool            // the file is an output's record
 }
 
 // Load reads the file and parses it with Parse. A file that cannot be read is
@@ -75,7 +76,18 @@ func Load(path string, set, environ []string) (*Config, error) {
 //
 // The error, if any, is a *Problems with everything that is wrong.
 func Parse(path string, source []byte, set, environ []string) (*Config, error) {
-	r := &reader{
+	return parse(&reader{}, path, source, set, environ)
+}
+
+// Recorded is Parse for a resolved configuration in an output file, which an earlier version may have
+// written: values mean what they meant to it.
+func Recorded(path string, source []byte, set []string) (*Config, error) {
+	return parse(&reader{recorded: true}, path, source, set, nil)
+}
+
+func parse(r *reader, path string, source []byte, set, environ []string) (*Config, error) {
+	*r = reader{
+		recorded:   r.recorded,
 		fieldTable: table(),
 		cfg:        &Config{path: path, origins: map[string]origin{}},
 		path:       path,
@@ -177,8 +189,12 @@ func (r *reader) section(name string, v any) {
 			r.unknownKey(at, s, key)
 			continue
 		}
-		typed, found := f.check(keys[key])
-		r.take(at, f, typed, found, keys[key], inFolder)
+		value := keys[key]
+		if r.recorded {
+			value = f.meant(value)
+		}
+		typed, found := f.check(value)
+		r.take(at, f, typed, found, value, inFolder)
 	}
 }
 

@@ -50,6 +50,9 @@ func (c *Config) Differences(survey []Setting) (texts []string) {
 			continue // of another version
 		}
 		was, now := s.Value, f.effective(c)
+		if v, known := decodeValue(was); known {
+			was = encode(f.meant(v))
+		}
 		if v, fault := f.parse(was); fault == "" && f.traces != tracesConverted {
 			was = encode(v) // one spelling
 		}
@@ -57,12 +60,28 @@ func (c *Config) Differences(survey []Setting) (texts []string) {
 		case f.traces == tracesConverted && was != now:
 			texts = append(texts, fmt.Sprintf("%s: the survey's traces are of %s, those of this run of %s", s.Key, waves(was), waves(now)))
 		case f.traces == tracesSame && t.acts(f, c) && was != now:
-			texts = append(texts, fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could", s.Key, was, now))
+			texts = append(texts, fmt.Sprintf("%s: the survey's traces were made with %s, this run has %s: the image will not fit them as well as it could%s", s.Key, was, now, f.apart(was, now)))
 		case f.traces == tracesOnce && was != f.Default:
 			texts = append(texts, fmt.Sprintf("%s: %s was applied to the survey's traces before, but not to its wavelet, so no value fits them now (this run has %s)", s.Key, was, now))
 		}
 	}
 	return texts
+}
+
+// meant is a decoded value of a record, which an earlier version may have written, as it is now.
+func (f *Field) meant(value any) any {
+	if now, old := f.was[encode(value)]; old && len(f.was) > 0 {
+		return now
+	}
+	return value
+}
+
+// apart is what else to say of traces made with one value and a run with another.
+func (f *Field) apart(was, now string) string {
+	if f.Name() == "kirchhoff.wavelet_filter" && was != `"off"` && now != `"off"` {
+		return ", and in 3-D it has the opposite polarity"
+	}
+	return ""
 }
 
 // effective is the value of the field in c as TOML, as it acts: the traveltime

@@ -31,7 +31,7 @@ func TestDifferences(t *testing.T) {
 		{name: "dynamic now", now: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.dynamic"},
 		{name: "limit that does not act", made: []string{"kirchhoff.angle_limit=60"}},
 		{name: "limit that acts", made: []string{"kirchhoff.dynamic=true", "kirchhoff.angle_limit=60"}, now: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.angle_limit"},
-		{name: "filter and dip", made: []string{"kirchhoff.wavelet_filter=true"}, now: []string{"kirchhoff.dip_limit=40"}, keys: "kirchhoff.wavelet_filter kirchhoff.dip_limit"},
+		{name: "filter and dip", made: []string{"kirchhoff.wavelet_filter=off"}, now: []string{"kirchhoff.dip_limit=40"}, keys: "kirchhoff.wavelet_filter kirchhoff.dip_limit"},
 		{name: "whitening of recorded traces is the run's own", now: []string{"data.whiten=0.1"}},
 		{name: "whitened before", made: []string{"data.whiten=0.1"}, filtered: true, keys: "data.whiten"},
 		{name: "whitened twice", made: []string{"data.whiten=0.1"}, now: []string{"data.whiten=0.1"}, filtered: true, keys: "data.whiten"},
@@ -63,6 +63,37 @@ func TestDifferencesOfSpelling(t *testing.T) {
 	constant := "[survey]\nfile = \"s.h5\"\n[velocity]\nconstant = 2000.0\n[image]\norigin = [0.0, 0.0]\nspacing = [1.0, 1.0]\nshape = [2, 2]\n"
 	if d := parsed(t, constant).Differences(parsed(t, constant, "traveltime.method=analytic").Modelled(false)); d != nil {
 		t.Errorf("differs: %v", d)
+	}
+}
+
+// true in a survey or an image of an earlier version is the filter that it had, in a configuration it is
+// the one of now.
+func TestEarlierFilter(t *testing.T) {
+	const key = "kirchhoff.wavelet_filter"
+	for _, set := range []string{"true", "on", `"on"`} {
+		if v := parsed(t, plain, key+"="+set).Value(key); v != `"on"` {
+			t.Errorf("--set %s=%s: %s", key, set, v)
+		}
+	}
+	old := plain + "[kirchhoff]\nwavelet_filter = "
+	for value, want := range map[string][2]string{"true": {`"on"`, `"pylops"`}, "false": {`"off"`, `"off"`}, `"on"`: {`"on"`, `"on"`}} {
+		made, err := Recorded("config.toml", []byte(old+value), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{parsed(t, old+value).Value(key), made.Value(key)}; got != want {
+			t.Errorf("%s: %s, recorded %s, want %s", value, got[0], got[1], want)
+		}
+	}
+	on := parsed(t, plain)
+	if d := on.Differences([]Setting{{key, "true"}}); len(d) != 1 || !strings.Contains(d[0], `"pylops"`) || !strings.Contains(d[0], "opposite polarity") {
+		t.Errorf("traces of an earlier version differ: %q", d)
+	}
+	if d := parsed(t, plain, key+"=pylops").Differences([]Setting{{key, "true"}}); d != nil {
+		t.Errorf("traces of an earlier version differ: %q", d)
+	}
+	if d := on.Differences([]Setting{{key, "false"}}); len(d) != 1 || strings.Contains(d[0], "polarity") {
+		t.Errorf("traces without a filter differ: %q", d)
 	}
 }
 

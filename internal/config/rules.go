@@ -56,6 +56,18 @@ var refused = []rule{
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.spreading"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
 
+	// The units of the image.
+	{"output.scale=reflectivity", on("!kirchhoff.dynamic"), "{} needs the weights of kirchhoff.dynamic = true"},
+	{"output.scale=reflectivity", on("!kirchhoff.wavelet_filter=on"), `{} needs kirchhoff.wavelet_filter = "on", found {kirchhoff.wavelet_filter}`},
+	{"output.scale=reflectivity", on("!kirchhoff.spreading=ray"), `{} needs kirchhoff.spreading = "ray", found {kirchhoff.spreading}`},
+	{"output.scale=reflectivity", on("!solver.method=cg|cgls|lsqr"), `{} is for solver.method = "cg", "cgls" or "lsqr", found {solver.method}`},
+	{"output.scale=reflectivity", on("velocity.receiver_file"), unscaled},
+	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
+	{"output.scale=reflectivity", on("image.gathers"), oneImage},
+	{"output.scale=reflectivity", on("survey.monitor.file"), twoSurveys},
+	{"output.scale=reflectivity", on("solver.wavelet=estimate"), "{} needs a wavelet that is given: one that is estimated has no scale of its own"},
+	{"output.scale=reflectivity", on("data.whiten"), "{} does not go with data.whiten, which flattens the spectrum of the wavelet"},
+
 	// The ranks.
 	{"comm.grid=[0, 0]", nil, "only one of the two values may be 0, for as many ranks as there are"},
 	{"!comm.grid=[0, 0]|[0, 1]|[1, 0]|[1, 1]", on("comm.backend=self"), `{} is for several ranks, but comm.backend = "self" has one`},
@@ -133,6 +145,7 @@ const (
 	unequalLegs = `{} is half the opening angle, but the angles of converted waves are two: want "opening"`
 	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
 	newWavelets = `{} does not go with solver.wavelet = "estimate": it would depend on a wavelet that changes`
+	unscaled    = "{} is for waves of one kind, not for converted waves"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"

@@ -21,6 +21,12 @@ import (
 // says what it is, else it is empty.
 func (f *Field) check(v any) (typed any, found string) {
 	s, ok := v.(string)
+	if b, isBool := v.(bool); isBool && f.truth[1] != "" {
+		s, ok = f.truth[0], true
+		if b {
+			s = f.truth[1]
+		}
+	}
 	switch f.Type {
 	case "text":
 		typed, ok = s, ok && slices.Contains(f.Choices, s)
@@ -95,8 +101,9 @@ func (f *Field) parse(text string) (typed any, found string) {
 	v, ok := decodeValue(text)
 	switch f.Type {
 	case "text", "path":
-		if s, isText := v.(string); ok && isText {
-			return f.check(s)
+		_, isText := v.(string)
+		if _, isBool := v.(bool); ok && (isText || isBool && f.truth[1] != "") {
+			return f.check(v)
 		}
 		return f.check(text)
 	case "integers", "numbers":

@@ -49,6 +49,7 @@ func (f *Forecast) Findings() []Finding {
 	for _, d := range r.Config.Differences(r.Found.Made) {
 		r.say("warning", "operator", "%s", d)
 	}
+	r.say("warning", "operator", "%s", FilterText(r.Plan))
 	r.settings()
 	r.monitor(f)
 	if f.Ranks() > 1 {

@@ -117,6 +117,7 @@ func (r *report) monitor(f *Forecast) {
 	for _, d := range m.Config.Differences(m.Found.Made) {
 		m.say("warning", "operator", "%s", d)
 	}
+	m.say("warning", "operator", "%s", FilterText(m.Plan))
 	if f.Ranks() > 1 {
 		m.say("ok", "ranks", "%s", f.Monitor)
 	}

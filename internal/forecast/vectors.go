@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -163,7 +164,7 @@ func (c *count) updateBytes() int64 {
 	if !c.Config.Solver.EstimatesWavelet() {
 		return 0
 	}
-	return formulation.UpdateBytes(len(c.Wavelet.Samples), c.Survey.NT, c.Threads)
+	return formulation.UpdateBytes(len(plan.Taps(c.Plan, c.Wavelet).Taps().Samples), c.Survey.NT, c.Threads)
 }
 
 // rootBytes is what rank 0 holds of whole images, for directions of layers and for matching

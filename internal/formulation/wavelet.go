@@ -76,7 +76,7 @@ func (f *Formulation) countUpdates() error {
 	return w.Err
 }
 
-// UpdateBytes is what an update of wavelets of n samples takes besides vectors, with so many
+// UpdateBytes is what an update of wavelets with n taps takes besides vectors, with so many
 // threads and traces of nt samples: the sums of the equations, as they are added and sent, the
 // equations, and for each thread the terms of a trace.
 func UpdateBytes(n, nt, threads int) int64 {

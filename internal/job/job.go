@@ -210,6 +210,9 @@ func (j *Job) WarnOfDoubts() {
 		for _, d := range s.Config.Differences(s.Found.Made) {
 			j.Report.Warn(d)
 		}
+		if text := forecast.FilterText(s.Plan); text != "" {
+			j.Report.Warn(text)
+		}
 	}
 	for _, f := range forecast.Repeat(j.Plan) {
 		if f.Level == "warning" {

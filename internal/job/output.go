@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -33,7 +34,11 @@ func CheckOutput(path string, force bool) error { return inputs.FileError(h5.Che
 // WriteResult publishes the image of a least-squares run with its history, and then
 // removes the run's checkpoints.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	if err := j.WriteAdjoint(path, r, src); err != nil {
+	scale, err := newScaling(j, len(r.History.Residual)-1)
+	if err := j.Together(err); err != nil {
+		return err
+	}
+	if err := writeImage(j, path, r, src, scale); err != nil {
 		return err
 	}
 	if j.Root() {
@@ -42,8 +47,12 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	return nil
 }
 
-// WriteAdjoint publishes an image, which comes to rank 0 in stretches.
+// WriteAdjoint publishes an image in the operator's units, which comes to rank 0 in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
+	return writeImage(j, path, r, src, nil)
+}
+
+func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) error {
 	defer j.Report.Time("write")()
 	var objective []float64
 	if r.History.Gap != nil {
@@ -55,11 +64,19 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
 			Objective: objective, Gap: r.History.Gap,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
-		}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, r.Reason)})
+		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j)...)})
 	}
 	return j.Again(func(bool) error {
 		return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
-			err := j.Gather(r.Image, 1, func(first int, part []float32) error { return w.WriteImage(part, first) })
+			err := j.Gather(r.Image, 1, func(first int, part []float32) error {
+				if scale != nil {
+					part = slices.Clone(part)
+				}
+				if err := scale.apply(part, first); err != nil {
+					return err
+				}
+				return w.WriteImage(part, first)
+			})
 			if err == nil && j.Monitor != nil {
 				err = writeMonitor(j, w, r)
 			}

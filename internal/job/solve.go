@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -214,9 +215,28 @@ func (j *Job) LoadStart() error {
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
 	image, digest, err := j.Ranks.OpenImage(role, path, j.Image)
 	if err == nil {
+		if err = checkConvention(j, path.File); err != nil {
+			image.Close()
+			return nil, err
+		}
 		j.digests, j.files = append(j.digests, digest), append(j.files, image)
 	}
 	return image, err
+}
+
+// checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
+func checkConvention(j *Job, path string) error {
+	return j.AtRoot(func() error {
+		of, err := inputs.ConventionOf(path, j.Image.Dim())
+		if err != nil {
+			return err
+		}
+		warning, err := of.CheckImage(path, inputs.Convention{Filter: j.Config.Kirchhoff.WaveletFilter})
+		if warning != "" {
+			j.Report.Warn(warning)
+		}
+		return err
+	})
 }
 
 // observe reports each iterate on the live line, except the one from which the run starts

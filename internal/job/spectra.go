@@ -4,10 +4,9 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // comparedTraces is how many traces, spread over the survey, stand for all.
@@ -59,8 +58,7 @@ func compareSpectra(j *Job) (*Spectra, error) {
 			data[i*s.NT+k] *= v
 		}
 	}
-	p := kirchhoff.Problem{Grid: j.Image, DT: s.DT, Wavelet: s.Wavelet, WaveletFilter: j.Config.Kirchhoff.WaveletFilter}
-	taps := survey.Wavelet{Samples: p.Taps(), DT: s.DT, Zero: s.Wavelet.Zero}
+	taps := plan.Taps(j.Plan, s.Wavelet).Taps()
 	spectrum := wavelet.NewSpectrum(max(s.NT, len(taps.Samples)), s.DT)
 	v := spectrum.Reflected(taps, s.Dim)
 	turn := spectrum.Turn(v)

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -21,12 +22,7 @@ func (op *Operator) newSignature(spikes dist.Operator) *wavelet.Signature {
 			of[i] = int32(source)
 		}
 	}
-	var filter func([]float64) []float64
-	if op.Config.Kirchhoff.WaveletFilter {
-		filter = func(w []float64) []float64 {
-			p := kirchhoff.Problem{Grid: op.Image, DT: op.Survey.DT, Wavelet: survey.Wavelet{Samples: w}, WaveletFilter: true}
-			return p.Taps()
-		}
-	}
-	return wavelet.NewSignature(op.World, spikes, op.Survey.NT, of, op.Host.Threads(), filter, wavelets)
+	filter := plan.Taps(op.Plan, op.Wavelet)
+	zero := filter.Taps().Zero
+	return wavelet.NewSignature(op.World, spikes, op.Survey.NT, of, op.Host.Threads(), kirchhoff.LinearTaps(filter), zero, wavelets)
 }

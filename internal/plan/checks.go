@@ -7,17 +7,18 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 func checkWavelet(p *Plan) error {
 	file := p.Config.Survey.WaveletFile()
-	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || !p.Config.Kirchhoff.WaveletFilter {
+	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || p.Config.Kirchhoff.WaveletFilter != kirchhoff.PyLopsFilter.String() {
 		return err
 	}
 	// The filter has no constant part, and in 3-D no part at Nyquist either.
 	if n, least := len(p.Survey.Wavelet.Samples), p.Survey.Dim; n < least {
-		return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter: makes nothing of %s's wavelet of %s, needs at least %d", file, readable.Count(n, "sample"), least))
+		return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter = \"pylops\": makes nothing of %s's wavelet of %s, needs at least %d", file, readable.Count(n, "sample"), least))
 	}
 	return nil
 }

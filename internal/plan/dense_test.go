@@ -46,7 +46,7 @@ func TestSamplesAreRefinedForTheOperator(t *testing.T) {
 		for _, filter := range []bool{false, true} {
 			p := below(carpet())
 			c := &p.Config.Kirchhoff
-			c.Accuracy, c.Antialias, c.AliasSpacing, c.WaveletFilter = 0.03, antialias, []float64{25}, filter
+			c.Accuracy, c.Antialias, c.AliasSpacing, c.WaveletFilter = 0.03, antialias, []float64{25}, map[bool]string{false: "off", true: "on"}[filter]
 			if err := refine(p); err != nil {
 				t.Fatal(err)
 			}

@@ -314,13 +314,16 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Finer:         p.Finer,
 		Curve:         p.Curve,
 		Wavelet:       p.Wavelet,
-		WaveletFilter: c.WaveletFilter && p.White == nil,
+		WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter),
 		Times:         p.Times,
 		Dynamic:       c.Dynamic,
 		Threads:       p.Threads,
 	}
 	if p.Config.Solver.EstimatesWavelet() { // which is applied to traces of spikes
-		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, false
+		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, kirchhoff.NoFilter
+	}
+	if p.White != nil { // its wavelet is filtered
+		k.WaveletFilter = kirchhoff.NoFilter
 	}
 	p.limit(k)
 	if p.windows != nil {

@@ -64,8 +64,8 @@ func startWavelet(p *Plan) error {
 	if n > wavelet.Longest || n > p.Survey.NT {
 		return status.Usage(fmt.Errorf("solver.wavelet: \"estimate\" of %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), w.DT, wavelet.Longest, p.Survey.NT))
 	}
-	if least := p.Survey.Dim; n < least && p.Config.Kirchhoff.WaveletFilter { // see checkWavelet
-		return status.Usage(fmt.Errorf("solver.wavelet_length: %g s leaves %s, kirchhoff.wavelet_filter needs at least %d", c.WaveletLength, readable.Count(n, "sample"), least))
+	if least := p.Survey.Dim; n < least && p.Config.Kirchhoff.WaveletFilter == kirchhoff.PyLopsFilter.String() { // see checkWavelet
+		return status.Usage(fmt.Errorf("solver.wavelet_length: %g s leaves %s, kirchhoff.wavelet_filter = \"pylops\" needs at least %d", c.WaveletLength, readable.Count(n, "sample"), least))
 	}
 	if survey.Silent(p.Wavelet.Samples) {
 		return status.Usage(fmt.Errorf("solver.wavelet_length: %g s leaves nothing of the wavelet of %s", c.WaveletLength, p.Config.Survey.WaveletFile()))
@@ -141,6 +141,12 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 	return out
 }
 
+// Taps is a problem that says by which taps kirchhoff.wavelet_filter makes of a wavelet what traces
+// are convolved with.
+func Taps(p *Plan, w survey.Wavelet) *kirchhoff.Problem {
+	return &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(p.Config.Kirchhoff.WaveletFilter)}
+}
+
 // whiten makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
 func whiten(p *Plan) {
@@ -148,8 +154,7 @@ func whiten(p *Plan) {
 	if p.Need == Geometry || e == 0 {
 		return
 	}
-	k := &kirchhoff.Problem{Grid: p.Image, DT: s.DT, Wavelet: s.Wavelet, WaveletFilter: p.Config.Kirchhoff.WaveletFilter}
-	w := survey.Wavelet{Samples: k.Taps(), DT: s.DT, Zero: s.Wavelet.Zero}
+	w := Taps(p, s.Wavelet).Taps()
 	p.White = newWhitener(w, s.NT, e)
 	p.Wavelet = p.White.wavelet(w, s.NT)
 }
@@ -161,7 +166,10 @@ func refine(p *Plan) (err error) {
 	if c.Accuracy == 0 {
 		return nil
 	}
-	k := &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: p.Wavelet, WaveletFilter: c.WaveletFilter && p.White == nil}
+	k := Taps(p, p.Wavelet)
+	if p.White != nil {
+		k.WaveletFilter = kirchhoff.NoFilter
+	}
 	smooth(p, k)
 	if p.Finer, p.Curve, err = kirchhoff.FinerFor(k, c.Accuracy); err != nil {
 		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.accuracy = %g: %w", c.Accuracy, err)), "kirchhoff.accuracy = 0 interpolates linearly between the samples")

@@ -207,7 +207,7 @@ func sameAs(j *job.Job, file, command string, keys []string, survey bool) error 
 
 // sameKeys compares the configuration of a file with this job's.
 func sameKeys(j *job.Job, file, text string, keys []string) error {
-	theirs, err := config.Parse(filepath.Join(filepath.Dir(file), "config.toml"), []byte(text), nil, nil)
+	theirs, err := config.Recorded(filepath.Join(filepath.Dir(file), "config.toml"), []byte(text), nil)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: /config: %w", file, err))
 	}

@@ -99,37 +99,32 @@ type System struct {
 	energy float64       // ‖v d‖²
 }
 
-// System makes the problem from the sum of all terms. filter sets taps to F w; nil is the
-// identity.
-func (e Equations) System(sums []float64, filter func(w []float64) []float64) *System {
+// System makes the problem of a wavelet of m samples from the sum of all terms. filter makes the
+// taps F w of it.
+func (e Equations) System(sums []float64, m int, filter func(w []float64) []float64) *System {
 	n := e.N
-	s := &System{gram: mat.NewSymDense(n, nil), energy: sums[len(sums)-1]}
+	gram := mat.NewSymDense(n, nil)
 	for j := range n {
 		for l := range n - j {
-			s.gram.SetSym(j, j+l, sums[e.row(j)+l])
+			gram.SetSym(j, j+l, sums[e.row(j)+l])
 		}
 	}
-	s.right = mat.NewVecDense(n, append([]float64(nil), sums[n*(n+1)/2:n*(n+1)/2+n]...))
-	if filter == nil {
-		return s
-	}
-	f := mat.NewDense(n, n, nil)
-	for j := range n {
-		one := make([]float64, n)
+	f := mat.NewDense(n, m, nil)
+	for j := range m {
+		one := make([]float64, m)
 		one[j] = 1
 		f.SetCol(j, filter(one))
 	}
 	var gf, g mat.Dense
-	gf.Mul(s.gram, f)
+	gf.Mul(gram, f)
 	g.Mul(f.T(), &gf)
-	for j := range n {
-		for k := j; k < n; k++ {
+	s := &System{gram: mat.NewSymDense(m, nil), right: mat.NewVecDense(m, nil), energy: sums[len(sums)-1]}
+	for j := range m {
+		for k := j; k < m; k++ {
 			s.gram.SetSym(j, k, (g.At(j, k)+g.At(k, j))/2)
 		}
 	}
-	right := mat.NewVecDense(n, nil)
-	right.MulVec(f.T(), s.right)
-	s.right = right
+	s.right.MulVec(f.T(), mat.NewVecDense(n, sums[n*(n+1)/2:n*(n+1)/2+n]))
 	return s
 }
 

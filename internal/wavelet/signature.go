@@ -21,6 +21,7 @@ type Signature struct {
 	Spikes   dist.Operator // K
 	convolve *Convolution  // C
 	filter   func(w []float64) []float64
+	zero     int       // index of time zero of the taps
 	world    comm.Comm // all ranks
 
 	wavelets []survey.Wavelet // w, all of one length and time zero
@@ -28,11 +29,11 @@ type Signature struct {
 }
 
 // NewSignature is that of an operator K of spikes, with a start wavelet for each number in of,
-// which says which wavelet each trace of this rank has. filter is F, linear in w; nil is the
-// identity. Where wavelets belong to sources, all traces of a source lie on one rank of those
+// which says which wavelet each trace of this rank has. filter is F, linear in w; of its taps number
+// zero is at lag 0. Where wavelets belong to sources, all traces of a source lie on one rank of those
 // that the data are split over.
-func NewSignature(world comm.Comm, spikes dist.Operator, nt int, of []int32, threads int, filter func([]float64) []float64, wavelets []survey.Wavelet) *Signature {
-	s := &Signature{Spikes: spikes, filter: filter, world: world, convolve: NewConvolution(spikes.Range(), nt, of, threads), traces: make([][]int, len(wavelets))}
+func NewSignature(world comm.Comm, spikes dist.Operator, nt int, of []int32, threads int, filter func([]float64) []float64, zero int, wavelets []survey.Wavelet) *Signature {
+	s := &Signature{Spikes: spikes, filter: filter, zero: zero, world: world, convolve: NewConvolution(spikes.Range(), nt, of, threads), traces: make([][]int, len(wavelets))}
 	for i, k := range of {
 		s.traces[k] = append(s.traces[k], i)
 	}
@@ -45,11 +46,9 @@ func (s *Signature) Use(wavelets []survey.Wavelet) {
 	s.wavelets = wavelets
 	taps := make([][]float64, len(wavelets))
 	for k, w := range wavelets {
-		if taps[k] = w.Samples; s.filter != nil {
-			taps[k] = s.filter(w.Samples)
-		}
+		taps[k] = s.filter(w.Samples)
 	}
-	s.convolve.Set(taps, wavelets[0].Zero)
+	s.convolve.Set(taps, s.zero)
 }
 
 // Operator is A, with the wavelets that are in use whenever it is applied.
@@ -99,7 +98,8 @@ func (s *Signature) Fit(ctx context.Context, m, wd, weights *dist.Vector, penalt
 		return nil, w.Err
 	}
 	defer spikes.Free()
-	e := Equations{len(s.wavelets[0].Samples), s.wavelets[0].Zero}
+	n := len(s.wavelets[0].Samples)
+	e := Equations{len(s.filter(make([]float64, n))), s.zero}
 	systems := make([]*System, len(s.wavelets))
 	for k, traces := range s.traces {
 		sums := dist.NewSums(e.Len())
@@ -114,7 +114,7 @@ func (s *Signature) Fit(ctx context.Context, m, wd, weights *dist.Vector, penalt
 		if err != nil {
 			return nil, err
 		}
-		systems[k] = e.System(all, s.filter)
+		systems[k] = e.System(all, n, s.filter)
 	}
 	f, err := s.solve(systems, penalty, ridge, near)
 	return f, comm.Together(s.world, err)

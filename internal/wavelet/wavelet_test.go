@@ -186,7 +186,7 @@ func TestTerm(t *testing.T) {
 			}
 			term := make([]float64, e.Len())
 			e.Term(term, x, vd, v)
-			s := e.System(term, nil)
+			s := e.System(term, e.N, slices.Clone[[]float64])
 			w := single64(r, e.N)
 			rest := slices.Clone(d)
 			floats.Sub(rest, convolved(x, w, e.Zero))
@@ -216,19 +216,24 @@ func TestSolve(t *testing.T) {
 	want := rotated(41, 25, 70)
 	e := Equations{N: 41, Zero: 20}
 	twice := func(w []float64) []float64 { return convolved(w, []float64{2, -1}, 0) }
-	for name, filter := range map[string]func([]float64) []float64{"plain": nil, "filtered": twice} {
+	longer := func(w []float64) []float64 { // by a sample at either end
+		full := append(append([]float64{0}, w...), 0)
+		return convolved(full, []float64{2, -1}, 0)
+	}
+	for name, filter := range map[string]func([]float64) []float64{"plain": slices.Clone[[]float64], "filtered": twice, "longer": longer} {
+		e := e
+		if name == "longer" {
+			e = Equations{N: 43, Zero: 21}
+		}
 		sums, term := make([]float64, e.Len()), make([]float64, e.Len())
 		for i := range 5 {
-			x, taps := sparse(r, nt), want
-			if filter != nil {
-				taps = filter(want)
-			}
-			vd, v := convolved(x, taps, 20), mute(nt, 20*i, 12)
+			x := sparse(r, nt)
+			vd, v := convolved(x, filter(want), e.Zero), mute(nt, 20*i, 12)
 			floats.Mul(vd, v)
 			e.Term(term, x, vd, v)
 			floats.Add(sums, term)
 		}
-		s := e.System(sums, filter)
+		s := e.System(sums, 41, filter)
 		got, err := s.Solve(0, 1e-9*s.Scale(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -248,7 +253,7 @@ func TestSolve(t *testing.T) {
 			}
 		}
 	}
-	empty := e.System(make([]float64, e.Len()), nil)
+	empty := e.System(make([]float64, e.Len()), 41, slices.Clone[[]float64])
 	if _, err := empty.Solve(0, 0, nil); err == nil {
 		t.Error("equations of nothing have a solution")
 	}

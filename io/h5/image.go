@@ -48,6 +48,13 @@ func (im *Image) Iterations() int {
 	return max(0, len(im.ResidualNorm)-1)
 }
 
+// Root attributes of an image that say what its amplitudes mean: the values of output.scale and
+// of kirchhoff.wavelet_filter.
+const (
+	ScaleAttr  = "scale"
+	FilterAttr = "wavelet_filter"
+)
+
 // inImageName is the dataset of InImageNorm.
 const inImageName = "/history/image_residual_norm"
 

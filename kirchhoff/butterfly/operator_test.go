@@ -88,8 +88,8 @@ func correlated(p *kirchhoff.Problem, r *rand.Rand) []float32 {
 		}
 		for n := range d {
 			sum := 0.0
-			for j, v := range h {
-				if k := n + j - p.Wavelet.Zero; k >= 0 && k < len(d) {
+			for j, v := range h.Samples {
+				if k := n + j - h.Zero; k >= 0 && k < len(d) {
 					sum += v * d[k]
 				}
 			}

@@ -70,7 +70,7 @@ func tonesOf(p *kirchhoff.Problem, tolerance float64) *tones {
 	if p.Grid.Dim() != 3 {
 		return nil
 	}
-	return newTones(p.Taps(), p.DT, tolerance)
+	return newTones(p.Taps().Samples, p.DT, tolerance)
 }
 
 // Sources lists the places of each cluster of sources. Callers must not change them.

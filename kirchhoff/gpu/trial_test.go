@@ -116,7 +116,7 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 		}
 	}
 	p := &kirchhoff.Problem{Grid: g, Positions: s.Distinct(true), NT: 40 + r.IntN(200), DT: 0.004, T0: c.t0,
-		WaveletFilter: c.filter, Dynamic: c.weights > 0, Threads: 2, Compact: c.compact}
+		WaveletFilter: c.waveletFilter(seed), Dynamic: c.weights > 0, Threads: 2, Compact: c.compact}
 	if c.short {
 		p.NT = 2 + r.IntN(30)
 	}
@@ -309,4 +309,12 @@ func difference(got, want []float32) float64 {
 		return worst
 	}
 	return worst / scale
+}
+
+// waveletFilter is each of the filters in turn, or none.
+func (c trial) waveletFilter(seed uint64) kirchhoff.WaveletFilter {
+	if !c.filter {
+		return kirchhoff.NoFilter
+	}
+	return []kirchhoff.WaveletFilter{kirchhoff.HalfDerivatives, kirchhoff.PyLopsFilter}[seed%2]
 }

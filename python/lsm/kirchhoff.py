@@ -43,6 +43,11 @@ class Kirchhoff(PyLopsKirchhoff):
     given tables by the true spacing, rather than 1; angles of rays in 3-D that have a
     direction. It has no aperture by offset over depth.
 
+    wavfilter: True filters the wavelet as PyLops does, in both values of compat, circular over the
+    wavelet's own length: by the half derivative in 2-D, in 3-D by minus the derivative. Images of
+    3-D data then have the opposite polarity of those of the program lsm, whose
+    kirchhoff.wavelet_filter = "pylops" is the same filter.
+
     threads: 0 for one on each processor. Results do not depend on it.
 
     Tables cannot be replaced once the operator is made. An operator may be used by several

@@ -28,7 +28,7 @@ type Spec struct {
 	DT, T0        float64 // s
 	Wavelet       []float64
 	WaveletZero   int
-	WaveletFilter bool
+	WaveletFilter kirchhoff.WaveletFilter
 
 	Dynamic                              bool
 	SourceAmplitudes, ReceiverAmplitudes []float64 // [n, points], or nil

@@ -1,16 +1,19 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -58,6 +61,9 @@ func (d *difference) tell(a *cli.App, files []string, tolerance float64) error {
 	if !agree {
 		verdict = "do not agree"
 	}
+	if d.note != "" {
+		a.Report.Infof("%s", d.note)
+	}
 	if d.fit {
 		a.Report.Printf("scale of A           %.6g\n", d.scale)
 	}
@@ -82,6 +88,7 @@ type difference struct {
 	worst, greatest    float64 // max |a − b|, max |b|
 	count, worstNumber int     // elements so far; the one of the worst
 	describe           func(number int) string
+	note               string // on what the values mean
 }
 
 func add[T float32 | float64](d *difference, a, b []T) {
@@ -128,13 +135,18 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 	d := &difference{kind: kindA, fit: fit, scale: 1}
 	switch kindA {
 	case "image":
+		dim := 0
 		err := onGrids(d, a, b, func(path string) (grid.Grid, []float32, error) {
 			im, err := h5.ReadImage(path)
 			if err != nil {
 				return grid.Grid{}, nil, err
 			}
+			dim = im.Grid.Dim()
 			return im.Grid, im.Data, nil
 		})
+		if err == nil {
+			d.note, err = conventions(a, b, dim)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -151,6 +163,30 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 		return d, sameAnisotropy(a, b)
 	}
 	return nil, status.Input(fmt.Errorf("%s: files of kind %s cannot be compared", a, kindA))
+}
+
+// conventions says how the values of two images differ in meaning; "": they do not as far as the
+// files say.
+func conventions(a, b string, dim int) (string, error) {
+	x, err := inputs.ConventionOf(a, dim)
+	if err != nil {
+		return "", err
+	}
+	y, err := inputs.ConventionOf(b, dim)
+	if err != nil {
+		return "", err
+	}
+	var texts []string
+	if text, _ := x.Differs(y); text != "" {
+		texts = append(texts, text)
+	}
+	if p, q := cmp.Or(x.Scale, "operator"), cmp.Or(y.Scale, "operator"); p != q {
+		texts = append(texts, fmt.Sprintf("output.scale = %q, not %q", p, q))
+	}
+	if texts == nil {
+		return "", nil
+	}
+	return fmt.Sprintf("%s was made with %s as %s", a, strings.Join(texts, ", and with "), b), nil
 }
 
 // onGrids compares the arrays of two files, which must lie on one grid. With d.fit it first

@@ -275,13 +275,13 @@ func (c *collector) findResidual() error {
 func (c *collector) parse(text string, set []string) (*config.Config, error) {
 	folder := c.folder
 	if folder == "" {
-		cfg, err := config.Parse(filepath.Join(filepath.Dir(c.run.File), "config.toml"), []byte(text), nil, nil)
+		cfg, err := config.Recorded(filepath.Join(filepath.Dir(c.run.File), "config.toml"), []byte(text), nil)
 		if err != nil {
 			return nil, err
 		}
 		folder = runFolder(c.run.File, cfg.Output.File.Text)
 	}
-	return config.Parse(filepath.Join(folder, "config.toml"), []byte(text), set, nil)
+	return config.Recorded(filepath.Join(folder, "config.toml"), []byte(text), set)
 }
 
 // runFolder is the folder of the configuration that wrote the image: the image's path

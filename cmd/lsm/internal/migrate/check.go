@@ -193,7 +193,7 @@ func compareSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
 		text += "; lsm wavelet estimates another"
 	}
 	show(forecast.Finding{Topic: "wavelet", Level: level, Text: text})
-	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 {
+	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && forecast.FilterFits(j.Plan) {
 		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
 	}
 	a.Finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
