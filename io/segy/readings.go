@@ -259,6 +259,13 @@ func (f *File) settle(field Field, list []*reading) error {
 		}
 	}
 	best, others := choose(list), list
+	if f.Extra > 0 && (best == nil || !best.good()) {
+		other, err := f.withoutExtra(list)
+		if err != nil {
+			return err
+		}
+		best = cmp.Or(other, best)
+	}
 	vary := &reading{f: f, by: "headers of traces", order: list[0].order, first: f.first}
 	if (best == nil || !best.good()) && list[0].samples > 0 {
 		if err := vary.weigh(); err != nil {
@@ -297,6 +304,26 @@ func (f *File) settle(field Field, list []*reading) error {
 	return nil
 }
 
+// withoutExtra is the reading of a file whose traces have no header extensions though the file
+// header announces some, if the headers follow each other so; else nil.
+func (f *File) withoutExtra(list []*reading) (*reading, error) {
+	stated := f.Extra
+	f.Extra = 0
+	for _, r := range list {
+		r := *r
+		r.seen, r.sound, r.nonsense = 0, 0, 0
+		if err := r.weigh(); err != nil {
+			return nil, err
+		}
+		if r.good() {
+			f.note("byte %d: of %d header extensions there is none: of the headers that follow %d of %d make sense without", fileExtra.Byte, stated, r.sound, r.seen)
+			return &r, nil
+		}
+	}
+	f.Extra = stated
+	return nil, nil
+}
+
 // tellChoice notes which of the numbers in headers count.
 func (f *File) tellChoice(best *reading, list []*reading) {
 	var says, against []string
@@ -309,11 +336,11 @@ func (f *File) tellChoice(best *reading, list []*reading) {
 			verb = ""
 		}
 		says = append(says, fmt.Sprintf("%s%s %d", r.by, verb, r.samples))
-		if r != best {
+		if r.samples != best.samples {
 			against = append(against, fmt.Sprintf("%d of %d with %d", r.sound, r.seen, r.samples))
 		}
 	}
-	if len(against) == 0 || best.samples == 0 && slices.Contains(list, best) {
+	if len(against) == 0 || best.samples == 0 && list[0].samples == 0 {
 		return
 	}
 	taken := "the lengths in their headers"
