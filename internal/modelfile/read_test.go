@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -575,6 +576,33 @@ func TestOwnSU(t *testing.T) {
 	if len(m.Guesses) != 0 {
 		t.Errorf("guesses %q", m.Guesses)
 	}
+}
+
+// Two sample intervals that differ are refused with both, unless the spacing is given.
+func TestTwoIntervals(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "m.sgy")
+	a := someModel(grids()["2-D"], false)
+	toTraces(t, path, a, segy.SEGY)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, bytes.Repeat([]byte{0x40}, 3200)) // the textual header says the interval too
+	b[3216], b[3217] = 0x0F, 0xA0             // 4000
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{LengthUnits: "m", Domain: "depth"}
+	if _, err := Read(path, opt); err == nil || !strings.Contains(err.Error(), "byte 3217 says 4000, header byte 117 of the first trace") || !strings.Contains(status.HintOf(err), "--spacing") {
+		t.Errorf("%v", err)
+	}
+	opt.Origin, opt.Spacing = a.Grid.Origin, a.Grid.Spacing
+	m, err := Read(path, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, m, a)
 }
 
 // A damaged file of traces gives the model of its whole ones, and says what is not whole.

@@ -422,7 +422,8 @@ func difference(to, from [2]float64, n int) (step [2]float64) {
 // thousandths of a unit of length in place of microseconds.
 func (t *traces) vertical(opt Options) error {
 	a := Axis{N: t.samples}
-	interval := cmp.Or(t.file.Interval, t.file.TraceInterval(&segy.Trace{Header: t.first})) // s
+	own := t.file.TraceInterval(&segy.Trace{Header: t.first})
+	interval := cmp.Or(t.file.Interval, own) // s
 	order := t.file.ByteOrder()
 	first := float64(segy.Delay.Int(t.first, order)) // ms
 	if t.file.Kind != segy.SU {
@@ -435,10 +436,10 @@ func (t *traces) vertical(opt Options) error {
 		d1, f1 = suNumbers[0].Value(t.first, order), suNumbers[1].Value(t.first, order)
 	}
 	m := sampleText.FindStringSubmatch(t.file.Text)
-	own := m != nil && m[2] == strconv.Itoa(a.N)
+	told := m != nil && m[2] == strconv.Itoa(a.N)
 	inTime := opt.Domain == "time"
 	switch {
-	case own:
+	case told:
 		inTime = m[1] != "DEPTHS"
 		a.Origin, _ = strconv.ParseFloat(m[3], 64) // a text of lsm; what is no number leaves no spacing
 		a.Spacing, _ = strconv.ParseFloat(m[4], 64)
@@ -464,14 +465,20 @@ func (t *traces) vertical(opt Options) error {
 	switch a.Name = "z"; {
 	case inTime:
 		a.Name, a.Unit = "time", "s"
-	case own:
+	case told:
 		a.Unit = "m"
 	case t.unit != "angle":
 		a.Unit = t.unit
 	}
-	if !inTime && !own && d1 == 0 && a.Spacing > 0 && a.Spacing < shortestDepth {
+	if !inTime && !told && d1 == 0 && a.Spacing > 0 && a.Spacing < shortestDepth {
 		t.guess("a depth interval of %g is none: --spacing gives it", a.Spacing)
 		a.Spacing = 0
+	}
+	if d1 == 0 && !told && own > 0 && math.Abs(own-interval) > 1e-6 {
+		if len(opt.Spacing) == 0 {
+			return status.Hint(t.fault("sample interval: byte 3217 says %g, header byte 117 of the first trace %g", 1e6*interval, 1e6*own), "--spacing gives the right one")
+		}
+		a.Spacing = 0 // --spacing says which counts
 	}
 	t.Axes = append(t.Axes, a)
 	return nil

@@ -19,9 +19,9 @@ func (f *File) judgeFloats() error {
 		return nil
 	}
 	digits, all, negative := [16]int{}, 0, 0
-	reading := &reading{order: f.Order, samples: f.Fixed}
+	reading := &reading{f: f, order: f.Order, samples: f.Fixed}
 	for at, n := f.first, 0; n < judgedTraces; n++ {
-		h, size, err := f.headAt(at, reading)
+		h, size, err := reading.headAt(at)
 		if err != nil {
 			return err
 		}

@@ -198,7 +198,7 @@ func (f *File) textRecords() (n int64, err error) {
 // sampling of the binary header, or those behind it make sense.
 func (f *File) begins(texts int64) bool {
 	first, o := reelBytes+texts*textBytes, f.ByteOrder()
-	h, _, err := f.headAt(first, &reading{order: f.Order})
+	h, _, err := (&reading{f: f, order: f.Order}).headAt(first)
 	if h == nil || err != nil {
 		return false
 	}
@@ -206,8 +206,8 @@ func (f *File) begins(texts int64) bool {
 		return true
 	}
 	for _, n := range []int{f.Samples, int(TraceSamples.Int(h, o))} {
-		r := &reading{order: f.Order, first: first, samples: n}
-		if n > 0 && f.weigh(r) == nil && r.good() && r.marks.fit(h, o) {
+		r := &reading{f: f, order: f.Order, first: first, samples: n}
+		if n > 0 && r.weigh() == nil && r.good() && r.marks.fit(h, o) {
 			return true
 		}
 	}
@@ -342,7 +342,7 @@ func (f *File) judgeLength() error {
 	flag := f.Major > 0 && f.number(fileFixed) == 1
 	var list []*reading
 	add := func(by string, samples int) {
-		list = append(list, &reading{by: by, order: f.Order, first: f.first, samples: samples})
+		list = append(list, &reading{f: f, by: by, order: f.Order, first: f.first, samples: samples})
 	}
 	stated := fmt.Sprintf("byte %d", f.samplesIn.Byte)
 	switch {

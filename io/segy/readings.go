@@ -17,6 +17,7 @@ import (
 // where a reading is right, each trace is followed by a header that repeats what the others
 // have; where it is wrong, a header would lie among the samples.
 type reading struct {
+	f       *File
 	by      string // what says so
 	order   Order
 	first   int64 // bytes before the first trace
@@ -56,6 +57,9 @@ func power(v int64) bool {
 // none reports whether headers cannot be told from samples.
 func (m marks) none() bool { return m.interval == 0 && m.samples == 0 }
 
+// stride is how far apart the headers of traces of one length are, bytes.
+func (r *reading) stride() int64 { return r.f.traceBytes(r.samples) }
+
 // good reports whether the headers after the first make sense: more than half as many would
 // where every second one is a header.
 func (r *reading) good() bool { return r.seen > 0 && 5*r.sound >= 4*r.seen }
@@ -81,8 +85,8 @@ func (r *reading) String() string {
 const nearHeaders, farHeaders = 64, 64
 
 // weigh looks at the headers of a reading.
-func (f *File) weigh(r *reading) error {
-	heads, err := f.heads(r)
+func (r *reading) weigh() error {
+	heads, err := r.heads()
 	if err != nil || len(heads) == 0 {
 		return err
 	}
@@ -102,10 +106,10 @@ func (f *File) weigh(r *reading) error {
 
 // heads are headers of a reading: the first of the file, one after the other, then where all
 // have one size some in the rest of it.
-func (f *File) heads(r *reading) (heads [][]byte, err error) {
-	at := r.first
+func (r *reading) heads() (heads [][]byte, err error) {
+	f, at := r.f, r.first
 	for at < f.end && len(heads) <= nearHeaders {
-		h, size, err := f.headAt(at, r)
+		h, size, err := r.headAt(at)
 		if err != nil {
 			return heads, err
 		}
@@ -119,7 +123,7 @@ func (f *File) heads(r *reading) (heads [][]byte, err error) {
 		at += size
 	}
 	r.fits = at == f.end || len(heads) > nearHeaders
-	stride := f.traceBytes(r.samples)
+	stride := r.stride()
 	if r.samples == 0 || f.Extra > 0 {
 		return heads, nil
 	}
@@ -128,7 +132,7 @@ func (f *File) heads(r *reading) (heads [][]byte, err error) {
 	n := span / stride
 	for i := int64(0); i < farHeaders && n > 4*nearHeaders && !f.opt.Salvage; i++ {
 		far := min(n-1, nearHeaders+1+(n-nearHeaders)*i/farHeaders+i%5) // of odd and even numbers
-		h, _, err := f.headAt(r.first+far*stride, r)
+		h, _, err := r.headAt(r.first + far*stride)
 		if err != nil {
 			return heads, err
 		}
@@ -139,8 +143,8 @@ func (f *File) heads(r *reading) (heads [][]byte, err error) {
 
 // headAt is the header at a place, with its extensions as far as they are looked at, and
 // the bytes of its trace; nil where the file ends before, 0 bytes where it gives no length.
-func (f *File) headAt(at int64, r *reading) (h []byte, size int64, err error) {
-	want := int64(headerBytes)
+func (r *reading) headAt(at int64) (h []byte, size int64, err error) {
+	f, want := r.f, int64(headerBytes)
 	if f.Extra > 0 {
 		want *= 2
 	}
@@ -215,7 +219,7 @@ func (m marks) plausible(h []byte, o binary.ByteOrder) bool {
 
 // choose returns the one reading that the headers leave: the one whose headers make sense, else
 // the only one that is possible. nil says that they do not decide.
-func (f *File) choose(list []*reading) *reading {
+func choose(list []*reading) *reading {
 	var good, possible []*reading
 	for _, r := range list {
 		switch {
@@ -237,9 +241,9 @@ func (f *File) choose(list []*reading) *reading {
 	for _, r := range good[1:] {
 		switch {
 		case best.samples == 0 || r.samples == 0:
-		case best.samples > r.samples && f.traceBytes(best.samples)%f.traceBytes(r.samples) == 0:
+		case best.samples > r.samples && best.stride()%r.stride() == 0:
 			best = r
-		case f.traceBytes(r.samples)%f.traceBytes(best.samples) != 0:
+		case r.stride()%best.stride() != 0:
 			return nil
 		}
 	}
@@ -250,14 +254,21 @@ func (f *File) choose(list []*reading) *reading {
 // they contradict.
 func (f *File) settle(field Field, list []*reading) error {
 	for _, r := range list {
-		if err := f.weigh(r); err != nil {
+		if err := r.weigh(); err != nil {
 			return err
 		}
 	}
-	best, others := f.choose(list), list
-	vary := &reading{by: "headers of traces", order: list[0].order, first: f.first}
+	best, others := choose(list), list
+	if f.Extra > 0 && (best == nil || !best.good()) {
+		other, err := f.withoutExtra(list)
+		if err != nil {
+			return err
+		}
+		best = cmp.Or(other, best)
+	}
+	vary := &reading{f: f, by: "headers of traces", order: list[0].order, first: f.first}
 	if (best == nil || !best.good()) && list[0].samples > 0 {
-		if err := f.weigh(vary); err != nil {
+		if err := vary.weigh(); err != nil {
 			return err
 		}
 		if vary.good() {
@@ -268,8 +279,8 @@ func (f *File) settle(field Field, list []*reading) error {
 		}
 	}
 	if f.opt.Samples > 0 && (best == nil || !best.good() && !best.fits) {
-		asked := &reading{by: "--samples", order: list[0].order, first: f.first, samples: f.opt.Samples}
-		if err := f.weigh(asked); err != nil {
+		asked := &reading{f: f, by: "--samples", order: list[0].order, first: f.first, samples: f.opt.Samples}
+		if err := asked.weigh(); err != nil {
 			return err
 		}
 		if best == nil || asked.good() || asked.fits {
@@ -293,6 +304,26 @@ func (f *File) settle(field Field, list []*reading) error {
 	return nil
 }
 
+// withoutExtra is the reading of a file whose traces have no header extensions though the file
+// header announces some, if the headers follow each other so; else nil.
+func (f *File) withoutExtra(list []*reading) (*reading, error) {
+	stated := f.Extra
+	f.Extra = 0
+	for _, r := range list {
+		r := *r
+		r.seen, r.sound, r.nonsense = 0, 0, 0
+		if err := r.weigh(); err != nil {
+			return nil, err
+		}
+		if r.good() {
+			f.note("byte %d: of %d header extensions there is none: of the headers that follow %d of %d make sense without", fileExtra.Byte, stated, r.sound, r.seen)
+			return &r, nil
+		}
+	}
+	f.Extra = stated
+	return nil, nil
+}
+
 // tellChoice notes which of the numbers in headers count.
 func (f *File) tellChoice(best *reading, list []*reading) {
 	var says, against []string
@@ -305,11 +336,11 @@ func (f *File) tellChoice(best *reading, list []*reading) {
 			verb = ""
 		}
 		says = append(says, fmt.Sprintf("%s%s %d", r.by, verb, r.samples))
-		if r != best {
+		if r.samples != best.samples {
 			against = append(against, fmt.Sprintf("%d of %d with %d", r.sound, r.seen, r.samples))
 		}
 	}
-	if len(against) == 0 || best.samples == 0 && slices.Contains(list, best) {
+	if len(against) == 0 || best.samples == 0 && list[0].samples == 0 {
 		return
 	}
 	taken := "the lengths in their headers"
@@ -375,8 +406,8 @@ func (f *File) repeats(first int64, order Order) int {
 	width := f.Format.Bytes()
 	for n := 1; headerBytes*2+n*width <= len(b); n++ {
 		if h := b[headerBytes+n*width:][:headerBytes]; m.fit(h, o) && !bytes.Equal(h, b[:headerBytes]) {
-			r := &reading{order: order, first: first, samples: n}
-			if f.weigh(r) == nil && r.good() {
+			r := &reading{f: f, order: order, first: first, samples: n}
+			if r.weigh() == nil && r.good() {
 				return n
 			}
 		}

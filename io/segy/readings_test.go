@@ -172,6 +172,21 @@ func TestSamplesOfKnownTraces(t *testing.T) {
 	}
 }
 
+// Header extensions that are announced and not there, as where revision 2.1 has the kind of
+// survey, do not move the traces.
+func TestAbsentExtensions(t *testing.T) {
+	t.Parallel()
+	b := put(shotsOf(t, Spec{Major: 2, Samples: 100, Interval: 4000}, 11), bigEndian, fileExtra, 1)
+	f, err := open(b, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantShots(t, "absent extensions", f, 100, upTo(11)...)
+	if len(f.Notes) != 1 || !strings.Contains(f.Notes[0], "byte 3507: of 1 header extensions there is none") {
+		t.Errorf("notes %q", f.Notes)
+	}
+}
+
 // SU has the number of samples in trace headers alone, in either order.
 func TestStaleSamplesSU(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,7 @@ func (r *Reader) lose(to int64, reason string) {
 // traceAt is the size of the trace at a place, and whether its header makes sense. Where
 // headers have no marks, all do.
 func (f *File) traceAt(at int64) (size int64, sound bool, err error) {
-	h, size, err := f.headAt(at, &reading{order: f.Order, samples: f.Fixed})
+	h, size, err := (&reading{f: f, order: f.Order, samples: f.Fixed}).headAt(at)
 	if err != nil || h == nil || size == 0 {
 		return size, false, err
 	}

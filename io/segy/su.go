@@ -31,7 +31,7 @@ func (f *File) openSU() error {
 	lengths := func(of func(Order) int) (list []*reading) {
 		for _, o := range orders {
 			if n := of(o); n >= 0 {
-				list = append(list, &reading{by: fmt.Sprintf("header byte %d, %s-endian", TraceSamples.Byte, o), order: o, samples: n})
+				list = append(list, &reading{f: f, by: fmt.Sprintf("header byte %d, %s-endian", TraceSamples.Byte, o), order: o, samples: n})
 			}
 		}
 		return list
@@ -48,7 +48,7 @@ func (f *File) openSU() error {
 			return err
 		}
 		if best == nil && asked == nil {
-			asked = &reading{order: orders[0], samples: n}
+			asked = &reading{f: f, order: orders[0], samples: n}
 		}
 		if asked != nil {
 			best, f.alike = asked, false
@@ -57,7 +57,7 @@ func (f *File) openSU() error {
 	if f.opt.Salvage && (best == nil || !best.good()) {
 		all := append(lengths(own), lengths(func(Order) int { return 0 })...)
 		for _, r := range all {
-			if err := f.weigh(r); err != nil {
+			if err := r.weigh(); err != nil {
 				return err
 			}
 		}
@@ -86,11 +86,11 @@ func (f *File) openSU() error {
 func (f *File) chooseSU(list []*reading, fit bool) (*reading, error) {
 	list = slices.DeleteFunc(list, func(r *reading) bool { return r.samples == 0 })
 	for _, r := range list {
-		if err := f.weigh(r); err != nil {
+		if err := r.weigh(); err != nil {
 			return nil, err
 		}
 	}
-	if best := f.choose(list); best != nil && (best.fits || f.opt.Salvage || !fit) {
+	if best := choose(list); best != nil && (best.fits || f.opt.Salvage || !fit) {
 		return best, nil
 	}
 	for _, r := range list {
