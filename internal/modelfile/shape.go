@@ -63,9 +63,15 @@ func (m *Model) smooth(opt Options) {
 	})
 }
 
+// apart is what is said where angles of axes in 3-D get other points.
+const apart = "tilts and azimuths are averaged apart: where tilts of one model have both signs, give it its points before the import"
+
 // mean applies a mean to the values; angles are averaged as those of axes.
 func (m *Model) mean(opt Options, of func(v []float64) []float64) []float64 {
 	p, err := opt.property()
+	if err == nil && p.Unit() != "" && m.Grid.Dim() == 3 && !slices.Contains(m.Notes, apart) {
+		m.note(apart)
+	}
 	switch {
 	case err == nil && p == h5.Tilt:
 		tilts, _ := synth.MeanAxes(m.Values, nil, nil, of)
