@@ -18,14 +18,14 @@ import (
 // horizontal is the kernels' number of a grid's horizontal axis.
 func horizontal(axis, dim int) int { return axis + 3 - dim }
 
-// widest is the widest aperture in columns: no grid has as many, and an int holds their number.
-const widest = 1e9
+// mostColumns is the widest aperture in columns: no grid has as many, and an int holds their number.
+const mostColumns = 1e9
 
 // tapers are the weights of the aperture as the kernels take them, in columns of the grid.
 func (p *Problem) tapers() (out [2]simd.Taper) {
 	for axis, a := range p.Aperture {
 		if h := p.Grid.Spacing[axis]; a > 0 {
-			a = min(a, widest*h)
+			a = min(a, mostColumns*h)
 			b := min(p.ApertureTaper[axis], a)
 			edge := float32(a / h)
 			taper := simd.Taper{Flat: math.Nextafter32(edge, 0), Edge: edge, Rate: math.MaxFloat32}

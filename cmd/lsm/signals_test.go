@@ -186,7 +186,7 @@ func TestSignals(t *testing.T) {
 			t.Errorf("%s: has no row", name)
 		}
 	}
-	signals, moments := []syscall.Signal{syscall.SIGTERM}, []moment{{after: 400 * time.Millisecond}}
+	signals, moments := []syscall.Signal{syscall.SIGTERM}, []moment{{after: 150 * time.Millisecond}}
 	more := map[string][]moment{"run": {{text: "iter "}}}
 	if os.Getenv("LSM_TEST_SIGNALS") != "" {
 		signals = append(signals, syscall.SIGINT, syscall.SIGHUP)
