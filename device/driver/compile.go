@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -82,7 +83,23 @@ func OpenCompiler(e Engine) (*Compiler, error) {
 		return nil, status.Resource(err)
 	}
 	k.Version = fmt.Sprintf("%d.%d", major, minor)
+	openBeside(C.GoString(C.compiler_file(k.calls)), k.builtins()...)
 	return k, nil
+}
+
+// builtins are the names of the library with what a compiler adds to programs, which it loads
+// when it compiles. NVIDIA's ends in the compiler's version, AMD's in that of its library.
+func (k *Compiler) builtins() []string {
+	if k.Engine == CUDA {
+		return []string{"libnvrtc-builtins.so." + k.Version}
+	}
+	const name = "libhiprtc-builtins.so"
+	_, version, _ := strings.Cut(filepath.Base(k.Library), ".so")
+	names := []string{name + version}
+	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 { // of .6.2.41134, .6
+		names = append(names, name+"."+parts[1])
+	}
+	return append(names, name)
 }
 
 // Compile makes a binary for an architecture as [Card] names it. If NVRTC is older than

@@ -17,12 +17,13 @@ import (
 type Device struct {
 	context  *driver.Context
 	compiler *driver.Compiler // nil: programs are those made ahead
-	missing  error            // why there is no compiler
+	missing  error            // why there is no compiler, or what it failed to make; under building
 	cache    driver.Cache
 	engine   driver.Engine
 
-	building sync.Mutex                  // of modules
-	modules  map[string]*driver.Module   // the programs loaded so far
+	building sync.Mutex                // of modules
+	modules  map[string]*driver.Module // the programs loaded so far
+	warn     func(text string)
 	kernels  map[string]*driver.Function // of vector.cu
 	pool     pool
 	pinned   pinned
@@ -42,6 +43,10 @@ type Options struct {
 	Card   int          // among the visible cards, see [Choose]
 	Cache  driver.Cache // of compiled programs; the zero value keeps none
 	Child  []string     // see [driver.Compiler]; for HIP
+
+	// Warn is told when carried programs take the place of those that a compiler fails to
+	// make. nil: nobody is told.
+	Warn func(text string)
 }
 
 var _ device.Device = (*Device)(nil)
@@ -52,7 +57,7 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. If another
+// Open makes a card ready. NVRTC may be missing or fail, see [Device.Programs]. If another
 // library, the card or a function is missing, the error is a missing resource and names
 // it.
 func Open(o Options) (*Device, error) {
@@ -78,7 +83,7 @@ func Open(o Options) (*Device, error) {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
 	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
-		modules: map[string]*driver.Module{}}
+		warn: o.Warn, modules: map[string]*driver.Module{}}
 	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
 	d.Clock.context, d.Clock.open = context, map[*driver.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
@@ -139,21 +144,31 @@ func (d *Device) Card() driver.Card { return d.context.Card }
 // be on its main stream or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
+// Bind makes the card's context current on the calling thread of the system, to which the
+// goroutine must be locked. It implements [device.Bound].
+func (d *Device) Bind() error { return d.context.Bind() }
+
 // Programs says where the card's programs come from, and the reason if that is not its
 // compiler.
 func (d *Device) Programs() string {
-	if d.compiler == nil {
+	d.building.Lock()
+	defer d.building.Unlock()
+	if d.missing != nil {
 		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
 	}
 	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
 }
 
-// Compiles reports whether there is a compiler, so that programs need not be carried.
-func (d *Device) Compiles() bool { return d.compiler != nil }
+// Compiles reports whether there is a compiler that works, so that programs need not be carried.
+func (d *Device) Compiles() bool {
+	d.building.Lock()
+	defer d.building.Unlock()
+	return d.missing == nil
+}
 
 // Build compiles a program for this card, or finds it in the cache, and loads it. Without
-// NVRTC it uses the carried PTX. The program stays loaded as long as the card is in use,
-// so later calls for it return at once.
+// NVRTC, or where it fails, it uses the carried PTX. The program stays loaded as long as the
+// card is in use, so later calls for it return at once.
 func (d *Device) Build(src driver.Source) (*driver.Module, error) {
 	d.building.Lock()
 	defer d.building.Unlock()
@@ -172,14 +187,32 @@ func (d *Device) build(src driver.Source) (*driver.Module, error) {
 	if d.compiler == nil {
 		return d.carried(src)
 	}
-	arch := d.context.Card.Arch
-	if src.Carried(arch) {
-		if b, err := ahead.PTX(src); err == nil {
-			if m, err := d.context.Load(src.Name, b.Image); err == nil {
-				return m, nil
-			}
+	if src.Carried(d.context.Card.Arch) {
+		if m, err := d.ahead(src); err == nil {
+			return m, nil
 		} // else what NVRTC makes has to do
 	}
+	m, err := d.compiled(src)
+	if err == nil || d.engine != driver.CUDA {
+		return m, err
+	}
+	instead, none := d.ahead(src)
+	if none != nil {
+		return nil, err
+	}
+	if d.missing == nil {
+		d.missing = err
+		if d.warn != nil {
+			d.warn(fmt.Sprintf("%s %s fails, and programs carried as PTX take the place of what it would make: %v",
+				d.compiler.Library, d.compiler.Version, err))
+		}
+	}
+	return instead, nil
+}
+
+// compiled loads what the compiler makes, or what the cache has of it.
+func (d *Device) compiled(src driver.Source) (*driver.Module, error) {
+	arch := d.context.Card.Arch
 	b, cached, err := d.cache.Compile(d.compiler, src, arch, false)
 	if err != nil {
 		return nil, err
@@ -194,7 +227,16 @@ func (d *Device) build(src driver.Source) (*driver.Module, error) {
 	return m, err
 }
 
-// carried loads a program made ahead.
+// ahead loads a program made ahead.
+func (d *Device) ahead(src driver.Source) (*driver.Module, error) {
+	b, err := ahead.PTX(src)
+	if err != nil {
+		return nil, err
+	}
+	return d.context.Load(src.Name, b.Image)
+}
+
+// carried loads a program made ahead, as there is no compiler.
 func (d *Device) carried(src driver.Source) (*driver.Module, error) {
 	b, err := ahead.PTX(src)
 	if err != nil {

@@ -21,7 +21,7 @@ extern char **environ;
 namespace gpuemu {
 
 // Statuses of NVRTC and hiprtc.
-enum { CompilerInvalidProgram = 4, CompilerInvalidOption = 5, CompilerFailed = 6, CompilerBroken = 11 };
+enum { CompilerInvalidProgram = 4, CompilerInvalidOption = 5, CompilerFailed = 6, BuiltinsFailed = 7, CompilerBroken = 11 };
 
 struct Program {
 	std::string text, name, log, image;
@@ -198,6 +198,16 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 	return status ? int(CompilerFailed) : int(Success);
 }
 
+// lacks_builtins says whether the compiler's other library cannot be opened by its name alone, as
+// the real ones open it: a loader finds it that was told its folder, or has it already.
+static bool lacks_builtins(Program *p, const char *name)
+{
+	if (dlopen(name, RTLD_NOW | RTLD_LOCAL))
+		return false;
+	p->log = std::string("nvrtc: error: failed to open ") + name + ".\n  Make sure that " + name + " is installed correctly.";
+	return true;
+}
+
 static int compile(Program *p, int options, const char *const *option)
 {
 	std::vector<std::string> translated;
@@ -240,6 +250,11 @@ template <class... A> static int call_real(const char *function, A... a)
 // compile_really has the real NVRTC make PTX, which says what lines of the source it is of.
 static int compile_really(Program *p, int options, const char *const *option)
 {
+	// Its builtins lie beside it, and it may not know where it lies.
+	int major = 0, minor = 0;
+	const std::string file = getenv("GPUEMU_NVRTC");
+	if (size_t end = file.rfind('/'); end != std::string::npos && call_real("nvrtcVersion", &major, &minor) == Success)
+		dlopen((file.substr(0, end) + "/libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor)).c_str(), RTLD_NOW | RTLD_GLOBAL);
 	std::vector<std::string> all = {"--generate-line-info"};
 	for (int i = 0; i < options; i++) {
 		std::string o = option[i];
@@ -304,7 +319,11 @@ EXPORT int nvrtcCompileProgram(Program *p, int options, const char *const *optio
 {
 	if (int s = fault("nvrtcCompileProgram"))
 		return s;
-	return real("nvrtcVersion") ? compile_really(p, options, option) : compile(p, options, option);
+	if (real("nvrtcVersion"))
+		return compile_really(p, options, option);
+	if (lacks_builtins(p, sanitize() ? "libnvrtc-builtins.so.0.2" : "libnvrtc-builtins.so.0.1"))
+		return BuiltinsFailed;
+	return compile(p, options, option);
 }
 
 EXPORT int nvrtcGetCUBINSize(Program *p, size_t *bytes)
@@ -353,6 +372,8 @@ EXPORT const char *nvrtcGetErrorString(int status)
 		return "NVRTC_ERROR_INVALID_OPTION";
 	case CompilerFailed:
 		return "NVRTC_ERROR_COMPILATION";
+	case BuiltinsFailed:
+		return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE";
 	}
 	return "NVRTC_ERROR_INTERNAL_ERROR";
 }
@@ -372,6 +393,8 @@ EXPORT int hiprtcCompileProgram(Program *p, int options, const char *const *opti
 			abort(); // as hiprtc does with a target that it does not know
 	if (int s = fault("nvrtcCompileProgram"))
 		return s;
+	if (lacks_builtins(p, "libhiprtc-builtins.so.5"))
+		return BuiltinsFailed;
 	return compile(p, options, option);
 }
 EXPORT int hiprtcGetCodeSize(Program *p, size_t *bytes) { return nvrtcGetCUBINSize(p, bytes); }

@@ -78,6 +78,16 @@ var sources embed.FS
 // Names under which the emulator's library is found.
 var names = []string{"libcuda.so.1", "libnvrtc.so.12", "libamdhip64.so.5", "libhiprtc.so.5", "libcublas.so.12", "libhipblas.so.2"}
 
+// builtins are what the compilers load from their own folder when they compile, without a word
+// of where to look: in NVRTC's name is its version, the one without the sanitizer's and that.
+var builtins = []string{"libnvrtc-builtins.so.0.1", "libnvrtc-builtins.so.0.2", "libhiprtc-builtins.so.5"}
+
+// MPI is a library in the emulator's folder that a program may have preloaded before a host's
+// MPI. It makes MPI one that takes the memory of cards, and refuses that memory on a thread
+// without a current context. GPUEMU_MPI_LOG is a file to which it adds a line for each call
+// that gets some, such as "MPI_Allreduce".
+const MPI = "libgpuemu-mpi.so"
+
 // Missing says why the emulator cannot be built here, "" if it can.
 func Missing() string {
 	if runtime.GOOS != "linux" {
@@ -96,7 +106,7 @@ func Build(folder string) error {
 		return err
 	}
 	link := []string{"-shared", "-o", filepath.Join(folder, "libgpuemu.so")}
-	var nccl []string // objects
+	var nccl, mpi []string // objects
 	for _, f := range files {
 		text, err := sources.ReadFile(f.Name())
 		if err != nil {
@@ -110,9 +120,12 @@ func Build(folder string) error {
 	for _, f := range files {
 		if source, ok := strings.CutSuffix(f.Name(), ".cpp"); ok {
 			object := filepath.Join(folder, source+".o")
-			if strings.HasPrefix(source, "nccl") {
+			switch {
+			case strings.HasPrefix(source, "nccl"):
 				nccl = append(nccl, object)
-			} else {
+			case source == "mpi":
+				mpi = append(mpi, object)
+			default:
 				link = append(link, object)
 			}
 			group.Go(func() error {
@@ -133,6 +146,14 @@ func Build(folder string) error {
 		if err := os.Symlink("libgpuemu.so", link); err != nil {
 			return err
 		}
+	}
+	for _, b := range builtins {
+		if err := gpp("-shared", "-o", filepath.Join(folder, b), "-Wl,-soname,"+b, "-x", "c++", "/dev/null"); err != nil {
+			return err
+		}
+	}
+	if err := gpp(append(mpi, "-shared", "-o", filepath.Join(folder, MPI), "-ldl")...); err != nil {
+		return err
 	}
 	return buildNCCL(folder, nccl)
 }

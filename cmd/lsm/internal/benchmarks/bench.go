@@ -106,7 +106,7 @@ func (o *kernelOptions) check() error {
 
 func benchKernel(ctx context.Context, a *cli.App, o kernelOptions) error {
 	if o.Engine == "cuda" || o.Engine == "hip" {
-		card, _, err := operator.OpenCard(cli.EngineOf(o.Engine), 1)
+		card, err := operator.OpenCard(cli.EngineOf(o.Engine), 1, a.Report.Warn)
 		if err != nil {
 			return err
 		}
