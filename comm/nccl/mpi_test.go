@@ -26,23 +26,8 @@ const mpiVariable = "LSM_TEST_MPI_RANKS"
 func TestMPIWithMemoryOfCards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	if os.Getenv(mpiVariable) == "" {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		cmd, err := mpitest.Command(ctx, mpi.About(), 2, os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=100s")
-		if err != nil {
-			t.Skipf("not run: %v", err)
-		}
-		log := filepath.Join(t.TempDir(), "log")
-		cmd.Env = append(cmd.Env, mpiVariable+"=1", "GPUEMU_CARDS=2", "GPUEMU_MPI_LOG="+log,
-			"LD_PRELOAD="+filepath.Join(os.Getenv("GPUEMU_FOLDER"), gputest.MPI))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("2 ranks of %s: %v\n%s", mpi.About(), err, out)
-		}
-		said, _ := os.ReadFile(log) // none: no call got memory of a card
-		for _, call := range []string{"MPI_Allreduce", "MPI_Bcast", "MPI_Allgatherv", "MPI_Sendrecv"} {
-			if !strings.Contains(string(said), call+"\n") {
-				t.Errorf("%s got no memory of a card", call)
-			}
+		for library, interfaceName := range map[string]string{"Open MPI": "openmpi", "MPICH": "mpich"} {
+			t.Run(library, func(t *testing.T) { withMemoryOfCards(t, library, interfaceName) })
 		}
 		return
 	}
@@ -61,6 +46,28 @@ func TestMPIWithMemoryOfCards(t *testing.T) {
 		return err
 	}, 2)
 	must(t, d.Close())
+}
+
+// withMemoryOfCards starts the ranks of TestMPIWithMemoryOfCards.
+func withMemoryOfCards(t *testing.T, library, interfaceName string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd, err := mpitest.Command(ctx, library, 2, os.Args[0], "-test.run=^TestMPIWithMemoryOfCards$", "-test.timeout=100s")
+	if err != nil {
+		t.Skipf("not run: %v", err)
+	}
+	log := filepath.Join(t.TempDir(), "log")
+	cmd.Env = append(cmd.Env, mpiVariable+"=1", "GPUEMU_CARDS=2", "GPUEMU_MPI_LOG="+log, mpi.Variable+"="+interfaceName,
+		"LD_PRELOAD="+filepath.Join(os.Getenv("GPUEMU_FOLDER"), gputest.MPI))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("2 ranks: %v\n%s", err, out)
+	}
+	said, _ := os.ReadFile(log) // none: no call got memory of a card
+	for _, call := range []string{"MPI_Allreduce", "MPI_Bcast", "MPI_Allgatherv", "MPI_Sendrecv"} {
+		if !strings.Contains(string(said), call+"\n") {
+			t.Errorf("%s got no memory of a card", call)
+		}
+	}
 }
 
 // The suite on ranks that are processes, with MPI as the control.

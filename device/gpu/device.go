@@ -4,26 +4,18 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Device is one card. It implements [device.Device].
 type Device struct {
 	context  *driver.Context
-	compiler *driver.Compiler // nil: programs are those made ahead
-	missing  error            // why there is no compiler, or what it failed to make; under building
-	cache    driver.Cache
 	engine   driver.Engine
-
-	building sync.Mutex                // of modules
-	modules  map[string]*driver.Module // the programs loaded so far
-	warn     func(text string)
+	programs programs
 	kernels  map[string]*driver.Function // of vector.cu
 	pool     pool
 	pinned   pinned
@@ -82,8 +74,8 @@ func Open(o Options) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
-	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
-		warn: o.Warn, modules: map[string]*driver.Module{}}
+	d := &Device{context: context, engine: o.Engine, programs: programs{context: context, engine: o.Engine, compiler: compiler, missing: missing,
+		cache: o.Cache, warn: o.Warn, modules: map[string]*driver.Module{}}}
 	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
 	d.Clock.context, d.Clock.open = context, map[*driver.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
@@ -150,105 +142,24 @@ func (d *Device) Bind() error { return d.context.Bind() }
 
 // Programs says where the card's programs come from, and the reason if that is not its
 // compiler.
-func (d *Device) Programs() string {
-	d.building.Lock()
-	defer d.building.Unlock()
-	if d.missing != nil {
-		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
-	}
-	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
-}
+func (d *Device) Programs() string { return d.programs.about() }
 
 // Compiles reports whether there is a compiler that works, so that programs need not be carried.
-func (d *Device) Compiles() bool {
-	d.building.Lock()
-	defer d.building.Unlock()
-	return d.missing == nil
+func (d *Device) Compiles() bool { return d.programs.failure() == nil }
+
+// MadeBy is the version of the compiler that makes a program for this card, "" where the program
+// is carried.
+func (d *Device) MadeBy(src driver.Source) string {
+	if p := &d.programs; d.Compiles() && !src.Carried(d.context.Card.Arch, p.compiler.Version) {
+		return p.compiler.Version
+	}
+	return ""
 }
 
 // Build compiles a program for this card, or finds it in the cache, and loads it. Without
 // NVRTC, or where it fails, it uses the carried PTX. The program stays loaded as long as the
 // card is in use, so later calls for it return at once.
-func (d *Device) Build(src driver.Source) (*driver.Module, error) {
-	d.building.Lock()
-	defer d.building.Unlock()
-	key := fmt.Sprintf("%#v", src)
-	if m := d.modules[key]; m != nil {
-		return m, nil
-	}
-	m, err := d.build(src)
-	if err == nil {
-		d.modules[key] = m
-	}
-	return m, err
-}
-
-func (d *Device) build(src driver.Source) (*driver.Module, error) {
-	if d.compiler == nil {
-		return d.carried(src)
-	}
-	if src.Carried(d.context.Card.Arch) {
-		if m, err := d.ahead(src); err == nil {
-			return m, nil
-		} // else what NVRTC makes has to do
-	}
-	m, err := d.compiled(src)
-	if err == nil || d.engine != driver.CUDA {
-		return m, err
-	}
-	instead, none := d.ahead(src)
-	if none != nil {
-		return nil, err
-	}
-	if d.missing == nil {
-		d.missing = err
-		if d.warn != nil {
-			d.warn(fmt.Sprintf("%s %s fails, and programs carried as PTX take the place of what it would make: %v",
-				d.compiler.Library, d.compiler.Version, err))
-		}
-	}
-	return instead, nil
-}
-
-// compiled loads what the compiler makes, or what the cache has of it.
-func (d *Device) compiled(src driver.Source) (*driver.Module, error) {
-	arch := d.context.Card.Arch
-	b, cached, err := d.cache.Compile(d.compiler, src, arch, false)
-	if err != nil {
-		return nil, err
-	}
-	m, err := d.context.Load(src.Name, b.Image)
-	if err != nil && cached {
-		// Of another driver's time, perhaps.
-		if b, _, err = d.cache.Compile(d.compiler, src, arch, true); err == nil {
-			m, err = d.context.Load(src.Name, b.Image)
-		}
-	}
-	return m, err
-}
-
-// ahead loads a program made ahead.
-func (d *Device) ahead(src driver.Source) (*driver.Module, error) {
-	b, err := ahead.PTX(src)
-	if err != nil {
-		return nil, err
-	}
-	return d.context.Load(src.Name, b.Image)
-}
-
-// carried loads a program made ahead, as there is no compiler.
-func (d *Device) carried(src driver.Source) (*driver.Module, error) {
-	b, err := ahead.PTX(src)
-	if err != nil {
-		return nil, fmt.Errorf("%w, and it cannot be compiled: %w", err, d.missing)
-	}
-	m, err := d.context.Load(src.Name, b.Image)
-	if err != nil {
-		return nil, fmt.Errorf("%w (its PTX is for %s and newer cards, this is %s; with NVRTC it would be compiled: %w)",
-			err, ahead.Arch, d.context.Card.Arch, d.missing)
-	}
-	return m, nil
-}
+func (d *Device) Build(src driver.Source) (*driver.Module, error) { return d.programs.build(src) }
 
 // Sync waits until the card has done all work that it was given.
 func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }

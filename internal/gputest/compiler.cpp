@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
+#include <map>
 #include <vector>
 
 #include <dlfcn.h>
@@ -79,24 +79,37 @@ static void point_to_shared(std::string &text)
 	}
 }
 
+// first_argument is what stands behind an open parenthesis, up to its end or a comma.
+static std::string first_argument(const std::string &text, size_t open)
+{
+	int depth = 0;
+	size_t at = open + 1;
+	for (; at < text.size() && (depth > 0 || (text[at] != ',' && text[at] != ')')); at++)
+		depth += (text[at] == '(') - (text[at] == ')');
+	return text.substr(open + 1, at - open - 1);
+}
+
 // The names of the kernels: what stands between "void" and a parenthesis, next
-// after "__global__".
-static std::set<std::string> kernels(const std::string &text)
+// after "__global__". Each has the most threads of a block that it was compiled for, 0 for none.
+static std::map<std::string, std::string> kernels(const std::string &text)
 {
 	static const std::string word = "__global__";
-	std::set<std::string> names;
+	std::map<std::string, std::string> names;
 	for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
 		size_t v = text.find("void", at);
 		if (v == std::string::npos)
 			break;
+		std::string most = "0";
 		for (size_t open = text.find('(', v); open != std::string::npos; open = text.find('(', open + 1)) {
 			size_t end = text.find_last_not_of(" \t\n", open - 1) + 1, start = end;
 			while (of_name(text[start - 1]))
 				start--;
 			std::string name = text.substr(start, end - start);
-			if (name == "__launch_bounds__")
+			if (name == "__launch_bounds__") {
+				most = first_argument(text, open);
 				continue;
-			names.insert(name);
+			}
+			names[name] = most;
 			break;
 		}
 	}
@@ -110,8 +123,8 @@ static std::string prepare(std::string text)
 {
 	point_to_shared(text);
 	std::string out = "#include \"device.h\"\n" + text + "\n#line 1 \"kernels\"\n";
-	for (const std::string &name : kernels(text))
-		out += "GPUEMU_KERNEL(" + name + ")\n";
+	for (const auto &[name, most] : kernels(text))
+		out += "GPUEMU_KERNEL(" + name + ")\nGPUEMU_EXPORT int gpuemu_most_" + name + "() { return " + most + "; }\n";
 	return out;
 }
 

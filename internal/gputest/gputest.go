@@ -20,12 +20,18 @@
 // and copies that nobody waited for, and for errors of the compiler. It knows the
 // statements that NVRTC makes of programs like those here, and refuses all others by name.
 //
+// It refuses what real cards refuse: launches of more threads than a kernel's bounds, or 256
+// where it has none, leave registers for (status 701), more than 4 KiB of parameters, a compiler
+// whose builtins cannot be found by name, and a card that failed while any is in use. Streams
+// beyond the first eight of a thread share queues.
+//
 // The environment sets the emulator:
 //
 //	GPUEMU_CARDS     cards (1); CUDA_VISIBLE_DEVICES is honoured
 //	GPUEMU_MEMORY    bytes of a card (1 GiB)
 //	GPUEMU_WORKERS   threads that run blocks (all processors)
 //	GPUEMU_CAPABILITY  what a card claims to be for CUDA: 120 for sm_120 (90)
+//	GPUEMU_QUEUES    queues for the streams that a thread creates (8)
 //	GPUEMU_STATIC_SHARED  bytes of shared memory that a kernel claims to have of its own (0)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
 //	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2; "cuInit:1:-11":
@@ -43,7 +49,9 @@
 // A library of its own emulates NCCL and RCCL: its ranks may be threads of one
 // process or processes of one machine, and meet in shared memory. It is stricter
 // than the real ones where these hang: ranks that make different calls are an
-// error. It adds in the order of ranks.
+// error. It adds in the order of ranks. A communicator that was made without blocking has every
+// call in progress when it returns, registrations and their ends too, and refuses a call while
+// one is. Destroying it waits for what it was asked for.
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
 //	GPUEMU_NCCL_NO_WINDOWS  set: cards between which there are no windows

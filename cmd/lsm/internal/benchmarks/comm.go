@@ -323,11 +323,15 @@ func tellSum(a *cli.App, rows []bench.CommRow, several bool) (wrong int64) {
 		}
 		bus[label(r)] = append(bus[label(r)], r.Bus)
 	}
-	verdict := "OK"
-	if wrong > 0 {
+	switch verdict := "OK"; {
+	case len(rows) == 0:
+		a.Report.Printf("# Nothing was measured\n")
+	case wrong > 0:
 		verdict = "FAILED"
+		fallthrough
+	default:
+		a.Report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
 	}
-	a.Report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
 	for _, name := range labels {
 		a.Report.Printf("# Avg bus bandwidth    : %.6g%s\n", stat.Mean(bus[name], nil)/1e9, behind(several || len(labels) > 1, name))
 	}
