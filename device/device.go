@@ -110,6 +110,13 @@ type Addressed interface {
 	Space() Space
 }
 
+// Bound is a device whose memory is handed to libraries outside Go on threads that are bound to
+// it. Bind binds the calling thread of the system, to which the goroutine must be locked.
+type Bound interface {
+	Device
+	Bind() error
+}
+
 // Space is the kind of GPU that a device's addresses belong to. A library that accepts
 // addresses of one kind need not accept those of another.
 type Space int

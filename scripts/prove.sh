@@ -1,9 +1,10 @@
 #!/bin/bash
 # prove.sh [-o FOLDER] [SECTION ...]: runs what gpu-bundle.sh packed beside this script on this
 # machine's GPU, all sections or those named, and writes report.txt, report.json and log.txt
-# into FOLDER (gpu-report). Each section ends as OK, FAILED or SKIPPED. The exit status is 0
-# if none failed. It ends within PROVE_SECONDS (520) and some seconds, whatever hangs.
-# PROVE_SMALL=1 makes what is timed small and waits longer, for an emulated GPU.
+# into FOLDER (gpu-report). Each section ends as OK, FAILED or SKIPPED. What did nothing on a GPU
+# is never OK, and what was cut has FAILED. The exit status is 0 if none failed and all had their
+# time. It ends within PROVE_SECONDS (520) and some seconds, whatever hangs. PROVE_SMALL=1 makes what is timed small
+# and waits longer, for an emulated GPU.
 set -u
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +24,10 @@ export TMPDIR=$work/tmp XDG_CACHE_HOME=${XDG_CACHE_HOME:-$work/cache} HOME=${HOM
 
 now() { echo $((${EPOCHREALTIME/./} / 1000)); } # ms
 began=$(now)
-last=$((began + 1000 * ${PROVE_SECONDS:-520}))
+small=${PROVE_SMALL:-}
+slow=1
+[ -z "$small" ] || slow=4
+last=$((began + slow * 1000 * ${PROVE_SECONDS:-520}))
 
 # quoted prints a text as JSON, in one line.
 quoted() {
@@ -62,24 +66,26 @@ ended() {
 	done
 }
 
-failed=0
+failed=0 ok=0 skipped=0 late=0 due=$began
 sections=()
 
-# section NAME SECONDS FUNCTION ...: runs a function in a process group of its own.
+# section NAME SECONDS FUNCTION ...: runs a function in a process group of its own. A section has
+# its seconds, and what those before it left over. All seconds together are PROVE_SECONDS.
 section() {
 	local name=$1 limit=$2 status=OK reason='' start code pid end
 	shift 2
+	due=$((due + slow * 1000 * limit))
 	if [ ${#only[@]} -gt 0 ] && [ "$name" != machine ] && [[ " ${only[*]} " != *" $name "* ]]; then return; fi
-	[ -z "$small" ] || limit=$((4 * limit))
 	start=$(now)
-	end=$((start + 1000 * limit))
+	end=$due
+	[ "$end" -gt $((start + slow * 1000 * limit)) ] || end=$((start + slow * 1000 * limit))
 	[ $end -lt $last ] || end=$last
 	rm -f figures rows commands
 	: >section.log
 	if [ "$name" != machine ] && [ "$(known gpu)" = "" ]; then
 		status=SKIPPED reason='no GPU that lsm can use'
 	elif [ "$start" -ge "$last" ]; then
-		status=SKIPPED reason='no time was left'
+		status=SKIPPED reason='no time was left' late=$((late + 1))
 	else
 		set -m
 		("$@") >section.log 2>&1 </dev/null &
@@ -103,10 +109,13 @@ section() {
 			ended $pid $(($(now) + 2000)) || reason='; it does not end when it is killed'
 			disown $pid 2>/dev/null
 			status=FAILED reason="cut after $((($(now) - start) / 1000)) s$reason"
-			[ $end -lt "$last" ] || status=SKIPPED
 		fi
 	fi
-	[ $status != FAILED ] || failed=$((failed + 1))
+	case $status in
+	OK) ok=$((ok + 1)) ;;
+	FAILED) failed=$((failed + 1)) ;;
+	SKIPPED) skipped=$((skipped + 1)) ;;
+	esac
 	tell "$name" $status "$reason" "$(($(now) - start))"
 }
 
@@ -137,11 +146,11 @@ publish() {
 		facts_json+="\"$key\":$(quoted "$(known $key)"),"
 	done
 	all=$(IFS=$'\n' && echo "${sections[*]}" | paste -sd , -)
-	printf '{%s"failed":%d,"sections":[\n%s\n]}\n' "$facts_json" $failed "${all//\},\{\"section\"/$'},\n{"section"'}" >"$out/report.json"
+	printf '{%s"ok":%d,"failed":%d,"skipped":%d,"sections":[\n%s\n]}\n' "$facts_json" $ok $failed $skipped "${all//\},\{\"section\"/$'},\n{"section"'}" >"$out/report.json"
 	{
 		printf '%s\n' "$facts_text"
 		cat text
-		printf '\n%d failed, %d s\n' $failed $((($(now) - began) / 1000))
+		printf '\n%d OK, %d failed, %d skipped, %d s\n' $ok $failed $skipped $((($(now) - began) / 1000))
 	} >"$out/report.txt"
 }
 
@@ -176,25 +185,62 @@ machine() {
 	fact arch "$(get arch <gpus)"
 	fact gpu "$(get name <gpus)"
 	figure "$(head -n 1 gpus)"
+	worked
+}
+
+# worked fails where lsm doctor found a GPU that did not compute.
+worked() {
+	! lsm doctor | grep -m 1 '^ *not engine cuda' && ! grep -q '"event":"build".*"cuda":false' doctor
+}
+
+# carried: the same without NVRTC, by the programs that lsm carries as PTX.
+carried() {
+	export LSM_NVRTC_LIB=/none/libnvrtc.so
+	try lsm doctor || return
+	lsm doctor --json >doctor || return
+	worked || return
+	lsm doctor | grep -q '^ *engine cuda: programs carried' || {
+		echo 'lsm: lsm doctor does not say that programs are carried'
+		return 1
+	}
+}
+
+# ran TEST: whether it did something, by what was printed: it passed, and so did some test within
+# it where there are any. Go calls a test passed that skipped all within it.
+ran() {
+	awk -v test="$1" '
+		$1 == "---" && $2 ~ /^(PASS|SKIP|FAIL):$/ {
+			if ($3 == test && $2 == "PASS:") passed = 1
+			if (index($3, test "/") == 1) { within[$3] = $2; parent = $3; while (sub(/\/[^\/]*$/, "", parent) && parent != test) inner[parent] = 1 }
+		}
+		END {
+			for (name in within) if (!(name in inner)) { leaves++; if (within[name] == "PASS:") did++ }
+			exit !(passed && (leaves == 0 || did > 0))
+		}' section.log
 }
 
 # tests NAME TEST [VARIABLE=VALUE]: the GPU's tests of a package, of which TEST must have run.
 tests() {
-	local folder list='' code passed failures skipped
+	local folder list='' code passed=0 failures skips=0 name
 	[ -f "bin/$1.test" ] || skip "the bundle has no tests of $1"
-	[ "$1" != device-driver ] || [[ $(known compiler) = compiled* ]] || skip 'no NVRTC was found'
+	[ "$1" != device-driver ] || [[ $(known compiler) = compiled* ]] || skip 'no NVRTC that works was found'
 	[ ! -f "bin/$1.run" ] || list="^($(cat "bin/$1.run"))\$"
 	folder=$(mktemp -d)
 	cd "$folder" || return
 	try env LSM_TEST_GPU=1 "${@:3}" "$work/bin/$1.test" -test.v -test.timeout 0 -test.run "$list"
 	code=$?
 	cd "$work" || return
-	passed=$(grep -c -e '^--- PASS' section.log) failures=$(grep -c -e '^--- FAIL' section.log) skipped=$(grep -c -e '^--- SKIP' section.log)
-	row "$passed passed, $failures failed, $skipped are for the emulator or for other machines"
-	figure "{\"passed\":$passed,\"failed\":$failures,\"skipped\":$skipped}"
+	for name in $(sed -n 's/^--- PASS: \([^ ]*\).*/\1/p' section.log); do
+		if ran "$name"; then passed=$((passed + 1)); else skips=$((skips + 1)); fi
+	done
+	failures=$(grep -c -e '^--- FAIL' section.log)
+	skips=$((skips + $(grep -c -e '^--- SKIP' section.log)))
+	row "$passed passed, $failures failed, $skips are for the emulator or for other machines"
+	figure "{\"passed\":$passed,\"failed\":$failures,\"skipped\":$skips}"
 	[ $code = 0 ] || return $code
-	grep -q -e "^--- PASS: $2 " section.log || {
-		echo "lsm: $2 did not run: $(grep -B 1 -e "^--- SKIP: $2 " section.log | head -n 1)"
+	ran "$2" || {
+		# What a test says stands behind the line that begins it.
+		echo "lsm: $2 did not run: $({ sed -n "/^=== RUN  *$2/,\$p" section.log; cat section.log; } | grep -m 1 '_test\.go:[0-9]*: ')"
 		return 1
 	}
 }
@@ -207,13 +253,26 @@ kernel() {
 	code=$?
 	cat one
 	[ $code = 0 ] || return $code
-	e=$(grep '"event":"kernel"' one)
+	e=$(grep '"event":"kernel"' one | grep '"verdict":"OK"') || {
+		echo "lsm: the operator gave no result: $*"
+		return 1
+	}
 	figure "{\"case\":$(quoted "$name"),${e#\{}"
 	for way in forward adjoint; do
 		row "$(awk -v name="$name" -v way=$way -v ns="$(get ${way}_ns <<<"$e")" -v copy="$(get ${way}_copy_share <<<"$e")" \
 			-v issue="$(get ${way}_issue_share <<<"$e")" -v exact="$(get ${way}_exact_ratio <<<"$e")" \
 			'BEGIN { printf "%-14s %-8s %10.3g %8.1f %8.1f %8.2f", name, way, 1e9/ns, 100*copy, 100*issue, exact }')"
 	done
+}
+
+# kernels: one operator in 2-D and in 3-D, with the programs at hand and with those carried.
+kernels() {
+	local size2='--shape 201,101 --sources 8 --receivers 64 --runs 1' size3='--shape 40,40,40 --sources 4 --receivers 64 --runs 1'
+	[ -z "$small" ] || size2='--shape 30,20 --sources 2 --receivers 6 --runs 1' size3='--shape 9,9,9 --sources 2 --receivers 6 --runs 1'
+	row 'size           way       triples/s  copy %  issue %  exact x'
+	# shellcheck disable=SC2086 # lists of options
+	kernel '2-D' $size2 && kernel '3-D' $size3 && export LSM_NVRTC_LIB=/none/libnvrtc.so &&
+		kernel '2-D, carried' $size2 && kernel '3-D, carried' $size3
 }
 
 speed() {
@@ -228,15 +287,60 @@ speed() {
 	row "the card copies $(get copy_bytes <figures) bytes/s and issues $(get issue <figures) instructions/s, measured here"
 }
 
+# found PROGRAM: where a program of CUDA's toolkit is.
+found() {
+	command -v "$1" || ls -d /usr/local/cuda*/bin/"$1" /opt/nvidia/*/"$1" /opt/nvidia/nsight-compute/*/"$1" 2>/dev/null | sort -V | tail -n 1
+}
+
+# What ncu counts of a kernel: instructions issued, wavefronts and conflicts of shared memory, bytes
+# of the second-level cache, warps that are active, the clock, and the busiest of the units.
+metrics=smsp__inst_issued.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum
+metrics+=,lts__t_bytes.sum,sm__warps_active.avg.pct_of_peak_sustained_active,sm__cycles_elapsed.avg.per_second,gpu__time_duration.sum
+metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed
+metrics+=,lts__t_bytes.avg.pct_of_peak_sustained_elapsed
+
+# counters: what one forward and one adjoint did, as the card counted it.
+counters() {
+	local program size='--shape 801,401 --sources 16 --receivers 256' way triples n=0
+	program=$(found ncu)
+	[ -n "$program" ] || skip 'there is no ncu here'
+	for way in forward adjoint; do
+		# shellcheck disable=SC2086 # a list of options
+		try "$program" --clock-control none --csv --print-units base --kernel-name "$way" --launch-count 1 --metrics $metrics \
+			"$work/bin/lsm" bench kernel --engine cuda --json --runs 1 $size >one 2>&1
+		local code=$?
+		cat one
+		! grep -q ERR_NVGPUCTRPERM one || skip 'ncu may not read the counters: the driver lets only root (ERR_NVGPUCTRPERM)'
+		[ $code = 0 ] || return $code
+		triples=$(grep '"event":"kernel"' one | get triples)
+		while IFS=$'\t' read -r metric value; do
+			n=$((n + 1))
+			figure "{\"kernel\":\"$way\",\"metric\":$(quoted "$metric"),\"value\":$value,\"triples\":${triples:-0}}"
+			row "$(printf '%-8s %-70s %.6g' "$way" "$metric" "$value")"
+		done < <(sed -n 's/^"[0-9]*",.*"\([a-z0-9_.]*__[a-z0-9_.]*\)","[^"]*","\([0-9.,]*\)"$/\1\t\2/p' one | tr -d ,)
+	done
+	[ $n -gt 0 ] || {
+		echo 'lsm: ncu counted nothing'
+		return 1
+	}
+}
+
 sanitizer() {
-	local tool=$1 program
-	program=$(command -v compute-sanitizer || ls -d /usr/local/cuda*/bin/compute-sanitizer /opt/nvidia/*/compute-sanitizer 2>/dev/null | tail -n 1)
+	local tool=$1 program code
+	program=$(found compute-sanitizer)
 	[ -n "$program" ] || skip 'there is no compute-sanitizer here'
 	for size in '30,20' '12,10,9'; do
 		for weights in '' --dynamic; do
 			# shellcheck disable=SC2086 # an option or none
 			try "$program" --tool "$tool" --error-exitcode 99 "$work/bin/lsm" bench kernel --engine cuda --shape $size \
-				--sources 4 --receivers 9 --samples 60 --runs 1 $weights || return
+				--sources 4 --receivers 9 --samples 60 --runs 1 $weights >one 2>&1
+			code=$?
+			cat one
+			[ $code = 0 ] || return $code
+			grep -q 'SUMMARY: 0 ' one || {
+				echo "lsm: $tool says nothing of what it saw"
+				return 1
+			}
 		done
 	done
 }
@@ -289,16 +393,34 @@ matrices() {
 	done
 }
 
+# launcher sets the array launch to what starts two ranks: the MPICH that is packed, or the
+# machine's own MPI.
+launcher() {
+	if [ -x bin/mpiexec.hydra ]; then
+		launch=(env "LD_LIBRARY_PATH=$work/lib" UCX_TLS=self,sm mpiexec.hydra -launcher fork -n 2)
+		return
+	fi
+	local program
+	for program in mpiexec.hydra mpiexec.mpich mpirun mpiexec; do
+		command -v $program >/dev/null || continue
+		launch=($program -n 2)
+		if $program --version 2>&1 | grep -qi 'open.\{0,1\}mpi\|PRRTE'; then
+			launch=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 $program --oversubscribe -n 2)
+		fi
+		return
+	done
+	return 1
+}
+
 # ranks: two ranks that share the card, their sums through the host and, where it agrees, by NCCL.
 ranks() {
-	[ -x bin/mpiexec.hydra ] || skip 'the bundle has no MPI'
 	survey || return
-	launch=(env LD_LIBRARY_PATH="$work/lib" UCX_TLS=self,sm mpiexec.hydra -launcher fork -n 2)
+	launcher || skip 'the bundle has no MPI, nor has this machine: two ranks cannot be started'
 	solved two kirchhoff.engine=cuda comm.backend=mpi-staged || return
 	try lsm compare survey/two.h5 survey/gpu.h5 --tolerance 0 || return
 	row 'through the host: the bits of one rank'
 	[ -n "$(known nccl)" ] || return 0
-	export NCCL_MULTI_RANK_GPU_ENABLE=1
+	export NCCL_MULTI_RANK_GPU_ENABLE=1 # NCCL 2.30 and newer; older ones refuse
 	if solved three kirchhoff.engine=cuda comm.backend=nccl >one 2>&1; then
 		cat one
 		try lsm compare survey/three.h5 survey/gpu.h5 --tolerance 0 || return
@@ -324,29 +446,34 @@ peers() {
 }
 
 only=("$@")
-small=${PROVE_SMALL:-} iterations=20
+iterations=20
 [ -z "$small" ] || iterations=2
 locate LSM_CUDA_LIB 'libcuda.so.1'
 locate LSM_NVRTC_LIB 'libnvrtc.so.*'
 locate LSM_NCCL_LIB 'libnccl.so.2*'
 locate LSM_CUBLAS_LIB 'libcublas.so.*'
-section machine 30 machine
-section vectors 60 tests device-gpu TestCUDA
-section operator 180 tests kirchhoff-gpu TestConformance
-section speed 90 speed
-section solve 60 solve
-section nccl 40 nccl
-section matrices 60 matrices
-section ranks 60 ranks
-section solver 120 tests internal-job TestConformance
-section driver 40 tests device-driver TestKernels
-section operator-carried 150 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
-section traveltimes 60 tests traveltime-gpu TestTimes
-section images 40 tests imaging TestOnCards
-section nccl-tests 60 tests comm-nccl TestRealCard
-for tool in memcheck racecheck synccheck initcheck; do
-	section $tool 60 sanitizer $tool
+# Seconds add up to 520. What is worth most comes first.
+section machine 20 machine
+section carried 15 carried
+section kernels 30 kernels
+section speed 60 speed
+section counters 35 counters
+section memcheck 30 sanitizer memcheck
+section solve 30 solve
+section nccl 20 nccl
+section vectors 15 tests device-gpu TestCUDA
+section operator 65 tests kirchhoff-gpu TestConformance
+section matrices 15 matrices
+section ranks 25 ranks
+section images 10 tests imaging TestOnCards
+section traveltimes 15 tests traveltime-gpu TestTimes
+section driver 10 tests device-driver TestKernels
+section nccl-tests 15 tests comm-nccl TestRealCard
+section operator-carried 35 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
+section solver 35 tests internal-job TestConformance
+for tool in racecheck synccheck initcheck; do
+	section $tool 10 sanitizer $tool
 done
-section peers 90 peers
-echo "$out/report.txt: $failed failed"
-[ $failed = 0 ]
+section peers 10 peers
+echo "$out/report.txt: $ok OK, $failed failed, $skipped skipped, $late of them for lack of time"
+[ $failed = 0 ] && [ $late = 0 ]

@@ -73,16 +73,16 @@ func TestBundle(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	small := []string{"PROVE_SMALL=1"}
-	p, by, failed := prove(t, bundle, small, "vectors", "operator", "speed", "solve", "nccl", "matrices", "ranks")
+	p, by, failed := prove(t, bundle, small, "carried", "kernels", "vectors", "operator", "speed", "solve", "nccl", "matrices")
 	for section, want := range map[string]string{
-		"machine": "OK", "vectors": "OK", "speed": "OK", "solve": "OK", "nccl": "OK", "matrices": "OK",
-		"operator": "SKIPPED the bundle has no tests of kirchhoff-gpu", "ranks": "SKIPPED the bundle has no MPI",
+		"machine": "OK", "carried": "OK", "kernels": "OK", "vectors": "OK", "speed": "OK", "solve": "OK", "nccl": "OK", "matrices": "OK",
+		"operator": "SKIPPED the bundle has no tests of kirchhoff-gpu",
 	} {
 		if strings.TrimSpace(by[section]) != want {
 			t.Errorf("%s: %s, want %s", section, by[section], want)
 		}
 	}
-	if failed || p.Failed != 0 || p.GPU != "emulated GPU" || !strings.HasPrefix(p.Compiler, "compiled by ") || len(p.Sections) != 8 {
+	if failed || p.Failed != 0 || p.GPU != "emulated GPU" || !strings.HasPrefix(p.Compiler, "compiled by ") || len(p.Sections) != 9 {
 		t.Errorf("failed %v: %+v", failed, p)
 	}
 	for _, s := range p.Sections {
@@ -95,8 +95,9 @@ func TestBundle(t *testing.T) {
 	}
 
 	// A GPU that cannot be opened.
-	_, by, failed = prove(t, bundle, append(small, "GPUEMU_FAULT=cuDevicePrimaryCtxRetain:1:2"), "speed")
-	if !failed || !strings.HasPrefix(by["speed"], "FAILED exit status 4: ") {
+	_, by, failed = prove(t, bundle, append(small, "GPUEMU_FAULT=cuDevicePrimaryCtxRetain:1:2"), "speed", "vectors")
+	if !failed || !strings.HasPrefix(by["speed"], "FAILED exit status 4: ") || !strings.HasPrefix(by["vectors"], "FAILED") ||
+		!strings.HasPrefix(by["machine"], "FAILED exit status 1:   not engine cuda") {
 		t.Errorf("a GPU that cannot be opened: failed %v: %v", failed, by)
 	}
 	_, by, failed = prove(t, bundle, append(small, "LSM_CUDA_LIB=/none/libcuda.so"), "machine", "vectors")
@@ -105,14 +106,17 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// What hangs is cut, what is left is skipped, and a section whose main test is skipped has
-// failed; the report says so.
+// What hangs is cut and has failed, what is left is skipped, and a section has failed whose main
+// test is skipped, or all within it; the report says so.
 func TestProveEnds(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
-		"bin/lsm":                `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
-		"bin/device-gpu.test":    "echo '    gpu_test.go:1: no card'; echo '--- SKIP: TestCUDA (0.00s)'; echo '--- PASS: TestOther (0.00s)'",
-		"bin/kirchhoff-gpu.test": "trap '' TERM; echo $$ >" + folder + "/stubborn; while true; do sleep 1; done",
+		"bin/lsm":                 `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
+		"bin/device-gpu.test":     "echo '    gpu_test.go:1: no card'; echo '--- SKIP: TestCUDA (0.00s)'; echo '--- PASS: TestOther (0.00s)'",
+		"bin/imaging.test":        "echo '=== RUN   TestOnCards'; echo '    card_test.go:1: no such card'; echo '--- PASS: TestOnCards (0.00s)'; echo '    --- SKIP: TestOnCards/cuda (0.00s)'",
+		"bin/traveltime-gpu.test": "echo '--- PASS: TestTimes (0.00s)'; echo '    --- PASS: TestTimes/cuda (0.00s)'; echo '    --- SKIP: TestTimes/hip (0.00s)'",
+		"bin/device-driver.test":  "echo FAILED",
+		"bin/internal-job.test":   "trap '' TERM; echo $$ >" + folder + "/stubborn; while true; do sleep 1; done",
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -132,10 +136,24 @@ func TestProveEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, by, failed := prove(t, folder, []string{"PROVE_SECONDS=4"})
+	// Sections as they come, and then those after the one that is cut.
+	p, by, failed := prove(t, folder, nil, "speed", "vectors", "operator", "images", "traveltimes")
 	for section, want := range map[string]string{
-		"machine": "OK ", "vectors": "FAILED exit status 1: lsm: TestCUDA did not run:     gpu_test.go:1: no card", "operator": "SKIPPED cut after ",
-		"speed": "SKIPPED no time was left", "peers": "SKIPPED no time was left",
+		"machine": "OK ", "vectors": "FAILED exit status 1: lsm: TestCUDA did not run:     gpu_test.go:1: no card",
+		"images":      "FAILED exit status 1: lsm: TestOnCards did not run:     card_test.go:1: no such card",
+		"traveltimes": "OK ", "operator": "SKIPPED the bundle has no tests of kirchhoff-gpu",
+		"speed": "FAILED exit status 1: lsm: the operator gave no result",
+	} {
+		if !strings.HasPrefix(by[section], want) {
+			t.Errorf("%s: %s, want %s", section, by[section], want)
+		}
+	}
+	if !failed || p.Failed != 3 {
+		t.Errorf("failed %v: %+v", failed, p)
+	}
+	p, by, failed = prove(t, folder, []string{"PROVE_SECONDS=10"}, "solver", "racecheck", "peers")
+	for section, want := range map[string]string{
+		"machine": "OK ", "solver": "FAILED cut after ", "racecheck": "SKIPPED no time was left", "peers": "SKIPPED no time was left",
 	} {
 		if !strings.HasPrefix(by[section], want) {
 			t.Errorf("%s: %s, want %s", section, by[section], want)

@@ -44,7 +44,10 @@ func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 			r.at = C.uintptr_t(a.Pointer())
 		}
 		// MPI may read b only after the device has finished its work on b.
-		return r, b.Device().Sync()
+		if err := b.Device().Sync(); err != nil {
+			return r, err
+		}
+		return r, w.bind(b.Device())
 	}
 	var err error
 	if r.Copied, err = comm.ToHost(b); err == nil && b.Len() > 0 {
@@ -66,4 +69,16 @@ func (r *reached) finish(err error) error {
 func (r *reached) release() {
 	r.pinner.Unpin()
 	r.Release()
+}
+
+// bind makes a GPU's context current on the thread that calls MPI. Libraries ask the driver
+// about the memory that they are given, and copy it, in the context of the calling thread.
+func (w *world) bind(d device.Device) (err error) {
+	if b, ok := d.(device.Bound); ok {
+		w.do(func() C.int {
+			err = b.Bind()
+			return 0
+		})
+	}
+	return err
 }

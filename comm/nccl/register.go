@@ -166,37 +166,46 @@ func (g *Group) least(w way) (way, error) {
 
 // register registers memory with one communicator and returns the way that worked.
 func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
-	var handle unsafe.Pointer
 	if how == symmetric {
-		handle, err = w.window(link, at, bytes)
+		handle, err := w.handle(link, "CommWindowRegister", func(made *unsafe.Pointer) C.int {
+			return C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), made, windowSymmetric)
+		})
 		if err == nil && handle != nil {
-			w.undo = append(w.undo, func() C.int { return C.nccl_CommWindowDeregister(w.lib.calls, link, handle) })
+			w.undo = append(w.undo, func() error {
+				return w.done(link, C.nccl_CommWindowDeregister(w.lib.calls, link, handle), "CommWindowDeregister")
+			})
 		}
 		if err != nil || handle != nil {
 			return symmetric, err
 		} // else there are no windows between these cards
 	}
-	err = w.lib.check(C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), &handle), "CommRegister")
+	handle, err := w.handle(link, "CommRegister", func(made *unsafe.Pointer) C.int {
+		return C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), made)
+	})
 	if err == nil {
-		w.undo = append(w.undo, func() C.int { return C.nccl_CommDeregister(w.lib.calls, link, handle) })
+		w.undo = append(w.undo, func() error {
+			return w.done(link, C.nccl_CommDeregister(w.lib.calls, link, handle), "CommDeregister")
+		})
 	}
 	return plain, err
 }
 
-// window registers memory as a window, nil where there are none. The library may write
-// the window's handle after its call has returned.
-func (w *world) window(link unsafe.Pointer, at driver.Memory, bytes int64) (unsafe.Pointer, error) {
-	handle := (*unsafe.Pointer)(C.calloc(1, C.size_t(unsafe.Sizeof(link))))
-	defer C.free(unsafe.Pointer(handle))
-	code := C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), handle, windowSymmetric)
-	err := w.done(link, code, "CommWindowRegister")
-	return *handle, err
+// handle makes a call that registers memory, and returns what the library makes. The library may
+// write that after the call has returned.
+func (w *world) handle(link unsafe.Pointer, function string, call func(made *unsafe.Pointer) C.int) (unsafe.Pointer, error) {
+	made := (*unsafe.Pointer)(C.calloc(1, C.size_t(unsafe.Sizeof(link))))
+	err := w.done(link, call(made), function)
+	if err != nil {
+		return nil, err // the library may still write to it
+	}
+	defer C.free(unsafe.Pointer(made))
+	return *made, nil
 }
 
 // forget takes back all registrations, in the same order on all ranks.
 func (w *world) forget() (err error) {
 	for _, undo := range slices.Backward(w.undo) {
-		err = errors.Join(err, w.lib.check(undo(), "CommDeregister"))
+		err = errors.Join(err, undo())
 	}
 	w.undo = nil
 	return err

@@ -34,7 +34,7 @@ type world struct {
 	started int64 // by all groups
 	jobs    chan *request
 
-	undo   []func() C.int // of the registrations of buffers, in their order
+	undo   []func() error // of the registrations of buffers, in their order
 	groups []*Group       // in the order in which they were made, the same on all ranks
 
 	timeout time.Duration            // of the making of a communicator
@@ -82,13 +82,15 @@ func (w *world) close() error {
 	close(w.jobs)
 	w.card.CloseStream(w.stream)
 	close(w.ended)
-	links := w.take()
-	if len(links) == 0 {
-		return nil // aborted
+	w.mu.Lock()
+	aborted := len(w.links) == 0
+	w.mu.Unlock()
+	if aborted {
+		return nil
 	}
 	return w.onThread(func() error {
 		err := w.forget()
-		for _, l := range slices.Backward(links) {
+		for _, l := range slices.Backward(w.take()) {
 			if code := C.nccl_CommDestroy(w.lib.calls, l); code != inProgress {
 				err = errors.Join(err, w.lib.check(code, "CommDestroy"))
 			}

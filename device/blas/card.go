@@ -52,6 +52,7 @@ func Sought(e driver.Engine) driver.Library {
 	return driver.Library{What: "cuBLAS", Variable: "LSM_CUBLAS_LIB",
 		Names:   []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"},
 		Folders: []string{"$CUDA_HOME/lib64", "$CUDA_PATH/lib64", "/usr/local/cuda/lib64"},
+		Needs:   []string{"libcublasLt"},
 		Hint:    "libcublas comes with the CUDA toolkit: load its module, or add its folder to LD_LIBRARY_PATH"}
 }
 

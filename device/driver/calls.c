@@ -1,3 +1,4 @@
+#define _GNU_SOURCE // dladdr
 #include "calls.h"
 
 #include <dlfcn.h>
@@ -49,6 +50,12 @@ const char *compiler_load(gpu_calls *t, void *library, int engine)
 	COMPILER_CALLS(FIND)
 	FIND_TEXT(compiler_text, engine ? "hiprtcGetErrorString" : "nvrtcGetErrorString")
 	return NULL;
+}
+
+const char *compiler_file(const gpu_calls *t)
+{
+	Dl_info info;
+	return dladdr(*(void *const *)&t->version, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 #define NAME(field, cuda, hip, params, names) \

@@ -140,6 +140,8 @@ void library_close(void *library);
 // is missing; compiler_load the compiler's.
 const char *driver_load(gpu_calls *t, void *library, int engine);
 const char *compiler_load(gpu_calls *t, void *library, int engine);
+// compiler_file is the file that the compiler was loaded from.
+const char *compiler_file(const gpu_calls *t);
 
 // gpu_symbol is the library's name of the function behind a field.
 const char *gpu_symbol(const char *field, int engine);

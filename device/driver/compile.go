@@ -11,6 +11,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -25,17 +27,40 @@ type Source struct {
 	Text    string   //
 	Defines []string // macros, as NAME or NAME=VALUE
 
-	// Native is the newest NVIDIA architecture that NVRTC compiles for, such as 90 for
-	// sm_90. Newer cards use the carried PTX, of which the driver makes better code. 0
-	// means that NVRTC compiles for all cards.
-	Native int
+	// Native says, by NVIDIA's architectures such as 90 for sm_90, from which version of NVRTC
+	// on its code is as good as what drivers make of the carried PTX, such as 13.5. An older
+	// NVRTC compiles only where nothing is carried. Never is for all versions. An architecture
+	// that is not named goes by the newest older one. nil means that NVRTC always compiles.
+	Native map[int]float64
 }
 
-// Carried reports whether a card's architecture, as [Card] names it, is newer than Native.
-func (s Source) Carried(arch string) bool {
+// Never is a version of NVRTC that none has.
+const Never = math.MaxFloat64
+
+// Carried reports whether the carried PTX of a program serves a card better than what NVRTC of
+// some version makes of it. arch is the card's architecture as [Card] names it.
+func (s Source) Carried(arch, version string) bool {
 	number, nvidia := strings.CutPrefix(arch, "sm_")
 	n, err := strconv.Atoi(number)
-	return nvidia && err == nil && s.Native > 0 && n > s.Native
+	if !nvidia || err != nil {
+		return false
+	}
+	known := 0
+	for a := range s.Native {
+		if a <= n {
+			known = max(known, a)
+		}
+	}
+	return known > 0 && versionNumber(version) < s.Native[known]
+}
+
+// versionNumber is 13.5 of "13.5", and 0 of what is no version. Minor versions have one digit.
+func versionNumber(version string) float64 {
+	v, err := strconv.ParseFloat(version, 64)
+	if err != nil {
+		return 0
+	}
+	return v
 }
 
 // Hash is the SHA-256, in hexadecimal, of everything that determines the compiled program
@@ -82,7 +107,23 @@ func OpenCompiler(e Engine) (*Compiler, error) {
 		return nil, status.Resource(err)
 	}
 	k.Version = fmt.Sprintf("%d.%d", major, minor)
+	openBeside(C.GoString(C.compiler_file(k.calls)), k.builtins()...)
 	return k, nil
+}
+
+// builtins are the names of the library with what a compiler adds to programs, which it loads
+// when it compiles. NVIDIA's ends in the compiler's version, AMD's in that of its library.
+func (k *Compiler) builtins() []string {
+	if k.Engine == CUDA {
+		return []string{"libnvrtc-builtins.so." + k.Version}
+	}
+	const name = "libhiprtc-builtins.so"
+	_, version, _ := strings.Cut(filepath.Base(k.Library), ".so")
+	names := []string{name + version}
+	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 { // of .6.2.41134, .6
+		names = append(names, name+"."+parts[1])
+	}
+	return append(names, name)
 }
 
 // Compile makes a binary for an architecture as [Card] names it. If NVRTC is older than

@@ -297,11 +297,13 @@ func (c *Context) open() error {
 	if err := d.check(C.gpu_retain(d.calls, &c.handle, dev), "retain"); err != nil {
 		return err
 	}
-	if err := d.check(C.gpu_set_current(d.calls, c.handle), "set_current"); err != nil {
-		return err
+	err := d.check(C.gpu_set_current(d.calls, c.handle), "set_current")
+	if err == nil {
+		c.main, err = c.newStream(device.LaneGPU)
 	}
-	var err error
-	c.main, err = c.newStream(device.LaneGPU)
+	if err != nil {
+		C.gpu_release(d.calls, dev) // else a card that failed stays so in this process
+	}
 	return err
 }
 

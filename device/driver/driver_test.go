@@ -453,6 +453,71 @@ func TestPostedErrorsAreKept(t *testing.T) {
 	}
 }
 
+// A launch with more threads than a kernel was compiled for wants more registers than there are, and
+// parameters have a limit, as on real cards.
+func TestLimitsOfLaunches(t *testing.T) {
+	gputest.NeedEmulator(t)
+	for _, c := range []struct {
+		kernel  string
+		threads int
+		want    string
+	}{
+		{"extern \"C\" __global__ void __launch_bounds__(128) f(int *x) { x[threadIdx.x] = 1; }", 128, ""},
+		{"extern \"C\" __global__ void __launch_bounds__(128) f(int *x) { x[threadIdx.x] = 1; }", 160, "too many resources"},
+		{"extern \"C\" __global__ void f(int *x) { x[threadIdx.x] = 1; }", 256, ""},
+		{"extern \"C\" __global__ void f(int *x) { x[threadIdx.x] = 1; }", 512, "status 701"},
+	} {
+		d := card(t, driver.CUDA)
+		f := function(t, compile(t, d, driver.CUDA, c.kernel), "f")
+		d.Launch(d.Main(), f, driver.Line(1, c.threads), upload(t, d, make([]int32, 1024)))
+		err := d.Finish(d.Main())
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%d threads of %s: %v, want %q", c.threads, c.kernel, err, c.want)
+		}
+	}
+	d := card(t, driver.CUDA)
+	m := compile(t, d, driver.CUDA, "struct Large { char bytes[4097]; }; extern \"C\" __global__ void f(Large x) {}")
+	if _, err := m.Function("f"); err == nil || !strings.Contains(err.Error(), "image is invalid") {
+		t.Errorf("4097 bytes of parameters: %v", err)
+	}
+}
+
+// A card that failed stays so as long as somebody has it, or another card of the process, in use.
+func TestFailureLastsWhileSomebodyRetains(t *testing.T) {
+	gputest.NeedEmulator(t)
+	t.Setenv("GPUEMU_CARDS", "2")
+	lib, err := driver.Open(driver.CUDA)
+	must(t, err)
+	cards, err := lib.Cards()
+	must(t, err)
+	use := func(n int) (*driver.Context, error) { return lib.Use(cards[n]) }
+	bad, err := use(0)
+	must(t, err)
+	m := compile(t, bad, driver.CUDA, "extern \"C\" __global__ void f(int *x) { x[threadIdx.x + 1] = 1; }")
+	bad.Launch(bad.Main(), function(t, m, "f"), driver.Line(1, 32), upload(t, bad, make([]int32, 32)))
+	if err := bad.Finish(bad.Main()); err == nil {
+		t.Fatal("an access beyond memory is no failure")
+	}
+	if other, err := use(1); err == nil {
+		must(t, other.Close())
+	}
+	if again, err := use(0); err == nil {
+		t.Errorf("a card that failed is ready again")
+		_ = again.Close()
+	}
+	_ = bad.Close() // it tells the failure
+	again, err := use(0)
+	must(t, err)
+	must(t, again.Close())
+}
+
+// Streams that share one of the hardware's queues keep their order, and none waits for ever.
+func TestStreamsOfOneQueue(t *testing.T) {
+	gputest.NeedEmulator(t)
+	t.Setenv("GPUEMU_QUEUES", "1")
+	TestStreams(t)
+}
+
 func TestOutOfMemory(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", "1000000")

@@ -25,6 +25,7 @@ type Library struct {
 	Folders  []string // tried after that; they may begin with an environment variable: $CUDA_HOME/lib64
 	Hint     string   // what to do where there is none
 	Global   bool     // its symbols serve what is loaded later, such as its own plug-ins
+	Needs    []string // libraries that it needs of its own folder, such as libcublasLt, in its own version
 }
 
 // Libraries returns the driver and the run-time compiler of an engine.
@@ -116,19 +117,50 @@ func (l Library) Open() (handle unsafe.Pointer, name string, err error) {
 	}
 	why := "there is no " + strings.Join(names, ", ")
 	for _, name := range names {
-		file := C.CString(name)
-		var text *C.char
-		handle = C.library_open(file, global, &text)
-		C.free(unsafe.Pointer(file))
-		if handle != nil {
+		_, version, _ := strings.Cut(filepath.Base(name), ".so")
+		for _, need := range l.Needs {
+			openBeside(name, need+".so"+version)
+		}
+		var text string
+		if handle, text = open(name, global); handle != nil {
 			return handle, name, nil
 		}
-		// A file that exists but cannot be loaded explains the failure better.
-		if s := C.GoString(text); !strings.Contains(s, "No such file") {
-			why = s
+		// A file that exists but cannot be loaded, itself or what it needs, explains the failure better.
+		if !strings.HasPrefix(text, name+": ") || !strings.Contains(text, "No such file") {
+			why = text
 		}
 	}
 	return nil, "", status.Resource(status.Hint(fmt.Errorf("%s cannot be loaded: %s", l.What, why), l.Hint))
+}
+
+// open loads a library, or says why it cannot.
+func open(name string, global C.int) (handle unsafe.Pointer, why string) {
+	file := C.CString(name)
+	defer C.free(unsafe.Pointer(file))
+	var text *C.char
+	handle = C.library_open(file, global, &text)
+	return handle, C.GoString(text)
+}
+
+// openBeside loads libraries that another one asks the loader for by their names alone. The
+// loader does not look into the folder of a library that was loaded by its full path and says
+// nothing of where to look (it has no run path), as in some of NVIDIA's packages for Python.
+// What is loaded already it finds by name. Names that are not there are left out.
+func openBeside(file string, names ...string) {
+	if !strings.Contains(file, "/") {
+		return
+	}
+	folders := []string{filepath.Dir(file)}
+	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) != folders[0] {
+		folders = append(folders, filepath.Dir(real))
+	}
+	for _, name := range names {
+		for _, folder := range folders {
+			if handle, _ := open(filepath.Join(folder, name), 1); handle != nil {
+				break
+			}
+		}
+	}
 }
 
 // functions are those of a loaded driver or compiler.

@@ -4,25 +4,18 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Device is one card. It implements [device.Device].
 type Device struct {
 	context  *driver.Context
-	compiler *driver.Compiler // nil: programs are those made ahead
-	missing  error            // why there is no compiler
-	cache    driver.Cache
 	engine   driver.Engine
-
-	building sync.Mutex                  // of modules
-	modules  map[string]*driver.Module   // the programs loaded so far
+	programs programs
 	kernels  map[string]*driver.Function // of vector.cu
 	pool     pool
 	pinned   pinned
@@ -42,6 +35,10 @@ type Options struct {
 	Card   int          // among the visible cards, see [Choose]
 	Cache  driver.Cache // of compiled programs; the zero value keeps none
 	Child  []string     // see [driver.Compiler]; for HIP
+
+	// Warn is told when carried programs take the place of those that a compiler fails to
+	// make. nil: nobody is told.
+	Warn func(text string)
 }
 
 var _ device.Device = (*Device)(nil)
@@ -52,7 +49,7 @@ var vectorText string
 // VectorSource is the program with the kernels of this package.
 func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
 
-// Open makes a card ready. NVRTC may be missing, see [Device.Programs]. If another
+// Open makes a card ready. NVRTC may be missing or fail, see [Device.Programs]. If another
 // library, the card or a function is missing, the error is a missing resource and names
 // it.
 func Open(o Options) (*Device, error) {
@@ -77,8 +74,8 @@ func Open(o Options) (*Device, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
-	d := &Device{context: context, compiler: compiler, missing: missing, cache: o.Cache, engine: o.Engine,
-		modules: map[string]*driver.Module{}}
+	d := &Device{context: context, engine: o.Engine, programs: programs{context: context, engine: o.Engine, compiler: compiler, missing: missing,
+		cache: o.Cache, warn: o.Warn, modules: map[string]*driver.Module{}}}
 	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
 	d.Clock.context, d.Clock.open = context, map[*driver.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
@@ -139,74 +136,30 @@ func (d *Device) Card() driver.Card { return d.context.Card }
 // be on its main stream or follow it.
 func (d *Device) Context() *driver.Context { return d.context }
 
+// Bind makes the card's context current on the calling thread of the system, to which the
+// goroutine must be locked. It implements [device.Bound].
+func (d *Device) Bind() error { return d.context.Bind() }
+
 // Programs says where the card's programs come from, and the reason if that is not its
 // compiler.
-func (d *Device) Programs() string {
-	if d.compiler == nil {
-		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, d.missing)
-	}
-	return fmt.Sprintf("programs compiled by %s %s", d.compiler.Library, d.compiler.Version)
-}
+func (d *Device) Programs() string { return d.programs.about() }
 
-// Compiles reports whether there is a compiler, so that programs need not be carried.
-func (d *Device) Compiles() bool { return d.compiler != nil }
+// Compiles reports whether there is a compiler that works, so that programs need not be carried.
+func (d *Device) Compiles() bool { return d.programs.failure() == nil }
+
+// MadeBy is the version of the compiler that makes a program for this card, "" where the program
+// is carried.
+func (d *Device) MadeBy(src driver.Source) string {
+	if p := &d.programs; d.Compiles() && !src.Carried(d.context.Card.Arch, p.compiler.Version) {
+		return p.compiler.Version
+	}
+	return ""
+}
 
 // Build compiles a program for this card, or finds it in the cache, and loads it. Without
-// NVRTC it uses the carried PTX. The program stays loaded as long as the card is in use,
-// so later calls for it return at once.
-func (d *Device) Build(src driver.Source) (*driver.Module, error) {
-	d.building.Lock()
-	defer d.building.Unlock()
-	key := fmt.Sprintf("%#v", src)
-	if m := d.modules[key]; m != nil {
-		return m, nil
-	}
-	m, err := d.build(src)
-	if err == nil {
-		d.modules[key] = m
-	}
-	return m, err
-}
-
-func (d *Device) build(src driver.Source) (*driver.Module, error) {
-	if d.compiler == nil {
-		return d.carried(src)
-	}
-	arch := d.context.Card.Arch
-	if src.Carried(arch) {
-		if b, err := ahead.PTX(src); err == nil {
-			if m, err := d.context.Load(src.Name, b.Image); err == nil {
-				return m, nil
-			}
-		} // else what NVRTC makes has to do
-	}
-	b, cached, err := d.cache.Compile(d.compiler, src, arch, false)
-	if err != nil {
-		return nil, err
-	}
-	m, err := d.context.Load(src.Name, b.Image)
-	if err != nil && cached {
-		// Of another driver's time, perhaps.
-		if b, _, err = d.cache.Compile(d.compiler, src, arch, true); err == nil {
-			m, err = d.context.Load(src.Name, b.Image)
-		}
-	}
-	return m, err
-}
-
-// carried loads a program made ahead.
-func (d *Device) carried(src driver.Source) (*driver.Module, error) {
-	b, err := ahead.PTX(src)
-	if err != nil {
-		return nil, fmt.Errorf("%w, and it cannot be compiled: %w", err, d.missing)
-	}
-	m, err := d.context.Load(src.Name, b.Image)
-	if err != nil {
-		return nil, fmt.Errorf("%w (its PTX is for %s and newer cards, this is %s; with NVRTC it would be compiled: %w)",
-			err, ahead.Arch, d.context.Card.Arch, d.missing)
-	}
-	return m, nil
-}
+// NVRTC, or where it fails, it uses the carried PTX. The program stays loaded as long as the
+// card is in use, so later calls for it return at once.
+func (d *Device) Build(src driver.Source) (*driver.Module, error) { return d.programs.build(src) }
 
 // Sync waits until the card has done all work that it was given.
 func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }

@@ -366,8 +366,17 @@ func TestFaults(t *testing.T) {
 	}
 	t.Run("compiler", func(t *testing.T) {
 		t.Setenv("GPUEMU_FAULT", "nvrtcCompileProgram:1:6")
-		if _, err := Open(Options{}); status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compiling vector.cu for sm_90: nvrtcCompileProgram") {
-			t.Errorf("error is %v", err)
+		const want = "compiling vector.cu for sm_90: nvrtcCompileProgram"
+		d, err := Open(Options{}) // by what is carried
+		must(t, err)
+		must(t, d.Close())
+		if !strings.Contains(d.Programs(), want) {
+			t.Errorf("programs are %s", d.Programs())
+		}
+		// For AMD's cards nothing is carried.
+		t.Setenv("GPUEMU_FAULT", "nvrtcCompileProgram:1:5")
+		if _, err := Open(Options{Engine: driver.HIP}); status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compiling vector.cu for gfx90a") {
+			t.Errorf("hiprtc: error is %v", err)
 		}
 	})
 	t.Run("no such card", func(t *testing.T) {

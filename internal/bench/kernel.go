@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -69,8 +70,9 @@ type KernelResult struct {
 	Cost, ExactCost [2]float64
 
 	// On a card: its limits, and the shares of them that are reached. CopyShare counts
-	// tables, image and data crossing the card's memory once. IssueShare counts one
-	// instruction for each of Flops.
+	// tables, image and data crossing the card's memory once. IssueShare counts the kernel's
+	// instructions as kirchhoff/gpu.Instructions has them, without convolution. It is zero where
+	// they were not counted: with limits of angles, anti-aliasing, and on AMD's cards.
 	Card                  *CardLimits
 	CopyShare, IssueShare [2]float64
 }
@@ -176,11 +178,28 @@ func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
 	}
 	r.Card = &l
 	copied := 1e9 * (float64(r.TableBytes) + vectors) / float64(r.Triples) / l.CopyBytes // ns a triple
-	issued := 1e9 * Flops(len(size.Shape), size.Dynamic) / l.Issue
+	issued := size.instructions()
 	for d, took := range [2]float64{r.Forward, r.Adjoint} {
-		r.CopyShare[d], r.IssueShare[d] = copied/took, issued/took
+		r.CopyShare[d], r.IssueShare[d] = copied/took, 1e9*issued[d]/l.Issue/took
 	}
 	return nil
+}
+
+// instructions are those that the card's kernels issue for a triple, by direction; zero where
+// nobody has counted them.
+func (k KernelSize) instructions() (each [2]float64) {
+	if k.Card.Engine() != driver.CUDA || k.DipLimit != nil || k.Antialias > 0 {
+		return each
+	}
+	l := kirchhoff.Layout{Fields: 1, Compact: k.Compact}
+	if k.Dynamic {
+		l.Fields = 2*len(k.Shape) - 1
+	}
+	counted, ok := kirchhoffgpu.Instructions(l, k.Card.Card().Arch, k.Card.MadeBy(kirchhoffgpu.Programs(l)[0]))
+	if ok {
+		each[dist.Forward], each[dist.Backward] = counted[0], counted[1]
+	}
+	return each
 }
 
 // engine makes the engine and says what it is.

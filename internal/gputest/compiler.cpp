@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <set>
+#include <map>
 #include <vector>
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ extern char **environ;
 namespace gpuemu {
 
 // Statuses of NVRTC and hiprtc.
-enum { CompilerInvalidProgram = 4, CompilerInvalidOption = 5, CompilerFailed = 6, CompilerBroken = 11 };
+enum { CompilerInvalidProgram = 4, CompilerInvalidOption = 5, CompilerFailed = 6, BuiltinsFailed = 7, CompilerBroken = 11 };
 
 struct Program {
 	std::string text, name, log, image;
@@ -79,24 +79,37 @@ static void point_to_shared(std::string &text)
 	}
 }
 
+// first_argument is what stands behind an open parenthesis, up to its end or a comma.
+static std::string first_argument(const std::string &text, size_t open)
+{
+	int depth = 0;
+	size_t at = open + 1;
+	for (; at < text.size() && (depth > 0 || (text[at] != ',' && text[at] != ')')); at++)
+		depth += (text[at] == '(') - (text[at] == ')');
+	return text.substr(open + 1, at - open - 1);
+}
+
 // The names of the kernels: what stands between "void" and a parenthesis, next
-// after "__global__".
-static std::set<std::string> kernels(const std::string &text)
+// after "__global__". Each has the most threads of a block that it was compiled for, 0 for none.
+static std::map<std::string, std::string> kernels(const std::string &text)
 {
 	static const std::string word = "__global__";
-	std::set<std::string> names;
+	std::map<std::string, std::string> names;
 	for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += word.size()) {
 		size_t v = text.find("void", at);
 		if (v == std::string::npos)
 			break;
+		std::string most = "0";
 		for (size_t open = text.find('(', v); open != std::string::npos; open = text.find('(', open + 1)) {
 			size_t end = text.find_last_not_of(" \t\n", open - 1) + 1, start = end;
 			while (of_name(text[start - 1]))
 				start--;
 			std::string name = text.substr(start, end - start);
-			if (name == "__launch_bounds__")
+			if (name == "__launch_bounds__") {
+				most = first_argument(text, open);
 				continue;
-			names.insert(name);
+			}
+			names[name] = most;
 			break;
 		}
 	}
@@ -110,8 +123,8 @@ static std::string prepare(std::string text)
 {
 	point_to_shared(text);
 	std::string out = "#include \"device.h\"\n" + text + "\n#line 1 \"kernels\"\n";
-	for (const std::string &name : kernels(text))
-		out += "GPUEMU_KERNEL(" + name + ")\n";
+	for (const auto &[name, most] : kernels(text))
+		out += "GPUEMU_KERNEL(" + name + ")\nGPUEMU_EXPORT int gpuemu_most_" + name + "() { return " + most + "; }\n";
 	return out;
 }
 
@@ -198,6 +211,16 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 	return status ? int(CompilerFailed) : int(Success);
 }
 
+// lacks_builtins says whether the compiler's other library cannot be opened by its name alone, as
+// the real ones open it: a loader finds it that was told its folder, or has it already.
+static bool lacks_builtins(Program *p, const char *name)
+{
+	if (dlopen(name, RTLD_NOW | RTLD_LOCAL))
+		return false;
+	p->log = std::string("nvrtc: error: failed to open ") + name + ".\n  Make sure that " + name + " is installed correctly.";
+	return true;
+}
+
 static int compile(Program *p, int options, const char *const *option)
 {
 	std::vector<std::string> translated;
@@ -240,6 +263,11 @@ template <class... A> static int call_real(const char *function, A... a)
 // compile_really has the real NVRTC make PTX, which says what lines of the source it is of.
 static int compile_really(Program *p, int options, const char *const *option)
 {
+	// Its builtins lie beside it, and it may not know where it lies.
+	int major = 0, minor = 0;
+	const std::string file = getenv("GPUEMU_NVRTC");
+	if (size_t end = file.rfind('/'); end != std::string::npos && call_real("nvrtcVersion", &major, &minor) == Success)
+		dlopen((file.substr(0, end) + "/libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor)).c_str(), RTLD_NOW | RTLD_GLOBAL);
 	std::vector<std::string> all = {"--generate-line-info"};
 	for (int i = 0; i < options; i++) {
 		std::string o = option[i];
@@ -304,7 +332,11 @@ EXPORT int nvrtcCompileProgram(Program *p, int options, const char *const *optio
 {
 	if (int s = fault("nvrtcCompileProgram"))
 		return s;
-	return real("nvrtcVersion") ? compile_really(p, options, option) : compile(p, options, option);
+	if (real("nvrtcVersion"))
+		return compile_really(p, options, option);
+	if (lacks_builtins(p, sanitize() ? "libnvrtc-builtins.so.0.2" : "libnvrtc-builtins.so.0.1"))
+		return BuiltinsFailed;
+	return compile(p, options, option);
 }
 
 EXPORT int nvrtcGetCUBINSize(Program *p, size_t *bytes)
@@ -353,6 +385,8 @@ EXPORT const char *nvrtcGetErrorString(int status)
 		return "NVRTC_ERROR_INVALID_OPTION";
 	case CompilerFailed:
 		return "NVRTC_ERROR_COMPILATION";
+	case BuiltinsFailed:
+		return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE";
 	}
 	return "NVRTC_ERROR_INTERNAL_ERROR";
 }
@@ -372,6 +406,8 @@ EXPORT int hiprtcCompileProgram(Program *p, int options, const char *const *opti
 			abort(); // as hiprtc does with a target that it does not know
 	if (int s = fault("nvrtcCompileProgram"))
 		return s;
+	if (lacks_builtins(p, "libhiprtc-builtins.so.5"))
+		return BuiltinsFailed;
 	return compile(p, options, option);
 }
 EXPORT int hiprtcGetCodeSize(Program *p, size_t *bytes) { return nvrtcGetCUBINSize(p, bytes); }

@@ -145,7 +145,8 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int card)
 	return Success;
 }
 
-// What a context held goes with its last user, failures included.
+// What a context held goes with its last user. A failure goes when no card has a user: it is one
+// of the process.
 EXPORT int cuDevicePrimaryCtxRelease_v2(int card)
 {
 	std::lock_guard<std::mutex> hold(users_lock);
@@ -154,7 +155,11 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int card)
 	if (--users[card] == 0) {
 		memory_clear(card);
 		programs.erase(card);
-		card_recovers();
+		int all = 0;
+		for (auto &[other, n] : users)
+			all += n;
+		if (all == 0)
+			card_recovers();
 		if (uint64_t n = ptx::accesses_watched())
 			report("watched " + std::to_string(n) + " accesses");
 	}
@@ -334,7 +339,7 @@ static bool find_ptx(Kernel &k, const ptx::Module &m, const char *name)
 	if (it == m.kernels.end())
 		return false;
 	const ptx::Function &f = m.functions[size_t(it->second)];
-	k.module = &m, k.function = it->second, k.shared = int(f.own_shared);
+	k.module = &m, k.function = it->second, k.shared = int(f.own_shared), k.most_threads = f.most_threads;
 	for (const ptx::Symbol &p : f.parameters)
 		k.sizes.push_back(p.bytes);
 	return true;
@@ -351,6 +356,8 @@ static bool find_compiled(Kernel &k, void *library, const char *name)
 	k.sizes.resize(size_t(sizes(nullptr)));
 	sizes(k.sizes.data());
 	k.shared = static_shared();
+	if (auto most = reinterpret_cast<int (*)()>(dlsym(library, (std::string("gpuemu_most_") + name).c_str())))
+		k.most_threads = most();
 	return true;
 }
 
@@ -406,6 +413,13 @@ EXPORT int cuModuleGetFunction(Kernel **k, Module *m, const char *name)
 		found->name = name;
 		if (!(m->program ? find_ptx(*found, *m->program, name) : find_compiled(*found, m->library, name)))
 			return NotFound;
+		size_t bytes = 0;
+		for (size_t n : found->sizes)
+			bytes += n;
+		if (bytes > parameter_bytes) { // which real compilers refuse
+			report("kernel " + found->name + " has parameters of " + std::to_string(bytes) + " bytes");
+			return InvalidImage;
+		}
 		found->dynamic = free_shared_bytes - found->shared;
 		kernel = std::move(found);
 	}
@@ -464,6 +478,9 @@ EXPORT int cuLaunchKernel(Kernel *k, unsigned gx, unsigned gy, unsigned gz, unsi
 	if (!gx || !gy || !gz || !bx || !by || !bz || gx > 0x7FFFFFFFu || gy > 65535 || gz > 65535 ||
 	    uint64_t(bx) * by * bz > block_threads || bz > 64 || shared > unsigned(k->dynamic))
 		return InvalidValue;
+	// A kernel has the registers that its launch bounds leave, or as many as a thread may have.
+	if (uint64_t(bx) * by * bz > uint64_t(k->most_threads ? k->most_threads : unbounded_threads))
+		return OutOfResources;
 	auto kept = std::make_shared<Parameters>();
 	for (size_t i = 0; i < k->sizes.size(); i++) {
 		kept->values.emplace_back(new char[k->sizes[i]]);
@@ -578,6 +595,7 @@ static const struct {
 	{InvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{NotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
 	{IllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+	{OutOfResources, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
 	{LaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 };
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ enum Status {
 	NotFound = 500,
 	NotReady = 600,
 	IllegalAddress = 700,
+	OutOfResources = 701,
 	LaunchFailed = 719,
 };
 
@@ -40,12 +42,15 @@ constexpr int warp_threads = 32;
 constexpr int block_threads = 1024;
 constexpr int shared_bytes = 64 << 10;
 constexpr int free_shared_bytes = 48 << 10; // more must be asked for
+constexpr int unbounded_threads = 256; // of a kernel that may have 255 registers, of 65,536 a block
+constexpr size_t parameter_bytes = 4096; // of a kernel
 
 // Settings, from the environment, read whenever they are needed.
 int cards();          // GPUEMU_CARDS (1), before CUDA_VISIBLE_DEVICES
 size_t card_memory(); // GPUEMU_MEMORY, bytes (1 GiB)
 int workers();        // GPUEMU_WORKERS (processors), at the first launch
 int capability();     // GPUEMU_CAPABILITY, of a card for CUDA: 120 for sm_120 (90)
+int queues();         // GPUEMU_QUEUES, of the hardware for the streams that a thread creates (8)
 int static_shared();  // GPUEMU_STATIC_SHARED, bytes of every kernel loaded since (0)
 bool sanitize();      // GPUEMU_SANITIZE=address: kernels under AddressSanitizer
 
@@ -76,6 +81,7 @@ struct Kernel {
 	const ptx::Module *module = nullptr; // that it is a function of, if it was given as PTX
 	int function = 0;
 	int shared = 0; // bytes that it has of its own
+	int most_threads = 0; // of a block, that it was compiled for (__launch_bounds__); 0: none is given
 	std::atomic<int> dynamic{free_shared_bytes}; // bytes that a launch may add
 	std::atomic<int> carveout{-1};               // percent of shared memory that is preferred
 };
@@ -84,13 +90,23 @@ struct Kernel {
 void *take_stack(size_t bytes);
 void give_stack(void *stack, size_t bytes);
 
-// Streams: each is a thread that does one thing after the other.
-struct Stream {
+// Queues of the hardware: each is a thread that does one thing after the other.
+struct Queue {
 	std::mutex lock;
 	std::condition_variable change;
 	std::deque<std::function<void()>> work;
-	bool busy = false, ended = false;
+	bool ended = false;
 	std::thread thread;
+
+	Queue();
+	~Queue();
+};
+
+// Streams: a thread's first streams have queues of their own, and later ones share them. What
+// shares a queue waits for each other.
+struct Stream {
+	std::shared_ptr<Queue> queue;
+	size_t waiting = 0; // of its work, under the queue's lock
 
 	Stream();
 	~Stream(); // after all its work

@@ -20,12 +20,18 @@
 // and copies that nobody waited for, and for errors of the compiler. It knows the
 // statements that NVRTC makes of programs like those here, and refuses all others by name.
 //
+// It refuses what real cards refuse: launches of more threads than a kernel's bounds, or 256
+// where it has none, leave registers for (status 701), more than 4 KiB of parameters, a compiler
+// whose builtins cannot be found by name, and a card that failed while any is in use. Streams
+// beyond the first eight of a thread share queues.
+//
 // The environment sets the emulator:
 //
 //	GPUEMU_CARDS     cards (1); CUDA_VISIBLE_DEVICES is honoured
 //	GPUEMU_MEMORY    bytes of a card (1 GiB)
 //	GPUEMU_WORKERS   threads that run blocks (all processors)
 //	GPUEMU_CAPABILITY  what a card claims to be for CUDA: 120 for sm_120 (90)
+//	GPUEMU_QUEUES    queues for the streams that a thread creates (8)
 //	GPUEMU_STATIC_SHARED  bytes of shared memory that a kernel claims to have of its own (0)
 //	GPUEMU_SANITIZE  "address": kernels under AddressSanitizer, see [Sanitized]
 //	GPUEMU_FAULT     "cuMemAlloc:3:2": the third such call returns status 2; "cuInit:1:-11":
@@ -43,7 +49,9 @@
 // A library of its own emulates NCCL and RCCL: its ranks may be threads of one
 // process or processes of one machine, and meet in shared memory. It is stricter
 // than the real ones where these hang: ranks that make different calls are an
-// error. It adds in the order of ranks.
+// error. It adds in the order of ranks. A communicator that was made without blocking has every
+// call in progress when it returns, registrations and their ends too, and refuses a call while
+// one is. Destroying it waits for what it was asked for.
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
 //	GPUEMU_NCCL_NO_WINDOWS  set: cards between which there are no windows
@@ -78,6 +86,16 @@ var sources embed.FS
 // Names under which the emulator's library is found.
 var names = []string{"libcuda.so.1", "libnvrtc.so.12", "libamdhip64.so.5", "libhiprtc.so.5", "libcublas.so.12", "libhipblas.so.2"}
 
+// builtins are what the compilers load from their own folder when they compile, without a word
+// of where to look: in NVRTC's name is its version, the one without the sanitizer's and that.
+var builtins = []string{"libnvrtc-builtins.so.0.1", "libnvrtc-builtins.so.0.2", "libhiprtc-builtins.so.5"}
+
+// MPI is a library in the emulator's folder that a program may have preloaded before a host's
+// MPI. It makes MPI one that takes the memory of cards, and refuses that memory on a thread
+// without a current context. GPUEMU_MPI_LOG is a file to which it adds a line for each call
+// that gets some, such as "MPI_Allreduce".
+const MPI = "libgpuemu-mpi.so"
+
 // Missing says why the emulator cannot be built here, "" if it can.
 func Missing() string {
 	if runtime.GOOS != "linux" {
@@ -96,7 +114,7 @@ func Build(folder string) error {
 		return err
 	}
 	link := []string{"-shared", "-o", filepath.Join(folder, "libgpuemu.so")}
-	var nccl []string // objects
+	var nccl, mpi []string // objects
 	for _, f := range files {
 		text, err := sources.ReadFile(f.Name())
 		if err != nil {
@@ -110,9 +128,12 @@ func Build(folder string) error {
 	for _, f := range files {
 		if source, ok := strings.CutSuffix(f.Name(), ".cpp"); ok {
 			object := filepath.Join(folder, source+".o")
-			if strings.HasPrefix(source, "nccl") {
+			switch {
+			case strings.HasPrefix(source, "nccl"):
 				nccl = append(nccl, object)
-			} else {
+			case source == "mpi":
+				mpi = append(mpi, object)
+			default:
 				link = append(link, object)
 			}
 			group.Go(func() error {
@@ -133,6 +154,14 @@ func Build(folder string) error {
 		if err := os.Symlink("libgpuemu.so", link); err != nil {
 			return err
 		}
+	}
+	for _, b := range builtins {
+		if err := gpp("-shared", "-o", filepath.Join(folder, b), "-Wl,-soname,"+b, "-x", "c++", "/dev/null"); err != nil {
+			return err
+		}
+	}
+	if err := gpp(append(mpi, "-shared", "-o", filepath.Join(folder, MPI), "-ldl")...); err != nil {
+		return err
 	}
 	return buildNCCL(folder, nccl)
 }

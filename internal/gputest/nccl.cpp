@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include <sys/mman.h>
 
@@ -129,9 +130,9 @@ static int flush()
 				rest.push_back(a);
 		group = std::move(rest);
 		w->ticket = w->comm->ticket();
-		if (w->comm->nonblocking && !w->comm->connected) { // cards are connected now
+		if (w->comm->nonblocking) { // every call is, and at the first cards are connected
+			w->comm->pending = w->comm->connected ? 1 : 3;
 			w->comm->connected = true;
-			w->comm->pending = 3;
 			result = InProgress;
 		}
 		note(*w);
@@ -226,8 +227,13 @@ EXPORT int ncclCommInitRankConfig(Comm **c, int size, Id id, int rank, const Con
 	return InProgress;
 }
 
+// What was asked for comes to its end before.
 EXPORT int ncclCommDestroy(Comm *c)
 {
+	{
+		std::unique_lock<std::mutex> hold(c->lock);
+		c->change.wait(hold, [&] { return c->served == c->asked || c->aborted; });
+	}
 	munmap(c->shared, c->mapped);
 	delete c;
 	return Ok;
@@ -253,7 +259,8 @@ EXPORT int ncclCommGetAsyncError(Comm *c, int *result)
 	if (*result == Ok && c->starting)
 		*result = InProgress;
 	if (*result == Ok && c->pending > 0) {
-		c->pending--;
+		if (--c->pending == 0 && c->later)
+			std::exchange(c->later, nullptr)();
 		*result = InProgress;
 	}
 	return Ok;
@@ -380,40 +387,76 @@ EXPORT int ncclMemFree(void *p)
 	return cuMemFree_v2(reinterpret_cast<uint64_t>(p)) == 0 ? int(Ok) : refuse(UnhandledCuda, "not allocated");
 }
 
+// later does f: for a communicator made without waiting, when it has been looked at some times.
+static int later(Comm *c, std::function<void()> f)
+{
+	if (!c->nonblocking) {
+		f();
+		return Ok;
+	}
+	if (c->starting || c->pending > 0)
+		return refuse(InvalidArgument, "the call before is not done");
+	c->later = f;
+	c->pending = 2;
+	return InProgress;
+}
+
 EXPORT int ncclCommRegister(Comm *c, void *p, size_t bytes, void **handle)
 {
 	if (!in_one(p, bytes))
 		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
-	c->plain++;
-	*handle = p;
-	return Ok;
+	*handle = nullptr;
+	return later(c, [=] {
+		c->plain++;
+		*handle = p;
+	});
 }
 
 EXPORT int ncclCommDeregister(Comm *c, void *)
 {
-	return c->plain-- > 0 ? int(Ok) : refuse(InvalidUsage, "nothing is registered");
+	if (c->plain < 1)
+		return refuse(InvalidUsage, "nothing is registered");
+	return later(c, [=] { c->plain--; });
 }
 
-// Registering a window is a collective, of equal sizes.
-EXPORT int ncclCommWindowRegister(Comm *c, void *p, size_t bytes, void **window, int)
+static int window(Comm *c, void *p, size_t bytes, void **made)
 {
-	if (!in_one(p, bytes))
-		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
 	bool here = c->my_turn(c->ticket());
 	if (!here || !c->meet({Window, 0, 0, 0, bytes}))
 		return refuse(RemoteError, "the ranks did not all register a window");
 	c->next();
-	*window = nullptr;
 	if (getenv("GPUEMU_NCCL_NO_WINDOWS"))
 		return Ok; // as between cards that cannot
 	c->windows[reinterpret_cast<uint64_t>(p)] = bytes;
-	*window = p;
+	*made = p;
 	return Ok;
+}
+
+// Registering a window is a collective, of equal sizes.
+EXPORT int ncclCommWindowRegister(Comm *c, void *p, size_t bytes, void **made, int)
+{
+	if (!in_one(p, bytes))
+		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
+	*made = nullptr;
+	if (!c->nonblocking)
+		return window(c, p, bytes, made);
+	if (c->starting || c->pending > 0)
+		return refuse(InvalidArgument, "the call before is not done");
+	c->starting = true;
+	aside([=] {
+		int result = window(c, p, bytes, made);
+		if (result != Ok)
+			c->error = result;
+		c->starting = false;
+	});
+	return InProgress;
 }
 
 EXPORT int ncclCommWindowDeregister(Comm *c, void *window)
 {
-	return c->windows.erase(reinterpret_cast<uint64_t>(window)) ? int(Ok) : refuse(InvalidUsage, "no such window");
+	if (!c->windows.count(reinterpret_cast<uint64_t>(window)))
+		return refuse(InvalidUsage, "no such window");
+	return later(c, [=] { c->windows.erase(reinterpret_cast<uint64_t>(window)); });
 }
 
 } // namespace gpuemu_nccl

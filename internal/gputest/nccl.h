@@ -79,6 +79,7 @@ struct Comm {
 	std::atomic<bool> starting{false}; // or splitting
 	bool connected = false;            // a first call was made
 	std::atomic<int> pending{0};       // looks until the last call is done
+	std::function<void()> later;       // what it does then
 
 	// Work goes in the order in which it was asked for, on whatever streams.
 	std::mutex lock;

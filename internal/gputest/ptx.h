@@ -106,6 +106,7 @@ struct Function {
 	size_t shared = 0, own_shared = 0; // bytes with the gaps between variables, and without
 	std::vector<size_t> gaps;          // where they are
 	size_t parameter_bytes = 0;
+	int most_threads = 0; // .maxntid; 0: none is given
 };
 
 struct Statement {

@@ -311,7 +311,11 @@ void Reader::function(bool entry)
 	if (take("("))
 		list(f.parameters);
 	while (!take("{"))
-		next(); // .maxntid and others
+		if (next() == ".maxntid") { // others say nothing that is needed
+			f.most_threads = std::stoi(next());
+			while (take(","))
+				f.most_threads *= std::stoi(next());
+		}
 	int own = int(module->functions.size());
 	f.begin = int(module->code.size());
 	if (!entry)

@@ -31,6 +31,8 @@ int workers()
 
 int capability() { return int(number("GPUEMU_CAPABILITY", 90)); }
 
+int queues() { return int(number("GPUEMU_QUEUES", 8)); }
+
 int static_shared() { return int(number("GPUEMU_STATIC_SHARED", 0)); }
 
 bool sanitize()

@@ -22,7 +22,7 @@ static void quiet()
 	pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
-Stream::Stream()
+Queue::Queue()
 {
 	thread = std::thread([this] {
 		quiet();
@@ -33,17 +33,15 @@ Stream::Stream()
 				return;
 			std::function<void()> f = std::move(work.front());
 			work.pop_front();
-			busy = true;
 			hold.unlock();
 			f();
 			hold.lock();
-			busy = false;
 			change.notify_all();
 		}
 	});
 }
 
-Stream::~Stream()
+Queue::~Queue()
 {
 	{
 		std::lock_guard<std::mutex> hold(lock);
@@ -53,19 +51,39 @@ Stream::~Stream()
 	thread.join();
 }
 
+Stream::Stream()
+{
+	static thread_local std::vector<std::weak_ptr<Queue>> taken;
+	static thread_local size_t turn = 0;
+	taken.erase(std::remove_if(taken.begin(), taken.end(), [](auto &q) { return q.expired(); }), taken.end());
+	if (taken.size() >= size_t(std::max(1, queues())))
+		queue = taken[turn++ % taken.size()].lock();
+	if (queue)
+		return;
+	queue = std::make_shared<Queue>();
+	taken.push_back(queue);
+}
+
+Stream::~Stream() { drain(); }
+
 void Stream::add(std::function<void()> f)
 {
 	{
-		std::lock_guard<std::mutex> hold(lock);
-		work.push_back(std::move(f));
+		std::lock_guard<std::mutex> hold(queue->lock);
+		waiting++;
+		queue->work.push_back([this, f = std::move(f)] {
+			f();
+			std::lock_guard<std::mutex> hold(queue->lock);
+			waiting--;
+		});
 	}
-	change.notify_all();
+	queue->change.notify_all();
 }
 
 void Stream::drain()
 {
-	std::unique_lock<std::mutex> hold(lock);
-	change.wait(hold, [this] { return work.empty() && !busy; });
+	std::unique_lock<std::mutex> hold(queue->lock);
+	queue->change.wait(hold, [this] { return waiting == 0; });
 }
 
 static std::atomic<int> failed{Success};

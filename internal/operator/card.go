@@ -28,12 +28,9 @@ const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
 func (h *Here) openCard(engine driver.Engine) error {
-	card, warning, err := OpenCard(engine, h.onNode)
+	card, err := OpenCard(engine, h.onNode, h.Report.Warn)
 	if err != nil {
 		return err
-	}
-	if warning != "" {
-		h.Report.Warn(warning)
 	}
 	h.Card, h.Device, h.hardware.Engine = card, card, engine.String()
 	h.Report.Infof("%s: %s", card.Name(), card.Programs())
@@ -41,34 +38,37 @@ func (h *Here) openCard(engine driver.Engine) error {
 }
 
 // OpenCard makes the GPU of this process ready, chosen by its place among the ranks of
-// its machine, whose number is given for launchers that do not tell. The warning, ""
-// for none, says that ranks must share a card.
-func OpenCard(engine driver.Engine, ranks int) (card *gpu.Device, warning string, err error) {
+// its machine, whose number is given for launchers that do not tell. warn is told that ranks
+// must share a card, and of a compiler that fails; nil: nobody is.
+func OpenCard(engine driver.Engine, ranks int, warn func(text string)) (card *gpu.Device, err error) {
 	lib, err := driver.Open(engine)
 	if err != nil {
-		return nil, "", engineError(engine, err)
+		return nil, engineError(engine, err)
 	}
 	cards, err := lib.Cards()
 	if err != nil {
-		return nil, "", engineError(engine, err)
+		return nil, engineError(engine, err)
 	}
 	l := machine.ReadLauncher(os.Environ())
 	if l.LocalRanks == 0 {
 		l.LocalRanks = ranks
 	}
-	o := gpu.Options{Engine: engine, Cache: driver.UserCache()}
-	o.Card, warning = gpu.Choose(l.LocalRank, l.LocalRanks, len(cards))
+	o := gpu.Options{Engine: engine, Cache: driver.UserCache(), Warn: warn}
+	number, warning := gpu.Choose(l.LocalRank, l.LocalRanks, len(cards))
+	if o.Card = number; warning != "" && warn != nil {
+		warn(warning)
+	}
 	if engine == driver.HIP {
 		program, err := os.Executable()
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		o.Child = []string{program, CompileCommand}
 	}
 	if card, err = gpu.Open(o); err != nil {
-		return nil, "", engineError(engine, err)
+		return nil, engineError(engine, err)
 	}
-	return card, warning, nil
+	return card, nil
 }
 
 func engineError(engine driver.Engine, err error) error {

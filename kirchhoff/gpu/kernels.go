@@ -32,9 +32,7 @@ var (
 // operator, and what comes before and after it, which is the same for all kinds of tables.
 func Programs(l kirchhoff.Layout) [2]driver.Source {
 	src := operatorSource(l, false)
-	if l.Aperture == 0 && !l.Limits && l.Bands <= 1 {
-		src.Native = 90 // the carried PTX makes shorter code for sm_100 and sm_120, without spills
-	}
+	src.Native = native(l)
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
 

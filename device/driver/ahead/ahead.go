@@ -1,6 +1,6 @@
 // Package ahead carries the project's programs for NVIDIA's cards as PTX, compiled when
 // the programs were last changed. It serves machines without NVRTC, and cards for which
-// NVRTC makes worse code (driver.Source.Native). The driver compiles the PTX for the card
+// the NVRTC at hand makes worse code (driver.Source.Native). The driver compiles the PTX for the card
 // at hand. Operators with an aperture, with limits of the dip or the opening angle, with
 // anti-aliasing, or with their elements squared (for solver.preconditioner = "diagonal") are
 // not carried: they need NVRTC. Nor is the solver of traveltimes, whose work the host can do. A

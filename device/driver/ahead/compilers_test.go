@@ -64,11 +64,15 @@ func compileFor(t *testing.T, src driver.Source) {
 		t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
 		for _, arch := range c.archs {
 			t.Run(arch, func(t *testing.T) {
-				if c.engine == driver.CUDA && src.Carried(arch) {
+				k, err := driver.OpenCompiler(c.engine)
+				version := "" // of no compiler
+				if err == nil {
+					version = k.Version
+				}
+				if c.engine == driver.CUDA && src.Carried(arch, version) {
 					finish(t, src, arch)
 					return
 				}
-				k, err := driver.OpenCompiler(c.engine)
 				if err != nil {
 					t.Skip(err)
 				}

@@ -106,7 +106,7 @@ func (o *kernelOptions) check() error {
 
 func benchKernel(ctx context.Context, a *cli.App, o kernelOptions) error {
 	if o.Engine == "cuda" || o.Engine == "hip" {
-		card, _, err := operator.OpenCard(cli.EngineOf(o.Engine), 1)
+		card, err := operator.OpenCard(cli.EngineOf(o.Engine), 1, a.Report.Warn)
 		if err != nil {
 			return err
 		}
@@ -150,8 +150,8 @@ func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult, limits *benc
 	}
 	if card := r.Card; card != nil {
 		say("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
-		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%.1f %%, %.1f %%)\n",
-			card.CopyBytes/1e9, 100*r.CopyShare[0], 100*r.CopyShare[1], card.Issue, 100*r.IssueShare[0], 100*r.IssueShare[1])
+		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%s)\n",
+			card.CopyBytes/1e9, 100*r.CopyShare[0], 100*r.CopyShare[1], card.Issue, shares(r.IssueShare))
 	}
 	say("dot test %.1e  %s\n", r.DotError, r.Verdict)
 	fields := []any{"engine", r.Engine, "triples", r.Triples, "dot_error", r.DotError, "threads", o.Threads, "dynamic", o.Dynamic,
@@ -165,6 +165,14 @@ func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult, limits *benc
 		fields = append(fields, "forward_"+f.name, f.of[0], "adjoint_"+f.name, f.of[1])
 	}
 	a.Report.Event("kernel", fields...)
+}
+
+// shares are those of forward and adjoint, zero where nothing was counted.
+func shares(of [2]float64) string {
+	if of == [2]float64{} {
+		return "not counted"
+	}
+	return fmt.Sprintf("%.1f %%, %.1f %%", 100*of[0], 100*of[1])
 }
 
 func newBenchTraveltime(a *cli.App) *cobra.Command {

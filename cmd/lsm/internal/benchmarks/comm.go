@@ -127,7 +127,7 @@ func joinAndBench(ctx context.Context, a *cli.App, o commOptions) error {
 		}
 		defer o.Card.Close()
 		aware = claim.Takes
-		beside, _, err := operator.OpenCard(cli.EngineOf(o.engine), node) // with a stream of its own
+		beside, err := operator.OpenCard(cli.EngineOf(o.engine), node, nil) // with a stream of its own
 		if err := comm.Together(a.World, err); err != nil {
 			return err
 		}
@@ -160,15 +160,12 @@ func (o *commOptions) joinMachine(world comm.Comm) (threads, ranks int, err erro
 // openCards opens the GPU of every rank, and says whether MPI takes their memory. An error
 // is one of all ranks, and no card is then open.
 func openCards(a *cli.App, engine driver.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
-	card, warning, err := operator.OpenCard(engine, onNode)
+	card, err = operator.OpenCard(engine, onNode, a.Report.Warn)
 	if err := comm.Together(a.World, err); err != nil {
 		if card != nil {
 			card.Close() // another rank has none
 		}
 		return nil, claim, err
-	}
-	if warning != "" {
-		a.Report.Warn(warning)
 	}
 	if a.World.Name() != "mpi" {
 		return card, claim, nil
@@ -326,11 +323,15 @@ func tellSum(a *cli.App, rows []bench.CommRow, several bool) (wrong int64) {
 		}
 		bus[label(r)] = append(bus[label(r)], r.Bus)
 	}
-	verdict := "OK"
-	if wrong > 0 {
+	switch verdict := "OK"; {
+	case len(rows) == 0:
+		a.Report.Printf("# Nothing was measured\n")
+	case wrong > 0:
 		verdict = "FAILED"
+		fallthrough
+	default:
+		a.Report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
 	}
-	a.Report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
 	for _, name := range labels {
 		a.Report.Printf("# Avg bus bandwidth    : %.6g%s\n", stat.Mean(bus[name], nil)/1e9, behind(several || len(labels) > 1, name))
 	}
