@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -21,7 +22,7 @@ type Spectra struct {
 	Contrast float64 // how much it matters, see wavelet.Turn
 }
 
-// CompareSpectra compares some of the traces, muted, with the wavelet. It is nil where the survey
+// CompareSpectra compares some of the traces, muted and without those of weight 0, with the wavelet. It is nil where the survey
 // has no traces, where those that were read are silent, and on all ranks but rank 0. It is
 // collective.
 func CompareSpectra(j *Job) (*Spectra, error) {
@@ -52,11 +53,20 @@ func compareSpectra(j *Job) (*Spectra, error) {
 	if err := file.ReadTraceList(data, j.InFile(list)); err != nil {
 		return nil, inputs.FileError(err)
 	}
+	weights, err := plan.NewWeights(j.Config.Data, s, func(dst []float32, traces []int32) error {
+		return file.ReadTraceList(dst, j.InFile(traces))
+	})
+	if err != nil {
+		return nil, inputs.FileError(err)
+	}
 	w := make([]float32, s.NT)
 	for i, trace := range list {
-		j.Mute.Fill(w, s.Offset(int(trace)), 1)
+		samples := data[i*s.NT : (i+1)*s.NT]
+		if weights.Of(int(trace), samples, w) == 0 {
+			clear(w)
+		}
 		for k, v := range w {
-			data[i*s.NT+k] *= v
+			samples[k] *= v
 		}
 	}
 	p := kirchhoff.Problem{Grid: j.Image, DT: s.DT, Wavelet: s.Wavelet, WaveletFilter: j.Config.Kirchhoff.WaveletFilter}
