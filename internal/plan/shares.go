@@ -260,8 +260,8 @@ func (p *Plan) place(s *Share) { s.Places, s.From = p.Places.Subset(p.Shots.List
 
 // cut makes shares without their places.
 func (p *Plan) cut(grid [2]int) ([]*Share, error) {
-	if err := p.laysOut(grid); err != nil {
-		if way, hint := p.otherGrid(grid), status.HintOf(err); way != "" && hint != "" {
+	if err := laysOut(p, grid); err != nil {
+		if way, hint := otherGrid(p, grid), status.HintOf(err); way != "" && hint != "" {
 			err = status.Hint(err, way+"; otherwise "+hint)
 		} else if way != "" {
 			err = status.Hint(err, way)
@@ -289,7 +289,7 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 }
 
 // laysOut refuses a grid of ranks of which some would hold nothing, or what must not be cut.
-func (p *Plan) laysOut(grid [2]int) error {
+func laysOut(p *Plan, grid [2]int) error {
 	if err := cmp.Or(checkTeams(p, grid), checkUnbroken(p, grid)); err != nil {
 		return err
 	}
@@ -304,11 +304,11 @@ func (p *Plan) laysOut(grid [2]int) error {
 
 // otherGrid names the grid that lays out as many ranks as another one, with most of them over shots, or
 // the most ranks that any does; "" for none.
-func (p *Plan) otherGrid(grid [2]int) string {
+func otherGrid(p *Plan, grid [2]int) string {
 	all := grid[0] * grid[1]
 	for n := all; n > 0; n-- {
 		for shots := n; shots > 0; shots-- {
-			if n%shots != 0 || p.laysOut([2]int{shots, n / shots}) != nil {
+			if n%shots != 0 || laysOut(p, [2]int{shots, n / shots}) != nil {
 				continue
 			}
 			if n == all {
