@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/interp"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 )
 
 // Reflector is how the amplitude of a reflector changes with the angle of reflection θ.
@@ -26,9 +25,10 @@ type Reflector struct {
 // longer along z by 1/cos θ, and lower as its integral stays. Traces are therefore compared
 // at distances u / cos θ from the reflector, |u| ≤ reach, and divided by cos θ. The first
 // singular vectors of that panel are the amplitudes and the waveform that they share, which
-// is 1 where its magnitude is largest. It is an error if the traces do not reach as far, or
+// is 1 where its magnitude is largest. weights say how much the energy of each class counts for
+// depth and waveform, nil: equally. It is an error if the traces do not reach as far, or
 // are zero.
-func PickReflector(gather []float32, angles []float64, near, reach float64) (*Reflector, error) {
+func PickReflector(gather []float32, angles, weights []float64, near, reach float64) (*Reflector, error) {
 	nz := len(gather) / len(angles)
 	room, last := ReflectorRoom(angles, reach), float64(nz-1)
 	if nz < leastDepths || !(near-room >= 0 && near+room <= last) {
@@ -38,20 +38,24 @@ func PickReflector(gather []float32, angles []float64, near, reach float64) (*Re
 	if err != nil {
 		return nil, err
 	}
-	r := &Reflector{Depth: strongest(traces, near, reach)}
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, len(angles))
+	}
+	r := &Reflector{Depth: strongest(traces, weights, near, reach)}
 	half := int(reach)
-	panel := mat.NewDense(len(traces), 2*half+1, nil)
+	panel, weighted := mat.NewDense(len(traces), 2*half+1, nil), mat.NewDense(len(traces), 2*half+1, nil)
 	for i, a := range angles {
 		for j := range 2*half + 1 {
-			panel.Set(i, j, traces[i].Predict(r.Depth+float64(j-half)/cosine(a))/cosine(a))
+			x := traces[i].Predict(r.Depth+float64(j-half)/cosine(a)) / cosine(a)
+			panel.Set(i, j, x)
+			weighted.Set(i, j, math.Sqrt(weights[i])*x)
 		}
 	}
 	var svd mat.SVD
-	if !svd.Factorize(panel, mat.SVDThin) || svd.Values(nil)[0] == 0 {
+	if !svd.Factorize(weighted, mat.SVDThin) || svd.Values(nil)[0] == 0 {
 		return nil, fmt.Errorf("imaging: no reflector near %.4g of depths 0 to %d: the gather is zero there", near, nz-1)
 	}
-	var u, v mat.Dense
-	svd.UTo(&u)
+	var v mat.Dense
 	svd.VTo(&v)
 	peak := 0.0
 	for j := range 2*half + 1 {
@@ -62,7 +66,7 @@ func PickReflector(gather []float32, angles []float64, near, reach float64) (*Re
 	values := svd.Values(nil)
 	r.Explained = values[0] * values[0] / floats.Dot(values, values)
 	for i := range angles {
-		r.Amplitudes = append(r.Amplitudes, u.At(i, 0)*values[0]*peak)
+		r.Amplitudes = append(r.Amplitudes, mat.Dot(panel.RowView(i), v.ColView(0))*peak)
 	}
 	return r, nil
 }
@@ -96,12 +100,12 @@ func cosine(degrees float64) float64 { return math.Cos(degrees * math.Pi / 180) 
 
 // strongest is the depth of the largest energy of traces within reach of a depth, to a
 // hundredth of a step.
-func strongest(traces []interp.NotAKnotCubic, near, reach float64) (depth float64) {
+func strongest(traces []interp.NotAKnotCubic, weights []float64, near, reach float64) (depth float64) {
 	most := -1.0
 	for j := -int(100 * reach); j <= int(100*reach); j++ {
 		z, energy := near+float64(j)/100, 0.0
 		for i := range traces {
-			energy += math.Pow(traces[i].Predict(z), 2)
+			energy += weights[i] * math.Pow(traces[i].Predict(z), 2)
 		}
 		if energy > most {
 			depth, most = z, energy
@@ -110,11 +114,44 @@ func strongest(traces []interp.NotAKnotCubic, near, reach float64) (depth float6
 	return depth
 }
 
-// InterceptAndGradient fits A + B sin²θ to amplitudes at angles in degrees by least squares.
-func InterceptAndGradient(angles, amplitudes []float64) (intercept, gradient float64) {
-	var x []float64
-	for _, a := range angles {
-		x = append(x, math.Pow(math.Sin(a*math.Pi/180), 2))
+// AngleFit is a fit of A + B sin²θ to amplitudes at angles.
+type AngleFit struct {
+	Intercept, Gradient           float64
+	InterceptError, GradientError float64 // standard errors, from the misfit
+	Misfit                        float64 // root of the weighted mean square of what is left
+	Angles                        int     // that were fitted
+}
+
+// FitAngles fits A + B sin²θ (Shuey 1985) to amplitudes at three angles or more, in degrees, by least
+// squares with weights, those of the squares; nil: 1. The standard errors take errors of amplitudes
+// to be independent, with variances of one factor over the weights. Fewer than three angles with a
+// weight are an error.
+func FitAngles(angles, amplitudes, weights []float64) (f AngleFit, err error) {
+	var w, wx, wxx, wy, wxy float64
+	var x, y, by []float64
+	for i, a := range angles {
+		v := 1.0
+		if weights != nil {
+			v = weights[i]
+		}
+		if !(v > 0) {
+			continue
+		}
+		s := math.Pow(math.Sin(a*math.Pi/180), 2)
+		x, y, by = append(x, s), append(y, amplitudes[i]), append(by, v)
+		w, wx, wxx, wy, wxy = w+v, wx+v*s, wxx+v*s*s, wy+v*amplitudes[i], wxy+v*s*amplitudes[i]
 	}
-	return stat.LinearRegression(x, amplitudes, nil, false)
+	det := w*wxx - wx*wx
+	if f.Angles = len(x); f.Angles < 3 || !(det > 0) {
+		return f, fmt.Errorf("%d of the angles have a weight, a fit needs 3", f.Angles)
+	}
+	f.Intercept, f.Gradient = (wxx*wy-wx*wxy)/det, (w*wxy-wx*wy)/det
+	left := 0.0
+	for i := range x {
+		left += by[i] * math.Pow(y[i]-f.Intercept-f.Gradient*x[i], 2)
+	}
+	variance := left / float64(f.Angles-2)
+	f.Misfit = math.Sqrt(left / w)
+	f.InterceptError, f.GradientError = math.Sqrt(variance*wxx/det), math.Sqrt(variance*w/det)
+	return f, nil
 }

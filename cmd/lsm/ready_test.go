@@ -19,8 +19,8 @@ import (
 
 // readyRow is a row as lsm ready --json gives it.
 type readyRow struct {
-	Event, Name, Level string
-	Traces             []int
+	Event, Name, Level, Text string
+	Traces                   []int
 }
 
 // ready runs lsm ready on a survey and returns its rows by name.
@@ -260,5 +260,43 @@ func TestReadyNotFinite(t *testing.T) {
 	}
 	if code, rows := ready(t, path); code != status.BadInput || !slices.Equal(rows["finite"].Traces, []int{7, 30}) {
 		t.Errorf("status %d: %+v", code, rows["finite"])
+	}
+}
+
+// Traces that hold the noise of rounding alone, as those of a computed shot that end before their first
+// arrival, are as good as dead: they are counted, and change no other row.
+func TestReadySilentTraces(t *testing.T) {
+	t.Parallel()
+	s := readySurvey(t, "ava", "--shots", "10", "--channels", "61")
+	path := filepath.Join(t.TempDir(), "survey.h5")
+	look := func() (int, map[string]readyRow) {
+		if err := h5.WriteSurvey(path, s, h5.WriteOptions{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		return ready(t, path)
+	}
+	silent := scaleTraces(s, 0, func(_, receiver int) bool { return receiver%4 == 0 })
+	_, want := look()
+	r := rand.New(rand.NewPCG(1, 2))
+	for n, i := range silent {
+		size := math.Pow(10, -8-float64(n%31)) // 1e-8 to 1e-38
+		for k := s.NT / 2; k < s.NT; k++ {
+			s.Data[i*s.NT+k] = float32(size * r.NormFloat64() * math.Pow(10, -float64(r.IntN(4))))
+		}
+	}
+	code, got := look()
+	if code != status.Done {
+		t.Errorf("status %d, want 0", code)
+	}
+	if rows := got["silent"]; !slices.Equal(rows.Traces, silent) || rows.Level != "note" {
+		t.Errorf("%d traces are silent (%s), want %d and a note", len(rows.Traces), rows.Level, len(silent))
+	}
+	for name, row := range got {
+		if name == "silent" || name == "dead" {
+			continue
+		}
+		if w := want[name]; row.Level != w.Level || row.Text != w.Text {
+			t.Errorf("%s: %s, %q; without the noise %s, %q", name, row.Level, row.Text, w.Level, w.Text)
+		}
 	}
 }

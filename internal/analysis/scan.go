@@ -67,6 +67,7 @@ type Scan struct {
 	Spectra      []moveout.Spectrum
 	Trajectories [][]float64
 	Picks        []moveout.Pick
+	Unresolved   int // picks that were dropped: their peaks are nearly as wide as what is scanned
 
 	path   string
 	reader *h5.GatherReader
@@ -135,7 +136,7 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 		return err
 	}
 	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
-	c.Picks = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
+	c.Picks, c.Unresolved = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
 	return moveout.Shift(&c.Gathers, c.Options, c.Picks)
 }
 
@@ -255,6 +256,10 @@ func digest(r provenance.Record, role string) string {
 
 // WritePicks writes the picks of a scan. What the image was made from goes with them.
 func (c *Scan) WritePicks(path string, force bool) error {
+	if len(c.Picks) == 0 && c.Unresolved > 0 {
+		return status.Hint(status.Numerical(fmt.Errorf("moveout: all of %d picks are unresolved: their peaks take more than %g of the values of --gamma", c.Unresolved, moveout.MostWidth)),
+			"larger offsets tell velocities apart: a larger --mute takes more of them")
+	}
 	if len(c.Picks) == 0 {
 		return status.Hint(status.Numerical(fmt.Errorf("moveout: no reflector has a semblance of %g along a curve inside --gamma: there is nothing to pick", c.Options.Threshold)),
 			"a lower --threshold, another --mute or a wider --gamma may find some; gathers of unequal strength need image.gather_normalize")

@@ -12,11 +12,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/tomography"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -44,9 +47,58 @@ func (c Choices) Check() error {
 	return nil
 }
 
-// defaultKnots are about 48 intervals along x and 24 along the last axis.
-func defaultKnots(g grid.Grid) []float64 {
-	return []float64{max(g.Spacing[0], (g.End(0)-g.Origin[0])/48), max(g.Spacing[1], (g.End(1)-g.Origin[1])/24)}
+// defaultKnots are about 48 intervals along x, but no finer than what is resolved there, and 24 along
+// the last axis.
+func defaultKnots(g grid.Grid, resolved float64) []float64 {
+	return []float64{max(g.Spacing[0], (g.End(0)-g.Origin[0])/48, resolved), max(g.Spacing[1], (g.End(1)-g.Origin[1])/24)}
+}
+
+// Resolved is what a survey resolves of a velocity along a line, m: changes over less are those of single
+// traces.
+type Resolved struct {
+	Stations float64 // the median step from receiver to receiver
+	Fresnel  float64 // the radius of the first Fresnel zone at the middle one of the picks
+}
+
+// Along is the larger one.
+func (r Resolved) Along() float64 { return max(r.Stations, r.Fresnel) }
+
+// resolved finds it. The radius of the zone of a wave of frequency f at zero offset is √(v z / 2f), in
+// time v √(t / f) / 2 (Sheriff 1980), with f the wavelet's peak and v the model's median velocity.
+func resolved(s *survey.Survey, picks []moveout.Pick, g grid.Grid, v []float64) (r Resolved) {
+	var x, steps, depths []float64
+	for i := range s.NumReceivers() {
+		x = append(x, s.Receiver(i)[0])
+	}
+	slices.Sort(x)
+	for i := 1; i < len(x); i++ {
+		if d := x[i] - x[i-1]; d > 0.05 { // m; less is one place
+			steps = append(steps, d)
+		}
+	}
+	for _, p := range picks {
+		depths = append(depths, p.Z-p.Datum)
+	}
+	r.Stations = median(steps)
+	f := wavelet.NewSpectrum(max(len(s.Wavelet.Samples), s.NT), s.DT).Band(s.Wavelet.Samples).Peak
+	z, c := max(0, median(depths)), median(slices.Clone(v))
+	switch {
+	case !(f > 0):
+	case g.Domain == grid.Time:
+		r.Fresnel = c / 2 * math.Sqrt(z/f)
+	default:
+		r.Fresnel = math.Sqrt(c * z / (2 * f))
+	}
+	return r
+}
+
+// median is that of the numbers, which it sorts; 0 without any.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
 }
 
 // Change is a new velocity model.
@@ -55,6 +107,7 @@ type Change struct {
 	Before   []float64 // m/s
 	After    []float64
 	Solution *tomography.Solution
+	Resolved Resolved
 	Traced   tomography.Traced // of rays, in depth
 	Rows     int
 
@@ -92,8 +145,12 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 	}
 	out.beside = inputs.Beside(beside)
 	spacing := c.Knots
-	if spacing == nil {
-		spacing = defaultKnots(out.Grid)
+	out.Resolved = resolved(in.Survey, p.List, out.Grid, out.Before)
+	if least := out.Resolved.Along(); spacing == nil {
+		spacing = defaultKnots(out.Grid, least)
+	} else if spacing[0] < 0.999*least {
+		report.Warn(fmt.Sprintf("--knots %g m along x is finer than what the survey resolves, %.4g m (stations %.4g m apart, Fresnel zone of %.4g m radius): changes over less come of single traces, not of the ground",
+			spacing[0], least, out.Resolved.Stations, out.Resolved.Fresnel))
 	}
 	knots, err := tomography.NewKnots(out.Grid, spacing)
 	if err != nil {

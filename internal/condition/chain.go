@@ -25,6 +25,23 @@ type Gather struct {
 // trace returns the samples of the i-th trace.
 func (g *Gather) trace(i int) []float32 { return g.Data[i*g.NT : (i+1)*g.NT] }
 
+// faint reports of each trace whether it is as good as dead beside the others of the shot
+// (survey.Levels): scaled to them it would be noise of the same strength.
+func (g *Gather) faint() []bool {
+	levels, out := survey.Levels{}, make([]bool, len(g.Traces))
+	for i := range g.Traces {
+		if d, ok := survey.Decade(g.trace(i)); ok {
+			levels[d]++
+		}
+	}
+	least := levels.Least()
+	for i := range g.Traces {
+		d, ok := survey.Decade(g.trace(i))
+		out[i] = !ok || d < least
+	}
+	return out
+}
+
 // step changes a gather in place. Several gathers are changed at once.
 type step interface {
 	apply(g *Gather) error
@@ -52,8 +69,9 @@ type Chain struct {
 	shots  [][]int32 // the traces of each, ascending
 }
 
-// New reads steps such as "bandpass=5,10,60,80" for a survey, whose Data is not looked at.
-func New(texts []string, s *survey.Survey) (*Chain, error) {
+// New reads steps such as "bandpass=5,10,60,80" for a survey, whose Data is not looked at. first computes
+// the first arrivals for steps that go by them; nil: such steps are an error.
+func New(texts []string, s *survey.Survey, first Arrivals) (*Chain, error) {
 	header := *s
 	header.Data = nil
 	c := &Chain{survey: &header, shots: shotsOf(s)}
@@ -66,6 +84,11 @@ func New(texts []string, s *survey.Survey) (*Chain, error) {
 		st, err := kinds[i].parse(values, c.survey)
 		if err != nil {
 			return nil, fmt.Errorf("step %q: %w; want %s", text, err, kinds[i].usage)
+		}
+		if m, ok := st.(*arrival); ok {
+			if err := m.prepare(first); err != nil {
+				return nil, fmt.Errorf("step %q: %w", text, err)
+			}
 		}
 		if t, ok := st.(interface{ text() string }); ok {
 			text = t.text()

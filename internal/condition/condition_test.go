@@ -36,7 +36,7 @@ func line(shots, receivers, nt int, at func(s int, h, t float64) float64) *surve
 // process applies steps to all traces.
 func process(t testing.TB, s *survey.Survey, steps ...string) ([]float32, survey.Wavelet) {
 	t.Helper()
-	c, err := New(steps, s)
+	c, err := New(steps, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestFan(t *testing.T) {
 	}
 	s := wave(600)
 	s.Receivers[2*10] += 3 // off the even spacing
-	c, err := New([]string{"fk=1000,1500"}, s)
+	c, err := New([]string{"fk=1000,1500"}, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,12 +303,12 @@ func TestBadSteps(t *testing.T) {
 		"decon=x,1": "neither spiking", "decon=spiking,1": "half a trace", "decon=spiking,0.1,2": "noise is 2", "decon=predictive,0.001,0.1": "shorter than a sample",
 		"decon=spiking,0.1,0.01,all": "none of survey", "decon=spiking": "not a number",
 	} {
-		if _, err := New([]string{step}, s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New([]string{step}, s, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", step, err, want)
 		}
 	}
 	s.Dim = 3
-	if _, err := New([]string{"fk=1,2"}, &survey.Survey{Dim: 3, NT: 10, DT: 1}); err == nil || !strings.Contains(err.Error(), "3-D") {
+	if _, err := New([]string{"fk=1,2"}, &survey.Survey{Dim: 3, NT: 10, DT: 1}, nil); err == nil || !strings.Contains(err.Error(), "3-D") {
 		t.Errorf("fk of a 3-D survey: %v", err)
 	}
 }
@@ -319,13 +319,89 @@ func FuzzSteps(f *testing.F) {
 	}
 	s := line(2, 4, 64, func(_ int, h, t float64) float64 { return h + t })
 	f.Fuzz(func(t *testing.T, step string) {
-		c, err := New([]string{step}, s)
+		c, err := New([]string{step}, s, nil)
 		if err != nil {
 			return
 		}
-		again, err := New(c.Steps, s)
+		again, err := New(c.Steps, s, nil)
 		if err != nil || !slices.Equal(again.Steps, c.Steps) {
 			t.Errorf("%q is kept as %q, which is read as %v (%v)", step, c.Steps, again, err)
 		}
 	})
+}
+
+// Traces that hold the noise of rounding alone, as before the first arrival of a computed shot, are not
+// raised to the strength of the others, and do not count in deconvolution.
+func TestFaintTraces(t *testing.T) {
+	t.Parallel()
+	wave := func(h, at float64) float64 { return math.Exp(-math.Pow((at-0.4)/0.02, 2)) * math.Cos(60*at+h) }
+	s := line(2, 20, 250, func(_ int, h, at float64) float64 {
+		if math.Abs(h) > 60 {
+			return 1e-12 * math.Cos(700*at)
+		}
+		return wave(h, at)
+	})
+	clean := line(2, 20, 250, func(_ int, h, at float64) float64 {
+		if math.Abs(h) > 60 {
+			return 0
+		}
+		return wave(h, at)
+	})
+	for _, step := range []string{"balance=trace", "agc=0.2", "decon=spiking,0.1"} {
+		got, _ := process(t, s, step)
+		want, _ := process(t, clean, step)
+		for i, v := range got {
+			if d := math.Abs(float64(v - want[i])); d > 1e-6 {
+				t.Fatalf("%s: sample %d of trace %d is %g, without the noise %g", step, i%s.NT, i/s.NT, v, want[i])
+			}
+		}
+	}
+}
+
+// A mute by first arrivals silences what comes before them and the delay, trace by trace, and names its
+// model, so that the step can be made again.
+func TestMuteByArrival(t *testing.T) {
+	t.Parallel()
+	s := line(2, 5, 100, func(int, float64, float64) float64 { return 1 })
+	first := func(model string) ([]float64, string, error) {
+		times := make([]float64, s.NumTraces())
+		for i := range times {
+			times[i] = 0.1 + 0.02*float64(i)
+		}
+		return times, model + "-named", nil
+	}
+	c, err := New([]string{"mute=arrival,0.05,0.02,m,1.h5"}, s, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "mute=arrival,0.05,0.02,m,1.h5-named"; c.Steps[0] != want {
+		t.Errorf("the step is %q, want %q", c.Steps[0], want)
+	}
+	err = c.Run(context.Background(), func(dst []float32, traces []int32) error {
+		for i := range dst {
+			dst[i] = 1
+		}
+		return nil
+	}, func(data []float32, traces []int32) error {
+		for i, n := range traces {
+			at := 0.15 + 0.02*float64(n)
+			for k, v := range data[i*s.NT : (i+1)*s.NT] {
+				if time := float64(k) * s.DT; time < at-1e-9 && v != 0 || time > at+0.02+1e-9 && v != 1 {
+					t.Errorf("trace %d has %g at %g s, muted at %g s", n, v, time, at)
+				}
+			}
+		}
+		return nil
+	}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []string{"mute=arrival,x", "mute=arrival,0,-1", "mute=arrival,nan"} {
+		if _, err := New([]string{step}, s, first); err == nil {
+			t.Errorf("%s: no error", step)
+		}
+	}
+	if _, err := New([]string{"mute=arrival,0"}, s, nil); err == nil {
+		t.Error("without a model no error")
+	}
 }

@@ -62,11 +62,13 @@ func parseDecon(values string, s *survey.Survey) (step, error) {
 }
 
 // measure adds up the autocorrelations of traces, each divided by its energy, so that a loud
-// trace counts no more than a quiet one.
+// trace counts no more than a quiet one. Those as good as dead do not count.
 func (d *decon) measure(g *Gather) []float64 {
 	sum := make([]float64, d.gap+d.length)
-	for i := range g.Traces {
-		d.add(sum, g.trace(i))
+	for i, faint := range g.faint() {
+		if !faint {
+			d.add(sum, g.trace(i))
+		}
 	}
 	return sum
 }

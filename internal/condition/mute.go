@@ -29,13 +29,16 @@ func (m mute) file() string { return m.from }
 type pick struct{ offset, time float64 }
 
 func parseMute(values string, s *survey.Survey) (step, error) {
+	if rest, ok := strings.CutPrefix(values, "arrival,"); ok {
+		return parseArrival(rest)
+	}
 	parts := strings.Split(values, ",")
 	if len(parts) < 2 || len(parts) > 3 {
 		return nil, fmt.Errorf("it has %d parts", len(parts))
 	}
 	m := mute{side: parts[0], taper: 0.02}
 	if m.side != "top" && m.side != "bottom" && m.side != "inside" {
-		return nil, fmt.Errorf("%q is none of top, bottom and inside", m.side)
+		return nil, fmt.Errorf("%q is none of top, bottom, inside and arrival", m.side)
 	}
 	if len(parts) == 3 {
 		v, err := numbers(parts[2], 1, 1)

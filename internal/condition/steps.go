@@ -22,7 +22,8 @@ var kinds = []kind{
 	{"gain", "gain=N", "multiply by time to the power of N", parseGain},
 	{"agc", "agc=WINDOW", "divide by the root mean square in a sliding window of WINDOW s", parseAGC},
 	{"balance", "balance=trace or balance=shot", "divide by the root mean square of each trace or shot", parseBalance},
-	{"mute", "mute=top|bottom|inside,FILE[,TAPER]", "silence by picks: FILE has an offset in m and a time in s a line; TAPER s (0.02)", parseMute},
+	{"mute", "mute=top|bottom|inside,FILE[,TAPER] or mute=arrival,DELAY[,TAPER[,VELOCITY]]",
+		"silence by picks: FILE has an offset in m and a time in s a line; or what comes before the first arrival, computed in the model --velocity, plus DELAY s; TAPER s (0.02)", parseMute},
 	{"kill", "kill=TRACE[-TRACE],...", "traces that become zero, by number from 0", parseKill},
 	{"flip", "flip=TRACE[-TRACE],...", "traces whose sign is wrong", parseFlip},
 	{"fk", "fk=V1,V2", "2-D: no apparent velocity below V1 m/s, all above V2", parseFan},
@@ -110,15 +111,15 @@ func parseAGC(values string, s *survey.Survey) (step, error) {
 
 func (s agc) apply(g *Gather) error {
 	sums := make([]float64, g.NT+1)
-	for i := range g.Traces {
+	for i, faint := range g.faint() {
+		if faint {
+			continue
+		}
 		trace := g.trace(i)
 		for k, v := range trace {
 			sums[k+1] = sums[k] + float64(v)*float64(v)
 		}
 		floor := quietest * quietest * sums[g.NT] / float64(g.NT)
-		if floor == 0 {
-			continue
-		}
 		for k := range trace {
 			from, to := max(0, k-s.half), min(g.NT, k+s.half+1)
 			trace[k] /= float32(math.Sqrt(max(0, sums[to]-sums[from])/float64(to-from) + floor))
@@ -127,7 +128,8 @@ func (s agc) apply(g *Gather) error {
 	return nil
 }
 
-// balance divides traces, or whole shots, by their root mean square. Dead ones stay dead.
+// balance divides traces, or whole shots, by their root mean square. Dead ones, and those as good as
+// dead beside the others of their shot, stay as they are.
 type balance struct{ shot bool }
 
 func parseBalance(values string, _ *survey.Survey) (step, error) {
@@ -141,8 +143,10 @@ func (s balance) apply(g *Gather) error {
 	parts := [][]float32{g.Data}
 	if !s.shot {
 		parts = nil
-		for i := range g.Traces {
-			parts = append(parts, g.trace(i))
+		for i, faint := range g.faint() {
+			if !faint {
+				parts = append(parts, g.trace(i))
+			}
 		}
 	}
 	for _, part := range parts {

@@ -8,7 +8,10 @@ import (
 
 // Illumination says how strongly each point of each class is lit: D + ε max D, with the
 // diagonal D of S AᵀW²A S by class, its largest value of all classes and ε = leastLight.
-type Illumination struct{ by *dist.Vector }
+type Illumination struct {
+	by  *dist.Vector
+	top float64 // max D
+}
 
 // Illumination finds it, at the price of an adjoint.
 func (s *Setting) Illumination(ctx context.Context) (*Illumination, error) {
@@ -20,7 +23,7 @@ func (s *Setting) Illumination(ctx context.Context) (*Illumination, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Illumination{d}, eachRow(d, d, func(v float64) float64 {
+	return &Illumination{d, top}, eachRow(d, d, func(v float64) float64 {
 		if top == 0 {
 			return 1
 		}
@@ -49,6 +52,16 @@ func (l *Illumination) Mean(x *dist.Vector) (*dist.Vector, error) {
 	}
 	defer all.Free()
 	return mean, divide(mean, all, 1)
+}
+
+// Shares turns it, in place, into D / max D, which it returns: 0 where a class lights nothing.
+func (l *Illumination) Shares() (*dist.Vector, error) {
+	return l.by, eachRow(l.by, l.by, func(v float64) float64 {
+		if l.top == 0 {
+			return 0
+		}
+		return max(0, v/l.top-leastLight)
+	})
 }
 
 // Free gives the memory back.

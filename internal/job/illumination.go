@@ -7,7 +7,7 @@ import (
 )
 
 // weighClasses makes the image of a result the mean of its classes by their illumination,
-// with image.gather_normalize. Migrated classes are first divided by it.
+// with image.gather_normalize, and keeps their illumination. Migrated classes are first divided by it.
 func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
 	if !j.Classes.Normalized() {
 		return nil
@@ -25,12 +25,14 @@ func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
 	if err != nil {
 		return err
 	}
-	defer light.Free()
 	if migrated {
 		err = light.Normalize(r.Classes)
 	}
 	if err == nil {
 		r.Image, err = light.Mean(r.Classes)
+	}
+	if err == nil {
+		r.Light, err = light.Shares()
 	}
 	return j.Together(err)
 }

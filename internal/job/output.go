@@ -58,9 +58,13 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) erro
 	if r.History.Gap != nil {
 		objective = r.History.Objective
 	}
+	gathers := j.Classes.Gathers()
+	if gathers != nil {
+		gathers.Light = r.Light != nil
+	}
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Gathers: j.Classes.Gathers(), Repeat: j.Monitor != nil,
+			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
 			Objective: objective, Gap: r.History.Gap,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
@@ -83,7 +87,10 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) erro
 			if err != nil || j.Classes.N == 0 {
 				return err
 			}
-			return j.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) })
+			if err = j.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) }); err != nil || r.Light == nil {
+				return err
+			}
+			return j.Gather(r.Light, 1, func(first int, part []float32) error { return w.WriteLight(part, first) })
 		})
 	})
 }

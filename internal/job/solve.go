@@ -25,6 +25,7 @@ import (
 type Result struct {
 	Image   *dist.Vector // for several images by class, their sum; with a repeat survey the baseline's
 	Classes *dist.Vector // the stack of these, or Image; with a repeat survey that of baseline and monitor
+	Light   *dist.Vector // of these classes: how strongly each lights each point, over the most; nil: not known
 	History solver.History
 	Reason  solver.Reason
 

@@ -20,7 +20,7 @@ type Spectra struct {
 	Contrast float64 // how much it matters, see wavelet.Turn
 }
 
-// CompareSpectra compares some of the traces, muted, with the wavelet. It is nil where the survey
+// CompareSpectra compares some of the traces, muted and without those of weight 0, with the wavelet. It is nil where the survey
 // has no traces, where those that were read are silent, and on all ranks but rank 0. It is
 // collective.
 func CompareSpectra(j *Job) (*Spectra, error) {
@@ -51,11 +51,20 @@ func compareSpectra(j *Job) (*Spectra, error) {
 	if err := file.ReadTraceList(data, j.InFile(list)); err != nil {
 		return nil, inputs.FileError(err)
 	}
+	weights, err := plan.NewWeights(j.Config.Data, s, func(dst []float32, traces []int32) error {
+		return file.ReadTraceList(dst, j.InFile(traces))
+	})
+	if err != nil {
+		return nil, inputs.FileError(err)
+	}
 	w := make([]float32, s.NT)
 	for i, trace := range list {
-		j.Mute.Fill(w, s.Offset(int(trace)), 1)
+		samples := data[i*s.NT : (i+1)*s.NT]
+		if weights.Of(int(trace), samples, w) == 0 {
+			clear(w)
+		}
 		for k, v := range w {
-			data[i*s.NT+k] *= v
+			samples[k] *= v
 		}
 	}
 	taps := plan.Taps(j.Plan, s.Wavelet).Taps()

@@ -56,7 +56,8 @@ func pick(t *testing.T, g *moveout.Gathers, o moveout.Options) []moveout.Pick {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return moveout.Picks(g, o, s, moveout.Trajectories(g, o, s))
+	picks, _ := moveout.Picks(g, o, s, moveout.Trajectories(g, o, s))
+	return picks
 }
 
 func TestPicksAreThoseOfTheGathers(t *testing.T) {
@@ -187,5 +188,30 @@ func TestUnlitOffsetsDoNotCount(t *testing.T) {
 		if math.Abs(p.Gamma-0.95) > 0.02 || p.Far > mixed.Offsets[lit-1] {
 			t.Errorf("γ is %.3f at (%g, %g), want 0.95; offsets up to %g count", p.Gamma, p.X, p.Z, p.Far)
 		}
+	}
+}
+
+// Picks whose peak is nearly as wide as what is scanned say nothing, and are dropped and counted: small
+// offsets alone do not tell one γ from another.
+func TestUnresolvedPicksAreDropped(t *testing.T) {
+	t.Parallel()
+	g := grid.Grid{Origin: []float64{0, 300}, Spacing: []float64{40, 10}, Shape: []int{31, 220}}
+	short := gathers(g, func(x, z float64) float64 { return 1 }, nil, 0, 0.1)
+	for i := range short.Offsets {
+		short.Offsets[i] *= 0.15
+	}
+	o := options(100)
+	s, err := moveout.Scan(short, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picks, unresolved := moveout.Picks(short, o, s, moveout.Trajectories(short, o, s))
+	for _, p := range picks {
+		if p.Width > moveout.MostWidth*(o.Greatest-o.Least) {
+			t.Errorf("the pick at (%g, %g) is %g wide in γ, of %g", p.X, p.Z, p.Width, o.Greatest-o.Least)
+		}
+	}
+	if unresolved < 20 {
+		t.Errorf("%d picks, %d dropped as unresolved, want most of them dropped", len(picks), unresolved)
 	}
 }

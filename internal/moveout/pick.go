@@ -160,12 +160,16 @@ func cheapest(score [][]float64, stiff float64) []int {
 // weight is by how much the energy at a depth counts.
 func (s *Spectrum) weight(iz int) float64 { return s.Energy[iz] / (1 + s.Energy[iz]) }
 
+// MostWidth is the share of the values of γ that are tried above which the peak of a pick is too wide
+// to say where it is.
+const MostWidth = 0.7
+
 // Picks are the picks along the trajectories: where the semblance, weighted by the energy, is
-// largest within half a window, and not below the threshold.
-func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) []Pick {
+// largest within half a window, and not below the threshold. unresolved is how many were dropped
+// for their width.
+func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) (picks []Pick, unresolved int) {
 	gammas, nz := o.Gammas(), g.Grid.Shape[1]
 	half := o.half(g)
-	var picks []Pick
 	for i := range all {
 		s := &all[i]
 		height := make([]float64, nz)
@@ -183,13 +187,16 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) []Pi
 			if p.Semblance < o.Threshold || k == 0 || k == len(gammas)-1 {
 				continue
 			}
-			p.Width = s.width(gammas, o, k, iz)
+			if p.Width = s.width(gammas, o, k, iz); p.Width > MostWidth*(o.Greatest-o.Least) {
+				unresolved++
+				continue
+			}
 			p.Certainty = Certainty(p.Semblance, p.Width)
 			p.Slope = g.slope(s.Column, iz)
 			picks = append(picks, p)
 		}
 	}
-	return picks
+	return picks, unresolved
 }
 
 // index is that of the value of γ nearest to one.

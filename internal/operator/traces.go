@@ -43,6 +43,7 @@ type Traces struct {
 	weights *weights         // of a group, on the card
 	done    []func()         // give back what Close has to
 
+	counts             *plan.Weights
 	weighs             bool    // weights may differ from 1, or traces are streamed
 	shots              []tally // of this rank's
 	norm, sum, sumOnce float64 // of streamed traces of all ranks, added up without rounding
@@ -69,10 +70,18 @@ func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan
 	if err := h.Together(err); err != nil {
 		return nil, plan.Found{}, err
 	}
-	if cuts != nil {
+	t.counts, err = plan.NewWeights(p.Config.Data, p.Survey, func(dst []float32, traces []int32) error {
+		err := file.ReadTraceList(dst, t.InFile(traces))
+		t.White.Traces(dst, p.Survey.NT, t.Threads)
+		return err
+	})
+	switch {
+	case err != nil:
+		file.Close()
+	case cuts != nil:
 		t.file = file
 		err = t.lookAhead(cuts)
-	} else {
+	default:
 		err = t.hold(file)
 	}
 	found := plan.Found{Made: made}
@@ -164,8 +173,7 @@ func (t *Traces) look(first int, data device.Buf) error {
 		trace := x[i*nt : (i+1)*nt]
 		weight := 1.0
 		if t.weighs {
-			t.Mute.Fill(w, t.Survey.Offset(int(n)), 1)
-			weight = t.weightOf(int(n), trace, w)
+			weight = t.counts.Of(int(n), trace, w)
 			t.Weight = append(t.Weight, weight)
 		}
 		of.Weight += weight
@@ -197,27 +205,6 @@ func (t *Traces) look(first int, data device.Buf) error {
 	}
 	t.shots = append(t.shots, of)
 	return nil
-}
-
-// weightOf is the weight of trace n of the survey, given its samples and the mute's
-// weights of these.
-func (t *Traces) weightOf(n int, trace, mute []float32) float64 {
-	energy, share := 0.0, 0.0
-	for k, x := range trace {
-		v, w := float64(x), float64(mute[k])
-		energy += w * w * v * v
-		share += w * w
-	}
-	d := t.Config.Data
-	switch {
-	case share == 0, d.Dead == "mask" && survey.Silent(trace), d.Weights == "rms" && energy == 0:
-		return 0
-	case d.Weights == "survey":
-		return float64(t.Survey.Weight[n])
-	case d.Weights == "rms":
-		return math.Sqrt(share / energy)
-	}
-	return 1
 }
 
 // list returns the numbers in the survey of n of this rank's traces, beginning at first.

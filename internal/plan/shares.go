@@ -260,18 +260,15 @@ func (p *Plan) place(s *Share) { s.Places, s.From = p.Places.Subset(p.Shots.List
 
 // cut makes shares without their places.
 func (p *Plan) cut(grid [2]int) ([]*Share, error) {
-	starts, shots := p.Shots.starts, p.Shots.Len()
-	if err := cmp.Or(checkTeams(p, grid), checkUnbroken(p, grid)); err != nil {
+	if err := laysOut(p, grid); err != nil {
+		if way, hint := otherGrid(p, grid), status.HintOf(err); way != "" && hint != "" {
+			err = status.Hint(err, way+"; otherwise "+hint)
+		} else if way != "" {
+			err = status.Hint(err, way)
+		}
 		return nil, err
 	}
-	if grid[0] > shots {
-		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot"))),
-			"start fewer ranks, or lay them out over image blocks as well, as in comm.grid = [0, 2]")
-	}
-	if slabs, width := p.slabs(); grid[1] > slabs {
-		return nil, status.Hint(status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width)),
-			"lay out more ranks over shots")
-	}
+	starts := p.Shots.starts
 	cuts := dealShots(p, grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {
@@ -289,6 +286,38 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 	}
 	p.lay(out)
 	return out, nil
+}
+
+// laysOut refuses a grid of ranks of which some would hold nothing, or what must not be cut.
+func laysOut(p *Plan, grid [2]int) error {
+	if err := cmp.Or(checkTeams(p, grid), checkUnbroken(p, grid)); err != nil {
+		return err
+	}
+	if shots := p.Shots.Len(); grid[0] > shots {
+		return status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot")))
+	}
+	if slabs, width := p.slabs(); grid[1] > slabs {
+		return status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width))
+	}
+	return nil
+}
+
+// otherGrid names the grid that lays out as many ranks as another one, with most of them over shots, or
+// the most ranks that any does; "" for none.
+func otherGrid(p *Plan, grid [2]int) string {
+	all := grid[0] * grid[1]
+	for n := all; n > 0; n-- {
+		for shots := n; shots > 0; shots-- {
+			if n%shots != 0 || laysOut(p, [2]int{shots, n / shots}) != nil {
+				continue
+			}
+			if n == all {
+				return fmt.Sprintf("comm.grid = [%d, %d] lays out %s (--set comm.grid=%[1]d,%[2]d)", shots, n/shots, readable.Count(n, "rank"))
+			}
+			return fmt.Sprintf("%d ranks can be laid out no way here: start %d, with comm.grid = [%d, %d] (--set comm.grid=%[3]d,%[4]d)", all, n, shots, n/shots)
+		}
+	}
+	return ""
 }
 
 // OnGrid returns another plan's share of traces with its part of this plan's image.

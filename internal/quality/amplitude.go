@@ -15,9 +15,8 @@ const (
 	// LoneFactor takes its place where no other source has traces at that offset.
 	LoneFactor = 10
 
-	calm  = 2    // neighbours must agree to this factor
-	faint = 1e-6 // of the median rms: traces below are silent, and not compared
-	few   = 3    // traces that make a median
+	calm = 2 // neighbours must agree to this factor
+	few  = 3 // traces that make a median
 )
 
 // levels are the logarithms of the traces' amplitudes, with what their offsets expect.
@@ -30,17 +29,10 @@ type levels struct {
 
 func newLevels(p *pass) *levels {
 	l := &levels{pass: p, byOffset: map[int][]float64{}}
-	var rms []float64
-	for i := range p.traces {
-		if t := &p.traces[i]; t.usable() {
-			rms = append(rms, float64(t.rms))
-		}
-	}
-	least := faint * Median(rms)
 	for i := range p.traces {
 		t := &p.traces[i]
 		v := math.NaN()
-		if t.usable() && t.spikes == 0 && float64(t.rms) > least {
+		if t.usable() && t.spikes == 0 {
 			v = math.Log(float64(t.rms))
 		}
 		bin := int(math.Round(float64(t.offset) / max(p.space, nearest)))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -19,12 +20,13 @@ type trace struct {
 	hash             uint64
 	spikes           int32
 	bad, dead, clip  bool
+	silent           bool // far below the survey's level, see survey.Levels
 
 	before, skip likeness // to the trace before it in its gather, and to the one before that
 }
 
 // usable reports whether the samples can be compared with others.
-func (t *trace) usable() bool { return !t.bad && !t.dead }
+func (t *trace) usable() bool { return !t.bad && !t.dead && !t.silent }
 
 // pass goes through the traces of a survey, source by source and there receiver by receiver.
 type pass struct {
@@ -32,23 +34,34 @@ type pass struct {
 	data   *h5.Dataset
 	order  []int32 // traces in the order of the pass
 	traces []trace // in that order
-	votes  []vote  // by source, in the order of the pass
-	spec   *spectrum
-	space  float64 // m, median step between receivers
+	gather []int32 // of each trace, the number of its source in the order of the pass
+	votes  []vote
+	spec   *wavelet.Spectrum
+	band   wavelet.Band // of the wavelet
+	space  float64      // m, median step between receivers
 
-	period float64           // s, of the wavelet's peak
-	far    float64           // m, between receivers beyond which traces are not compared
-	last   [2][]float32      // the traces before, of the same source
-	former map[int][]float32 // traces of the source before, by their offset in steps of receivers
-	kept   map[int][]float32 // the same of this source
-	size   []int             // traces of each source
-	number int               // of the next trace in its gather
-	stride int               // of those that are kept
+	period  float64      // s, of the wavelet's peak
+	far     float64      // m, between receivers beyond which traces are not compared
+	last    [2][]float32 // the traces before, of the same source
+	former  map[int]kept // traces of the source before, by their offset in steps of receivers
+	kept    map[int]kept // the same of this source
+	size    []int        // traces of each source
+	number  int          // of the next trace in its gather
+	stride  int          // of those that are kept
+	gathers int          // begun so far
 }
 
-// vote counts how traces of a source compare with those at the same offset of the source
-// before.
-type vote struct{ same, opposite int }
+// vote is how a trace compares with the one at its offset of the source before.
+type vote struct{ trace, former, sign int }
+
+// kept is a trace with its number in the pass.
+type kept struct {
+	samples []float32
+	number  int
+}
+
+// spectrumTraces is about how many traces the mean spectrum is made from.
+const spectrumTraces = 500
 
 // blockSamples is how many samples are read at a time: 16 MiB.
 const blockSamples = 4 << 20
@@ -73,8 +86,9 @@ func newPass(r *h5.SurveyReader) (*pass, error) {
 		a, b := p.rank(int(i)), p.rank(int(j))
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(a[2], b[2]))
 	})
-	p.spec = newSpectrum(p.Wavelet, p.NT, p.DT)
-	p.period = 1 / max(p.spec.peakOf(p.spec.wavelet), 1/(float64(p.NT)*p.DT))
+	p.spec = wavelet.NewSpectrum(max(p.NT, len(p.Wavelet.Samples)), p.DT)
+	p.band = p.spec.Band(p.Wavelet.Samples)
+	p.period = 1 / max(p.band.Peak, 1/(float64(p.NT)*p.DT))
 	return p, nil
 }
 
@@ -141,14 +155,37 @@ func (p *pass) run(ctx context.Context, report *progress.Reporter) error {
 				v := block[k*p.NT : (k+1)*p.NT]
 				p.look(&t, v)
 				if len(p.traces)%every == 0 && t.usable() && t.spikes == 0 {
-					p.spec.add(v)
+					p.spec.Add(v)
 				}
 			}
 			p.traces = append(p.traces, t)
 		}
 		stage.Add(len(list))
 	}
+	p.silence()
 	return nil
+}
+
+// silence finds the traces that are far below the others, and drops what was compared with them.
+func (p *pass) silence() {
+	levels := survey.Levels{}
+	for i := range p.traces {
+		if d, ok := survey.DecadeOf(float64(p.traces[i].rms)); ok && !p.traces[i].bad {
+			levels[d]++
+		}
+	}
+	least := levels.Least()
+	for i := range p.traces {
+		t := &p.traces[i]
+		d, ok := survey.DecadeOf(float64(t.rms))
+		t.silent = p.data != nil && !t.bad && !t.dead && (!ok || d < least)
+		for k, to := range []*likeness{&t.before, &t.skip} {
+			if at := i - 1 - k; at >= 0 && (t.silent || p.traces[at].silent) {
+				*to = likeness{}
+			}
+		}
+	}
+	p.votes = slices.DeleteFunc(p.votes, func(v vote) bool { return p.traces[v.trace].silent || p.traces[v.former].silent })
 }
 
 // read reads the listed traces, [len(list), NT]; runs of consecutive numbers together. In
@@ -187,6 +224,7 @@ func (p *pass) look(t *trace, v []float32) {
 	if n == 0 || p.traces[n-1].source != t.source {
 		p.newGather(t.source)
 	}
+	p.gather = append(p.gather, int32(p.gathers-1))
 	for k, to := range []*likeness{&t.before, &t.skip} {
 		if at := n - 1 - k; at >= 0 && p.traces[at].source == t.source {
 			*to = p.compare(t, &p.traces[at], v, p.last[k])
@@ -233,8 +271,8 @@ const keptTraces = 16
 
 // newGather begins another source.
 func (p *pass) newGather(source int32) {
-	p.votes = append(p.votes, vote{})
-	p.former, p.kept = p.kept, map[int][]float32{}
+	p.gathers++
+	p.former, p.kept = p.kept, map[int]kept{}
 	p.number, p.stride = 0, max(1, p.size[source]/keptTraces)
 	p.last[0], p.last[1] = p.last[0][:0], p.last[1][:0]
 }
@@ -248,16 +286,12 @@ func (p *pass) voteFor(t *trace, v []float32) {
 	bin := int(math.Round(float64(t.offset) / max(p.space, nearest)))
 	v0, there := p.former[bin]
 	if there {
-		to := &p.votes[len(p.votes)-1]
-		switch alike(v, v0, p.lags(p.period)).sign() {
-		case 1:
-			to.same++
-		case -1:
-			to.opposite++
+		if sign := alike(v, v0.samples, p.lags(p.period)).sign(); sign != 0 {
+			p.votes = append(p.votes, vote{len(p.traces), v0.number, sign})
 		}
 	}
 	if p.number%p.stride == 0 {
-		p.kept[bin] = slices.Clone(v)
+		p.kept[bin] = kept{slices.Clone(v), len(p.traces)}
 	}
 	p.number++
 }

@@ -93,10 +93,16 @@ func (b *builder) outliers() {
 		b.note(Outliers, "spikes", "not judged: the wavelet itself is a spike")
 	} else {
 		total := 0
-		at := b.filter(func(_ int, t *trace) bool { total += int(t.spikes); return t.spikes > 0 })
+		at := b.filter(func(_ int, t *trace) bool {
+			if t.silent {
+				return false
+			}
+			total += int(t.spikes)
+			return t.spikes > 0
+		})
 		b.counted(Outliers, "spikes", limit, Fault, at, fmt.Sprintf("have %d samples that stand out %d times from those around them", total, spikeFactor))
 	}
-	b.counted(Outliers, "clipped", 1-max(0.01, b.opt.Allow), Note, b.filter(func(_ int, t *trace) bool { return t.clip }), fmt.Sprintf("have at least %d equal samples in a row at their peak", ClippedRun))
+	b.counted(Outliers, "clipped", 1-max(0.01, b.opt.Allow), Note, b.filter(func(_ int, t *trace) bool { return t.clip && !t.silent }), fmt.Sprintf("have at least %d equal samples in a row at their peak", ClippedRun))
 	b.polarity(limit)
 	b.scale(limit)
 }
@@ -129,41 +135,57 @@ func (b *builder) polarity(limit float64) {
 		same, opposite := b.beside(i)
 		one[i] = one[i] && opposite >= 2 && opposite >= 2*same
 	}
-	links, from = make([]int, len(b.votes)), make([]int, len(b.votes))
-	for k, v := range b.votes {
-		from[k] = k - 1
-		switch n := v.same + v.opposite; {
-		case n > 0 && 4*v.same >= 3*n:
-			links[k] = 1
-		case n > 0 && 4*v.opposite >= 3*n:
-			links[k] = -1
-		}
-	}
+	links, from = b.votedFor()
 	whole := reversed(links, from)
-	gather, sources := -1, 0
+	sources := 0
 	for _, is := range whole {
 		if is {
 			sources++
 		}
 	}
-	at := b.filter(func(i int, t *trace) bool {
-		if i == 0 || b.traces[i-1].source != t.source {
-			gather++
-		}
-		return one[i] != whole[gather]
-	})
+	at := b.filter(func(i int, t *trace) bool { return one[i] != whole[b.gather[i]] && !t.silent })
 	text := "are reversed against their neighbours"
 	if sources > 0 {
 		text += fmt.Sprintf(", all of %d sources among them", sources)
 	}
+	usable := 0
+	for i := range b.traces {
+		if b.traces[i].usable() {
+			usable++
+		}
+	}
 	bad := Fault
-	if 2*decided < len(b.traces) {
+	if 2*decided < usable {
 		bad = Note
 	}
 	b.counted(Outliers, "polarity", limit, bad, at, text)
 	if row := &b.Rows[len(b.Rows)-1]; bad == Note {
 		row.Text += fmt.Sprintf(" (%d of %d traces look enough like a neighbour to tell)", decided, len(b.traces))
 	}
+}
+
+// votedFor says how most traces of each source compare with those at the same offset of the source
+// before, as reversed takes it.
+func (b *builder) votedFor() (links, from []int) {
+	same, opposite := make([]int, b.gathers), make([]int, b.gathers)
+	for _, v := range b.votes {
+		if v.sign > 0 {
+			same[b.gather[v.trace]]++
+		} else {
+			opposite[b.gather[v.trace]]++
+		}
+	}
+	links, from = make([]int, b.gathers), make([]int, b.gathers)
+	for k := range links {
+		from[k] = k - 1
+		switch n := same[k] + opposite[k]; {
+		case n > 0 && 4*same[k] >= 3*n:
+			links[k] = 1
+		case n > 0 && 4*opposite[k] >= 3*n:
+			links[k] = -1
+		}
+	}
+	return links, from
 }
 
 // beside counts the traces, up to two on either side, that a trace is clearly alike and
@@ -214,19 +236,18 @@ func (b *builder) scale(limit float64) {
 // sampling compares the spectra of traces and wavelet, in time and along the spread.
 func (b *builder) sampling() {
 	nyquist := 0.5 / b.DT
-	high := b.spec.highOf(b.spec.wavelet)
-	if b.spec.n == 0 {
-		b.note(Sampling, "band", "no traces: the wavelet peaks at %.3g Hz", b.spec.peakOf(b.spec.wavelet))
+	high := b.band.Most
+	if b.spec.Traces == 0 {
+		b.note(Sampling, "band", "no traces: the wavelet peaks at %.3g Hz", b.band.Peak)
 	} else {
-		d := b.spec.data()
-		score := b.spec.overlap()
-		text := fmt.Sprintf("the traces peak at %.3g Hz, 99 %% of their energy lies below %.3g Hz; the wavelet's are %.3g and %.3g Hz",
-			b.spec.peakOf(d), b.spec.highOf(d), b.spec.peakOf(b.spec.wavelet), high)
-		b.scored(Sampling, "band", score, LeastOverlap, Fault, "%s", text)
-		if row := &b.Rows[len(b.Rows)-1]; row.Level == OK && score < GoodOverlap {
+		c := b.spec.Compare(b.Wavelet.Samples, len(b.Wavelet.Samples))
+		text := fmt.Sprintf("90 %% of the energy of the traces lies from %.3g to %.3g Hz, of the wavelet's from %.3g to %.3g Hz; they peak at %.3g and %.3g Hz",
+			c.Traces.Low, c.Traces.High, c.Wavelet.Low, c.Wavelet.High, c.Traces.Peak, c.Wavelet.Peak)
+		b.scored(Sampling, "band", c.Similarity, LeastOverlap, Fault, "%s", text)
+		if row := &b.Rows[len(b.Rows)-1]; row.Level == OK && c.Similarity < GoodOverlap {
 			row.Level, row.Text = Note, text+": the wavelet fits poorly"
 		}
-		high = min(b.spec.highOf(d), nyquist)
+		high = min(c.Traces.Most, nyquist)
 	}
 	b.scored(Sampling, "time", min(1, nyquist/max(high, 1e-9)*0.8), 0.999, Note, "Nyquist is %.4g Hz, the signal reaches %.3g Hz, should reach 0.8 of it at most", nyquist, high)
 	steep, compared := 0, 0

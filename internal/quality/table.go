@@ -9,6 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Level says how much a row matters.
@@ -140,6 +141,7 @@ func (b *builder) completeness() {
 		b.Rows = append(b.Rows, Row{Group: Completeness, Name: "traces", Level: Fault, Text: "the file holds no traces, only a geometry"})
 	} else {
 		b.counted(Completeness, "finite", 1, Fault, b.filter(func(_ int, t *trace) bool { return t.bad }), "have NaN or infinite samples")
+		b.counted(Completeness, "silent", LeastAlive, Note, b.filter(func(_ int, t *trace) bool { return t.silent }), fmt.Sprintf("are as good as dead, %d powers of ten or more below the others: nothing else is said of them", survey.FaintDecades))
 		b.counted(Completeness, "dead", LeastAlive, Fault, b.filter(func(_ int, t *trace) bool { return t.dead }), "are dead: every sample is 0")
 	}
 	for role, xyz := range [2][]float64{b.Sources, b.Receivers} {

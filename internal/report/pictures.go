@@ -183,6 +183,9 @@ func (g *Gather) draw() (out part, err error) {
 	if d, e := energy(g.Data), energy(g.Residual); d > 0 && g.Residual != nil {
 		out.Note = fmt.Sprintf("The residual holds %s of the shot's energy.", percent(e/d))
 	}
+	if g.Weighted {
+		out.Note = strings.TrimSpace(out.Note + " Mute and weights of the data are in these pictures and numbers, as in the solve.")
+	}
 	return out, nil
 }
 

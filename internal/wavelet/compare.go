@@ -1,8 +1,10 @@
 package wavelet
 
 import (
+	"maps"
 	"math"
 	"math/cmplx"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -13,6 +15,7 @@ import (
 type Band struct {
 	Peak      float64 // the largest
 	Low, High float64 // 5 % of the energy lies below, and above
+	Most      float64 // 1 % of it lies above
 }
 
 // band measures amplitudes at frequencies.
@@ -28,9 +31,15 @@ func band(frequencies, amplitudes []float64) Band {
 		if e <= 0.95*energy[len(energy)-1] {
 			b.High = frequencies[i]
 		}
+		if e <= 0.99*energy[len(energy)-1] {
+			b.Most = frequencies[i]
+		}
 	}
 	return b
 }
+
+// Band is that of a wavelet, or of other samples.
+func (s *Spectrum) Band(samples []float64) Band { return band(s.Frequencies(), s.Of(samples)) }
 
 // Comparison is how the amplitudes of traces and of a wavelet differ.
 type Comparison struct {
@@ -70,7 +79,12 @@ type Turn struct {
 	s *Spectrum
 	w []complex128 // conjugate phases of the wavelet
 
-	// Sums of products of powers of a turned-back trace y and of its Hilbert transform h.
+	sums   map[int]*moments // by the traces' decade
+	levels survey.Levels
+}
+
+// moments are sums of products of powers of turned-back traces y and of their Hilbert transforms h.
+type moments struct {
 	fourth [5]float64 // y⁴, y³h, y²h², yh³, h⁴
 	square [3]float64 // y², yh, h²
 }
@@ -81,7 +95,7 @@ func (s *Spectrum) Turn(v survey.Wavelet) *Turn {
 	for j, x := range v.Samples {
 		padded[((j-v.Zero)%s.n+s.n)%s.n] = x
 	}
-	t := &Turn{s: s, w: s.fft.Coefficients(nil, padded)}
+	t := &Turn{s: s, w: s.fft.Coefficients(nil, padded), sums: map[int]*moments{}, levels: survey.Levels{}}
 	for i, c := range t.w {
 		if a := math.Hypot(real(c), imag(c)); a > 0 {
 			t.w[i] = complex(real(c)/a, -imag(c)/a)
@@ -98,9 +112,16 @@ func (t *Turn) Add(trace []float32) {
 		t.s.padded[i] = float64(v)
 		size += float64(v) * float64(v)
 	}
-	if size == 0 {
+	decade, ok := survey.Decade(trace)
+	if !ok {
 		return
 	}
+	m := t.sums[decade]
+	if m == nil {
+		m = &moments{}
+		t.sums[decade] = m
+	}
+	t.levels[decade]++
 	floats.Scale(1/(math.Sqrt(size)*float64(t.s.n)), t.s.padded)
 	c := t.s.fft.Coefficients(nil, t.s.padded)
 	for i := range c {
@@ -114,34 +135,42 @@ func (t *Turn) Add(trace []float32) {
 	h := t.s.fft.Sequence(nil, c)
 	for i, a := range y[:len(trace)] {
 		b := h[i]
-		t.square[0] += a * a
-		t.square[1] += a * b
-		t.square[2] += b * b
-		t.fourth[0] += a * a * a * a
-		t.fourth[1] += a * a * a * b
-		t.fourth[2] += a * a * b * b
-		t.fourth[3] += a * b * b * b
-		t.fourth[4] += b * b * b * b
+		m.square[0] += a * a
+		m.square[1] += a * b
+		m.square[2] += b * b
+		m.fourth[0] += a * a * a * a
+		m.fourth[1] += a * a * a * b
+		m.fourth[2] += a * a * b * b
+		m.fourth[3] += a * b * b * b
+		m.fourth[4] += b * b * b * b
 	}
 }
 
 // Best is the angle in degrees, from -90 to 90, and the largest kurtosis over the least one. A
 // contrast near 1 says that the angle means nothing. The sign of the wavelet stays unknown.
 func (t *Turn) Best() (degrees, contrast float64) {
-	if t.square[0] == 0 {
+	var m moments
+	least := t.levels.Least()
+	for _, decade := range slices.Sorted(maps.Keys(t.sums)) {
+		if decade >= least {
+			floats.Add(m.fourth[:], t.sums[decade].fourth[:])
+			floats.Add(m.square[:], t.sums[decade].square[:])
+		}
+	}
+	if m.square[0] == 0 {
 		return 0, 1
 	}
-	most, least := 0.0, math.Inf(1)
+	most, fewest := 0.0, math.Inf(1)
 	for d := -90; d < 90; d++ {
 		s, c := math.Sincos(float64(d) * math.Pi / 180)
 		p, q := [5]float64{c * c * c * c, 4 * c * c * c * s, 6 * c * c * s * s, 4 * c * s * s * s, s * s * s * s}, [3]float64{c * c, 2 * c * s, s * s}
-		k := floats.Dot(p[:], t.fourth[:]) / math.Pow(floats.Dot(q[:], t.square[:]), 2)
-		least = min(least, k)
+		k := floats.Dot(p[:], m.fourth[:]) / math.Pow(floats.Dot(q[:], m.square[:]), 2)
+		fewest = min(fewest, k)
 		if k > most {
 			degrees, most = float64(d), k
 		}
 	}
-	return degrees, most / least
+	return degrees, most / fewest
 }
 
 // Reflected is the wavelet with which a reflector comes back that an image has as a layer of points:

@@ -2,8 +2,10 @@ package wavelet
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/cmplx"
+	"slices"
 
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/dsp/window"
@@ -18,13 +20,14 @@ import (
 const tapers = 5
 
 // Spectrum is the mean power spectrum of traces, each scaled to unit energy, so that none
-// of them counts more than others.
+// of them counts more than others. Those far below the others (survey.Levels) do not count.
 type Spectrum struct {
 	DT     float64 // s
 	Traces int     // that were added, without silent ones
 
-	nt, n  int // samples of a trace and of the transform
-	power  []float64
+	nt, n  int               // samples of a trace and of the transform
+	sums   map[int][]float64 // of the power, by the traces' decade
+	levels survey.Levels
 	fft    *fourier.FFT
 	tapers [tapers][]float64
 	padded []float64
@@ -35,7 +38,7 @@ type Spectrum struct {
 func NewSpectrum(nt int, dt float64) *Spectrum {
 	s := &Spectrum{DT: dt, nt: nt, n: fast(max(2*nt, 1024))}
 	s.fft, s.padded = fourier.NewFFT(s.n), make([]float64, s.n)
-	s.power, s.out = make([]float64, s.n/2+1), make([]complex128, s.n/2+1)
+	s.sums, s.levels, s.out = map[int][]float64{}, survey.Levels{}, make([]complex128, s.n/2+1)
 	for k := range s.tapers {
 		s.tapers[k] = make([]float64, nt)
 		for t := range s.tapers[k] {
@@ -51,25 +54,43 @@ func (s *Spectrum) Add(trace []float32) {
 	for _, v := range trace {
 		energy += float64(v) * float64(v)
 	}
-	if energy == 0 {
+	decade, ok := survey.Decade(trace)
+	if !ok {
 		return
+	}
+	power := s.sums[decade]
+	if power == nil {
+		power = make([]float64, s.n/2+1)
+		s.sums[decade] = power
 	}
 	for _, taper := range s.tapers {
 		for t, v := range trace {
 			s.padded[t] = taper[t] * float64(v)
 		}
 		for i, c := range s.fft.Coefficients(s.out, s.padded) {
-			s.power[i] += (real(c)*real(c) + imag(c)*imag(c)) / energy
+			power[i] += (real(c)*real(c) + imag(c)*imag(c)) / energy
 		}
 	}
+	s.levels[decade]++
 	s.Traces++
+}
+
+// power is the sum of the power of the traces that count.
+func (s *Spectrum) power() []float64 {
+	all, least := make([]float64, s.n/2+1), s.levels.Least()
+	for _, decade := range slices.Sorted(maps.Keys(s.sums)) {
+		if decade >= least {
+			floats.Add(all, s.sums[decade])
+		}
+	}
+	return all
 }
 
 // Amplitudes are the roots of the mean power, from 0 Hz to Nyquist, as values against
 // Frequencies. Their scale has no meaning.
 func (s *Spectrum) Amplitudes() []float64 {
-	a := make([]float64, len(s.power))
-	for i, p := range s.power {
+	a := s.power()
+	for i, p := range a {
 		a[i] = math.Sqrt(p)
 	}
 	return a
@@ -77,7 +98,7 @@ func (s *Spectrum) Amplitudes() []float64 {
 
 // Frequencies are those of Amplitudes, Hz.
 func (s *Spectrum) Frequencies() []float64 {
-	f := make([]float64, len(s.power))
+	f := make([]float64, s.n/2+1)
 	for i := range f {
 		f[i] = s.fft.Freq(i) / s.DT
 	}
@@ -104,8 +125,8 @@ func (s *Spectrum) Of(samples []float64) []float64 {
 // multiplied by a Parzen window that ends at twice the longest lag of such a wavelet, as
 // Blackman and Tukey (1958) do. Its transform is nowhere negative, so power stays power.
 func (s *Spectrum) smooth(n int) []float64 {
-	spectrum := make([]complex128, len(s.power))
-	for i, p := range s.power {
+	spectrum := make([]complex128, s.n/2+1)
+	for i, p := range s.power() {
 		spectrum[i] = complex(p/float64(s.n), 0)
 	}
 	lags := s.fft.Sequence(nil, spectrum)
@@ -121,7 +142,7 @@ func (s *Spectrum) smooth(n int) []float64 {
 			lags[i] *= 1 - 6*u*u*(1-u)
 		}
 	}
-	a := make([]float64, len(s.power))
+	a := make([]float64, s.n/2+1)
 	for i, c := range s.fft.Coefficients(spectrum, lags) {
 		a[i] = math.Sqrt(max(0, real(c)))
 	}
@@ -133,7 +154,7 @@ func (s *Spectrum) smooth(n int) []float64 {
 // and its largest sample is 1.
 func (s *Spectrum) ZeroPhase(n int) survey.Wavelet {
 	half := n / 2
-	spectrum := make([]complex128, len(s.power))
+	spectrum := make([]complex128, s.n/2+1)
 	for i, a := range s.smooth(n) {
 		spectrum[i] = complex(a, 0)
 	}

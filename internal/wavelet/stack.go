@@ -81,6 +81,7 @@ const leastWindows = 4
 // the windows, and divided by coefficient, the reflection coefficient with its sign of what they
 // are of.
 func (s *Stack) Wavelet(coefficient float64) (*Found, error) {
+	s.leaveFaint()
 	if n := len(s.windows); n < leastWindows {
 		return nil, fmt.Errorf("%d of %s hold the window, want at least %d", n, readable.Count(s.Trials, "trace"), leastWindows)
 	}
@@ -111,6 +112,21 @@ func (s *Stack) Wavelet(coefficient float64) (*Found, error) {
 	floats.Scale(median(norms)/coefficient, mean)
 	f.Wavelet.Samples = mean
 	return f, nil
+}
+
+// leaveFaint leaves out windows far below the others, whose noise would count as much as they do.
+func (s *Stack) leaveFaint() {
+	levels := survey.Levels{}
+	for _, x := range s.windows {
+		if d, ok := survey.Decade(x); ok {
+			levels[d]++
+		}
+	}
+	least := levels.Least()
+	s.windows = slices.DeleteFunc(s.windows, func(x []float64) bool {
+		d, ok := survey.Decade(x)
+		return !ok || d < least
+	})
 }
 
 // aligned is a window without its slack, of unit energy.

@@ -345,3 +345,40 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// Traces far below the others, of whatever frequency, change neither spectrum nor phase.
+func TestFaintTracesDoNotCount(t *testing.T) {
+	t.Parallel()
+	const nt, dt = 300, 0.002
+	trace := func(size, hz, at float64) []float32 {
+		x := make([]float32, nt)
+		for i := range x {
+			s := float64(i)*dt - at
+			x[i] = float32(size * math.Exp(-math.Pow(s*hz, 2)) * math.Cos(2*math.Pi*hz*s))
+		}
+		return x
+	}
+	w := survey.Wavelet{Samples: []float64{1}, DT: dt}
+	var want []float64
+	for _, faint := range []bool{false, true} {
+		s := NewSpectrum(nt, dt)
+		turn := s.Turn(w)
+		add := func(x []float32) { s.Add(x); turn.Add(x) }
+		for i := range 10 {
+			add(trace(0.01, 20, 0.2+0.01*float64(i)))
+		}
+		if faint {
+			for i := range 60 {
+				add(trace(math.Pow(10, -8-float64(i)/2), 150, 0.3))
+			}
+		}
+		degrees, contrast := turn.Best()
+		got := append(s.Amplitudes(), degrees, contrast)
+		if want == nil {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("60 faint traces of 150 Hz change the spectrum of 10 others: peak at %g Hz", band(s.Frequencies(), s.Amplitudes()).Peak)
+		}
+	}
+}

@@ -156,12 +156,13 @@ type ImageWriter struct {
 	*Writer
 	grid                grid.Grid
 	image, gathers      *Section
+	light               *Section
 	monitor, difference *Section
 }
 
 // CreateImage starts an image file with all of im. Every value of an image without Data,
-// of Gathers if there are any, and with Repeat of both other images, must then be written
-// once.
+// of Gathers if there are any, of their illumination with Light, and with Repeat of both other
+// images, must then be written once.
 func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
 	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
 	w, err := Create(path, FormatImage, opt)
@@ -191,7 +192,11 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 			attrs = append(attrs, Attr{"angle", g.Angle})
 		}
 		classes := axis{name: "/" + g.Kind, size: len(g.Centers), values: g.Centers, units: GatherUnits(g.Kind)}
-		iw.gathers, _ = over[float32](w, "/gathers", append([]axis{classes}, gridAxes(im.Grid)...), nil, attrs...)
+		axes := append([]axis{classes}, gridAxes(im.Grid)...)
+		iw.gathers, _ = over[float32](w, "/gathers", axes, nil, attrs...)
+		if g.Light {
+			iw.light, _ = over[float32](w, lightName, axes, nil, gridAttrs(im.Grid)...)
+		}
 	}
 	if err := w.failed(); err != nil {
 		w.Abort()
@@ -234,6 +239,12 @@ func (iw *ImageWriter) WriteGathers(src []float32, first int) error {
 	return WriteAt(iw.gathers, src, first)
 }
 
+// WriteLight writes values of the illumination of the gathers from number first on, in the order
+// of WriteGathers.
+func (iw *ImageWriter) WriteLight(src []float32, first int) error {
+	return WriteAt(iw.light, src, first)
+}
+
 // ImageReader reads an image, which need not fit into memory.
 type ImageReader struct {
 	*File
@@ -271,7 +282,12 @@ type Gathers struct {
 	Angle   string    // "opening", between the rays of source and receiver, or "reflection", half of it; "" by offset
 	Centers []float64 // one a class, ascending: m, or degrees
 	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
+	Light   bool      // the file says how strongly each class lights each point
 }
+
+// lightName is the dataset of the illumination of gathers: of each class at each point, over the
+// largest of all.
+const lightName = "/gather_illumination"
 
 // Name is what the classes differ by: offset, opening angle or reflection angle.
 func (g *Gathers) Name() string {
@@ -291,8 +307,9 @@ func GatherUnits(kind string) string {
 type GatherReader struct {
 	*File
 	Gathers
-	data *Dataset
-	grid grid.Grid
+	data  *Dataset
+	light *Dataset // nil: not known
+	grid  grid.Grid
 }
 
 // OpenGathers opens the gathers of an image file; it is nil where there are none.
@@ -338,9 +355,21 @@ func (r *GatherReader) read() (err error) {
 		return a.fault("centers", "is %v, must ascend", r.Centers)
 	}
 	if a.Has("limits") {
-		r.Limits, err = a.Floats("limits", n+1)
+		if r.Limits, err = a.Floats("limits", n+1); err != nil {
+			return err
+		}
 	}
-	return err
+	if r.Light = r.Has(lightName); !r.Light {
+		return nil
+	}
+	var on grid.Grid
+	if r.light, on, err = r.field(lightName, "classes"); err != nil {
+		return err
+	}
+	if r.light.shape[0] != n || !on.Equal(r.grid) {
+		return inputError(r.path, lightName, "is not of the classes and the grid of /gathers")
+	}
+	return nil
 }
 
 // Grid is the grid of each class's image.
@@ -348,27 +377,42 @@ func (r *GatherReader) Grid() grid.Grid { return r.grid }
 
 // Read fills dst with values from number first on, in C order over [classes, nx, (ny,)
 // nz]. They must be finite.
-func (r *GatherReader) Read(dst []float32, first int) error {
-	if err := ReadAt(r.data, dst, first); err != nil {
+func (r *GatherReader) Read(dst []float32, first int) error { return r.values(r.data, dst, first) }
+
+// ReadLight fills dst with the illumination of the classes in the order of Read: from 0 to 1, which
+// is the largest of all classes and points. The file has Light.
+func (r *GatherReader) ReadLight(dst []float32, first int) error {
+	return r.values(r.light, dst, first)
+}
+
+func (r *GatherReader) values(of *Dataset, dst []float32, first int) error {
+	if err := ReadAt(of, dst, first); err != nil {
 		return err
 	}
 	if i := notFinite(dst); i >= 0 {
 		at := first + i
-		return inputError(r.path, "/gathers", "class %d is %g at point %s, must be finite", at/r.grid.Len(), dst[i], pointText(r.grid, at%r.grid.Len()))
+		return inputError(r.path, of.name, "class %d is %g at point %s, must be finite", at/r.grid.Len(), dst[i], pointText(r.grid, at%r.grid.Len()))
 	}
 	return nil
 }
 
 // Panel reads the gather below one point of the surface, [classes, nz]: column counts
 // the columns of the grid, (ix·ny + iy).
-func (r *GatherReader) Panel(column int) ([]float32, error) {
+func (r *GatherReader) Panel(column int) ([]float32, error) { return r.column(r.Read, column) }
+
+// LightPanel reads the illumination of a gather as Panel reads the gather.
+func (r *GatherReader) LightPanel(column int) ([]float32, error) {
+	return r.column(r.ReadLight, column)
+}
+
+func (r *GatherReader) column(read func(dst []float32, first int) error, column int) ([]float32, error) {
 	nz := r.grid.Shape[r.grid.Dim()-1]
 	if n := r.grid.Len() / nz; column < 0 || column >= n {
 		panic(fmt.Sprintf("h5: %s: gather %d of %d", r.path, column, n))
 	}
 	out := make([]float32, len(r.Centers)*nz)
 	for i := range r.Centers {
-		if err := r.Read(out[i*nz:(i+1)*nz], i*r.grid.Len()+column*nz); err != nil {
+		if err := read(out[i*nz:(i+1)*nz], i*r.grid.Len()+column*nz); err != nil {
 			return nil, err
 		}
 	}

@@ -38,6 +38,25 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// The depths of a window are those of the gathers below the image, too.
+func TestWindowOfGathers(t *testing.T) {
+	g := square(40, 30)
+	c := Classes{Name: "offset", Unit: "m", Centers: []float64{100, 300}}
+	v := make([]float32, 2*30)
+	v[12], v[30+25] = 1, -9 // z = 120 m, and below the window
+	f, err := ImageGathers(g, []ImageGather{{Name: "x = 250 m", Values: v}}, c, Options{Clip: 100, Window: []float64{200, 300, 50, 200}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := f.rows[0][0]
+	if p.y.from != 45 || p.y.to != 205 || p.x.from != 0 || p.x.to != 1 {
+		t.Errorf("the gathers span z %g to %g, x %g to %g", p.y.from, p.y.to, p.x.from, p.x.to)
+	}
+	if p.raster.n0 != 2 || p.raster.n1 != 16 || p.raster.v[12-5] != 1 || p.raster.win.hi != 1 {
+		t.Errorf("%d × %d values up to %g", p.raster.n0, p.raster.n1, p.raster.win.hi)
+	}
+}
+
 // Gain 1 makes linear growth of what was constant; the middle keeps its values.
 func TestGain(t *testing.T) {
 	g := square(3, 100)

@@ -104,7 +104,17 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 	}
 	w := max(min(mostGathers, 0.6+1.2*float64(count)), leastGather*float64(count))
 	x := axis{from: 0, to: float64(count), label: fmt.Sprintf("%s (%s)", c.Name, c.Unit), given: []plot.Tick{}}
-	depth := cells(g, z)
+	whole, depth := cells(g, z), cells(g, z)
+	if opt.Window != nil {
+		if len(opt.Window) != 4 {
+			return nil, fmt.Errorf("%w: the window %v has %d ends, want 4", ErrOption, opt.Window, len(opt.Window))
+		}
+		opt.Window = []float64{x.from, x.to, opt.Window[2], opt.Window[3]} // of depths alone
+		across := x
+		if err := opt.crop(&raster{v: make([]float32, nz), n0: 1, n1: nz}, &across, &depth); err != nil {
+			return nil, err
+		}
+	}
 	top, above := depth.from, style(noteSize, false)
 	above.XAlign, above.YAlign = text.XCenter, text.YBottom
 	var all []float32
@@ -132,7 +142,11 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 		}
 	}
 	r := &raster{v: all, n0: count * n, n1: nz, colors: opt.Colors}
-	win, err := opt.window(all, false)
+	across := x
+	if err := opt.crop(r, &across, &whole); err != nil {
+		return nil, err
+	}
+	win, err := opt.window(r.v, false)
 	if err != nil {
 		return nil, err
 	}

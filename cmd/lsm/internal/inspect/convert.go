@@ -152,6 +152,19 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 			if err := w.WriteGathers(out.Data, class*len(out.Data)); err != nil {
 				return err
 			}
+			if !gathers.Light {
+				continue
+			}
+			if err := gathers.ReadLight(im.Data, class*len(im.Data)); err != nil {
+				return err
+			}
+			s.Apply(out.Data, im.Data)
+			for i, v := range out.Data {
+				out.Data[i] = max(0, v) // interpolation overshoots
+			}
+			if err := w.WriteLight(out.Data, class*len(out.Data)); err != nil {
+				return err
+			}
 		}
 	}
 	return w.Commit()

@@ -243,7 +243,7 @@ func (d *drawing) one(it *item, opt picture.Options) (*picture.Figure, error) {
 	if err != nil || it.below == nil {
 		return whole, drawFault(err)
 	}
-	g, below := it.below, picture.Options{Colors: opt.Colors, Clip: opt.Clip, Title: "gathers by " + it.below.classes.Name}
+	g, below := it.below, picture.Options{Colors: opt.Colors, Clip: opt.Clip, Window: opt.Window, Title: "gathers by " + it.below.classes.Name}
 	under, err := picture.ImageGathers(g.grid, g.list, g.classes, below)
 	if err != nil {
 		return nil, drawFault(err)

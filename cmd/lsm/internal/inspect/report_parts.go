@@ -230,6 +230,10 @@ func (c *collector) readShots() error {
 	if s == nil {
 		return nil
 	}
+	weights, err := c.weights(s, files[0], keep)
+	if err != nil {
+		return err
+	}
 	shots, err := chooseShots(s, c.shots)
 	if err != nil {
 		return err
@@ -246,9 +250,47 @@ func (c *collector) readShots() error {
 		if g.Residual, err = readTraces(files[1], traces, nil); err != nil {
 			return err
 		}
+		weigh(&g, weights, traces)
 		r.Gathers = append(r.Gathers, g)
 	}
 	return nil
+}
+
+// weights are those of the run's data, nil where the page does not know both.
+func (c *collector) weights(s *survey.Survey, data *h5.SurveyReader, keep []int32) (*plan.Weights, error) {
+	if data == nil || c.run.Config == nil {
+		return nil, nil
+	}
+	return plan.NewWeights(c.run.Config.Data, s, func(dst []float32, traces []int32) error {
+		v, err := readTraces(data, traces, keep)
+		copy(dst, v)
+		return err
+	})
+}
+
+// weigh multiplies data and residual of a shot by the weights with which the solve counts them, over
+// the largest of its traces, and says so where any is not 1.
+func weigh(g *report.Gather, weights *plan.Weights, traces []int32) {
+	if weights == nil {
+		return
+	}
+	mutes, factors := make([]float32, len(traces)*g.NT), make([]float64, len(traces))
+	for i, trace := range traces {
+		at := i * g.NT
+		factors[i] = weights.Of(int(trace), g.Data[at:at+g.NT], mutes[at:at+g.NT])
+	}
+	most := slices.Max(factors)
+	for i := range mutes {
+		w := mutes[i]
+		if most > 0 {
+			w *= float32(factors[i/g.NT] / most)
+		}
+		g.Weighted = g.Weighted || w != 1
+		g.Data[i] *= w
+		if g.Residual != nil {
+			g.Residual[i] *= w
+		}
+	}
 }
 
 // readTraces reads traces of a file by their numbers among those that are kept, nil for

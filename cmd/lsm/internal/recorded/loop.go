@@ -96,7 +96,10 @@ func loopStep(a *cli.App, s analysis.Step, scan *analysis.Scan) (out report.Loop
 	g := scan.Gathers.Grid
 	out = report.LoopStep{Number: s.Number, Picks: len(s.Picks), Residual: fmt.Sprintf("%.3g %s", s.MeanResidual(), g.Unit(1)), Gamma: s.Gamma(), Relative: s.Relative}
 	a.Report.Printf("loop %d: %s, mean residual moveout %s, mean |γ − 1| %.4f\n", s.Number, readable.Count(len(s.Picks), "pick"), out.Residual, out.Gamma)
-	a.Report.Event("loop", "number", s.Number, "picks", len(s.Picks), "mean_residual", s.MeanResidual(), "gamma", out.Gamma, "relative_change", s.Relative)
+	if scan.Unresolved > 0 {
+		a.Report.Infof("loop %d: %s dropped: unresolved", s.Number, readable.Count(scan.Unresolved, "pick"))
+	}
+	a.Report.Event("loop", "number", s.Number, "picks", len(s.Picks), "unresolved", scan.Unresolved, "mean_residual", s.MeanResidual(), "gamma", out.Gamma, "relative_change", s.Relative)
 	out.Velocity = &report.Model{File: s.Model}
 	if out.Velocity.Grid, out.Velocity.Values, err = inputs.ReadVelocity(s.Model, s.Units); err != nil {
 		return out, err

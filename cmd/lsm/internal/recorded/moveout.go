@@ -106,7 +106,7 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		a.Report.Printf("picks as text: %s\n", o.csv)
 	}
 	tellPicks(a, s)
-	a.Wrote("picks", o.output, "picks", len(s.Picks), "mean_residual", moveout.MeanResidual(s.Picks))
+	a.Wrote("picks", o.output, "picks", len(s.Picks), "unresolved", s.Unresolved, "mean_residual", moveout.MeanResidual(s.Picks))
 	return nil
 }
 
@@ -115,6 +115,9 @@ func tellPicks(a *cli.App, s *analysis.Scan) {
 	least, greatest := math.Inf(1), 0.0
 	for _, p := range s.Picks {
 		least, greatest = min(least, p.Gamma), max(greatest, p.Gamma)
+	}
+	if s.Unresolved > 0 {
+		a.Report.Infof("%s dropped: unresolved, with a peak that takes more than %g of the values of --gamma", readable.Count(s.Unresolved, "pick"), moveout.MostWidth)
 	}
 	g := s.Gathers.Grid
 	a.Report.Printf("%s at %s: γ %.3f to %.3f, mean residual moveout %.3g %s\n", readable.Count(len(s.Picks), "pick"),

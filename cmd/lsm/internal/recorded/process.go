@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,9 +23,10 @@ import (
 
 // processing is the work of lsm process.
 type processing struct {
-	output string
-	undo   int
-	first  string // where the first survey is now
+	output   string
+	velocity string // file, or m/s
+	undo     int
+	first    string // where the first survey is now
 
 	source string // the file that the steps start from
 	digest string // its SHA-256
@@ -45,12 +47,14 @@ survey's digest. --undo takes the last steps back: it makes the survey anew from
 first one with the steps before them. Where that was moved, --first says where it is.`,
 		Example: `  lsm process line.h5 bandpass=4,8,50,65 mute=top,picks.csv -o clean.h5
   lsm process line.h5 gain=2 decon=predictive,0.032,0.16 balance=trace -o even.h5
+  lsm process vsp.h5 mute=arrival,0.05 --velocity model.h5 -o upgoing.h5
   lsm process clean.h5 --undo 1 -o before.h5`,
 		Annotations: cli.Exits("3", "4", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), a, args[0], args[1:]) },
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&p.output, "output", "o", "", "survey `FILE` to write")
+	fl.StringVar(&p.velocity, "velocity", "", "velocity model `FILE`, or a number of m/s, for steps by first arrivals")
 	fl.IntVar(&p.undo, "undo", 0, "take the last `N` steps back")
 	fl.StringVar(&p.first, "first", "", "with --undo, `FILE` is the first survey, where it is no longer at its place")
 	cli.Require(cmd, "output")
@@ -75,7 +79,11 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	case p.undo == 0 && len(steps) == 0:
 		return status.Usage(errors.New("process: no step is given; lsm process -h lists them"))
 	}
-	if err := a.CheckOutput(cli.Alike("the survey", path), p.output, a.Force); err != nil {
+	inputs := cli.Alike("the survey", path)
+	if _, err := strconv.ParseFloat(p.velocity, 64); err != nil {
+		inputs = append(inputs, cli.Use("--velocity", p.velocity))
+	}
+	if err := a.CheckOutput(inputs, p.output, a.Force); err != nil {
 		return err
 	}
 	before, err := p.history(path)
@@ -85,20 +93,23 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	if err := a.Reads(cli.Use("the first survey", p.source)); err != nil { // which --undo will read
 		return err
 	}
-	read := path
+	from := path
 	if p.undo > 0 {
-		if read, steps, err = p.back(path, before); err != nil {
+		if from, steps, err = p.back(path, before); err != nil {
 			return err
 		}
 		before = nil
 	}
-	r, err := inspect.OpenTraces(read, "process works on traces")
+	r, err := inspect.OpenTraces(from, "process works on traces")
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	chain, err := condition.New(steps, r.Survey())
-	if err != nil {
+	chain, err := condition.New(steps, r.Survey(), p.arrivals(ctx, a, r.Survey()))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return status.Usage(fmt.Errorf("process: %w", err))
 	}
 	if err := a.Reads(cli.Alike("a step's file", chain.Files...)...); err != nil {
