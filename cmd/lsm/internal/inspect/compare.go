@@ -186,7 +186,7 @@ func conventions(a, b string, dim int) (string, error) {
 	if texts == nil {
 		return "", nil
 	}
-	return fmt.Sprintf("%s was made with %s as %s", a, strings.Join(texts, ", and with "), b), nil
+	return fmt.Sprintf("%s and %s were made differently: %s", a, b, strings.Join(texts, ", and ")), nil
 }
 
 // onGrids compares the arrays of two files, which must lie on one grid. With d.fit it first
