@@ -293,8 +293,8 @@ func (f *File) settle(field Field, list []*reading) error {
 			return err
 		}
 	}
-	if only := list[0]; best == nil && len(list) == 1 && !vary.good() && (only.samples == 0 || f.Extra > 0 || only.seen == 0 || !only.impossible()) {
-		best = only // reading it tells what is wrong
+	if only := list[0]; best == nil && (len(list) == 1 || !only.fits && only.nonsense == 0) && !vary.good() && (only.samples == 0 || f.Extra > 0 || only.seen == 0 || !only.impossible()) {
+		best = only // what does not fit is refused where it ends
 	}
 	if best == nil {
 		return f.contradiction(field, others)

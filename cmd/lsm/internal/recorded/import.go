@@ -133,7 +133,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres, whatever the headers say")
 	fl.StringVar(&o.Units, "units", "", "lengths in headers: `m`, ft or us-ft; a model's values: m/s, s/km, ...")
 	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds, whatever the headers say")
-	fl.IntVar(&o.NT, "samples", 0, "`N`, samples of a trace: in SEG-Y or SU where headers leave it open, else in the survey")
+	fl.IntVar(&o.NT, "samples", 0, "`N`, samples of a trace, where headers leave it open; else of the survey's")
 	fl.IntVar(&f.texts, "extended-texts", 0, "`N`, number of extended textual headers, whatever byte 3505 says")
 	fl.BoolVar(&o.Read.Salvage, "salvage", false, "take the whole traces of a damaged file, and list what is not whole")
 	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S` seconds (default: as most have)")
