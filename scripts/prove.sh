@@ -179,7 +179,7 @@ machine() {
 	fact cuda "$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9.]*\).*/\1/p')"
 	fact driver "$(cat /sys/module/nvidia/version 2>/dev/null || nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
 	grep '"event":"gpu"' doctor | grep '"engine":"cuda"' >gpus || {
-		lsm doctor | grep 'engine cuda'
+		lsm doctor | grep -m 1 '^ *not engine cuda'
 		return 1
 	}
 	fact arch "$(get arch <gpus)"
