@@ -360,7 +360,7 @@ func (i ISA) walk(way C.int, o *Operator, out, in unsafe.Pointer, tile0, tile1 i
 
 // Squares is what the diagonal takes of each trace, see Diagonal.
 type Squares struct {
-	Norms  *Memory[float32] // [row][Stride], ‖c[k]‖², c[k] what a one at sample k becomes; with bands rows are [trace][band]
+	Norms  *Memory[float32] // [row][Stride], ‖c[k]‖², c[k] what a one at sample k becomes
 	Inner  *Memory[float32] // [row][Stride], ⟨c[k], c[k+1]⟩
 	Flat   *Memory[int32]   // [row][2], first and last k with the same Norms[k], Norms[k+1] and Inner[k]
 	Shared bool             // all traces share row 0
