@@ -28,20 +28,36 @@
 // Along each axis the neighbour with the smaller T is upwind. With σ = 1 if that is the
 // lower one and -1 if not, and τ1, τ2 the values one and two points upwind,
 // ∂τ = σ (3 τ - 4 τ1 + τ2) / 2h, or σ (τ - τ1) / h where the second point is later than the
-// first, outside the grid, or behind a step of more than twice the slowness. R times the
-// slope of T away from the upwind side is then A τ - B, with q = R²/h,
+// first or outside the grid. R times the slope of T away from the upwind side is then A τ - B,
+// with q = R²/h,
 //
 //	A = σ ρ + 3q/2,  B = q (2 τ1 - τ2/2)     (first order: σ ρ + q, q τ1),
 //
 // and τ the larger root of Σ (A τ - B)² = s² R². The root counts if no slope is negative. If
-// one is, the axis with the most negative slope is left out (without a root, the one whose
-// upwind time is latest), and so on. The discriminant is computed as
+// one is, the axis with the most negative slope is left out (without a root, the one that
+// alone gives the latest time, (B + s R) / A), and so on. The discriminant is computed as
 // Σ A² s² R² - Σ (A_i B_j - A_j B_i)², and the root as a difference to a neighbour, so that
 // float32 suffices.
 //
 // Five points along each axis round the source are not swept. They start from the slowness
 // averaged along the straight ray and corrected for its bending. In models that jump by
 // large factors within those two cells a detour may be faster; nothing looks for it there.
+//
+// # Where interfaces lie
+//
+// Where the slowness jumps from s1 at one node to s2 at the next, the interface lies halfway
+// between them, whatever s1 and s2 are and from whichever side a wave comes. Write the
+// second-order difference along the wave's way as s = (3 d - d1) / 2, with d and d1 the mean slopes
+// of T over the last step and over the one before. Then d - s2 is (s1 - s2) / 3 across the jump, a
+// third of that in the next step, and so on: (s1 - s2) / 2 in all, which is half a cell of s1 and
+// then s2. It holds for the component of a slanting ray's slowness as well. So a wave takes as
+// long there as back. Times at the first nodes behind the interface lack (s1 - s2) h / 6, a third
+// of that, and so on.
+//
+// There must be no other difference for large jumps. One of first order would put the interface on
+// the last node before it, which is another place for each direction of the wave. The slowness that
+// starts average is, across a jump, linear between nodes, and comes to half a cell of each too. In
+// gradients it is that of the linear velocity.
 //
 // # Sweeping
 //

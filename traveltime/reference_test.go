@@ -106,7 +106,7 @@ func (r *reference) round(order int) float64 {
 
 // stencil is the upwind difference on one axis: the slope of T away from the
 // upwind side, times R, is A·τ - B.
-type stencil struct{ A, B, time2 float64 }
+type stencil struct{ A, B float64 }
 
 // update solves for τ at one point from its neighbours.
 func (r *reference) update(at int, index []int, order int) (tau float64, ok bool) {
@@ -132,10 +132,9 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 		if t, time := value(1); time < time1 {
 			step, t1, time1 = 1, t, time
 		}
-		s := stencil{A: -float64(step)*rho[a] + r2/h, B: r2 / h * t1, time2: time1}
+		s := stencil{A: -float64(step)*rho[a] + r2/h, B: r2 / h * t1}
 		t2, time2 := value(2 * step)
-		before := r2/h*(t1-t2) - float64(step)*rho[a]*t1 // R times the slope of the step before
-		if order == 2 && time2 <= time1 && before*before <= 4*r.slow[at]*r.slow[at]*r2 {
+		if order == 2 && time2 <= time1 {
 			s.A += 0.5 * r2 / h
 			s.B = r2 / h * (2*t1 - 0.5*t2)
 		}
@@ -161,7 +160,7 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 			ok = ok && slope >= 0
 			key := -slope
 			if disc < 0 {
-				key = s.time2
+				key = (s.B + r.slow[at]*math.Sqrt(r2)) / s.A // the time that it gives alone
 			}
 			if key >= worst {
 				worst, drop = key, i

@@ -182,7 +182,8 @@ func TestEikonalContrast(t *testing.T) {
 				}
 			}
 		}
-		checkBounds(t, f, v, g, at, 0.5)
+		// In a step from ten times the slowness a second-order difference keeps a third of it.
+		checkBounds(t, f, v, g, at, 0.6)
 	})
 }
 

@@ -43,7 +43,7 @@ typedef struct { float h2, hh, h4, hh4, ih; } NAME(step);
 // side), δ = tau - ref.
 typedef struct { V t1, t2, T1, s, w, Tn, Tf; } NAME(axis);
 
-INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, V f, NAME(step) h, int second, M *far)
+INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NAME(step) h, int second, M *far)
 {
 	NAME(axis) a;
 	V p = ADD(r2, SET1(h.hh));
@@ -54,13 +54,10 @@ INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, V 
 	a.T1 = MIN(a.Tf, a.Tn);
 	a.s = NEGIF(m, rho);
 	if (second) {
+		// Of second order across interfaces too: see doc.go on where they lie.
 		a.t2 = BLEND(m, near2, far2);
 		V d2 = FNMA(a.s, SET1(h.h4), ADD(r2, SET1(h.hh4)));
-		// No second order across a step from more than twice the slowness: R
-		// times the slope of the step before this one must not exceed 2 s R.
-		V before = FMA(MUL(r2, SET1(h.ih)), SUB(a.t1, a.t2), MUL(a.s, a.t1));
-		M use = LE(MUL(before, before), MUL(SET1(4), f));
-		a.w = KEEPIF(LEIF(use, MUL(MUL(a.t2, a.t2), d2), a.T1), SET1(0.5f));
+		a.w = KEEPIF(LE(MUL(MUL(a.t2, a.t2), d2), a.T1), SET1(0.5f));
 	}
 	*far = m;
 	return a;
@@ -108,14 +105,14 @@ INLINE M NAME(solve)(int dim, const V *A, const V *B, V f, V *delta, V *slope, M
 }
 
 // Lanes whose full stencil is not causal lose the axis with the slope furthest
-// below zero, or that with the latest upwind time where there is no root, and
+// below zero, or that which alone gives the latest time where there is no root, and
 // again. Few points come here: those beside the source, at fronts that meet, and
 // at the rim of what has been reached.
-static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *T, V *slope, V f, M real, M bad, V delta)
+static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V ref, V *slope, V f, M real, M bad, V delta)
 {
-	V key[3];
+	V key[3], T[3], root = SQRT(f);
 	for (int a = 0; a < dim; a++)
-		T[a] = BLEND(LT(SET1(0), A[a]), SET1(1e30f), T[a]);
+		T[a] = BLEND(LT(SET1(0), A[a]), SET1(1e30f), MAX(SET1(0), ADD(ref, DIV(ADD(B[a], root), A[a]))));
 	for (int left = dim - 1; left > 0 && BITS(bad); left--) {
 		V worst = SET1(-1e36f), d;
 		for (int a = 0; a < dim; a++) {
@@ -156,7 +153,7 @@ typedef struct {
 INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second)
 {
 	for (int a = 0; a < dim; a++)
-		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, f, h[a], second, &p->far[a]);
+		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], second, &p->far[a]);
 	V ref = MIN(p->s[0].t1, p->s[1].t1);
 	if (dim == 3)
 		ref = MIN(ref, p->s[2].t1);
@@ -170,10 +167,10 @@ INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active
 	M real, ok = MAND(NAME(solve)(dim, A, B, f, &delta, slope, &real), LT(SET1(0), least));
 	M bad = MANDNOT(active, ok);
 	if (BITS(bad)) {
-		V a3[3], b3[3], t3[3], s3[3]; // copies: only these need memory
+		V a3[3], b3[3], s3[3]; // copies: only these need memory
 		for (int a = 0; a < dim; a++)
-			a3[a] = A[a], b3[a] = B[a], t3[a] = p->s[a].T1, s3[a] = slope[a];
-		delta = NAME(fewer)(dim, a3, b3, t3, s3, f, real, bad, delta);
+			a3[a] = A[a], b3[a] = B[a], s3[a] = slope[a];
+		delta = NAME(fewer)(dim, a3, b3, ref, s3, f, real, bad, delta);
 	}
 	p->ref = ref, p->delta = delta;
 }

@@ -83,7 +83,7 @@ INLINE void NAME(carry)(eik_batch *b, const float *medium, const NAME(step) *h, 
 			V near1 = LOAD(a == z ? q - s : r.side[a][0] + o), near2 = LOAD(a == z ? q - 2 * s : r.side[a][1] + o);
 			V far1 = LOAD(a == z ? q + s : r.side[a][2] + o), far2 = LOAD(a == z ? q + 2 * s : r.side[a][3] + o);
 			M far;
-			p[a] = NAME(upwind)(near1, near2, far1, far2, a == z ? rz : r.rho[a], r2, f, h[a], 1, &far);
+			p[a] = NAME(upwind)(near1, near2, far1, far2, a == z ? rz : r.rho[a], r2, h[a], 1, &far);
 			r.any[a] = MOR(r.any[a], far);
 			r.all[a] = MAND(r.all[a], far);
 			V c = NAME(along)(&p[a], near2, near1, now, far1, far2, a == z ? rz : r.rho[a], MUL(r2, SET1(h[a].ih)), f, far);

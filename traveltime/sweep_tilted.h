@@ -185,7 +185,7 @@ INLINE V NAME(earlier)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step)
 {
 	V v[3];
 	for (int a = 0; a < dim; a++)
-		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, p->r2, h[a], 0, &p->far[a]);
+		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], 0, &p->far[a]);
 	return NAME(ellipse)(m, p->N, p->r2, v, dim);
 }
 
@@ -204,7 +204,8 @@ INLINE V NAME(alongside)(NAME(stencil) *p, const NAME(medium) *m, const NAME(ste
 		kink[a] = MUL(q, SUB(ADD(now, now), ADD(hi, lo)));
 	}
 	V around = NAME(ellipse)(m, P, p->r2, v, dim);
-	V least = MIN(m->plane, ADD(m->plane, m->along)), steep = MUL(SET1(4), p->r2);
+	// No second order across a step from more than six times the slowness: times would not settle.
+	V least = MIN(m->plane, ADD(m->plane, m->along)), steep = MUL(SET1(36), p->r2);
 	for (int a = 0; a < dim; a++) {
 		// Where waves meet the rays of both sides run here: the earlier one counts.
 		V bend = MUL(FMA(m->along, MUL(m->axis[a], m->axis[a]), m->plane), kink[a]);

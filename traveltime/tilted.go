@@ -202,7 +202,9 @@ func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(
 		}
 	}
 	home := between(g, source, at)
-	slope := velocitySlope(g, source, func(n int) float64 { m := at(n); return math.Sqrt(m.plane + m.along) })
+	velocity := func(n int) float64 { m := at(n); return math.Sqrt(m.plane + m.along) }
+	slowness := func(n int) float64 { return 1 / velocity(n) }
+	slope := velocitySlope(g, source, velocity)
 	gradient := slope[:dim]
 	v2 := home.plane + home.along
 	axial := dot(home.axis, gradient)
@@ -215,11 +217,16 @@ func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(
 					x[a] = g.Coord(a, k[a]) - source[a]
 				}
 				time := 0.0
-				for j, node := range gaussNode {
-					for a := range x {
-						y[a] = source[a] + node*x[a]
+				for q := range startPanels {
+					for j, node := range gaussNode {
+						for a := range x {
+							y[a] = source[a] + (float64(q)+node)/startPanels*x[a]
+						}
+						there := between(g, y, at)
+						v0 := math.Sqrt(there.plane + there.along)
+						mean := betweenPoints(v0, g.At(y, slowness))
+						time += gaussWeight[j] / startPanels * there.to(p, x) * v0 * mean
 					}
-					time += gaussWeight[j] * between(g, y, at).to(p, x)
 				}
 				// The ray bends as in the ellipse, which a stretch makes a circle.
 				q := dot(home.axis, x)

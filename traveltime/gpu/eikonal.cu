@@ -126,10 +126,16 @@ __device__ __forceinline__ double velocity(const Model &m, i64 n) { return 1 / (
 // axis_of is the number among x, y, z of axis a of DIM.
 __device__ __forceinline__ int axis_of(int a) { return a == DIM - 1 ? 2 : a; }
 
-// velocity_at interpolates linearly, as grid.Grid's At.
-__device__ __forceinline__ double velocity_at(const Model &m, const double *x)
+// Mean is the velocity at a position, and the slowness, both interpolated linearly.
+struct Mean {
+	double velocity, slowness;
+};
+
+// mean_at interpolates as grid.Grid's At.
+__device__ __forceinline__ Mean mean_at(const Model &m, const double *x)
 {
-	double frac[DIM], sum = 0;
+	Mean out = {0, 0};
+	double frac[DIM];
 	i64 base = 0, stride = 1, step[DIM];
 #pragma unroll
 	for (int a = DIM - 1; a >= 0; a--) {
@@ -152,10 +158,13 @@ __device__ __forceinline__ double velocity_at(const Model &m, const double *x)
 			weight *= upper ? frac[a] : 1 - frac[a];
 			n += upper ? step[a] : 0;
 		}
-		if (weight != 0)
-			sum += weight * velocity(m, n);
+		if (weight != 0) {
+			const double v = velocity(m, n);
+			out.velocity += weight * v;
+			out.slowness += weight * (1 / v);
+		}
 	}
-	return sum;
+	return out;
 }
 
 // Along is the cells next to a position along an axis, [lo, hi].
@@ -169,8 +178,9 @@ __device__ __forceinline__ Along along(const Model &m, const Place &p, int axis)
 	return {fmax(m.origin[axis], p.at[axis] - h), fmin(end, p.at[axis] + h)};
 }
 
-// slowness is the mean of 1/v along the straight ray from a position to the point x from it,
-// by five-point Gauss-Legendre quadrature (Abramowitz and Stegun, table 25.4) on four panels.
+// slowness is the mean along the straight ray from a position to the point x from it of what
+// betweenPoints in start.go says, by five-point Gauss-Legendre quadrature (Abramowitz and Stegun,
+// table 25.4) on four panels.
 __device__ __forceinline__ double slowness(const Model &m, const double *at, const double *x)
 {
 	const double node[5] = {0.046910077030668, 0.230765344947158, 0.5, 0.769234655052842, 0.953089922969332};
@@ -185,9 +195,20 @@ __device__ __forceinline__ double slowness(const Model &m, const double *at, con
 #pragma unroll
 			for (int a = 0; a < DIM; a++)
 				y[a] = at[a] + f * x[a];
-			tau += weight[j] / panels / velocity_at(m, y);
+			const Mean at_y = mean_at(m, y);
+			const double inside = 1 / at_y.velocity, excess = at_y.slowness * at_y.velocity - (1 + 1e-4);
+			tau += weight[j] / panels * (inside + fmax(0.0, fmin(excess / 9e-4, 1.0)) * (at_y.slowness - inside));
 		}
 	return tau;
+}
+
+// gradient is the slope of the velocities lo, here and hi, of which the outer ones lie so many
+// metres below and above and so wide apart, see velocitySlope in start.go.
+__device__ __forceinline__ double gradient(double lo, double here, double hi, double down, double up, double wide)
+{
+	const double slope = wide > 0 ? (hi - lo) / wide : 0;
+	const double least = (hi - here) * (here - lo) > 0 ? 2 * fmin(fabs(hi - here) / up, fabs(here - lo) / down) : 0;
+	return down > 0 && up > 0 ? copysign(fmin(fabs(slope), least), slope) : slope;
 }
 
 // start sets up one place: where points lie as seen from it, and τ in its start box.
@@ -223,11 +244,12 @@ extern "C" __global__ void __launch_bounds__(START, 1) start(Model m, Batch b)
 		for (int a = 0; a < DIM; a++)
 			if (threadIdx.x / 2 == a)
 				x[a] = threadIdx.x % 2 ? along(m, p, axis_of(a)).hi : along(m, p, axis_of(a)).lo;
-		beside[threadIdx.x / 2][threadIdx.x % 2] = velocity_at(m, x);
+		beside[threadIdx.x / 2][threadIdx.x % 2] = mean_at(m, x).velocity;
 	}
 	__syncthreads();
 	if (!mine)
 		return;
+	const double here = mean_at(m, at).velocity;
 	double fastest = 0, r2 = 0, flat = 0, steep = 0;
 	for (int i = 0; i < START; i++)
 		fastest = fmax(fastest, fast[i]);
@@ -235,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(START, 1) start(Model m, Batch b)
 	for (int a = 0; a < DIM; a++) {
 		const int axis = axis_of(a);
 		const Along c = along(m, p, axis);
-		const double slope = c.hi > c.lo ? (beside[a][1] - beside[a][0]) / (c.hi - c.lo) : 0;
+		const double slope = gradient(beside[a][0], here, beside[a][1], at[a] - c.lo, c.hi - at[a], c.hi - c.lo);
 		x[a] = m.origin[axis] + k[axis] * m.spacing[axis] - at[a];
 		r2 += x[a] * x[a];
 		flat += slope * x[a];
@@ -244,7 +266,7 @@ extern "C" __global__ void __launch_bounds__(START, 1) start(Model m, Batch b)
 	double tau = slowness(m, at, x);
 	if (r2 > 0) {
 		const double across = fmax(0.0, steep * r2 - flat * flat); // (g R)² across the ray
-		tau = fmax(tau * (1 - fmin(across * tau * tau / 24, 0.05)), 1 / fastest);
+		tau = fmax(tau * (1 - fmin(across * tau * tau / 24, 0.005)), 1 / fastest);
 	}
 	const int cx = k[0] - p.lo[0], cy = k[1] - p.lo[1], chunk = k[2] / CHUNK;
 	row_of(b, m, group, lane, cx, cy)[k[2] * LANES] = (float)(tau / m.scale);
@@ -262,7 +284,7 @@ struct Axis {
 };
 
 template <bool SECOND>
-__device__ __forceinline__ Axis upwind(float near1, float near2, float far1, float far2, float rho, float r2, float f, Step h)
+__device__ __forceinline__ Axis upwind(float near1, float near2, float far1, float far2, float rho, float r2, Step h)
 {
 	Axis a;
 	const float p = r2 + h.hh;
@@ -276,9 +298,7 @@ __device__ __forceinline__ Axis upwind(float near1, float near2, float far1, flo
 	if (SECOND) {
 		a.t2 = a.ahead ? far2 : near2;
 		const float d2 = fmaf(-a.s, h.h4, r2 + h.hh4);
-		// No second order across a step from more than twice the slowness.
-		const float before = fmaf(r2 * h.ih, a.t1 - a.t2, a.s * a.t1);
-		a.w = before * before <= 4 * f && a.t2 * a.t2 * d2 <= a.T1 ? 0.5f : 0.0f;
+		a.w = a.t2 * a.t2 * d2 <= a.T1 ? 0.5f : 0.0f;
 	}
 	return a;
 }
@@ -327,13 +347,13 @@ __device__ __forceinline__ bool root(const float *A, const float *B, float f, fl
 }
 
 // fewer solves where the full stencil is not causal: without the axis whose slope is
-// furthest below zero, or whose upwind time is latest if there is no root, and again.
-__device__ __forceinline__ float fewer(float *A, float *B, const Axis *axes, float *slope, float f, bool real, float delta)
+// furthest below zero, or which alone gives the latest time if there is no root, and again.
+__device__ __forceinline__ float fewer(float *A, float *B, float ref, float *slope, float f, bool real, float delta)
 {
 	float T[DIM], key[DIM];
 #pragma unroll
 	for (int a = 0; a < DIM; a++)
-		T[a] = 0 < A[a] ? axes[a].T1 : 1e30f;
+		T[a] = 0 < A[a] ? fmaxf(0, ref + (B[a] + sqrtf(f)) / A[a]) : 1e30f;
 	bool ok = false;
 #pragma unroll
 	for (int left = DIM - 1; left > 0; left--) {
@@ -402,8 +422,8 @@ __device__ __forceinline__ float update(const Model &m, const Around &c, const f
 	Axis s[DIM];
 #pragma unroll
 	for (int a = 0; a < DIM - 1; a++)
-		s[a] = upwind<SECOND>(c.side[a][0], c.side[a][1], c.side[a][2], c.side[a][3], rho[a], r2, f, m.h[a]);
-	s[DIM - 1] = upwind<SECOND>(z[0], z[1], z[2], z[3], rz, r2, f, m.h[2]);
+		s[a] = upwind<SECOND>(c.side[a][0], c.side[a][1], c.side[a][2], c.side[a][3], rho[a], r2, m.h[a]);
+	s[DIM - 1] = upwind<SECOND>(z[0], z[1], z[2], z[3], rz, r2, m.h[2]);
 	float ref = fminf(s[0].t1, s[1].t1);
 	if (DIM == 3)
 		ref = fminf(ref, s[DIM - 1].t1);
@@ -416,7 +436,7 @@ __device__ __forceinline__ float update(const Model &m, const Around &c, const f
 	}
 	ok = root(A, B, f, delta, slope, real) && ok;
 	if (!ok)
-		delta = fewer(A, B, s, slope, f, real, delta);
+		delta = fewer(A, B, ref, slope, f, real, delta);
 	float t = ref + delta;
 	// A NaN, where there is nothing to go by, fails the comparison. The first-order scheme
 	// is monotone.
