@@ -54,7 +54,7 @@ func (p *Problem) Taps() survey.Wavelet {
 	w := survey.Wavelet{Samples: slices.Clone(p.Wavelet.Samples), Zero: p.Wavelet.Zero, DT: p.DT}
 	switch p.WaveletFilter {
 	case HalfDerivatives:
-		return shortened(survey.Wavelet{Samples: filtered(p.impulse(), w, 1-p.NT, p.NT-1), Zero: p.NT - 1, DT: p.DT})
+		return shortened(survey.Wavelet{Samples: filtered(impulseOf(p), w, 1-p.NT, p.NT-1), Zero: p.NT - 1, DT: p.DT})
 	case PyLopsFilter:
 		filterCircular(w.Samples, p.Grid.Dim(), p.DT)
 	}
@@ -63,7 +63,7 @@ func (p *Problem) Taps() survey.Wavelet {
 
 // LinearTaps returns the taps of other wavelets with the length and time zero of p's, as a linear
 // function of their samples. Lags are those of Taps.
-func (p *Problem) LinearTaps() func(samples []float64) []float64 {
+func LinearTaps(p *Problem) func(samples []float64) []float64 {
 	if p.WaveletFilter != HalfDerivatives {
 		return func(samples []float64) []float64 {
 			q := *p
@@ -71,16 +71,16 @@ func (p *Problem) LinearTaps() func(samples []float64) []float64 {
 			return q.Taps().Samples
 		}
 	}
-	own, impulse := p.Taps(), p.impulse()
+	own, impulse := p.Taps(), impulseOf(p)
 	return func(samples []float64) []float64 {
 		return filtered(impulse, survey.Wavelet{Samples: samples, Zero: p.Wavelet.Zero}, -own.Zero, len(own.Samples)-1-own.Zero)
 	}
 }
 
-// impulse is what (i2πf)^(n/2), up to the Nyquist frequency, makes of a spike: element k belongs to
+// impulseOf returns what (i2πf)^(n/2), up to the Nyquist frequency, makes of a spike: element k belongs to
 // lag k, or to the negative lag k − len. Its period is several records, since the half derivative
 // falls off with the lag to the power −3/2.
-func (p *Problem) impulse() []float64 {
+func impulseOf(p *Problem) []float64 {
 	n := 1 << bits.Len(uint(8*(2*p.NT+len(p.Wavelet.Samples))))
 	spectrum := make([]complex128, n/2+1)
 	for i := range spectrum {

@@ -123,7 +123,7 @@ func TestLinearTaps(t *testing.T) {
 		for f := NoFilter; f <= PyLopsFilter; f++ {
 			p := &Problem{NT: 60, DT: 0.004, Wavelet: ricker(20), WaveletFilter: f}
 			p.Grid.Shape = make([]int, dim)
-			linear, taps := p.LinearTaps(), p.Taps()
+			linear, taps := LinearTaps(p), p.Taps()
 			if off := distance(linear(p.Wavelet.Samples), taps.Samples); off > 1e-12 {
 				t.Errorf("%d-D, %v: off by %g", dim, f, off)
 			}

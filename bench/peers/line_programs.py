@@ -108,7 +108,7 @@ def make(lsm, folder):
         r[column, row + 1] += part
     r[np.ix_(range(160, 961, 160), (56, 128, 176))] += 4
     write(folder / "r.h5", "image", r)
-    measure([lsm, "model", folder / "s/config.toml", "--reflectivity", folder / "r.h5", "-o", folder / "survey.h5"])
+    measure([lsm, "model", folder / "s/config.toml", "--set", "kirchhoff.wavelet_filter=pylops", "--reflectivity", folder / "r.h5", "-o", folder / "survey.h5"])
     os.replace(folder / "survey.h5", folder / "s/survey.h5")
     measure([lsm, "traveltime", folder / "s/config.toml", "-o", folder / "times.h5"])
     with h5py.File(folder / "s/survey.h5") as whole, h5py.File(folder / "s/part.h5", "w") as part:
@@ -135,7 +135,7 @@ class Lsm:
 
     def __init__(self, lsm, folder, *keys):
         self.folder, self.command = folder, [lsm, "migrate", folder / "s/config.toml", "--force", "-o", folder / "lsm.h5"]
-        self.keys = [a for k in (*keys, "machine.threads=1") for a in ("--set", k)]
+        self.keys = [a for k in (*keys, "machine.threads=1", "kirchhoff.wavelet_filter=pylops") for a in ("--set", k)]
 
     def run(self):
         command = [*self.command, *self.keys, "--json", "--set", "solver.iterations=6"]

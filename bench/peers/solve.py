@@ -70,6 +70,7 @@ shape = [{shape[0]}, {shape[1]}]
 [traveltime]
 method = "analytic"
 [kirchhoff]
+wavelet_filter = "off"
 dynamic = {str(bool(dynamic)).lower()}
 [solver]
 iterations = {iterations}

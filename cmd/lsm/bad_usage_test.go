@@ -37,8 +37,8 @@ func badConfigurations() []bad {
 		of("NCCL on the host", "comm.backend=nccl kirchhoff.engine=cpu", `--set comm\.backend=nccl: "nccl" carries the buffers of kirchhoff\.engine = "cuda", found kirchhoff\.engine = "cpu"`),
 		of("output is the survey", "output.file=survey.h5", `--set output\.file=survey\.h5: "survey\.h5" is survey\.file as well`),
 		of("both outputs are one", "output.adjoint=out.h5", `--set output\.adjoint=out\.h5: "out\.h5" is output\.file as well`),
-		{"wavelet filter of a spike", fixed(set("/wavelet", filled(1, 1), 1), attr("/wavelet", "zero", 0)), "run config.toml --set kirchhoff.wavelet_filter=true", usageFault,
-			`^lsm: kirchhoff\.wavelet_filter: makes nothing of survey\.h5's wavelet of 1 sample, needs at least 2`},
+		{"wavelet filter of a spike", fixed(set("/wavelet", filled(1, 1), 1), attr("/wavelet", "zero", 0)), "run config.toml --set kirchhoff.wavelet_filter=pylops", usageFault,
+			`^lsm: kirchhoff\.wavelet_filter = "pylops": makes nothing of survey\.h5's wavelet of 1 sample, needs at least 2`},
 		{"environment of another type", func(t *testing.T) { t.Setenv("LSM_SOLVER_ITERATIONS", "many") }, "", usageFault, `LSM_SOLVER_ITERATIONS: solver\.iterations: want a whole number`},
 	}
 }

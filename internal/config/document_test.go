@@ -225,6 +225,7 @@ func TestDefaults(t *testing.T) {
 		"checkpoint.time_limit":      "0.0",
 		"checkpoint.folder":          `"checkpoints"`,
 		"output.file":                `"image.h5"`,
+		"output.scale":               `"operator"`,
 		"output.adjoint":             `""`,
 		"machine.threads":            "0",
 		"machine.memory_gib":         "0.0",

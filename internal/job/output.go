@@ -39,7 +39,7 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	if err := j.Together(err); err != nil {
 		return err
 	}
-	if err := j.writeImage(path, r, src, scale); err != nil {
+	if err := writeImage(j, path, r, src, scale); err != nil {
 		return err
 	}
 	if j.Root() {
@@ -50,10 +50,10 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 
 // WriteAdjoint publishes an image in the operator's units, which comes to rank 0 in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
-	return j.writeImage(path, r, src, nil)
+	return writeImage(j, path, r, src, nil)
 }
 
-func (j *Job) writeImage(path string, r *Result, src Source, scale *scaling) error {
+func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) error {
 	defer j.Report.Time("write")()
 	var objective []float64
 	if r.History.Gap != nil {

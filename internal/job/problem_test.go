@@ -44,6 +44,8 @@ const baseConfig = `[survey]
 file = "survey.h5"
 [velocity]
 file = "model.h5"
+[kirchhoff]
+wavelet_filter = "off"
 [solver]
 iterations = 6
 [output]

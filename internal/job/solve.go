@@ -10,8 +10,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -215,7 +215,7 @@ func (j *Job) LoadStart() error {
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
 	image, digest, err := j.Ranks.OpenImage(role, path, j.Image)
 	if err == nil {
-		if err = j.checkConvention(path.File); err != nil {
+		if err = checkConvention(j, path.File); err != nil {
 			image.Close()
 			return nil, err
 		}
@@ -225,7 +225,7 @@ func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) 
 }
 
 // checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
-func (j *Job) checkConvention(path string) error {
+func checkConvention(j *Job, path string) error {
 	return j.AtRoot(func() error {
 		of, err := inputs.ConventionOf(path, j.Image.Dim())
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -23,5 +24,5 @@ func (op *Operator) newSignature(spikes dist.Operator) *wavelet.Signature {
 	}
 	filter := plan.Taps(op.Plan, op.Wavelet)
 	zero := filter.Taps().Zero
-	return wavelet.NewSignature(op.World, spikes, op.Survey.NT, of, op.Host.Threads(), filter.LinearTaps(), zero, wavelets)
+	return wavelet.NewSignature(op.World, spikes, op.Survey.NT, of, op.Host.Threads(), kirchhoff.LinearTaps(filter), zero, wavelets)
 }

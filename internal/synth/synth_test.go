@@ -118,7 +118,7 @@ func checkConfig(t *testing.T, c *Case) {
 		Kirchhoff  struct {
 			Engine        string
 			Dynamic       bool
-			WaveletFilter bool `toml:"wavelet_filter"`
+			WaveletFilter string `toml:"wavelet_filter"`
 		}
 		Solver struct {
 			Method     string

@@ -89,6 +89,8 @@ const baseConfig = `[survey]
 file = "survey.h5"
 [velocity]
 file = "model.h5"
+[kirchhoff]
+wavelet_filter = "off"
 [output]
 file = "image.h5"
 `
