@@ -63,6 +63,32 @@ func TestGate(t *testing.T) {
 			"|---|---|---|---|---|---|---|---|---|---|---|---|---|", strings.Join(slices.DeleteFunc(rows, func(r string) bool { return r == "" }), "\n"))
 }
 
+// TestGateNotices makes sure that the gate sees a wrong sign, a missing half derivative and weights that are left out.
+func TestGateNotices(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		e     *experiment
+		spoil func(p *kirchhoff.Problem)
+		want  string
+	}{
+		{"sign", analytic(3)[0], func(p *kirchhoff.Problem) { p.WaveletFilter = kirchhoff.PyLopsFilter }, "7 of 7 reversed"},
+		{"filter", analytic(2)[0], func(p *kirchhoff.Problem) { p.WaveletFilter = kirchhoff.NoFilter }, "the phase is off by 4"},
+		{"late", analytic(2)[1], func(p *kirchhoff.Problem) { p.T0 += 0.004 }, "the depth is off by 0.03"},
+		{"weights", analytic(2)[3], func(p *kirchhoff.Problem) { p.Dynamic, p.Spreading = false, traveltime.NoSpreading }, "amplitudes are off"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			spoilt := host("cpu", func(ctx context.Context, p *kirchhoff.Problem, w kirchhoff.Work) (kirchhoff.Engine, error) {
+				c.spoil(p)
+				return kirchhoff.New(ctx, p, w)
+			})
+			if _, faults := verdict(c.e.compareModelled(t, spoilt)); !strings.Contains(strings.Join(faults, "; "), c.want) {
+				t.Errorf("found %q, want %q", faults, c.want)
+			}
+		})
+	}
+}
+
 // engine is one way to make an operator.
 type engine struct {
 	name   string
