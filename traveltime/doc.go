@@ -54,7 +54,8 @@
 // long there as back. Times at the first nodes behind the interface lack (s1 - s2) h / 6, a third
 // of that, and so on.
 //
-// There must be no other difference for large jumps. One of first order would put the interface on
+// There must be no other difference for large jumps: only in anisotropic media, behind six times
+// the slowness, is it of first order. One of first order would put the interface on
 // the last node before it, which is another place for each direction of the wave. The slowness that
 // starts average is, across a jump, linear between nodes, and comes to half a cell of each too. In
 // gradients it is that of the linear velocity.
