@@ -8,7 +8,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -130,7 +129,7 @@ func (v *imagined) coarse() *formulation.Coarse {
 }
 
 // squared stands for the operator with its weights squared. In its adjoint an engine
-// on the host holds two more vectors of data, with anti-aliasing for each of its bands.
+// on the host holds two more vectors of data.
 type squared struct {
 	dist.Operator
 	v *imagined
@@ -138,11 +137,7 @@ type squared struct {
 
 func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
 	if s.v.Card == nil {
-		var held []*dist.Vector
-		for range 2 * s.v.Problem(&plan.Share{Places: s.v.Places}).Bands() {
-			held = append(held, s.v.vector(s.v.data))
-		}
-		for _, x := range held {
+		for _, x := range []*dist.Vector{s.v.vector(s.v.data), s.v.vector(s.v.data)} {
 			x.Free()
 		}
 	}

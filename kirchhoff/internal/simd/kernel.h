@@ -133,7 +133,7 @@ typedef struct {
 // What the diagonal takes of each trace, by row: the squared norms e [row][stride] of
 // the columns of its filter, the inner products f of neighbouring columns, and the
 // range flat [row][2] of samples k over which e[k], e[k+1] and f[k] stay the same.
-// With stride 0 all traces share one row. With bands the rows are [trace][band].
+// With stride 0 all traces share one row.
 typedef struct {
 	const float *e, *f;
 	const int32_t *flat;
