@@ -23,7 +23,7 @@ var kinds = []kind{
 	{"agc", "agc=WINDOW", "divide by the root mean square in a sliding window of WINDOW s", parseAGC},
 	{"balance", "balance=trace or balance=shot", "divide by the root mean square of each trace or shot", parseBalance},
 	{"mute", "mute=top|bottom|inside,FILE[,TAPER] or mute=arrival,DELAY[,TAPER[,VELOCITY]]",
-		"silence by picks: FILE has an offset in m and a time in s a line; or what comes before the first arrival, computed in the model --velocity, plus DELAY s; TAPER s (0.02)", parseMute},
+		"silence by picks: FILE has an offset in m and a time in s a line; TAPER s (0.02);\narrival: before the first arrival, in the model --velocity, plus DELAY s", parseMute},
 	{"kill", "kill=TRACE[-TRACE],...", "traces that become zero, by number from 0", parseKill},
 	{"flip", "flip=TRACE[-TRACE],...", "traces whose sign is wrong", parseFlip},
 	{"fk", "fk=V1,V2", "2-D: no apparent velocity below V1 m/s, all above V2", parseFan},
@@ -43,7 +43,7 @@ func Names() (names []string) {
 func Help() string {
 	var b strings.Builder
 	for _, k := range kinds {
-		fmt.Fprintf(&b, "  %s\n      %s\n", k.usage, k.help)
+		fmt.Fprintf(&b, "  %s\n      %s\n", k.usage, strings.ReplaceAll(k.help, "\n", "\n      "))
 	}
 	return b.String()
 }
