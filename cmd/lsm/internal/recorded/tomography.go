@@ -48,7 +48,7 @@ again, and repeat (lsm loop does).`,
 
 // updateFlags are the flags of a change of the model.
 func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
-	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, in m (or m,s) (default: a 48th of the line if it is resolved, a 24th of the depth)")
+	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, m (default: 1/48 of the line if resolved, 1/24 of the depth)")
 	fl.Float64Var(&c.Smoothing, "smoothing", 0.03, "weight `L` of changes over a 24th of the model")
 	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
 	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
