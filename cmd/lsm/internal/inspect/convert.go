@@ -158,7 +158,9 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 			if err := gathers.ReadLight(im.Data, class*len(im.Data)); err != nil {
 				return err
 			}
-			s.Apply(out.Data, im.Data)
+			if err := s.Apply(ctx, out.Data, im.Data); err != nil {
+				return err
+			}
 			for i, v := range out.Data {
 				out.Data[i] = max(0, v) // interpolation overshoots
 			}
