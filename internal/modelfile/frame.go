@@ -53,16 +53,40 @@ func (t *traces) fit(at [][2]float64, nx int) (f *grid.Frame, dx, dy float64) {
 	if math.Cos(angle)*s.a[0]+math.Sin(angle)*s.a[1] < 0 {
 		angle += math.Pi
 	}
-	ny := len(at) / nx
-	along, across := math.Hypot(s.a[0], s.a[1])*float64(nx-1), math.Hypot(s.b[0], s.b[1])*float64(ny-1)
-	half := t.resolution / 2
-	f.Azimuth = grid.Degrees(shortest(grid.Degrees(90-angle*180/math.Pi), half/math.Hypot(along, across)*180/math.Pi))
-	dx, _ = f.FromMap(s.a[0], s.a[1])
-	_, dy = f.FromMap(s.b[0], s.b[1])
-	dx, dy = shortest(dx, half/float64(nx-1)), shortest(dy, half/float64(ny-1))
-	east, north := f.ToMap(s.u*dx, s.w*dy)
-	f.Origin = [2]float64{shortest(s.middle[0]-east, half), shortest(s.middle[1]-north, half)}
+	exact := grid.Degrees(90 - angle*180/math.Pi)
+	extent := math.Hypot(math.Hypot(s.a[0], s.a[1])*float64(nx-1), math.Hypot(s.b[0], s.b[1])*float64(len(at)/nx-1))
+	set := func(near float64) float64 { // to numbers that move no place by more than about near
+		f.Azimuth = grid.Degrees(shortest(exact, near/extent*180/math.Pi))
+		dx, dy = along(f, s, near/float64(nx-1), near/float64(len(at)/nx-1))
+		east, north := (&grid.Frame{Azimuth: f.Azimuth, Left: f.Left}).ToMap(s.u*dx, s.w*dy)
+		f.Origin = [2]float64{shortest(s.middle[0]-east, near), shortest(s.middle[1]-north, near)}
+		return off(at, nx, f, [2]float64{}, [2]float64{dx, 0}, [2]float64{0, dy})
+	}
+	best := set(0)
+	for near := t.resolution / 2; near > 1e-4*t.resolution; near /= 10 {
+		if set(near) <= 1.5*best+1e-3*t.resolution {
+			return f, dx, dy
+		}
+	}
+	set(0)
 	return f, dx, dy
+}
+
+// along are the steps of lines along the axes of a frame.
+func along(f *grid.Frame, s sums, nearX, nearY float64) (dx, dy float64) {
+	dx, _ = f.FromMap(f.Origin[0]+s.a[0], f.Origin[1]+s.a[1])
+	_, dy = f.FromMap(f.Origin[0]+s.b[0], f.Origin[1]+s.b[1])
+	return shortest(dx, nearX), shortest(dy, nearY)
+}
+
+// off is how far places, at most, lie off the grid with first point and steps in a frame.
+func off(at [][2]float64, nx int, f *grid.Frame, first, a, b [2]float64) (worst float64) {
+	for c, p := range at {
+		u, w := float64(c%nx), float64(c/nx)
+		e, n := f.ToMap(first[0]+u*a[0]+w*b[0], first[1]+u*a[1]+w*b[1])
+		worst = max(worst, math.Hypot(p[0]-e, p[1]-n))
+	}
+	return worst
 }
 
 // shortest is the number with the fewest decimals that is as near as that to v.
@@ -80,16 +104,8 @@ func shortest(v, near float64) float64 {
 func (t *traces) turned(x, y *Axis, at [][2]float64, inlines, crosslines []int32, opt Options) error {
 	nx := x.N
 	fitted, dx, dy := t.fit(at, nx)
-	place := func(f *grid.Frame, x0, y0, ax, ay, bx, by float64) (worst float64) {
-		for c, p := range at {
-			u, w := float64(c%nx), float64(c/nx)
-			e, n := f.ToMap(x0+u*ax+w*bx, y0+u*ay+w*by)
-			worst = max(worst, math.Hypot(p[0]-e, p[1]-n))
-		}
-		return worst
-	}
 	slack := t.slack(min(dx, dy))
-	if off := place(fitted, 0, 0, dx, 0, 0, dy); !(off <= slack) {
+	if off := off(at, nx, fitted, [2]float64{}, [2]float64{dx, 0}, [2]float64{0, dy}); !(off <= slack) {
 		s := sumsOf(at, nx)
 		angle := math.Abs(math.Atan2(s.a[0]*s.b[1]-s.a[1]*s.b[0], s.a[0]*s.b[0]+s.a[1]*s.b[1])) * 180 / math.Pi
 		return t.fault("inlines and crosslines are not at right angles (%.4g°): on axes that are, its traces lie up to %.3g off", angle, off)
@@ -105,22 +121,17 @@ func (t *traces) turned(x, y *Axis, at [][2]float64, inlines, crosslines []int32
 	half := t.resolution / 2
 	x0, y0 := f.FromMap(fitted.Origin[0], fitted.Origin[1])
 	x0, y0 = shortest(x0, half), shortest(y0, half)
-	g := &grid.Frame{Azimuth: f.Azimuth, Left: f.Left}
-	e, n := (&grid.Frame{Azimuth: fitted.Azimuth, Left: fitted.Left}).ToMap(1, 0)
-	ax, ay := g.FromMap(e, n)
-	e, n = (&grid.Frame{Azimuth: fitted.Azimuth, Left: fitted.Left}).ToMap(0, 1)
-	bx, by := g.FromMap(e, n)
-	if math.Abs(ax) < math.Abs(ay) { // its inlines run along y
-		x.Name, y.Name = "y", "x"
-		x.Origin, y.Origin = y0, x0
-		x.Spacing, y.Spacing = math.Copysign(dx, ay), math.Copysign(dy, bx)
-		ax, bx, ay, by = 0, y.Spacing, x.Spacing, 0
-	} else {
-		x.Origin, y.Origin = x0, y0
-		x.Spacing, y.Spacing = math.Copysign(dx, ax), math.Copysign(dy, by)
-		ax, bx, ay, by = x.Spacing, 0, 0, y.Spacing
+	// The fitted axes in f, whose origin does not matter for directions.
+	turn := func(f *grid.Frame) *grid.Frame { return &grid.Frame{Azimuth: f.Azimuth, Left: f.Left} }
+	alongX, alongY := turn(f).FromMap(turn(fitted).ToMap(1, 0))
+	acrossX, acrossY := turn(f).FromMap(turn(fitted).ToMap(0, 1))
+	a, b := [2]float64{math.Copysign(dx, alongX), 0}, [2]float64{0, math.Copysign(dy, acrossY)}
+	x.Origin, x.Spacing, y.Origin, y.Spacing = x0, a[0], y0, b[1]
+	if math.Abs(alongX) < math.Abs(alongY) { // its inlines run along y
+		a, b = [2]float64{0, math.Copysign(dx, alongY)}, [2]float64{math.Copysign(dy, acrossX), 0}
+		x.Name, x.Origin, x.Spacing, y.Name, y.Origin, y.Spacing = "y", y0, a[1], "x", x0, b[0]
 	}
-	if off := place(f, x0, y0, ax, ay, bx, by); !(off <= slack) {
+	if off := off(at, nx, f, [2]float64{x0, y0}, a, b); !(off <= slack) {
 		return t.fault("its lines do not run along the axes of the frame %s: traces lie up to %.3g off; their own is %s", f, off, fitted)
 	}
 	out := *f

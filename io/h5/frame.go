@@ -54,6 +54,9 @@ func (f *File) frame(from Attrs) (*grid.Frame, error) {
 	return out, nil
 }
 
+// Frame is the frame in which a dataset's grid lies, nil for that of the map.
+func (f *File) Frame(d *Dataset) (*grid.Frame, error) { return f.frame(d.Attrs()) }
+
 // frameAttrs are the attributes that frame reads.
 func frameAttrs(f *grid.Frame) []Attr {
 	if f == nil {
