@@ -58,11 +58,15 @@ func (g Grid) Text(axis int, v float64) string {
 }
 
 // Extent says where the grid lies, such as "x [0, 4000] × z [0, 3000] m" or
-// "x [0, 4000] m × time [0, 2] s".
+// "x [0, 4000] m × time [0, 2] s", and in which frame, if it has one.
 func (g Grid) Extent() string {
-	return g.each(" × ", func(a int) string {
+	text := g.each(" × ", func(a int) string {
 		return fmt.Sprintf("%s [%s, %s]", g.AxisName(a), g.Text(a, g.Origin[a]), g.Text(a, g.End(a)))
 	})
+	if g.Frame != nil {
+		text += ", " + g.Frame.String()
+	}
+	return text
 }
 
 // Place writes a position on the grid, such as "(120, 40 m)" or "(120 m, 0.4 s)".

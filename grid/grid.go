@@ -22,6 +22,7 @@ type Grid struct {
 	Spacing []float64 // m, positive
 	Shape   []int     // number of points on each axis
 	Domain  Domain    // of the last axis, which in the time domain is in s
+	Frame   *Frame    // of the horizontal axes in 3-D; nil: the map's, or not known
 }
 
 // Limits on grids and coordinates, m. Smaller cells and farther places come from a slip
@@ -102,9 +103,9 @@ func (g Grid) Inside(outer Grid) bool {
 }
 
 // Equal reports whether two grids have the same domain and shape and, within a millionth
-// of a cell, the same points.
+// of a cell, the same points. A grid without a frame may lie in any.
 func (g Grid) Equal(o Grid) bool {
-	if g.Domain != o.Domain || !slices.Equal(g.Shape, o.Shape) {
+	if g.Domain != o.Domain || !slices.Equal(g.Shape, o.Shape) || g.Frame != nil && o.Frame != nil && !g.Frame.Equal(o.Frame) {
 		return false
 	}
 	for a := range g.Shape {
@@ -125,6 +126,9 @@ func (g Grid) Validate() error {
 	if len(g.Origin) != dim || len(g.Spacing) != dim {
 		return fmt.Errorf("grid: origin %v and spacing %v must have %d values each, like shape %v",
 			g.Origin, g.Spacing, dim, g.Shape)
+	}
+	if err := g.Frame.Validate(); err != nil {
+		return fmt.Errorf("grid: %w", err)
 	}
 	total := 1
 	for a, n := range g.Shape {

@@ -22,6 +22,8 @@ type Survey struct {
 	Sources   []float64 // [ns, Dim], m
 	Receivers []float64 // [nr, Dim], m
 
+	Frame *grid.Frame // of x and y in 3-D; nil: the map's
+
 	// Fixed says that the traces are all pairs (s, r) in C order; then
 	// SourceIndex and ReceiverIndex are nil.
 	Fixed         bool
@@ -111,8 +113,13 @@ func (s *Survey) Validate() error {
 			}
 		}
 	}
+	if err := s.Frame.Validate(); err != nil {
+		return fmt.Errorf("survey: %w", err)
+	}
 	shift := math.Abs(s.T0) / s.DT
 	switch {
+	case s.Frame != nil && s.Dim != 3:
+		return fmt.Errorf("survey: has a frame, and %d columns of positions: want 3", s.Dim)
 	case s.NT < 2:
 		return fmt.Errorf("survey: traces have %s, need at least 2", readable.Count(s.NT, "sample"))
 	case !(s.DT > 0):
@@ -263,7 +270,7 @@ func (s *Survey) Offset(i int) float64 {
 }
 
 // Azimuth is the direction from source to receiver of trace i of a 3-D survey, in
-// degrees from the y axis towards the x axis, in [0, 180): a trace and its reverse
+// degrees from north towards east on the map, in [0, 180): a trace and its reverse
 // have the same. It is NaN where there is no offset.
 func (s *Survey) Azimuth(i int) float64 {
 	src, rec := s.Pair(i)
@@ -271,7 +278,7 @@ func (s *Survey) Azimuth(i int) float64 {
 	if dx == 0 && dy == 0 {
 		return math.NaN()
 	}
-	a := math.Atan2(dx, dy) * 180 / math.Pi
+	a := s.Frame.Bearing(dx, dy)
 	if a < 0 {
 		a += 180
 	}

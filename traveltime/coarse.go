@@ -86,7 +86,7 @@ func finePoint(coarse, g grid.Grid, axis, i int) int {
 // coarsened is the grid of every factor-th point. Points beyond its last one, less
 // than a coarse cell away, are extrapolated.
 func coarsened(g grid.Grid, factor int) grid.Grid {
-	c := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: slices.Clone(g.Spacing), Shape: slices.Clone(g.Shape), Domain: g.Domain}
+	c := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: slices.Clone(g.Spacing), Shape: slices.Clone(g.Shape), Domain: g.Domain, Frame: g.Frame}
 	for a, n := range g.Shape {
 		if cells := (n - 1) / factor; cells > 0 {
 			c.Shape[a] = cells + 1

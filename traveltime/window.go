@@ -24,7 +24,7 @@ func Whole(g grid.Grid) Window {
 // Grid is the part of g that lies in w, which must not be empty. Its coordinates may differ
 // from those of g by a rounding, because its origin is rounded.
 func (w Window) Grid(g grid.Grid) grid.Grid {
-	part := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: g.Spacing, Shape: slices.Clone(g.Shape), Domain: g.Domain}
+	part := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: g.Spacing, Shape: slices.Clone(g.Shape), Domain: g.Domain, Frame: g.Frame}
 	for a := range g.Dim() - 1 {
 		part.Origin[a], part.Shape[a] = g.Coord(a, w.Lo[a]), w.Hi[a]-w.Lo[a]
 	}

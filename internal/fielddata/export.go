@@ -8,7 +8,9 @@ import (
 	"io"
 	"maps"
 	"math"
+	"strconv"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -22,6 +24,7 @@ type ExportOptions struct {
 	Order  segy.Order  // "" for big-endian SEG-Y and little-endian SU
 	Format segy.Format // 0 for IEEE floats of 4 bytes
 	Line   Line        // where on the map a 2-D line lies
+	Frame  *grid.Frame // of a 3-D image or model that has none itself
 	Datum  float64     // elevation of z = 0, m
 	Text   []string    // first lines of the textual header
 }
@@ -215,6 +218,21 @@ func (t *target) write(ctx context.Context, path string, held, traces int, repor
 	return t.out, err
 }
 
+// frameText are the lines of the textual header about a frame.
+func frameText(f *grid.Frame) []string {
+	if f == nil {
+		return nil
+	}
+	side := "LEFT"
+	if f.Left {
+		side = "RIGHT"
+	}
+	return []string{
+		fmt.Sprintf("FRAME: X AT AZIMUTH %v DEGREES FROM NORTH, Y TO ITS %s", f.Azimuth, side),
+		fmt.Sprintf("FRAME: X = Y = 0 AT %s, %s M", strconv.FormatFloat(f.Origin[0], 'f', -1, 64), strconv.FormatFloat(f.Origin[1], 'f', -1, 64)),
+	}
+}
+
 // lineText is the line of the textual header about a 2-D line.
 func (l Line) lineText() string {
 	return fmt.Sprintf("THE LINE RUNS AT AZIMUTH %.6f DEGREES, X = 0 AT %.3f, %.3f", l.Azimuth, l.Origin[0], l.Origin[1])
@@ -257,6 +275,9 @@ func (o *ExportOptions) Place(survey string, keepLine bool) error {
 	if err != nil {
 		return err
 	}
+	if o.Frame, err = h5.ReadFrame(survey); err != nil {
+		return err
+	}
 	if err := o.Validate(); err != nil {
 		return status.Input(fmt.Errorf("%s: %w", survey, err))
 	}
@@ -269,6 +290,9 @@ func (o *ExportOptions) WayBack(dim int) string {
 	switch {
 	case dim == 3:
 		flags += " --3d"
+		if o.Frame != nil {
+			flags += " --frame " + o.Frame.Flag()
+		}
 	case o.Line != NoLine():
 		flags += fmt.Sprintf(" --azimuth %g --line-origin %.12g,%.12g", o.Line.Azimuth, o.Line.Origin[0], o.Line.Origin[1])
 	}

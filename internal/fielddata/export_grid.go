@@ -8,6 +8,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -44,6 +45,11 @@ func exportColumns(ctx context.Context, path string, g grid.Grid, gathers *h5.Ga
 	t, err := newTarget(opt, g.Dim(), nz, g.Spacing[last]/thousand, g.Origin[last]/thousand)
 	if err != nil {
 		return nil, err
+	}
+	if g.Dim() == 3 && g.Frame == nil {
+		g.Frame = opt.Frame
+	} else if g.Dim() == 3 && opt.Frame != nil && !g.Frame.Equal(opt.Frame) {
+		return nil, status.Usage(fmt.Errorf("%s: lies in the frame %s, that of --line is %s", path, g.Frame, opt.Frame))
 	}
 	nx, ny := g.Shape[0], 1
 	if g.Dim() == 3 {
@@ -116,9 +122,23 @@ func (t *target) column(g grid.Grid, i, j, number int, place scalar, east, north
 		}
 	} else {
 		fields[segy.CDPX], fields[segy.CDPY] = e, n
-		fields[segy.Inline], fields[segy.Crossline] = int64(j+1), int64(i+1)
+		fields[segy.Inline], fields[segy.Crossline] = t.lines(g, i, j)
 	}
 	return fields
+}
+
+// lines are the inline and the crossline number of a column: those of the frame where all columns
+// have whole ones there, else counted from 1.
+func (t *target) lines(g grid.Grid, i, j int) (inline, crossline int64) {
+	whole := func(i, j int) bool {
+		_, _, ok := g.Frame.Numbers(g.Coord(0, i), g.Coord(1, j))
+		return ok
+	}
+	if g.Dim() != 3 || !whole(0, 0) || !whole(min(1, g.Shape[0]-1), min(1, g.Shape[1]-1)) || !whole(g.Shape[0]-1, g.Shape[1]-1) {
+		return int64(j + 1), int64(i + 1)
+	}
+	inline, crossline, _ = g.Frame.Numbers(g.Coord(0, i), g.Coord(1, j))
+	return inline, crossline
 }
 
 // columns are the places of all columns on the map, in C order.
@@ -131,7 +151,8 @@ func columns(g grid.Grid, l Line) (east, north []float64) {
 			continue
 		}
 		for j := range g.Shape[1] {
-			east, north = append(east, x), append(north, g.Coord(1, j))
+			e, n := g.Frame.ToMap(x, g.Coord(1, j))
+			east, north = append(east, e), append(north, n)
 		}
 	}
 	return east, north
@@ -152,10 +173,16 @@ func gridText(g grid.Grid, t *target, place scalar) []string {
 	text := append(samples,
 		fmt.Sprintf("MULTIPLIED BY THE SCALAR OF BYTE 215, HERE %d", t.time.header),
 		fmt.Sprintf("COORDINATES IN M AT BYTES 181, 185 AND 73 TO 85, SCALAR %d AT BYTE 71", place.header),
-		"INLINE NUMBER AT BYTE 189, CROSSLINE NUMBER AT BYTE 193",
-		fmt.Sprintf("CROSSLINES 1 TO %d: X FROM %g M ON, INTERVAL %g M", g.Shape[0], g.Origin[0], g.Spacing[0]))
-	if g.Dim() == 3 {
-		return append(text, fmt.Sprintf("INLINES 1 TO %d: Y FROM %g M ON, INTERVAL %g M", g.Shape[1], g.Origin[1], g.Spacing[1]))
+		"INLINE NUMBER AT BYTE 189, CROSSLINE NUMBER AT BYTE 193")
+	of := func(axis int, first, last int64) string {
+		return fmt.Sprintf("%d TO %d: %s FROM %g M ON, INTERVAL %g M", first, last, strings.ToUpper(g.AxisName(axis)), g.Origin[axis], g.Spacing[axis])
 	}
+	if g.Dim() == 3 {
+		inline, crossline := t.lines(g, 0, 0)
+		lastInline, lastCrossline := t.lines(g, g.Shape[0]-1, g.Shape[1]-1)
+		text = append(text, "CROSSLINES "+of(0, crossline, lastCrossline), "INLINES "+of(1, inline, lastInline))
+		return append(text, frameText(g.Frame)...)
+	}
+	text = append(text, "CROSSLINES "+of(0, 1, int64(g.Shape[0])))
 	return append(text, t.opt.Line.lineText())
 }

@@ -97,6 +97,8 @@ func onMap(s *survey.Survey, xyz []float64, opt ExportOptions, depths bool) (p m
 		e, n, z := xyz[i], xyz[i+1], xyz[i+s.Dim-1]
 		if s.Dim == 2 {
 			e, n = opt.Line.At(xyz[i])
+		} else {
+			e, n = s.Frame.ToMap(e, n)
 		}
 		elevation, depth := opt.Datum-z, 0.0
 		if depths && z > 0 {
@@ -139,7 +141,7 @@ func surveyText(s *survey.Survey, opt ExportOptions) []string {
 		"THE SOURCE'S WAVELET IS NOT IN THIS FILE",
 	}
 	if s.Dim == 2 {
-		text = append(text, opt.Line.lineText())
+		return append(text, opt.Line.lineText())
 	}
-	return text
+	return append(text, frameText(s.Frame)...)
 }

@@ -95,7 +95,8 @@ func newGeometry(kept iter.Seq[*record], opt *Options) Geometry {
 		for _, q := range p.xyz {
 			g.Map[role] = append(g.Map[role], q[0], q[1])
 			if g.Dim == 3 {
-				g.Places[role] = append(g.Places[role], q[:]...)
+				x, y := opt.Frame.FromMap(q[0], q[1])
+				g.Places[role] = append(g.Places[role], x, y, q[2])
 				continue
 			}
 			along, off := g.Line.project(q[0], q[1])

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/io/navigation"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -14,13 +15,14 @@ type Options struct {
 	Read    segy.Options
 	Mapping Mapping
 
-	Dim       int       // 2 or 3
-	Azimuth   *float64  // of the line that 2-D surveys are projected onto, degrees from y (north) towards x (east); nil: fitted
-	Origin    []float64 // east and north of the line's zero, m; nil: see Line
-	Tolerance float64   // m, within which two positions are one place
-	Datum     float64   // elevation of z = 0, m
-	SourceZ   *float64  // m, of all sources; nil: from the headers
-	ReceiverZ *float64  // m, of all receivers
+	Dim       int         // 2 or 3
+	Azimuth   *float64    // of the line that 2-D surveys are projected onto, degrees from y (north) towards x (east); nil: fitted
+	Origin    []float64   // east and north of the line's zero, m; nil: see Line
+	Frame     *grid.Frame // that 3-D surveys are put into; nil: the map's
+	Tolerance float64     // m, within which two positions are one place
+	Datum     float64     // elevation of z = 0, m
+	SourceZ   *float64    // m, of all sources; nil: from the headers
+	ReceiverZ *float64    // m, of all receivers
 
 	Units string // "m", "ft" or "us-ft" against the headers; "" for what they say
 
@@ -63,6 +65,8 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("%d dimensions, want 2 or 3", o.Dim)
 	case o.Dim == 3 && (o.Azimuth != nil || o.Origin != nil):
 		return fmt.Errorf("a 3-D survey is not projected: it takes no azimuth and no origin of a line")
+	case o.Dim == 2 && o.Frame != nil:
+		return fmt.Errorf("a frame is for 3-D surveys; a 2-D one is projected onto a line, which has an azimuth and an origin")
 	case o.Midpoints.On && o.Dim != 2:
 		return fmt.Errorf("midpoints and offsets make a line, not a 3-D survey")
 	case o.Midpoints.Spacing < 0:

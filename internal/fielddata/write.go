@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -29,7 +30,7 @@ const (
 
 // Survey is the survey without its traces.
 func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
-	s := &survey.Survey{Dim: im.Dim, Sources: im.Places[source], Receivers: im.Places[receiver],
+	s := &survey.Survey{Dim: im.Dim, Sources: im.Places[source], Receivers: im.Places[receiver], Frame: im.opt.Frame,
 		NT: im.NT, DT: im.DT, T0: im.T0, Wavelet: w}
 	nr := s.NumReceivers()
 	s.Fixed = im.QC.Kept == s.NumSources()*nr
@@ -43,6 +44,9 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 	}
 	return s
 }
+
+// Frame is the frame of a 3-D survey, nil for that of the map.
+func (im *Import) Frame() *grid.Frame { return im.opt.Frame }
 
 // Attrs are the root attributes that the geometry adds.
 func (im *Import) Attrs() []h5.Attr {

@@ -83,6 +83,7 @@ func (r *report) traces() {
 		r.say("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.Config.Survey.File.File)
 	}
 	r.say("ok", "selection", "%s", r.SelectionText(r.Config))
+	r.say("ok", "frame", "%s", r.FrameText())
 	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
 	r.say("warning", "traces", "%s", DeadText(r.Plan))

@@ -21,6 +21,7 @@ type Inputs struct {
 	Numbers  []int32           // numbers there of Survey's traces; nil: the same
 	Chunks   h5.Chunks         // in which they lie there
 	Places   *survey.Positions // the survey's distinct places
+	Turned   string            // how positions came into the model's frame, in words; "" where they lie as in the file
 
 	Velocity traveltime.Medium // with the values that ReadSlabs has read, none at first; with converted waves of those from the sources
 	Receiver traveltime.Medium // the same of converted waves, to the receivers; without them of no meaning
@@ -72,7 +73,7 @@ func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	in.Survey, in.Numbers, in.Recorded, in.HasData, in.Chunks = of.Survey, of.Numbers, of.Recorded, of.HasData, of.Chunks
+	in.Survey, in.Numbers, in.Recorded, in.HasData, in.Chunks, in.Turned = of.Survey, of.Numbers, of.Recorded, of.HasData, of.Chunks, of.Turned
 	in.Places = Places(in.Survey, cfg)
 	return nil
 }

@@ -60,7 +60,7 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 	var err error
 	model.ModelReader, err = h5.OpenModel(path.File, unitOf(cfg.Velocity.Units))
 	if err == nil {
-		err = model.check(cfg, in.Survey.Dim)
+		err = model.check(cfg, in.Survey)
 	}
 	if err := r.Together(err); err != nil {
 		return m, 0, err
@@ -76,15 +76,22 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 	}
 	found = all[0]
 	model.describe(found)
-	m = traveltime.Medium{Grid: model.Grid(), Least: found.Least, Greatest: found.Greatest, Anisotropic: model.Used}
+	g := model.Grid()
+	if g.Dim() == 3 {
+		g.Frame = in.Survey.Frame
+	}
+	m = traveltime.Medium{Grid: g, Least: found.Least, Greatest: found.Greatest, Anisotropic: model.Used}
 	return m, found.Slowest, nil
 }
 
 // check refuses a model of other dimensions than the survey, and opens what makes it
 // anisotropic.
-func (m *Model) check(cfg *config.Config, dim int) error {
-	if n := m.Grid().Dim(); n != dim {
-		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, dim))
+func (m *Model) check(cfg *config.Config, s *survey.Survey) error {
+	if n := m.Grid().Dim(); n != s.Dim {
+		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, s.Dim))
+	}
+	if own := m.Grid().Frame; own != nil && !own.Equal(s.Frame) { // of the waves to the receivers
+		return status.Hint(status.Input(fmt.Errorf("%s: lies in another frame, %s, than the other model and the survey, %s", m.File, own, s.Frame)), FrameHint)
 	}
 	if err := checkDomain(m.File, m.ModelReader, cfg); err != nil {
 		return err

@@ -65,6 +65,9 @@ func Selected(cfg *config.Config) (in *Inputs, err error) {
 			return nil, status.Input(fmt.Errorf("%s: %w", w.File, err))
 		}
 	}
+	if err := in.enterModel(cfg); err != nil {
+		return nil, err
+	}
 	in.Recorded = in.Survey.NumTraces()
 	if in.Numbers, err = kept(in.Survey, cfg); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)

@@ -266,6 +266,9 @@ func (w *writer) header() (head, tail []byte, out *Exported, err error) {
 
 // wayBack are the flags that read the file as what it is.
 func (w *writer) wayBack(flags string) string {
+	if f := w.Grid.Frame; f != nil {
+		flags += " --frame " + f.Flag()
+	}
 	if w.Name != Velocity {
 		return flags + " --property " + w.Name + " --into MODEL"
 	}

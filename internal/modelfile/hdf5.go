@@ -227,7 +227,10 @@ func (f *hdf5) ownGrid() (bool, error) {
 		f.Axes[last].Name, f.Axes[last].Unit = "time", "s"
 	}
 	f.note("origin and spacing are attributes of the file")
-	return true, nil
+	if own {
+		f.frame, err = f.file.Frame(f.data)
+	}
+	return true, err
 }
 
 // scales takes names and coordinates of the axes from dimension scales, as NetCDF-4 has them.

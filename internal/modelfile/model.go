@@ -262,9 +262,41 @@ func (l *layout) findGrid(opt Options) error {
 		}
 		l.grid.Origin[to], l.grid.Spacing[to], l.grid.Shape[to] = origin, spacing, a.N
 	}
+	if err := l.findFrame(opt); err != nil {
+		return err
+	}
 	if err := l.grid.Validate(); err != nil {
 		return s.fault("%w", err)
 	}
+	return nil
+}
+
+// findFrame takes the frame of the file, in m, or the given one.
+func (l *layout) findFrame(opt Options) error {
+	s, dim := l.source, len(l.axes)
+	if opt.Frame != nil && dim != 3 {
+		return status.Usage(fmt.Errorf("%s: a frame is for a model of 3 axes, this one has %d", s.Path, dim))
+	}
+	l.grid.Frame = opt.Frame
+	if s.frame == nil || dim != 3 {
+		return nil
+	}
+	f := *s.frame
+	swapped := false // --axes calls the lines the other way round
+	for i, number := range l.axes {
+		if l.names[i] != "x" {
+			continue
+		}
+		swapped = s.Axes[number].Name == "y"
+		factor := axisFactors[s.Axes[number].Unit]
+		for _, v := range []*float64{&f.Origin[0], &f.Origin[1], &f.Lines.InlineStep, &f.Lines.CrosslineStep} {
+			*v *= factor
+		}
+	}
+	if swapped {
+		f = *f.Swapped()
+	}
+	l.grid.Frame = &f
 	return nil
 }
 
@@ -342,7 +374,7 @@ func (l *layout) findTimes(a *Axis, opt Options) error {
 // crop finds the points inside the ranges.
 func (l *layout) crop(ranges []Range) error {
 	g := l.grid
-	l.window = grid.Grid{Origin: slices.Clone(g.Origin), Spacing: g.Spacing, Shape: slices.Clone(g.Shape), Domain: g.Domain}
+	l.window = grid.Grid{Origin: slices.Clone(g.Origin), Spacing: g.Spacing, Shape: slices.Clone(g.Shape), Domain: g.Domain, Frame: g.Frame}
 	l.lo = make([]int, g.Dim())
 	for _, r := range ranges {
 		a := -1

@@ -41,7 +41,8 @@ type Options struct {
 	Domain          string    // "depth" or "time"; "" to find out
 	Override        bool      // Origin, Spacing, Units and LengthUnits count against the file
 
-	Line *Line // of traces in 2-D: where x lies on the map; nil: as their coordinates say
+	Line  *Line       // of traces in 2-D: where x lies on the map; nil: as their coordinates say
+	Frame *grid.Frame // in which x and y of a 3-D model lie; nil: as the file says, else the map's
 
 	Property string // Velocity, ReceiverVelocity or the name of a property; "" for Velocity
 

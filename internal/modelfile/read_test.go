@@ -505,7 +505,10 @@ func TestVolumesOfTraces(t *testing.T) {
 	if h := m.Grid.Spacing; math.Abs(h[0]-50) > 1e-9 || math.Abs(h[1]-50) > 1e-9 {
 		t.Errorf("spacing %v", h)
 	}
-	says(t, m.Guesses, "x runs along the inlines, which are not along the map's axes")
+	says(t, m.Notes, "x runs along the inlines: x at azimuth 36.87")
+	if e, n := m.Grid.Frame.ToMap(50, 50); math.Hypot(e-980, n-140) > 1e-2 {
+		t.Errorf("the last trace lies at (%g, %g) in %s", e, n, m.Grid.Frame)
+	}
 	all[1] = at(0, 1)
 	refused(t, traceFile(t, spec, all...), Options{LengthUnits: "m"}, "lies where another one does")
 	all[1] = at(0, 0)

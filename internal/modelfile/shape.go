@@ -33,6 +33,9 @@ func (m *Model) shape(opt Options) error {
 		}
 	}
 	if opt.Onto != nil && !m.Grid.Equal(*opt.Onto) {
+		if !opt.Onto.Frame.Equal(m.Grid.Frame) {
+			return status.Input(m.fault("lies in the frame %s, the model in %s", m.Grid.Frame, opt.Onto.Frame))
+		}
 		if !opt.Onto.Inside(m.Grid) {
 			return status.Input(m.fault("lies on %s, which does not hold the model's %s", m.Grid.Extent(), opt.Onto.Extent()))
 		}
@@ -84,7 +87,7 @@ func (m *Model) mean(opt Options, of func(v []float64) []float64) []float64 {
 
 // resampled is the grid of another spacing that lies inside that of the model.
 func (m *Model) resampled(spacing []float64, smooth bool) (grid.Grid, error) {
-	g := grid.Grid{Origin: slices.Clone(m.Grid.Origin), Spacing: slices.Clone(spacing), Domain: m.Grid.Domain}
+	g := grid.Grid{Origin: slices.Clone(m.Grid.Origin), Spacing: slices.Clone(spacing), Domain: m.Grid.Domain, Frame: m.Grid.Frame}
 	points := 1.0
 	for a, h := range spacing {
 		n := math.Floor((m.Grid.End(a)-g.Origin[a])/h+1e-6) + 1

@@ -64,8 +64,9 @@ type Source struct {
 	Notes   []string // what the file says of itself, in words
 	Guesses []string // what was guessed, and from what
 
-	order []string // names of the axes where the file gives none, by convention
-	usual string   // unit that values of their name have by convention; "" for none
+	frame *grid.Frame // of x and y, with lengths in the unit of the axis x; nil: the map's, or not known
+	order []string    // names of the axes where the file gives none, by convention
+	usual string      // unit that values of their name have by convention; "" for none
 	scan  func(take taker) error
 	close func() error
 }

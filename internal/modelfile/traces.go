@@ -181,10 +181,15 @@ func (t *traces) horizontal(opt Options) error {
 		return t.grid2(opt)
 	case lattice && len(inlines) > 1 && len(crosslines) > 1:
 		t.note("%d inlines (header byte 189) of %d traces by crossline number (byte 193)", len(inlines), len(crosslines))
-		return t.grid3(inlines, crosslines)
+		return t.grid3(inlines, crosslines, opt)
 	case !(len(t.line) == len(east) || len(t.line) == len(north)) && len(east) > 1 && len(north) > 1 && len(east)*len(north) == len(t.place):
 		t.note("%d by %d traces by their coordinates", len(east), len(north))
-		return t.gridByPlaces(east, north)
+		return t.gridByPlaces(east, north, opt)
+	case !lattice || len(inlines) == 1 && len(crosslines) == 1:
+		if n := t.perLine(); n > 0 && t.gridByOrder(n, opt) == nil {
+			t.note("%d lines of %d traces, in the order of the file", len(t.place)/n, n)
+			return nil
+		}
 	}
 	return t.grid2(opt)
 }
@@ -217,7 +222,7 @@ func cells[T cmp.Ordered](t *traces, all [][2]T, rows, columns []T, rowAt, colum
 
 // grid3 lays traces out by inline (y) and crossline (x) number. Numbers and places must be
 // evenly spaced.
-func (t *traces) grid3(inlines, crosslines []int32) error {
+func (t *traces) grid3(inlines, crosslines []int32, opt Options) error {
 	if err := cells(t, t.line, inlines, crosslines, 0, 1); err != nil {
 		return err
 	}
@@ -228,10 +233,7 @@ func (t *traces) grid3(inlines, crosslines []int32) error {
 			}
 		}
 	}
-	at := make([][2]float64, len(t.cell)) // places by cell
-	for i, c := range t.cell {
-		at[c] = t.place[i]
-	}
+	at := t.byCell()
 	nx, ny := len(crosslines), len(inlines)
 	stepX := difference(at[nx-1], at[0], nx-1)
 	stepY := difference(at[(ny-1)*nx], at[0], ny-1)
@@ -249,25 +251,34 @@ func (t *traces) grid3(inlines, crosslines []int32) error {
 			return t.fault("inline %d, crossline %d lies %.3g off the regular grid of the others", inlines[c/nx], crosslines[c%nx], off)
 		}
 	}
-	x.Spacing, y.Spacing = math.Hypot(stepX[0], stepX[1]), math.Hypot(stepY[0], stepY[1])
 	x.Unit, y.Unit = t.unit, t.unit
-	if stepX[1] == 0 && stepY[0] == 0 {
+	if stepX[1] == 0 && stepY[0] == 0 && opt.Frame == nil && t.toldFrame() == nil {
 		x.Origin, x.Spacing, y.Origin, y.Spacing = at[0][0], stepX[0], at[0][1], stepY[1]
-	} else if cosine := (stepX[0]*stepY[0] + stepX[1]*stepY[1]) / (x.Spacing * y.Spacing); math.Abs(cosine) > irregular {
-		return t.fault("inlines and crosslines are not at right angles (%.3g°): lsm's grids are", math.Acos(cosine)*180/math.Pi)
-	} else {
-		t.guess("x runs along the inlines, which are not along the map's axes, from 0 at the first trace (%g, %g)", at[0][0], at[0][1])
+		t.Axes = []Axis{y, x}
+		return nil
 	}
-	t.Axes = []Axis{y, x}
-	return nil
+	return t.turned(&x, &y, at, inlines, crosslines, opt)
+}
+
+// byCell are the places of the traces by cell.
+func (t *traces) byCell() [][2]float64 {
+	at := make([][2]float64, len(t.cell))
+	for i, c := range t.cell {
+		at[c] = t.place[i]
+	}
+	return at
 }
 
 // gridByPlaces lays traces out by their coordinates, east (x) and north (y).
-func (t *traces) gridByPlaces(east, north []float64) error {
+func (t *traces) gridByPlaces(east, north []float64, opt Options) error {
 	if err := cells(t, t.place, north, east, 1, 0); err != nil {
 		return err
 	}
-	x, y := Axis{Name: "x"}, Axis{Name: "y"}
+	x, y := Axis{Name: "x", Unit: t.unit}, Axis{Name: "y", Unit: t.unit}
+	if opt.Frame != nil && t.unit != "angle" {
+		x.N, y.N = len(east), len(north)
+		return t.turned(&x, &y, t.byCell(), nil, nil, opt)
+	}
 	for _, a := range []struct {
 		to *Axis
 		v  []float64

@@ -45,6 +45,9 @@ func placeImage(p *Plan) error {
 
 // fits makes sure that the image lies in the models, and that its axis of two-way time can be one.
 func fits(p *Plan) error {
+	if p.Image.Dim() == 3 {
+		p.Image.Frame = p.Survey.Frame // which is that of the model
+	}
 	if err := insideModels(p); err != nil {
 		return status.Usage(err)
 	}
@@ -89,9 +92,12 @@ func checkPlaces(p *Plan) error {
 	for i := range p.Places.Len() {
 		g := traveltime.Leg(p.Times, p.Places.Role[i]).Domain()
 		if at := p.Places.At(i); g != nil && !g.Contains(at) {
+			hint := "extend the velocity model so that it holds every source and receiver"
+			if p.Turned != "" {
+				hint = p.Turned + "; " + hint + "; " + inputs.FrameHint
+			}
 			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
-				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))),
-				"extend the velocity model so that it holds every source and receiver")
+				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))), hint)
 		}
 	}
 	return nil

@@ -46,6 +46,9 @@ func CheckMonitor(baseline, monitor *inputs.Inputs, file string) error {
 	if b, m := baseline.Survey.Dim, monitor.Survey.Dim; b != m {
 		return status.Input(fmt.Errorf("%s: positions have %d columns, those of the baseline %d", file, m, b))
 	}
+	if b, m := baseline.Survey.Frame, monitor.Survey.Frame; !b.Equal(m) {
+		return status.Hint(status.Input(fmt.Errorf("%s: lies in another frame than the baseline: %s, not %s", file, m, b)), inputs.FrameHint)
+	}
 	if surveyDigest(baseline) == surveyDigest(monitor) {
 		return status.Input(fmt.Errorf("%s: has the same bytes as the baseline: want a repeat survey", file))
 	}

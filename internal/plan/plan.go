@@ -205,6 +205,9 @@ func (p *Plan) Remarks() (list []string) {
 		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
 	}
 	if p.Need != Planning { // whose findings say it
+		if text := p.FrameText(); text != "" {
+			list = append(list, "frame: "+text)
+		}
 		for _, r := range Media(p) {
 			list = append(list, r.Topic+": "+r.Text)
 		}

@@ -108,7 +108,7 @@ func constant(velocity float64, image grid.Grid) (traveltime.Method, error) {
 func pieceOf(p *Plan, s, sample *Share, part float64) grid.Grid {
 	reach := &kirchhoff.Problem{Grid: p.Image, Positions: sample.Places}
 	p.limit(reach)
-	g := grid.Grid{Origin: slices.Clone(p.Image.Origin), Spacing: p.Image.Spacing, Shape: slices.Clone(p.Image.Shape), Domain: p.Image.Domain}
+	g := grid.Grid{Origin: slices.Clone(p.Image.Origin), Spacing: p.Image.Spacing, Shape: slices.Clone(p.Image.Shape), Domain: p.Image.Domain, Frame: p.Image.Frame}
 	for axis := range g.Dim() - 1 {
 		lo, hi := 0, g.Shape[axis]
 		if axis == 0 && s.Slab[0] < s.Slab[1] {

@@ -169,7 +169,7 @@ func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	cfg.Kirchhoff.Accuracy, q.Finer, q.Curve = 0, 0, 0
 	cfg.Solver.Preconditioner = "none"
 	q.Config, q.Inputs = &cfg, &in
-	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape, Domain: p.Image.Domain}
+	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape, Domain: p.Image.Domain, Frame: p.Image.Frame}
 	for a, h := range p.Image.Spacing {
 		q.Image.Spacing = append(q.Image.Spacing, h*float64(c.Factor[a]))
 	}

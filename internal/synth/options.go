@@ -218,7 +218,7 @@ func Resample(g grid.Grid, v []float64, spacing float64) (grid.Grid, []float64, 
 	if !(spacing >= leastOption && spacing <= mostOption) {
 		return g, nil, fmt.Errorf("synth: spacing is %g m, must be from %g to %g m", spacing, leastOption, mostOption)
 	}
-	out := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: slices.Clone(g.Spacing), Shape: slices.Clone(g.Shape)}
+	out := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: slices.Clone(g.Spacing), Shape: slices.Clone(g.Shape), Frame: g.Frame}
 	for a, h := range g.Spacing {
 		if g.Shape[a] == 1 {
 			continue

@@ -98,7 +98,7 @@ func (m *Model) Convert(ctx context.Context, to Target) (*Model, error) {
 // axis is the grid of the target, whose columns are those of m.
 func (m *Model) axis(rays []*Vertical, to Target) (grid.Grid, error) {
 	last := m.Grid.Dim() - 1
-	g := grid.Grid{Origin: slices.Clone(m.Grid.Origin), Spacing: slices.Clone(m.Grid.Spacing), Shape: slices.Clone(m.Grid.Shape), Domain: to.Domain}
+	g := grid.Grid{Origin: slices.Clone(m.Grid.Origin), Spacing: slices.Clone(m.Grid.Spacing), Shape: slices.Clone(m.Grid.Shape), Domain: to.Domain, Frame: m.Grid.Frame}
 	if to.Domain != m.Grid.Domain {
 		g.Origin[last] = 0
 	}

@@ -118,7 +118,7 @@ func Dix(rms []Pick) (Profile, error) {
 // that holds all positions of the survey, margin metres beyond them to all sides but
 // up and down, and depths from the shallowest position, 0 at most, to depth.
 func Cover(s *survey.Survey, spacing, margin, depth float64) (grid.Grid, error) {
-	var g grid.Grid
+	g := grid.Grid{Frame: s.Frame}
 	if !(spacing > 0) || math.IsInf(spacing, 0) {
 		return g, fmt.Errorf("spacing is %g m, must be positive", spacing)
 	}

@@ -125,6 +125,11 @@ func (f *File) field(name string, leading ...string) (d *Dataset, g grid.Grid, e
 	if g.Domain, err = f.domain(d); err != nil {
 		return nil, g, err
 	}
+	if dim == 3 {
+		if g.Frame, err = f.frame(d.Attrs()); err != nil {
+			return nil, g, err
+		}
+	}
 	if err := g.Validate(); err != nil {
 		return nil, g, inputError(f.path, name, "%w", err)
 	}
@@ -156,7 +161,7 @@ func gridAttrs(g grid.Grid) []Attr {
 	if g.Domain != grid.Depth {
 		attrs = append(attrs, Attr{"domain", g.Domain.String()})
 	}
-	return attrs
+	return append(attrs, frameAttrs(g.Frame)...)
 }
 
 // pointText names a point of a grid by index and position.

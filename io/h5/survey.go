@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -140,7 +141,12 @@ func (r *SurveyReader) readPositions() error {
 		s.Dim = d.shape[1]
 		text = fmt.Sprintf("[n, %d] like /sources", s.Dim)
 	}
-	return nil
+	if s.Dim == 2 {
+		return nil
+	}
+	var err error
+	s.Frame, err = r.frame(r.Attrs())
+	return err
 }
 
 // readSampling finds nt, dt and t0, at the data or, without data, at the root.
@@ -274,6 +280,7 @@ func startSurvey(path string, s *survey.Survey, recorded bool, opt WriteOptions)
 	if err := s.Validate(); err != nil {
 		return nil, inputError(path, "", "%w", err)
 	}
+	opt.Attrs = append(slices.DeleteFunc(slices.Clone(opt.Attrs), isFrameAttr), frameAttrs(s.Frame)...)
 	file, err := Create(path, FormatSurvey, opt)
 	if err != nil {
 		return nil, err

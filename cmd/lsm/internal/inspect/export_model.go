@@ -99,6 +99,9 @@ func (f *arrayOptions) tracesBack(g grid.Grid, kind segy.Kind) string {
 	flags := " --length-units m"
 	if kind == segy.SU {
 		flags += " --domain " + g.Domain.String()
+		if g.Frame != nil { // which the textual header of SEG-Y tells
+			flags += " --frame " + g.Frame.Flag()
+		}
 	}
 	if f.Property != "" && f.Property != modelfile.Velocity {
 		return flags + " --property " + f.Property + " --into MODEL"

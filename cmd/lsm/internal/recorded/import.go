@@ -32,6 +32,7 @@ type importOptions struct {
 	headers            []string
 	threeD             bool
 	azimuth            float64
+	frame              string
 	sourceZ, receiverZ float64
 	t0                 float64
 	ricker             float64
@@ -127,6 +128,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&f.threeD, "3d", false, "keep x and y (columns x y z) instead of a line")
 	fl.Float64Var(&f.azimuth, "azimuth", 0, "azimuth of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
 	fl.Float64SliceVar(&o.Origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
+	fl.StringVar(&f.frame, "frame", "", "3-D: x and y lie in the frame `E,N,AZIMUTH[,left]` on the map, or that of a FILE")
 	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions that lie within `M` metres are one place")
 	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M` metres")
 	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres, whatever the headers say")
@@ -163,6 +165,8 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 	}
 	if f.threeD {
 		o.Dim = 3
+	} else if f.frame != "" {
+		return errors.New("--frame is for 3-D surveys, give --3d too; --azimuth and --line-origin say where a 2-D line lies")
 	}
 	if err := f.readTexts(cmd); err != nil {
 		return err
@@ -213,6 +217,10 @@ func (f *importOptions) readTexts(cmd *cobra.Command) error {
 
 func (f *importOptions) run(ctx context.Context, a *cli.App, files []string) error {
 	if err := f.prepare(a, files); err != nil {
+		return err
+	}
+	var err error
+	if f.opt.Frame, err = frameOf(f.frame); err != nil {
 		return err
 	}
 	if err := f.places.read(&f.opt); err != nil {
@@ -286,7 +294,7 @@ func (f *importOptions) prepare(a *cli.App, files []string) error {
 		}
 	}
 	outputs := cli.Named("--output", f.output, "--plot", f.plot)
-	inputs := slices.Concat(cli.Alike("an input", files...), cli.Named("--wavelet", f.wavelet, "--mapping", f.mapping), f.places.files())
+	inputs := slices.Concat(cli.Alike("an input", files...), cli.Named("--wavelet", f.wavelet, "--mapping", f.mapping, "--frame", frameFile(f.frame)), f.places.files())
 	if err := a.CheckOutputs(inputs, outputs, a.Force); err != nil {
 		return err
 	}

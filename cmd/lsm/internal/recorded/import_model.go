@@ -30,11 +30,12 @@ type modelOptions struct {
 	kind       string
 	into, plot string
 	line       string
+	frame      string
 	opt        modelfile.Options
 }
 
 // shared are the flags of lsm import that models have too.
-var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "samples", "extended-texts", "salvage", "azimuth", "line-origin"}
+var shared = []string{"plot", "output", "units", "format", "byte-order", "sample-format", "samples", "extended-texts", "salvage", "azimuth", "line-origin", "frame"}
 
 // define defines the flags that only models have.
 func (f *modelOptions) define(fl *pflag.FlagSet) {
@@ -100,6 +101,10 @@ func (f *modelOptions) complete(cmd *cobra.Command, s *importOptions, files []st
 			return fmt.Errorf("--crop: %w", err)
 		}
 		o.Crop = append(o.Crop, r)
+	}
+	f.frame = s.frame
+	if f.frame != "" && o.Line == nil && f.line != "" {
+		return errors.New("--line is for 2-D models, --frame for 3-D ones: give one of them")
 	}
 	if len(files) != 1 {
 		return fmt.Errorf("--model takes one file, %d are given", len(files))
@@ -172,7 +177,7 @@ func (f *modelOptions) surveyLine() error {
 
 // run imports a model.
 func (f *modelOptions) run(a *cli.App, path, output string) error {
-	if err := a.CheckOutputs(cli.Named("the input", path, "--into", f.into, "--line", f.line), cli.Named("--output", output, "--plot", f.plot), a.Force); err != nil {
+	if err := a.CheckOutputs(cli.Named("the input", path, "--into", f.into, "--line", f.line, "--frame", frameFile(f.frame)), cli.Named("--output", output, "--plot", f.plot), a.Force); err != nil {
 		return err
 	}
 	if f.into != "" {
@@ -187,6 +192,10 @@ func (f *modelOptions) run(a *cli.App, path, output string) error {
 		f.opt.Onto, f.opt.Domain = &g, g.Domain.String()
 	}
 	if err := f.surveyLine(); err != nil {
+		return err
+	}
+	var err error
+	if f.opt.Frame, err = frameOf(f.frame); err != nil {
 		return err
 	}
 	m, err := modelfile.Read(path, f.opt)

@@ -119,6 +119,9 @@ func summaryLines(im *fielddata.Import) []string {
 		add("line: azimuth %.4f°, x = 0 at (%.2f, %.2f), %s; places lie %.3g m (rms) and at most %.3g m off it",
 			l.Azimuth, l.Origin[0], l.Origin[1], l.How, l.Off(), l.Most)
 	}
+	if f := im.Frame(); f != nil {
+		add("frame: %s", f)
+	}
 	add("offsets %s to %s m", readable.Length(q.Offset[0]), readable.Length(q.Offset[1]))
 	most := q.Fold.Most()
 	if im.Dim == 2 {
