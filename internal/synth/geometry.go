@@ -24,6 +24,9 @@ type spread struct {
 // lay returns the survey's geometry: positions and traces, no samples.
 func lay(g grid.Grid, surface []float64, opt Options) (*survey.Survey, error) {
 	l := &spread{g: g, surface: surface, opt: opt, s: &survey.Survey{Dim: g.Dim()}, rows: map[[3]float64]int32{}}
+	if g.Dim() == 3 {
+		l.s.Frame = g.Frame
+	}
 	if err := l.sources(); err != nil {
 		return nil, err
 	}

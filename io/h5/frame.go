@@ -1,6 +1,7 @@
 package h5
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -70,7 +71,9 @@ func frameAttrs(f *grid.Frame) []Attr {
 }
 
 // isFrameAttr reports whether an attribute is one of a frame.
-func isFrameAttr(a Attr) bool { return strings.HasPrefix(a.Name, "frame_") }
+func isFrameAttr(a Attr) bool {
+	return slices.Contains([]string{frameOrigin, frameAzimuth, frameHanded, frameLines}, a.Name)
+}
 
 // ReadFrame is the frame of a survey, a model, an image or tables: that of its arrays or of its
 // root. It is nil for a file without one.

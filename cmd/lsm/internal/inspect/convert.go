@@ -77,6 +77,9 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 	if m.Grid.Dim() != im.Grid.Dim() {
 		return status.Input(fmt.Errorf("%s has %d axes, %s %d", f.velocity, m.Grid.Dim(), path, im.Grid.Dim()))
 	}
+	if m.Grid.Frame != nil && !m.Grid.Frame.Equal(im.Grid.Frame) {
+		return status.Hint(status.Input(fmt.Errorf("%s lies in the frame %s, %s in %s", path, im.Grid.Frame, f.velocity, m.Grid.Frame)), inputs.FrameHint)
+	}
 	cli.WarnOfEta(a, f.velocity, m)
 	s, err := velocity.NewStretch(m, im.Grid, f.spacing)
 	if err != nil {

@@ -46,7 +46,7 @@ Models and images become RSF, raw binary or NetCDF where the name ends in .rsf, 
 
 A 2-D survey that lsm import made knows where its line lies on the map. An image
 does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
-the east coordinate.`,
+the east coordinate. 3-D files know their frame, and go back to the map.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
   lsm export pair.h5 -o difference.sgy --survey difference

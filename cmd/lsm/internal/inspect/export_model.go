@@ -122,6 +122,9 @@ func (f *arrayOptions) run(a *cli.App, path, kind, output string) error {
 	for _, lost := range done.Lost {
 		a.Report.Warn(lost)
 	}
+	if frame := array.Grid.Frame; frame != nil {
+		a.Report.Printf("the file does not say its frame: %s\n", frame)
+	}
 	a.Report.Printf("%s: %s, %s\n", output, done.What, readable.Bytes(done.Bytes))
 	if array.Name == "image" {
 		done.WayBack = ""

@@ -61,7 +61,8 @@ Positions come from the trace headers, at the bytes of the standard. To read the
 elsewhere give --header NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOML file
 with a table [header] of such entries (--mapping). A 2-D survey is projected onto a
 straight line. The line is fitted unless --azimuth gives it, and import says how far
-off it the positions lie. z is the depth below --datum: datum - elevation + depth.
+off it the positions lie. With --3d x and y are those of the map, or of the frame that
+--frame gives; a run turns them into the frame of its model. z is the depth below --datum: datum - elevation + depth.
 
 Headers that contradict each other are compared with the traces; what they do not decide
 is refused with the flag that does: --samples, --extended-texts, --sample-format, --dt.
