@@ -130,7 +130,7 @@ func (v *imagined) coarse() *formulation.Coarse {
 }
 
 // squared stands for the operator with its weights squared. In its adjoint an engine
-// on the host holds two more vectors of data.
+// on the host holds two more vectors of data, with anti-aliasing for each of its bands.
 type squared struct {
 	dist.Operator
 	v *imagined
@@ -138,7 +138,11 @@ type squared struct {
 
 func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
 	if s.v.Card == nil {
-		for _, x := range []*dist.Vector{s.v.vector(s.v.data), s.v.vector(s.v.data)} {
+		var held []*dist.Vector
+		for range 2 * s.v.Problem(&plan.Share{Places: s.v.Places}).Bands() {
+			held = append(held, s.v.vector(s.v.data))
+		}
+		for _, x := range held {
 			x.Free()
 		}
 	}
