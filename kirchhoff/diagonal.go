@@ -106,27 +106,33 @@ func (e *cpu) Squared() (out []dist.Kernel) {
 	if e.Problem.Elsewhere != nil {
 		return nil
 	}
-	var q squared // what the images share
-	q.norms, q.inner = e.Squares()
-	for range e.threads {
-		var ends [][2]phases
-		for band := range q.norms {
-			ends = append(ends, [2]phases{newPhases(q.norms[band], &memory{}, e.Problem.NT), newPhases(q.inner[band], &memory{}, e.Problem.NT)})
-		}
-		q.ends = append(q.ends, ends)
-	}
-	if e.Scale != nil {
-		q.scale = make([]float32, len(e.Scale))
-		for i, v := range e.Scale {
-			q.scale[i] = v * v
-		}
-	}
+	q := newSquares(e, &memory{}) // what the images share
 	for _, k := range e.kernels {
 		of := q
 		of.kernel = k
 		out = append(out, &of)
 	}
 	return out
+}
+
+// newSquares makes what the images share.
+func newSquares(e *cpu, m *memory) (q squared) {
+	q.norms, q.inner = e.Squares()
+	nt := e.Problem.NT
+	for range e.threads {
+		var ends [][2]phases
+		for band := range q.norms {
+			ends = append(ends, [2]phases{newPhases(q.norms[band], m, nt), newPhases(q.inner[band], m, nt)})
+		}
+		q.ends = append(q.ends, ends)
+	}
+	if e.Scale != nil {
+		q.scale = onHeap[float32](m, len(e.Scale))
+		for i := range q.scale {
+			q.scale[i] = e.Scale[i] * e.Scale[i]
+		}
+	}
+	return q
 }
 
 // correlations sets e and f of a band, of a kernel's samples, from the squared weights of a trace, and
