@@ -11,12 +11,22 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
-var (
-	// ErrSquaredForward is the error of the forward of Engine.Squared.
-	ErrSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
-	// ErrSquaredBands is that of its adjoint with anti-aliasing.
-	ErrSquaredBands = errors.New("kirchhoff: the squared operator is not known with anti-aliasing (kirchhoff.antialias)")
-)
+// ErrSquaredForward is the error of the forward of Engine.Squared.
+var ErrSquaredForward = errors.New("kirchhoff: the squared operator has an adjoint only")
+
+// smoothed is the response to a sample that a band's triangle has spread; nil: to the sample.
+func (r response) smoothed(triangle *Filter) response {
+	if triangle == nil {
+		return r
+	}
+	h := make([]float64, len(r.h)+len(triangle.Taps)-1)
+	for i, v := range r.h {
+		for j, tap := range triangle.Taps {
+			h[i+j] += v * float64(tap)
+		}
+	}
+	return response{h, r.zero - triangle.First, r.step}
+}
 
 // products returns the products h[j] h[j−lag] of a response's samples, indexed by j.
 func (r response) products(lag int) response {
@@ -42,20 +52,23 @@ func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error
 
 func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r := q.r
-	if r.bands.n > 1 {
-		return ErrSquaredBands
-	}
 	w2, image := r.slices("diagonal", src, dst)
-	squares, neighbours := r.response.products(0), r.response.products(1)
-	e, f := make([]float64, r.inner.nt), make([]float64, r.inner.nt)
+	nt := r.inner.nt
+	e, f := make([]float64, r.bands.n*nt), make([]float64, r.bands.n*nt)
 	for trace := range r.p.NumTraces() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		squares.correlate(e, r.row(w2, trace))
-		neighbours.correlate(f, r.row(w2, trace))
+		clear(e)
+		clear(f)
+		for band, triangle := range r.bands.triangle {
+			h, at := r.response.smoothed(triangle), band*nt
+			h.products(0).correlate(e[at:at+nt], r.row(w2, trace))
+			h.products(1).correlate(f[at:at+nt], r.row(w2, trace))
+		}
 		for i := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
+				k += r.band(trace, i) * nt
 				early, late := r.inner.weights(w)
 				image[i] += a * a * (early*early*e[k] + late*late*e[k+1] + 2*late*early*f[k])
 			}
@@ -69,19 +82,23 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 // and with the products of its neighbouring samples.
 type squared struct {
 	*kernel
-	norms, inner []*Filter   // by phase
-	ends         [][2]phases // by worker
-	scale        []float32   // Scale²; nil for 1
+	norms, inner [][]*Filter   // by band and phase
+	ends         [][][2]phases // by worker and band
+	scale        []float32     // Scale²; nil for 1
 }
 
 var _ dist.Pieced = (*squared)(nil)
 
 // Squares are the filters that make E and F (see Engine.Squared) of the squared weights of a
-// trace, by phase.
-func (l *Plan) Squares() (norms, inner []*Filter) {
+// trace, by band and phase.
+func (l *Plan) Squares() (norms, inner [][]*Filter) {
 	r := newResponse(&l.Problem)
-	_, norms = r.products(0).filters(l.Problem.NT)
-	_, inner = r.products(1).filters(l.Problem.NT)
+	for _, triangle := range l.bands.triangle {
+		h := r.smoothed(triangle)
+		_, n := h.products(0).filters(l.Problem.NT)
+		_, i := h.products(1).filters(l.Problem.NT)
+		norms, inner = append(norms, n), append(inner, i)
+	}
 	return norms, inner
 }
 
@@ -89,17 +106,7 @@ func (e *cpu) Squared() (out []dist.Kernel) {
 	if e.Problem.Elsewhere != nil {
 		return nil
 	}
-	var q squared // what the images share
-	q.norms, q.inner = e.Squares()
-	for range e.threads {
-		q.ends = append(q.ends, [2]phases{newPhases(q.norms, &memory{}, e.Problem.NT), newPhases(q.inner, &memory{}, e.Problem.NT)})
-	}
-	if e.Scale != nil {
-		q.scale = make([]float32, len(e.Scale))
-		for i, v := range e.Scale {
-			q.scale[i] = v * v
-		}
-	}
+	q := newSquares(e, &memory{}) // what the images share
 	for _, k := range e.kernels {
 		of := q
 		of.kernel = k
@@ -108,11 +115,32 @@ func (e *cpu) Squared() (out []dist.Kernel) {
 	return out
 }
 
-// correlations sets e and f, of a kernel's samples, from the squared weights of a trace, and
+// newSquares makes what the images share.
+func newSquares(e *cpu, m *memory) (q squared) {
+	q.norms, q.inner = e.Squares()
+	nt := e.Problem.NT
+	for range e.threads {
+		var ends [][2]phases
+		for band := range q.norms {
+			ends = append(ends, [2]phases{newPhases(q.norms[band], m, nt), newPhases(q.inner[band], m, nt)})
+		}
+		q.ends = append(q.ends, ends)
+	}
+	if e.Scale != nil {
+		q.scale = onHeap[float32](m, len(e.Scale))
+		for i := range q.scale {
+			q.scale[i] = e.Scale[i] * e.Scale[i]
+		}
+	}
+	return q
+}
+
+// correlations sets e and f of a band, of a kernel's samples, from the squared weights of a trace, and
 // returns the range of samples over which they do not change.
-func (q *squared) correlations(worker int, e, f, w2 []float32) (flat [2]int32) {
-	q.ends[worker][0].correlate(q.isa, q.norms, e, w2)
-	q.ends[worker][1].correlate(q.isa, q.inner, f, w2)
+func (q *squared) correlations(worker, band int, e, f, w2 []float32) (flat [2]int32) {
+	ends := &q.ends[worker][band]
+	ends[0].correlate(q.isa, q.norms[band], e, w2)
+	ends[1].correlate(q.isa, q.inner[band], f, w2)
 	nt := len(e)
 	middle := nt / 2
 	lo, hi := middle, middle
@@ -136,43 +164,47 @@ func (q *squared) alike(w2 []float32) bool {
 	return true
 }
 
-// largest returns the largest squared norm of each trace.
+// largest returns the largest squared norm of each trace: that of its first band, since a triangle of unit
+// sum raises none (Jensen's inequality).
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Plan.inner.nt
 	out := make([]float64, q.Own.NumTraces())
 	return out, workers.Each(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
-		q.correlations(worker, e, f, q.row(w2, trace))
+		q.correlations(worker, 0, e, f, q.row(w2, trace))
 		out[trace] = q.isa.Largest(e)
 		return nil
 	})
 }
 
+// allocateSquares makes room for so many rows.
+func allocateSquares(s *simd.Squares, m *memory, rows, stride int) {
+	s.Norms, s.Inner, s.Flat = alloc[float32](m, rows*stride), alloc[float32](m, rows*stride), alloc[int32](m, 2*rows)
+}
+
 // squares makes what the kernels need of a unit's traces from the squared weights of all
-// traces.
+// traces, [trace][band].
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
-	nt, stride, n := q.Plan.inner.nt, o.op.Stride, len(o.rows.S)/o.op.Pitch()
-	s := &simd.Squares{Shared: q.alike(w2)}
-	if s.Shared {
-		n = min(1, n)
+	nt, stride, bands := q.Plan.inner.nt, o.op.Stride, o.op.Bands
+	n := len(o.rows.S) / o.op.Pitch()
+	s := &simd.Squares{Step: bands}
+	if q.alike(w2) {
+		s.Step, n = 0, min(1, n)
 	}
-	s.Norms, s.Inner, s.Flat = alloc[float32](m, n*stride), alloc[float32](m, n*stride), alloc[int32](m, 2*n)
+	allocateSquares(s, m, n*bands, stride)
 	if m.err != nil {
 		return nil, m.err
 	}
-	return s, workers.Each(ctx, q.threads, n, func(worker, trace int) error {
-		at := trace * stride
-		flat := q.correlations(worker, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, int(o.trace[trace])))
-		copy(s.Flat.S[2*trace:], flat[:])
+	return s, workers.Each(ctx, q.threads, n*bands, func(worker, row int) error {
+		at := row * stride
+		flat := q.correlations(worker, row%bands, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, int(o.trace[row/bands])))
+		copy(s.Flat.S[2*row:], flat[:])
 		return nil
 	})
 }
 
 // sum sets the sums of all tiles at its first call.
 func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum float64) error {
-	if q.bands.n > 1 {
-		return ErrSquaredBands
-	}
 	return q.sumTiles(ctx, lo, hi, true, func(o *lists, lo, hi int) error {
 		var m memory
 		defer m.free()

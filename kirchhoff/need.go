@@ -1,5 +1,7 @@
 package kirchhoff
 
+import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
+
 // Needs returns the largest memory that the engine of New takes in any application of w.
 // It runs the code that allocates, on a memory that only counts. A Budget below the least
 // possible one counts as that.
@@ -38,6 +40,28 @@ func Needs(p *Problem, w Work) (n Need) {
 	n.Scratch = e.bytes + n.Pieces
 	n.Making = (p.timesBytes() + e.newMaker(p, true).bytes) * int64(e.threads)
 	return n
+}
+
+// SquareBytes is what the adjoints of Squared of the engine of New take besides: with even all traces
+// have the same weights. It counts all bands, as Needs does.
+func SquareBytes(p *Problem, w Work, even bool) (most int64) {
+	e, err := newCPU(p, w, true)
+	if err != nil {
+		return 0 // New will tell
+	}
+	ends := memory{counting: true}
+	newSquares(e, &ends)
+	stride := newTables(e.Plan, &cover{all: 1}, true).op.Stride
+	for _, k := range e.kernels {
+		traces := k.Own.NumTraces()
+		if even {
+			traces = min(1, traces)
+		}
+		m := memory{counting: true}
+		allocateSquares(&simd.Squares{}, &m, traces*e.bands.n, stride)
+		most = max(most, m.bytes)
+	}
+	return most + ends.heap
 }
 
 // AmplitudeBytes is the memory in which one thread makes HostAmplitudes.

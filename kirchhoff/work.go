@@ -31,8 +31,10 @@ type Engine interface {
 	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
 	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
 	//
-	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. Their forward is an error. With anti-aliasing,
-	// where columns differ from band to band, their adjoint is one too. They share the
+	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. With anti-aliasing each band has its own, of the response
+	// to a sample that its triangle has spread; the triangle is not cut off at the ends of the
+	// record, so that there, over half its length, the diagonal is a little too large. Their forward
+	// is an error. They share the
 	// engine's memory: of all these and of Kernels one application may be under way at a
 	// time. Nil where the engine does not know them, and with Problem.Elsewhere, whose pairs they
 	// would lack.

@@ -125,6 +125,9 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 		}
 		return r.Panel(column)
 	}}
+	if r.Light {
+		c.Gathers.Light = r.LightPanel
+	}
 	if err := c.readSpeeds(path, model); err != nil {
 		return err
 	}

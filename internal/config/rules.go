@@ -48,11 +48,6 @@ var refused = []rule{
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
-	{"image.gather_normalize=illumination", on("image.gathers", "kirchhoff.antialias"),
-		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}`},
-	{"solver.preconditioner=diagonal", on("kirchhoff.antialias"),
-		`{} needs the diagonal of the operator, which is not known with kirchhoff.antialias = {kirchhoff.antialias}, want "none", "two-level" or "point-spread" beside it`},
-
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.spreading"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
 

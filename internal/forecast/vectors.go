@@ -129,19 +129,24 @@ func (v *imagined) coarse() *formulation.Coarse {
 	return &formulation.Coarse{Grid: g, Thinning: n, Slab: [2]int{0, g.Shape[0]}, Operator: s.Scaled(), Close: func() {}}
 }
 
-// squared stands for the operator with its weights squared. In its adjoint an engine
-// on the host holds two more vectors of data.
+// squared stands for the operator with its weights squared. Its adjoint on the host holds more than
+// an adjoint of the operator.
 type squared struct {
 	dist.Operator
 	v *imagined
 }
 
 func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
-	if s.v.Card == nil {
-		for _, x := range []*dist.Vector{s.v.vector(s.v.data), s.v.vector(s.v.data)} {
-			x.Free()
-		}
+	v := s.v
+	if v.Card != nil || v.Engine == "reference" {
+		return nil
 	}
+	bytes := kirchhoff.SquareBytes(v.problem, kirchhoff.Work{Exact: v.Exact(), Classes: v.Classes.Of(v.Shots.List(v.share.First, v.share.Last))}, !v.Weighted())
+	if m := v.monitor; m != nil {
+		bytes = max(bytes, kirchhoff.SquareBytes(m.problem, kirchhoff.Work{Exact: v.Exact()}, !m.Weighted()))
+	}
+	x := v.vector(dist.Local(device.F32, int(bytes/4)))
+	x.Free()
 	return nil
 }
 

@@ -46,7 +46,8 @@ func illuminated(t *testing.T, p *problem, set []string) (light []float64) {
 // Normalised gathers are the migrated ones over their illumination, and the image of a
 // migration and of a solve is the mean of the classes by it.
 func TestNormalizedGathers(t *testing.T) {
-	for name, classes := range map[string][]string{"offset": {"image.gathers=offset", "image.gather_bins=0,40,150"}, "angle": byAngle} {
+	offsets := []string{"image.gathers=offset", "image.gather_bins=0,40,150"}
+	for name, classes := range map[string][]string{"offset": offsets, "angle": byAngle, "anti-aliased": append(offsets, "kirchhoff.antialias=triangle")} {
 		t.Run(name, func(t *testing.T) {
 			p := line(t)
 			set := append(slices.Clone(classes), "kirchhoff.dynamic=true", "data.weights=rms", "solver.iterations=2", "data.mute_offsets=0,60", "data.mute_times=0.02,0.05")

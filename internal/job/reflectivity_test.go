@@ -187,6 +187,34 @@ func TestReflectivity(t *testing.T) {
 	}
 }
 
+// TestReflectivityOfAnisotropicModels: its scale is derived for isotropic media, so it is refused for others,
+// unless what is anisotropic is ignored.
+func TestReflectivityOfAnisotropicModels(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	s := &survey.Survey{Dim: 2, Fixed: true, Sources: []float64{0, 0, 100, 0}, Receivers: []float64{0, 0, 100, 0}, NT: 20, DT: 0.004}
+	primaries(s, 2000, 0, []float64{20}, []float64{0.1})
+	must(t, h5.WriteSurvey(filepath.Join(folder, "survey.h5"), s, h5.WriteOptions{}))
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{11, 11}}
+	v, epsilon := make([]float64, g.Len()), make([]float64, g.Len())
+	for i := range v {
+		v[i], epsilon[i] = 2000, 0.1
+	}
+	must(t, h5.WriteModel(filepath.Join(folder, "model.h5"), g, v, h5.WriteOptions{}, h5.Beside{Property: h5.Epsilon, Values: epsilon}))
+	for _, c := range []struct{ anisotropy, want string }{{"auto", "model.h5 is anisotropic"}, {"none", ""}} {
+		cfg, err := config.Parse(filepath.Join(folder, "config.toml"), []byte(strings.Replace(baseConfig, `wavelet_filter = "off"`, "", 1)),
+			append(onGrid(g), "kirchhoff.dynamic=true", "kirchhoff.spreading=ray", "output.scale=reflectivity", "velocity.anisotropy="+c.anisotropy), nil)
+		must(t, err)
+		j, err := Open(comm.Self(), cfg, plan.Traces, progress.Discard())
+		if err == nil {
+			j.Close()
+		}
+		if c.want == "" && err != nil || c.want != "" && (status.Code(err) != status.BadUsage || !strings.Contains(fmt.Sprint(err), `output.scale = "reflectivity"`) || !strings.Contains(fmt.Sprint(err), c.want)) {
+			t.Errorf("anisotropy %s: %v", c.anisotropy, err)
+		}
+	}
+}
+
 // solveTo runs a configuration and writes its image.
 func solveTo(t *testing.T, cfg *config.Config, out string) error {
 	j, err := Open(comm.Self(), cfg, plan.Traces, progress.Discard())

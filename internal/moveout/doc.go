@@ -21,6 +21,11 @@
 //
 //	S(z0, γ) = Σ_z ((Σ_x a)² − Σ_x a²) / Σ_z (N − 1) Σ_x a².
 //
+// With the illumination w of the classes (Gathers.Light) each pair of traces counts with the product of
+// theirs, and classes that hardly any trace lights at a point do not count there:
+//
+//	S(z0, γ) = Σ_z ((Σ_x w a)² − Σ_x w² a²) / Σ_z (Σ_x w Σ_x w a² − Σ_x w² a²).
+//
 // It is 1 where all N traces are alike along it, and 0 on average for noise. A trajectory γ(z0) of
 // one place maximises the sum of the semblances, weighted by energy, less a penalty on the squares
 // of its steps. Dynamic programming finds it (Viterbi 1967). A second search is drawn to the median

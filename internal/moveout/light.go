@@ -37,11 +37,65 @@ func (g *Gathers) steep(column, iz int) bool {
 // missed is how far from where it is expected the midpoint of a reflection may lie, over its depth.
 const missed = 0.1
 
-// lit reports whether traces of a class surround the reflection of the layer at point iz of a
+// leastLit is the share of the best lit class's illumination, at a point, with which a class counts.
+const leastLit = 0.05
+
+// weigh finds the weights of the classes at a column: their illumination, added over the columns around,
+// over that of the best lit class at each point; 0 below leastLit.
+func (g *Gathers) weigh(column int, o Options) error {
+	if g.Light == nil {
+		return nil
+	}
+	var all []float32
+	for c := max(0, column-o.Around); c <= min(g.Grid.Shape[0]-1, column+o.Around); c++ {
+		light, err := g.Light(c)
+		if err != nil {
+			return err
+		}
+		if all == nil {
+			all = make([]float32, len(light))
+		}
+		for i, v := range light {
+			all[i] += v
+		}
+	}
+	nz := g.Grid.Shape[1]
+	for iz := range nz {
+		most := float32(0)
+		for i := iz; i < len(all); i += nz {
+			most = max(most, all[i])
+		}
+		for i := iz; i < len(all); i += nz {
+			if !(all[i] >= leastLit*most && all[i] > 0) {
+				all[i] = 0
+				continue
+			}
+			all[i] /= most
+		}
+	}
+	g.weights[column] = all
+	return nil
+}
+
+// weight is that of a class at point iz of a column that is scanned; 0 where it tells nothing.
+func (g *Gathers) weight(column, iz, class int) float32 {
+	switch {
+	case !g.surrounded(column, iz, class):
+		return 0
+	case g.Light == nil:
+		return 1
+	}
+	return g.weights[column][class*g.Grid.Shape[1]+iz]
+}
+
+// lit reports whether a class counts at a point.
+func (g *Gathers) lit(column, iz, class int) bool { return g.weight(column, iz, class) > 0 }
+
+// surrounded reports whether traces of a class surround the reflection of the layer at point iz of a
 // column. The straight ray along the normal of the layer comes up at x + z ∂z/∂x, bent rays between
 // there and x. Where traces lie on one side alone, as beyond the end of a line, what a migration shows is
 // the end of a smile.
-func (g *Gathers) lit(column, iz, class int) bool {
+func (g *Gathers) surrounded(column, iz, class int) bool {
 	if g.Midpoints == nil {
 		return true
 	}

@@ -3,6 +3,7 @@ package moveout_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -91,6 +92,57 @@ func TestPicksAreThoseOfTheGathers(t *testing.T) {
 				t.Errorf("%d picks, want at least %d; γ is off by %.4f, want at most %g", len(picks), want, worst, c.most)
 			}
 		})
+	}
+}
+
+// Classes that no trace lights hold noise alone, as strong as the reflectors: with their illumination they do
+// not count, and the far offsets that picks name are lit.
+func TestUnlitClassesDoNotCount(t *testing.T) {
+	t.Parallel()
+	g := grid.Grid{Origin: []float64{0, 300}, Spacing: []float64{40, 10}, Shape: []int{31, 220}}
+	made := func() *moveout.Gathers {
+		all := gathers(g, func(x, z float64) float64 { return 0.9 }, nil, 0, 0)
+		panel := all.Panel
+		r := rand.New(rand.NewPCG(3, 4))
+		all.Panel = func(column int) ([]float32, error) {
+			p, err := panel(column)
+			p = slices.Clone(p)
+			for i := 6 * 220; i < len(p); i++ { // 1300 m and beyond
+				p[i] = float32(r.NormFloat64())
+			}
+			return p, err
+		}
+		return all
+	}
+	o := options(100)
+	o.Threads = 1
+	blind := pick(t, made(), o)
+	lit := made()
+	lit.Light = func(int) ([]float32, error) {
+		light := make([]float32, 11*220)
+		for i := range 6 * 220 {
+			light[i] = 0.5 / float32(1+i/220)
+		}
+		for i := 6 * 220; i < len(light); i++ {
+			light[i] = 0.001
+		}
+		return light, nil
+	}
+	picks := pick(t, lit, o)
+	worst, least := 0.0, 1.0
+	for _, p := range picks {
+		worst, least = max(worst, math.Abs(p.Gamma-0.9)), min(least, p.Semblance)
+		if p.Far > 1100 {
+			t.Errorf("pick at %g m reaches to %g m, where no trace lights it", p.Z, p.Far)
+		}
+	}
+	high := 0.0
+	for _, p := range blind {
+		high = max(high, p.Semblance)
+	}
+	t.Logf("%d picks, γ off by %.4f, semblance at least %.3f; without illumination %d picks, semblance at most %.3f", len(picks), worst, least, len(blind), high)
+	if len(picks) < 20 || worst > 0.01 || least < 0.9 {
+		t.Errorf("%d picks, γ off by %.4f, semblance at least %.3f", len(picks), worst, least)
 	}
 }
 

@@ -15,6 +15,10 @@ type Gathers struct {
 	// Panel reads the gather of a column, [classes, nz].
 	Panel func(column int) ([]float32, error)
 
+	// Light reads how strongly traces light each class and point of a column, [classes, nz]; nil: not
+	// known, and all classes count alike.
+	Light func(column int) ([]float32, error)
+
 	Image []float32 // [nx, nz], whose layers are those of the gathers
 
 	// Midpoints are the distinct ones of the traces of each class, m, ascending; nil: not known, and
@@ -28,7 +32,8 @@ type Gathers struct {
 	// Datum is z of sources and receivers near each column, m, from which depths count; nil: 0.
 	Datum []float64
 
-	slopes []float32 // [nx, nz], ∂z/∂x of the layers
+	slopes  []float32   // [nx, nz], ∂z/∂x of the layers
+	weights [][]float32 // of columns that are scanned, [classes, nz], from Light
 }
 
 // Options steer a scan.
@@ -105,6 +110,7 @@ func (g *Gathers) far(column, iz int, o Options) float64 {
 // Scan computes the semblances of every o.Every-th column, in order.
 func Scan(g *Gathers, o Options) ([]Spectrum, error) {
 	g.aim(o.Threads)
+	g.weights = make([][]float32, g.Grid.Shape[0])
 	nx := g.Grid.Shape[0]
 	var all []Spectrum
 	for column := min(o.Every/2, nx-1); column < nx; column += o.Every {
@@ -138,6 +144,9 @@ func Scan(g *Gathers, o Options) ([]Spectrum, error) {
 // sum adds up the columns around that of s, along the curves of that column.
 func (s *Spectrum) sum(g *Gathers, o Options) error {
 	nz, gammas, half := g.Grid.Shape[1], o.Gammas(), o.half(g)
+	if err := g.weigh(s.Column, o); err != nil {
+		return err
+	}
 	var panels [][]float32
 	s.Energy = make([]float64, nz)
 	flat := g.curves(s.Column, 1, o)
@@ -147,7 +156,7 @@ func (s *Spectrum) sum(g *Gathers, o Options) error {
 			return err
 		}
 		panels = append(panels, panel)
-		flat.each(panel, func(iz int, _, squares float64, _ int) { s.Energy[iz] += squares })
+		flat.each(panel, func(iz int, at sums) { s.Energy[iz] += at.squares })
 	}
 	s.Semblance = make([]float64, len(gammas)*nz)
 	for k, gamma := range gammas {
@@ -182,6 +191,14 @@ type curves struct {
 	first []int     // [nz+1] of each depth in the others
 	at    []int     // number in a panel of the sample above the curve
 	next  []float32 // weight of the sample below
+	by    []float32 // weight of the class
+}
+
+// sums over the classes that count at a depth, with weights w and values a.
+type sums struct {
+	n                        int
+	all                      float64 // Σ w
+	values, squares, doubled float64 // Σ w a, Σ w a², Σ w² a²
 }
 
 func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
@@ -194,13 +211,15 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 			if x > far {
 				break
 			}
-			if !g.lit(column, iz, class) {
+			weight := g.weight(column, iz, class)
+			if weight == 0 {
 				continue
 			}
 			at := g.along(column, iz, gamma, x)
 			if at >= 0 && at <= float64(nz-1) {
 				k := min(int(at), nz-2)
 				c.at, c.next = append(c.at, class*nz+k), append(c.next, float32(at-float64(k)))
+				c.by = append(c.by, weight)
 			}
 		}
 	}
@@ -210,29 +229,31 @@ func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
 
 // add adds the sums above and below the line of S, at each depth z0.
 func (c *curves) add(panel []float32, above, below []float64) {
-	c.each(panel, func(iz int, sum, squares float64, n int) {
-		if n >= LeastTraces {
-			above[iz] += sum*sum - squares
-			below[iz] += float64(n-1) * squares
+	c.each(panel, func(iz int, at sums) {
+		if at.n >= LeastTraces {
+			above[iz] += at.values*at.values - at.doubled
+			below[iz] += at.all*at.squares - at.doubled
 		}
 	})
 }
 
-// each gives the sums of values and squares along the curve of each depth, and of how many.
-func (c *curves) each(panel []float32, do func(iz int, sum, squares float64, n int)) {
+// each gives the sums along the curve of each depth.
+func (c *curves) each(panel []float32, do func(iz int, at sums)) {
 	for iz := range c.nz {
-		sum, squares, n := 0.0, 0.0, 0
+		var at sums
 		for i := c.first[iz]; i < c.first[iz+1]; i++ {
 			k := c.at[i]
-			a := float64(panel[k] + c.next[i]*(panel[k+1]-panel[k]))
+			a, w := float64(panel[k]+c.next[i]*(panel[k+1]-panel[k])), float64(c.by[i])
 			if a == 0 { // nothing is migrated there
 				continue
 			}
-			sum += a
-			squares += a * a
-			n++
+			at.n++
+			at.all += w
+			at.values += w * a
+			at.squares += w * a * a
+			at.doubled += w * w * a * a
 		}
-		do(iz, sum, squares, n)
+		do(iz, at)
 	}
 }
 

@@ -279,6 +279,9 @@ func chooseTimes(p *Plan) (err error) {
 			return err
 		}
 	}
+	if err := checkScale(p); err != nil {
+		return err
+	}
 	return checkRays(p)
 }
 

@@ -48,6 +48,17 @@ func givenAmplitudes(p *Plan) bool {
 	return t != nil && t.Has(survey.AtSource, h5.Amplitude) && t.Has(survey.AtReceiver, h5.Amplitude)
 }
 
+// checkScale returns an error if the scale of reflection coefficients is not known: it is derived for
+// isotropic media.
+func checkScale(p *Plan) error {
+	m := p.Models[survey.AtSource]
+	if p.Config.Output.Scale != "reflectivity" || !p.Velocity.Anisotropic {
+		return nil
+	}
+	return status.Hint(status.Usage(fmt.Errorf(`output.scale = "reflectivity": the scale is that of isotropic media, %s is anisotropic`, m.File)),
+		`output.scale = "operator" goes with every model, and velocity.anisotropy = "none" ignores what is anisotropic`)
+}
+
 // checkRays returns an error if the weights need what the traveltimes do not tell of their rays.
 func checkRays(p *Plan) error {
 	c := p.Config.Kirchhoff

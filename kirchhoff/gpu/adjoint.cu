@@ -302,7 +302,7 @@ __device__ __forceinline__ void near_traces(float sum[POINTS], const Value sourc
 // far_traces adds those that lie elsewhere: before the first sample, spread too wide, in
 // several bands, or with times that do not count. Registers cannot be indexed, so the
 // receivers' values are read again. With SQUARED it adds all traces, and rows
-// [row][2][pitch] hold E and F (see kirchhoff.Engine): a triple gives
+// [row][band][2][pitch] hold E and F (see kirchhoff.Engine): a triple gives
 // A² [(1 − w)² E[k] + w² E[k+1] + 2 w (1 − w) F[k]].
 __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source[POINTS], const Operator &o, const Run &run,
                                            const Stage &stage, const float2 *rows, const int *row, i64 at, int tile, int slot)
@@ -326,16 +326,16 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 				continue;
 			if (!WEIGHTS && (r.time == NEVER || source[p].time + run.since == NEVER))
 				continue;
-#if SQUARED
-			const float *norms = (const float *)trace_of(o, rows, row[j], 0) + k, w = x - o.one, rest = 1 - w;
-			const float v = fmaf(w * w, norms[1], rest * fmaf(2 * w, norms[pitch(o)], rest * norms[0]));
-			const float a = share(stage, j, slot + p * LANE) * weight(o, source[p].field, r.field);
-			sum[p] = fmaf(a * a, v, sum[p]);
-#else
 			int band = 0;
 #if BANDS
 			band = band_of(o, run.slope, of.slope, tile);
 #endif
+#if SQUARED
+			const float *norms = (const float *)trace_of(o, rows, row[j], band) + k, w = x - o.one, rest = 1 - w;
+			const float v = fmaf(w * w, norms[1], rest * fmaf(2 * w, norms[pitch(o)], rest * norms[0]));
+			const float a = share(stage, j, slot + p * LANE) * weight(o, source[p].field, r.field);
+			sum[p] = fmaf(a * a, v, sum[p]);
+#else
 			const float2 e = trace_of(o, rows, row[j], band)[k];
 			const float v = fmaf(x, e.y, e.x) * share(stage, j, slot + p * LANE);
 			if (WEIGHTS)

@@ -14,14 +14,14 @@ const squaredKernel = "squared"
 
 // squared is the operator with its elements squared. It takes turns with the operator's own
 // applications. It uses the same lists, tables and sums, and rows for E and F,
-// [trace][2][pitch].
+// [trace][band][2][pitch].
 type squared struct {
 	*kernel
 	*squareFilters
 }
 
 // squareFilters make E and F, the same for all images, once they are needed.
-type squareFilters struct{ norms, inner taps }
+type squareFilters struct{ norms, inner []taps } // by band
 
 var _ dist.Pieced = (*squared)(nil)
 
@@ -56,9 +56,6 @@ func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
 
 // prepare prepares an application: a whole one, or one in pieces.
 func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum float64, whole bool) (pieces.Work, error) {
-	if q.layout.Bands > 1 {
-		return pieces.Work{}, kirchhoff.ErrSquaredBands
-	}
 	by, err := q.pass()
 	if err != nil {
 		return pieces.Work{}, err
@@ -69,10 +66,7 @@ func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum flo
 // pass is that of the squared operator, from squared weights. The first compiles its program.
 func (q *squared) pass() (pass, error) {
 	by := pass{squaredKernel, q.correlate, 1, 2}
-	if q.layout.Bands > 1 {
-		return by, kirchhoff.ErrSquaredBands
-	}
-	if q.norms.count > 0 {
+	if q.norms != nil {
 		return by, nil
 	}
 	module, err := q.dev.Build(SquaredProgram(q.layout))
@@ -83,8 +77,10 @@ func (q *squared) pass() (pass, error) {
 		return by, err
 	}
 	norms, inner := q.plan.Squares()
-	q.norms = newTaps(&q.buffers, norms[0])
-	q.inner = newTaps(&q.buffers, inner[0])
+	for band := range norms {
+		q.norms = append(q.norms, newTaps(&q.buffers, norms[band][0]))
+		q.inner = append(q.inner, newTaps(&q.buffers, inner[band][0]))
+	}
 	return by, q.err
 }
 
@@ -92,8 +88,11 @@ func (q *squared) pass() (pass, error) {
 // in of.
 func (q *squared) correlate(w2 device.Buf, of numbered, lo, hi int) {
 	x, list := of.of(w2, q.nt, lo, hi)
-	for at, t := range map[int]taps{0: q.norms, q.pitch: q.inner} {
-		q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), 2*q.pitch, x, q.nt, hi-lo, t, list)
+	for band := range q.norms {
+		first := band * 2 * q.pitch
+		for at, t := range map[int]taps{first: q.norms[band], first + q.pitch: q.inner[band]} {
+			q.filterRows("square", segment, q.rows.Slice(at, q.rows.Len()-at), int(q.rowLen()), x, q.nt, hi-lo, t, list)
+		}
 	}
 }
 

@@ -48,9 +48,6 @@ func diagonals(t *testing.T, d device.Device, e kirchhoff.Engine, w2 []float32, 
 func TestDiagonals(t *testing.T) {
 	d, h := open(t, driver.CUDA), device.NewHost(2)
 	for i, p := range gathered(t) {
-		if p.Antialias != nil {
-			continue
-		}
 		w := classesOf(p)(p, 0, p.NumTraces())
 		cpu, err := kirchhoff.New(t.Context(), p, w)
 		must(t, err)
@@ -71,7 +68,6 @@ func TestDiagonal(t *testing.T) {
 		if i%3 != 1 {
 			continue
 		}
-		c.antialias = false // it has no diagonal
 		t.Run(c.String(), func(t *testing.T) {
 			p := c.problem(t, uint64(i))
 			e := engine(t, d, p)

@@ -64,9 +64,7 @@ func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
 func compiled() []driver.Source {
 	list := append(operators(compiledKinds), times.Program(2), times.Program(3))
 	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
-		if l.Bands <= 1 { // with bands no engine knows the squared operator
-			list = append(list, kirchhoffgpu.SquaredProgram(l))
-		}
+		list = append(list, kirchhoffgpu.SquaredProgram(l))
 	}
 	return list
 }

@@ -673,11 +673,10 @@ TARGET __attribute__((noinline)) static void adjoint_given(const int mode, lsm_s
 #undef CALL
 }
 
-// square adds the squares of a pair over a tile, see squares.
-FAST void square_of(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int32_t row, const char *s, const char *r,
+// square_of adds the squares of a pair over a tile, from row at of lsm_squares; see squares.
+FAST void square_of(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at, const char *s, const char *r,
 	const float *given, lsm_scale by, int32_t k0, float width, int whole) {
-	const int64_t at = q->stride ? row : 0;
-	const float *e = q->e + at * q->stride, *f = q->f + at * q->stride;
+	const float *e = q->e + at * op->stride, *f = q->f + at * op->stride;
 	if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
 		squares(1, 0, mode, u, s, r, given, by, e, f, k0, op->nt);
 #ifdef LOOKUP
@@ -688,9 +687,14 @@ FAST void square_of(const int mode, const lsm_operator *op, lsm_sums *u, const l
 		squares(0, 0, mode, u, s, r, given, by, e, f, k0, op->nt);
 }
 
-TARGET __attribute__((noinline)) static void square_given(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int32_t row,
+// squares_row is the row of a pair in lsm_squares.
+FAST int64_t squares_row(const lsm_operator *op, const lsm_squares *q, const float *slope, int32_t source, lsm_pair pair) {
+	return pair.row * q->step + (slope ? band(op->bands, slope[source], slope[pair.receiver]) : 0);
+}
+
+TARGET __attribute__((noinline)) static void square_given(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at,
 	const char *s, const char *r, const float *given, lsm_scale by, int32_t k0, float width, int whole) {
-#define CALL(mode) square_of(mode, op, u, q, row, s, r, given, by, k0, width, whole);
+#define CALL(mode) square_of(mode, op, u, q, at, s, r, given, by, k0, width, whole);
 	GIVEN(mode, CALL)
 #undef CALL
 }
@@ -762,7 +766,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 					const int what = around(mode, op, tile, op->cuts + pair.cut, s, r, given);
 					if (what == SOME_OF_IT) {
 						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole, ps, pr);
-						if (way == DIAGONAL) square_given(mode, op, &v, in, pair.row, s, r, given, by, k0, width, whole);
+						if (way == DIAGONAL) square_given(mode, op, &v, in, squares_row(op, in, slope, run.source, pair), s, r, given, by, k0, width, whole);
 						if (way == FORWARD) demigrate_given(mode, (float *)row, s, r, given, by, m, k0, nt, whole);
 					}
 					copy(mode, &u, &v);
@@ -771,7 +775,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 				const float *weights = mode & LIMITS ? given : NULL;
 				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole, ps, pr);
-				if (way == DIAGONAL) square_of(mode, op, &u, in, pair.row, s, r, weights, by, k0, width, whole);
+				if (way == DIAGONAL) square_of(mode, op, &u, in, squares_row(op, in, slope, run.source, pair), s, r, weights, by, k0, width, whole);
 				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, by, m, k0, nt, whole);
 			}
 			if (way == ADJOINT) end(mode, &u, s);

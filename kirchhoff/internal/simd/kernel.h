@@ -130,14 +130,14 @@ typedef struct {
 	double magic;
 } lsm_part;
 
-// What the diagonal takes of each trace, by row: the squared norms e [row][stride] of
+// What the diagonal takes of each trace and band, by row: the squared norms e [row][stride] of
 // the columns of its filter, the inner products f of neighbouring columns, and the
 // range flat [row][2] of samples k over which e[k], e[k+1] and f[k] stay the same.
-// With stride 0 all traces share one row.
+// step rows lie between traces: as many as there are bands or, where all traces share theirs, 0.
 typedef struct {
 	const float *e, *f;
 	const int32_t *flat;
-	int64_t stride;
+	int64_t step;
 } lsm_squares;
 
 // The sums over points and pairs, of type lsm_walk. With magic the adjoint and the

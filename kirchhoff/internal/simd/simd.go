@@ -358,21 +358,18 @@ func (i ISA) walk(way C.int, o *Operator, out, in unsafe.Pointer, tile0, tile1 i
 	})
 }
 
-// Squares is what the diagonal takes of each trace, see Diagonal.
+// Squares is what the diagonal takes of each trace and band, see Diagonal.
 type Squares struct {
-	Norms  *Memory[float32] // [row][Stride], ‖c[k]‖², c[k] what a one at sample k becomes
-	Inner  *Memory[float32] // [row][Stride], ⟨c[k], c[k+1]⟩
-	Flat   *Memory[int32]   // [row][2], first and last k with the same Norms[k], Norms[k+1] and Inner[k]
-	Shared bool             // all traces share row 0
+	Norms *Memory[float32] // [row][Stride], ‖c[k]‖², c[k] what a one at sample k of the band becomes
+	Inner *Memory[float32] // [row][Stride], ⟨c[k], c[k+1]⟩
+	Flat  *Memory[int32]   // [row][2], first and last k with the same Norms[k], Norms[k+1] and Inner[k]
+	Step  int              // rows between traces: Operator.Bands, or 0 where all traces share theirs
 }
 
 // Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², or with the weights of Curve, over the traces of the block, to the box's
 // tiles tile0 to tile1 of image, the box's [tile][TileSize]. Rounding is as in Adjoint.
 func (i ISA) Diagonal(o *Operator, image []float64, q *Squares, tile0, tile1 int, quantum float64) {
-	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer())}
-	if !q.Shared {
-		sq.stride = C.int64_t(o.Stride)
-	}
+	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer()), step: C.int64_t(q.Step)}
 	i.walk(C.DIAGONAL, o, first(image), unsafe.Pointer(&sq), tile0, tile1, quantum)
 	o.keep(image, q)
 }
