@@ -27,15 +27,18 @@
 //
 // Along each axis the neighbour with the smaller T is upwind. With σ = 1 if that is the
 // lower one and -1 if not, and τ1, τ2 the values one and two points upwind,
-// ∂τ = σ (3 τ - 4 τ1 + τ2) / 2h, or σ (τ - τ1) / h where the second point is later than the
-// first or outside the grid. R times the slope of T away from the upwind side is then A τ - B,
+// ∂τ = σ ((1 + w) τ - (1 + 2 w) τ1 + w τ2) / h. With w = 1/2 that is of second order. Where the
+// second point is later than the first, w falls to zero in proportion to the difference of the
+// squares of the two times, until that is the square of the time that a cell takes; w is zero
+// beyond the grid too. R times the slope of T away from the upwind side is then A τ - B,
 // with q = R²/h,
 //
-//	A = σ ρ + 3q/2,  B = q (2 τ1 - τ2/2)     (first order: σ ρ + q, q τ1),
+//	A = σ ρ + (1 + w) q,  B = q (τ1 + w (2 τ1 - τ2)),
 //
 // and τ the larger root of Σ (A τ - B)² = s² R². The root counts if no slope is negative. If
-// one is, the axis with the most negative slope is left out (without a root, the one that
-// alone gives the latest time, (B + s R) / A), and so on. The discriminant is computed as
+// one is, or there is no root, the axis whose slope is zero latest, at τ = B / A, is left out, and
+// so on: what comes out is the one root of Σ max(0, A τ - B)² = s² R². The choice of axes does not
+// jump, therefore, nor does the order, so that rounding decides nothing. The discriminant is computed as
 // Σ A² s² R² - Σ (A_i B_j - A_j B_i)², and the root as a difference to a neighbour, so that
 // float32 suffices.
 //

@@ -31,6 +31,9 @@ func eikonalReference(dst Field, velocity []float64, g grid.Grid, source []float
 	return nil
 }
 
+// fade is EIK_FADE of sweep.h.
+const fade = 1
+
 type reference struct {
 	g      grid.Grid
 	stride []int
@@ -134,9 +137,11 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 		}
 		s := stencil{A: -float64(step)*rho[a] + r2/h, B: r2 / h * t1}
 		t2, time2 := value(2 * step)
-		if order == 2 && time2 <= time1 {
-			s.A += 0.5 * r2 / h
-			s.B = r2 / h * (2*t1 - 0.5*t2)
+		if order == 2 {
+			cell := r.slow[at] * h
+			w := math.Max(0, math.Min(0.5-0.5*(time2-time1)/(fade*cell*cell), 0.5))
+			s.A += w * r2 / h
+			s.B += w * r2 / h * (2*t1 - t2)
 		}
 		if t1 < unreached/2 && s.A > 0 {
 			axes = append(axes, s)
@@ -154,16 +159,11 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 		disc := aa*r.slow[at]*r.slow[at]*r2 - cross
 		tau = (ab + math.Sqrt(math.Max(disc, 0))) / aa
 		ok = disc >= 0
-		worst, drop := math.Inf(-1), 0
+		latest, drop := math.Inf(-1), 0
 		for i, s := range axes {
-			slope := s.A*tau - s.B
-			ok = ok && slope >= 0
-			key := -slope
-			if disc < 0 {
-				key = (s.B + r.slow[at]*math.Sqrt(r2)) / s.A // the time that it gives alone
-			}
-			if key >= worst {
-				worst, drop = key, i
+			ok = ok && s.A*tau >= s.B
+			if from := s.B / s.A; from >= latest {
+				latest, drop = from, i
 			}
 		}
 		if ok || len(axes) == 1 {

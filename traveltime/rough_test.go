@@ -141,7 +141,13 @@ func checkBounds(t interface{ Fatalf(string, ...any) }, f traveltime.Field, v []
 			if start || i/stride%g.Shape[a] == 0 {
 				continue
 			}
-			step := g.Spacing[a] / math.Min(v[i], v[i-stride])
+			slowest := math.Min(v[i], v[i-stride])
+			for _, k := range []int{-2, 1} { // a second-order difference keeps a third of the step before
+				if n := i/stride%g.Shape[a] + k; n >= 0 && n < g.Shape[a] {
+					slowest = math.Min(slowest, v[i+k*stride])
+				}
+			}
+			step := g.Spacing[a] / slowest
 			mixed := g.Spacing[a] * g.Spacing[a] / (r * lo)
 			if d := math.Abs(got - f.Time[i-stride]); !(d <= step*(1+slack)+mixed) {
 				t.Fatalf("source at %v m: time at %v differs by %g s from its neighbour, the way there takes %g", at, x, d, step)
@@ -182,8 +188,7 @@ func TestEikonalContrast(t *testing.T) {
 				}
 			}
 		}
-		// In a step from ten times the slowness a second-order difference keeps a third of it.
-		checkBounds(t, f, v, g, at, 0.6)
+		checkBounds(t, f, v, g, at, 0.5)
 	})
 }
 

@@ -140,7 +140,7 @@ func (c *carrier) upwind(at, axis int) upwind {
 	s := -float64(u.side)
 	t2, time2 := value(2 * u.side)
 	limit := 2 * c.slow[at] * math.Sqrt(c.r2)
-	if time2 <= time1 && math.Abs(c.r2/h*(t1-t2)+s*rho*t1) <= limit {
+	if time2 <= time1 {
 		u.weight = 0.5
 	}
 	down, up := c.pair(c.tau, at, axis, 1)

@@ -17,6 +17,11 @@ enum { EIK_APART = 32 };
 // ends of every row. tau is scaled so that no true value exceeds 1.
 #define EIK_UNREACHED 1e4f
 
+// Second order fades where the second point upwind is later than the first, and ends where the squares
+// of the two times differ by this times the square of the time that a cell takes. Were it to end at
+// once, rounding would decide between slopes that differ by a half.
+#define EIK_FADE 1.0f
+
 // One batch. A lane is one source; arrays have their lane axis last. A row is
 // one line of points along z, and a block EIK_CHUNK points of a row. The grid
 // holds the windows of all lanes. A lane is not swept in rows outside its own

@@ -43,7 +43,7 @@ typedef struct { float h2, hh, h4, hh4, ih; } NAME(step);
 // side), δ = tau - ref.
 typedef struct { V t1, t2, T1, s, w, Tn, Tf; } NAME(axis);
 
-INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NAME(step) h, int second, M *far)
+INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NAME(step) h, float fade, int second, M *far)
 {
 	NAME(axis) a;
 	V p = ADD(r2, SET1(h.hh));
@@ -57,7 +57,8 @@ INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NA
 		// Of second order across interfaces too: see doc.go on where they lie.
 		a.t2 = BLEND(m, near2, far2);
 		V d2 = FNMA(a.s, SET1(h.h4), ADD(r2, SET1(h.hh4)));
-		a.w = KEEPIF(LE(MUL(MUL(a.t2, a.t2), d2), a.T1), SET1(0.5f));
+		const V later = FMS(MUL(a.t2, a.t2), d2, a.T1);
+		a.w = MAX(MIN(FNMA(SET1(fade * (h.ih * h.ih)), later, SET1(0.5f)), SET1(0.5f)), SET1(0));
 	}
 	*far = m;
 	return a;
@@ -104,29 +105,25 @@ INLINE M NAME(solve)(int dim, const V *A, const V *B, V f, V *delta, V *slope, M
 	return MAND(*real, LE(SET1(0), least));
 }
 
-// Lanes whose full stencil is not causal lose the axis with the slope furthest
-// below zero, or that which alone gives the latest time where there is no root, and
-// again. Few points come here: those beside the source, at fronts that meet, and
-// at the rim of what has been reached.
-static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V ref, V *slope, V f, M real, M bad, V delta)
+// Lanes whose full stencil is not causal lose the axis whose slope is zero latest, at
+// B/A, and again: what is left is the root of the sum over the slopes above zero, which
+// changes with every coefficient continuously. Few points come here: those beside the
+// source, at fronts that meet, and at the rim of what has been reached.
+static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *slope, V f, M bad, V delta)
 {
-	V key[3], T[3], root = SQRT(f);
+	V from[3];
 	for (int a = 0; a < dim; a++)
-		T[a] = BLEND(LT(SET1(0), A[a]), SET1(1e30f), MAX(SET1(0), ADD(ref, DIV(ADD(B[a], root), A[a]))));
+		from[a] = BLEND(LT(SET1(0), A[a]), SET1(1e35f), DIV(B[a], A[a]));
 	for (int left = dim - 1; left > 0 && BITS(bad); left--) {
-		V worst = SET1(-1e36f), d;
-		for (int a = 0; a < dim; a++) {
-			M gone = LT(T[a], SET1(0)), never = LE(A[a], SET1(0));
-			key[a] = BLEND(real, T[a], SUB(SET1(0), slope[a]));
-			key[a] = BLEND(gone, BLEND(never, key[a], SET1(1e35f)), SET1(-1e36f));
-			worst = MAX(worst, key[a]);
-		}
-		M open = bad; // lanes that have not dropped an axis this time
+		V latest = MAX(from[0], from[1]), d;
+		if (dim == 3)
+			latest = MAX(latest, from[2]);
+		M open = bad, real; // lanes that have not dropped an axis this time
 		for (int a = dim - 1; a >= 0; a--) {
-			M drop = MAND(open, LE(worst, key[a]));
+			M drop = MAND(open, LE(latest, from[a]));
 			A[a] = BLEND(drop, A[a], SET1(0));
 			B[a] = BLEND(drop, B[a], SET1(0));
-			T[a] = BLEND(drop, T[a], SET1(-1));
+			from[a] = BLEND(drop, from[a], SET1(-1e36f));
 			open = MANDNOT(open, drop);
 		}
 		M ok = NAME(solve)(dim, A, B, f, &d, slope, &real);
@@ -150,10 +147,10 @@ typedef struct {
 #include "sweep_tilted.h"
 
 // The update of an isotropic medium, whose squared slowness times R^2 is f.
-INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active, int dim, int second)
+INLINE void NAME(isotropic)(NAME(stencil) *p, V f, float fade, NAME(step) const *h, M active, int dim, int second)
 {
 	for (int a = 0; a < dim; a++)
-		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], second, &p->far[a]);
+		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], fade, second, &p->far[a]);
 	V ref = MIN(p->s[0].t1, p->s[1].t1);
 	if (dim == 3)
 		ref = MIN(ref, p->s[2].t1);
@@ -170,7 +167,7 @@ INLINE void NAME(isotropic)(NAME(stencil) *p, V f, NAME(step) const *h, M active
 		V a3[3], b3[3], s3[3]; // copies: only these need memory
 		for (int a = 0; a < dim; a++)
 			a3[a] = A[a], b3[a] = B[a], s3[a] = slope[a];
-		delta = NAME(fewer)(dim, a3, b3, ref, s3, f, real, bad, delta);
+		delta = NAME(fewer)(dim, a3, b3, s3, f, bad, delta);
 	}
 	p->ref = ref, p->delta = delta;
 }
@@ -194,7 +191,8 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	p.r2 = FMA(p.rho[z], p.rho[z], r->outer);
 	p.ok = r->active;
 	if (!tilted) {
-		NAME(isotropic)(&p, MUL(SET1(r->medium[r->at]), p.r2), h, r->active, dim, second);
+		const float s2 = r->medium[r->at];
+		NAME(isotropic)(&p, MUL(SET1(s2), p.r2), 0.5f / (EIK_FADE * s2), h, r->active, dim, second);
 	} else {
 		NAME(medium) m = NAME(at)(r->medium + (long)r->at * (3 + dim), dim, step);
 		p.u = DIV(SET1(1), p.r2);
@@ -218,8 +216,9 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	r->changed = MOR(r->changed, moved);
 	STORE(r->self + o, t);
 	for (int a = 0; a < dim; a++) {
-		// Beside the source a point may lean on a slightly later neighbour.
-		V T = MUL(first, SUB(p.r2, SET1(h[a].hh)));
+		// Beside the source a point may lean on a slightly later neighbour, and everywhere
+		// on a second one that is somewhat later than the first.
+		V T = FNMA(ADD(first, SET1(EIK_FADE)), SET1(h[a].hh), MUL(first, p.r2));
 		r->next[a][0] = MOR(r->next[a][0], LTIF(moved, T, p.s[a].Tn));
 		r->next[a][1] = MOR(r->next[a][1], LTIF(moved, T, p.s[a].Tf));
 		if (tilted) { // a ray may come from a later neighbour

@@ -73,6 +73,7 @@ INLINE void NAME(carry)(eik_batch *b, const float *medium, const NAME(step) *h, 
 	for (; r.left > 0; r.left--, r.at += step) {
 		const long o = (long)r.at * LANES, s = step * LANES;
 		const V now = LOAD(r.self + o), rz = LOAD(r.rz + o), r2 = FMA(rz, rz, r.outer);
+		const float fade = 0.5f / (EIK_FADE * r.medium[r.at]);
 		const V f = MUL(SET1(r.medium[r.at]), r2), tiny = SET1(1e-30f);
 		const V square = MUL(now, now), T0 = MUL(square, r2);
 		V sum = SET1(0), part[3] = {SET1(0), SET1(0), SET1(0)}, g[3], lean[3];
@@ -83,7 +84,8 @@ INLINE void NAME(carry)(eik_batch *b, const float *medium, const NAME(step) *h, 
 			V near1 = LOAD(a == z ? q - s : r.side[a][0] + o), near2 = LOAD(a == z ? q - 2 * s : r.side[a][1] + o);
 			V far1 = LOAD(a == z ? q + s : r.side[a][2] + o), far2 = LOAD(a == z ? q + 2 * s : r.side[a][3] + o);
 			M far;
-			p[a] = NAME(upwind)(near1, near2, far1, far2, a == z ? rz : r.rho[a], r2, h[a], 1, &far);
+			p[a] = NAME(upwind)(near1, near2, far1, far2, a == z ? rz : r.rho[a], r2, h[a], fade, 1, &far);
+			p[a].w = KEEPIF(LE(SET1(0.5f), p[a].w), SET1(0.5f)); // nothing comes from a later point
 			r.any[a] = MOR(r.any[a], far);
 			r.all[a] = MAND(r.all[a], far);
 			V c = NAME(along)(&p[a], near2, near1, now, far1, far2, a == z ? rz : r.rho[a], MUL(r2, SET1(h[a].ih)), f, far);

@@ -185,7 +185,7 @@ INLINE V NAME(earlier)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step)
 {
 	V v[3];
 	for (int a = 0; a < dim; a++)
-		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], 0, &p->far[a]);
+		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], 0, 0, &p->far[a]);
 	return NAME(ellipse)(m, p->N, p->r2, v, dim);
 }
 

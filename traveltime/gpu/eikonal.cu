@@ -23,6 +23,7 @@ enum {
 	START = 256    // of a place in start: at least 6³, the points of a start box
 };
 #define UNREACHED 1e4f // τ where no wave has come yet; no true value exceeds 1
+#define EIK_FADE 1.0f  // see sweep.h
 
 // Step holds multiples of an axis's spacing h.
 struct Step {
@@ -284,7 +285,7 @@ struct Axis {
 };
 
 template <bool SECOND>
-__device__ __forceinline__ Axis upwind(float near1, float near2, float far1, float far2, float rho, float r2, Step h)
+__device__ __forceinline__ Axis upwind(float near1, float near2, float far1, float far2, float rho, float r2, Step h, float fade)
 {
 	Axis a;
 	const float p = r2 + h.hh;
@@ -298,7 +299,8 @@ __device__ __forceinline__ Axis upwind(float near1, float near2, float far1, flo
 	if (SECOND) {
 		a.t2 = a.ahead ? far2 : near2;
 		const float d2 = fmaf(-a.s, h.h4, r2 + h.hh4);
-		a.w = a.t2 * a.t2 * d2 <= a.T1 ? 0.5f : 0.0f;
+		const float later = fmaf(a.t2 * a.t2, d2, -a.T1);
+		a.w = fmaxf(fminf(fmaf(-(fade * (h.ih * h.ih)), later, 0.5f), 0.5f), 0);
 	}
 	return a;
 }
@@ -346,31 +348,28 @@ __device__ __forceinline__ bool root(const float *A, const float *B, float f, fl
 	return real && 0 <= least;
 }
 
-// fewer solves where the full stencil is not causal: without the axis whose slope is
-// furthest below zero, or which alone gives the latest time if there is no root, and again.
-__device__ __forceinline__ float fewer(float *A, float *B, float ref, float *slope, float f, bool real, float delta)
+// fewer solves where the full stencil is not causal: without the axis whose slope is zero
+// latest, at B/A, and again.
+__device__ __forceinline__ float fewer(float *A, float *B, float *slope, float f, float delta)
 {
-	float T[DIM], key[DIM];
+	float from[DIM];
 #pragma unroll
 	for (int a = 0; a < DIM; a++)
-		T[a] = 0 < A[a] ? fmaxf(0, ref + (B[a] + sqrtf(f)) / A[a]) : 1e30f;
-	bool ok = false;
+		from[a] = 0 < A[a] ? B[a] / A[a] : 1e35f;
+	bool ok = false, real;
 #pragma unroll
 	for (int left = DIM - 1; left > 0; left--) {
 		if (ok)
 			break;
-		float worst = -1e36f;
-#pragma unroll
-		for (int a = 0; a < DIM; a++) {
-			key[a] = T[a] < 0 ? -1e36f : A[a] <= 0 ? 1e35f : real ? -slope[a] : T[a];
-			worst = fmaxf(worst, key[a]);
-		}
+		float latest = fmaxf(from[0], from[1]);
+		if (DIM == 3)
+			latest = fmaxf(latest, from[DIM - 1]);
 		bool open = true; // no axis dropped this time
 #pragma unroll
 		for (int a = DIM - 1; a >= 0; a--)
-			if (open && worst <= key[a]) {
+			if (open && latest <= from[a]) {
 				A[a] = B[a] = 0;
-				T[a] = -1;
+				from[a] = -1e36f;
 				open = false;
 			}
 		ok = root(A, B, f, delta, slope, real);
@@ -418,12 +417,12 @@ template <bool SECOND>
 __device__ __forceinline__ float update(const Model &m, const Around &c, const float *z, float now, const float *rho, float outer, float rz,
                                         float tolerance, bool fixed, int &news)
 {
-	const float r2 = fmaf(rz, rz, outer), f = c.slow2 * r2;
+	const float r2 = fmaf(rz, rz, outer), f = c.slow2 * r2, fade = 0.5f / (EIK_FADE * c.slow2);
 	Axis s[DIM];
 #pragma unroll
 	for (int a = 0; a < DIM - 1; a++)
-		s[a] = upwind<SECOND>(c.side[a][0], c.side[a][1], c.side[a][2], c.side[a][3], rho[a], r2, m.h[a]);
-	s[DIM - 1] = upwind<SECOND>(z[0], z[1], z[2], z[3], rz, r2, m.h[2]);
+		s[a] = upwind<SECOND>(c.side[a][0], c.side[a][1], c.side[a][2], c.side[a][3], rho[a], r2, m.h[a], fade);
+	s[DIM - 1] = upwind<SECOND>(z[0], z[1], z[2], z[3], rz, r2, m.h[2], fade);
 	float ref = fminf(s[0].t1, s[1].t1);
 	if (DIM == 3)
 		ref = fminf(ref, s[DIM - 1].t1);
@@ -436,7 +435,7 @@ __device__ __forceinline__ float update(const Model &m, const Around &c, const f
 	}
 	ok = root(A, B, f, delta, slope, real) && ok;
 	if (!ok)
-		delta = fewer(A, B, ref, slope, f, real, delta);
+		delta = fewer(A, B, slope, f, delta);
 	float t = ref + delta;
 	// A NaN, where there is nothing to go by, fails the comparison. The first-order scheme
 	// is monotone.
@@ -447,8 +446,9 @@ __device__ __forceinline__ float update(const Model &m, const Around &c, const f
 	news |= moved ? CHANGED : 0;
 #pragma unroll
 	for (int a = 0; a < DIM; a++) {
-		// Beside the source a point may lean on a slightly later neighbour.
-		const float T = first * first * (r2 - m.h[axis_of(a)].hh);
+		// Beside the source a point may lean on a slightly later neighbour, and everywhere on a
+		// second one that is somewhat later than the first.
+		const float square = first * first, T = fmaf(-(square + EIK_FADE), m.h[axis_of(a)].hh, square * r2);
 		news |= (moved && T < s[a].near ? NEAR << a : 0) | (moved && T < s[a].far ? FAR << a : 0) | (s[a].ahead ? AHEAD : BEHIND) << a;
 	}
 	return t;
