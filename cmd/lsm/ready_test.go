@@ -278,8 +278,9 @@ func TestReadySilentTraces(t *testing.T) {
 	silent := scaleTraces(s, 0, func(_, receiver int) bool { return receiver%4 == 0 })
 	_, want := look()
 	r := rand.New(rand.NewPCG(1, 2))
+	level := float64(slices.Max(s.Data))
 	for n, i := range silent {
-		size := math.Pow(10, -8-float64(n%31)) // 1e-8 to 1e-38
+		size := level * math.Pow(10, -8-float64(n%25)) // 1e-8 to 1e-32
 		for k := s.NT / 2; k < s.NT; k++ {
 			s.Data[i*s.NT+k] = float32(size * r.NormFloat64() * math.Pow(10, -float64(r.IntN(4))))
 		}
