@@ -44,7 +44,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 # The tests of the program that start ranks; the others are the same with every MPI.
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
 
-.PHONY: all build test test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -60,6 +60,10 @@ build: bootstrap ## bin/lsm
 test: ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's too
 	@scripts/bootstrap.sh test
 	@TIMEOUT='$(TIMEOUT)' MPI_PACKAGES='$(MPI_PACKAGES)' MPI_TESTS='$(MPI_TESTS)' LDFLAGS='$(PYTHON_LDFLAGS)' scripts/test.sh
+
+test-long: bootstrap ## what make test has in part: every program by every compiler, SIGTERM in every phase
+	LSM_TEST_LONG=1 $(GO) test -timeout 90m -count 1 ./device/driver/ahead
+	LSM_TEST_SIGNALS=1 $(GO) test -timeout 60m -count 1 -v -run 'TestSignals$$' ./cmd/lsm
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm

@@ -37,21 +37,32 @@ func inChild(t testing.TB, k *driver.Compiler) {
 	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
 }
 
-// The compilers of real cards take the kernels, and no register spills.
+// The compilers of real cards take the kernels, and no register spills. NVRTC makes every program for
+// sm_80 or sm_90, in turn, and hiprtc every fourth; with LSM_TEST_LONG each makes all for all cards.
 func TestRealCompilers(t *testing.T) {
-	for _, src := range append(carried(), compiled()...) {
-		t.Run(fmt.Sprint(src.Name, src.Defines), func(t *testing.T) { compileFor(t, src) })
+	for i, src := range append(carried(), compiled()...) {
+		t.Run(fmt.Sprint(src.Name, src.Defines), func(t *testing.T) {
+			compileFor(t, src, func(k driver.Engine, card int) bool {
+				if os.Getenv("LSM_TEST_LONG") != "" {
+					return true
+				}
+				if k == driver.HIP {
+					return i%4 == 0
+				}
+				return card == i%2
+			})
+		})
 	}
 }
 
 // compileFor compiles a program by NVRTC for sm_80, sm_90, sm_100 and sm_120 and by hiprtc for
-// gfx90a, and fails where a kernel's registers spill. For cards on which the program
+// gfx90a, those of them that are wanted, and fails where a kernel's registers spill. For cards on which the program
 // carried as PTX is used instead it has ptxas finish that, and allows what ptxas cannot
 // avoid, one register in two places. A compiler that
 // this machine lacks, or one too old for the card, is a skipped test that says so.
 // LSM_TEST_NVRTC_LIB and LSM_TEST_HIPRTC_LIB name them where the loader does not find
 // them. What has passed is remembered in the user's cache folder.
-func compileFor(t *testing.T, src driver.Source) {
+func compileFor(t *testing.T, src driver.Source, wanted func(k driver.Engine, card int) bool) {
 	for _, c := range []struct {
 		engine   driver.Engine
 		variable string
@@ -62,7 +73,7 @@ func compileFor(t *testing.T, src driver.Source) {
 		{driver.HIP, "LSM_HIPRTC_LIB", []string{"gfx90a"}, spillsOfHIP},
 	} {
 		t.Setenv(c.variable, os.Getenv("LSM_TEST"+c.variable[len("LSM"):]))
-		for _, arch := range c.archs {
+		for card, arch := range c.archs {
 			t.Run(arch, func(t *testing.T) {
 				k, err := driver.OpenCompiler(c.engine)
 				version := "" // of no compiler
@@ -72,6 +83,9 @@ func compileFor(t *testing.T, src driver.Source) {
 				if c.engine == driver.CUDA && src.Carried(arch, version) {
 					finish(t, src, arch)
 					return
+				}
+				if !wanted(c.engine, card) {
+					t.Skip("with LSM_TEST_LONG")
 				}
 				if err != nil {
 					t.Skip(err)
