@@ -62,7 +62,8 @@ elsewhere give --header NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOM
 with a table [header] of such entries (--mapping). A 2-D survey is projected onto a
 straight line. The line is fitted unless --azimuth gives it, and import says how far
 off it the positions lie. With --3d x and y are those of the map, or of the frame that
---frame gives; a run turns them into the frame of its model. z is the depth below --datum: datum - elevation + depth.
+--frame gives; a run turns them into the frame of its model. z is the depth below
+--datum: datum - elevation + depth.
 
 Headers that contradict each other are compared with the traces; what they do not decide
 is refused with the flag that does: --samples, --extended-texts, --sample-format, --dt.
@@ -129,7 +130,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&f.threeD, "3d", false, "keep x and y (columns x y z) instead of a line")
 	fl.Float64Var(&f.azimuth, "azimuth", 0, "azimuth of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
 	fl.Float64SliceVar(&o.Origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
-	fl.StringVar(&f.frame, "frame", "", "3-D: x and y lie in the frame `E,N,AZIMUTH[,left]` on the map, or that of a FILE")
+	fl.StringVar(&f.frame, "frame", "", "3-D: `FRAME` of x and y on the map, E,N,AZIMUTH[,left], or FILE that has one")
 	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions that lie within `M` metres are one place")
 	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M` metres")
 	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres, whatever the headers say")
