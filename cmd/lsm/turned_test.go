@@ -156,6 +156,14 @@ func TestTurnedSurvey(t *testing.T) {
 			}
 			done(t, "migrate", "c.toml", "-o", "j.h5", "--set", "survey.file=own.h5")
 			done(t, "compare", "i.h5", "j.h5", "--tolerance", "1e-3")
+			// What is made of these files stays in the frame.
+			done(t, "process", "own.h5", "bandpass=5,10,30,40", "-o", "p.h5")
+			done(t, "velocity", "m.h5", "--to", "rms", "-o", "rms.h5")
+			for _, name := range []string{"p.h5", "rms.h5"} {
+				if f, err := h5.ReadFrame(name); err != nil || !f.Equal(c.frame) {
+					t.Errorf("%s: %v, %v", name, f, err)
+				}
+			}
 			// And with a model in these coordinates that does not say so.
 			done(t, "export", "m.h5", "-o", "m.rsf")
 			done(t, "import", "--model", "m.rsf", "-o", "bare.h5")

@@ -34,9 +34,9 @@ func (in *Inputs) enterModel(cfg *config.Config) error {
 		return nil
 	}
 	turned := inFrame(s, g.Frame)
-	onMap := beyond(turned, g) == 0
+	onMap := within(turned, g)
 	if g.Frame == nil {
-		switch own := beyond(s, g) == 0; {
+		switch own := within(s, g); {
 		case own == onMap:
 			return status.Hint(status.Input(fmt.Errorf("%s: %s; %s has no frame, and holds the positions %s: which frame it lies in is not known", cfg.Survey.File.File,
 				s.Frame, file, map[bool]string{true: "both in this frame and on the map", false: "neither in this frame nor on the map"}[own])), FrameHint)
@@ -84,16 +84,16 @@ func moved(s *survey.Survey, to func(x, y float64) (float64, float64)) *survey.S
 // cell at most.
 const onEdge = 1.0
 
-// beyond counts the positions that lie outside the horizontal edges of a grid by more than rounding.
-func beyond(s *survey.Survey, g grid.Grid) (n int) {
+// within reports whether all positions lie inside the horizontal edges of a grid, but for rounding.
+func within(s *survey.Survey, g grid.Grid) bool {
 	for _, xyz := range [][]float64{s.Sources, s.Receivers} {
 		for i, v := range xyz {
-			if a := i % 3; a < 2 && math.Abs(v-min(max(v, g.Origin[a]), g.End(a))) > min(onEdge, g.Spacing[a]/10) {
-				n++
+			if a := i % 3; a < 2 && !(math.Abs(v-min(max(v, g.Origin[a]), g.End(a))) <= min(onEdge, g.Spacing[a]/10)) {
+				return false
 			}
 		}
 	}
-	return n
+	return true
 }
 
 // hold puts positions of a survey that lie outside the horizontal edges of a grid by rounding on them.
@@ -113,16 +113,19 @@ func hold(s *survey.Survey, g grid.Grid) {
 func otherReading(s *survey.Survey, g grid.Grid) string {
 	onMap := inFrame(s, nil)
 	fits := func(frame *grid.Frame, change func(east, north float64) (float64, float64)) bool {
-		return beyond(inFrame(moved(onMap, change), frame), g) == 0
+		return within(inFrame(moved(onMap, change), frame), g)
 	}
 	const outside = "; some lie outside the model, and all inside it "
 	if fits(g.Frame, func(e, n float64) (float64, float64) { return n, e }) {
 		return outside + "with x and y of the survey exchanged"
 	}
 	for _, factor := range []float64{0.1, 0.01, 1e-3, 1e-4, 10, 100, 1000, 10000} {
-		for axes, by := range map[string][2]float64{"x and y": {factor, factor}, "x alone": {factor, 1}, "y alone": {1, factor}} {
-			if fits(g.Frame, func(e, n float64) (float64, float64) { return e * by[0], n * by[1] }) {
-				return fmt.Sprintf("%swith %s of the survey times %g (the scalar of header byte 71)", outside, axes, factor)
+		for _, by := range []struct {
+			axes string
+			x, y float64
+		}{{"x and y", factor, factor}, {"x alone", factor, 1}, {"y alone", 1, factor}} {
+			if fits(g.Frame, func(e, n float64) (float64, float64) { return e * by.x, n * by.y }) {
+				return fmt.Sprintf("%swith %s of the survey times %g (the scalar of header byte 71)", outside, by.axes, factor)
 			}
 		}
 	}

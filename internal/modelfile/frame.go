@@ -93,7 +93,7 @@ func off(at [][2]float64, nx int, f *grid.Frame, first, a, b [2]float64) (worst 
 func shortest(v, near float64) float64 {
 	for scale := 1.0; scale <= 1e9; scale *= 10 {
 		if r := math.Round(v*scale) / scale; math.Abs(r-v) <= near {
-			return r
+			return r + 0 // no -0
 		}
 	}
 	return v

@@ -130,7 +130,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&f.threeD, "3d", false, "keep x and y (columns x y z) instead of a line")
 	fl.Float64Var(&f.azimuth, "azimuth", 0, "azimuth of the line, `DEGREES` from y (north) to x (east) (default: fitted)")
 	fl.Float64SliceVar(&o.Origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
-	fl.StringVar(&f.frame, "frame", "", "3-D: x and y lie in the `FRAME` E,N,AZIMUTH[,left] on the map, or that of a file")
+	fl.StringVar(&f.frame, "frame", "", "3-D: `FRAME` of x and y on the map, E,N,AZIMUTH[,left], or FILE that has one")
 	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions that lie within `M` metres are one place")
 	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M` metres")
 	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres, whatever the headers say")

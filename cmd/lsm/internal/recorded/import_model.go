@@ -249,7 +249,11 @@ func (f *modelOptions) tell(a *cli.App, m *modelfile.Model) {
 		a.Report.Warn(g)
 	}
 	a.Report.Printf("model: %s, %s, %s\n", m.Grid, m.Grid.Extent(), strings.TrimSpace(fmt.Sprintf("%s %.6g to %.6g %s", name, least, greatest, unit)))
-	a.Report.Event("model", "path", m.Path, "format", string(m.Format), "what", m.What, "dataset", m.Dataset, "file_shape", m.Shape, "file_axes", m.Axes,
+	frame := ""
+	if m.Grid.Frame != nil {
+		frame = m.Grid.Frame.Flag()
+	}
+	a.Report.Event("model", "frame", frame, "path", m.Path, "format", string(m.Format), "what", m.What, "dataset", m.Dataset, "file_shape", m.Shape, "file_axes", m.Axes,
 		"file_units", m.Unit, "file_range", []float64{m.Least, m.Greatest}, "property", name, "units", unit, "range", []float64{least, greatest},
 		"domain", m.Grid.Domain.String(), "origin", m.Grid.Origin, "spacing", m.Grid.Spacing, "shape", m.Grid.Shape, "notes", m.Notes, "guesses", m.Guesses)
 }
