@@ -167,8 +167,9 @@ const (
 	level                 // all beside each other
 )
 
-// layoutOf leaves the least of the page empty. Sizes are those of the cube as it is drawn.
-func layoutOf(x, y, z float64) (best layout) {
+// layoutOf leaves the least of the page empty. Sizes are those of the cube as it is drawn; inches is its scale on
+// the page.
+func layoutOf(x, y, z float64) (best layout, inches float64) {
 	empty := [...]float64{
 		folded:  z * z / ((x + z) * (y + z)),
 		stepped: y * y / ((x + y) * (y + z)),
@@ -179,7 +180,8 @@ func layoutOf(x, y, z float64) (best layout) {
 			best = layout(l)
 		}
 	}
-	return best
+	page := [...][2]float64{folded: {x + z, y + z}, stepped: {x + y, y + z}, level: {2*x + y, max(y, z)}}[best]
+	return best, min(7.6/page[0], 7.0/page[1])
 }
 
 // threeSlices draws three orthogonal cuts through one point: the depth slice as a map with y upward, and the
@@ -211,15 +213,7 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 	if g.Domain == grid.Time {
 		high = min(x.length(), y.length())
 	}
-	wide, tall := x.length()+y.length(), y.length()+high
-	on := layoutOf(x.length(), y.length(), high)
-	switch on {
-	case folded:
-		wide = x.length() + high
-	case level:
-		wide, tall = 2*x.length()+y.length(), max(y.length(), high)
-	}
-	inches := min(7.6/wide, 7.0/tall)
+	on, inches := layoutOf(x.length(), y.length(), high)
 	size := func(a axis) float64 {
 		if a.label == z.label {
 			return max(0.8, inches*high)
