@@ -164,15 +164,16 @@ func (q *squared) alike(w2 []float32) bool {
 	return true
 }
 
-// largest returns the largest squared norm of each trace: that of its first band, since a triangle of unit
-// sum raises none (Jensen's inequality).
+// largest returns the largest squared norm of each trace, of all bands.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
 	nt := q.Plan.inner.nt
 	out := make([]float64, q.Own.NumTraces())
 	return out, workers.Each(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
-		q.correlations(worker, 0, e, f, q.row(w2, trace))
-		out[trace] = q.isa.Largest(e)
+		for band := range q.norms {
+			q.correlations(worker, band, e, f, q.row(w2, trace))
+			out[trace] = max(out[trace], q.isa.Largest(e))
+		}
 		return nil
 	})
 }

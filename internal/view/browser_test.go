@@ -240,5 +240,11 @@ func TestPage3D(t *testing.T) {
 	if got, want := eval[float64](ctx, t, at("panels[0]", "30", "60")), imageValue(3, 6, 4); math.Abs(got-want) > nearly {
 		t.Errorf("the section in depth is %g at x = 30, y = 60, want %g", got, want)
 	}
+	if got, want := eval[float64](ctx, t, at("panels[0]", "30", "20")), imageValue(3, 2, 4); math.Abs(got-want) > nearly {
+		t.Errorf("the section in depth is %g at x = 30, y = 20, want %g", got, want)
+	}
+	if !eval[bool](ctx, t, `panels[0].map.latLngToContainerPoint([60, 30]).y < panels[0].map.latLngToContainerPoint([20, 30]).y`) {
+		t.Error("on a map y = 60 lies below y = 20, want it above, as lsm plot draws it")
+	}
 	shoot(ctx, t, "slices")
 }

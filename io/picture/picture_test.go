@@ -145,53 +145,79 @@ func near(a, b color.RGBA, tol int) bool {
 	return d(a.R, b.R) && d(a.G, b.G) && d(a.B, b.B)
 }
 
+// Slices of cubes of all shapes show the sample where it lies, side by side along common axes, and leave little of the
+// page empty.
 func TestSlices(t *testing.T) {
-	g := grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{8, 10, 12}}
-	v := make([]float32, g.Len())
 	at := [3]int{2, 7, 3}
-	v[(at[0]*10+at[1])*12+at[2]] = 1
-	f, err := Image(g, v, Options{At: []float64{20, 70, 30}, Clip: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Guides cross at the very sample that is looked for: take them away.
-	for _, row := range f.rows {
-		for _, p := range row {
-			if p != nil {
-				p.plotters = nil
+	for _, c := range []struct {
+		shape     []int
+		x, y      [2]int // row and column of the sections along x and y
+		sideways  bool   // the section along y has its depth to the right
+		mostEmpty float64
+	}{
+		{[]int{8, 10, 12}, [2]int{0, 1}, [2]int{0, 2}, false, 0.06},
+		{[]int{20, 20, 6}, [2]int{1, 0}, [2]int{0, 1}, true, 0.06},
+		{[]int{8, 9, 30}, [2]int{1, 0}, [2]int{1, 1}, false, 0.13},
+	} {
+		g := grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: c.shape}
+		nx, ny, nz := c.shape[0], c.shape[1], c.shape[2]
+		v := make([]float32, g.Len())
+		v[(at[0]*ny+at[1])*nz+at[2]] = 1
+		f, err := Image(g, v, Options{At: []float64{20, 70, 30}, Clip: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Guides cross at the very sample that is looked for: take them away.
+		var notes []string
+		all, drawn := [2]float64{}, 0.0
+		for _, row := range f.rows {
+			wide, tall := 0.0, 0.0
+			for _, p := range row {
+				if p != nil {
+					p.plotters = nil
+					notes = append(notes, p.notes...)
+					drawn += p.w * p.h
+					wide, tall = wide+p.w, max(tall, p.h)
+				}
+			}
+			all = [2]float64{max(all[0], wide), all[1] + tall}
+		}
+		if empty := 1 - drawn/(all[0]*all[1]); empty > c.mostEmpty {
+			t.Errorf("%v: %.0f %% of the page is empty", c.shape, 100*empty)
+		}
+		img, rects := decoded(t, f)
+		if top, x, y := rects[0][0], rects[c.x[0]][c.x[1]], rects[c.y[0]][c.y[1]]; c.x[1] == 0 && top.Min.X != x.Min.X || c.x[0] == c.y[0] && x.Min.Y != y.Min.Y || c.sideways && top.Min.Y != y.Min.Y {
+			t.Errorf("%v: slices do not line up: %v", c.shape, rects)
+		}
+		frac := func(i, n int) float64 { return (float64(i) + 0.5) / float64(n) }
+		ySection := [2]float64{frac(at[1], ny), frac(at[2], nz)}
+		if c.sideways {
+			ySection = [2]float64{frac(at[2], nz), 1 - frac(at[1], ny)}
+		}
+		for _, s := range []struct {
+			name string
+			at   [2]int
+			on   [2]float64
+		}{
+			{"map, y upward", [2]int{0, 0}, [2]float64{frac(at[0], nx), 1 - frac(at[1], ny)}},
+			{"x section", c.x, [2]float64{frac(at[0], nx), frac(at[2], nz)}},
+			{"y section", c.y, ySection},
+		} {
+			r := rects[s.at[0]][s.at[1]]
+			x, y := extreme(img, r, true)
+			wantX, wantY := float64(r.Min.X)+s.on[0]*float64(r.Dx()), float64(r.Min.Y)+s.on[1]*float64(r.Dy())
+			if math.Abs(x-wantX) > 1 || math.Abs(y-wantY) > 1 {
+				t.Errorf("%v, %s: sample at pixel (%.1f, %.1f), want (%.1f, %.1f)", c.shape, s.name, x, y, wantX, wantY)
 			}
 		}
-	}
-	img, rects := decoded(t, f)
-	if rects[0][0].Min.X != rects[1][0].Min.X || rects[1][0].Min.Y != rects[1][1].Min.Y {
-		t.Errorf("slices do not line up: %v", rects)
-	}
-	frac := func(i, n int) float64 { return (float64(i) + 0.5) / float64(n) }
-	for _, c := range []struct {
-		name     string
-		row, col int
-		fx, fy   float64
-	}{
-		{"map, y upward", 0, 0, frac(at[0], 8), 1 - frac(at[1], 10)},
-		{"x section", 1, 0, frac(at[0], 8), frac(at[2], 12)},
-		{"y section", 1, 1, frac(at[1], 10), frac(at[2], 12)},
-	} {
-		r := rects[c.row][c.col]
-		x, y := extreme(img, r, true)
-		wantX, wantY := float64(r.Min.X)+c.fx*float64(r.Dx()), float64(r.Min.Y)+c.fy*float64(r.Dy())
-		if math.Abs(x-wantX) > 1 || math.Abs(y-wantY) > 1 {
-			t.Errorf("%s: sample at pixel (%.1f, %.1f), want (%.1f, %.1f)", c.name, x, y, wantX, wantY)
+		for _, want := range []string{"section at y = 70 m", "section at x = 20 m", "depth slice at z = 30 m"} {
+			if text := strings.Join(notes, "|"); !strings.Contains(text, want) {
+				t.Errorf("%v: notes %q lack %q", c.shape, text, want)
+			}
 		}
-	}
-	notes := strings.Join(append(f.rows[1][0].notes, f.rows[0][0].notes...), "|")
-	for _, want := range []string{"section at y = 70 m", "depth slice at z = 30 m"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("notes %q lack %q", notes, want)
+		if _, err := Image(g, v, Options{At: []float64{20, 700, 30}}); err == nil || !strings.Contains(err.Error(), "y = 700 m: outside the grid") {
+			t.Errorf("slices outside the grid: %v", err)
 		}
-	}
-	if _, err := Image(g, v, Options{At: []float64{20, 700, 30}}); err == nil ||
-		!strings.Contains(err.Error(), "y = 700 m: outside the grid [0, 90] m") {
-		t.Errorf("slices outside the grid: %v", err)
 	}
 }
 

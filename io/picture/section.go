@@ -158,9 +158,34 @@ func roundUp(v float64) float64 {
 	return 10 * p
 }
 
-// threeSlices draws three orthogonal cuts through one point: the depth slice at the
-// upper left, the x section below it, the y section to the right of that, so
-// that common axes line up. All three share one clip.
+// layout says how three slices share a page.
+type layout int
+
+const (
+	folded  layout = iota // the x section below the map, the y section to the right of it, on its side
+	stepped               // the x section below the map, the y section to the right of that
+	level                 // all beside each other
+)
+
+// layoutOf leaves the least of the page empty. Sizes are those of the cube as it is drawn; inches is its scale on
+// the page.
+func layoutOf(x, y, z float64) (best layout, inches float64) {
+	empty := [...]float64{
+		folded:  z * z / ((x + z) * (y + z)),
+		stepped: y * y / ((x + y) * (y + z)),
+		level:   (x*max(0, z-y) + (x+y)*max(0, y-z)) / ((2*x + y) * max(y, z)),
+	}
+	for l, share := range empty {
+		if share < empty[best] {
+			best = layout(l)
+		}
+	}
+	page := [...][2]float64{folded: {x + z, y + z}, stepped: {x + y, y + z}, level: {2*x + y, max(y, z)}}[best]
+	return best, min(7.6/page[0], 7.0/page[1])
+}
+
+// threeSlices draws three orthogonal cuts through one point: the depth slice as a map with y upward, and the
+// sections along x and y. Common axes line up. All three share one clip.
 func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, error) {
 	var at [3]int
 	for a, n := range g.Shape {
@@ -188,7 +213,7 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 	if g.Domain == grid.Time {
 		high = min(x.length(), y.length())
 	}
-	inches := min(7.6/(x.length()+y.length()), 7.0/(y.length()+high))
+	on, inches := layoutOf(x.length(), y.length(), high)
 	size := func(a axis) float64 {
 		if a.label == z.label {
 			return max(0.8, inches*high)
@@ -218,11 +243,24 @@ func threeSlices(g grid.Grid, v []float32, look raster, opt Options) (*Figure, e
 	top.raster.flip = true
 	top.title = opt.Title
 	top.notes = append(oneLine(look.win.note, note), top.notes...)
-	below := []*panel{cut(x, z, 0, 2, 1, "section at y"), cut(y, z, 1, 2, 0, "section at x")}
-	if opt.Bar != "" {
-		below = append(below, below[1].bar(opt.Bar))
+	along, across := cut(x, z, 0, 2, 1, "section at y"), (*panel)(nil)
+	if on == folded {
+		across = cut(z, north, 2, 1, 0, "section at x")
+		across.raster.flip = true
+	} else {
+		across = cut(y, z, 1, 2, 0, "section at x")
 	}
-	return &Figure{rows: [][]*panel{{top, nil}, below}}, nil
+	last := []*panel{across} // with the colour bar
+	if opt.Bar != "" {
+		last = append(last, across.bar(opt.Bar))
+	}
+	switch on {
+	case folded:
+		return &Figure{rows: [][]*panel{append([]*panel{top}, last...), {along}}}, nil
+	case stepped:
+		return &Figure{rows: [][]*panel{{top, nil}, append([]*panel{along}, last...)}}, nil
+	}
+	return &Figure{rows: [][]*panel{append([]*panel{top, along}, last...)}}, nil
 }
 
 // coordinate writes metres without needless decimals.

@@ -124,10 +124,11 @@ type pass struct {
 	correlate func(data device.Buf, of numbered, lo, hi int) // sets the rows to those of traces lo to hi
 	step      int32                                          // between the samples of a row, in floats
 	power     int32                                          // how often the image's scale counts
+	bands     int                                            // whose samples bound those of the others
 }
 
 // adjointPass is that of the operator's adjoint, whose rows are pairs of samples.
-func (e *Engine) adjointPass() pass { return pass{"adjoint", e.correlateRows, 2, 1} }
+func (e *Engine) adjointPass() pass { return pass{"adjoint", e.correlateRows, 2, 1, 1} }
 
 // imageWork prepares an adjoint of the data by a pass. With correlated the rows of kept lists
 // are those of the data.

@@ -82,13 +82,23 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 // the rows of kept lists as they are in an application.
 func (k *kernel) largest(by pass, src device.Buf) ([]float64, error) {
 	n, each := k.Own.NumTraces(), k.most.unit
-	for lo := 0; lo < n; lo += each {
-		hi := min(lo+each, n)
-		by.correlate(src, k.numbered, lo, hi)
-		k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows, k.rowLen(), int32(k.nt), by.step, k.one())
+	most := make([]float64, n)
+	for band := range by.bands {
+		first := band * 2 * k.pitch
+		for lo := 0; lo < n; lo += each {
+			hi := min(lo+each, n)
+			by.correlate(src, k.numbered, lo, hi)
+			k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows.Slice(first, k.rows.Len()-first), k.rowLen(), int32(k.nt), by.step, k.one())
+		}
+		of, err := k.bounded(n)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range of {
+			most[i] = max(most[i], v)
+		}
 	}
-	most, err := k.bounded(n)
-	return k.Shots(most), err
+	return k.Shots(most), nil
 }
 
 // bounded brings n numbers of a bound to the host.

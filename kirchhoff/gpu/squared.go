@@ -65,7 +65,7 @@ func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum flo
 
 // pass is that of the squared operator, from squared weights. The first compiles its program.
 func (q *squared) pass() (pass, error) {
-	by := pass{squaredKernel, q.correlate, 1, 2}
+	by := pass{squaredKernel, q.correlate, 1, 2, max(1, q.layout.Bands)}
 	if q.norms != nil {
 		return by, nil
 	}

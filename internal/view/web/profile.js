@@ -182,12 +182,14 @@ class Profile {
 
   // extent is the part of the profile's axis that the section shows, from where its picture begins.
   extent() {
-    const bounds = this.panel.map.getBounds();
-    return this.down ? [bounds.getSouth(), bounds.getNorth()] : [bounds.getWest(), bounds.getEast()];
+    const { map, axes, right, down } = this.panel, bounds = map.getBounds();
+    if (!this.down) return [bounds.getWest(), bounds.getEast()];
+    const ends = [bounds.getSouth(), bounds.getNorth()];
+    return upward(axes[right], axes[down]) ? ends.reverse() : ends;
   }
   // samples are the first and last sample of a curve that are drawn: those on the screen and one more.
   samples(c) {
-    const [from, to] = this.extent().map((at) => (at - c.axis.origin) / c.axis.spacing);
+    const [from, to] = this.extent().map((at) => (at - c.axis.origin) / c.axis.spacing).sort((a, b) => a - b);
     return [Math.max(0, Math.floor(from)), Math.min(c.values.length - 1, Math.ceil(to))];
   }
   // span are the least and greatest of some samples of a curve, with their deviations.

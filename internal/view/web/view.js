@@ -1,6 +1,6 @@
 "use strict";
 // The page of lsm view. Leaflet pans, zooms and keeps tiles; a tile's values come from
-// api/window. Coordinates on a map are those of the array's axes: lng to the right, lat down.
+// api/window. Coordinates on a map are those of the array's axes: lng to the right, lat down, and up where x and y make a map.
 
 const TILE = 256;
 const byId = (id) => document.getElementById(id);
@@ -16,6 +16,7 @@ const number = (v) => (v === 0 || (Math.abs(v) >= 1e-3 && Math.abs(v) < 1e6) ? S
 const begin = (axis) => axis.origin - axis.spacing / 2;
 const end = (axis) => axis.origin + (axis.size - 0.5) * axis.spacing;
 const index = (axis, at) => Math.max(0, Math.min(axis.size - 1, Math.round((at - axis.origin) / axis.spacing)));
+const upward = (right, down) => right.name === "x" && down.name === "y"; // a map, as lsm plot draws it
 const label = (axis, i) => number(axis.values ? axis.values[i] : axis.origin + i * axis.spacing);
 
 // All arrays of all files, as a list.
@@ -38,14 +39,15 @@ const ArrayLayer = L.GridLayer.extend({
     const nw = crs.pointToLatLng(at, coords.z), se = crs.pointToLatLng(at.add([TILE, TILE]), coords.z);
     const query = new URLSearchParams({
       file: this.source.file, array: this.source.array, axes: [this.view.right, this.view.down],
-      at: this.view.at, edges: [nw.lng, nw.lat, se.lng, se.lat], pixels: [TILE, TILE],
+      at: this.view.at, edges: [nw.lng, Math.min(nw.lat, se.lat), se.lng, Math.max(nw.lat, se.lat)], pixels: [TILE, TILE],
     });
     pending++;
     fetch("api/window?" + query).then(async (answer) => {
       if (!answer.ok) throw new Error(await answer.text());
       const v = new DataView(await answer.arrayBuffer());
       const values = new Float32Array(v.byteLength / 4);
-      for (let i = 0; i < values.length; i++) values[i] = v.getFloat32(4 * i, true);
+      const turn = nw.lat > se.lat ? TILE * (TILE - 1) : 0; // the last row first, on a map
+      for (let i = 0; i < values.length; i++) values[i] = v.getFloat32(4 * (turn ? turn - i + 2 * (i % TILE) : i), true);
       this.values.set(tile, { values, nw, se });
       this.paint(tile);
       done(null, tile);
@@ -169,7 +171,8 @@ class Panel {
     const box = this.$("map"), [h, v] = [this.axes[this.right], this.axes[this.down]], [from, to] = this.part;
     let a = (box.clientWidth || 1) / (to - from), c = (box.clientHeight || 1) / (end(v) - begin(v));
     if (byId("true-scale").checked && h.unit === v.unit) a = c = Math.min(a, c);
-    const crs = L.extend({}, L.CRS.Simple, { transformation: new L.Transformation(a, -a * begin(h), c, -c * begin(v)) });
+    const down = upward(h, v) ? [-c, c * end(v)] : [c, -c * begin(v)];
+    const crs = L.extend({}, L.CRS.Simple, { transformation: new L.Transformation(a, -a * begin(h), ...down) });
     this.map = L.map(box, { crs, zoomSnap: 0.25, minZoom: -3, maxZoom: 12, attributionControl: false, fadeAnimation: false, zoomAnimation: false });
     this.whole();
     this.map.on("move zoom resize", () => { this.rulers(); follow(this); profile.follow(this); });
@@ -258,7 +261,8 @@ class Panel {
   rulers() {
     const bounds = this.map.getBounds(), [h, v] = [this.axes[this.right], this.axes[this.down]];
     ruler(this.$("top"), h, bounds.getWest(), bounds.getEast(), false);
-    ruler(this.$("left"), v, bounds.getSouth(), bounds.getNorth(), true); // lat grows downward here
+    const ends = [bounds.getSouth(), bounds.getNorth()]; // lat grows downward here, but on a map
+    ruler(this.$("left"), v, ...(upward(h, v) ? ends.reverse() : ends), true);
   }
 }
 

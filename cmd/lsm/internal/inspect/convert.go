@@ -165,7 +165,7 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 				return err
 			}
 			for i, v := range out.Data {
-				out.Data[i] = max(0, v) // interpolation overshoots
+				out.Data[i] = min(max(0, v), 1) // interpolation overshoots
 			}
 			if err := w.WriteLight(out.Data, class*len(out.Data)); err != nil {
 				return err

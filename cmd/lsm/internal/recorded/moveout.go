@@ -39,7 +39,8 @@ the semblance is largest and which changes smoothly, and picks the reflectors al
 each with a certainty from the height and width of its peak.
 
 IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". Gathers of unequal
-strength need image.gather_normalize = "illumination". With --survey an offset counts
+strength need image.gather_normalize = "illumination". Offsets then count by how strongly
+traces light them, and those that hardly any lights not at all. With --survey an offset counts
 only where a layer can reflect one of its traces, which keeps the smiles at the ends of a
 line from being picked, and depths count from its sources and receivers. PICKS is for lsm tomography.`,
 		Example: `  lsm moveout image.h5 --survey survey.h5 -o picks.h5
