@@ -19,7 +19,7 @@ import (
 func planned(s *survey.Survey) *Plan {
 	places := s.Distinct(true)
 	return &Plan{
-		Config: &config.Config{}, Inputs: &inputs.Inputs{Survey: s, Places: places}, Shots: newShots(places),
+		Config: &config.Config{Kirchhoff: config.Kirchhoff{WaveletFilter: "off"}}, Inputs: &inputs.Inputs{Survey: s, Places: places}, Shots: newShots(places),
 		Image: grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{300, 20}},
 	}
 }
