@@ -60,7 +60,6 @@ var memoryCases = []memoryCase{
 	{name: "scales measured", synth: denseSurvey, set: "solver.iterations=2 solver.damping=0.1 solver.penalty_scale=relative", large: true},
 	{name: "diagonal, weighted", synth: denseSurvey, set: "solver.iterations=4 solver.preconditioner=diagonal data.weights=rms", large: true},
 	{name: "diagonal, anti-aliased", synth: denseSurvey, set: "solver.iterations=4 solver.preconditioner=diagonal kirchhoff.antialias=triangle", large: true},
-	{name: "diagonal, weighted, anti-aliased", synth: denseSurvey, set: "solver.iterations=4 solver.preconditioner=diagonal data.weights=rms kirchhoff.antialias=triangle kirchhoff.antialias_spacing=25", large: true},
 	{name: "gathers by illumination, anti-aliased", synth: denseSurvey, set: "solver.iterations=2 image.gathers=offset image.gather_bins=[0.0,500.0,1000.0,2000.0,3100.0] image.gather_normalize=illumination kirchhoff.antialias=triangle", large: true},
 	{name: "wavelet estimated", synth: denseSurvey, set: "solver.iterations=6 solver.wavelet=estimate data.weights=rms solver.damping=0.1", large: true},
 	{name: "along layers", synth: denseSurvey, set: "solver.iterations=2 solver.regularization=dip solver.regularization_weight=0.1", large: true},
