@@ -267,9 +267,9 @@ func TestTable(t *testing.T) {
 func TestTableSeparators(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"commas":     "fldr,source_x,source_y\n7,100.5,\n",
-		"semicolons": "fldr;source_x;source_y\n7;100.5;\n",
-		"tabs":       "# a note, with commas\nfldr\tsource_y\tsource_x\n7\t\t100.5\n",
+		"commas":     "fldr,source_x,source_y,receiver_x,receiver_y\n7,100.5,3,,\n",
+		"semicolons": "fldr;source_x;source_y;receiver_x;receiver_y\n7;100.5;3;;\n",
+		"tabs":       "# a note, with commas\nfldr\treceiver_x\treceiver_y\tsource_y\tsource_x\n7\t\t\t3\t100.5\n",
 	} {
 		for _, begin := range []string{"", "\ufeff"} {
 			table, err := ReadTable(write(t, "a.csv", begin+text), nil, tableWords, tableNames, 0)
@@ -278,7 +278,7 @@ func TestTableSeparators(t *testing.T) {
 				continue
 			}
 			v, missing := table.Find(headerOf(map[string]int64{"fldr": 7}))
-			if _, empty := v["source_y"]; v["source_x"] != 100.5 || empty || missing != "" {
+			if _, empty := v["receiver_x"]; v["source_x"] != 100.5 || v["source_y"] != 3 || empty || missing != "" {
 				t.Errorf("%s: %v %s", name, v, missing)
 			}
 		}
