@@ -61,19 +61,24 @@ func (p *Problem) Taps() survey.Wavelet {
 	return w
 }
 
+// ringing is how many samples before another wavelet LinearTaps begin: what a filter that ends at the
+// Nyquist frequency puts before it.
+const ringing = 32
+
 // LinearTaps returns the taps of other wavelets with the length and time zero of p's, as a linear
-// function of their samples. Lags are those of Taps.
-func LinearTaps(p *Problem) func(samples []float64) []float64 {
+// function of their samples, and which of the taps is time zero. With HalfDerivatives there are as many
+// as any such wavelet needs: from before its first sample to the end of the record.
+func LinearTaps(p *Problem) (zero int, taps func(samples []float64) []float64) {
 	if p.WaveletFilter != HalfDerivatives {
-		return func(samples []float64) []float64 {
+		return p.Wavelet.Zero, func(samples []float64) []float64 {
 			q := *p
 			q.Wavelet.Samples = samples
 			return q.Taps().Samples
 		}
 	}
-	own, impulse := p.Taps(), impulseOf(p)
-	return func(samples []float64) []float64 {
-		return filtered(impulse, survey.Wavelet{Samples: samples, Zero: p.Wavelet.Zero}, -own.Zero, len(own.Samples)-1-own.Zero)
+	zero, impulse := min(p.Wavelet.Zero+ringing, p.NT-1), impulseOf(p)
+	return zero, func(samples []float64) []float64 {
+		return filtered(impulse, survey.Wavelet{Samples: samples, Zero: p.Wavelet.Zero}, -zero, p.NT-1)
 	}
 }
 

@@ -116,15 +116,18 @@ func TestTaps(t *testing.T) {
 	}
 }
 
-// TestLinearTaps: those of a wavelet are its Taps, and they are linear.
+// TestLinearTaps: those of a wavelet are its Taps but for their ends, and they are linear.
 func TestLinearTaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for dim := 2; dim <= 3; dim++ {
 		for f := NoFilter; f <= PyLopsFilter; f++ {
 			p := &Problem{NT: 60, DT: 0.004, Wavelet: ricker(20), WaveletFilter: f}
 			p.Grid.Shape = make([]int, dim)
-			linear, taps := LinearTaps(p), p.Taps()
-			if off := distance(linear(p.Wavelet.Samples), taps.Samples); off > 1e-12 {
+			zero, linear := LinearTaps(p)
+			own, some := linear(p.Wavelet.Samples), p.Taps()
+			taps := make([]float64, len(own))
+			copy(taps[zero-some.Zero:], some.Samples)
+			if off := distance(own, taps); off > 2*tapsLoss {
 				t.Errorf("%d-D, %v: off by %g", dim, f, off)
 			}
 			other, sum := make([]float64, 81), make([]float64, 81)
@@ -134,7 +137,7 @@ func TestLinearTaps(t *testing.T) {
 			}
 			want := linear(other)
 			for i, v := range want {
-				want[i] = 2*taps.Samples[i] - 3*v
+				want[i] = 2*own[i] - 3*v
 			}
 			if off := distance(linear(sum), want); off > 1e-12 {
 				t.Errorf("%d-D, %v: not linear by %g", dim, f, off)

@@ -169,7 +169,8 @@ func (c *count) updateBytes() int64 {
 	if !c.Config.Solver.EstimatesWavelet() {
 		return 0
 	}
-	return formulation.UpdateBytes(len(plan.Taps(c.Plan, c.Wavelet).Taps().Samples), c.Survey.NT, c.Threads)
+	_, taps := kirchhoff.LinearTaps(plan.Taps(c.Plan, c.Wavelet))
+	return formulation.UpdateBytes(len(taps(c.Wavelet.Samples)), c.Survey.NT, c.Threads)
 }
 
 // rootBytes is what rank 0 holds of whole images, for directions of layers and for matching

@@ -55,7 +55,7 @@ func guessed(t *testing.T, truly, guess survey.Wavelet, set ...string) (*problem
 }
 
 // An operator whose wavelet may change is the one whose wavelet is given, and its directions are
-// adjoint.
+// adjoint. A filtered one differs by the ends of the taps, of which a given wavelet has fewer.
 func TestEstimatedOperator(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		for name, set := range map[string][]string{
@@ -67,9 +67,13 @@ func TestEstimatedOperator(t *testing.T) {
 			p := line(t)
 			fixed := slices.DeleteFunc(slices.Clone(set), func(s string) bool { return s == "solver.wavelet_by=source" })
 			set = append([]string{estimated}, set...)
-			near(t, name+": image", p.migrate(t, engine, set...), p.migrate(t, engine, fixed...), 2e-6)
+			tolerance := 2e-6
+			if name == "filtered" {
+				tolerance = 2e-5
+			}
+			near(t, name+": image", p.migrate(t, engine, set...), p.migrate(t, engine, fixed...), tolerance)
 			image := noise(p.grid.Len(), 3)
-			near(t, name+": traces", p.model(t, image, engine, set...), p.model(t, image, engine, fixed...), 2e-6)
+			near(t, name+": traces", p.model(t, image, engine, set...), p.model(t, image, engine, fixed...), tolerance)
 			j, _ := p.ready(t, engine, set...)
 			if e, err := j.DotTest(context.Background()); err != nil || !(e <= j.DotLimit()) {
 				t.Errorf("%s: dot test %.2g (%v)", name, e, err)

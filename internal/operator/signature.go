@@ -22,7 +22,6 @@ func (op *Operator) newSignature(spikes dist.Operator) *wavelet.Signature {
 			of[i] = int32(source)
 		}
 	}
-	filter := plan.Taps(op.Plan, op.Wavelet)
-	zero := filter.Taps().Zero
-	return wavelet.NewSignature(op.World, spikes, op.Survey.NT, of, op.Host.Threads(), kirchhoff.LinearTaps(filter), zero, wavelets)
+	zero, taps := kirchhoff.LinearTaps(plan.Taps(op.Plan, op.Wavelet))
+	return wavelet.NewSignature(op.World, spikes, op.Survey.NT, of, op.Host.Threads(), taps, zero, wavelets)
 }
