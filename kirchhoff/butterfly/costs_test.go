@@ -71,10 +71,10 @@ func machine() string {
 		var words []string
 		for _, name := range []string{"model name", "cpu family", "model"} {
 			if m := regexp.MustCompile(`(?m)^` + name + `\s*: (.*)$`).FindSubmatch(text); m != nil {
-				words = append(words, strings.TrimPrefix(name, "model name")+" "+string(m[1]))
+				words = append(words, strings.TrimSpace(strings.TrimPrefix(name, "model name")+" "+string(m[1])))
 			}
 		}
-		of[0] = strings.Join(strings.Fields(strings.Join(words, ",")), " ")
+		of[0] = strings.Join(words, ", ")
 	}
 	of = append(of, runtime.Version())
 	if cc, err := exec.Command("cc", "--version").Output(); err == nil {
@@ -92,12 +92,12 @@ func small() []geometry {
 	return all
 }
 
-// seen is what an operator took beside what it did: the terms of its costs.
+// observed is what an operator took beside what it did: the terms of its costs.
 type observed struct {
 	terms [4]costs // of the stages
 	took  [4]float64
-	setUp [2]float64 // terms
-	made  float64    // ns
+	setUp [2]float64 // how often making and makingWeighed count
+	made  float64    // ns, of the skeletons
 	name  string
 }
 
@@ -109,14 +109,11 @@ func measuredCosts(t *testing.T, name string) costs {
 	var all []observed
 	for _, g := range small() {
 		for _, tolerance := range []float64{1e-2, 1e-3} {
-			p := g.problem(t)
-			begin := processor()
-			share := factorise(t, p, tolerance)
-			if share == 0 {
+			o, x := found(t, g.problem(t), tolerance)
+			if o == nil {
 				continue
 			}
-			o := p.Elsewhere.(*Operator)
-			x := observed{name: fmt.Sprintf("%s, %g", g.name, tolerance), made: 1e9 * (processor() - begin)}
+			x.name = fmt.Sprintf("%s, %g", g.name, tolerance)
 			took := tookOf(t, o)
 			for i := range x.took {
 				x.took[i] = 1e9 * 0.5 * (took[0][i] + took[1][i])
@@ -137,6 +134,38 @@ func measuredCosts(t *testing.T, name string) costs {
 	return c
 }
 
+// found is the operator of p within a tolerance, and what its skeletons took, those of pairs that are not taken too.
+func found(t *testing.T, p *kirchhoff.Problem, tolerance float64) (o *Operator, x observed) {
+	var err error
+	if p.Finer, p.Curve, err = kirchhoff.FinerFor(p, tolerance); err != nil {
+		t.Fatal(err)
+	}
+	c := NewClusters(p, tolerance, Use{})
+	if c.None() {
+		return nil, x
+	}
+	begin := processor()
+	f, tones, err := explore(t.Context(), p, c, tolerance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.made = 1e9 * (processor() - begin)
+	for _, side := range f.have {
+		for _, s := range slices.Concat(side...) {
+			if s != nil && !s.lone() {
+				x.setUp[0] += float64(len(s.delay) / s.q)
+			}
+		}
+	}
+	for _, p := range slices.Concat(f.pairs...) {
+		if p.own != nil {
+			x.setUp[1] += float64(p.own.mesh.len() * p.own.rank)
+		}
+	}
+	f.sort()
+	return f.chosen(tones, f.longest(), tolerance), x
+}
+
 // linear are the costs of which stages are linear functions.
 func (c *costs) linear() []*float64 {
 	return []*float64{&c.transform, &c.wave, &c.product, &c.weighting, &c.weight, &c.expansion, &c.lastPoint, &c.lastColumn, &c.lastSum}
@@ -151,7 +180,7 @@ func (c *costs) dot(terms *costs) (sum float64) {
 	return sum
 }
 
-// count finds how often each cost counts in an operator.
+// count finds how often each cost counts in the stages of an operator.
 func (x *observed) count(o *Operator) {
 	n := len((&costs{}).linear())
 	for i := range n {
@@ -159,21 +188,6 @@ func (x *observed) count(o *Operator) {
 		*unit.linear()[i] = 1
 		for stage, v := range modelOf(o, unit) {
 			*x.terms[stage].linear()[i] = v
-		}
-	}
-	seen := map[*skeleton]bool{}
-	for i := range o.windows {
-		for _, p := range roomOf(o, i).parts {
-			for _, s := range []*skeleton{p.s, p.r} {
-				switch {
-				case seen[s]:
-				case s == p.own:
-					x.setUp[1] += float64(s.mesh.len() * s.rank)
-				case !s.lone():
-					x.setUp[0] += float64(len(s.delay) / s.q)
-				}
-				seen[s] = true
-			}
 		}
 	}
 }

@@ -191,6 +191,9 @@ func TestUse(t *testing.T) {
 		}
 		if o != nil {
 			n = o.Triples()
+			if saving := o.Saving(); saving.Direct < gain*saving.Factorised {
+				t.Errorf("%+v: parts cost %g ns by the model, their direct sums of the same accuracy %g", use, saving.Factorised, saving.Direct)
+			}
 		}
 		return n
 	}

@@ -94,24 +94,28 @@ func (g *geometry) problem(t testing.TB) *kirchhoff.Problem {
 // Times are the processor's.
 func BenchmarkSurveys(b *testing.B) {
 	for _, g := range geometries() {
-		p := g.problem(b)
-		own := timeOf(b, g.name+"/own", p, 0)
-		for _, tolerance := range []float64{1e-2, 1e-3} {
-			name, q := fmt.Sprintf("%s/tolerance=%g", g.name, tolerance), *p
-			begin := processor()
-			share := factorise(b, &q, tolerance)
-			deciding := processor() - begin
-			same := q
-			same.Elsewhere = nil
-			direct := timeOf(b, name+"/direct", &same, own)
-			b.Run(name+"/parts", func(b *testing.B) {
-				seconds := applied(b, &q)
-				b.ReportMetric(direct/seconds, "gain")
-				b.ReportMetric(own/seconds, "gain-own")
-				b.ReportMetric(100*share, "%factorised")
-				b.ReportMetric(deciding, "s/set-up")
-			})
-		}
+		b.Run(g.name, func(b *testing.B) {
+			p := g.problem(b)
+			own := timeOf(b, "own", p, 0)
+			for _, tolerance := range []float64{1e-2, 1e-3} {
+				b.Run(fmt.Sprintf("tolerance=%g", tolerance), func(b *testing.B) {
+					q := *p
+					begin := processor()
+					share := factorise(b, &q, tolerance)
+					deciding := processor() - begin
+					same := q
+					same.Elsewhere = nil
+					direct := timeOf(b, "direct", &same, own)
+					b.Run("parts", func(b *testing.B) {
+						seconds := applied(b, &q)
+						b.ReportMetric(direct/seconds, "gain")
+						b.ReportMetric(own/seconds, "gain-own")
+						b.ReportMetric(100*share, "%factorised")
+						b.ReportMetric(deciding, "s/set-up")
+					})
+				})
+			}
+		})
 	}
 }
 
