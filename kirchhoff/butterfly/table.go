@@ -3,7 +3,7 @@ package butterfly
 // costsOf are the costs by instruction set, in the form in which go test -run TestMeasureCosts -measure writes them.
 var costsOf = map[string]costs{
 	"avx512": {
-		on:            "a processor that was not recorded; curves: AMD EPYC, cpu family 25, model 17; go1.26.8; cc (Debian 12.2.0-14+deb12u1) 12.2.0",
+		on:            "a processor that was not recorded; curve is estimated from busy runs on an AMD EPYC",
 		triple:        0.25,
 		taper:         0.35,
 		dynamic:       1.3,
@@ -22,7 +22,7 @@ var costsOf = map[string]costs{
 		makingWeighed: 120,
 	},
 	"avx2": {
-		on:            "a processor that was not recorded; curves: AMD EPYC, cpu family 25, model 17; go1.26.8; cc (Debian 12.2.0-14+deb12u1) 12.2.0",
+		on:            "a processor that was not recorded; curve is estimated from busy runs on an AMD EPYC",
 		triple:        0.9,
 		taper:         1.1,
 		dynamic:       1.5,
@@ -41,7 +41,7 @@ var costsOf = map[string]costs{
 		makingWeighed: 150,
 	},
 	"portable": {
-		on:            "a processor that was not recorded",
+		on:            "a processor that was not recorded; curve is a guess",
 		triple:        1.4,
 		taper:         1.5,
 		dynamic:       1.3,
