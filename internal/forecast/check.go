@@ -119,7 +119,8 @@ func (r *report) dense() string {
 		return "all are direct: " + why
 	}
 	share, gain := r.Clusters.Expect()
-	return fmt.Sprintf("about %.0f %% may be factorised, %.2g times faster by an estimate for straight rays; a run says how much is", 100*share, gain)
+	return fmt.Sprintf("about %.0f %% may be factorised, %.2g times faster than direct sums of the same accuracy (samples %s), by an estimate for straight rays; a run says how much is",
+		100*share, gain, kirchhoff.Refined(r.Finer, r.Curve))
 }
 
 // media says whether waves are converted and models anisotropic.

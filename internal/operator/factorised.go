@@ -15,7 +15,7 @@ import (
 // Factorised is what is summed as products of matrices, on all ranks.
 type Factorised struct {
 	Share    float64 // of the pairs of traces and points that count
-	Gain     float64 // how many times faster an application is for it, by a model of costs
+	Gain     float64 // how many times faster an application is than direct sums of the same accuracy, by a model of costs
 	Promised float64 // kirchhoff.accuracy
 	Found    float64 // the error of the sample of the rank where it is largest
 	Worst    float64 // that of the worst part
@@ -29,7 +29,7 @@ func (f *Factorised) Text() string {
 	if f.Parts == 0 {
 		return "nothing worth factorising"
 	}
-	return fmt.Sprintf("%.0f %% of the pairs of traces and points factorised, about %.2g times faster, off by %.1e where sampled (at most %g), %.1e in the worst part", 100*f.Share, f.Gain, f.Found, f.Promised, f.Worst)
+	return fmt.Sprintf("%.0f %% of the pairs of traces and points factorised, about %.2g times faster than direct sums of the same accuracy, off by %.1e where sampled (at most %g), %.1e in the worst part", 100*f.Share, f.Gain, f.Found, f.Promised, f.Worst)
 }
 
 // Counted says what an application takes, by a count.

@@ -73,7 +73,7 @@ func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b option) int { return cmp.Compare(b.atMost, a.atMost) })
-	most, best := leastShare*o.costs.triple*o.costs.finer(o.problem.Finer)*float64(o.problem.Triples()), &arrangement{}
+	most, best := leastShare*o.costs.triple*o.costs.finer(o.problem.Finer, o.problem.Curve)*float64(o.problem.Triples()), &arrangement{}
 	for _, option := range all {
 		if option.atMost <= most {
 			break

@@ -19,12 +19,14 @@ const usualApplications = 21
 
 // costs are those of one direction, in ns of a core. Only their ratios decide.
 type costs struct {
+	on string // the processor and the compilers with which they are measured
+
 	triple, taper float64 // a trace and a point of the direct operator, and where the taper counts
 
 	dynamic float64 // what dynamic weights make of these
 
-	// What samples twice as fine add to these, as a share, and each factor more.
-	twice, more float64
+	// What each factor of finer samples beyond 1 adds to these, as a share, and what curves add.
+	more, curve float64
 
 	product   float64 // an operation of a product of matrices
 	weighting float64 // what weights of its terms make of a product besides
@@ -40,30 +42,9 @@ type costs struct {
 	making, makingWeighed float64
 }
 
-// gain is what a part must bring.
+// gain is what a part must bring over direct sums of the same accuracy, those of the samples and curves of
+// the problem.
 const gain = 1.3
-
-// costsOf are the costs by instruction set, as BenchmarkDirect and BenchmarkModel find them.
-var costsOf = map[string]costs{
-	simd.AVX512.String(): {
-		triple: 0.25, taper: 0.35, dynamic: 1.3, twice: 0.3, more: 0.3,
-		product: 1 / 160.0, weighting: 0.5, weight: 0.2, expansion: 0.18, wave: 0.3, transform: 1 / 160.0,
-		lastPoint: 4.5, lastColumn: 0.07, lastSum: 0.0145,
-		making: 80000, makingWeighed: 120,
-	},
-	simd.AVX2.String(): {
-		triple: 0.9, taper: 1.1, dynamic: 1.5, twice: 0.3, more: 0.175,
-		product: 1 / 70.0, weighting: 0.9, weight: 0.4, expansion: 1.1, wave: 0.9, transform: 1 / 43.0,
-		lastPoint: 8, lastColumn: 1.8, lastSum: 0.036,
-		making: 120000, makingWeighed: 150,
-	},
-	simd.Portable.String(): {
-		triple: 1.4, taper: 1.5, dynamic: 1.3, twice: 0.1, more: 0.1,
-		product: 1 / 25.0, weighting: 0.9, weight: 1, expansion: 1.9, wave: 1.35, transform: 1 / 15.0,
-		lastPoint: 15, lastColumn: 3, lastSum: 0.075,
-		making: 360000, makingWeighed: 450,
-	},
-}
 
 // kernels are those that engines take.
 func kernels() simd.ISA {
@@ -84,12 +65,14 @@ func (u Use) costs() costs {
 	return c
 }
 
-// finer is how many times more the direct operator takes for samples finer by a factor.
-func (c *costs) finer(factor int) float64 {
-	if factor < 2 {
-		return 1
+// finer is how many times more the direct operator takes for samples finer by a factor,
+// with or without a curve.
+func (c *costs) finer(factor int, curve float64) float64 {
+	times := 1 + c.more*float64(max(0, factor-1))
+	if curve > 0 {
+		times += c.curve
 	}
-	return 1 + c.twice + c.more*float64(factor-2)
+	return times
 }
 
 // direct is the cost of a pair over window i point by point.
@@ -101,7 +84,7 @@ func (o *Operator) direct(p *pair, i int) float64 {
 	if o.problem.Dynamic {
 		each *= o.costs.dynamic
 	}
-	return each * o.costs.finer(o.problem.Finer) * float64(p.triples(o.windows[i]))
+	return each * o.costs.finer(o.problem.Finer, o.problem.Curve) * float64(p.triples(o.windows[i]))
 }
 
 // least is a bound of the cost of a pair over a window, from its geometry and q points of the columns'
@@ -128,7 +111,7 @@ func (c *costs) last(points, s, r, taps int) float64 {
 func (c *costs) part(b *band, p part, w *window, s, r *skeleton, ns, width int, own bool) float64 {
 	sum := c.beams(float64(b.nf), ns, width, s.rank, r.q) + 4*c.product*float64(b.nf*p.rows*s.rank*r.q) + c.last(w.len(), s.rank, r.q, b.taps)
 	if p.weighed {
-		sum += (c.weighting*8*c.product*float64(b.nf) + c.weight) * float64(ns*width*r.q)
+		sum += (c.weighting*8*float64(b.nf) + c.weight) * float64(ns*width*r.q)
 	}
 	if own {
 		sum += c.wave*float64(b.nf*width*r.q) + c.expansion*float64(w.len()*r.q) + c.makingWeighed*float64(r.mesh.len()*r.rank)

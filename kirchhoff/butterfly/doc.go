@@ -38,7 +38,7 @@
 //	band        segments of traces, their spectra, splines in time       band.go, turn.go
 //	parts       a pair of clusters over a window                         parts.go
 //	memory      of applications, one after the other                     memory.go
-//	costs       of the stages, by instruction set, and what parts share  cost.go
+//	costs       of the stages, by instruction set, and what parts share  cost.go, table.go
 //	choice      the sizes of clusters that save most                     choice.go
 //
 // A skeleton is checked at points that did not make it. Where mostRank points do not keep the

@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // stages are those of an application.
@@ -25,7 +23,7 @@ func BenchmarkModel(b *testing.B) {
 					b.Skip("nothing is factorised")
 				}
 				o := p.Elsewhere.(*Operator)
-				took, model := tookOf(b, o), modelOf(o)
+				took, model := tookOf(b, o), modelOf(o, o.costs)
 				for i, stage := range stages {
 					b.Run(stage, func(b *testing.B) {
 						mean := 0.5 * (took[0][i] + took[1][i])
@@ -54,7 +52,7 @@ func (w *watch) lap(stage int) {
 }
 
 // tookOf are the times of the stages of the adjoint and of the forward, the least of three applications.
-func tookOf(b *testing.B, o *Operator) (least [2][4]float64) {
+func tookOf(b testing.TB, o *Operator) (least [2][4]float64) {
 	l, err := kirchhoff.NewPlan(b.Context(), &o.problem)
 	if err != nil {
 		b.Fatal(err)
@@ -152,9 +150,8 @@ func (o *Operator) watchForward(w *watch, image []float32) error {
 	return nil
 }
 
-// modelOf is what the model of costs says of the stages, in ns.
-func modelOf(o *Operator) (sums [4]float64) {
-	c := o.costs
+// modelOf is what costs say of the stages, in ns.
+func modelOf(o *Operator, c costs) (sums [4]float64) {
 	c.making, c.makingWeighed = 0, 0
 	for n, segments := range o.memory.segments {
 		sums[0] += float64(len(segments)) * c.transforms(o.band, o.rows(o.blocks[n]), o.blocks[n].width)
@@ -182,25 +179,6 @@ func modelOf(o *Operator) (sums [4]float64) {
 	return sums
 }
 
-// TestCosts: each instruction set has all costs, and finer samples never make direct sums cheaper.
-func TestCosts(t *testing.T) {
-	for _, isa := range []simd.ISA{simd.Portable, simd.AVX2, simd.AVX512} {
-		c, known := costsOf[isa.String()]
-		if !known {
-			t.Errorf("%s: no costs", isa)
-		}
-		for i, v := range []float64{c.triple, c.taper - c.triple, c.twice, c.more, c.product, c.weighting, c.weight, c.expansion, c.wave, c.transform,
-			c.lastPoint, c.lastColumn, c.lastSum, c.making, c.makingWeighed} {
-			if !(v > 0) {
-				t.Errorf("%s: cost %d is %g", isa, i, v)
-			}
-		}
-		if c.finer(0) != 1 || c.finer(1) != 1 || !(c.finer(2) > 1) || !(c.finer(8) > c.finer(4)) {
-			t.Errorf("%s: finer samples cost %g, %g, %g and %g times as much", isa, c.finer(1), c.finer(2), c.finer(4), c.finer(8))
-		}
-	}
-}
-
 // TestUse: more applications pay for more skeletons, and instruction sets choose differently.
 func TestUse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -213,6 +191,9 @@ func TestUse(t *testing.T) {
 		}
 		if o != nil {
 			n = o.Triples()
+			if saving := o.Saving(); saving.Direct < gain*saving.Factorised {
+				t.Errorf("%+v: parts cost %g ns by the model, their direct sums of the same accuracy %g", use, saving.Factorised, saving.Direct)
+			}
 		}
 		return n
 	}
@@ -226,42 +207,5 @@ func TestUse(t *testing.T) {
 	one, other := Use{"avx512", 1}.costs(), Use{"avx2", 1}.costs()
 	if ten := (Use{"avx512", 10}).costs(); one == other || math.Abs(one.making-10*ten.making) > 1e-6*one.making {
 		t.Errorf("costs %+v and %+v", one, other)
-	}
-}
-
-// BenchmarkDirect: a pair of a trace and a point of the direct operator, with samples as fine as they come
-// with tolerances, without and with an aperture.
-func BenchmarkDirect(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for name, aperture := range map[string]float64{"whole": 0, "tapered": 650} {
-		g := geometry{name, []int{64, 64, 64}, aperture, lattice(r, 130, 130, 5, 5, 80, 80), lattice(r, 140, 120, 16, 16, 25, 25), nil, false}
-		for _, finer := range []int{0, 1, 2, 4, 8} {
-			p := g.problem(b)
-			if p.Finer = finer; aperture == 0 {
-				p.Aperture, p.ApertureTaper = nil, nil
-			}
-			e, err := kirchhoff.New(b.Context(), p, kirchhoff.Work{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			host, k := device.NewHost(1), e.Kernels()[0]
-			d, m := device.Wrap(host, random(1, p.NumTraces()*p.NT)), device.Wrap(host, random(2, p.ImageLen()))
-			for way, apply := range map[string]func() error{
-				"forward": func() error { return k.Forward(b.Context(), d, m) },
-				"adjoint": func() error { return k.Adjoint(b.Context(), m, d) },
-			} {
-				b.Run(fmt.Sprintf("%s/finer=%d/%s", name, finer, way), func(b *testing.B) {
-					begin := processor()
-					for range b.N {
-						if err := apply(); err != nil {
-							b.Fatal(err)
-						}
-					}
-					b.ReportMetric(0, "ns/op")
-					b.ReportMetric((processor()-begin)/float64(b.N)/float64(p.Triples())*1e9, "ns/triple")
-				})
-			}
-			e.Close()
-		}
 	}
 }

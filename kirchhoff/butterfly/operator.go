@@ -62,15 +62,20 @@ func NewPart(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 	if longest, err = agree(longest, err); err != nil {
 		return nil, err
 	}
+	return f.chosen(t, longest, tolerance), nil
+}
+
+// chosen is the operator of the parts that are worth it, nil for none.
+func (f *finder) chosen(t *tones, longest, tolerance float64) *Operator {
 	o := f.Operator
-	if o.band = newBand(t, p.DT, p.NT, longest, tolerance); o.band == nil {
-		return nil, nil
+	if o.band = newBand(t, o.problem.DT, o.problem.NT, longest, tolerance); o.band == nil {
+		return nil
 	}
 	o.band.smooth(f.plan.Lengths())
 	if o.choose(); o.Triples() == 0 {
-		return nil, nil
+		return nil
 	}
-	return o, nil
+	return o
 }
 
 // finder is an operator while its parts are found.
