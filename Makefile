@@ -61,9 +61,12 @@ test: ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's t
 	@scripts/bootstrap.sh test
 	@TIMEOUT='$(TIMEOUT)' MPI_PACKAGES='$(MPI_PACKAGES)' MPI_TESTS='$(MPI_TESTS)' LDFLAGS='$(PYTHON_LDFLAGS)' scripts/test.sh
 
-test-long: bootstrap ## what make test has in part: every program by every compiler, SIGTERM in every phase
-	LSM_TEST_LONG=1 $(GO) test -timeout 90m -count 1 ./device/driver/ahead
-	LSM_TEST_SIGNALS=1 $(GO) test -timeout 60m -count 1 -v -run 'TestSignals$$' ./cmd/lsm
+# Packages with tests that make test runs in part, and the tests.
+LONG_PACKAGES ?= ./bench/sass ./cmd/lsm ./device/driver/ahead ./internal/job ./kirchhoff/gpu ./tutorials
+LONG_TESTS    ?= TestTable|TestBundle|TestSignals|TestRealCompilers|TestConformance|TestFactorisedSumsOnRanks|TestOnPTX|TestMutants|TestRemade|TestTutorials
+
+test-long: bootstrap ## what make test has in part, in full (CONTRIBUTING.md)
+	LSM_TEST_LONG=1 $(GO) test -timeout 120m -count 1 -v -run '^($(LONG_TESTS))$$' $(LONG_PACKAGES)
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
 	LSM_TEST_KILLS=$(KILLS) $(GO) test -timeout 60m -count 1 -v -run TestKilledRanks ./cmd/lsm

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
+	"github.com/kirchhoff-lsm/lsm/internal/program"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -17,10 +18,7 @@ func TestEveryConfigurationRuns(t *testing.T) {
 	if err != nil || len(files) < 4 {
 		t.Fatalf("found %d configurations (%v), want at least 4", len(files), err)
 	}
-	lsm := filepath.Join(t.TempDir(), "lsm")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", lsm, "../cmd/lsm").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	lsm := filepath.Join(program.Folder(t), "lsm")
 	for _, file := range files {
 		t.Run(file, func(t *testing.T) {
 			onCard := strings.Contains(file, "gpu")

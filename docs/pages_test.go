@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kirchhoff-lsm/lsm/internal/program"
 )
 
 // block is fenced code of a page. One with a title is a file, which the blocks after it use.
@@ -34,10 +36,7 @@ func TestPages(t *testing.T) {
 		t.Fatalf("found %d pages (%v), want at least 6", len(pages), err)
 	}
 	pages = append(pages, "coming-from.md")
-	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(bin, "lsm"), "../cmd/lsm").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	bin := program.Folder(t)
 	python, err := filepath.Abs("../python")
 	if err != nil {
 		t.Fatal(err)
@@ -63,9 +62,9 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func run(t *testing.T, dir string, env []string, text, program string, args ...string) {
+func run(t *testing.T, dir string, env []string, text, command string, args ...string) {
 	t.Helper()
-	cmd := exec.Command(program, args...)
+	cmd := exec.Command(command, args...)
 	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, text, out)

@@ -17,7 +17,11 @@ step() {
 # with_mpich COMMAND... runs a command with the MPI that is not the first choice.
 with_mpich() { LSM_MPI_LIB=mpich "$@"; }
 
+# One program serves all tests that run it.
+export LSM_TEST_PROGRAM="$PWD/bin/test" LSM_PROGRAM="$PWD/bin/test/lsm"
+
 step vet "$GO" vet ./...
+step program "$GO" build -o "$LSM_PROGRAM" ./cmd/lsm
 step gofmt scripts/gofmt.sh
 step packages "$GO" test -timeout "$TIMEOUT" ./...
 # shellcheck disable=SC2086 # a list of packages

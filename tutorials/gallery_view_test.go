@@ -22,9 +22,9 @@ const browserTolerance = 8
 // has a point that the command's comment names ("# click X,Z"), and keeps the page as a picture.
 func screenshot(t *testing.T, e exhibit, env []string, out string) {
 	t.Helper()
-	program, err := exec.LookPath("chromium")
+	browser, err := exec.LookPath("chromium")
 	if err != nil {
-		if program, err = exec.LookPath("google-chrome"); err != nil {
+		if browser, err = exec.LookPath("google-chrome"); err != nil {
 			t.Skip("no browser: neither chromium nor google-chrome is in PATH")
 		}
 	}
@@ -33,7 +33,7 @@ func screenshot(t *testing.T, e exhibit, env []string, out string) {
 	if _, err := fmt.Sscanf(place, "%g,%g", &x, &z); err != nil {
 		t.Fatalf("%s: no point to click at: %v", e.name, err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.NoSandbox,
 		chromedp.WSURLReadTimeout(time.Minute))
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -61,13 +61,13 @@ func screenshot(t *testing.T, e exhibit, env []string, out string) {
 // serve starts lsm view until the test ends and returns its address.
 func serve(t *testing.T, args, env []string, out string) string {
 	t.Helper()
-	var program string
+	var lsm string
 	for _, v := range env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
-			program = filepath.Join(filepath.SplitList(path)[0], "lsm")
+			lsm = filepath.Join(filepath.SplitList(path)[0], "lsm")
 		}
 	}
-	cmd := exec.Command(program, append(args, "--json")...)
+	cmd := exec.Command(lsm, append(args, "--json")...)
 	cmd.Dir, cmd.Env = out, env
 	said, err := cmd.StdoutPipe()
 	if err != nil {

@@ -58,6 +58,9 @@ func prove(t *testing.T, bundle string, environ []string, sections ...string) (p
 
 // The bundle that make gpu-bundle packs proves the emulated GPU, without this tree.
 func TestBundle(t *testing.T) {
+	if !gputest.Long() {
+		t.Skip("with LSM_TEST_LONG (make test-long): it builds the tests of a package anew")
+	}
 	cache, err := exec.Command("go", "env", "GOCACHE").Output() // before emulatedCards names another
 	if err != nil {
 		t.Skip(err)

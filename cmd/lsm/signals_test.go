@@ -180,7 +180,7 @@ func unfinished(t *testing.T, folder string) (names []string) {
 }
 
 // Every command ends within two seconds of a signal, with a documented status, and leaves no part of an
-// output. With LSM_TEST_SIGNALS set it does so for every signal at many moments, and the table is longer.
+// output. With LSM_TEST_LONG set it does so for every signal at many moments, and the table is longer.
 func TestSignals(t *testing.T) {
 	for _, name := range commandsOf() {
 		if signalled[name] == nil {
@@ -189,7 +189,7 @@ func TestSignals(t *testing.T) {
 	}
 	signals, moments := []syscall.Signal{syscall.SIGTERM}, []moment{{after: 150 * time.Millisecond}}
 	more := map[string][]moment{"run": {{text: "iter "}}}
-	if os.Getenv("LSM_TEST_SIGNALS") != "" {
+	if os.Getenv("LSM_TEST_LONG") != "" {
 		signals = append(signals, syscall.SIGINT, syscall.SIGHUP)
 		for _, ms := range []time.Duration{5, 20, 50, 100, 200, 800, 2000, 5000} {
 			moments = append(moments, moment{after: ms * time.Millisecond})

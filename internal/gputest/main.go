@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,6 +123,25 @@ func identity() (string, error) {
 
 // Real says whether tests are to run on a real card.
 func Real() bool { return os.Getenv("LSM_TEST_GPU") == "1" }
+
+// Long says whether tests run in full: with LSM_TEST_LONG (make test-long) or on a real card.
+func Long() bool { return os.Getenv("LSM_TEST_LONG") != "" || Real() }
+
+// onPTX is set where cards are given programs as PTX, see ptxtest.
+const onPTX = "LSM_TEST_ON_PTX"
+
+// Part says whether a test runs case i: all of them if Long, otherwise one in so many where kernels are
+// compiled for the processor, and where they run as PTX, which is slow. They are random, and the same
+// each time.
+func Part(i, compiled, ptx int) bool {
+	if Long() {
+		return true
+	}
+	if os.Getenv(onPTX) != "" {
+		compiled = ptx
+	}
+	return rand.New(rand.NewPCG(uint64(i), 1)).IntN(compiled) == 0
+}
 
 // Need skips a test that has neither the emulator nor a real card.
 func Need(t testing.TB) {

@@ -37,6 +37,8 @@ type option struct {
 	says     string // what the operator says of itself
 	opens    int    // units in an iteration: lists of their traces go to the card, and counts come back
 	times    bool   // which the processor solves for, too, since the card has too few places
+	within   bool   // a row of all options has it too: it runs by itself with LSM_TEST_LONG
+	ptx      bool   // it runs as PTX without LSM_TEST_LONG too
 }
 
 // Keys of some rows, and those of everything that any run can have together.
@@ -84,52 +86,53 @@ func options() (list []option) {
 		o.set = strings.Fields(strings.Join(keys, " "))
 		list = append(list, o)
 	}
-	add(option{name: "none", features: feature.Exact, make: slice})
-	add(option{name: "none, 3-D", features: feature.Exact, make: block})
+	add(option{name: "none", ptx: true, features: feature.Exact, make: slice})
+	add(option{name: "none, 3-D", ptx: true, features: feature.Exact, make: block})
 	add(option{name: "sums in any order", make: slice, anyOrder: true}, "solver.reproducible=off")
-	add(option{name: "dynamic weights", features: feature.Dynamic, make: slice}, dynamic)
-	add(option{name: "dynamic weights, 3-D", features: feature.Dynamic, make: block}, dynamic)
+	add(option{name: "dynamic weights", within: true, features: feature.Dynamic, make: slice}, dynamic)
+	add(option{name: "dynamic weights, 3-D", within: true, features: feature.Dynamic, make: block}, dynamic)
 	add(option{name: "spreading of rays", features: feature.Dynamic, make: slice}, dynamic, "kirchhoff.spreading=ray-2.5d kirchhoff.takeoff_limit=[40,80]")
-	add(option{name: "spreading of rays, 3-D", features: feature.Dynamic, make: block}, dynamic, "kirchhoff.spreading=ray")
-	add(option{name: "aperture, local tables", features: feature.Aperture, make: slice}, local)
-	add(option{name: "aperture, local tables, 3-D", features: feature.Aperture, make: block}, local3)
-	add(option{name: "dip limit", features: feature.DipLimit, make: slice}, "kirchhoff.dip_limit=[30,60]")
-	add(option{name: "opening limit", features: feature.OpeningLimit, make: slice}, opening)
-	add(option{name: "anti-aliasing", features: feature.Antialias, make: slice}, antialias)
-	add(option{name: "gathers by offset", features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
-	add(option{name: "gathers by angle", features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
-	add(option{name: "diagonal preconditioner", features: feature.Diagonal, make: slice}, diagonal)
-	add(option{name: "two-level preconditioner", make: slice}, twoLevel)
-	add(option{name: "times in 16 bits", features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")
+	add(option{name: "spreading of rays, 3-D", within: true, features: feature.Dynamic, make: block}, dynamic, "kirchhoff.spreading=ray")
+	add(option{name: "aperture, local tables", within: true, features: feature.Aperture, make: slice}, local)
+	add(option{name: "aperture, local tables, 3-D", within: true, features: feature.Aperture, make: block}, local3)
+	add(option{name: "dip limit", within: true, features: feature.DipLimit, make: slice}, "kirchhoff.dip_limit=[30,60]")
+	add(option{name: "opening limit", within: true, features: feature.OpeningLimit, make: slice}, opening)
+	add(option{name: "anti-aliasing", within: true, features: feature.Antialias, make: slice}, antialias)
+	add(option{name: "gathers by offset", within: true, features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
+	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
+	add(option{name: "diagonal preconditioner", within: true, features: feature.Diagonal, make: slice}, diagonal)
+	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
+	add(option{name: "times in 16 bits", within: true, features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")
 	add(option{name: "times far apart", make: apart})
 	add(option{name: "image in time", make: timedSlice, times: true}, append(inTime, antialias, local)...)
 	add(option{name: "recomputed tables", features: feature.Recomputed, make: shots, tight: true, says: "in 12 stretches", opens: 36}, recompute, straight)
-	add(option{name: "recomputed tables, solved by the processor", make: slice, opens: 3, times: true}, recompute)
-	add(option{name: "coarse tables", features: feature.Coarse, make: slice, says: "interpolated in 1 stretch", opens: 3}, interpolate)
-	add(option{name: "converted waves, recomputed", make: slice, opens: 3, times: true}, recompute, "velocity.receiver_constant=1100")
+	add(option{name: "recomputed tables, solved by the processor", within: true, make: slice, opens: 3, times: true}, recompute)
+	add(option{name: "coarse tables", within: true, features: feature.Coarse, make: slice, says: "interpolated in 1 stretch", opens: 3}, interpolate)
+	add(option{name: "converted waves, recomputed", within: true, make: slice, opens: 3, times: true}, recompute, "velocity.receiver_constant=1100")
 	add(option{name: "streamed traces", features: feature.Streamed, make: shots, tight: true, says: "in 4 groups", opens: 4}, stream, "kirchhoff.tables=full")
-	add(option{name: "streamed, weighted traces", make: slice, opens: 1}, append(weighing, stream)...)
+	add(option{name: "streamed, weighted traces", ptx: true, make: slice, opens: 1}, append(weighing, stream)...)
 	add(option{name: "weighted traces, regularized", make: slice}, append(everything,
 		"solver.regularization=dip solver.regularization_weight=0.1 solver.damping=0.1")...)
 	add(option{name: "fista, traces in no order", make: shuffledSlice}, "solver.method=fista solver.sparsity=2")
-	add(option{name: "primal-dual, total variation", make: shuffledSlice}, "solver.method=primal-dual solver.total_variation=2 solver.sparsity=1")
+	add(option{name: "primal-dual, total variation", within: true, make: shuffledSlice}, "solver.method=primal-dual solver.total_variation=2 solver.sparsity=1")
 	add(option{name: "primal-dual, gathers", make: slice, says: "3 images by offset"},
 		append(byOffset, "solver.method=primal-dual solver.group_sparsity=2 solver.total_variation=1")...)
 	for i, at := range []string{"", ", 3-D"} {
 		o := option{make: []func(*testing.T) *problem{slice, block}[i]}
 		all := []string{local, local3}[i] + " " + together
-		o.name = "all, two-level" + at
+		plane := i == 0
+		o.name, o.ptx = "all, two-level"+at, !plane
 		add(o, all, opening, antialias, twoLevel, "kirchhoff.tables=uint16")
-		o.name = "all, diagonal" + at
+		o.name, o.ptx = "all, diagonal"+at, plane
 		add(o, all, opening, diagonal, "kirchhoff.tables=uint16")
-		o.name, o.opens = "all, gathers, coarse"+at, 9
+		o.name, o.ptx, o.opens = "all, gathers, coarse"+at, false, 9
 		add(o, append(byAngle, all, antialias, interpolate)...)
-		o.name, o.opens, o.times = "all, streamed, recomputed"+at, 2, true
+		o.name, o.ptx, o.opens, o.times = "all, streamed, recomputed"+at, plane, 2, true
 		add(o, all, opening, antialias, stream, "kirchhoff.tables=recompute")
-		o.name, o.times = "all, streamed, coarse"+at, false
+		o.name, o.ptx, o.times = "all, streamed, coarse"+at, !plane, false
 		add(o, all, opening, antialias, stream, "kirchhoff.tables=coarse")
 	}
-	add(option{name: "all, anisotropic, converted", features: feature.Dynamic, make: leaningSlice, times: true}, allUnequal)
+	add(option{name: "all, anisotropic, converted", ptx: true, features: feature.Dynamic, make: leaningSlice, times: true}, allUnequal)
 	return list
 }
 
@@ -216,36 +219,41 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 
 // executor is what runs the programs of an emulated card.
 type executor struct {
-	name       string
-	iterations int      // on one card
-	grids      []string // of several cards, which iterate three times, and the communicator that carries their sums
-	use        func(*testing.T)
+	name  string
+	grids []string // of several cards, which iterate three times, and the communicator that carries their sums
+	use   func(*testing.T)
 }
 
 // executors are the compiler, for errors of the source, and the driver that runs PTX, for races
-// and errors of the compiler. That is slow, and so iterates as often with LSM_TEST_CONFORMANCE=all
-// alone (minutes).
+// and errors of the compiler, which is slow.
 var executors = []executor{
-	{"emulator", 20, []string{"1,2 nccl", "3,1 mpi"}, func(*testing.T) {}},
-	{"carried PTX", onPTX(), []string{"2,1 nccl"}, func(t *testing.T) { gputest.NeedEmulator(t); t.Setenv("LSM_NVRTC_LIB", "/no/NVRTC") }},
-	{"NVRTC's PTX", onPTX(), []string{"2,1 nccl"}, func(t *testing.T) {
+	{"emulator", []string{"1,2 nccl", "3,1 mpi"}, func(*testing.T) {}},
+	{"carried PTX", []string{"2,1 nccl"}, func(t *testing.T) { gputest.NeedEmulator(t); t.Setenv("LSM_NVRTC_LIB", "/no/NVRTC") }},
+	{"NVRTC's PTX", []string{"2,1 nccl"}, func(t *testing.T) {
 		gputest.NeedEmulator(t)
 		t.Setenv("GPUEMU_NVRTC", ptxtest.NVRTC(t).Library)
 	}},
 }
 
-func onPTX() int {
-	if os.Getenv("LSM_TEST_CONFORMANCE") == "all" {
+// fewIterations is how often several cards iterate, and without LSM_TEST_LONG one.
+const fewIterations = 3
+
+func iterations() int {
+	if gputest.Long() {
 		return 20
 	}
-	return 3
+	return fewIterations
 }
 
 // Every option, alone and with all that it can be combined with, gives on cards what it gives
 // on the processor, with the same bits on any number of cards, and nothing crosses between
-// host and card in an iteration but what the option is about.
+// host and card in an iteration but what the option is about. Without LSM_TEST_LONG options that a row
+// of all has are not run alone.
 func TestConformance(t *testing.T) {
 	gputest.Need(t)
+	if *update && !gputest.Long() {
+		t.Fatal("the table is written with LSM_TEST_LONG=1")
+	}
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	shown := feature.Hessian // which no solve makes: see TestCardFindsTheSame in internal/target
 	lines := []string{"| options | adjoint | image | dot test | to the card | from it | emulator | carried PTX | NVRTC's PTX |",
@@ -258,9 +266,12 @@ func TestConformance(t *testing.T) {
 		verdicts := []string{"–", "–", "–"}
 		for i, x := range executors {
 			t.Run(o.name+"/"+x.name, func(t *testing.T) {
+				if !gputest.Long() && (o.within || i > 0 && !o.ptx) {
+					t.Skip("with LSM_TEST_LONG (make test-long)")
+				}
 				x.use(t)
 				verdicts[i] = "FAILED"
-				want, err := o.run(p, 1, "cpu", x.iterations)
+				want, err := o.run(p, 1, "cpu", iterations())
 				must(t, err)
 				got, err := o.onCards(t, p, x)
 				if err != nil && strings.Contains(err.Error(), "is not among the programs carried as PTX") {
@@ -311,14 +322,14 @@ func (p *problem) cardMemory(t *testing.T, set []string, share float64) (bytes s
 // onCards runs a row on one card, and on several, which must have its bits.
 func (o *option) onCards(t *testing.T, p *problem, x executor) (one outcome, err error) {
 	if o.tight {
-		t.Setenv("GPUEMU_MEMORY", p.cardMemory(t, append(slices.Clone(o.set), fmt.Sprint("solver.iterations=", x.iterations)), 0.5))
+		t.Setenv("GPUEMU_MEMORY", p.cardMemory(t, append(slices.Clone(o.set), fmt.Sprint("solver.iterations=", iterations())), 0.5))
 	}
-	if one, err = o.run(p, 1, "cuda", x.iterations); err != nil {
+	if one, err = o.run(p, 1, "cuda", iterations()); err != nil {
 		return one, err
 	}
-	few := one
-	if x.iterations > 3 {
-		few, err = o.run(p, 1, "cuda", 3)
+	short := one
+	if iterations() > fewIterations {
+		short, err = o.run(p, 1, "cuda", fewIterations)
 		must(t, err)
 	}
 	t.Setenv("GPUEMU_MEMORY", "")
@@ -330,9 +341,9 @@ func (o *option) onCards(t *testing.T, p *problem, x executor) (one outcome, err
 	}
 	for _, grid := range x.grids {
 		backend := grid[4:]
-		other, err := o.run(p, int(grid[0]-'0')*int(grid[2]-'0'), "cuda", 3, "comm.grid="+grid[:3], "comm.backend="+backend)
+		other, err := o.run(p, int(grid[0]-'0')*int(grid[2]-'0'), "cuda", fewIterations, "comm.grid="+grid[:3], "comm.backend="+backend)
 		must(t, err)
-		if other.bits != few.bits && !o.anyOrder {
+		if other.bits != short.bits && !o.anyOrder {
 			t.Errorf("other bits on %s", grid)
 		}
 		if backend == "nccl" && other.crossed != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
+	"github.com/kirchhoff-lsm/lsm/internal/program"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -57,16 +58,6 @@ func (b library) step(ranks int, command ...string) []string {
 func layout(ranks int) []string {
 	nodes := min(ranks, 2)
 	return []string{fmt.Sprintf("--nodes=%d", nodes), fmt.Sprintf("--ntasks-per-node=%d", ranks/nodes)}
-}
-
-// program builds lsm and returns its folder.
-func program(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, "lsm"), "../../cmd/lsm").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return dir
 }
 
 // works reports whether the program in a folder can use the library.
@@ -147,7 +138,7 @@ func TestSlurm(t *testing.T) {
 	}
 	c := startCluster(t)
 	var sites []*site
-	bin := program(t)
+	bin := program.Folder(t)
 	for _, b := range libraries {
 		if !b.works(t, bin) {
 			t.Logf("%s: not run: lsm cannot use it here", b.name)

@@ -6,6 +6,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -66,6 +67,9 @@ func gathered(t testing.TB) (list []*kirchhoff.Problem) {
 func TestImages(t *testing.T) {
 	d, h := open(t, driver.CUDA), device.NewHost(2)
 	for i, p := range gathered(t) {
+		if !gputest.Part(i, 1, 2) {
+			continue
+		}
 		w := classesOf(p)(p, 0, p.NumTraces())
 		e := working(t, d, p, w)
 		cpu, err := kirchhoff.New(t.Context(), p, w)

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest/ptxtest"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -126,6 +127,9 @@ func longer(p *kirchhoff.Problem) *kirchhoff.Problem {
 // with LSM_TEST_MUTANTS=all each guard and each end of a loop too (minutes). The executor
 // reports a fault, or the result is another.
 func TestMutants(t *testing.T) {
+	if os.Getenv("LSM_TEST_MUTANTS") == "" && !gputest.Long() {
+		t.Skip("with LSM_TEST_LONG (make test-long)")
+	}
 	hunt := ptxtest.NewHunt(t, redundant)
 	most := 24 // problems
 	if len(os.Getenv("LSM_TEST_MUTANTS")) > 0 {

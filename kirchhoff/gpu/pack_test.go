@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -300,6 +301,9 @@ func TestTablesMade(t *testing.T) {
 	d := open(t, driver.CUDA)
 	problems := map[string]*kirchhoff.Problem{}
 	for i, c := range trials() {
+		if !gputest.Part(i, 2, 10) {
+			continue
+		}
 		p := c.problem(t, uint64(i))
 		if problems[fmt.Sprint(i, " ", c)] = p; i%3 == 0 {
 			p.Amplitude = func(place int) ([]float64, error) {
@@ -311,7 +315,10 @@ func TestTablesMade(t *testing.T) {
 			}
 		}
 	}
-	for _, dynamic := range []bool{false, true} {
+	for i, dynamic := range []bool{false, true} {
+		if i == 0 && !gputest.Part(i, 1, 1<<30) {
+			continue
+		}
 		p := spread(t, []int{130, 260}, 10, 6, 24, 400, dynamic)
 		bent(t, p)
 		problems[fmt.Sprint("eikonal 2D, dynamic=", dynamic)] = p

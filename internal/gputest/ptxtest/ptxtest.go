@@ -45,7 +45,7 @@ func NVRTC(t *testing.T) *driver.Compiler {
 
 func onPTX(t *testing.T, pattern string, environ ...string) {
 	report := filepath.Join(t.TempDir(), "report")
-	out, err := gputest.Run(t, pattern, append(environ, "GPUEMU_REPORT="+report)...)
+	out, err := gputest.Run(t, pattern, append(environ, "LSM_TEST_ON_PTX=1", "GPUEMU_REPORT="+report)...)
 	if err != nil {
 		t.Fatalf("on PTX: %v\n%s", err, out)
 	}

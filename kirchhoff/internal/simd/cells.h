@@ -278,7 +278,7 @@ FAST I floors(V x) { return (I)_mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEG_INF
 
 // Reads a table's rows once, and reads and writes, once per tile, the stretch of each trace
 // that it falls on.
-FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_operator *op, float *traces, const float *image, lsm_part part) {
+FAST void walk_cell(const int way, const int mode, const lsm_operator *op, float *traces, const float *image, lsm_part part) {
 	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt, *receivers = op->lanes;
 	lsm_cell c;
@@ -311,7 +311,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 				const lsm_pair pair = op->pairs[p];
 				const int l = pair.first;
 				at[l] = traces + pair.slot * op->stride + op->widest;
-				if (cuts && pair.cut >= 0) {
+				if (pair.cut >= 0) {
 					const int what = left(op, tile, op->cuts + pair.cut);
 					if (what == NOTHING) continue;
 					if (what == SOME_OF_IT) taper |= 1 << l;
@@ -325,7 +325,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			for (int off = present & ~on; off; off &= off - 1) {
 				const int l = __builtin_ctz(off);
 				const lsm_cut where = {{cut[0][l], cut[1][l]}};
-				alone(mode, at[l], op, tile, cuts && taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size,
+				alone(mode, at[l], op, tile, taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size,
 					scale(mode, op, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
 			}
 			if (!on) continue;
@@ -343,7 +343,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 				lo = MINI(lo, l);
 				hi = MAXI(hi, h);
 			}
-			if (cuts && taper & on) {
+			if (taper & on) {
 				narrow(mode, &c, op, tile, cut, taper);
 				arrivals_tapered(mode, zero, &c, &a, most, shift);
 			} else {
