@@ -320,7 +320,7 @@ __device__ __forceinline__ void coefficients(const Axis &a, float ref, float r2,
 		k = fmaf(a.w, q, k);
 	}
 	B = fmaf(-a.s, ref, q * d);
-	if (SECOND && straight != 0) {
+	if (SECOND) {
 		const float s = a.s * straight;
 		k -= s;
 		B = fmaf(-s, on, B);
