@@ -267,22 +267,24 @@ func (b *batch) geometry(lane int, at []float64) {
 	}
 }
 
-// medium is where the model's values for the batch's window begin.
-func (b *batch) medium(e *Eikonal) *C.float {
-	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1])*int(b.c.n[2]) - e.skipped()
+// medium is where the model's values for the batch's window begin, and those of its columns.
+func (b *batch) medium(e *Eikonal) (points, columns *C.float) {
+	nz := int(b.c.n[2])
+	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1]) - e.skipped()/nz
+	columns = cfloats(e.straight[first:])
 	if b.c.cone != nil {
-		return cfloats(e.tilt[first*(3+e.model.Dim()):])
+		return cfloats(e.tilt[first*nz*(3+e.model.Dim()):]), columns
 	}
-	return cfloats(e.slow2[first:])
+	return cfloats(e.slow2[first*nz:]), columns
 }
 
 // settle sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
 func (b *batch) settle(ctx context.Context, e *Eikonal) error {
-	values := b.medium(e)
+	values, straight := b.medium(e)
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
-			blocks += int(C.eik_sweep(&b.c, values, C.int(d), order))
+			blocks += int(C.eik_sweep(&b.c, values, straight, C.int(d), order))
 		}
 		return blocks
 	}

@@ -42,6 +42,16 @@
 // Σ A² s² R² - Σ (A_i B_j - A_j B_i)², and the root as a difference to a neighbour, so that
 // float32 suffices.
 //
+// Behind an interface T is about as straight as before, and τ, which is T over R, is not. So where
+// velocities jump a share θ of the difference is that of T instead: A τ - B has
+// σ ρ ((1 - θ) τ + θ (τ1 + 2 w (τ1 - τ2))) for σ ρ τ, which for θ = 1 is the difference of T along lines
+// through the source. Each of the two has errors of h² behind interfaces, of opposite sign. θ depends on the
+// largest ratio r of the velocities of two neighbours in a column of the model: it rises from 0 at r = 1.02
+// to 3/4 at 1.1, stays, and falls from 5 on, to 0 at 15. Smooth models have θ = 0 and the accuracy of
+// τ: with θ = 3/4 the error for v = 1500 + 0.6 z m/s would be 5e-6 rms instead of 0.5e-6. One θ along a
+// column keeps the differences linear, which is what puts interfaces halfway. Jumps along x and y do not
+// count: a window does not hold whole rows of the model.
+//
 // Five points along each axis round the source are not swept. They start from the slowness
 // averaged along the straight ray and corrected for its bending. In models that jump by
 // large factors within those two cells a detour may be faster; nothing looks for it there.
@@ -57,9 +67,16 @@
 // long there as back. Times at the first nodes behind the interface lack (s1 - s2) h / 6, a third
 // of that, and so on.
 //
+// Both ways through a flat interface differ by at most 0.05 ms at 10 m, for velocities up to ten times as
+// large, with places 300 m from the interface and up to 100 m aside. It is 0.05 ms 400 m aside too, up to
+// three times, but 0.14 ms for five and 0.5 ms for ten times: rays run along the interface there, on
+// its fast side, and what the first nodes lack gets into their times. Errors grow where a front is as strongly
+// curved as a cell behind the interface: for a place at the distance a, its radius there is a s2 / s1.
+//
 // There must be no other difference for large jumps: only in anisotropic media, behind six times
 // the slowness, is it of first order. One of first order would put the interface on
-// the last node before it, which is another place for each direction of the wave. The slowness that
+// the last node before it, which is another place for each direction of the wave. In anisotropic media
+// times from the fast side of a jump by more than five times may be off by some ms. The slowness that
 // starts average is, across a jump, linear between nodes, and comes to half a cell of each too. In
 // gradients it is that of the linear velocity.
 //

@@ -19,6 +19,7 @@ type Eikonal struct {
 	model     grid.Grid
 	slab      [2]int    // the range [lo, hi) of indices along model's first axis that slow2 has
 	slow2     []float32 // (s / scale)², C order on the slab
+	straight  []float32 // share of T's own differences in each column of the slab, of straightness
 	tilt      []float32 // plane, along, cross, axis of each point; nil where no point is anisotropic
 	bent      []bool    // planes of slab with anisotropic points; nil like tilt
 	scale     float64   // s/m, largest slowness
@@ -74,6 +75,17 @@ func outlineEikonal(model, image grid.Grid) (*Eikonal, error) {
 	return e, err
 }
 
+// straightness is the share of T's own in the second-order differences of a column of the model with
+// these velocities, see doc.go. It depends on the largest ratio of two neighbours.
+func straightness[F float32 | float64](column []F) float32 {
+	jump := 1.0
+	for k := range len(column) - 1 {
+		a, b := float64(column[k]), float64(column[k+1])
+		jump = max(jump, a/b, b/a)
+	}
+	return float32(0.75 * max(0, min((jump-1.02)/0.08, 1, (15-jump)/10)))
+}
+
 // hold gives e the velocities of a slab, in m/s. least is that of the whole model.
 func hold[F float32 | float64](e *Eikonal, velocity []F, slab [2]int, least float64) error {
 	e.slab, e.scale = slab, 1/least
@@ -86,6 +98,9 @@ func hold[F float32 | float64](e *Eikonal, velocity []F, slab [2]int, least floa
 		}
 		s := 1 / (float64(v) * e.scale)
 		e.slow2[i] = float32(s * s)
+	}
+	for column := range slices.Chunk(velocity, e.model.Shape[e.model.Dim()-1]) {
+		e.straight = append(e.straight, straightness(column))
 	}
 	return nil
 }

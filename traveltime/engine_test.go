@@ -201,3 +201,25 @@ func TestSettles(t *testing.T) {
 		}
 	}
 }
+
+// Smooth columns keep the differences of τ, and so do those with jumps so large that fronts behind them
+// are bent within a cell.
+func TestStraightness(t *testing.T) {
+	for _, c := range []struct {
+		column []float64
+		want   float32
+	}{
+		{[]float64{1500}, 0},
+		{[]float64{1500, 1506, 1512}, 0},
+		{[]float64{1500, 1590, 1590}, 0.375},
+		{[]float64{1500, 1500, 3000}, 0.75},
+		{[]float64{4500, 1500, 1506}, 0.75},
+		{[]float64{1500, 7500}, 0.75},
+		{[]float64{15000, 1500}, 0.375},
+		{[]float64{340, 6000}, 0},
+	} {
+		if got := straightness(c.column); math.Abs(float64(got-c.want)) > 1e-6 {
+			t.Errorf("%v: %g, want %g", c.column, got, c.want)
+		}
+	}
+}

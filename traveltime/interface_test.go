@@ -133,7 +133,8 @@ func (m halves) cell(h float64) float64 { return 1e3 * h * math.Abs(1/m.above-1/
 
 // A wave takes as long down through an interface as up, whatever the velocities on both sides, and
 // as long as Snell's law says of an interface halfway between nodes. Far aside the rays run along the
-// interface on its fast side, next to the nodes whose times lack a sixth of a cell.
+// interface on its fast side, next to the nodes whose times lack a sixth of a cell: where that side is
+// more than three times as fast, some of that gets into the times.
 func TestTimesAcrossInterfaces(t *testing.T) {
 	for _, dim := range []int{2, 3} {
 		for _, h := range []float64{10, 5} {
@@ -150,12 +151,19 @@ func TestTimesAcrossInterfaces(t *testing.T) {
 						}
 						g := cube(dim, h)
 						v := m.on(g)
-						for _, c := range []struct{ aside, limit float64 }{{100, 0.015}, {400, 0.06}} {
-							upper, lower := pairs(dim, c.aside)
+						for _, aside := range []float64{100, 400} {
+							upper, lower := pairs(dim, aside)
 							most, down, up := asymmetry(t, g, v, upper, lower, m.time)
-							t.Logf("%4.1f times faster %s, up to %g m aside: there and back differ by %6.3f ms, down is off by %6.3f ms, up by %6.3f ms", ratio, fast, c.aside, most, down, up)
-							if limit := c.limit * h; !(math.Abs(most) <= limit && math.Abs(down) <= limit && math.Abs(up) <= limit) {
-								t.Errorf("%g times faster %s, up to %g m aside: there and back differ by %.3f ms, down is off by %.3f ms, up by %.3f ms: want at most %.3f", ratio, fast, c.aside, most, down, up, limit)
+							limit, exact := 0.05, 0.05
+							switch {
+							case aside == 400 && ratio > 3:
+								limit, exact = 0.06*h, 0.06*h
+							case ratio > 5:
+								exact = 0.1
+							}
+							t.Logf("%4.1f times faster %s, up to %g m aside: there and back differ by %6.3f ms, down is off by %6.3f ms, up by %6.3f ms", ratio, fast, aside, most, down, up)
+							if !(math.Abs(most) <= limit && math.Abs(down) <= exact && math.Abs(up) <= exact) {
+								t.Errorf("%g times faster %s, up to %g m aside: there and back differ by %.3f ms, down is off by %.3f ms, up by %.3f ms: want at most %.3f and %.3f", ratio, fast, aside, most, down, up, limit, exact)
 							}
 						}
 					}
@@ -281,7 +289,8 @@ func TestReflectorBelowAnInterface(t *testing.T) {
 }
 
 // Nothing comes before the first arrival by more than a sixth of a cell, which is what times lack at
-// the first node behind an interface, and head waves come back at most a cell late.
+// the first node behind an interface, and head waves come back at most 3 ms late. Where the layer below
+// is ten times as fast, some more is lacking where the head wave meets the direct one.
 func TestHeadWaves(t *testing.T) {
 	for _, ratio := range []float64{1.5, 2, 3, 5, 10} {
 		m := halves{above: 1500, below: 1500 * ratio, depth: 95}
@@ -296,7 +305,11 @@ func TestHeadWaves(t *testing.T) {
 			early, late = math.Min(early, off), math.Max(late, off)
 		}
 		t.Logf("%4.1f times faster: at most %.3f ms early, %.3f ms late, cell %.2f ms", ratio, -early, late, m.cell(10))
-		if !(-early <= m.cell(10)/6+0.2 && late <= m.cell(10)+0.5) {
+		least := m.cell(10)/6 + 0.2
+		if ratio > 5 {
+			least += 0.3
+		}
+		if !(-early <= least && late <= 3) {
 			t.Errorf("%g times faster: %.3f ms early, %.3f ms late, of a cell of %.2f ms", ratio, -early, late, m.cell(10))
 		}
 	}
@@ -380,7 +393,7 @@ func TestTimesAcrossInterfacesOfTiltedMedia(t *testing.T) {
 					}
 				}
 				t.Logf("%s, %4.1f times faster %s: there and back differ by %6.3f ms", c.name, ratio, fast, most)
-				if limit := 0.05 + 0.1*m.cell(10); !(math.Abs(most) <= limit) {
+				if limit := 0.05; !(math.Abs(most) <= limit) {
 					t.Errorf("%s, %g times faster %s: there and back differ by %.3f ms, want at most %.3f", c.name, ratio, fast, most, limit)
 				}
 			}

@@ -16,6 +16,8 @@ type Parts struct {
 	First int
 	Scale float64 // s/m, largest slowness
 
+	Straight []float32 // share of T's own in the second-order differences of each column of Slow2
+
 	// Sweeping stops where no time changes by more than Tolerance, relatively, in
 	// first-order and in second-order rounds, or after Rounds of each. After Patience
 	// second-order rounds the tolerance doubles with each further one.
@@ -40,7 +42,7 @@ type Interpolated struct {
 
 // Parts returns the parts of e, which must be kept alive as long as they are used.
 func (e *Eikonal) Parts() Parts {
-	p := Parts{Model: e.model, Slow2: e.slow2, First: e.skipped(), Scale: e.scale,
+	p := Parts{Model: e.model, Slow2: e.slow2, First: e.skipped(), Scale: e.scale, Straight: e.straight,
 		Tolerance: [2]float32{firstTolerance, secondTolerance}, Rounds: maxRounds, Patience: patience, Fused: e.widths[0] != portable}
 	if e.resample != nil {
 		p.Image = e.resample.axes()

@@ -3,6 +3,7 @@ package traveltime
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
@@ -40,6 +41,7 @@ type reference struct {
 	source []float64
 	scale  float64   // s/m, largest slowness
 	slow   []float64 // in units of scale
+	own    []float64 // share of T's own differences at each point
 	tau    []float64
 	fixed  []bool // point of the start box
 	rounds int
@@ -48,7 +50,7 @@ type reference struct {
 func newReference(velocity []float64, g grid.Grid, source []float64) *reference {
 	n := g.Len()
 	r := &reference{g: g, stride: g.Strides(), source: source,
-		slow: make([]float64, n), tau: make([]float64, n), fixed: make([]bool, n)}
+		slow: make([]float64, n), own: shares(velocity, g), tau: make([]float64, n), fixed: make([]bool, n)}
 	for _, v := range velocity {
 		r.scale = math.Max(r.scale, 1/v)
 	}
@@ -63,6 +65,20 @@ func newReference(velocity []float64, g grid.Grid, source []float64) *reference 
 		r.tau[at], r.fixed[at] = tau/r.scale, true
 	})
 	return r
+}
+
+// shares are T's own in the differences of second order at each point of a model.
+func shares(velocity []float64, g grid.Grid) (own []float64) {
+	nz := g.Shape[g.Dim()-1]
+	for n := 0; n < len(velocity); n += nz {
+		column := velocity[n:][:nz]
+		jump := 1.0
+		for k := 1; k < nz; k++ {
+			jump = math.Max(jump, math.Max(column[k]/column[k-1], column[k-1]/column[k]))
+		}
+		own = append(own, slices.Repeat([]float64{0.75 * math.Max(0, math.Min(1, math.Min((jump-1.02)/0.08, (15-jump)/10)))}, nz)...)
+	}
+	return own
 }
 
 // settle sweeps until the times stay.
@@ -142,6 +158,9 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 			w := math.Max(0, math.Min(0.5-0.5*(time2-time1)/(fade*cell*cell), 0.5))
 			s.A += w * r2 / h
 			s.B += w * r2 / h * (2*t1 - t2)
+			share := -float64(step) * rho[a] * r.own[at]
+			s.A -= share
+			s.B -= share * (t1 + 2*w*(t1-t2))
 		}
 		if t1 < unreached/2 && s.A > 0 {
 			axes = append(axes, s)

@@ -105,7 +105,7 @@ func (b *batch) carry(ctx context.Context, e *Eikonal, p *survey.Positions, plac
 		})
 	}
 	b.c.tolerance = carriedTolerance
-	values := b.medium(e)
+	values, _ := b.medium(e)
 	for range maxRounds {
 		blocks := 0
 		for d := range 1 << p.Dim {
@@ -128,7 +128,8 @@ func (w *lanes) leave(ctx context.Context, j job) error {
 		return err
 	}
 	if w.opt.Spreading != NoSpreading {
-		C.eik_spreading(cfloats(w.ratio), &b.c, b.medium(w.e), cfloats(w.rays), most, n, MostSpreading)
+		values, _ := b.medium(w.e)
+		C.eik_spreading(cfloats(w.ratio), &b.c, values, cfloats(w.rays), most, n, MostSpreading)
 	}
 	if w.opt.Takeoff {
 		turn := b.carried[0]

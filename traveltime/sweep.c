@@ -219,15 +219,15 @@ int eik_offers(int lanes)
 	return lanes == 4;
 }
 
-long eik_sweep(eik_batch *b, const float *medium, int direction, int second)
+long eik_sweep(eik_batch *b, const float *medium, const float *straight, int direction, int second)
 {
 #if defined(__x86_64__)
 	if (b->lanes == 16)
-		return run_avx512(b, medium, direction, second);
+		return run_avx512(b, medium, straight, direction, second);
 	if (b->lanes == 8)
-		return run_avx2(b, medium, direction, second);
+		return run_avx2(b, medium, straight, direction, second);
 #endif
-	return run_portable(b, medium, direction, second);
+	return run_portable(b, medium, straight, direction, second);
 }
 
 long eik_carry(eik_batch *b, const float *medium, int direction)

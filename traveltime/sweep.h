@@ -62,8 +62,9 @@ int eik_offers(int lanes);
 // One sweep over all due blocks; returns their number. Bit a of direction is
 // set if axis a runs backwards; medium is the squared slowness, [n0][wide][n2],
 // scaled to a largest value of 1, or with a cone plane, along, cross and the symmetry axis
-// of each point, [n0][wide][n2][3 + dim].
-long eik_sweep(eik_batch *b, const float *medium, int direction, int second);
+// of each point, [n0][wide][n2][3 + dim]. straight is the share of T's own differences in those of
+// second order, [n0][wide], 0 in smooth columns.
+long eik_sweep(eik_batch *b, const float *medium, const float *straight, int direction, int second);
 
 // One sweep like these for what rays carry, once tau is there, whose medium is not tilted.
 // Values start unreached but in the start boxes, and a change is an absolute one.

@@ -20,6 +20,7 @@ typedef struct {
 	const float *side[2][4];        // x, y: point 0 of rows -1, -2, +1, +2
 	const float *rz;
 	const float *medium;            // of this row's points
+	float straight;                 // of this row
 	const float *cone;              // of a tilted medium's sources
 	V rho[2], outer;                // position along x, y; sum of their squares
 	V b2, b1, now, a1, a2;          // tau: two behind, this point, two ahead
@@ -64,15 +65,24 @@ INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NA
 	return a;
 }
 
-INLINE void NAME(coefficients)(const NAME(axis) *a, V ref, V r2, float ih, int second, V *A, V *B)
+// A share of tau rho, straight, is that of a tau which goes on as before: then so much of the
+// difference is T's own.
+INLINE void NAME(coefficients)(const NAME(axis) *a, V ref, V r2, float ih, float straight, int second, V *A, V *B)
 {
-	V q = MUL(r2, SET1(ih)), d = SUB(a->t1, ref), k = ADD(a->s, q);
+	V q = MUL(r2, SET1(ih)), d = SUB(a->t1, ref), k = ADD(a->s, q), on;
 	if (second) {
-		d = FMA(a->w, ADD(d, SUB(a->t1, a->t2)), d);
+		V last = SUB(a->t1, a->t2);
+		on = FMA(ADD(a->w, a->w), last, d);
+		d = FMA(a->w, ADD(d, last), d);
 		k = FMA(a->w, q, k);
 	}
-	*A = MAX(k, SET1(0));
 	*B = FNMA(a->s, ref, MUL(q, d));
+	if (second && straight != 0) {
+		V s = MUL(a->s, SET1(straight));
+		k = SUB(k, s);
+		*B = FNMA(s, on, *B);
+	}
+	*A = MAX(k, SET1(0));
 }
 
 // The larger root δ of Σ(A·δ - B)² = f over the axes. slope is, up to a common
@@ -147,7 +157,7 @@ typedef struct {
 #include "sweep_tilted.h"
 
 // The update of an isotropic medium, whose squared slowness times R^2 is f.
-INLINE void NAME(isotropic)(NAME(stencil) *p, V f, float fade, NAME(step) const *h, M active, int dim, int second)
+INLINE void NAME(isotropic)(NAME(stencil) *p, V f, float fade, NAME(step) const *h, float straight, M active, int dim, int second)
 {
 	for (int a = 0; a < dim; a++)
 		p->s[a] = NAME(upwind)(p->near1[a], p->near2[a], p->far1[a], p->far2[a], p->rho[a], p->r2, h[a], fade, second, &p->far[a]);
@@ -156,7 +166,7 @@ INLINE void NAME(isotropic)(NAME(stencil) *p, V f, float fade, NAME(step) const 
 		ref = MIN(ref, p->s[2].t1);
 	V A[3], B[3], delta;
 	for (int a = 0; a < dim; a++)
-		NAME(coefficients)(&p->s[a], ref, p->r2, h[a].ih, second, &A[a], &B[a]);
+		NAME(coefficients)(&p->s[a], ref, p->r2, h[a].ih, straight, second, &A[a], &B[a]);
 	V least = MIN(A[0], A[1]);
 	if (dim == 3)
 		least = MIN(least, A[2]);
@@ -192,12 +202,12 @@ INLINE void NAME(point)(NAME(block) *r, const NAME(step) *h, float tolerance, in
 	p.ok = r->active;
 	if (!tilted) {
 		const float s2 = r->medium[r->at];
-		NAME(isotropic)(&p, MUL(SET1(s2), p.r2), 0.5f / (EIK_FADE * s2), h, r->active, dim, second);
+		NAME(isotropic)(&p, MUL(SET1(s2), p.r2), 0.5f / (EIK_FADE * s2), h, r->straight, r->active, dim, second);
 	} else {
 		NAME(medium) m = NAME(at)(r->medium + (long)r->at * (3 + dim), dim, step);
 		p.u = DIV(SET1(1), p.r2);
 		NAME(factor)(&p, r->cone, r->terms, dim, step);
-		NAME(anisotropic)(&p, &m, h, r->now, r->active, dim, second);
+		NAME(anisotropic)(&p, &m, h, r->straight, r->now, r->active, dim, second);
 	}
 
 	V t = ADD(p.ref, p.delta);
@@ -304,7 +314,7 @@ INLINE void NAME(leave)(const NAME(block) *r, eik_batch *b, int dim, int directi
 	eik_settle(b, r->x, r->y, r->chunk, direction, r->due, BITS(r->changed) & r->due, dirs, next);
 }
 
-INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int direction, int second, int tilted)
+INLINE long NAME(sweep)(eik_batch *b, const float *medium, const float *straight, int dim, int direction, int second, int tilted)
 {
 	const int step = direction >> (dim - 1) & 1 ? -1 : 1, nc = b->chunks;
 	const int nline = b->n[dim - 2], nouter = dim == 3 ? b->n[0] : 1;
@@ -333,8 +343,10 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int directio
 					const int line = lineback ? nline - 1 - ll : ll;
 					const int x = dim == 3 ? outer : line, y = dim == 3 ? line : 0;
 					unsigned due = b->dirty[eik_block(b, x, y, chunk) * EIK_DIRECTIONS + direction];
-					if (due && (due &= b->in[0][x] & b->in[1][y]))
+					if (due && (due &= b->in[0][x] & b->in[1][y])) {
+						r[k].straight = straight[(long)x * b->wide + y];
 						NAME(enter)(&r[k++], b, medium, dim, tilted, x, y, chunk, step, due);
+					}
 				}
 				if (k == 2) {
 					NAME(block) p = r[0], q = r[1];
@@ -360,20 +372,20 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, int dim, int directio
 #include "sweep_rays.h"
 
 // Apart, so that each keeps its registers.
-static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, int direction, int second)
+static __attribute__((noinline)) TARGET long NAME(sweep_tilted)(eik_batch *b, const float *medium, const float *straight, int direction, int second)
 {
 	if (b->dim == 2)
-		return second ? NAME(sweep)(b, medium, 2, direction, 1, 1) : NAME(sweep)(b, medium, 2, direction, 0, 1);
-	return second ? NAME(sweep)(b, medium, 3, direction, 1, 1) : NAME(sweep)(b, medium, 3, direction, 0, 1);
+		return second ? NAME(sweep)(b, medium, straight, 2, direction, 1, 1) : NAME(sweep)(b, medium, straight, 2, direction, 0, 1);
+	return second ? NAME(sweep)(b, medium, straight, 3, direction, 1, 1) : NAME(sweep)(b, medium, straight, 3, direction, 0, 1);
 }
 
-static TARGET long NAME(run)(eik_batch *b, const float *medium, int direction, int second)
+static TARGET long NAME(run)(eik_batch *b, const float *medium, const float *straight, int direction, int second)
 {
 	if (b->cone)
-		return NAME(sweep_tilted)(b, medium, direction, second);
+		return NAME(sweep_tilted)(b, medium, straight, direction, second);
 	if (b->dim == 2)
-		return second ? NAME(sweep)(b, medium, 2, direction, 1, 0) : NAME(sweep)(b, medium, 2, direction, 0, 0);
-	return second ? NAME(sweep)(b, medium, 3, direction, 1, 0) : NAME(sweep)(b, medium, 3, direction, 0, 0);
+		return second ? NAME(sweep)(b, medium, straight, 2, direction, 1, 0) : NAME(sweep)(b, medium, straight, 2, direction, 0, 0);
+	return second ? NAME(sweep)(b, medium, straight, 3, direction, 1, 0) : NAME(sweep)(b, medium, straight, 3, direction, 0, 0);
 }
 
 // What differs from set to set makes room for the next.

@@ -229,7 +229,7 @@ INLINE V NAME(alongside)(NAME(stencil) *p, const NAME(medium) *m, const NAME(ste
 }
 
 // The update of an anisotropic medium.
-INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, V now, M active, int dim, int second)
+INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, float straight, V now, M active, int dim, int second)
 {
 	V around = second ? NAME(alongside)(p, m, h, now, dim) : NAME(earlier)(p, m, h, dim);
 	M live[3], ok = active;
@@ -238,13 +238,21 @@ INLINE void NAME(anisotropic)(NAME(stencil) *p, const NAME(medium) *m, const NAM
 		ref = MIN(ref, p->s[a].t1);
 	for (int a = 0; a < dim; a++) {
 		NAME(axis) *s = &p->s[a];
-		V q = NEGIF(p->far[a], MUL(p->q, SET1(h[a].ih))), d = SUB(s->t1, ref), k = ADD(p->N[a], q);
+		V q = NEGIF(p->far[a], MUL(p->q, SET1(h[a].ih))), d = SUB(s->t1, ref), k = ADD(p->N[a], q), on = d;
 		if (second) {
-			d = FMA(s->w, ADD(d, SUB(s->t1, s->t2)), d);
+			V last = SUB(s->t1, s->t2);
+			on = FMA(ADD(s->w, s->w), last, d);
+			d = FMA(s->w, ADD(d, last), d);
 			k = FMA(s->w, q, k);
 		}
+		V b = FNMA(p->N[a], ref, MUL(q, d));
+		if (second && straight != 0) { // as in NAME(coefficients)
+			V N = MUL(p->N[a], SET1(straight));
+			k = SUB(k, N);
+			b = FNMA(N, on, b);
+		}
 		A[a] = a3[a] = k;
-		B[a] = b3[a] = FNMA(p->N[a], ref, MUL(q, d));
+		B[a] = b3[a] = b;
 		live[a] = LT(s->t1, SET1(EIK_UNREACHED / 2));
 		ok = MAND(ok, live[a]);
 	}

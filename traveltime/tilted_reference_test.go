@@ -36,6 +36,7 @@ type tiltedReference struct {
 	t0     []float64   // s, T0
 	p0     [][]float64 // s/m, ∇T0 at each point
 	r      []float64   // m
+	own    []float64   // share of T's own differences
 	tau    []float64
 	fixed  []bool
 	rounds int
@@ -52,6 +53,11 @@ func newTiltedReference(g grid.Grid, at func(x []float64) tilted, source []float
 		s.medium[i] = at(x)
 	}
 	point := func(n int) tilted { return s.medium[n] }
+	v0 := make([]float64, n)
+	for i, m := range s.medium {
+		v0[i] = math.Sqrt(m.plane + m.along)
+	}
+	s.own = shares(v0, g)
 	home := between(g, source, point)
 	for i := range n {
 		g.Point(x, i)
@@ -195,7 +201,9 @@ func (s *tiltedReference) second(at int, index []int) (float64, bool) {
 		}
 		sign := -float64(step)
 		k := sign * s.t0[at] / h
-		axes = append(axes, slope{a, sign, s.p0[at][a] + k*(1+w), k * (near + w*(2*near-far)), time})
+		along := s.p0[at][a]
+		share := s.own[at] * along
+		axes = append(axes, slope{a, sign, along - share + k*(1+w), k*(near+w*(2*near-far)) - share*(near+2*w*(near-far)), time})
 	}
 	q := dot(m.axis, p)
 	rest := m.cross * q * q * (dot(p, p) - q*q)

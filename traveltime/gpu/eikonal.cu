@@ -33,6 +33,7 @@ struct Step {
 // Model is the velocity, and how it is sampled.
 struct Model {
 	const float *slow2; // (s / scale)², C order, from the point with number skipped on
+	const float *straight; // share of T's own differences in each column, from that of slow2 on
 	i64 skipped;
 	double origin[3], spacing[3], unit, scale; // m; unit is the smallest spacing; s/m
 	Step h[3];                                 // of the spacing in units
@@ -305,17 +306,26 @@ __device__ __forceinline__ Axis upwind(float near1, float near2, float far1, flo
 	return a;
 }
 
+// A share of τ ρ, straight, is that of a τ which goes on as before: then so much of the
+// difference is T's own.
 template <bool SECOND>
-__device__ __forceinline__ void coefficients(const Axis &a, float ref, float r2, float ih, float &A, float &B)
+__device__ __forceinline__ void coefficients(const Axis &a, float ref, float r2, float ih, float straight, float &A, float &B)
 {
 	const float q = r2 * ih;
-	float d = a.t1 - ref, k = a.s + q;
+	float d = a.t1 - ref, k = a.s + q, on = 0;
 	if (SECOND) {
-		d = fmaf(a.w, d + (a.t1 - a.t2), d);
+		const float last = a.t1 - a.t2;
+		on = fmaf(a.w + a.w, last, d);
+		d = fmaf(a.w, d + last, d);
 		k = fmaf(a.w, q, k);
 	}
-	A = fmaxf(k, 0);
 	B = fmaf(-a.s, ref, q * d);
+	if (SECOND) {
+		const float s = a.s * straight;
+		k -= s;
+		B = fmaf(-s, on, B);
+	}
+	A = fmaxf(k, 0);
 }
 
 // root is the larger root δ of Σ (A δ - B)² = f. slope is A δ - B, up to a positive factor;
@@ -415,7 +425,7 @@ enum {
 // update returns τ of a point, now before, with near and far neighbours along z in z.
 template <bool SECOND>
 __device__ __forceinline__ float update(const Model &m, const Around &c, const float *z, float now, const float *rho, float outer, float rz,
-                                        float tolerance, bool fixed, int &news)
+                                        float straight, float tolerance, bool fixed, int &news)
 {
 	const float r2 = fmaf(rz, rz, outer), f = c.slow2 * r2, fade = 0.5f / (EIK_FADE * c.slow2);
 	Axis s[DIM];
@@ -430,7 +440,7 @@ __device__ __forceinline__ float update(const Model &m, const Around &c, const f
 	bool real, ok = true;
 #pragma unroll
 	for (int a = 0; a < DIM; a++) {
-		coefficients<SECOND>(s[a], ref, r2, m.h[axis_of(a)].ih, A[a], B[a]);
+		coefficients<SECOND>(s[a], ref, r2, m.h[axis_of(a)].ih, straight, A[a], B[a]);
 		ok = ok && 0 < A[a];
 	}
 	ok = root(A, B, f, delta, slope, real) && ok;
@@ -508,7 +518,9 @@ __device__ __forceinline__ void sweep_block(const Model &m, const Batch &b, cons
 		if (DIM == 3)
 			r.side[DIM - 2][k] = y + away >= 0 && y + away < p.n[1] ? self + away * row : beyond;
 	}
-	r.slow2 = m.slow2 + (((i64)(x + p.lo[0]) * m.n[1] + y + p.lo[1]) * m.n[2] - m.skipped);
+	const i64 column = (i64)(x + p.lo[0]) * m.n[1] + y + p.lo[1];
+	const float straight = m.straight[column - m.skipped / m.n[2]];
+	r.slow2 = m.slow2 + (column * m.n[2] - m.skipped);
 	r.rz = at + (b.side[0] + b.side[1]) * LANES;
 	int news = 0, k = step > 0 ? first : first + n - 1;
 	float z[4] = {self[(k - step) * LANES], self[(k - 2 * step) * LANES], self[(k + step) * LANES], 0}, now = self[k * LANES];
@@ -516,7 +528,7 @@ __device__ __forceinline__ void sweep_block(const Model &m, const Batch &b, cons
 	for (int left = n; left > 0; left--, k += step) {
 		z[3] = self[(k + 2 * step) * LANES];
 		const Around next = read<SECOND>(r, left > 1 ? k + step : k); // under way during the update
-		const float t = update<SECOND>(m, here, z, now, rho, outer, step > 0 ? here.rz : -here.rz, tolerance,
+		const float t = update<SECOND>(m, here, z, now, rho, outer, step > 0 ? here.rz : -here.rz, straight, tolerance,
 		                               boxed && k >= p.first[2] && k <= p.last[2], news);
 		self[k * LANES] = t;
 		z[1] = z[0], z[0] = t, now = z[2], z[2] = z[3];

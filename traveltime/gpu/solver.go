@@ -69,7 +69,7 @@ type Solver struct {
 type (
 	step  struct{ h2, hh, h4, hh4, ih float32 }
 	model struct {
-		slow2            driver.Memory
+		slow2, straight  driver.Memory
 		skipped          int64
 		origin, spacing  [3]float64
 		unit, scale      float64
@@ -137,7 +137,8 @@ func Bytes(t Task) int64 {
 	switch m := t.Method.(type) {
 	case *traveltime.Eikonal:
 		g := *m.Domain()
-		bytes += 4 * int64(r.planes[1]-r.planes[0]) * int64(g.Len()/g.Shape[0])
+		plane := int64(g.Len() / g.Shape[0])
+		bytes += 4 * int64(r.planes[1]-r.planes[0]) * (plane + plane/int64(g.Shape[g.Dim()-1]))
 		image = m.Parts().Image
 	case *traveltime.Coarse:
 		_, _, image = m.Parts()
@@ -246,7 +247,10 @@ func (s *Solver) putModel(parts traveltime.Parts, err *error) {
 		h := float32(m.spacing[a] / m.unit)
 		m.h[a] = step{2 * h, h * h, 4 * h, 4 * h * h, 1 / h}
 	}
-	m.slow2 = words(s, parts.Slow2[r.planes[0]*plane-parts.First:r.planes[1]*plane-parts.First], err)
+	first, last := r.planes[0]*plane-parts.First, r.planes[1]*plane-parts.First
+	m.slow2 = words(s, parts.Slow2[first:last], err)
+	nz := int(m.n[2])
+	m.straight = words(s, parts.Straight[first/nz:last/nz], err)
 }
 
 // AxisOf is the number among x, y, z of an axis of a grid: kernels have three.
