@@ -505,7 +505,12 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 		if (kind(mode) == STATIC) {
 			u->sum[g] += v;
 		} else {
-			const V a = factor(0, mode, s, r, g, given);
+			V a = factor(0, mode, s, r, g, given);
+			if (kind(mode) == PLANE && (flat || POINTS < 16)) a = FMA(FIELD(s, 1), FIELD(r, 1), FIELD(s, 2) * FIELD(r, 2));
+			if (kind(mode) == SPACE) {
+			V x = FMA(FIELD(s, 4), FIELD(r, 4), FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 3) * FIELD(r, 3)));
+			a = FIELD(s, 1) * FIELD(r, 1) * SQRT(MAX(FMA(ALL(2), x, ALL(2)), ALL(0)));
+			}
 			u->sum[g] = FMA(a * a, v, u->sum[g]);
 		}
 	}
@@ -694,18 +699,6 @@ TARGET __attribute__((noinline)) static void square_given(const int mode, const 
 #undef CALL
 }
 
-// diagonal adds the squares of a pair over a tile. Weights are written down first, so that all kinds of them
-// share the code.
-FAST void diagonal(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at, const char *s, const char *r,
-	float *given, lsm_scale by, int32_t k0, float width, int whole) {
-	if (kind(mode) == STATIC) {
-		square_of(mode, op, u, q, at, s, r, NULL, by, k0, width, whole);
-		return;
-	}
-	for (int g = 0; !(mode & LIMITS) && g < REGISTERS; g++) AT(given + POINTS * g) = factor(0, mode, s, r, g, NULL);
-	square_given(mode, op, u, q, at, s, r, given, by, k0, width, whole);
-}
-
 FAST void demigrate(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const float *m,
 	int32_t k0, int32_t nt, int whole) {
 	if (whole)
@@ -781,7 +774,7 @@ FAST void walk(const int way, const int mode, const lsm_operator *op, void *out,
 				if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 				const float *weights = mode & LIMITS ? given : NULL;
 				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole, ps, pr);
-				if (way == DIAGONAL) diagonal(mode, op, &u, in, squares_row(op, in, slope, run.source, pair), s, r, given, by, k0, width, whole);
+				if (way == DIAGONAL) square_of(mode, op, &u, in, squares_row(op, in, slope, run.source, pair), s, r, weights, by, k0, width, whole);
 				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, by, m, k0, nt, whole);
 			}
 			if (way == ADJOINT) end(mode, &u, s);
