@@ -330,7 +330,8 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, const float *straight
 		const int outer = outerback ? nouter - 1 - o : o;
 		// Two rows at a time, the second one block behind: neither reads what
 		// the other writes, so the order of updates is that of plain sweeping
-		// and one row's arithmetic hides the other's latency.
+		// and one row's arithmetic hides the other's latency. That of a tilted medium is
+		// long enough to hide its own.
 		for (int l = 0; l < nline; l += 2) {
 			for (int c = 0; c <= nc; c++) {
 				NAME(block) r[2];
@@ -348,7 +349,7 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, const float *straight
 						NAME(enter)(&r[k++], b, medium, dim, tilted, x, y, chunk, step, due);
 					}
 				}
-				if (k == 2) {
+				if (k == 2 && !tilted) {
 					NAME(block) p = r[0], q = r[1];
 					while (p.left && q.left) {
 						NAME(point)(&p, h, tolerance, dim, second, tilted, step);
