@@ -35,6 +35,11 @@ func init() {
 }
 
 func TestMain(m *testing.M) {
+	// A process that tests run the program in starts itself anew with a command, as lsm does.
+	if strings.HasSuffix(os.Args[0], ".test") && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		main()
+		return
+	}
 	// As on a machine without a GPU, wherever tests run.
 	for _, library := range noGPU {
 		os.Setenv(library, "/none")
