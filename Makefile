@@ -41,8 +41,10 @@ PYTHON_LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%))
 
 # What depends on the MPI, tested once more with the one that is not the first choice.
 MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
-# The tests of the program that start ranks; the others are the same with every MPI.
-MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | paste -sd '|')
+# The tests of the program that start ranks, but for long ones about cards and NCCL; the others are the
+# same with every MPI.
+MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | \
+	grep -vE '^(TestBenchBackendsOverMPI|TestBenchCommBackends|TestFaultsOverMPI|TestRanksCompileInChildren)$$' | paste -sd '|')
 
 .PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 

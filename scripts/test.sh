@@ -23,7 +23,8 @@ export LSM_TEST_PROGRAM="$PWD/bin/test" LSM_PROGRAM="$PWD/bin/test/lsm"
 step vet "$GO" vet ./...
 step program "$GO" build -o "$LSM_PROGRAM" ./cmd/lsm
 step gofmt scripts/gofmt.sh
-step packages "$GO" test -timeout "$TIMEOUT" ./...
+# The longest packages begin first.
+step packages "$GO" test -timeout "$TIMEOUT" ./cmd/lsm ./internal/job ./tutorials ./kirchhoff/gpu ./...
 # shellcheck disable=SC2086 # a list of packages
 step "packages, MPICH" with_mpich "$GO" test -timeout "$TIMEOUT" $MPI_PACKAGES
 step "program on ranks, MPICH" with_mpich "$GO" test -timeout "$TIMEOUT" -run "^($MPI_TESTS)\$" ./cmd/lsm

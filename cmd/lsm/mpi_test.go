@@ -61,7 +61,7 @@ func onRanks(t *testing.T, folder string, ranks int, args ...string) *launched {
 	}
 	l := &launched{Cmd: cmd}
 	l.Dir, l.Stdout, l.Stderr = folder, &l.out, &l.errs
-	l.Env = append(l.Env, asRank+"=1")
+	l.Env = append(l.Env, asRank+"=1", "UCX_LOG_LEVEL=fatal") // which MPICH may use, and which writes to the output of lsm
 	return l
 }
 

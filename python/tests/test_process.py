@@ -63,7 +63,9 @@ def test_interrupt(monkeypatch):
 
 
 SCRIPT = """
+import signal
 import numpy as np, test_process
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts beside itself ignores it
 op = test_process.large()
 print("ready", flush=True)
 op @ np.zeros(op.shape[1])
