@@ -1,7 +1,8 @@
 #!/bin/sh
 # gpu-bundle.sh FOLDER: packs what proves the GPU engines on a machine that has a driver and
 # nothing else: prove.sh, and payload.tgz with the program, the GPU's tests and the libraries
-# that they load, without those of glibc and of the GPU. PACKAGES names the packages whose
+# that they load, without those of glibc and of the GPU; and more.txz with MPICH and the
+# solver's tests, for which there is room only so. A machine without xz and Python does without them. PACKAGES names the packages whose
 # tests are packed. Run by make gpu-bundle, which sets LDFLAGS and GO.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,7 +10,8 @@ folder=$1
 most=$((54 << 20)) # bytes; with the tree, whose files are 9 MiB, less than 64 MiB
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/bin" "$work/lib" "$work/peers" "$folder"
+mkdir -p "$work/bin" "$work/lib" "$work/peers" "$work/more/bin" "$work/more/lib" "$folder"
+rm -f "$folder/more.txz"
 if [ -z "${PACKAGES:-}" ]; then
 	for p in device/driver device/gpu imaging kirchhoff/gpu traveltime/gpu comm/nccl internal/job; do
 		if [ -d "$p" ]; then PACKAGES="${PACKAGES:-} $p"; fi
@@ -23,10 +25,11 @@ link="${LDFLAGS:-} $link_flags"
 "${GO:-go}" build -ldflags "$link" -o "$work/bin/lsm" ./cmd/lsm
 mpi=none
 library=$(PATH="$PATH:/sbin" ldconfig -p | awk '$1 == "libmpich.so.12" { print $NF; exit }')
-if [ "${MPI:-}" != none ] && [ -n "$library" ] && command -v mpiexec.hydra >/dev/null; then
+if [ "${MPI:-}" != none ] && [ -n "$library" ] && command -v mpiexec.hydra >/dev/null && command -v xz >/dev/null; then
 	mpi=mpich
-	cp -L "$library" "$work/lib/"
-	cp -L "$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)" "$work/bin/"
+	cp -L "$library" "$work/more/lib/"
+	cp -L "$(command -v mpiexec.hydra)" "$(command -v hydra_pmi_proxy)" "$work/more/bin/"
+	copy_libraries "$work/more/lib" "$work"/more/bin/* "$work"/more/lib/*
 fi
 
 for p in $PACKAGES; do
@@ -38,14 +41,16 @@ awk '/^func Test/ { sub(/\(.*/, "", $2); test = $2 } /gputest\.Need\(/ && test !
 	sort -u | paste -sd '|' >"$work/bin/internal-job.run"
 
 copy_libraries "$work/lib" "$work"/bin/* "$work"/lib/*
+if [ $mpi != none ] && [ -e "$work/bin/internal-job.test" ]; then mv "$work/bin/internal-job.test" "$work/more/bin/"; fi
 cp bench/peers/cards.py bench/peers/problem.py "$work/peers/"
 
 tar -C "$work" -c bin lib peers | gzip -9 >"$folder/payload.tgz"
+[ $mpi = none ] || tar -C "$work/more" -c bin lib | xz -9 >"$folder/more.txz"
 cp scripts/prove.sh "$folder/"
-size=$(($(wc -c <"$folder/payload.tgz") + $(wc -c <"$folder/prove.sh")))
+size=$(cat "$folder"/* 2>/dev/null | wc -c)
 if [ $size -gt $most ]; then
 	echo "gpu-bundle: $folder has $size bytes, want at most $most" >&2
 	exit 1
 fi
-[ $mpi != none ] || echo "gpu-bundle: no MPICH here: two ranks are tried by the MPI of the machine with the GPU, if it has one" >&2
+[ $mpi != none ] || echo "gpu-bundle: no MPICH or no xz here: two ranks are tried by the MPI of the machine with the GPU, if it has one" >&2
 echo "$folder: $((size >> 20)) MiB, MPI $mpi; on a machine with a GPU: $folder/prove.sh"
