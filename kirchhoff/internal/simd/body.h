@@ -714,10 +714,11 @@ TARGET __attribute__((noinline)) static void demigrate_given(const int mode, flo
 #undef CALL
 }
 
-// walk takes each pair of the block's traces to each tile. It reads a table's rows once
+// walk takes each pair of the block's traces to each tile, with cut those too whose aperture
+// ends in the box. It reads a table's rows once
 // and, but for the forward, writes 16 bytes per point; the stretches of the block's traces
 // stay in the caches.
-FAST void walk(const int way, const int mode, const lsm_operator *op, void *out, const void *in, lsm_part part) {
+FAST void walk(const int way, const int mode, const int cut, const lsm_operator *op, void *out, const void *in, lsm_part part) {
 	const int64_t size = lsm_row(mode & LIMITS ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt;
 	const float *traces = way == FORWARD ? out : in;
@@ -759,7 +760,7 @@ FAST void walk(const int way, const int mode, const lsm_operator *op, void *out,
 				const lsm_scale by = scale(mode, op, shift, run.source, pair.receiver, width);
 				const float *m = (const float *)in + tile * TILE;
 				const lsm_patches *ps = patches ? patches + run.source : NULL, *pr = patches ? patches + pair.receiver : NULL;
-				if (__builtin_expect(pair.cut >= 0, 0)) {
+				if (cut && __builtin_expect(pair.cut >= 0, 0)) {
 					lsm_sums v; // so that the loop around can keep u in registers
 					copy(mode, &v, &u);
 					const int what = around(mode, op, tile, op->cuts + pair.cut, s, r, given);
@@ -918,9 +919,14 @@ TARGET static float largest(const float *x, int64_t n) {
 // Each kind of mode is a function by itself: in one with the others compilers allot
 // registers worse.
 #define DEFINE(way, name, mode, call) \
-	TARGET static void name(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, op, out, in, part); }
-#define ENTER(way, name, mode, call) [way][mode] = name,
+	TARGET static void name(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, 1, op, out, in, part); }
+#define ENTER(way, name, mode, call) [way][mode] = {name, name},
+// The adjoint without cuts is one more, which keeps its sums in registers.
+#define DEFINE_WHOLE(way, name, mode, call) \
+	TARGET static void name##_whole(const lsm_operator *op, void *out, const void *in, lsm_part part) { call(way, mode, 0, op, out, in, part); }
+#define ENTER_WHOLE(way, name, mode, call) [way][mode] = {name##_whole, name},
 ALL_KINDS(DEFINE, ADJOINT, walk)
+ALL_KINDS(DEFINE_WHOLE, ADJOINT, walk)
 ALL_KINDS(DEFINE, DIAGONAL, walk)
 ALL_KINDS(DEFINE, FORWARD, walk)
-#define WALKS_OF_TILES ALL_KINDS(ENTER, ADJOINT, ) ALL_KINDS(ENTER, DIAGONAL, ) ALL_KINDS(ENTER, FORWARD, )
+#define WALKS_OF_TILES ALL_KINDS(ENTER_WHOLE, ADJOINT, ) ALL_KINDS(ENTER, DIAGONAL, ) ALL_KINDS(ENTER, FORWARD, )

@@ -278,7 +278,7 @@ FAST I floors(V x) { return (I)_mm512_cvt_roundps_epi32(x, _MM_FROUND_TO_NEG_INF
 
 // Reads a table's rows once, and reads and writes, once per tile, the stretch of each trace
 // that it falls on.
-FAST void walk_cell(const int way, const int mode, const lsm_operator *op, float *traces, const float *image, lsm_part part) {
+FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_operator *op, float *traces, const float *image, lsm_part part) {
 	const int64_t size = lsm_row(mode), next = op->places * size;
 	const int32_t nt = op->nt, *receivers = op->lanes;
 	lsm_cell c;
@@ -311,7 +311,7 @@ FAST void walk_cell(const int way, const int mode, const lsm_operator *op, float
 				const lsm_pair pair = op->pairs[p];
 				const int l = pair.first;
 				at[l] = traces + pair.slot * op->stride + op->widest;
-				if (pair.cut >= 0) {
+				if (cuts && pair.cut >= 0) {
 					const int what = left(op, tile, op->cuts + pair.cut);
 					if (what == NOTHING) continue;
 					if (what == SOME_OF_IT) taper |= 1 << l;

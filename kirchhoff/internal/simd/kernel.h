@@ -236,9 +236,10 @@ enum { LEAST_TAPS = 2, MOST_TAPS = 4 }; // of B-splines
 
 // The kernels for one instruction set.
 typedef struct {
-	// By way and mode, of which with LIMITS only that, COMPACT and CURVED count. Only AVX-512
-	// has CELL, and of modes without LIMITS.
-	lsm_walk *walk[WALKS][CURVED + LIMITS + COMPACT + 1];
+	// By way and mode, of which with LIMITS only that, COMPACT and CURVED count, and by whether
+	// the aperture of some traces ends in the box. Only AVX-512 has CELL, and of modes without
+	// LIMITS.
+	lsm_walk *walk[WALKS][CURVED + LIMITS + COMPACT + 1][2];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 	// n + m + 3·TILE.

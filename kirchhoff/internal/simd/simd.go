@@ -80,7 +80,7 @@ package simd
 
 static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
 	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode, curved = op->curve.odd != 0 ? CURVED : 0;
-	lsm_kernels_of(isa)->walk[way][kind + curved](op, out, in, part);
+	lsm_kernels_of(isa)->walk[way][kind + curved][op->cut_count > 0](op, out, in, part);
 }
 static void lsm_call_drain(int isa, int way, const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t row0, double magic) {
