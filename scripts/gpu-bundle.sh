@@ -2,8 +2,8 @@
 # gpu-bundle.sh FOLDER: packs what proves the GPU engines on a machine that has a driver and
 # nothing else: prove.sh, and payload.tgz with the program, the GPU's tests and the libraries
 # that they load, without those of glibc and of the GPU; and more.txz with MPICH and the
-# solver's tests, for which there is room only so. A machine without xz and Python does without them. PACKAGES names the packages whose
-# tests are packed. Run by make gpu-bundle, which sets LDFLAGS and GO.
+# solver's tests, for which there is room only so. A machine without xz and Python does without
+# them. PACKAGES names the packages whose tests are packed. Run by make gpu-bundle, which sets LDFLAGS and GO.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1

@@ -159,7 +159,7 @@ func TestTimesAcrossInterfaces(t *testing.T) {
 							case aside == 400 && ratio > 3:
 								limit, exact = 0.06*h, 0.06*h
 							case ratio > 5:
-								exact = 0.1
+								exact = 0.01 * h
 							}
 							t.Logf("%4.1f times faster %s, up to %g m aside: there and back differ by %6.3f ms, down is off by %6.3f ms, up by %6.3f ms", ratio, fast, aside, most, down, up)
 							if !(math.Abs(most) <= limit && math.Abs(down) <= exact && math.Abs(up) <= exact) {

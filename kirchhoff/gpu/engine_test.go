@@ -56,7 +56,7 @@ func TestConformance(t *testing.T) {
 			}
 		})
 	}
-	if empty > run/3 {
+	if empty > run/4 {
 		t.Errorf("%d of %d trials have empty data and test nothing", empty, run)
 	}
 }
