@@ -28,8 +28,9 @@ export GO
 export CGO_ENABLED := 1
 # Go's own stamp fails where git refuses a checkout of another owner, as in many
 # containers; the version comes from git below, where git answers. Without the folder's
-# name in what is compiled, a second checkout finds it in Go's cache.
-export GOFLAGS := $(GOFLAGS) -buildvcs=false -trimpath
+# name in what is compiled, a second checkout finds it in Go's cache. Position-independent as a
+# shared library is, program, tests and C library share what is compiled.
+export GOFLAGS := $(GOFLAGS) -buildvcs=false -trimpath -buildmode=pie
 
 GIT     := git -c safe.directory=$(CURDIR)
 VERSION := $(shell $(GIT) describe --tags --match 'v[0-9]*' --dirty 2>/dev/null)
@@ -37,7 +38,7 @@ COMMIT  := $(shell $(GIT) describe --always --exclude '*' --abbrev=12 --dirty 2>
 STAMP   := github.com/kirchhoff-lsm/lsm/internal/provenance
 LDFLAGS := $(if $(VERSION),-X $(STAMP).version=$(VERSION:v%=%)) $(if $(COMMIT),-X $(STAMP).commit=$(COMMIT))
 
-PYTHON_LDFLAGS := $(if $(VERSION),-X main.version=$(VERSION:v%=%))
+PYTHON_LDFLAGS := $(if $(VERSION),-X github.com/kirchhoff-lsm/lsm/cmd/liblsm/internal/library.version=$(VERSION:v%=%))
 
 # What depends on the MPI, tested once more with the one that is not the first choice.
 MPI_PACKAGES ?= ./comm/mpi ./comm/nccl

@@ -20,13 +20,6 @@ library() {
 	"$GO" build -buildmode=c-shared -ldflags "-s -w ${LDFLAGS:-}" "$@" -o "$file" ./cmd/liblsm
 }
 
-# current: the tests' library is newer than its sources. Go makes every package with C in it anew for a
-# shared library, which takes a minute or two.
-current() {
-	[ -e "$seeded/liblsm.so" ] && [ -z "$(find go.mod include cmd/liblsm comm device dist grid internal kirchhoff python/seeds.py survey traveltime \
-		-type f -newer "$seeded/liblsm.so" -print -quit)" ]
-}
-
 # version writes that of git as Python does: 0.1.0-5-gabc, five commits after 0.1.0, is 0.1.0.post5+gabc.
 version() {
 	printf '%s' "${VERSION#v}" | sed -E 's/-([0-9]+)-g/.post\1+g/; s/-dirty$/.dirty/; /\+/!s/\.dirty$/+dirty/'
@@ -68,7 +61,8 @@ test)
 		echo "tests of the Python package are skipped: $PYTHON has not all of numba, pylops and pytest"
 		exit 0
 	fi
-	current || { "$PYTHON" python/seeds.py "$seeded" && library "$seeded/liblsm.so" -overlay "$seeded/overlay.json"; }
+	"$PYTHON" python/seeds.py "$seeded"
+	library "$seeded/liblsm.so" -overlay "$seeded/overlay.json"
 	[ -n "${LSM_PROGRAM:-}" ] || "$GO" build -o "$build/lsm" ./cmd/lsm
 	LSM_PROGRAM=${LSM_PROGRAM:-$PWD/$build/lsm} LSM_LIBRARY=$PWD/$seeded/liblsm.so LSM_TEST_SEEDED=1 PYTHONPATH=$PWD/python "$PYTHON" -m pytest -q -rs -p no:cacheprovider python/tests
 	;;
