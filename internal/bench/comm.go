@@ -291,11 +291,11 @@ func (b *Comm) timed(warmup, iterations int, prepare, run, check func() error) (
 // CopyBandwidth is the bytes per second at which the slowest rank copies memory while all
 // ranks do so: the card's memory if the arrays are there, and more than the caches hold.
 func (b *Comm) CopyBandwidth() (float64, error) {
-	const n = 1 << 24 // float32: 64 MiB
 	d := device.Device(device.NewHost(1))
 	if b.spec.Card != nil {
 		d = b.spec.Card
 	}
+	n := fitting(d, 1<<24) // 64 MiB
 	var bufs [2]device.Buf
 	for i := range bufs {
 		var err error
@@ -309,5 +309,13 @@ func (b *Comm) CopyBandwidth() (float64, error) {
 		return 0, err
 	}
 	seconds, err := b.timed(1, b.spec.Iterations, d.Sync, func() error { return errors.Join(d.Copy(bufs[0], bufs[1]), d.Sync()) }, d.Sync)
-	return 4 * n / seconds, err
+	return float64(4*n) / seconds, err
+}
+
+// fitting is n float32, or what a 64th of a card's memory holds where that is less.
+func fitting(d device.Device, n int) int {
+	if card, ok := d.(*gpu.Device); ok {
+		return min(n, int(card.Card().Memory/64/4))
+	}
+	return n
 }

@@ -263,8 +263,9 @@ const kernelLength = 1 << 22
 
 func newKernel(d device.Device) (k *kernel, err error) {
 	k = &kernel{d: d}
-	if k.x, err = d.Alloc(kernelLength, device.F32); err == nil {
-		k.y, err = d.Alloc(kernelLength, device.F32)
+	n := fitting(d, kernelLength)
+	if k.x, err = d.Alloc(n, device.F32); err == nil {
+		k.y, err = d.Alloc(n, device.F32)
 	}
 	return k, err
 }

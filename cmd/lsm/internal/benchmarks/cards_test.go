@@ -3,6 +3,7 @@ package benchmarks
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ import (
 
 // Backends side by side: on every size one row of each, none with a wrong element.
 func TestBenchCommOnCards(t *testing.T) {
+	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(64<<20)) // what is copied to know the card's limits, and the kernel beside, are a part of it
 	for _, ranks := range []int{1, 2, 4} {
 		gputest.Cards(t, ranks)
 		for _, aware := range []bool{true, false} {
