@@ -196,7 +196,8 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 		command.push_back("-mtls-dialect=gnu2"); // else every thread-local variable is a call
 #endif
 		if (sanitize())
-			command.insert(command.end(), {"-fsanitize=address", "-g"});
+			command.insert(command.end(), {"-fsanitize=address", "-O1", "-g1", "-fno-var-tracking", // compiles in a quarter of the time
+				"--param", "asan-instrumentation-with-call-threshold=0"});
 		command.insert(command.end(), options.begin(), options.end());
 		command.push_back("-fno-tree-vectorize"); // g++ 12 makes sums of complex products other ones
 		command.insert(command.end(), {"-o", object, program});
