@@ -36,15 +36,19 @@ func Programs(l kirchhoff.Layout) [2]driver.Source {
 	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
 }
 
-// SquaredProgram returns the program of the adjoint of Engine.Squared. Its forward is unused.
+// SquaredProgram returns the program of the adjoint of Engine.Squared, which has no forward.
 func SquaredProgram(l kirchhoff.Layout) driver.Source { return operatorSource(l, true) }
 
-// operatorSource is the operator, or the one with all its elements squared. It joins five
-// files and is compiled for one kind of tables.
+// operatorSource is the operator, or the adjoint of the one with all its elements squared. It joins
+// five files, or four, and is compiled for one kind of tables.
 func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
 	text := ""
-	for _, part := range []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
-		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}} {
+	parts := []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
+		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}}
+	if squared {
+		parts = parts[:len(parts)-1]
+	}
+	for _, part := range parts {
 		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
 	}
 	flag := map[bool]int{true: 1}
