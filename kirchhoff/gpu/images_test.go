@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -52,8 +53,8 @@ func gathered(t testing.TB) (list []*kirchhoff.Problem) {
 			list = append(list, c.problem(t, uint64(i)))
 		}
 	}
-	list = append(list, apertures(t)[0], apertures(t)[3], spread(t, []int{140, 40}, 10, 9, 30, 200, true))
-	angles := spread(t, []int{60, 40}, 6, 9, 30, 200, true)
+	list = append(list, apertures(t)[0], apertures(t)[3], spread(t, []int{140, 20}, 10, 9, 16, 120, true))
+	angles := spread(t, []int{60, 24}, 6, 5, 16, 120, true)
 	angles.Opening = kirchhoff.Window{Fall0: 90, Fall1: 120}
 	list = append(list, angles)
 	for _, p := range list {
@@ -70,29 +71,31 @@ func TestImages(t *testing.T) {
 		if !gputest.Part(i, 1, 2) {
 			continue
 		}
-		w := classesOf(p)(p, 0, p.NumTraces())
-		e := working(t, d, p, w)
-		cpu, err := kirchhoff.New(t.Context(), p, w)
-		must(t, err)
-		defer cpu.Close()
-		m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
-		for n, k := range e.kernels {
-			data, image := bothOf(t, d, e, n, m, x)
-			wantData, wantImage := bothOf(t, h, cpu, n, m, x)
-			if a, b := difference(data, wantData), difference(image, wantImage); !(a <= 1e-5 && b <= 1e-5) {
-				t.Errorf("problem %d, image %d differs by %.2e and %.2e", i, n, a, b)
+		t.Run(fmt.Sprint("problem ", i), func(t *testing.T) {
+			w := classesOf(p)(p, 0, p.NumTraces())
+			e := working(t, d, p, w)
+			cpu, err := kirchhoff.New(t.Context(), p, w)
+			must(t, err)
+			defer cpu.Close()
+			m, x := noise(uint64(i), p.Grid.Len()), noise(uint64(i)+1, p.NumTraces()*p.NT)
+			for n, k := range e.kernels {
+				data, image := bothOf(t, d, e, n, m, x)
+				wantData, wantImage := bothOf(t, h, cpu, n, m, x)
+				if a, b := difference(data, wantData), difference(image, wantImage); !(a <= 1e-5 && b <= 1e-5) {
+					t.Errorf("image %d differs by %.2e and %.2e", n, a, b)
+				}
+				op := dist.Lift(k, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+				if dot, err := dist.DotTest(t.Context(), d, op, 7); err != nil || !(dot <= 1e-6) {
+					t.Errorf("image %d: dot test %.2e (%v)", n, dot, err)
+				}
 			}
-			op := dist.Lift(k, dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
-			if dot, err := dist.DotTest(t.Context(), d, op, 7); err != nil || !(dot <= 1e-6) {
-				t.Errorf("problem %d, image %d: dot test %.2e (%v)", i, n, dot, err)
+			w.Exact = true
+			if took, need := taken(t, e), Needs(p, w, d.Card().Multiprocessors); took > need.Tables+need.Scratch || took < (need.Tables+need.Scratch)/2 {
+				t.Errorf("takes %d bytes, foretold %d", took, need.Tables+need.Scratch)
 			}
-		}
-		w.Exact = true
-		if took, need := taken(t, e), Needs(p, w, d.Card().Multiprocessors); took > need.Tables+need.Scratch || took < (need.Tables+need.Scratch)/2 {
-			t.Errorf("problem %d takes %d bytes, foretold %d", i, took, need.Tables+need.Scratch)
-		}
-		if one := Needs(p, kirchhoff.Work{}, 1); e.TableBytes() != one.Tables {
-			t.Errorf("problem %d: tables of %d bytes, of one image %d", i, e.TableBytes(), one.Tables)
-		}
+			if one := Needs(p, kirchhoff.Work{}, 1); e.TableBytes() != one.Tables {
+				t.Errorf("tables of %d bytes, of one image %d", e.TableBytes(), one.Tables)
+			}
+		})
 	}
 }
