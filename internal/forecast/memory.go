@@ -52,7 +52,7 @@ type Memory struct {
 // how much more code and library data becomes resident during a run.
 const (
 	Garbage = 4 << 20
-	touched = 3 << 20
+	touched = 6 << 20
 )
 
 // Total is the sum on the host.
