@@ -73,13 +73,14 @@ func (o *Operator) arrange(t *tones, tolerance float64) *arrangement {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b option) int { return cmp.Compare(b.atMost, a.atMost) })
+	band := typicalBand(t, o.problem.DT, o.problem.NT, tolerance)
 	most, best := leastShare*o.costs.triple*o.costs.finer(o.problem.Finer, o.problem.Curve)*float64(o.problem.Triples()), &arrangement{}
 	for _, option := range all {
 		if option.atMost <= most {
 			break
 		}
 		a := paired(option.sizes)
-		if a.expect = o.saves(a, t, tolerance); a.expect.saved() > most {
+		if a.expect = o.saves(a, t, band, tolerance); a.expect.saved() > most {
 			most, best = a.expect.saved(), a
 		}
 	}
@@ -143,8 +144,8 @@ func (o *Operator) allDirect(a *arrangement) (sum float64) {
 	return sum
 }
 
-// saves estimates what an arrangement saves, in the units of costs.
-func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Saving) {
+// saves estimates what an arrangement saves with windows of a band, in the units of costs.
+func (o *Operator) saves(a *arrangement, t *tones, band *band, tolerance float64) (total Saving) {
 	type where struct{ window, number int }
 	var all []where
 	uses := map[where]float64{} // of a cluster
@@ -156,7 +157,6 @@ func (o *Operator) saves(a *arrangement, t *tones, tolerance float64) (total Sav
 			}
 		}
 	}
-	band := typicalBand(t, o.problem.DT, o.problem.NT, tolerance)
 	if len(all) == 0 || band == nil {
 		return total
 	}

@@ -159,16 +159,38 @@ func (w *window) across(s *skeleton) []float32 {
 	return out
 }
 
-// pairing returns the weight of two places at points of the window if rays were straight.
-func (v *weigher) pairing(places [2]int32) func(x [3]int) float32 {
-	from := [2][]float64{v.Positions.At(int(places[0])), v.Positions.At(int(places[1]))}
-	to := make([]float64, 3)
-	return func(x [3]int) float32 {
-		for a := range to {
-			to[a] = v.Grid.Coord(a, v.window.lo[a]+x[a])
+// pairing multiplies weights at points of the window by those of two places if rays were straight.
+func (v *weigher) pairing(places [2]int32, weights []float32, points [][3]int) {
+	q := padded(len(points))
+	if len(v.spare) < (2*known+4)*q {
+		v.spare = make([]float32, (2*known+4)*q)
+	}
+	cut := cutter(v.spare)
+	rays, product := cut(2*known*q), cut(q)
+	straight := simd.Straight{To: [3][]float32{cut(q), cut(q), cut(q)}, Stabiliser: v.stabiliser}
+	clear(rays)
+	for side, place := range places {
+		fill(rays[side*known*q:][:q], 1)
+		for a, x := range v.Positions.At(int(place)) {
+			straight.From = append(straight.From, float32(x-v.Grid.Coord(a, v.window.lo[a])))
 		}
-		s, r := v.straight(from[0], to), v.straight(from[1], to)
-		return float32(weightOf(s, [known]float64{1}, r))
+	}
+	for a, h := range v.Grid.Spacing {
+		for i, x := range points {
+			straight.To[a][i] = float32(h * float64(x[a]))
+		}
+	}
+	isa := simd.Best()
+	isa.Rays(rays, &straight)
+	copy(product, weights[:len(points)])
+	isa.Amplitude(product, rays[:known*q], rays[known*q:], 1, 1, q)
+	copy(weights[:len(points)], product)
+}
+
+// fill sets all elements to a value.
+func fill(out []float32, value float32) {
+	for i := range out {
+		out[i] = value
 	}
 }
 
@@ -205,11 +227,10 @@ func (v *weigher) serving(cluster int, d delays, others []int32, freqs, power []
 	var all []member
 	for k := range max(1, leastPlaces/len(places)) {
 		for _, i := range drawn(len(places)) {
-			weight := v.pairing([2]int32{places[i], partners[(i+k)%len(partners)]})
+			ends := [2]int32{places[i], partners[(i+k)%len(partners)]}
 			all = append(all, member{i, func(to []float32, points [][3]int) {
-				for n, x := range points {
-					to[n] = weight(x)
-				}
+				fill(to[:len(points)], 1)
+				v.pairing(ends, to, points)
 			}})
 		}
 	}

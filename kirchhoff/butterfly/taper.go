@@ -121,11 +121,12 @@ type weigher struct {
 	groups     []cluster
 	window     *window
 	stabiliser float64 // m, of dynamic weights, see kirchhoff.Fading
+	spare      []float32
 }
 
 // weigher is that of a window with clusters.
 func (o *Operator) weigher(groups []cluster, w *window) *weigher {
-	return &weigher{&o.problem, groups, w, o.stabiliser}
+	return &weigher{&o.problem, groups, w, o.stabiliser, nil}
 }
 
 // apertures are those along the axes, in points of the grid.
@@ -157,13 +158,13 @@ func (v *weigher) of(b *block, row, column int) func(to []float32, points [][3]i
 			along[axis] = append(along[axis], float32(w))
 		}
 	}
-	dynamic := func([3]int) float32 { return 1 }
-	if v.Dynamic {
-		dynamic = v.pairing([2]int32{v.groups[b.of[rows]].places[row], v.groups[b.of[columns]].places[column]})
-	}
+	ends := [2]int32{v.groups[b.of[rows]].places[row], v.groups[b.of[columns]].places[column]}
 	return func(to []float32, points [][3]int) {
 		for i, x := range points {
-			to[i] = along[0][x[0]] * along[1][x[1]] * dynamic(x)
+			to[i] = along[0][x[0]] * along[1][x[1]]
+		}
+		if v.Dynamic {
+			v.pairing(ends, to, points)
 		}
 	}
 }
