@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -21,6 +22,7 @@ import (
 
 // expected is the form of expected.json.
 type expected struct {
+	Cards  bool     // the lesson is about GPUs: it has emulated ones
 	Files  []string // that must be there and not empty
 	Data   string   // public file that the lesson takes, where LSM_SHARED/data has it
 	Checks []struct {
@@ -46,7 +48,8 @@ func TestTutorials(t *testing.T) {
 	if why != "" {
 		t.Logf("lessons about GPUs run without: %s", why)
 	}
-	env := append(append(os.Environ(), gpus...), "GPUEMU_CARDS=2", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	plain := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cards := append(append(slices.Clip(plain), gpus...), "GPUEMU_CARDS=2")
 	for _, script := range lessons {
 		lesson := filepath.Dir(script)
 		t.Run(lesson, func(t *testing.T) {
@@ -55,7 +58,10 @@ func TestTutorials(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			want := read(t, lesson)
+			want, env := read(t, lesson), plain
+			if want.Cards {
+				env = cards
+			}
 			if want.Data == "" {
 				hang(t, lesson, env, run(t, script, env, want))
 				return
