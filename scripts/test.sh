@@ -23,11 +23,11 @@ export LSM_TEST_PROGRAM="$PWD/bin/test" LSM_PROGRAM="$PWD/bin/test/lsm"
 step vet "$GO" vet ./...
 step program "$GO" build -o "$LSM_PROGRAM" ./cmd/lsm
 step gofmt scripts/gofmt.sh
-# The longest packages begin first.
-step packages "$GO" test -timeout "$TIMEOUT" ./cmd/lsm ./internal/job ./tutorials ./kirchhoff/gpu ./...
+# The longest packages begin first. go test need not vet again.
+step packages "$GO" test -vet=off -timeout "$TIMEOUT" ./cmd/lsm ./internal/job ./tutorials ./kirchhoff/gpu ./...
 # shellcheck disable=SC2086 # a list of packages
-step "packages, MPICH" with_mpich "$GO" test -timeout "$TIMEOUT" $MPI_PACKAGES
-step "program on ranks, MPICH" with_mpich "$GO" test -timeout "$TIMEOUT" -run "^($MPI_TESTS)\$" ./cmd/lsm
+step "packages, MPICH" with_mpich "$GO" test -vet=off -timeout "$TIMEOUT" $MPI_PACKAGES
+step "program on ranks, MPICH" with_mpich "$GO" test -vet=off -timeout "$TIMEOUT" -run "^($MPI_TESTS)\$" ./cmd/lsm
 step Python scripts/python.sh test
 
 [ -z "$failed" ] || {
