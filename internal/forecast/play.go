@@ -54,7 +54,7 @@ func (m *Machine) Play(p *plan.Plan, grid [2]int, body func(r *Role) error) erro
 
 // pairs is from how many pairs of a trace and a point it is found how long the kernels of each
 // rank take, of so many ranks.
-func pairs(ranks int) int { return max(1<<9, (1<<20)/ranks) }
+func pairs(ranks int) int { return max(1<<9, (1<<18)/ranks) }
 
 // sampleBytes is what vectors of data move in an iteration of bench.SampleSpeed, in bytes of
 // each sample: one is zeroed, four read and three written for inner products and a sum.
