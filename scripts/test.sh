@@ -23,12 +23,24 @@ export LSM_TEST_PROGRAM="$PWD/bin/test" LSM_PROGRAM="$PWD/bin/test/lsm"
 step vet "$GO" vet ./...
 step program "$GO" build -o "$LSM_PROGRAM" ./cmd/lsm
 step gofmt scripts/gofmt.sh
+# What waits for ranks and for Python leaves processors idle, so it runs beside the packages. It is shown after them.
+beside=$(mktemp -d)
+(
+	failed=
+	step Python scripts/python.sh test
+	# shellcheck disable=SC2086 # a list of packages
+	step "packages, MPICH" with_mpich "$GO" test -vet=off -timeout "$TIMEOUT" $MPI_PACKAGES
+	step "program on ranks, MPICH" with_mpich "$GO" test -vet=off -timeout "$TIMEOUT" -run "^($MPI_TESTS)\$" ./cmd/lsm
+	printf '%s' "$failed" >"$beside/failed"
+) >"$beside/said" 2>&1 &
+trap 'kill $!; exit 130' INT TERM
+
 # The longest packages begin first. go test need not vet again.
 step packages "$GO" test -vet=off -timeout "$TIMEOUT" ./cmd/lsm ./internal/job ./tutorials ./kirchhoff/gpu ./...
-# shellcheck disable=SC2086 # a list of packages
-step "packages, MPICH" with_mpich "$GO" test -vet=off -timeout "$TIMEOUT" $MPI_PACKAGES
-step "program on ranks, MPICH" with_mpich "$GO" test -vet=off -timeout "$TIMEOUT" -run "^($MPI_TESTS)\$" ./cmd/lsm
-step Python scripts/python.sh test
+wait
+cat "$beside/said"
+failed=$failed$(cat "$beside/failed" || printf '\n  the steps beside the packages')
+rm -r "$beside"
 
 [ -z "$failed" ] || {
 	printf '\nFAILED:%s\n' "$failed"
