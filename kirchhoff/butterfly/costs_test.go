@@ -153,7 +153,11 @@ func found(t *testing.T, p *kirchhoff.Problem, tolerance float64) (o *Operator, 
 	for _, side := range f.have {
 		for _, s := range slices.Concat(side...) {
 			if s != nil && !s.lone() {
-				x.setUp[0] += float64(len(s.delay) / s.q)
+				places := float64(len(s.delay) / s.q)
+				if p.Dynamic {
+					places *= makingDynamic
+				}
+				x.setUp[0] += places
 			}
 		}
 	}

@@ -107,6 +107,7 @@ func explore(ctx context.Context, p *kirchhoff.Problem, clusters *Clusters, tole
 func located(p *kirchhoff.Problem, l *kirchhoff.Plan, use Use) *Operator {
 	o := &Operator{problem: *p, threads: cmp.Or(p.Threads, runtime.GOMAXPROCS(0)), taps: p.Taps().Samples, isa: kernels(), memory: &memory{}, costs: use.costs()}
 	if q := &o.problem; q.Dynamic {
+		o.costs.making *= makingDynamic
 		if q.MaxDistance == [2]float64{} {
 			q.MaxDistance[0], q.MaxDistance[1] = kirchhoff.MaxDistance(q.Grid, q.Positions)
 		}
