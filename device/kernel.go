@@ -3,7 +3,8 @@ package device
 // Kernel is an operation of another package that each device does in its own way: on the
 // host by a function, on a card by a kernel.
 type Kernel struct {
-	Host func(dst, src []float32) // overwrites dst
+	Host   func(dst, src []float32) // overwrites dst
+	Double func(dst, src []float64) // the same in double precision; nil: with copies in single
 
 	Program Program
 	Name    string // of the kernel in the program
@@ -21,7 +22,8 @@ type Kernel struct {
 // Program is a source of kernels, in the CUDA C++ that package device/driver compiles.
 type Program struct{ Name, Text string }
 
-// Run calls the function of a kernel, with copies where elements are in double precision.
+// Run calls the function of a kernel, with copies in single precision where there is none for elements
+// in double precision.
 func (h *Host) Run(k Kernel, dst, src Buf) error {
 	_, to := dst.(hosted)
 	_, from := src.(hosted)
@@ -30,6 +32,10 @@ func (h *Host) Run(k Kernel, dst, src Buf) error {
 	}
 	if dst.Type() == F32 && src.Type() == F32 {
 		k.Host(Slice[float32](dst), Slice[float32](src))
+		return nil
+	}
+	if k.Double != nil && dst.Type() == F64 && src.Type() == F64 {
+		k.Double(Slice[float64](dst), Slice[float64](src))
 		return nil
 	}
 	y, x := make([]float32, dst.Len()), make([]float32, src.Len())

@@ -63,6 +63,7 @@ func TestOnCards(t *testing.T) {
 			d := card(t, engine)
 			testWindows(t, d, [][]int{{9, 5}, {1, 6}, {5, 1}, {5, 3, 4}, {3, 5, 2}})
 			testGrids(t, d)
+			testBand(t, d)
 		})
 	}
 }

@@ -36,7 +36,7 @@ const (
 )
 
 var memoryCases = []memoryCase{
-	{name: "small", synth: saltSurvey, set: "solver.iterations=2"},
+	{name: "small, band", synth: saltSurvey, set: "solver.iterations=2 solver.band=true"},
 	{name: "coarse", synth: saltSurvey, set: "solver.iterations=2 kirchhoff.tables=coarse"},
 	{name: "gradients kept", synth: layerSurvey, set: "solver.iterations=30 solver.orthogonalize=30 kirchhoff.tables=full"},
 	{name: "3-D, recomputed", synth: cubeSurvey, set: "solver.iterations=1 kirchhoff.tables=recompute"},

@@ -161,6 +161,7 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.aperture_taper":     "[]",
 		"traveltime.margin":            "[]",
 		"solver.preconditioner":        `"none"`,
+		"solver.band":                  "false",
 		"solver.coarse_factor":         `0`,
 		"solver.coarse_iterations":     `8`,
 		"solver.regularization":        `"none"`,

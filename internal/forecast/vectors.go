@@ -7,6 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -110,6 +111,14 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 	}
 	if (v.Weighted() || v.monitor != nil && v.monitor.Weighted()) && !v.Held.Stream {
 		s.Weights = v.vector(data)
+	}
+	if plan.Banded(v.Plan) {
+		one := image
+		for one.Parts != nil {
+			one = one.Parts[0]
+		}
+		nz := one.Shape[len(one.Shape)-1]
+		s.Band, _ = imaging.NewBand(v.on, plan.Pulse(v.Plan), nil, one.N/nz, nz, 1)
 	}
 	if v.Surface != nil {
 		s.Surface = v.Surface.Weight

@@ -1,7 +1,7 @@
 // Package formulation turns an operator and data into the problem that a solver is
-// given: min ‖W (A S P x − d)‖² + Σ ‖R P x‖². W weighs the data, S cuts the image at the
-// topography, R are rows for damping and regularization, and P is a change of variables
-// that preconditions. It works on values alone, so that the same steps on a
+// given: min ‖W (A S B P x − d)‖² + Σ ‖R P x‖². W weighs the data, S cuts the image at the
+// topography, B keeps it in the wavelet's band, R are rows for damping and regularization, and P is
+// a change of variables that preconditions. It works on values alone, so that the same steps on a
 // device.Counter tell what they take.
 package formulation
 
@@ -44,6 +44,7 @@ type Setting struct {
 	Weights *dist.Vector            // the diagonal of W; nil: all 1
 	Below   *dist.Vector            // the diagonal of S; nil: all 1
 	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
+	Band    *imaging.Band           // B on this rank's columns; nil: the identity
 	Start   *dist.Vector            // the image to start from, taken over; nil: zero
 	Kept    bool                    // iterations begin with a copy, as solver.Stop.Again has it
 
@@ -85,8 +86,8 @@ type Formulation struct {
 	data      *dist.Vector // W d; nil where they are streamed
 }
 
-// New makes the problem. Each step wraps what the steps before it made: weights and
-// topography first, then rows, then the preconditioner.
+// New makes the problem. Each step wraps what the steps before it made: weights, topography and
+// band first, then rows, then the preconditioner.
 func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	f, err := weighted(ctx, s)
 	if err != nil {
@@ -102,7 +103,7 @@ func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	return f, err
 }
 
-// weighted is the problem with weights and topography, in the image for
+// weighted is the problem with weights, topography and band, in the image for
 // solver.method = "image-domain".
 func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 	f := &Formulation{Setting: s, Start: s.Start, Close: func() {}}
@@ -121,25 +122,33 @@ func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 			return nil, err
 		}
 	}
-	if s.Below == nil {
-		return f, nil
+	if err := f.cut(); err != nil {
+		return nil, err
+	}
+	return f, f.limit(ctx)
+}
+
+// cut multiplies the unknown by S.
+func (f *Formulation) cut() error {
+	if f.Below == nil {
+		return nil
 	}
 	if f.Start != nil {
-		inverse, err := Diagonal(s.Device, s.Below.Layout, func(point int) float64 {
-			if w := s.Surface(point); w >= leastStart {
+		inverse, err := Diagonal(f.Device, f.Below.Layout, func(point int) float64 {
+			if w := f.Surface(point); w >= leastStart {
 				return 1 / w
 			}
 			return 0
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer inverse.Free()
 		if err := dist.Multiply(f.Start, inverse); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return f, f.change(dist.Diagonal(s.Below))
+	return f.change(dist.Diagonal(f.Below))
 }
 
 // leastStart is the least weight of S at which the start model is not left at zero.
@@ -153,12 +162,16 @@ func (s *Setting) weigh() dist.Operator {
 	return dist.Chain(dist.Diagonal(s.Weights), s.Operator)
 }
 
-// Scaled is W A S.
+// Scaled is W A S B.
 func (s *Setting) Scaled() dist.Operator {
-	if s.Below == nil {
-		return s.weigh()
+	a := s.weigh()
+	if s.Below != nil {
+		a = dist.Chain(a, dist.Diagonal(s.Below))
 	}
-	return dist.Chain(s.weigh(), dist.Diagonal(s.Below))
+	if s.Band != nil {
+		a = dist.Chain(a, onColumns(s.Band, a.Domain()))
+	}
+	return a
 }
 
 // WeightedData is W d, in a vector of its own if KeepData and else in that of d.

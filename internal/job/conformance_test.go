@@ -46,6 +46,7 @@ var (
 	dynamic     = "kirchhoff.dynamic=true"
 	antialias   = "kirchhoff.antialias=triangle kirchhoff.antialias_spacing=60"
 	opening     = "kirchhoff.opening_limit=[40,110]"
+	banded      = "solver.band=true solver.damping=0.1 solver.penalty_scale=relative"
 	diagonal    = "solver.preconditioner=diagonal"
 	twoLevel    = "solver.preconditioner=two-level solver.coarse_factor=3 solver.coarse_iterations=2"
 	stream      = "data.read=stream"
@@ -102,6 +103,8 @@ func options() (list []option) {
 	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
 	add(option{name: "diagonal preconditioner", within: true, features: feature.Diagonal, make: slice}, diagonal)
 	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
+	add(option{name: "band", ptx: true, make: slice}, banded, "solver.preconditioner=diagonal")
+	add(option{name: "band, 3-D", make: block}, banded, dynamic)
 	add(option{name: "times in 16 bits", within: true, features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")
 	add(option{name: "times far apart", make: apart})
 	add(option{name: "image in time", make: timedSlice, times: true}, append(inTime, antialias, local)...)

@@ -45,6 +45,9 @@ func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 		Gather:  op.Whole, Scatter: op.Spread,
 	}
 	s.Options.Direct = op.Direct
+	if s.Band, err = band(op); err != nil {
+		return nil, err
+	}
 	if s.Weights, err = weights(op); err != nil || op.Surface == nil {
 		return s, err
 	}

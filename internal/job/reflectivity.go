@@ -2,11 +2,12 @@ package job
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Names of the values of output.scale, which images hold as the root attribute h5.ScaleAttr.
@@ -44,7 +45,7 @@ func newScaling(j *Job, iterations int) (*scaling, error) {
 		}
 		row = h[0] * math.Sqrt(v/(8*math.Pi))
 	}
-	return &scaling{j, j.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j.Wavelet, iterations))}, nil
+	return &scaling{j, j.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j, iterations))}, nil
 }
 
 // surfaceVelocity is the mean velocity at the sources and receivers, m/s.
@@ -96,48 +97,61 @@ func (s *scaling) attrs(j *Job) []h5.Attr {
 
 // pulsePeak is the sample at time zero of what so many iterations of conjugate gradients, from zero,
 // make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
-// filter, leaves a flat reflector this convolution along its normal.
-func pulsePeak(w survey.Wavelet, iterations int) float64 {
+// filter, leaves a flat reflector this convolution along its normal. With solver.band the iterations look for what
+// its pulse makes the image of.
+func pulsePeak(j *Job, iterations int) float64 {
+	w := j.Wavelet
 	n := 4*len(w.Samples) + 1
 	middle := n / 2
-	h := w.Samples
-	convolve := func(dst, x []float64) {
-		clear(dst)
-		for i, v := range x {
-			for j, a := range h {
-				if k := i + j - w.Zero; v != 0 && k >= 0 && k < n {
-					dst[k] += a * v
+	forward := [][]float64{w.Samples} // filters one after the other, with their zeros
+	zeros := []int{w.Zero}
+	if plan.Banded(j.Plan) {
+		b := plan.Pulse(j.Plan).Sampled(w.DT)
+		forward, zeros = [][]float64{b, w.Samples}, []int{len(b) / 2, w.Zero}
+	}
+	filter := func(x, h []float64, zero int, adjoint bool) []float64 {
+		y := make([]float64, n)
+		for i := range y {
+			for k, a := range h {
+				l := i - k + zero
+				if adjoint {
+					l = i + k - zero
+				}
+				if l >= 0 && l < n {
+					y[i] += a * x[l]
 				}
 			}
 		}
+		return y
 	}
-	correlate := func(dst, d []float64) {
-		for i := range dst {
-			sum := 0.0
-			for j, a := range h {
-				if k := i + j - w.Zero; k >= 0 && k < n {
-					sum += a * d[k]
-				}
+	apply := func(x []float64, adjoint bool) []float64 {
+		for i := range forward {
+			at := i
+			if adjoint {
+				at = len(forward) - 1 - i
 			}
-			dst[i] = sum
+			x = filter(x, forward[at], zeros[at], adjoint)
 		}
+		return x
 	}
-	x, r, g, q := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
-	spike := make([]float64, n)
+	x, spike := make([]float64, n), make([]float64, n)
 	spike[middle] = 1
-	convolve(r, spike)
-	correlate(g, r)
-	p, norm := append([]float64(nil), g...), floats.Dot(g, g)
+	r := filter(spike, w.Samples, w.Zero, false)
+	g := apply(r, true)
+	p, norm := slices.Clone(g), floats.Dot(g, g)
 	for first := norm; iterations > 0 && norm > 1e-24*first; iterations-- {
-		convolve(q, p)
+		q := apply(p, false)
 		step := norm / floats.Dot(q, q)
 		floats.AddScaled(x, step, p)
 		floats.AddScaled(r, -step, q)
-		correlate(g, r)
+		g = apply(r, true)
 		last := norm
 		norm = floats.Dot(g, g)
 		floats.Scale(norm/last, p)
 		floats.Add(p, g)
+	}
+	if plan.Banded(j.Plan) {
+		x = filter(x, forward[0], zeros[0], false)
 	}
 	return x[middle]
 }
