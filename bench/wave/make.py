@@ -104,7 +104,106 @@ def marmousi_fixed():
                 "offset = [0, 3000]\nmute_offsets = [0, 3000]\nmute_times = [0.2, 2.2]", [[800, 500], [8600, 2900]])
 
 
-CASES = {"marmousi-fixed": marmousi_fixed}
+def marmousi_streamer():
+    v, h = marmousi()
+    sources = [(i, 1) for i in range(255, 926, 25)]
+    streamers = [[(i - 10 - 3 * k, 1) for k in range(80)] for i, _ in sources]
+    return Case(v, smoothed(v, h, 120), h, 12, 2.6, sources, streamers,
+                "mute_offsets = [0, 2600]\nmute_times = [0.15, 1.9]", [[1500, 500], [8800, 2900]])
+
+
+def overthrust():
+    """Two thrusts that climb from a detachment, below an even cover with a channel; basement from 2350 m."""
+    h = 12.5
+    x, z = plane(7500, 2700, h)
+    bed_x, bed_z = x, z
+    for first, slip in (4600.0, 700.0), (2300.0, 900.0):  # the younger first: each undoes one slip
+        fault = lambda u: 2200 - 0.5 * 250 * np.logaddexp(0, (u - first) / 250)
+        above = bed_z < fault(bed_x)
+        climb = fault(bed_x - slip) - fault(bed_x)
+        bed_x, bed_z = np.where(above, bed_x - slip, bed_x), np.where(above, bed_z + climb, bed_z)
+    v = beds(3, 110, 2600, 1.1, 0.12)(bed_z + 40 * np.sin(bed_x / 600))
+    v[z < 330 + 50 * np.sin(x / 900)] = 2500
+    v[(z > 420) & (z < 420 + 110 * np.maximum(0, 1 - ((x - 1700) / 350) ** 2))] = 2550
+    v[z > 2350 + 60 * np.sin(x / 1100)] = 6000
+    nodes = lambda by: [(i, 1) for i in range(12, 590, by)]
+    return Case(v, smoothed(v, h, 60), h, 10, 2.0, nodes(20), nodes(4),
+                "offset = [0, 3000]\nmute_offsets = [0, 3000]\nmute_times = [0.15, 1.35]", [[700, 450], [6800, 2600]])
+
+
+def salt():
+    """Salt with a rough top and a flank that overhangs; beds lie under water, beside the salt and below it."""
+    h = 12.5
+    x, z = plane(8000, 3000, h)
+    sediment = beds(5, 130, 1750, 0.55, 0.07)(z - 300 + 120 * np.exp(-(((x - 4200) / 1500) ** 2)) + 30 * np.sin(x / 700))
+    rough = gaussian(np.random.default_rng(6).standard_normal(len(x)), 8)
+    top = (950 + 45 * rough / rough.std())[:, None] + 250 * ((x - 4100) / 1300) ** 2
+    body = (z > top) & (z < 2150 + 40 * np.sin(x / 500)) & (x > 2900 + 0.15 * z) & (x < 5400 - 1100 * step(z - 1550, 150))
+    water = z < 300 + 15 * np.sin(x / 900)
+    made = lambda v: np.where(water, 1500, np.where(body, 4500, v))
+    nodes = lambda by: [(i, 1) for i in range(16, 626, by)]
+    return Case(made(sediment), smoothed(made(smoothed(sediment, h, 80)), h, 25), h, 10, 2.8, nodes(22), nodes(4),
+                "offset = [0, 3500]\nmute_offsets = [0, 3500]\nmute_times = [0.15, 2.5]", [[1000, 450], [7000, 2850]])
+
+
+def noise_and_error():
+    """Beds cut by two normal faults; the whole wavefield with noise, and a migration velocity 2 % too fast."""
+    h = 12.5
+    x, z = plane(5000, 2000, h)
+    down = 130 * (x > 1600 + 0.45 * z) - 90 * (x > 4300 - 0.55 * z)
+    v = beds(7, 120, 1900, 0.8, 0.1)(z - 250 - down + 50 * np.sin(x / 800))
+    v[z < 320] = 1800
+    nodes = lambda by: [(i, 1) for i in range(8, 394, by)]
+    return Case(v, smoothed(v, h, 50), h, 10, 2.2, nodes(16), nodes(3),
+                "offset = [0, 2000]\nmute_offsets = [0, 2000]\nmute_times = [0.2, 1.33]", [[500, 400], [4500, 1850]],
+                error=1.02, noise=0.5, whole=True)
+
+
+def ocean_bottom():
+    """Nodes every 250 m on an uneven sea floor, shots every 50 m. Each node is modelled as a source."""
+    h = 12.5
+    x, z = plane(7500, 2700, h)
+    floor = 520 + 70 * np.sin(x / 670) + 45 * np.sin(x / 270 + 2)
+    down = 140 * (x > 2600 + 0.5 * z) - 110 * (x > 5600 - 0.4 * z)
+    sediment = beds(9, 130, 1750, 0.75, 0.1)(z - 350 - 0.4 * floor - down + 70 * np.cos(x / 1000))
+    water = z < floor
+    made = lambda v: np.where(water, 1500, v)
+    nodes = [(i, int(np.ceil(floor[i, 0] / h)) - 1) for i in range(20, 590, 20)]
+    return Case(made(sediment), made(smoothed(sediment, h, 60)), h, 10, 2.8, nodes, [(i, 1) for i in range(12, 592, 4)],
+                "offset = [0, 3000]", [[800, 850], [6700, 2550]], swap=True)
+
+
+def land():
+    """Sources and receivers 10 to 20 m below a curved surface; the weathered layer below it goes on above it."""
+    h = 10.0
+    x, z = plane(6000, 2200, h)
+    surface = 200 + 80 * np.sin(x / 560) + 40 * np.sin(x / 210 + 1)
+    down = 110 * (x > 2200 + 0.4 * z) + 80 * (x > 4300 + 0.3 * z)
+    v = beds(11, 110, 2100, 0.9, 0.1)(z - 100 - 0.3 * surface - down + 120 * np.exp(-(((x - 3300) / 900) ** 2)))
+    weathered = z < surface + 70 + 25 * np.sin(x / 380)
+    v = np.where(weathered, 1500 + 180 * np.sin(x / 310) + 70 * np.sin(x / 130), v)
+    nodes = lambda by: [(i, int(surface[i, 0] / h) + 2) for i in range(15, 590, by)]
+    return Case(v, smoothed(v, h, 40), h, 10, 2.0, nodes(20), nodes(4),
+                "offset = [0, 2500]\nmute_offsets = [0, 2500]\nmute_times = [0.15, 1.5]", [[600, 550], [5400, 2050]])
+
+
+def cube():
+    """A dome cut by a fault, in 3-D; shots on a grid of 5 x 5 and a carpet of receivers."""
+    h = 20.0
+    x, y, z = np.meshgrid(*[np.arange(61) * h] * 3, indexing="ij")
+    dome = 130 * np.exp(-((x - 560) ** 2 + (y - 640) ** 2) / 380**2)
+    down = 90 * (x + 0.4 * y > 750 + 0.4 * z)
+    v = beds(13, 150, 2000, 0.7, 0.1)(z - 40 + dome - down)
+    v[z < 180] = 2000
+    grid = lambda first, last, by: [(i, j, 1) for i in range(first, last, by) for j in range(first, last, by)]
+    return Case(v, smoothed(v, h, 60), h, 8, 1.2, grid(8, 53, 11), grid(2, 60, 4),
+                "mute_offsets = [0, 1500]\nmute_times = [0.2, 0.95]", [[240, 240, 260], [960, 960, 1060]])
+
+
+CASES = {
+    "marmousi-fixed": marmousi_fixed, "marmousi-streamer": marmousi_streamer, "overthrust": overthrust, "salt": salt,
+    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube,
+}
 
 
 # The waves.
