@@ -8,8 +8,9 @@ later arrivals and amplitudes with angle. FOLDER/CASE gets survey.h5, model.h5 (
 config.toml. Each case takes one to three minutes of one core.
 
 Traces are those of deepwave's scalar propagator (constant density, eighth order, absorbing on all sides) in the true
-model less those in the migration velocity, so that they lack the direct wave; `noise` keeps the whole wavefield. The
-source is driven so that the far field of its direct wave is a Ricker wavelet, of amplitude 1 at 1 m, at time 0.
+model less those in the migration velocity, so that they lack the direct wave; `noise` keeps the whole wavefield, and
+`salt` takes off those of smooth beds without the salt, whose edges reflect even when they are smoothed. The source is
+driven so that the far field of its direct wave is a Ricker wavelet, of amplitude 1 at 1 m, at time 0.
 
 The truth is the reflectivity (v2 - v1) / (v2 + v1) convolved with that wavelet along two-way vertical time in the
 migration velocity. Its attribute `box` holds the corners, in m, of the part that the survey lights, which is scored.
@@ -26,7 +27,7 @@ import numpy as np
 import torch
 
 DT = 0.004  # s, of the traces
-PML = 20  # nodes
+PML = {2: 20, 3: 12}  # nodes, by dimensions
 MARMOUSI = os.environ.get("LSM_MARMOUSI", "/work/shared/data/marmousi_model.h5")
 
 
@@ -35,7 +36,7 @@ class Case:
     """Positions are nodes of the grid, which starts at 0; z is the last axis and points down."""
 
     true: np.ndarray  # velocity, m/s
-    smooth: np.ndarray  # the same, smoothed
+    smooth: np.ndarray  # the same, smoothed: the migration velocity, but for `error`
     h: float  # spacing, m
     peak: float  # of the Ricker wavelet, Hz
     end: float  # of the records, s
@@ -43,6 +44,7 @@ class Case:
     receivers: list  # of all sources, or one list for each source
     data: str  # lines of the configuration's [data]
     box: list  # [[x0, z0], [x1, z1]], m
+    background: np.ndarray | None = None  # the model whose traces are taken off; `smooth` where there is none
     error: float = 1.0  # migration velocity over the smoothed one
     noise: float = 0.0  # rms of the noise over that of the reflections
     whole: bool = False  # keep the whole wavefield
@@ -113,16 +115,16 @@ def marmousi_streamer():
 
 
 def overthrust():
-    """Two thrusts that climb from a detachment, below an even cover with a channel; basement from 2350 m."""
+    """Three thrusts that climb from a detachment, below an even cover with a channel; basement from 2350 m."""
     h = 12.5
     x, z = plane(7500, 2700, h)
     bed_x, bed_z = x, z
-    for first, slip in (4600.0, 700.0), (2300.0, 900.0):  # the younger first: each undoes one slip
-        fault = lambda u: 2200 - 0.5 * 250 * np.logaddexp(0, (u - first) / 250)
+    for first, slip in (4700.0, 500.0), (3400.0, 650.0), (1900.0, 700.0):  # the youngest first: each undoes one slip
+        fault = lambda u: 2200 - 0.6 * 250 * np.logaddexp(0, (u - first) / 250)
         above = bed_z < fault(bed_x)
         climb = fault(bed_x - slip) - fault(bed_x)
         bed_x, bed_z = np.where(above, bed_x - slip, bed_x), np.where(above, bed_z + climb, bed_z)
-    v = beds(3, 110, 2600, 1.1, 0.12)(bed_z + 40 * np.sin(bed_x / 600))
+    v = beds(3, 90, 2700, 1.0, 0.15)(bed_z + 40 * np.sin(bed_x / 600))
     v[z < 330 + 50 * np.sin(x / 900)] = 2500
     v[(z > 420) & (z < 420 + 110 * np.maximum(0, 1 - ((x - 1700) / 350) ** 2))] = 2550
     v[z > 2350 + 60 * np.sin(x / 1100)] = 6000
@@ -141,9 +143,11 @@ def salt():
     body = (z > top) & (z < 2150 + 40 * np.sin(x / 500)) & (x > 2900 + 0.15 * z) & (x < 5400 - 1100 * step(z - 1550, 150))
     water = z < 300 + 15 * np.sin(x / 900)
     made = lambda v: np.where(water, 1500, np.where(body, 4500, v))
+    background = smoothed(np.where(water, 1500, smoothed(sediment, h, 80)), h, 60)
     nodes = lambda by: [(i, 1) for i in range(16, 626, by)]
     return Case(made(sediment), smoothed(made(smoothed(sediment, h, 80)), h, 25), h, 10, 2.8, nodes(22), nodes(4),
-                "offset = [0, 3500]\nmute_offsets = [0, 3500]\nmute_times = [0.15, 2.5]", [[1000, 450], [7000, 2850]])
+                "offset = [0, 3500]\nmute_offsets = [0, 3500]\nmute_times = [0.15, 2.5]", [[1000, 450], [7000, 2850]],
+                background=background)
 
 
 def noise_and_error():
@@ -226,7 +230,7 @@ def propagate(v, c, at, fastest):
         with torch.no_grad():
             made = deepwave.scalar(
                 model, c.h, DT, source_amplitudes=tensor(drive)[:, None], source_locations=tensor(some, torch.long)[:, None],
-                receiver_locations=tensor(at[i : i + 4], torch.long), accuracy=8, pml_width=PML, pml_freq=c.peak,
+                receiver_locations=tensor(at[i : i + 4], torch.long), accuracy=8, pml_width=PML[dim], pml_freq=c.peak,
                 max_vel=fastest)
         traces.append(made[-1].numpy()[..., delay:])
     return np.concatenate(traces)
@@ -290,9 +294,9 @@ def write(folder, c, data, at):
 def make(name, folder):
     start, c = time.time(), CASES[name]()
     at = c.receivers if isinstance(c.receivers[0], list) else [c.receivers] * len(c.sources)
-    fastest = float(c.true.max())
+    fastest = 1.01 * float(c.true.max())
     data = propagate(c.true, c, at, fastest)
-    reflections = data - propagate(c.smooth, c, at, fastest)
+    reflections = data - propagate(c.smooth if c.background is None else c.background, c, at, fastest)
     if not c.whole:
         data = reflections
     if c.noise:
