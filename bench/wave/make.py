@@ -5,7 +5,8 @@
 
 lsm's own synthetic surveys hold only what its operator can explain. These also hold multiples between layers, head waves,
 later arrivals and amplitudes with angle. FOLDER/CASE gets survey.h5, model.h5 (the migration velocity), truth.h5 and
-config.toml. Each case takes one to three minutes of one core.
+config.toml. Each case takes one to three minutes of one core. The Marmousi cases read the velocity from the file
+LSM_MARMOUSI (marmousi_model.h5): /velocity [nx, nz] of 10 m, as in the repository mlamoureux/Marmousi.
 
 Traces are those of deepwave's scalar propagator (constant density, eighth order, absorbing on all sides) in the true
 model less those in the migration velocity, so that they lack the direct wave; `noise` keeps the whole wavefield, and
@@ -13,7 +14,8 @@ model less those in the migration velocity, so that they lack the direct wave; `
 driven so that the far field of its direct wave is a Ricker wavelet, of amplitude 1 at 1 m, at time 0.
 
 The truth is the reflectivity (v2 - v1) / (v2 + v1) convolved with that wavelet along two-way vertical time in the
-migration velocity. Its attribute `box` holds the corners, in m, of the part that the survey lights, which is scored.
+migration velocity; where that is too fast, a reflector lies where its vertical time puts it. The attribute `box` holds the
+corners, in m, of the part that the survey lights, which is scored.
 """
 import argparse
 import dataclasses
@@ -28,7 +30,7 @@ import torch
 
 DT = 0.004  # s, of the traces
 PML = {2: 20, 3: 12}  # nodes, by dimensions
-MARMOUSI = os.environ.get("LSM_MARMOUSI", "/work/shared/data/marmousi_model.h5")
+MARMOUSI = os.environ.get("LSM_MARMOUSI", "marmousi_model.h5")
 
 
 @dataclasses.dataclass
@@ -225,8 +227,8 @@ def propagate(v, c, at, fastest):
     for i in range(0, len(c.sources), 4):
         some = c.sources[i : i + 4]
         # The far field of the equation that deepwave solves, ∇²u - u_tt / v² = s, with s of one node.
-        far = [-4 * np.pi / c.h**3 if dim == 3 else -np.sqrt(8 * np.pi * w / v[s]) * np.exp(0.25j * np.pi) / c.h**2 for s in some]
-        drive = [np.fft.irfft(spectrum * a, n)[:nt] for a in far]
+        far = [4 * np.pi if dim == 3 else np.sqrt(8 * np.pi * w / v[s]) * np.exp(0.25j * np.pi) for s in some]
+        drive = [np.fft.irfft(-spectrum * a / c.h**dim, n)[:nt] for a in far]
         with torch.no_grad():
             made = deepwave.scalar(
                 model, c.h, DT, source_amplitudes=tensor(drive)[:, None], source_locations=tensor(some, torch.long)[:, None],
@@ -286,9 +288,7 @@ def write(folder, c, data, at):
         w.attrs["dt"], w.attrs["zero"] = DT, half
     # The configuration comes last: a folder that has one is complete.
     (folder / "config.toml").write_text(
-        '[survey]\nfile = "survey.h5"\n\n[velocity]\nfile = "model.h5"\n\n'
-        + (f"[data]\n{c.data}\n\n" if c.data else "")
-        + '[output]\nfile = "image.h5"\n')
+        f'[survey]\nfile = "survey.h5"\n\n[velocity]\nfile = "model.h5"\n\n[data]\n{c.data}\n\n[output]\nfile = "image.h5"\n')
 
 
 def make(name, folder):
@@ -303,7 +303,8 @@ def make(name, folder):
         data = data + c.noise * np.sqrt(np.mean(reflections**2)) * noise(data.shape, c.peak)
     folder.mkdir(parents=True, exist_ok=True)
     write(folder, c, data, at)
-    print(f"{name}: model {c.true.shape}, {len(c.sources)} x {len(at[0])} traces of {data.shape[-1]} samples, {time.time() - start:.0f} s", flush=True)
+    size = f"model {c.true.shape}, {len(c.sources)} x {len(at[0])} traces of {data.shape[-1]} samples"
+    print(f"{name}: {size}, {time.time() - start:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""score.py TRUTH IMAGE...: how like the truth images are; with --each-other IMAGE IMAGE, how like two images are.
+"""score.py TRUTH IMAGE... [--each-other IMAGE IMAGE]: how like the truth images are, and how like each other two are.
 
 An image of a survey is known up to its scale, its phase and a slowly varying gain. So images and truth are divided by
 their local rms, and an image is turned by its best constant phase and shifted by up to four points in depth. Printed
@@ -105,7 +105,7 @@ if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("truth", metavar="TRUTH")
     p.add_argument("images", nargs="*", metavar="IMAGE")
-    p.add_argument("--each-other", nargs=2, metavar="IMAGE", help="the agreement of two images, without the truth but for its box")
+    p.add_argument("--each-other", nargs=2, metavar="IMAGE", help="agreement of two images; of the truth only its box counts")
     a = p.parse_args()
     for name in a.images:
         whole, raw, shift, phase = score(a.truth, name)
