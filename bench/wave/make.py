@@ -1,6 +1,6 @@
 """make.py CASE... -o FOLDER: surveys of the wave equation, modelled by a public finite-difference program.
 
-    python3 -m venv v && v/bin/pip install deepwave==0.1.0 torch==2.15.0 h5py numpy
+    python3 -m venv v && v/bin/pip install -r requirements.txt
     v/bin/python make.py marmousi-fixed salt -o cases
 
 lsm's own synthetic surveys hold only what its operator can explain. These also hold multiples between layers, head waves,
