@@ -47,7 +47,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | \
 	grep -vE '^(TestBenchBackendsOverMPI|TestBenchCommBackends|TestFaultsOverMPI|TestRanksCompileInChildren)$$' | paste -sd '|')
 
-.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass gallery python python-test site site-check fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass bench-wave gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -108,6 +108,9 @@ bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 
 
 bench-peers: build ## lsm beside PyLops and others in one run (Python; tens of minutes)
 	@bench/peers/run.sh $(CASES)
+
+bench-wave: build ## images of data that a wave equation modelled, against the truth (Python; tens of minutes)
+	@bench/wave/run.sh $(CASES)
 
 gallery: bootstrap ## the pictures of docs/gallery.md anew, from all lessons (minutes; LSM_SHARED)
 	$(GO) test -timeout 60m -count 1 -run TestTutorials ./tutorials -update
