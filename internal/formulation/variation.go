@@ -41,10 +41,11 @@ func (f *Formulation) gradient() (g dist.Operator, norm float64, err error) {
 	if f.Below != nil {
 		g = dist.Chain(g, dist.Diagonal(f.Below))
 	}
+	norm = 2 * math.Sqrt(float64(len(one.Shape)))
 	if f.Band != nil {
-		g = dist.Chain(g, onColumns(f.Band, l))
+		g, norm = dist.Chain(g, onColumns(f.Band, l)), aliased*norm
 	}
-	return g, aliased * 2 * math.Sqrt(float64(len(one.Shape))), nil
+	return g, norm, nil
 }
 
 // longest is the length of the longest vector that the classes of x have at a point.
