@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -65,7 +66,8 @@ func (w *world) join(id C.unique_id, size, rank int) *starting {
 	})
 }
 
-// look reports whether the communicator is still being made, and why it cannot be.
+// look reports whether the communicator is still being made, and why it cannot be. A library
+// that does not block may return success before it has begun, as NCCL 2.28 does from a split.
 func (s *starting) look() (pending bool, err error) {
 	if !s.called {
 		select {
@@ -78,24 +80,28 @@ func (s *starting) look() (pending bool, err error) {
 			return true, nil
 		}
 	}
-	lib, code := s.world.lib, s.code
-	for _, of := range []unsafe.Pointer{s.parent, *s.made} {
-		if code == inProgress && of != nil {
-			var now C.int
-			if err := lib.check(C.nccl_CommGetAsyncError(lib.calls, of, &now), "CommGetAsyncError"); err != nil {
-				return false, err
-			}
-			if now == inProgress {
-				return true, nil
-			} else if now != success {
-				return false, lib.check(now, s.function)
-			}
+	lib := s.world.lib
+	if s.code != inProgress {
+		if err := lib.check(s.code, s.function); err != nil || !lib.unblocked() {
+			return false, err
 		}
 	}
-	if code == inProgress {
-		return false, nil
+	for _, of := range []unsafe.Pointer{s.parent, atomic.LoadPointer(s.made)} {
+		if of == nil {
+			continue
+		}
+		var now C.int
+		if err := lib.check(C.nccl_CommGetAsyncError(lib.calls, of, &now), "CommGetAsyncError"); err != nil {
+			return false, err
+		}
+		if now == inProgress {
+			return true, nil
+		}
+		if now != success {
+			return false, lib.check(now, s.function)
+		}
 	}
-	return false, lib.check(code, s.function)
+	return atomic.LoadPointer(s.made) == nil, nil
 }
 
 // Between two looks at a start lies a pause. Ranks tell each other after a round how far
@@ -217,11 +223,13 @@ const (
 )
 
 // done waits until a call has been carried out that a communicator was given and that
-// returned with a status. The library may go on with it after that. done gives up when the
-// world has failed.
+// returned with a status. The library may go on with it after that, even after success: NCCL
+// 2.28 registers windows so. done gives up when the world has failed.
 func (w *world) done(link unsafe.Pointer, code C.int, function string) error {
 	if code != inProgress {
-		return w.lib.check(code, function)
+		if err := w.lib.check(code, function); err != nil || !w.lib.unblocked() {
+			return err
+		}
 	}
 	for looks := 0; ; looks++ {
 		if e := w.failure.Load(); e != nil {

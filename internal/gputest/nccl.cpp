@@ -356,6 +356,8 @@ static int split(Comm *c, int color, int key, Comm **out)
 	return result;
 }
 
+// A split of a communicator made without waiting, and a window, are said to be Ok at once, as NCCL
+// 2.28 does. Whether they are done the communicator alone tells, and what they make is written then.
 EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
 {
 	if (color < -1)
@@ -370,7 +372,7 @@ EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
 			c->error = result;
 		c->starting = false;
 	});
-	return InProgress;
+	return Ok;
 }
 
 EXPORT int ncclMemAlloc(void **p, size_t bytes)
@@ -449,7 +451,7 @@ EXPORT int ncclCommWindowRegister(Comm *c, void *p, size_t bytes, void **made, i
 			c->error = result;
 		c->starting = false;
 	});
-	return InProgress;
+	return Ok;
 }
 
 EXPORT int ncclCommWindowDeregister(Comm *c, void *window)
