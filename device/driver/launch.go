@@ -152,6 +152,8 @@ func (c *Context) allow(f *Function, shared int) error {
 	if shared <= f.allowed {
 		return nil
 	}
+	// Others may launch the driver's same function with less, or more: all of them ask for all there is.
+	shared = max(shared, c.Card.Shared-f.Shared)
 	err := set(functionMaxDynamic, C.int(shared))
 	if err == nil {
 		f.allowed = shared

@@ -344,7 +344,14 @@ func (o *option) onCards(t *testing.T, p *problem, x executor) (one outcome, err
 	}
 	for _, grid := range x.grids {
 		backend := grid[4:]
-		other, err := o.run(p, int(grid[0]-'0')*int(grid[2]-'0'), "cuda", fewIterations, "comm.grid="+grid[:3], "comm.backend="+backend)
+		on := func() (outcome, error) {
+			return o.run(p, int(grid[0]-'0')*int(grid[2]-'0'), "cuda", fewIterations, "comm.grid="+grid[:3], "comm.backend="+backend)
+		}
+		other, err := on()
+		if gputest.Real() && err != nil && strings.Contains(err.Error(), "wants a card for every rank") { // NCCL before 2.30, and one card
+			backend = "mpi"
+			other, err = on()
+		}
 		must(t, err)
 		if other.bits != short.bits && !o.anyOrder {
 			t.Errorf("other bits on %s", grid)
