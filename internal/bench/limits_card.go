@@ -42,11 +42,24 @@ const (
 	mostCopied  = 256 << 20 // bytes, beyond any cache
 )
 
-// seconds is the median of launches, after one to warm up.
+// seconds is the median of launches of a card that is warm. As many are timed together as take so
+// long that the start of the first and the wait for the last do not count.
 func seconds(d *gpu.Device, runs int, launch func()) (float64, error) {
-	launch()
-	ns, err := medianOf(runs, d, func() error { launch(); return nil })
-	return ns / 1e9, err
+	const enough = 5e6 // ns
+	if err := warm(d, func() error { launch(); return nil }); err != nil {
+		return 0, err
+	}
+	for n := 1; ; n *= 2 {
+		ns, err := medianOf(runs, d, func() error {
+			for range n {
+				launch()
+			}
+			return nil
+		})
+		if err != nil || ns >= enough {
+			return ns / 1e9 / float64(n), err
+		}
+	}
 }
 
 func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/internal/child"
@@ -66,9 +67,10 @@ func cause(exit *exec.ExitError, errs string) string {
 			return strings.TrimSpace(line)
 		}
 	}
-	last, _, _ := strings.Cut(strings.TrimSpace(errs), "\n")
-	if last == "" {
-		return exit.String()
+	for line := range strings.Lines(errs) {
+		if strings.ContainsFunc(line, unicode.IsLetter) { // Open MPI begins with a rule of dashes
+			return fmt.Sprintf("%s (%s)", strings.TrimSpace(line), exit)
+		}
 	}
-	return fmt.Sprintf("%s (%s)", last, exit)
+	return exit.String()
 }

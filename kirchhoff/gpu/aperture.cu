@@ -20,11 +20,10 @@ __device__ __forceinline__ Operator over(Operator o, const Column &c)
 	o.table += c.rows * ROW;
 	o.span += COMPACT ? c.rows : 0;
 	o.groups += c.groups;
-	o.boxes += c.boxes;
 #if BANDS
 	o.slope += c.rows;
 #endif
-	o.tiles = c.tiles, o.ngroups = c.ngroups, o.nboxes = c.nboxes;
+	o.tiles = c.tiles, o.ngroups = c.ngroups;
 	return o;
 }
 

@@ -146,7 +146,7 @@ func TestLists(t *testing.T) {
 			}
 			for block := range len(blocks) / blockPlaces {
 				for _, v := range forward.visits[forward.firstVisits[block]:forward.firstVisits[block+1]] {
-					if int(v.column) != c || int(v.box) != column.Boxes[0] {
+					if int(v.column) != c || int(v.half) != column.Boxes[0] {
 						continue
 					}
 					local := forward.places[int(v.list)*blockPlaces:]

@@ -14,13 +14,12 @@ type column struct {
 	each   held // by a place
 }
 
-// held counts what tables hold: rows, one for each tile, and groups and boxes of tiles.
-type held struct{ rows, groups, boxes int }
+// held counts what tables hold: rows, one for each tile, and groups of tiles.
+type held struct{ rows, groups int }
 
 func (h *held) add(o held, times int) {
 	h.rows += o.rows * times
 	h.groups += o.groups * times
-	h.boxes += o.boxes * times
 }
 
 // tables are those of some places, column by column.
@@ -35,7 +34,7 @@ func (g *geometry) newTables(l *kirchhoff.Plan) *tables {
 	t := &tables{}
 	for _, c := range l.Columns() {
 		lo, hi := c.Boxes[0], c.Boxes[1]
-		each := held{g.firstTile[hi] - g.firstTile[lo], g.firstGroup[hi] - g.firstGroup[lo], hi - lo}
+		each := held{g.firstTile[hi] - g.firstTile[lo], g.firstGroup[hi] - g.firstGroup[lo]}
 		t.columns = append(t.columns, column{c, t.held, each})
 		t.held.add(each, len(c.Places))
 	}
@@ -51,7 +50,7 @@ func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
 	if l.Bands > 1 {
 		m.slope = b.alloc(h.rows, device.F32)
 	}
-	m.groups, m.boxes = b.alloc(h.groups*reachWords, device.F32), b.alloc(h.boxes*reachWords, device.F32)
+	m.groups = b.alloc(h.groups*reachWords, device.F32)
 	return m
 }
 
@@ -83,7 +82,7 @@ func (t *tables) most(places int) (most held) {
 		for _, place := range c.Places {
 			h := &list[place]
 			h.add(c.each, 1)
-			most = held{max(most.rows, h.rows), max(most.groups, h.groups), max(most.boxes, h.boxes)}
+			most = held{max(most.rows, h.rows), max(most.groups, h.groups)}
 		}
 	}
 	return most
@@ -92,15 +91,15 @@ func (t *tables) most(places int) (most held) {
 // These are the kernels' structs of an operator with an aperture.
 type (
 	columnThere struct {
-		rows, groups, boxes    int64
-		tiles, ngroups, nboxes int32
-		lo, count              [2]int32
+		rows, groups   int64
+		tiles, ngroups int32
+		lo, count      [2]int32
 	}
 	spot struct {
 		column int32
 		at     [2]int32
 	}
-	visit  struct{ box, column, list int32 }
+	visit  struct{ half, column, list int32 }
 	middle struct {
 		whole int32
 		rest  float32
@@ -128,8 +127,8 @@ func (g *geometry) columnList(t *tables) (list []columnThere) {
 	for _, c := range t.columns {
 		first := g.plan.Boxes[c.Boxes[0]]
 		list = append(list, columnThere{
-			int64(c.before.rows - first.First), int64(c.before.groups - g.firstGroup[c.Boxes[0]]), int64(c.before.boxes - c.Boxes[0]),
-			int32(c.each.rows), int32(c.each.groups), int32(c.each.boxes), horizontal(axes, first.Lo), horizontal(axes, first.Count)})
+			int64(c.before.rows - first.First), int64(c.before.groups - g.firstGroup[c.Boxes[0]]),
+			int32(c.each.rows), int32(c.each.groups), horizontal(axes, first.Lo), horizontal(axes, first.Count)})
 	}
 	return list
 }

@@ -43,6 +43,7 @@ type Engine struct {
 	// What is computed from the start.
 	groups              driver.Memory // groupList
 	tiles               driver.Memory // firstTile
+	halfList            driver.Memory // halves
 	spots               driver.Memory // of each group, with an aperture
 	points, scale       device.Buf
 	convolve, correlate taps
@@ -72,6 +73,8 @@ type geometry struct {
 	groupList  []int32 // [group][groupTiles], −1 for tiles beyond the box
 	firstGroup []int   // of each box, and the number of groups
 	firstTile  []int   // of each box, and the number of tiles
+	halves     []half  // of all boxes, and the numbers of tiles and groups
+	firstHalf  []int   // of each box, and the number of halves
 	boxCuts    []int   // first box of each piece of the adjoint, and their number
 }
 
@@ -203,10 +206,14 @@ func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
 	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3, pitch: (p.NT + 1) &^ 1, bits: fractionBits(p)}
 	for _, b := range l.Boxes {
-		e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, b.First)
+		first := len(e.groupList) / groupTiles
+		e.firstHalf, e.halves = append(e.firstHalf, len(e.halves)), append(e.halves, halves(b, first, e.layout, p.Grid.Dim())...)
+		e.firstGroup, e.firstTile = append(e.firstGroup, first), append(e.firstTile, b.First)
 		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
 	}
-	e.firstGroup, e.firstTile = append(e.firstGroup, len(e.groupList)/groupTiles), append(e.firstTile, l.Tiles)
+	all := half{int32(l.Tiles), int32(len(e.groupList) / groupTiles)}
+	e.firstHalf, e.halves = append(e.firstHalf, len(e.halves)), append(e.halves, all)
+	e.firstGroup, e.firstTile = append(e.firstGroup, int(all.group)), append(e.firstTile, l.Tiles)
 	e.tables = e.newTables(l)
 	e.cut(w)
 	return e
@@ -229,7 +236,7 @@ func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
 	}
 	e.most, e.held = mostOf(e.images), e.tables.held
 	if n := e.most.places; w.Remake {
-		e.held = held{min(e.held.rows, n*most.rows), min(e.held.groups, n*most.groups), min(e.held.boxes, n*most.boxes)}
+		e.held = held{min(e.held.rows, n*most.rows), min(e.held.groups, n*most.groups)}
 		e.banks = make([]memoryOfTables, min(banks, e.most.units))
 	}
 	return nil
@@ -254,7 +261,7 @@ func (e *Engine) allocate() {
 		all++
 	}
 	e.image = e.alloc(all*e.imagePart(), device.F64)
-	e.forwardParts = parts(e.processors, (e.most.piece+lanes-1)/lanes, len(e.plan.Boxes), e.tracePart())
+	e.forwardParts = parts(e.processors, (e.most.piece+lanes-1)/lanes, len(e.halves)-1, e.tracePart())
 	e.traces = e.alloc(e.forwardParts*e.tracePart(), device.F64)
 	_, slabs, chunks := e.chunks()
 	e.bounds = e.alloc(max(e.most.traces, slabs*chunks), device.F64)
@@ -285,7 +292,7 @@ func mostOf(images []*kirchhoff.Image) (n most) {
 // put copies to the card what does not depend on traces.
 func (e *Engine) put() {
 	l, b := e.plan, &e.buffers
-	e.groups, e.tiles = words(b, e.groupList), words(b, int32s(e.firstTile))
+	e.groups, e.tiles, e.halfList = words(b, e.groupList), words(b, int32s(e.firstTile)), words(b, e.halves)
 	e.convolve = newTaps(b, l.Convolve[0]) // of one phase: Finer is refused
 	e.correlate = newTaps(b, l.Correlate[0])
 	for _, t := range l.Triangles() {

@@ -1,9 +1,9 @@
-// The forward. A thread owns a trace. It adds the points of a box of tiles one after the
+// The forward. A thread owns a trace. It adds the points of half a box of tiles one after the
 // other to a window of the trace, a column of shared memory that no other thread touches,
 // in banks that no other thread of the warp uses. There are no atomics, and the order of
 // sums is that of the points.
 // The times and weights of up to SOURCES + TARGETS places are staged for all threads,
-// CHUNK points at a time, while those before are added. What a box gives a trace is
+// CHUNK points at a time, while those before are added. What a half gives a trace is
 // then added to the trace in global memory. A triple costs 16 bytes of shared memory
 // for the window, 4·FIELDS for the receiver, and the source's and the image's share,
 // which is broadcast: of 128 bytes a cycle, 5 or 6 triples without weights.
@@ -16,13 +16,14 @@ enum {
 	PITCH = CHUNK * FIELDS + 4, // words between places: those of eight fill the banks
 	STAGE = PLACES * PITCH + CHUNK,
 	FOURS = BANDS ? 1 : WEIGHTS && APERTURE ? 2 : CHUNK / 4, // of points that registers allow to be under way
-	TOGETHER = LANES / 4 // places that the block copies at a time
+	TOGETHER = LANES / 4, // places that the block copies at a time
+	FLUSH = 8 // sums of a trace that are read together
 };
 
 #if APERTURE
-// Visit is a box in which traces of a block may count.
+// Visit is a half, which is a whole box, in which traces of a block may count.
 struct Visit {
-	int box, column;
+	int half, column;
 	int list; // its number in places, which has one for each column that a block visits
 };
 #endif
@@ -30,15 +31,15 @@ struct Visit {
 struct Blocks {
 	const int *places;  // [block][PLACES], −1 for none: sources, then receivers
 	const int2 *traces; // [block][LANES]: row, −1 for none; source + 256 receiver within places
-	const int *tiles;   // first tile of each box and the number of tiles
-	const int *parts;   // first box of each part and the number of boxes
+	const int2 *halves; // first tile and group of each half, and their numbers
+	const int *parts;   // first half of each part and the number of halves
 #if APERTURE
 	const Visit *visits;
 	const int *firsts; // first visit of each block and the number of visits
 #endif
 };
 
-// Most is what some trace of a box takes.
+// Most is what some trace of a half takes.
 struct Most {
 	int passes;     // twice what the longest takes, and 1 if some are not plain
 	int start, end; // with an aperture, tiles that some reach along the first axis: minus the first, and the end
@@ -61,7 +62,7 @@ struct Feed {
 #endif
 };
 
-// feed begins with a chunk of a box.
+// feed begins with a chunk of a half.
 __device__ __forceinline__ Feed feed(const Operator &o, const int *places, const float *image, int tile0, int chunk)
 {
 	Feed f;
@@ -83,7 +84,7 @@ __device__ __forceinline__ Feed feed(const Operator &o, const int *places, const
 
 // stage begins to copy a chunk: the times, then the weights, of all places, and the image.
 // Words are copied as they are, except compact times: those are only read. chunk is that
-// of the box.
+// of the half.
 __device__ __forceinline__ void stage(unsigned *to, Feed &f, int chunk)
 {
 	const int me = threadIdx.x;
@@ -143,7 +144,7 @@ struct Strip {
 	int least, most; // entries that hold something, but for the last sample
 #endif
 #if APERTURE
-	bool cut; // the aperture tapers the trace in the box
+	bool cut; // the aperture tapers the trace in the half
 	Midpoint middle;
 #endif
 };
@@ -215,23 +216,48 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 	}
 }
 
+// reach_of is the reach of a place in groups lo to hi, which are of one box.
+__device__ __forceinline__ Reach reach_of(const Operator &o, int place, int lo, int hi)
+{
+	Reach all = {1, 0, 0, 0};
+	for (int g = lo; g < hi; g++) {
+		const Reach r = o.groups[(i64)place * o.ngroups + g];
+		all.base = r.base;
+		all.gaps |= r.gaps;
+		if (r.first > r.last)
+			continue;
+		const bool none = all.first > all.last;
+		all.first = none ? r.first : min(all.first, r.first);
+		all.last = none ? r.last : max(all.last, r.last);
+	}
+	return all;
+}
+
 // drain adds entries lo to hi of a window to a trace and clears them; entries 0 and beyond
-// length are not its own. entry 1 goes to out.
+// length are not its own. entry 1 goes to out. It reads FLUSH sums before it adds to the first, since
+// each read waits for the card's memory.
 __device__ __forceinline__ void drain(const Strip &w, double *out, int lo, int hi, int length, double magic)
 {
-#pragma unroll 4
-	for (int n = lo; n <= hi; n++) {
-		const float v = w.window[n * LANES];
-		if (n > 0 && n <= length)
-			out[n - 1] += magic != 0 ? rounded(v, magic) : v;
-		w.window[n * LANES] = 0;
+	for (int n = lo; n <= hi; n += FLUSH) {
+		double sum[FLUSH];
+#pragma unroll
+		for (int i = 0; i < FLUSH; i++)
+			sum[i] = n + i > 0 && n + i <= min(length, hi) ? out[n + i - 1] : 0;
+#pragma unroll
+		for (int i = 0; i < FLUSH; i++)
+			if (n + i <= hi) {
+				const float v = w.window[(n + i) * LANES];
+				w.window[(n + i) * LANES] = 0;
+				if (n + i > 0 && n + i <= length)
+					out[n + i - 1] = sum[i] + (magic != 0 ? rounded(v, magic) : v);
+			}
 	}
 }
 
 // sums [part][band][row − row0][stride] += the traces of blocks block0 and on, not yet
-// convolved, over the boxes of each part. A window has width ≥ 4 entries; a box that
+// convolved, over the halves of each part. A window has width ≥ 4 entries; a half that
 // reaches further along a trace is gone through again for the rest. With magic what a
-// box gives a sample is rounded; with bands what successive tiles of one band give it.
+// half gives a sample is rounded; with bands what successive tiles of one band give it.
 // Bands are layer apart.
 extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : COMPACT && BANDS ? 3 : 4)
 forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
@@ -271,7 +297,7 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 #endif
 	for (int turn = begin; turn < end; turn++) {
 #if APERTURE
-		const int box = b.visits[turn].box;
+		const int half = b.visits[turn].half;
 		const Column &column = whole.columns[b.visits[turn].column];
 #if BANDS
 		__syncthreads(); // no thread reads the last column any more
@@ -284,16 +310,17 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 		if (me < PLACES)
 			places[me] = b.places[(i64)b.visits[turn].list * PLACES + me];
 #else
-		const int box = turn;
+		const int half = turn;
 #endif
 		if (me < PLACES)
-			reach[me] = places[me] < 0 ? Reach{1, 0, 0, 0} : o.boxes[(i64)places[me] * o.nboxes + box];
+			reach[me] = places[me] < 0 ? Reach{1, 0, 0, 0} : reach_of(o, places[me], b.halves[half].y, b.halves[half + 1].y);
 		__syncthreads();
 		// The first and last sample k of this trace, and whether there is any.
-		int first = 0, last = -1, lo = 0;
+		int first = 0, last = -1, lo = 0, base = 0;
 		if (trace.x >= 0) {
 			const Reach s = reach[source], r = reach[receiver];
 			lo = s.first + r.first;
+			base = s.base + r.base;
 			const int hi = s.last + r.last + 1; // two fractions may add up to another sample
 			bool counts = s.first <= s.last && r.first <= r.last && hi >= -1 && lo <= o.nt - 2;
 #if APERTURE
@@ -316,9 +343,9 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			}
 		}
 		__syncthreads();
-		const int tile0 = fresh(b.tiles[box]), count = most.passes / 2;
+		const int tile0 = fresh(b.halves[half].x), count = most.passes / 2;
 		const bool plain = !LIMITS && most.passes == 2; // with limits, weights cost much more than clipping
-		int chunk0 = 0, chunks = (fresh(b.tiles[box + 1]) - tile0) * (TILE / CHUNK), corner[2] = {};
+		int chunk0 = 0, chunks = (fresh(b.halves[half + 1].x) - tile0) * (TILE / CHUNK), corner[2] = {};
 #if APERTURE
 		const int across = chunks / column.count[0], deep = APERTURE == 1 ? across : across / column.count[1];
 		chunk0 = -most.start * across;
@@ -326,7 +353,7 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 #endif
 		for (int pass = 0; pass < count; pass++) {
 			const int n0 = first + pass * samples, length = min(samples, last + 2 - n0);
-			w.shift = lo - n0 + 1;
+			w.shift = base - n0 + 1;
 			w.low = max(first - n0 + 1, 0);
 			w.range = (unsigned)(min(last - n0 + 1, samples) - w.low);
 			w.early = lo < 0 && pass == 0;

@@ -64,10 +64,10 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 
 // operator is the kernels' struct Operator.
 type operator struct {
-	table, span, groups, boxes driver.Memory
-	tiles, ngroups, nboxes, nt int32
-	bits, mask                 int32
-	one                        float32
+	table, span, groups driver.Memory
+	tiles, ngroups, nt  int32
+	bits, mask          int32
+	one                 float32
 
 	// What programs without an aperture, limits or bands do not take.
 	columns, spots, middles driver.Memory
@@ -81,8 +81,8 @@ type operator struct {
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
 func (k *kernel) newOperator(t *tables) operator {
 	boxes := len(k.plan.Boxes)
-	o := operator{table: memory(t.table), groups: memory(t.groups), boxes: memory(t.boxes),
-		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nboxes: int32(boxes), nt: int32(k.nt),
+	o := operator{table: memory(t.table), groups: memory(t.groups),
+		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nt: int32(k.nt),
 		bits: int32(k.bits), mask: 1<<k.bits - 1, one: k.one(), spots: k.spots, dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
 	if t.span != nil {
 		o.span = memory(t.span)
@@ -151,8 +151,8 @@ type traces struct{ groups, runs, rows, receivers, parts driver.Memory }
 
 // blocks is the kernels' struct Blocks.
 type blocks struct {
-	places, traces, tiles, parts driver.Memory
-	visits, firsts               driver.Memory // with an aperture
+	places, traces, halves, parts driver.Memory
+	visits, firsts                driver.Memory // with an aperture
 }
 
 func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }

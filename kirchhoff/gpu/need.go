@@ -82,8 +82,9 @@ func (g *geometry) rowBytes() int64 {
 	return bytes
 }
 
-// partBytes bounds the memory of sums that have more than one part.
-const partBytes = 1 << 29
+// partBytes bounds the memory of sums that have more than one part, for each processor of the
+// card: 2 GiB on an H100, a fortieth of what it has.
+const partBytes = 16 << 20
 
 // parts returns how many parts should work on the same sums to keep a card with the given
 // number of processors busy. blocks is the number of blocks that one part launches, most
@@ -93,5 +94,5 @@ func parts(processors, blocks, most, sums int) int {
 	if blocks == 0 || sums == 0 {
 		return 1
 	}
-	return max(1, min(most, 8*processors/blocks, partBytes/(8*sums)))
+	return max(1, min(most, 8*processors/blocks, processors*partBytes/(8*sums)))
 }

@@ -29,13 +29,14 @@ struct Packing {
 	unsigned *table; // as in struct Operator
 	int2 *span;
 	Reach *groups;
-	Reach *boxes;
 	const int *points;     // [tile][TILE], the complement beyond the grid
 	const int *tiles;      // [group][GROUP], −1 beyond the box
 	const int *firsttile;  // [box], and the number of tiles
 	const int *firstgroup; // [box], and the number of groups
+	const int *firsthalf;  // [box], and the number of halves
+	const int2 *halves;    // first tile and group of each, and their numbers
 	float *slope;          // [row], with anti-aliasing
-	unsigned *lengths;     // [LENGTHS], boxes by the number of samples that a place's times span
+	unsigned *lengths;     // [LENGTHS], halves by the number of samples that a place's times span
 	u64 *apart;            // [2], see too_far: of a tile, of a box
 	i64 skipped;           // points of the grid before the slab
 	int ny, nz;            // columns of the grid along y, points of a column
@@ -52,8 +53,8 @@ struct Packing {
 
 // Stack is the tables of a place in a column.
 struct Stack {
-	i64 rows, groups, boxes; // the first ones in the tables
-	double at[3];            // m
+	i64 rows, groups;      // the first ones in the tables
+	double at[3];          // m
 	int field, box, count;   // of the times; boxes of the column
 	int from[2], wide[2];    // columns of the window of the times
 	int place;               // its number
@@ -324,11 +325,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 				grow(reach, t, c.tiles[g * GROUP + i] - first);
 		c.groups[p.groups + g - c.firstgroup[p.box]] = reach;
 	}
-	if (threadIdx.x == 0) {
+	for (int h = c.firsthalf[box] + threadIdx.x; h < c.firsthalf[box + 1]; h += THREADS) {
 		Reach reach = {1, 0, t.base, 0};
-		for (int tile = 0; tile < tiles; tile++)
-			grow(reach, t, tile);
-		c.boxes[p.boxes + blockIdx.x] = reach;
+		for (int tile = c.halves[h].x; tile < c.halves[h + 1].x; tile++)
+			grow(reach, t, tile - first);
 		if (reach.first <= reach.last)
 			atomicAdd(&c.lengths[min(reach.last - reach.first, LENGTHS - 1)], 1u);
 	}

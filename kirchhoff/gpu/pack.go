@@ -28,8 +28,9 @@ func PackProgram() driver.Source { return driver.Source{Name: "pack.cu", Text: p
 type (
 	packing struct {
 		fields, compact, limits, row         int32
-		table, span, groups, boxes           driver.Memory
+		table, span, groups                  driver.Memory
 		points, tiles, firsttile, firstgroup driver.Memory
+		firsthalf, halves                    driver.Memory
 		slope, lengths, apart                driver.Memory
 		skipped                              int64
 		ny, nz, dynamic, bits                int32
@@ -42,11 +43,11 @@ type (
 		steepest                             float32
 	}
 	stack struct {
-		rows, groups, boxes int64
-		at                  [3]float64
-		field, box, count   int32
-		from, wide          [2]int32
-		place               int32
+		rows, groups      int64
+		at                [3]float64
+		field, box, count int32
+		from, wide        [2]int32
+		place             int32
 	}
 )
 
@@ -63,6 +64,7 @@ type packer struct {
 	e              *Engine
 	kernel         *driver.Function
 	firstGroup     driver.Memory // of each box
+	firstHalf      driver.Memory
 	stacks, counts device.Buf
 	solver         *times.Solver // nil: times come from the host,
 	field, given   device.Buf    // as words, with amplitudes, a place's at a time
@@ -124,7 +126,7 @@ func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
 // allocate allocates what a packer for p needs beside the solver.
 func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
 	b, points := &k.buffers, 0
-	k.firstGroup = words(b, int32s(k.e.firstGroup))
+	k.firstGroup, k.firstHalf = words(b, int32s(k.e.firstGroup)), words(b, int32s(k.e.firstHalf))
 	k.stacks, k.counts = b.alloc(mostStacks*stackWords, device.F32), b.alloc(int(unsafe.Sizeof(counted{})/4), device.F32)
 	if task, solves = k.e.task(p); solves {
 		return task, true
@@ -231,8 +233,8 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	e, g, shift, fading := k.e, p.Grid, p.T0/(2*p.DT), p.Fading()
 	l := e.layout
-	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), groups: memory(to.groups), boxes: memory(to.boxes),
-		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: k.firstGroup,
+	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), groups: memory(to.groups),
+		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: k.firstGroup, firsthalf: k.firstHalf, halves: e.halfList,
 		apart: memory(k.counts), lengths: memory(k.counts) + driver.Memory(unsafe.Offsetof(counted{}.lengths)),
 		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]), bits: int32(e.bits),
 		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
@@ -269,7 +271,7 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 func newStack(p *kirchhoff.Problem, c *column, number, field, place int, w traveltime.Window) stack {
 	at := c.before
 	at.add(c.each, number)
-	out := stack{rows: int64(at.rows), groups: int64(at.groups), boxes: int64(at.boxes),
+	out := stack{rows: int64(at.rows), groups: int64(at.groups),
 		place: int32(place), field: int32(field), box: int32(c.Boxes[0]), count: int32(c.Boxes[1] - c.Boxes[0])}
 	for a := range out.from {
 		out.from[a], out.wide[a] = int32(w.Lo[a]), int32(w.Hi[a]-w.Lo[a])

@@ -41,9 +41,9 @@ func bent(t testing.TB, p *kirchhoff.Problem) {
 // wanted are tables as tables.go describes them, made on the host.
 type wanted struct {
 	*Engine
-	fading                              kirchhoff.Fading
-	words, span, groupsOf, boxesOf, all []uint32 // of the table, spans, reaches and slopes
-	lengths                             lengths
+	fading                     kirchhoff.Fading
+	words, span, groupsOf, all []uint32 // of the table, spans, reaches and slopes
+	lengths                    lengths
 }
 
 // reach is the kernels' struct.
@@ -68,7 +68,7 @@ func (r reach) words() []uint32 {
 func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	t.Helper()
 	w := &wanted{Engine: e, fading: p.Fading(), words: make([]uint32, e.tables.held.rows*e.layout.Words), span: make([]uint32, 2*e.tables.held.rows),
-		groupsOf: make([]uint32, reachWords*e.tables.held.groups), boxesOf: make([]uint32, reachWords*e.tables.held.boxes), all: make([]uint32, e.tables.held.rows)}
+		groupsOf: make([]uint32, reachWords*e.tables.held.groups), all: make([]uint32, e.tables.held.rows)}
 	where := slots(e.tables.columns, p.Positions.Len())
 	places, opt := p.TimesNeeded()
 	opt.Threads = 1
@@ -93,7 +93,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 			at.add(c.each, s.number)
 			for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
 				w.box(p, box, at, of)
-				at.add(held{e.firstTile[box+1] - e.firstTile[box], e.firstGroup[box+1] - e.firstGroup[box], 1}, 1)
+				at.add(held{e.firstTile[box+1] - e.firstTile[box], e.firstGroup[box+1] - e.firstGroup[box]}, 1)
 			}
 		}
 		return nil
@@ -180,7 +180,7 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, grad
 	return out
 }
 
-// box makes the tables of a box, which begin at the given row, group and box.
+// box makes the tables of a box, which begin at the given row and group.
 func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) point) {
 	first, end := w.firstTile[box], w.firstTile[box+1]
 	points, firsts, base := make([][]point, end-first), make([]int32, end-first), int32(math.MaxInt32)
@@ -199,14 +199,18 @@ func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) poin
 		}
 		base = min(base, firsts[tile])
 	}
-	reaches, all := make([]reach, len(points)), reach{1, 0, base, 0}
+	reaches := make([]reach, len(points))
 	for tile := range points {
 		reaches[tile] = w.tile(p, at.rows+tile, points[tile], firsts[tile], base)
-		all.add(reaches[tile])
 	}
-	copy(w.boxesOf[reachWords*at.boxes:], all.words())
-	if all.first <= all.last {
-		w.lengths[min(int(all.last-all.first), len(w.lengths)-1)]++
+	for h := w.firstHalf[box]; h < w.firstHalf[box+1]; h++ {
+		all := reach{1, 0, base, 0}
+		for tile := w.halves[h].tile; tile < w.halves[h+1].tile; tile++ {
+			all.add(reaches[int(tile)-first])
+		}
+		if all.first <= all.last {
+			w.lengths[min(int(all.last-all.first), len(w.lengths)-1)]++
+		}
 	}
 	for g := w.firstGroup[box]; g < w.firstGroup[box+1]; g++ {
 		r := reach{1, 0, base, 0}
@@ -354,7 +358,6 @@ func TestTablesMade(t *testing.T) {
 				same(t, "slope", e.tables.slope, w.all, exact)
 			}
 			same(t, "groups", e.tables.groups, w.groupsOf, exact)
-			same(t, "boxes", e.tables.boxes, w.boxesOf, exact)
 			if window := windowEntries(d.Card(), e.layout, w.lengths); e.window != window {
 				t.Errorf("windows of %d samples, want %d", e.window, window)
 			}

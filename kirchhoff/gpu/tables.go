@@ -27,7 +27,7 @@ import (
 // shift), relative to the first whole sample of the tile. span [place][tile] holds that
 // sample, relative to base, and shift. Without Compact there is no span.
 //
-// boxes [place][box] and groups [place][group] say where times lie, see struct Reach of times.cu.
+// groups [place][group] says where times lie, see struct Reach of times.cu.
 
 // bunch is BUNCH.
 const bunch = 16
@@ -82,6 +82,25 @@ func groups(b kirchhoff.Box, dim int) (tiles []int32) {
 	return tiles
 }
 
+// half is a part of a box that the forward adds to traces at once: its first tile and group.
+type half struct{ tile, group int32 }
+
+// halfSide is the largest number of tiles of a half along x.
+const halfSide = 4
+
+// halves cuts a box in 2-D in two, since the windows of a whole one would leave room for few
+// blocks. With an aperture, which knows the tiles of boxes, and in 3-D the box is one half. group is
+// its first.
+func halves(b kirchhoff.Box, group int, l kirchhoff.Layout, dim int) (list []half) {
+	if dim == 3 || l.Aperture > 0 {
+		return []half{{int32(b.First), int32(group)}}
+	}
+	for x := 0; x < b.Count[1]; x += halfSide {
+		list = append(list, half{int32(b.First + x*b.Count[2]), int32(group + x/2*((b.Count[2]+3)/4))})
+	}
+	return list
+}
+
 // tileOf returns the number of a tile of a box, −1 beyond the box.
 func tileOf(b kirchhoff.Box, at [3]int) int32 {
 	n := 0
@@ -95,11 +114,11 @@ func tileOf(b kirchhoff.Box, at [3]int) int32 {
 }
 
 // memoryOfTables is where tables are on the card: rows [column][place][tile][Layout.Words]
-// and the reaches of groups and boxes.
+// and the reaches of groups.
 type memoryOfTables struct {
-	table, groups, boxes device.Buf
-	span                 device.Buf // with Compact
-	slope                device.Buf // with bands
+	table, groups device.Buf
+	span          device.Buf // with Compact
+	slope         device.Buf // with bands
 }
 
 // reachWords is the number of words of the kernels' struct Reach.

@@ -37,8 +37,8 @@ struct Fade {
 // Column is a stack of boxes with tables of their own. Its first three members turn the
 // numbers of its rows, groups and boxes into those of the image; places have its numbers.
 struct Column {
-	i64 rows, groups, boxes;
-	int tiles, ngroups, nboxes;
+	i64 rows, groups;
+	int tiles, ngroups;
 	int lo[2], count[2]; // first point, and tiles, along each horizontal axis
 };
 
@@ -72,8 +72,7 @@ struct Operator {
 	const unsigned *table; // [place][tile][ROW]
 	const int2 *span;      // with COMPACT, [place][tile]: first sample from base, shift
 	const Reach *groups;   // [place][group]
-	const Reach *boxes;    // [place][box]
-	int tiles, ngroups, nboxes, nt;
+	int tiles, ngroups, nt;
 	int bits;  // of a time behind the point
 	int mask;  // 2^bits − 1
 	float one; // 2^(23 − bits): the last bit of a float from here to its double is 2^-bits

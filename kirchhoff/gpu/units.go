@@ -149,9 +149,9 @@ func (k *kernel) newLists(l *kirchhoff.Plan, t *tables, trace []int32, n numbere
 	o.firstBlock = fwd.firsts
 	boxes := len(l.Boxes)
 	o.adjointParts = min(k.Engine.adjointParts, parts(k.processors, k.firstGroup[boxes], pieces.Longest(adj.firsts), k.imagePart()))
-	o.forwardParts = min(k.Engine.forwardParts, parts(k.processors, pieces.Longest(fwd.firsts), boxes, k.tracePart()))
+	o.forwardParts = min(k.Engine.forwardParts, parts(k.processors, pieces.Longest(fwd.firsts), len(k.halves)-1, k.tracePart()))
 	o.adjoint = traces{k.groups, words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers), words(b, adj.parts(o.adjointParts))}
-	o.forward = blocks{words(b, fwd.places), words(b, fwd.traces), k.tiles, words(b, cut(boxes, o.forwardParts)),
+	o.forward = blocks{words(b, fwd.places), words(b, fwd.traces), k.halfList, words(b, cut(len(k.halves)-1, o.forwardParts)),
 		words(b, fwd.visits), words(b, fwd.firstVisits)}
 	o.operator = k.newOperator(t)
 	if k.layout.Aperture > 0 {
