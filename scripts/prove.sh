@@ -462,7 +462,7 @@ section machine 20 machine
 section carried 15 carried
 section kernels 30 kernels
 section speed 60 speed
-section counters 35 counters
+section counters 20 counters
 section memcheck 30 sanitizer memcheck
 section solve 30 solve
 section nccl 20 nccl
@@ -477,7 +477,7 @@ section nccl-tests 15 tests comm-nccl TestRealCard
 section operator-carried 35 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
 section solver 35 tests internal-job TestConformance
 for tool in racecheck synccheck initcheck; do
-	section $tool 10 sanitizer $tool
+	section $tool 15 sanitizer $tool
 done
 section peers 10 peers
 echo "$out/report.txt: $ok OK, $failed failed, $skipped skipped, $late of them for lack of time"
