@@ -60,8 +60,7 @@ bootstrap: ## install what a build needs (Debian, Ubuntu), or name it
 build: bootstrap ## bin/lsm
 	$(GO) build -ldflags '$(LDFLAGS)' -o bin/lsm ./cmd/lsm
 
-test: ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's too
-	@scripts/bootstrap.sh test
+test: bootstrap ## set-up with MPI, Slurm and more, vet, formatting, all tests, Python's too
 	@TIMEOUT='$(TIMEOUT)' MPI_PACKAGES='$(MPI_PACKAGES)' MPI_TESTS='$(MPI_TESTS)' LDFLAGS='$(PYTHON_LDFLAGS)' scripts/test.sh
 
 # Packages with tests that make test runs in part, and the tests.

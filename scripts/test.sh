@@ -20,11 +20,20 @@ with_mpich() { LSM_MPI_LIB=mpich "$@"; }
 # One program serves all tests that run it.
 export LSM_TEST_PROGRAM="$PWD/bin/test" LSM_PROGRAM="$PWD/bin/test/lsm"
 
+beside=$(mktemp -d)
+# Programs that some tests need are fetched while the first steps compute; where somebody may be asked for a
+# password, before.
+if [ -t 0 ]; then
+	scripts/bootstrap.sh test
+else
+	scripts/bootstrap.sh test >"$beside/fetched" 2>&1 &
+fi
 step vet "$GO" vet ./...
 step program "$GO" build -o "$LSM_PROGRAM" ./cmd/lsm
 step gofmt scripts/gofmt.sh
+wait
+cat "$beside/fetched" 2>/dev/null
 # What waits for ranks and for Python leaves processors idle, so it runs beside the packages. It is shown after them.
-beside=$(mktemp -d)
 (
 	failed=
 	step Python scripts/python.sh test

@@ -15,7 +15,7 @@ alike.`
 // models are the ordinary ways through the kernels for tables of a layout. Without an aperture's
 // taper, and with all points counting.
 func models(l kirchhoff.Layout) []model {
-	const runs, boxes, sources, points, window = 256, 16, 16, 4096, 96
+	const runs, boxes, sources, points, window, groups = 256, 16, 16, 4096, 96, 8
 	receivers, chunk := 16.0, 32.0
 	if l.Fields > 1 {
 		receivers, chunk = 8, 16
@@ -28,7 +28,7 @@ func models(l kirchhoff.Layout) []model {
 		{name: "forward", inner: "spread<true>(", triples: boxes * points, nest: []float64{boxes, 1, points / chunk},
 			rules: []rule{{"spread<false>(", 0}, {"copy16(to + PLACES * PITCH", 1. / 4}},
 			rounds: []round{{"for (int n = 0; n < width", window, "STS"}, {"for (int i = 0; i < CHUNK", int(chunk) * 2, "STS"},
-				{"for (int n = lo; n <= hi", window, "STS"}}},
+				{"for (int n = lo; n <= hi", window, "STS"}, {"for (int g = lo; g < hi", groups, ""}}},
 	}
 }
 

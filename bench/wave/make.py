@@ -28,7 +28,7 @@ import h5py
 import numpy as np
 import torch
 
-DT = 0.004  # s, of the traces
+DT = 0.004  # s, of the traces, but for `faults`
 PML = {2: 20, 3: 12}  # nodes, by dimensions
 MARMOUSI = os.environ.get("LSM_MARMOUSI", "marmousi_model.h5")
 
@@ -50,6 +50,7 @@ class Case:
     error: float = 1.0  # migration velocity over the smoothed one
     noise: float = 0.0  # rms of the noise over that of the reflections
     whole: bool = False  # keep the whole wavefield
+    dt: float = DT  # s
     swap: bool = False  # the survey's sources are `receivers`, by reciprocity
 
 
@@ -206,9 +207,21 @@ def cube():
                 "mute_offsets = [0, 1500]\nmute_times = [0.2, 0.95]", [[240, 240, 260], [960, 960, 1060]])
 
 
+def faults():
+    """Beds cut by two normal faults, small: the case of make test (internal/gate)."""
+    h = 12.5
+    x, z = plane(3000, 1400, h)
+    down = 90 * (x > 900 + 0.4 * z) - 70 * (x > 2500 - 0.5 * z)
+    v = beds(17, 90, 1900, 0.8, 0.1)(z - down + 40 * np.sin(x / 500))
+    v[z < 150] = 1800
+    nodes = lambda by: [(i, 1) for i in range(6, 236, by)]
+    return Case(v, smoothed(v, h, 50), h, 12, 1.35, nodes(15), nodes(4),
+                "offset = [0, 1500]\nmute_offsets = [0, 1500]\nmute_times = [0.17, 1.0]", [[300, 250], [2700, 1300]], dt=0.008)
+
+
 CASES = {
     "marmousi-fixed": marmousi_fixed, "marmousi-streamer": marmousi_streamer, "overthrust": overthrust, "salt": salt,
-    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube,
+    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube, "faults": faults,
 }
 
 
@@ -217,11 +230,11 @@ CASES = {
 
 def propagate(v, c, at, fastest):
     """Traces [source, receiver, sample] from time 0, when the wavelets peak; at[i] are the receivers of source i."""
-    delay = int(np.ceil(1.5 / c.peak / DT))  # samples
-    nt, n, dim = delay + int(round(c.end / DT)) + 1, 4096, v.ndim
-    f = np.fft.rfftfreq(n, DT)
+    delay = int(np.ceil(1.5 / c.peak / c.dt))  # samples
+    nt, n, dim = delay + int(round(c.end / c.dt)) + 1, 4096, v.ndim
+    f = np.fft.rfftfreq(n, c.dt)
     w = 2 * np.pi * f
-    spectrum = 2 / np.sqrt(np.pi) * f**2 / c.peak**3 * np.exp(-((f / c.peak) ** 2)) / DT * np.exp(-1j * w * delay * DT)
+    spectrum = 2 / np.sqrt(np.pi) * f**2 / c.peak**3 * np.exp(-((f / c.peak) ** 2)) / c.dt * np.exp(-1j * w * delay * c.dt)
     tensor = lambda x, kind=torch.float32: torch.as_tensor(np.ascontiguousarray(x), dtype=kind)
     model, traces = tensor(v), []
     for i in range(0, len(c.sources), 4):
@@ -231,7 +244,7 @@ def propagate(v, c, at, fastest):
         drive = [np.fft.irfft(-spectrum * a / c.h**dim, n)[:nt] for a in far]
         with torch.no_grad():
             made = deepwave.scalar(
-                model, c.h, DT, source_amplitudes=tensor(drive)[:, None], source_locations=tensor(some, torch.long)[:, None],
+                model, c.h, c.dt, source_amplitudes=tensor(drive)[:, None], source_locations=tensor(some, torch.long)[:, None],
                 receiver_locations=tensor(at[i : i + 4], torch.long), accuracy=8, pml_width=PML[dim], pml_freq=c.peak,
                 max_vel=fastest)
         traces.append(made[-1].numpy()[..., delay:])
@@ -260,16 +273,22 @@ def truth(c):
 # The files.
 
 
-def write(folder, c, data, at):
-    dim = c.true.ndim
+def rounded(x):
+    """x in 16 bits, whose scale is lost: a fifth of the bytes."""
+    return np.rint(x * (32000 / np.abs(x).max())).astype("i2")
+
+
+def write(folder, c, data, at, small):
+    dim, how = c.true.ndim, dict(compression="gzip", compression_opts=9, shuffle=True) if small else {}
+    keep = rounded if small else lambda x: x.astype("f4")
     origin, spacing = np.zeros(dim), np.full(dim, c.h)
     with h5py.File(folder / "model.h5", "w") as f:
-        d = f.create_dataset("velocity", data=(c.smooth * c.error).astype("f4"))
+        d = f.create_dataset("velocity", data=(c.smooth * c.error).astype("f4"), **how)
         d.attrs["origin"], d.attrs["spacing"] = origin, spacing
     with h5py.File(folder / "truth.h5", "w") as f:
-        d = f.create_dataset("image", data=truth(c).astype("f4"))
+        d = f.create_dataset("image", data=keep(truth(c)), **how)
         d.attrs["origin"], d.attrs["spacing"], d.attrs["box"] = origin, spacing, np.array(c.box, float)
-    half = int(round(2.4 / c.peak / DT))
+    half = int(round(2.4 / c.peak / c.dt))
     with h5py.File(folder / "survey.h5", "w") as f:
         f.attrs["format"], f.attrs["format_version"] = "lsm-survey", 1
         places = sorted({tuple(p) for row in at for p in row})
@@ -281,17 +300,17 @@ def write(folder, c, data, at):
         else:
             f["sources"], f["receivers"] = np.array(places) * c.h, np.array(c.sources) * c.h
             f["receiver_index"], f["source_index"] = pairs
-        d = f.create_dataset("data", data=data.reshape(-1, data.shape[-1]).astype("f4"), chunks=(64, data.shape[-1]),
-                             compression="gzip", compression_opts=1, shuffle=True)
-        d.attrs["dt"], d.attrs["t0"] = DT, 0.0
-        w = f.create_dataset("wavelet", data=ricker(DT * np.arange(-half, half + 1), c.peak))
-        w.attrs["dt"], w.attrs["zero"] = DT, half
+        d = f.create_dataset("data", data=keep(data.reshape(-1, data.shape[-1])), chunks=(64, data.shape[-1]),
+                             **(how or dict(compression="gzip", compression_opts=1, shuffle=True)))
+        d.attrs["dt"], d.attrs["t0"] = c.dt, 0.0
+        w = f.create_dataset("wavelet", data=ricker(c.dt * np.arange(-half, half + 1), c.peak))
+        w.attrs["dt"], w.attrs["zero"] = c.dt, half
     # The configuration comes last: a folder that has one is complete.
     (folder / "config.toml").write_text(
         f'[survey]\nfile = "survey.h5"\n\n[velocity]\nfile = "model.h5"\n\n[data]\n{c.data}\n\n[output]\nfile = "image.h5"\n')
 
 
-def make(name, folder):
+def make(name, folder, small=False):
     start, c = time.time(), CASES[name]()
     at = c.receivers if isinstance(c.receivers[0], list) else [c.receivers] * len(c.sources)
     fastest = 1.01 * float(c.true.max())
@@ -302,7 +321,7 @@ def make(name, folder):
     if c.noise:
         data = data + c.noise * np.sqrt(np.mean(reflections**2)) * noise(data.shape, c.peak)
     folder.mkdir(parents=True, exist_ok=True)
-    write(folder, c, data, at)
+    write(folder, c, data, at, small)
     size = f"model {c.true.shape}, {len(c.sources)} x {len(at[0])} traces of {data.shape[-1]} samples"
     print(f"{name}: {size}, {time.time() - start:.0f} s", flush=True)
 
@@ -311,8 +330,9 @@ if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("case", nargs="+", choices=CASES)
     p.add_argument("-o", required=True, metavar="FOLDER", type=pathlib.Path)
+    p.add_argument("--small", action="store_true", help="traces and truth in 16 bits, as in internal/gate/testdata")
     a = p.parse_args()
     torch.set_num_threads(1)  # threads that wait for each other cost more than they gain where cores are shared
     torch.set_flush_denormal(True)  # ahead of the waves numbers are tiny, which is slow
     for case in a.case:
-        make(case, a.o / case)
+        make(case, a.o / case, a.small)

@@ -156,7 +156,6 @@ var unstreamed = [][]string{
 	{"!solver.method:streamed"},
 	{"solver.preconditioner"},
 	{"solver.regularization"},
-	{"solver.penalty_scale=relative", "solver.damping"},
 	{"image.gathers"},
 	{"output.psf"},
 	{"solver.wavelet"},

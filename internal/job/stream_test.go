@@ -36,6 +36,7 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 		"2-D":          {wide, nil},
 		"2-D, cg":      {wide, []string{"solver.method=cg", "solver.iterations=5"}},
 		"2-D, damped":  {shuffled, []string{"solver.damping=3"}},
+		"2-D, band":    {wide, []string{"solver.iterations=5", "solver.band=true", "solver.damping=0.3", "solver.penalty_scale=relative"}},
 		"3-D, dynamic": {long, []string{"kirchhoff.dynamic=true", "kirchhoff.tables=uint16"}},
 		"recompute":    {wide, []string{"kirchhoff.tables=recompute", "solver.iterations=3"}},
 		"weighted":     {wide, weighing},
@@ -87,7 +88,7 @@ func TestStreamedRunHasTheSameBitsOnAnyGrid(t *testing.T) {
 		set  []string
 	}{
 		"2-D":           {wide, []string{"solver.iterations=4", "solver.true_residual_every=2"}},
-		"2-D, shuffled": {shuffled, []string{"solver.iterations=2", "solver.damping=0.3", "solver.method=cg"}},
+		"2-D, shuffled": {shuffled, []string{"solver.iterations=2", "solver.damping=0.3", "solver.penalty_scale=relative", "solver.method=cg"}},
 		"3-D, dynamic":  {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
 		"2-D, weighted": {wide, append(slices.Clone(weighing), "solver.iterations=2", "solver.true_residual_every=1")},
 	} {
