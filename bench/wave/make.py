@@ -274,7 +274,7 @@ def truth(c):
 
 
 def rounded(x):
-    """x in 16 bits, whose scale is lost: a fifth of the bytes."""
+    """x in 16 bits, whose scale is lost: a third of the bytes once they are packed."""
     return np.rint(x * (32000 / np.abs(x).max())).astype("i2")
 
 

@@ -28,8 +28,8 @@ func TestRanksThatDoNotStart(t *testing.T) {
 		begin := time.Now()
 		code := l.code(t)
 		// Open MPI's launcher ends all ranks with the first. MPICH's waits for all that have not
-		// come to MPI_Init, and gives the bits of all their statuses or one of its own.
-		right := code == c.code || code == c.code|status.PeerLost || code != 0 && os.Getenv("LSM_MPI_LIB") == "mpich"
+		// come to MPI_Init, and gives the bits of all their statuses or, seldom, its own.
+		right := code == c.code || code == c.code|status.PeerLost || code == 1 && os.Getenv("LSM_MPI_LIB") == "mpich"
 		if !right || !strings.Contains(l.errs.String(), c.says) {
 			t.Errorf("%s: status %d, want %d and %q:\n%s", c.name, code, c.code, c.says, &l.errs)
 		}

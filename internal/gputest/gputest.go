@@ -51,7 +51,8 @@
 // than the real ones where these hang: ranks that make different calls are an
 // error. It adds in the order of ranks. A communicator that was made without blocking has every
 // call in progress when it returns, registrations and their ends too, and refuses a call while
-// one is. Of a split and a window it returns success all the same, as NCCL 2.28 does. Destroying it waits for what it was asked for.
+// one is. Of a split and a window it returns success all the same, as NCCL 2.28 does. Destroying
+// it waits for what it was asked for.
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
 //	GPUEMU_NCCL_NO_WINDOWS  set: cards between which there are no windows

@@ -34,8 +34,8 @@ struct Fade {
 };
 
 #if APERTURE || LIMITS || BANDS
-// Column is a stack of boxes with tables of their own. Its first three members turn the
-// numbers of its rows, groups and boxes into those of the image; places have its numbers.
+// Column is a stack of boxes with tables of their own. Its first two members turn the
+// numbers of its rows and groups into those of the image; places have its numbers.
 struct Column {
 	i64 rows, groups;
 	int tiles, ngroups;
