@@ -22,7 +22,6 @@ type Band struct {
 	times   device.Buf // [column][nz], in steps of the pulse
 	table   device.Buf // of the pulse
 	threads int
-	square  bool // its elements are those of B, squared
 }
 
 // Pulse is a symmetric function of time: values at multiples of Step, s, from 0 on. Between them
@@ -104,35 +103,16 @@ func NewBand(d device.Device, p Pulse, times []float32, columns, nz, threads int
 	return b, device.Upload(b.table, p.Values)
 }
 
-// Squared is the operator whose elements are those of B, squared. It takes the diagonal of a matrix N,
-// as an image, to that of B N B where N has no others.
-func (b *Band) Squared(d device.Device) (*Band, error) {
-	q := *b
-	q.square = true
-	q.pulse.Values = make([]float32, len(b.pulse.Values))
-	for i, v := range b.pulse.Values {
-		q.pulse.Values[i] = v * v
-	}
-	var err error
-	if q.table, err = d.Alloc(len(q.pulse.Values), device.F32); err != nil {
-		return nil, err
-	}
-	return &q, device.Upload(q.table, q.pulse.Values)
-}
-
 // Kernel applies B, its own transpose.
 func (b *Band) Kernel() device.Kernel {
 	const threads = 256
-	n, square := b.times.Len(), int32(0)
-	if b.square {
-		square = 1
-	}
+	n := b.times.Len()
 	return device.Kernel{
 		Host:    func(dst, src []float32) { convolve(b, dst, src) },
 		Double:  func(dst, src []float64) { convolve(b, dst, src) },
 		Program: Program(), Name: "band",
 		Blocks: (n + threads - 1) / threads, Threads: threads, Rounds: 1,
-		Args: []any{b.times, b.table, int64(n), int32(b.nz), int32(len(b.pulse.Values) - 1), float32(b.pulse.Step), square},
+		Args: []any{b.times, b.table, int64(n), int32(b.nz), int32(len(b.pulse.Values) - 1), float32(b.pulse.Step)},
 	}
 }
 
@@ -147,10 +127,7 @@ func convolve[T float32 | float64](b *Band, dst, src []T) {
 		for column := c * some; column < min(columns, (c+1)*some); column++ {
 			t, x := times[column*b.nz:][:b.nz], src[column*b.nz:][:b.nz]
 			for i := range t {
-				stands := float32(0.5*b.pulse.Step) * (t[min(i+1, b.nz-1)] - t[max(i-1, 0)])
-				if shares[i] = float64(stands); !b.square {
-					shares[i] = math.Sqrt(shares[i])
-				}
+				shares[i] = math.Sqrt(float64(float32(0.5*b.pulse.Step) * (t[min(i+1, b.nz-1)] - t[max(i-1, 0)])))
 			}
 			clear(sums)
 			for i, v := range x {

@@ -112,36 +112,11 @@ func testBand(t *testing.T, d device.Device) {
 	for _, shape := range [][2]int{{1, 2}, {7, 61}, {3, 200}} {
 		times := columns(shape[0], shape[1], 8)
 		n := shape[0] * shape[1]
-		for _, square := range []bool{false, true} {
-			on := func(d device.Device) device.Kernel {
-				b, err := NewBand(d, pulse, times, shape[0], shape[1], 2)
-				must(t, err)
-				if square {
-					b, err = b.Squared(d)
-					must(t, err)
-				}
-				return b.Kernel()
-			}
-			checkOnCard(t, fmt.Sprintf("band of %v, squared: %v", shape, square), d, r, on(d), on(d), on(host), n, n)
+		on := func(d device.Device) device.Kernel {
+			b, err := NewBand(d, pulse, times, shape[0], shape[1], 2)
+			must(t, err)
+			return b.Kernel()
 		}
-	}
-}
-
-// The elements of the squared band are the squares of those of B.
-func TestSquaredBand(t *testing.T) {
-	const nz = 40
-	b, err := NewBand(host, ZeroPhase(ricker(15, 0.004), 0.004, 40), columns(1, nz, 8), 1, nz, 1)
-	must(t, err)
-	square, err := b.Squared(host)
-	must(t, err)
-	for j := range nz {
-		unit := make([]float32, nz)
-		unit[j] = 1
-		of, squared := made(t, host, b.Kernel(), unit, nz), made(t, host, square.Kernel(), unit, nz)
-		for i, v := range of {
-			if math.Abs(float64(v*v-squared[i])) > 2e-3 {
-				t.Fatalf("element %d, %d is %g, its square is said to be %g", i, j, v, squared[i])
-			}
-		}
+		checkOnCard(t, fmt.Sprintf("band of %v", shape), d, r, on(d), on(d), on(host), n, n)
 	}
 }

@@ -145,17 +145,16 @@ between(float *dst, const float *src, int round, Steps x, Steps y, Steps z, int 
 	dst[at] = s;
 }
 
-// The time for which point i of a column stands, or the root of it.
-__device__ double share(const float *t, int i, int nz, float step, int square)
+// The root of the time for which point i of a column stands.
+__device__ double share(const float *t, int i, int nz, float step)
 {
-	const double stands = 0.5f * step * (t[i < nz - 1 ? i + 1 : i] - t[i > 0 ? i - 1 : 0]);
-	return square ? stands : sqrt(stands);
+	return sqrt((double)(0.5f * step * (t[i < nz - 1 ? i + 1 : i] - t[i > 0 ? i - 1 : 0])));
 }
 
 // imaging.Band: a thread makes one of n points, in columns of nz. times are in steps of the pulse, which
 // is 0 from its element `last` on.
 extern "C" __global__ void __launch_bounds__(256)
-band(float *dst, const float *src, int round, const float *times, const float *pulse, i64 n, int nz, int last, float step, int square)
+band(float *dst, const float *src, int round, const float *times, const float *pulse, i64 n, int nz, int last, float step)
 {
 	const i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
 	if (at >= n)
@@ -169,7 +168,7 @@ band(float *dst, const float *src, int round, const float *times, const float *p
 			if (away >= last)
 				break;
 			const int k = (int)away;
-			s += (double)(pulse[k] + (away - k) * (pulse[k + 1] - pulse[k])) * share(t, j, nz, step, square) * x[j];
+			s += (double)(pulse[k] + (away - k) * (pulse[k + 1] - pulse[k])) * share(t, j, nz, step) * x[j];
 		}
-	dst[at] = share(t, i, nz, step, square) * s;
+	dst[at] = share(t, i, nz, step) * s;
 }

@@ -87,7 +87,25 @@ func (f *Field) summary() string {
 	if f.Required {
 		return s + "; required"
 	}
-	return s + "; default " + f.Default
+	s += "; default " + f.Default
+	var others []string // one text for each value
+	for _, g := range givesWay {
+		if g.key != f.Name() {
+			continue
+		}
+		v, _ := f.parse(g.value)
+		beside := table().condition(g.beside)
+		where := beside.field.Name() + " = " + beside.field.words(beside.values)
+		if n := len(others); n > 0 && strings.HasPrefix(others[n-1], encode(v)+" with ") {
+			others[n-1] += " or " + where
+		} else {
+			others = append(others, encode(v)+" with "+where)
+		}
+	}
+	if others != nil {
+		s += ", but " + strings.Join(others, ", and ")
+	}
+	return s
 }
 
 // wrap writes text as lines of at most textWidth columns, each with the prefix.

@@ -105,6 +105,7 @@ func parse(r *reader, path string, source []byte, set, environ []string) (*Confi
 	r.environment(environ)
 	r.options(set)
 	if readable {
+		r.giveWay()
 		r.cross()
 	}
 	if len(r.problems) > 0 {
@@ -112,6 +113,21 @@ func parse(r *reader, path string, source []byte, set, environ []string) (*Confi
 		return nil, &Problems{List: first(r.problems, path)}
 	}
 	return r.cfg, nil
+}
+
+// giveWay replaces defaults that do not suit what the configuration says.
+func (r *reader) giveWay() {
+	done := map[string]bool{}
+	for _, g := range givesWay {
+		beside := r.condition(g.beside)
+		if _, given := r.cfg.origins[g.key]; given || done[g.key] || !r.good(g.key, beside.field.Name()) || !beside.holds(r.cfg) {
+			continue
+		}
+		f := r.field(g.key)
+		v, _ := f.parse(g.value)
+		r.assign(f, v, inFolder)
+		done[g.key] = true
+	}
 }
 
 // file takes the values of the file and reports whether its syntax was good.

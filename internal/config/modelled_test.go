@@ -27,9 +27,9 @@ func TestDifferences(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "rounding and place", now: []string{"kirchhoff.tables=uint16", "kirchhoff.engine=reference", "machine.threads=1", "solver.method=lsqr"}},
-		{name: "dynamic", made: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.dynamic"},
-		{name: "dynamic now", now: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.dynamic"},
-		{name: "limit that does not act", made: []string{"kirchhoff.angle_limit=60"}},
+		{name: "dynamic", made: []string{"kirchhoff.dynamic=false"}, keys: "kirchhoff.dynamic"},
+		{name: "dynamic now", now: []string{"kirchhoff.dynamic=false"}, keys: "kirchhoff.dynamic"},
+		{name: "limit that does not act", made: []string{"kirchhoff.dynamic=false", "kirchhoff.angle_limit=60"}, now: []string{"kirchhoff.dynamic=false"}},
 		{name: "limit that acts", made: []string{"kirchhoff.dynamic=true", "kirchhoff.angle_limit=60"}, now: []string{"kirchhoff.dynamic=true"}, keys: "kirchhoff.angle_limit"},
 		{name: "filter and dip", made: []string{"kirchhoff.wavelet_filter=off"}, now: []string{"kirchhoff.dip_limit=40"}, keys: "kirchhoff.wavelet_filter kirchhoff.dip_limit"},
 		{name: "whitening of recorded traces is the run's own", now: []string{"data.whiten=0.1"}},

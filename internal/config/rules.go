@@ -25,7 +25,7 @@ var refused = []rule{
 	{"image.domain=depth", on("!traveltime.method:depth"), `{} does not go with traveltime.method = {traveltime.method}, which needs image.domain = "time"`},
 	{"image.gathers=angle", on("image.domain=time"), inTime},
 	{"image.surface", on("image.domain=time"), "{} needs depths: an image in the time domain starts at a flat datum"},
-	{"kirchhoff.dynamic", on("image.domain=time"), inTime},
+	{"kirchhoff.dynamic=true", on("image.domain=time"), inTime},
 	{"kirchhoff.dip_limit", on("image.domain=time"), inTime},
 	{"kirchhoff.opening_limit", on("image.domain=time"), inTime},
 	{"kirchhoff.tables=coarse", on("image.domain=time"), "{} interpolates time over distance, which an image in the time domain does not have, want another"},
@@ -48,13 +48,13 @@ var refused = []rule{
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
-	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.spreading"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
-	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
+	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.spreading=ray|ray-2.5d"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
+	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
 
 	// The units of the image.
-	{"output.scale=reflectivity", on("!kirchhoff.dynamic"), "{} needs the weights of kirchhoff.dynamic = true"},
+	{"output.scale=reflectivity", on("kirchhoff.dynamic=false"), "{} needs the weights of kirchhoff.dynamic = true"},
 	{"output.scale=reflectivity", on("!kirchhoff.wavelet_filter=on"), `{} needs kirchhoff.wavelet_filter = "on", found {kirchhoff.wavelet_filter}`},
-	{"output.scale=reflectivity", on("!kirchhoff.spreading=ray"), `{} needs kirchhoff.spreading = "ray", found {kirchhoff.spreading}`},
+	{"output.scale=reflectivity", on("!kirchhoff.spreading=auto|ray"), `{} needs kirchhoff.spreading = "ray", found {kirchhoff.spreading}`},
 	{"output.scale=reflectivity", on("!solver.method=cg|cgls|lsqr"), `{} is for solver.method = "cg", "cgls" or "lsqr", found {solver.method}`},
 	{"output.scale=reflectivity", on("velocity.receiver_file"), unscaled},
 	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
@@ -74,7 +74,7 @@ var refused = []rule{
 	{"!solver.regularization_weight", on("solver.regularization"), "missing or 0, solver.regularization = {solver.regularization} needs a weight above 0, such as 0.1"},
 	{"!solver.regularization", on("solver.regularization_weight"), "missing beside solver.regularization_weight, want {solver.regularization?}"},
 	{"solver.start", on("solver.method=matching"), unmatched},
-	{"solver.damping", on("solver.method=matching"), unmatched},
+	{"!solver.damping=0.0", on("solver.method=matching"), unmatched},
 	{"solver.regularization", on("solver.method=matching"), unmatched},
 	{"solver.preconditioner", on("solver.method=matching"), unmatched},
 	{"solver.preconditioner", on("solver.method=image-domain"), `{} has nothing to save with solver.method = "image-domain", whose iterations do not apply the operator`},
@@ -99,8 +99,9 @@ var refused = []rule{
 	{"solver.wavelet=estimate", on("comm.backend=nccl|rccl|mpi-staged"), "{} is not computed on a GPU, which comm.backend = {comm.backend} is for"},
 	{"solver.preconditioner", on("solver.wavelet=estimate"), newWavelets},
 	{"solver.regularization", on("solver.wavelet=estimate"), newWavelets},
-	{"solver.penalty_scale=relative", on("solver.wavelet=estimate", "solver.damping"), newWavelets},
+	{"solver.penalty_scale=relative", on("solver.wavelet=estimate", "!solver.damping=0.0"), newWavelets},
 	{"data.whiten", on("solver.wavelet=estimate"), newWavelets},
+	{"solver.band=true", on("solver.wavelet=estimate"), newWavelets},
 	{"image.gathers", on("solver.wavelet=estimate"), `{} does not go with solver.wavelet = "estimate", which is for one image`},
 	{"output.psf", on("solver.wavelet=estimate"), newWavelets},
 	{"checkpoint.time_limit", on("solver.wavelet=estimate"), `given beside solver.wavelet = "estimate", which keeps no checkpoints to stop with`},
@@ -126,14 +127,31 @@ var refused = []rule{
 	{"checkpoint.folder=", nil, "is empty, want a path"},
 }
 
+// givesWay lists the defaults that others take the place of beside what a configuration says. The
+// first entry of a key that holds counts.
+var givesWay = []struct {
+	key, value string // value as in the tag default
+	beside     string // condition
+}{
+	{"kirchhoff.dynamic", "false", "image.domain=time"},
+	{"solver.band", "false", "solver.method=matching"},
+	{"solver.band", "false", "solver.method:sparse"},
+	{"solver.band", "false", "solver.wavelet=estimate"},
+	{"solver.penalty_scale", "absolute", "solver.wavelet=estimate"},
+	{"solver.damping", "0", "solver.method=matching"},
+	{"solver.damping", "0", "solver.method:sparse"},
+	{"solver.damping", "0", "solver.wavelet=estimate"},
+	{"solver.damping", "0", "solver.penalty_scale=absolute"},
+	{"solver.damping", "0.03", "output.scale=reflectivity"},
+	{"solver.damping", "0.03", "image.gathers=offset|angle"},
+}
+
 // noted lists the combinations that are allowed but perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
 	{"!solver.sparsity", on("solver.method:sparse", "!solver.total_variation", "!solver.group_sparsity", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
 	{"solver.psf_spacing", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 	{"!solver.psf_shifts=1", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
-	{"solver.penalty_scale", on("!solver.damping", "!solver.sparsity", "!solver.total_variation", "!solver.group_sparsity"),
-		"acts only with solver.damping, solver.sparsity, solver.total_variation or solver.group_sparsity"},
 }
 
 const (

@@ -8,11 +8,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// With a band the solver looks for y, the image being S B y, where B convolves every column with the
-// wavelet's amplitude spectrum along vertical time (imaging.Band). What the wavelet cannot carry into
-// the data is then no part of the image, and damping weighs y: an image pays more for components
-// at the edges of the band. It is a change of variables with a symmetric operator, as in shaping regularization
-// (Fomel, Geophysics 72, 2007).
+// With a band the operator and the traces are whitened (plan.Whitener), so that all frequencies of
+// the wavelet count alike, and the solver looks for the reflectivity y that explains the traces,
+// as a whole. The image that is put out is S B y: B convolves every column with the wavelet's amplitude
+// spectrum along vertical time (imaging.Band), and leaves out what the wavelet does not carry.
 
 // onColumns is B on all images of a domain.
 func onColumns(b *imaging.Band, l *dist.Layout) dist.Operator {
@@ -30,52 +29,43 @@ func onColumns(b *imaging.Band, l *dist.Layout) dist.Operator {
 	return dist.BlockDiag(parts...)
 }
 
-// startSteps are the iterations that look for a start within the band.
-const startSteps = 20
-
-// limit makes y the unknown of the problem. The start becomes a y of which B y is close to it.
-func (f *Formulation) limit(ctx context.Context) error {
-	if f.Band == nil {
-		return nil
-	}
-	b := onColumns(f.Band, f.Problem.Domain())
-	if f.Start != nil {
-		near := solver.Hold(b, f.Start)
-		m, err := solver.For(near, "cgls", solver.Options{})
-		if err == nil {
-			err = m.Init(ctx, near, nil)
-		}
-		if err == nil {
-			_, err = solver.Run(ctx, m, solver.Stop{Iterations: startSteps, Comm: f.World})
-		}
-		if err != nil {
-			return err
-		}
-		f.Start = m.X()
-	}
-	return f.change(b)
-}
-
-// aliased bounds the norm of B, which is 1 where points lie densely, for spacings up to half a wavelength.
-const aliased = 1.25
-
-// limitDiagonal turns that of S AᵀW²A S, as an image, in place into about that of B S AᵀW²A S B: the one that is left if
-// the matrix had no other elements.
-func (s *Setting) limitDiagonal(d *dist.Vector) error {
+// BringIntoBand replaces a migrated image S x by S B x.
+func (s *Setting) BringIntoBand(m *dist.Vector) error {
 	if s.Band == nil {
 		return nil
 	}
-	b, err := s.Band.Squared(s.Device)
-	if err != nil {
-		return err
-	}
 	w := &dist.Work{}
 	var from *dist.Vector
-	w.Scratch(d, &from)
-	w.Copy(from, d)
-	w.Apply(onColumns(b, d.Layout), d, from)
+	w.Scratch(m, &from)
+	w.Copy(from, m)
+	w.Apply(onColumns(s.Band, m.Layout), m, from)
+	if s.Below != nil {
+		w.Multiply(m, s.Below)
+	}
 	if w.Err == nil {
 		from.Free()
 	}
 	return w.Err
+}
+
+// startSteps are the iterations that look for the reflectivity of a start.
+const startSteps = 20
+
+// unband turns a start, an image, into a reflectivity of which B y is close to it.
+func (f *Formulation) unband(ctx context.Context) error {
+	if f.Band == nil || f.Start == nil {
+		return nil
+	}
+	near := solver.Hold(onColumns(f.Band, f.Start.Layout), f.Start)
+	m, err := solver.For(near, "cgls", solver.Options{})
+	if err == nil {
+		err = m.Init(ctx, near, nil)
+	}
+	if err == nil {
+		_, err = solver.Run(ctx, m, solver.Stop{Iterations: startSteps, Comm: f.World})
+	}
+	if err == nil {
+		f.Start = m.X()
+	}
+	return err
 }

@@ -1,12 +1,14 @@
 // Package formulation turns an operator and data into the problem that a solver is
-// given: min ‖W (A S B P x − d)‖² + Σ ‖R P x‖². W weighs the data, S cuts the image at the
-// topography, B keeps it in the wavelet's band, R are rows for damping and regularization, and P is
-// a change of variables that preconditions. It works on values alone, so that the same steps on a
+// given: min ‖W (A S P x − d)‖² + Σ ‖R P x‖². W weighs the data, S cuts the image at the
+// topography, R are rows for damping and regularization, and P is a change of variables that
+// preconditions. The image is S P x, or with a band S B P x. It works on values alone, so that the same steps on a
 // device.Counter tell what they take.
 package formulation
 
 import (
 	"context"
+	"iter"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -44,7 +46,7 @@ type Setting struct {
 	Weights *dist.Vector            // the diagonal of W; nil: all 1
 	Below   *dist.Vector            // the diagonal of S; nil: all 1
 	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
-	Band    *imaging.Band           // B on this rank's columns; nil: the identity
+	Band    *imaging.Band           // of the image, on this rank's columns; nil: none
 	Start   *dist.Vector            // the image to start from, taken over; nil: zero
 	Kept    bool                    // iterations begin with a copy, as solver.Stop.Again has it
 
@@ -86,8 +88,8 @@ type Formulation struct {
 	data      *dist.Vector // W d; nil where they are streamed
 }
 
-// New makes the problem. Each step wraps what the steps before it made: weights, topography and
-// band first, then rows, then the preconditioner.
+// New makes the problem. Each step wraps what the steps before it made: weights and topography
+// first, then rows, then the preconditioner.
 func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	f, err := weighted(ctx, s)
 	if err != nil {
@@ -103,7 +105,7 @@ func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	return f, err
 }
 
-// weighted is the problem with weights, topography and band, in the image for
+// weighted is the problem with weights and topography, in the image for
 // solver.method = "image-domain".
 func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 	f := &Formulation{Setting: s, Start: s.Start, Close: func() {}}
@@ -125,7 +127,7 @@ func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 	if err := f.cut(); err != nil {
 		return nil, err
 	}
-	return f, f.limit(ctx)
+	return f, f.unband(ctx)
 }
 
 // cut multiplies the unknown by S.
@@ -162,14 +164,11 @@ func (s *Setting) weigh() dist.Operator {
 	return dist.Chain(dist.Diagonal(s.Weights), s.Operator)
 }
 
-// Scaled is W A S B.
+// Scaled is W A S.
 func (s *Setting) Scaled() dist.Operator {
 	a := s.weigh()
 	if s.Below != nil {
 		a = dist.Chain(a, dist.Diagonal(s.Below))
-	}
-	if s.Band != nil {
-		a = dist.Chain(a, onColumns(s.Band, a.Domain()))
 	}
 	return a
 }
@@ -193,13 +192,32 @@ func (f *Formulation) change(c dist.Operator) (err error) {
 	return err
 }
 
-// ImageOf returns the image of an iterate: x itself unless variables were changed.
-func (f *Formulation) ImageOf(x *dist.Vector) (_ *dist.Vector, err error) {
+// ReflectivityOf returns what the operator maps to the traces, of an iterate: x itself unless
+// variables were changed.
+func (f *Formulation) ReflectivityOf(x *dist.Vector) (*dist.Vector, error) {
+	return applyAll(x, slices.Backward(f.changes))
+}
+
+// ImageOf returns the image of an iterate: with a band S B y where the reflectivity is S y.
+func (f *Formulation) ImageOf(x *dist.Vector) (*dist.Vector, error) {
+	if f.Band == nil {
+		return f.ReflectivityOf(x)
+	}
+	first := 0
+	if f.Below != nil {
+		first = 1 // S is the first change
+	}
+	all := slices.Insert(slices.Clone(f.changes), first, onColumns(f.Band, x.Layout))
+	return applyAll(x, slices.Backward(all))
+}
+
+// applyAll applies operators to x, one after the other.
+func applyAll(x *dist.Vector, all iter.Seq2[int, dist.Operator]) (*dist.Vector, error) {
 	w := &dist.Work{Ctx: context.Background()}
-	for i := len(f.changes) - 1; i >= 0; i-- {
+	for _, a := range all {
 		var v *dist.Vector
 		w.New(x.Device(), x.Layout, &v)
-		w.Apply(f.changes[i], v, x)
+		w.Apply(a, v, x)
 		x = v
 	}
 	return x, w.Err
@@ -257,6 +275,9 @@ func Peak(s *Setting) (int64, error) {
 	}
 	if err == nil {
 		_, err = f.ImageOf(x)
+	}
+	if err == nil && f.Band != nil {
+		_, err = f.ReflectivityOf(x)
 	}
 	return counter.Peak(), err
 }

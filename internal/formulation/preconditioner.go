@@ -22,15 +22,12 @@ const leastLight = 0.01
 
 // diagonal has the solver look for x, the image being P x, with the diagonal
 // P = √((1 + ε) max D / (D + ε max D)) and D the diagonal of what is minimised:
-// S AᵀW²A S, exactly without a band, and the squares of the rows below it, of derivatives at points
+// S AᵀW²A S, exactly, and the squares of the rows below it, of derivatives at points
 // away from the image's edges. P is 1 where the image is lit best and 1/√ε at most. Of
 // several images by class each has its own D, and max D is that of all.
 func diagonal(ctx context.Context, f *Formulation) error {
 	d, err := f.Light(ctx)
 	if err != nil {
-		return err
-	}
-	if err := f.limitDiagonal(d); err != nil {
 		return err
 	}
 	p, err := f.scaling(d)

@@ -24,8 +24,8 @@ func (p penalties) set(o *solver.Options, f *Formulation) (err error) {
 	return err
 }
 
-// gradient is ∇SB, the differences of neighbours in the image S B x or in each class, and a
-// bound of its norm: S is at most 1, B at most aliased, and a difference of neighbours at most 2.
+// gradient is ∇S, the differences of neighbours in the image S x or in each class, and a
+// bound of its norm: S is at most 1 and a difference of neighbours at most 2.
 func (f *Formulation) gradient() (g dist.Operator, norm float64, err error) {
 	l := f.Problem.Domain()
 	one, classes := l, len(l.Parts)
@@ -41,11 +41,7 @@ func (f *Formulation) gradient() (g dist.Operator, norm float64, err error) {
 	if f.Below != nil {
 		g = dist.Chain(g, dist.Diagonal(f.Below))
 	}
-	norm = 2 * math.Sqrt(float64(len(one.Shape)))
-	if f.Band != nil {
-		g, norm = dist.Chain(g, onColumns(f.Band, l)), aliased*norm
-	}
-	return g, norm, nil
+	return g, 2 * math.Sqrt(float64(len(one.Shape))), nil
 }
 
 // longest is the length of the longest vector that the classes of x have at a point.

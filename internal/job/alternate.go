@@ -68,7 +68,7 @@ func alternate(ctx context.Context, j *Job, d *dist.Vector) (*Result, error) {
 	if len(r.Wavelets) == 1 {
 		j.Plan = withWavelet(j.Plan, r.Wavelets[0])
 	}
-	if r.Classes, err = f.ImageOf(a.x); err != nil {
+	if err := r.takeImage(f, a.x); err != nil {
 		return nil, err
 	}
 	return r, j.finish(r, 1, a.h.Gradient[0] == 0)

@@ -188,7 +188,7 @@ func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
 		N: 1, Limit: 1, Residual: relative(h.Residual), Gradient: relative(h.Gradient), Adjoint: m.AdjointError, Took: time.Since(began),
 	})
 	r := &Result{History: h, Reason: solver.Matched}
-	if r.Classes, err = f.ImageOf(m.X); err != nil {
+	if err := r.takeImage(f, m.X); err != nil {
 		return nil, err
 	}
 	return r, j.finish(r, 1, h.Gradient[0] == 0)

@@ -108,12 +108,16 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 // rank 0, in parts, with the number in the order of shots of the first trace of a part.
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
 	create := func() (*h5.SurveyWriter, error) {
-		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)
+		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil && j.Config.Data.Whiten > 0))...)
 		return h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
 	return j.Again(func(bool) error {
 		return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
 			return each(func(first int, traces []float32) error {
+				if banded := j.White != nil && j.Config.Data.Whiten == 0; banded {
+					traces = slices.Clone(traces)
+					j.White.Inverse().Traces(traces, j.Survey.NT, j.Host.Threads())
+				}
 				return w.WriteTraceList(traces, j.Shots.List(first, first+len(traces)/j.Survey.NT))
 			})
 		})
@@ -138,7 +142,7 @@ func (j *Job) WritePredicted(ctx context.Context, path string, image operator.Re
 }
 
 // WriteResidual publishes the residual of a result, recorded minus predicted traces, as a
-// survey of the job's geometry. The result's classes x are what predicts. It is collective
+// survey of the job's geometry. x is what predicts, the result's Solved. It is collective
 // and costs one forward.
 func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector, src Source) error {
 	if j.Held.Stream {

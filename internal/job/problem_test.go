@@ -40,14 +40,20 @@ type problem struct {
 	survey *survey.Survey
 }
 
+// baseConfig has what the tests vary at its plainest, whatever the defaults.
 const baseConfig = `[survey]
 file = "survey.h5"
 [velocity]
 file = "model.h5"
 [kirchhoff]
 wavelet_filter = "off"
+dynamic = false
+spreading = "distance"
 [solver]
 iterations = 6
+band = false
+damping = 0.0
+penalty_scale = "absolute"
 [output]
 file = "image.h5"
 `

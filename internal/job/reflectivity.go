@@ -97,19 +97,13 @@ func (s *scaling) attrs(j *Job) []h5.Attr {
 
 // pulsePeak is the sample at time zero of what so many iterations of conjugate gradients, from zero,
 // make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
-// filter, leaves a flat reflector this convolution along its normal. With solver.band the iterations look for what
-// its pulse makes the image of.
+// filter, leaves a flat reflector this convolution along its normal. With solver.band the wavelet is the
+// whitened one, and the pulse of the band comes last.
 func pulsePeak(j *Job, iterations int) float64 {
-	w := j.Wavelet
+	w := plan.Effective(j.Plan)
 	n := 4*len(w.Samples) + 1
 	middle := n / 2
-	forward := [][]float64{w.Samples} // filters one after the other, with their zeros
-	zeros := []int{w.Zero}
-	if plan.Banded(j.Plan) {
-		b := plan.Pulse(j.Plan).Sampled(w.DT)
-		forward, zeros = [][]float64{b, w.Samples}, []int{len(b) / 2, w.Zero}
-	}
-	filter := func(x, h []float64, zero int, adjoint bool) []float64 {
+	apply := func(x, h []float64, zero int, adjoint bool) []float64 {
 		y := make([]float64, n)
 		for i := range y {
 			for k, a := range h {
@@ -124,34 +118,26 @@ func pulsePeak(j *Job, iterations int) float64 {
 		}
 		return y
 	}
-	apply := func(x []float64, adjoint bool) []float64 {
-		for i := range forward {
-			at := i
-			if adjoint {
-				at = len(forward) - 1 - i
-			}
-			x = filter(x, forward[at], zeros[at], adjoint)
-		}
-		return x
-	}
+	filter := func(x []float64, adjoint bool) []float64 { return apply(x, w.Samples, w.Zero, adjoint) }
 	x, spike := make([]float64, n), make([]float64, n)
 	spike[middle] = 1
-	r := filter(spike, w.Samples, w.Zero, false)
-	g := apply(r, true)
+	r := filter(spike, false)
+	g := filter(r, true)
 	p, norm := slices.Clone(g), floats.Dot(g, g)
 	for first := norm; iterations > 0 && norm > 1e-24*first; iterations-- {
-		q := apply(p, false)
+		q := filter(p, false)
 		step := norm / floats.Dot(q, q)
 		floats.AddScaled(x, step, p)
 		floats.AddScaled(r, -step, q)
-		g = apply(r, true)
+		g = filter(r, true)
 		last := norm
 		norm = floats.Dot(g, g)
 		floats.Scale(norm/last, p)
 		floats.Add(p, g)
 	}
 	if plan.Banded(j.Plan) {
-		x = filter(x, forward[0], zeros[0], false)
+		b := plan.Pulse(j.Plan).Sampled(w.DT)
+		x = apply(x, b, len(b)/2, false)
 	}
 	return x[middle]
 }

@@ -25,6 +25,7 @@ import (
 type Result struct {
 	Image   *dist.Vector // for several images by class, their sum; with a repeat survey the baseline's
 	Classes *dist.Vector // the stack of these, or Image; with a repeat survey that of baseline and monitor
+	Solved  *dist.Vector // what the operator maps to the traces: Classes, or with solver.band what these are made of
 	Light   *dist.Vector // of these classes: how strongly each lights each point, over the most; nil: not known
 	History solver.History
 	Reason  solver.Reason
@@ -78,7 +79,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		return nil, err
 	}
 	r := &Result{History: s.State().History, Reason: reason}
-	if r.Classes, err = f.ImageOf(s.X()); err != nil {
+	if err := r.takeImage(f, s.X()); err != nil {
 		return nil, err
 	}
 	if f.InImage() {
@@ -90,6 +91,17 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		return nil, err
 	}
 	return r, j.finish(r, 1/float64(max(1, j.Classes.N)), r.History.Gradient[0] == 0)
+}
+
+// takeImage sets the images of a solution x.
+func (r *Result) takeImage(f *formulation.Formulation, x *dist.Vector) (err error) {
+	if r.Classes, err = f.ImageOf(x); err != nil {
+		return err
+	}
+	if r.Solved = r.Classes; f.Band != nil {
+		r.Solved, err = f.ReflectivityOf(x)
+	}
+	return err
 }
 
 // finish completes the image of a result. For several images by class it is their sum

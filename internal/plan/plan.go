@@ -279,6 +279,7 @@ func chooseTimes(p *Plan) (err error) {
 			return err
 		}
 	}
+	chooseSpreading(p)
 	if err := checkScale(p); err != nil {
 		return err
 	}

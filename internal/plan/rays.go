@@ -16,6 +16,19 @@ var spreadings = map[string]traveltime.Spreading{
 	"distance": traveltime.NoSpreading, "ray": traveltime.RaySpreading, "ray-2.5d": traveltime.PointSpreading,
 }
 
+// chooseSpreading puts what kirchhoff.spreading = "auto" stands for into the plan's configuration.
+func chooseSpreading(p *Plan) {
+	c := *p.Config
+	if c.Kirchhoff.Spreading != "auto" {
+		return
+	}
+	c.Kirchhoff.Spreading = "distance"
+	if c.Kirchhoff.Tables != "coarse" && !givenAmplitudes(p) && traveltime.Spreads(p.Times) {
+		c.Kirchhoff.Spreading = "ray"
+	}
+	p.Config = &c
+}
+
 // askRays sets what dynamic weights take from the rays.
 func askRays(k *kirchhoff.Problem, c config.Kirchhoff) {
 	k.Spreading = spreadings[c.Spreading]
@@ -52,7 +65,12 @@ func givenAmplitudes(p *Plan) bool {
 // isotropic media.
 func checkScale(p *Plan) error {
 	m := p.Models[survey.AtSource]
-	if p.Config.Output.Scale != "reflectivity" || !p.Velocity.Anisotropic {
+	switch {
+	case p.Config.Output.Scale != "reflectivity":
+		return nil
+	case !p.Velocity.Anisotropic && p.Config.Kirchhoff.Spreading != "ray":
+		return status.Usage(fmt.Errorf(`output.scale = "reflectivity" needs kirchhoff.spreading = "ray", which the traveltimes (%s) do not tell`, p.Times.Name()))
+	case !p.Velocity.Anisotropic:
 		return nil
 	}
 	return status.Hint(status.Usage(fmt.Errorf(`output.scale = "reflectivity": the scale is that of isotropic media, %s is anisotropic`, m.File)),

@@ -91,6 +91,12 @@ file = "survey.h5"
 file = "model.h5"
 [kirchhoff]
 wavelet_filter = "off"
+dynamic = false
+spreading = "distance"
+[solver]
+band = false
+damping = 0.0
+penalty_scale = "absolute"
 [output]
 file = "image.h5"
 `

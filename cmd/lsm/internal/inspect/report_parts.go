@@ -75,7 +75,7 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 {
+	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) { // the image alone does not tell it
 		return nil
 	}
 	if err := job.UseWavelets(j, r.File); err != nil {

@@ -85,7 +85,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 		return err
 	}
 	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, d, result.Classes, a.Source("run")); err != nil {
+		if err := j.WriteResidual(ctx, path.File, d, result.Solved, a.Source("run")); err != nil {
 			return err
 		}
 		a.Report.Printf("residual: %s\n", path.File)

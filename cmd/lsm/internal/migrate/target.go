@@ -130,6 +130,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if err := comm.Together(a.World, err); err != nil {
 		return err
 	}
+	cfg.Solver.Band = false // which may be the default
 	j, err := a.Open(cfg, need, cfg.Output.File)
 	if err != nil {
 		return err
