@@ -198,6 +198,32 @@ func (s *Stream) Predict(ctx context.Context, x *Vector, read bool, f func(lo in
 	return nil
 }
 
+// Compare passes W A x and W d to f, group by group, with the group's place in this rank's data.
+func (s *Stream) Compare(ctx context.Context, x *Vector, f func(lo int, predicted, data device.Buf) error) error {
+	p := &pass{Stream: s, x: x, read: true, apart: true}
+	if err := p.begin(ctx); err != nil {
+		return err
+	}
+	defer p.end()
+	var err error
+	for i := 0; i < s.k.Groups() && err == nil; i++ {
+		err = p.group(ctx, i, func(_ Group, lo, hi int, data device.Buf) error {
+			predicted := s.work.Slice(0, hi-lo)
+			if err := s.o.Weigh(lo, predicted); err != nil {
+				return err
+			}
+			if err := s.o.Weigh(lo, data); err != nil {
+				return err
+			}
+			return f(lo, predicted, data)
+		})
+	}
+	return comm.Together(s.of.rng.Shards, err)
+}
+
+// Reweighed says that the weights of the data have become less, and what ‖W d‖ is now.
+func (s *Stream) Reweighed(norm float64) { s.o.Norm = norm }
+
 // tally holds what a pass finds out besides its result, over all ranks.
 type tally struct{ square, bound float64 }
 
@@ -234,6 +260,7 @@ type pass struct {
 	*Stream
 	x       *Vector // nil: zero
 	read    bool    // the source is d − A x, else A x
+	apart   bool    // with read: the source is d, beside A x in work
 	weights int     // how often the source is multiplied by W before the adjoint
 	quantum float64 // of the adjoint
 
@@ -361,24 +388,28 @@ func (p *pass) predict(ctx context.Context, g Group, n int) (device.Buf, error) 
 		end := p.o.Device.Mark(device.MarkWaitForData)
 		d, err = p.next()
 		end()
-		if err := comm.Together(p.of.rng.Copies, err); err != nil || p.zero {
+		if err := comm.Together(p.of.rng.Copies, err); err != nil || p.zero && !p.apart {
 			return d, err
 		}
 	}
 	defer p.o.Device.Mark(Forward.String())()
 	y := p.work.Slice(0, n)
+	of := y
+	if p.apart {
+		of = d
+	}
 	if err := p.o.Device.Zero(y); err != nil || p.zero {
-		return y, err
+		return of, err
 	}
 	if p.lost {
-		return y, spoil(y)
+		return of, spoil(y)
 	}
 	app, err := g.Begin(ctx, Forward, y, p.near.Buf, p.forward)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.of.application(Forward, p.o.Device).carry(app); err != nil || !p.read {
-		return y, err
+	if err := p.of.application(Forward, p.o.Device).carry(app); err != nil || !p.read || p.apart {
+		return of, err
 	}
 	return d, p.o.Device.Axpby(-1, y, 1, d)
 }

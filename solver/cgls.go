@@ -95,6 +95,9 @@ type CGLS struct {
 	correction
 }
 
+// age is the number of iterations since the start or the last Restart.
+func (c *CGLS) age() int { return c.st.Iteration - c.st.Restarted }
+
 func (c *CGLS) preconditioned() bool { return c.opt.Preconditioner != nil }
 
 func (c *CGLS) scalars() map[string]*float64 {
@@ -120,7 +123,7 @@ func (c *CGLS) vectors() map[string]*dist.Vector {
 	if c.y != nil {
 		to["y"], to["pi"] = c.y, c.pi
 	}
-	if i := len(c.v) - 1; i >= 0 && c.st.Iteration > i { // each iteration writes the last
+	if i := len(c.v) - 1; i >= 0 && c.age() > i { // each iteration writes the last
 		to[fmt.Sprintf("v%d", i)], to[fmt.Sprintf("w%d", i)] = c.v[i], c.w[i]
 	}
 	return to
@@ -131,7 +134,7 @@ func (c *CGLS) settled() map[string]*dist.Vector {
 	for i, g := range c.orthogonal() {
 		to[fmt.Sprintf("g%d", i)] = g
 	}
-	for i := range min(c.st.Iteration, len(c.v)-1) {
+	for i := range min(c.age(), len(c.v)-1) {
 		to[fmt.Sprintf("v%d", i)], to[fmt.Sprintf("w%d", i)] = c.v[i], c.w[i]
 	}
 	return to
@@ -191,7 +194,7 @@ func (c *CGLS) iterate() {
 		return
 	}
 	c.finite("the step length", alpha)
-	slot := min(c.st.Iteration, len(c.v)-1)
+	slot := min(c.age(), len(c.v)-1)
 	if c.preconditioned() {
 		c.do.Copy(c.w[slot], c.s)
 		c.do.Axpby(1/math.Sqrt(m.square), c.p, 0, c.v[slot])
@@ -252,11 +255,11 @@ func (c *CGLS) gradient() (total, gamma float64) {
 }
 
 // orthogonal are the gradients kept of the iterates so far.
-func (c *CGLS) orthogonal() []*dist.Vector { return c.kept[:min(c.st.Iteration+1, len(c.kept))] }
+func (c *CGLS) orthogonal() []*dist.Vector { return c.kept[:min(c.age()+1, len(c.kept))] }
 
 // keep stores s as the gradient of the iterate.
 func (c *CGLS) keep() {
-	if k := c.st.Iteration; k < len(c.kept) && c.gamma != 0 {
+	if k := c.age(); k < len(c.kept) && c.gamma != 0 {
 		c.do.Axpby(1/math.Sqrt(c.gamma), c.s, 0, c.kept[k])
 	}
 }
@@ -279,7 +282,7 @@ func (c *CGLS) turn(gamma float64) {
 func (c *CGLS) conjugate() {
 	c.do.Apply(c.opt.Preconditioner, c.p, c.s)
 	c.list = c.list[:0]
-	for i := range min(c.st.Iteration, len(c.v)) {
+	for i := range min(c.age(), len(c.v)) {
 		c.list = append(c.list, dist.Pair{c.w[i], c.p})
 	}
 	for i, v := range c.do.Dots(c.list...) {

@@ -128,6 +128,38 @@ func (c *Method) Init(ctx context.Context, p Problem, x0 *dist.Vector) error {
 	return c.do.Err
 }
 
+// Restart begins anew from the iterate, with a problem that its owner has changed in place: the weights
+// of its data. Iterations go on being counted. Norms of earlier iterates are scaled by what that of the
+// data has become, so that they say the same beside it. It costs one forward and one adjoint; for
+// streamed data one pass.
+func (c *Method) Restart(ctx context.Context) error {
+	c.do.Ctx, c.do.Err = ctx, nil
+	before := c.st
+	norm, err := c.problem.DataNorm()
+	if c.do.Err = err; err != nil {
+		return err
+	}
+	c.finite("the norm of the data", norm)
+	c.st.DataNorm, c.st.Restarted, c.bound = norm, before.Iteration, 0
+	h, k := &c.st.History, before.Iteration
+	if c.st.Iteration = k - 1; k == 0 {
+		c.st.Iteration, *h = 0, History{}
+	} else { // start records the iterate anew
+		h.Residual, h.Total, h.Gradient = h.Residual[:k], h.Total[:k], h.Gradient[:k]
+	}
+	if before.DataNorm > 0 {
+		for _, norms := range [][]float64{h.Residual, h.Total, h.Gradient} {
+			for i := range norms {
+				norms[i] *= norm / before.DataNorm
+			}
+		}
+	}
+	if c.do.Err == nil {
+		c.start(c.x)
+	}
+	return c.do.Err
+}
+
 // Step does one iteration. Its error is a *Failure where the numbers failed; then x is
 // still the last good iterate and the method is at its end.
 func (c *Method) Step(ctx context.Context) error {

@@ -15,6 +15,7 @@ type State struct {
 	Drift        float64 // ‖(d − A x) − r‖/‖d‖ when last computed
 	DriftAt      int     // the iteration it was computed in; 0: not yet
 	Replaced     int     // how often r was replaced by the true residual
+	Restarted    int     // the iteration after which Restart was last called; 0: never
 
 	Scalars map[string]float64 // the method's own
 	History History

@@ -260,7 +260,7 @@ func (l *Loop) migrated(cfg *config.Config, folder, image string) (bool, error) 
 
 // migrate makes the image of a step.
 func (l *Loop) migrate(ctx context.Context, cfg *config.Config, image string) error {
-	j, err := job.Open(l.World, cfg, plan.Once, l.Report)
+	j, err := job.Open(l.World, cfg, plan.Traces, l.Report)
 	if err != nil {
 		return err
 	}

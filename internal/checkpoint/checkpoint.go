@@ -88,10 +88,10 @@ func (s *Store) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
 
 // Save writes a checkpoint, on all ranks. It keeps only the previous one besides: other
 // checkpoints belong to a run that this one replaces.
-func (s *Store) Save(m *solver.Method) (string, error) {
+func (s *Store) Save(m *solver.Method, besides map[string]*dist.Vector) (string, error) {
 	defer s.Report.Time("checkpoint")()
 	path := filepath.Join(s.folder, fmt.Sprintf("%s%0*d%s", s.base, digits, m.State().Iteration, suffix))
-	if err := s.write(path, m); err != nil {
+	if err := s.write(path, m, besides); err != nil {
 		return "", err
 	}
 	s.adopt(path)
@@ -115,9 +115,11 @@ func (s *Store) adopt(path string) {
 }
 
 // write writes one file on rank 0.
-func (s *Store) write(path string, m *solver.Method) error {
+func (s *Store) write(path string, m *solver.Method, besides map[string]*dist.Vector) error {
 	return inputs.Publish(&s.Ranks, func() (*h5.Writer, error) { return s.begin(path, m) }, func(w *h5.Writer) error {
-		return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+		all := m.Vectors()
+		maps.Copy(all, besides)
+		return eachLeaf(all, func(name string, v *dist.Vector) error {
 			if v.Layout.Type == device.F64 {
 				return save[float64](s, w, name, v)
 			}

@@ -92,7 +92,7 @@ func plan(f *h5.File) (plan map[string]string, err error) {
 
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
-func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
+func (s *Store) Restore(m *solver.Method, p solver.Problem, besides map[string]*dist.Vector) (string, error) {
 	f, from, err := s.find()
 	if f != nil {
 		defer f.Close()
@@ -100,7 +100,7 @@ func (s *Store) Restore(m *solver.Method, p solver.Problem) (string, error) {
 	if from == "" || err != nil {
 		return "", err
 	}
-	if err := s.load(f, from, m, p); err != nil {
+	if err := s.load(f, from, m, p, besides); err != nil {
 		return "", err
 	}
 	s.adopt(from)
@@ -140,7 +140,7 @@ func (s *Store) judge(f *h5.File) error {
 }
 
 // load reads a checkpoint, which is open on rank 0, and hands every rank its share.
-func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem) error {
+func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem, besides map[string]*dist.Vector) error {
 	text, err := inputs.First(&s.Ranks, func() (string, error) { return f.Text("/state") })
 	if err != nil {
 		return err
@@ -159,7 +159,11 @@ func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem
 	if err := s.Together(err); err != nil {
 		return err
 	}
-	return eachLeaf(m.Vectors(), func(name string, v *dist.Vector) error {
+	all := m.Vectors()
+	if m.State().Restarted > 0 {
+		maps.Copy(all, besides)
+	}
+	return eachLeaf(all, func(name string, v *dist.Vector) error {
 		if v.Layout.Type == device.F64 {
 			return load[float64](s, f, name, v)
 		}

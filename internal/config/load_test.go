@@ -190,7 +190,7 @@ func TestJSON(t *testing.T) {
 	if n != 0 {
 		t.Errorf("%d keys fewer in the table than in %s", -n, text)
 	}
-	if sections["survey"]["file"] != "survey.h5" || sections["solver"]["iterations"] != 10.0 {
+	if sections["survey"]["file"] != "survey.h5" || sections["solver"]["iterations"] != 8.0 {
 		t.Errorf("values differ in %s", text)
 	}
 	if _, isList := sections["image"]["shape"].([]any); !isList {
@@ -202,7 +202,7 @@ func TestProblemsAsJSON(t *testing.T) {
 	_, err := Parse("c.toml", []byte(least+"[solver]\niteratons = 5\n"), nil, nil)
 	text, _ := json.Marshal(err)
 	want := `{"problems":[{"source":"c.toml","line":7,"key":"solver.iteratons","message":"unknown key",` +
-		`"hint":"did you mean \"iterations\"?","default":"10"}]}`
+		`"hint":"did you mean \"iterations\"?","default":"8"}]}`
 	if string(text) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}

@@ -101,10 +101,14 @@ var refused = []rule{
 	{"solver.regularization", on("solver.wavelet=estimate"), newWavelets},
 	{"solver.penalty_scale=relative", on("solver.wavelet=estimate", "!solver.damping=0.0"), newWavelets},
 	{"data.whiten", on("solver.wavelet=estimate"), newWavelets},
-	{"solver.band=true", on("solver.wavelet=estimate"), newWavelets},
 	{"image.gathers", on("solver.wavelet=estimate"), `{} does not go with solver.wavelet = "estimate", which is for one image`},
 	{"output.psf", on("solver.wavelet=estimate"), newWavelets},
 	{"checkpoint.time_limit", on("solver.wavelet=estimate"), `given beside solver.wavelet = "estimate", which keeps no checkpoints to stop with`},
+
+	// Weights that a first solve finds.
+	{"data.weights=coherence", on("solver.method=matching|image-domain"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
+	{"data.weights=coherence", on("solver.wavelet=estimate"), newWavelets},
+	{"data.weights=coherence", on("solver.defect_correction=true"), "{} begins anew after a first solve, from which solver.defect_correction cannot go on"},
 
 	// Repeat surveys.
 	{"survey.monitor.difference=l1", on("survey.monitor.file", "!solver.method:sparse"), `{} is for solver.method = "ista" and "fista", found {solver.method}`},
@@ -133,10 +137,13 @@ var givesWay = []struct {
 	key, value string // value as in the tag default
 	beside     string // condition
 }{
+	{"data.weights", "none", "solver.method=matching|image-domain"},
+	{"data.weights", "none", "solver.method:sparse"},
+	{"data.weights", "none", "solver.wavelet=estimate"},
+	{"data.weights", "none", "solver.defect_correction=true"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
 	{"solver.band", "false", "solver.method=matching"},
 	{"solver.band", "false", "solver.method:sparse"},
-	{"solver.band", "false", "solver.wavelet=estimate"},
 	{"solver.penalty_scale", "absolute", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.method=matching"},
 	{"solver.damping", "0", "solver.method:sparse"},

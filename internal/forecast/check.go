@@ -65,7 +65,7 @@ func (r *report) sampling() {
 	r.image()
 	r.media()
 	if vmin, vmax := plan.Speeds(r.Plan); vmin > 0 {
-		b := plan.BandOf(plan.Judged(r.Plan))
+		b := plan.BandOf(r.Wavelet)
 		r.depthSampling(b, vmin)
 		r.aliases(b, vmin)
 		r.record(vmax)
@@ -97,7 +97,7 @@ func (r *report) image() {
 	r.say("ok", "image", "%s", inputs.Extent(r.Image))
 	r.say("ok", "gathers", "%s", r.Classes.String())
 	r.say("note", "gathers", "%s", Beyond(r.Plan))
-	b, nyquist := plan.BandOf(plan.Judged(r.Plan)), 0.5/r.Survey.DT
+	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
 	if r.Finer > 0 {
 		r.say("ok", "time sampling", "samples %s for kirchhoff.accuracy = %g", kirchhoff.Refined(r.Finer, r.Curve), r.Config.Kirchhoff.Accuracy)
 		r.say("ok", "sums", "%s", r.dense())
@@ -217,9 +217,6 @@ func MissedText(p *plan.Plan) string {
 func (r *report) weighting() {
 	d, s := r.Config.Data, r.Survey
 	if r.White != nil {
-		if d.Whiten == 0 {
-			r.say("ok", "band", "the solve whitens traces and operator, and its image has the wavelet's band (solver.band)")
-		}
 		r.say("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
 			readable.Count(len(s.Wavelet.Samples), "sample"), len(r.Wavelet.Samples), plan.WhitenLoss)
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// With a band the operator and the traces are whitened (plan.Whitener), so that all frequencies of
-// the wavelet count alike, and the solver looks for the reflectivity y that explains the traces,
-// as a whole. The image that is put out is S B y: B convolves every column with the wavelet's amplitude
-// spectrum along vertical time (imaging.Band), and leaves out what the wavelet does not carry.
+// With a band the solver looks for the reflectivity y that explains the traces, S y being what the operator
+// is applied to. The image that is put out is S B y: B convolves every column with the wavelet's amplitude
+// spectrum along vertical time (imaging.Band), and leaves out what the wavelet carries little of into
+// the data and y has mostly from what the operator does not explain.
 
 // onColumns is B on all images of a domain.
 func onColumns(b *imaging.Band, l *dist.Layout) dist.Operator {
@@ -27,25 +27,6 @@ func onColumns(b *imaging.Band, l *dist.Layout) dist.Operator {
 		parts[i] = onColumns(b, part)
 	}
 	return dist.BlockDiag(parts...)
-}
-
-// BringIntoBand replaces a migrated image S x by S B x.
-func (s *Setting) BringIntoBand(m *dist.Vector) error {
-	if s.Band == nil {
-		return nil
-	}
-	w := &dist.Work{}
-	var from *dist.Vector
-	w.Scratch(m, &from)
-	w.Copy(from, m)
-	w.Apply(onColumns(s.Band, m.Layout), m, from)
-	if s.Below != nil {
-		w.Multiply(m, s.Below)
-	}
-	if w.Err == nil {
-		from.Free()
-	}
-	return w.Err
 }
 
 // startSteps are the iterations that look for the reflectivity of a start.

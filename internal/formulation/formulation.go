@@ -184,6 +184,30 @@ func (s *Setting) WeightedData() (*dist.Vector, error) {
 	return s.Data, dist.Multiply(s.Data, s.Weights)
 }
 
+// Predict is W A y.
+func (s *Setting) Predict(ctx context.Context, y *dist.Vector) (*dist.Vector, error) {
+	a := s.weigh()
+	w := &dist.Work{Ctx: ctx}
+	var d *dist.Vector
+	w.New(s.Device, a.Range(), &d)
+	w.Apply(a, d, y)
+	return d, w.Err
+}
+
+// WeightedRows are W d, one vector for each survey.
+func (f *Formulation) WeightedRows() []*dist.Vector { return f.data.Rows() }
+
+// Reweigh multiplies W and W d by further weights, one vector for each survey. Whoever solves the problem
+// must begin anew.
+func (f *Formulation) Reweigh(rows []*dist.Vector) error {
+	w := &dist.Work{}
+	for i, by := range rows {
+		w.Multiply(f.Weights.Rows()[i], by)
+		w.Multiply(f.data.Rows()[i], by)
+	}
+	return w.Err
+}
+
 // change changes variables: the solver now looks for x, and its former unknown is C x. The
 // caller must change the start.
 func (f *Formulation) change(c dist.Operator) (err error) {

@@ -32,7 +32,7 @@ func (s *Setting) Stretches() []int {
 // is not taken, and then the result is nil.
 func (f *Formulation) UpdateWavelet(ctx context.Context, x *dist.Vector, residual, total float64) (*wavelet.Fit, error) {
 	defer f.Report.Time("wavelet")()
-	image, err := f.ImageOf(x)
+	image, err := f.ReflectivityOf(x)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,9 @@ func TestResumeIsExact(t *testing.T) {
 		"primal-dual, gathers": append([]string{"solver.total_variation=3", "solver.group_sparsity=1"}, byOffset...),
 
 		"cgls, band":      {"solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
+		"cgls, coherence": {"data.weights=coherence", "solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
+		"lsqr, coherence": {"data.weights=coherence"},
+		"cg, coherence":   {"data.weights=coherence"},
 		"cgls, diagonal":  {"solver.preconditioner=diagonal"},
 		"cgls, two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.orthogonalize=4"},
 	} {

@@ -105,6 +105,8 @@ func options() (list []option) {
 	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
 	add(option{name: "band", ptx: true, make: slice}, banded, "solver.preconditioner=diagonal")
 	add(option{name: "band, 3-D", make: block}, banded, dynamic)
+	add(option{name: "coherence weights", make: slice}, "data.weights=coherence solver.iterations=5")
+	add(option{name: "coherence weights, streamed traces", make: slice, opens: 1}, stream, "data.weights=coherence solver.iterations=5")
 	add(option{name: "times in 16 bits", within: true, features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")
 	add(option{name: "times far apart", make: apart})
 	add(option{name: "image in time", make: timedSlice, times: true}, append(inTime, antialias, local)...)
@@ -239,7 +241,7 @@ var executors = []executor{
 }
 
 // fewIterations is how often several cards iterate, and without LSM_TEST_LONG one.
-const fewIterations = 3
+const fewIterations = 4
 
 func iterations() int {
 	if gputest.Long() {

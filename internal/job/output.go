@@ -108,16 +108,12 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 // rank 0, in parts, with the number in the order of shots of the first trace of a part.
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
 	create := func() (*h5.SurveyWriter, error) {
-		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil && j.Config.Data.Whiten > 0))...)
+		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Config.Modelled(j.White != nil))...)
 		return h5.CreateSurvey(path, j.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
 	return j.Again(func(bool) error {
 		return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
 			return each(func(first int, traces []float32) error {
-				if banded := j.White != nil && j.Config.Data.Whiten == 0; banded {
-					traces = slices.Clone(traces)
-					j.White.Inverse().Traces(traces, j.Survey.NT, j.Host.Threads())
-				}
 				return w.WriteTraceList(traces, j.Shots.List(first, first+len(traces)/j.Survey.NT))
 			})
 		})

@@ -48,7 +48,8 @@ file = "model.h5"
 [kirchhoff]
 wavelet_filter = "off"
 dynamic = false
-spreading = "distance"
+[data]
+weights = "none"
 [solver]
 iterations = 6
 band = false

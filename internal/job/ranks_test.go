@@ -141,6 +141,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, band":      {wide, []string{"solver.iterations=2", "solver.band=true", "solver.damping=0.3", "solver.penalty_scale=relative", "kirchhoff.dynamic=true"}},
 		"3-D, band":      {long, []string{"solver.iterations=2", "solver.band=true", "solver.preconditioner=diagonal"}},
 		"line, band":     {streamer, []string{"solver.iterations=2", "solver.band=true", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},
+		"2-D, coherence": {wide, []string{"solver.iterations=5", "data.weights=coherence", "solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"}},
+		"3-D, coherence": {long, []string{"solver.iterations=4", "data.weights=coherence", "solver.method=cg"}},
 		"line":           {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=100", "solver.regularization=dip", "solver.regularization_weight=0.1"}},
 		"line, gathers":  {streamer, []string{"solver.iterations=1", "kirchhoff.aperture=150", "image.gathers=offset", "image.gather_bins=0,60,200", "kirchhoff.dynamic=true"}},
 		"line, streamed": {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},

@@ -97,10 +97,9 @@ func (s *scaling) attrs(j *Job) []h5.Attr {
 
 // pulsePeak is the sample at time zero of what so many iterations of conjugate gradients, from zero,
 // make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
-// filter, leaves a flat reflector this convolution along its normal. With solver.band the wavelet is the
-// whitened one, and the pulse of the band comes last.
+// filter, leaves a flat reflector this convolution along its normal. With solver.band its pulse comes last.
 func pulsePeak(j *Job, iterations int) float64 {
-	w := plan.Effective(j.Plan)
+	w := j.Wavelet
 	n := 4*len(w.Samples) + 1
 	middle := n / 2
 	apply := func(x, h []float64, zero int, adjoint bool) []float64 {

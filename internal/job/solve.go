@@ -62,7 +62,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		return nil, err
 	}
 	defer f.Close()
-	s := &solve{Job: j, store: j.checkpoints(), saved: time.Now()}
+	s := &solve{Job: j, f: f, store: j.checkpoints(), saved: time.Now()}
 	if s.Method, err = f.Method(); err != nil {
 		return nil, status.Usage(err)
 	}
@@ -128,6 +128,7 @@ func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
 type solve struct {
 	*Job
 	*solver.Method
+	f     *formulation.Formulation
 	store *checkpoint.Store
 	saved time.Time // when the last checkpoint was written
 }
@@ -135,9 +136,15 @@ type solve struct {
 // begin starts the solver, or puts it where the newest checkpoint left it.
 func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bool) error {
 	if resume {
-		from, err := s.store.Restore(s.Method, f.Problem)
+		weights := s.savedWeights()
+		from, err := s.store.Restore(s.Method, f.Problem, weights)
 		if err != nil {
 			return err
+		}
+		if s.State().Restarted > 0 {
+			if err := s.restoreWeights(weights); err != nil {
+				return err
+			}
 		}
 		if from != "" {
 			s.Report.Infof("resumed from %s after %s", from, readable.Count(s.State().Iteration, "iteration"))
@@ -170,7 +177,24 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	if s.Share.Kept(s.Plan) {
 		stop.Again = s.Again
 	}
-	reason, err := solver.Run(context.WithoutCancel(ctx), s.Method, stop, s.observe(live, state.Iteration), s.saveNowAndThen(state.Iteration))
+	whole := context.WithoutCancel(ctx)
+	iterate := func(until int) (solver.Reason, error) {
+		first := stop
+		first.Iterations = until
+		from := s.State().Iteration
+		return solver.Run(whole, s.Method, first, s.observe(live, from), s.saveNowAndThen(from))
+	}
+	reason, err := solver.StoppedIterations, error(nil)
+	if plan.Coherent(s.Plan) && state.Restarted == 0 && stop.Iterations > plan.FirstIterations {
+		if reason, err = iterate(plan.FirstIterations); err == nil && reason == solver.StoppedIterations {
+			if err = s.findCoherence(whole, s.X()); err == nil {
+				err = s.Again(func(bool) error { return s.Restart(whole) })
+			}
+		}
+	}
+	if err == nil && reason == solver.StoppedIterations {
+		reason, err = iterate(stop.Iterations)
+	}
 	if err != nil {
 		return "", failure(err)
 	}
@@ -204,7 +228,11 @@ func (s *solve) save() (path string, err error) {
 		return "", err
 	}
 	err = s.Again(func(bool) error {
-		path, err = s.store.Save(s.Method)
+		var weights map[string]*dist.Vector
+		if s.State().Restarted > 0 {
+			weights = s.savedWeights()
+		}
+		path, err = s.store.Save(s.Method, weights)
 		return err
 	})
 	return path, err
@@ -268,14 +296,14 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 			gap = &relative
 		}
 		live.Iteration(progress.Iteration{
-			N: r.Iteration, Limit: r.Of,
+			N: r.Iteration, Limit: steps(s.Job),
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
 			Gap: gap, Took: took,
 		})
 		if r.AdjointWarning {
 			s.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
-		if s.Direct != nil && r.Iteration == r.Of {
+		if s.Direct != nil && r.Iteration == steps(s.Job) {
 			s.Report.Infof("iteration %d: corrected with direct sums", r.Iteration)
 		}
 		if r.Replaced > 0 && r.HasDrift {
@@ -291,7 +319,7 @@ func (s *solve) saveNowAndThen(from int) solver.Observer {
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
-		if r.Iteration == from || r.Iteration == r.Of {
+		if r.Iteration == from || r.Iteration == steps(s.Job) {
 			return nil
 		}
 		if cfg.Minutes > 0 && s.World.Size() > 1 { // clocks differ; rank 0's counts

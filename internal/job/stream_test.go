@@ -33,15 +33,16 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 		make func(*testing.T) *problem
 		set  []string
 	}{
-		"2-D":          {wide, nil},
-		"2-D, cg":      {wide, []string{"solver.method=cg", "solver.iterations=5"}},
-		"2-D, damped":  {shuffled, []string{"solver.damping=3"}},
-		"2-D, band":    {wide, []string{"solver.iterations=5", "solver.band=true", "solver.damping=0.3", "solver.penalty_scale=relative"}},
-		"3-D, dynamic": {long, []string{"kirchhoff.dynamic=true", "kirchhoff.tables=uint16"}},
-		"recompute":    {wide, []string{"kirchhoff.tables=recompute", "solver.iterations=3"}},
-		"weighted":     {wide, weighing},
-		"antialiased":  {wide, []string{"kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=40", "kirchhoff.dip_limit=[50,70]"}},
-		"in any order": {wide, []string{"solver.reproducible=off"}},
+		"2-D":            {wide, nil},
+		"2-D, cg":        {wide, []string{"solver.method=cg", "solver.iterations=5"}},
+		"2-D, damped":    {shuffled, []string{"solver.damping=3"}},
+		"2-D, band":      {wide, []string{"solver.iterations=5", "solver.band=true", "solver.damping=0.3", "solver.penalty_scale=relative"}},
+		"2-D, coherence": {wide, []string{"solver.iterations=5", "data.weights=coherence"}},
+		"3-D, dynamic":   {long, []string{"kirchhoff.dynamic=true", "kirchhoff.tables=uint16"}},
+		"recompute":      {wide, []string{"kirchhoff.tables=recompute", "solver.iterations=3"}},
+		"weighted":       {wide, weighing},
+		"antialiased":    {wide, []string{"kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=40", "kirchhoff.dip_limit=[50,70]"}},
+		"in any order":   {wide, []string{"solver.reproducible=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
@@ -87,10 +88,11 @@ func TestStreamedRunHasTheSameBitsOnAnyGrid(t *testing.T) {
 		make func(*testing.T) *problem
 		set  []string
 	}{
-		"2-D":           {wide, []string{"solver.iterations=4", "solver.true_residual_every=2"}},
-		"2-D, shuffled": {shuffled, []string{"solver.iterations=2", "solver.damping=0.3", "solver.penalty_scale=relative", "solver.method=cg"}},
-		"3-D, dynamic":  {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
-		"2-D, weighted": {wide, append(slices.Clone(weighing), "solver.iterations=2", "solver.true_residual_every=1")},
+		"2-D":            {wide, []string{"solver.iterations=4", "solver.true_residual_every=2"}},
+		"2-D, shuffled":  {shuffled, []string{"solver.iterations=2", "solver.damping=0.3", "solver.penalty_scale=relative", "solver.method=cg"}},
+		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
+		"2-D, coherence": {wide, []string{"solver.iterations=5", "data.weights=coherence", "solver.true_residual_every=2"}},
+		"2-D, weighted":  {wide, append(slices.Clone(weighing), "solver.iterations=2", "solver.true_residual_every=1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)

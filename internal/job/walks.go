@@ -40,7 +40,6 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		return j.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return j.cutAbove(r.Classes) })
-	w.Do(func() error { return s.BringIntoBand(r.Classes) })
 	w.Do(func() error { return weighClasses(ctx, j, r, true) })
 	w.Do(func() error { return j.finish(r, 1, true) })
 	return r, w.Err

@@ -16,6 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/coherence"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
@@ -36,6 +37,8 @@ type Traces struct {
 	Samples []float32     // [trace, NT] until Data moves them; nil where they are streamed
 	Weight  []float64     // of each trace; nil: all 1
 	Took    time.Duration // one reading of streamed traces
+
+	coherence *coherence.Weights // of the samples, which Weigh multiplies by; nil: all 1
 
 	file    *h5.SurveyReader // open where they are streamed
 	rooms   []device.Buf     // of the host, that groups were read into last, of no reader now
@@ -390,6 +393,17 @@ type weights struct {
 	room device.Buf
 }
 
+// WeighBy has Weigh multiply samples by further weights from now on.
+func (t *Traces) WeighBy(c *coherence.Weights) {
+	t.coherence = c
+	if t.weights != nil {
+		t.weights.at = -1
+	}
+}
+
+// Coherence are the weights of WeighBy, nil for none.
+func (t *Traces) Coherence() *coherence.Weights { return t.coherence }
+
 // Weigh multiplies this rank's samples from lo on by their weights.
 func (t *Traces) Weigh(lo int, data device.Buf) error {
 	if t.weights == nil {
@@ -421,6 +435,9 @@ func (t *Traces) weigh(lo int, x []float32) {
 			w := make([]float32, nt)
 			for i := from; i < min(from+each, len(list)); i++ {
 				m.Fill(w, t.Survey.Offset(int(list[i])), t.Weight[first+i])
+				if t.coherence != nil {
+					t.coherence.Multiply(w, first+i)
+				}
 				for k := range w {
 					x[i*nt+k] *= w[k]
 				}

@@ -7,25 +7,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Banded reports whether traces are whitened for a solve, whose image is then brought into the wavelet's
-// band. A column of one point has none.
-func Banded(p *Plan) bool {
-	return p.Config.Solver.Band && (p.Need == Traces || p.Need == Planning) && p.Image.Shape[p.Image.Dim()-1] > 1
-}
+// Banded reports whether the image of a solve is brought into the wavelet's band. A column of one point has none.
+func Banded(p *Plan) bool { return p.Config.Solver.Band && p.Image.Shape[p.Image.Dim()-1] > 1 }
 
 // Pulse is that of solver.band: the recorded wavelet's band with zero phase.
 func Pulse(p *Plan) imaging.Pulse {
 	w := p.Survey.Wavelet
 	return imaging.ZeroPhase(w.Samples, w.DT, BandOf(w).High)
-}
-
-// Judged is the wavelet by which the sampling of a run is judged: that of the traces, but the recorded one
-// where they are whitened for solver.band, whose image has its band.
-func Judged(p *Plan) survey.Wavelet {
-	if p.White != nil && p.Config.Data.Whiten == 0 {
-		return p.Survey.Wavelet
-	}
-	return p.Wavelet
 }
 
 // VerticalTimes are the two-way times, in s, from the top of the image to the points of a slab of its first

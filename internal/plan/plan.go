@@ -252,7 +252,7 @@ func (p *Plan) Weighted() bool {
 			}
 		}
 	}
-	return p.Mute.On() || d.Weights == "rms" || d.Dead == "mask" && p.Found.Dead > 0
+	return p.Mute.On() || d.Weights == "rms" || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
 }
 
 // chooseTimes makes the configured traveltime method.

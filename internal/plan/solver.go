@@ -145,7 +145,7 @@ func (p *Plan) Coarsened() *imaging.Coarsened {
 	}
 	factor := slices.Repeat([]int{p.Config.Solver.CoarseFactor}, p.Image.Dim())
 	if factor[0] == 0 {
-		lengths := wavelengths(p, Judged(p))
+		lengths := wavelengths(p, p.Wavelet)
 		for a, h := range p.Image.Spacing {
 			factor[a] = int(max(1, min(math.Round(lengths[a]/6/h), float64(p.Image.Shape[a]))))
 		}

@@ -80,15 +80,6 @@ type Whitener struct {
 	gain []float64 // by frequency, divided by n
 }
 
-// Inverse undoes the filter, but near the ends of traces.
-func (f *Whitener) Inverse() *Whitener {
-	g := &Whitener{n: f.n}
-	for _, v := range f.gain {
-		g.gain = append(g.gain, 1/(v*float64(f.n)*float64(f.n)))
-	}
-	return g
-}
-
 // newWhitener makes the filter for traces of nt samples. The transform is long enough
 // that no lag within a trace wraps around.
 func newWhitener(w survey.Wavelet, nt int, e float64) *Whitener {
@@ -156,31 +147,16 @@ func Taps(p *Plan, w survey.Wavelet) *kirchhoff.Problem {
 	return &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(p.Config.Kirchhoff.WaveletFilter)}
 }
 
-// bandFloor is the e of the whitening that goes with solver.band: from 0.03 to 0.3 images are alike.
-const bandFloor = 0.2
-
-// whiten makes the wavelet of the run with data.whiten or solver.band: that which the operator would
+// whiten makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
 func whiten(p *Plan) {
 	s, e := p.Survey, p.Config.Data.Whiten
-	if e == 0 && Banded(p) {
-		e = bandFloor
-	}
 	if p.Need == Geometry || e == 0 {
 		return
 	}
 	w := Taps(p, s.Wavelet).Taps()
 	p.White = newWhitener(w, s.NT, e)
 	p.Wavelet = p.White.wavelet(w, s.NT)
-}
-
-// Effective is the wavelet that a flat reflector has in the traces of a run, without
-// kirchhoff.wavelet_filter, which undoes what sums along traveltime curves do to it.
-func Effective(p *Plan) survey.Wavelet {
-	if p.White == nil {
-		return p.Wavelet
-	}
-	return p.White.wavelet(p.Survey.Wavelet, p.Survey.NT)
 }
 
 // refine finds how many times samples must be refined for kirchhoff.accuracy, and how they are

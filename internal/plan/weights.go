@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/internal/coherence"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -14,6 +15,21 @@ type Weights struct {
 	survey *survey.Survey
 	mute   Mute
 	least  int // decade of the weakest trace that is balanced, see survey.Levels
+}
+
+// FirstIterations is after how many iterations data.weights = "coherence" takes the image for what
+// predicts the traces.
+const FirstIterations = 3
+
+// Coherent reports whether a solve finds weights for the samples by what its first image predicts.
+func Coherent(p *Plan) bool {
+	return p.Config.Data.Weights == "coherence" && (p.Need == Traces || p.Need == Planning)
+}
+
+// CoherenceWindows are those over which the means of these weights are taken.
+func CoherenceWindows(p *Plan) coherence.Windows {
+	slowest, _ := Speeds(p)
+	return coherence.WindowsFor(1/BandOf(p.Survey.Wavelet).Peak, slowest, p.Survey.DT, p.Threads)
 }
 
 // levelTraces is how many traces, spread over the survey, show its level.

@@ -93,6 +93,8 @@ file = "model.h5"
 wavelet_filter = "off"
 dynamic = false
 spreading = "distance"
+[data]
+weights = "none"
 [solver]
 band = false
 damping = 0.0

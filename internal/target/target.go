@@ -69,6 +69,8 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("solver.method", "a problem with total variation or sparsity over classes has no Hessian")
 	case s.Band && c.Origin("solver.band") != "default":
 		return refused("solver.band", "the Hessian is that of the image itself")
+	case c.Data.Weights == "coherence" && c.Origin("data.weights") != "default":
+		return refused("data.weights", "the Hessian is that of weights that are known")
 	case s.EstimatesWavelet():
 		return refused("solver.wavelet", "the Hessian is that of one wavelet")
 	case c.Kirchhoff.Accuracy > 0:

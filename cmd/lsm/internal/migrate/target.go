@@ -131,6 +131,9 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 		return err
 	}
 	cfg.Solver.Band = false // which may be the default
+	if cfg.Data.Weights == "coherence" {
+		cfg.Data.Weights = "none"
+	}
 	j, err := a.Open(cfg, need, cfg.Output.File)
 	if err != nil {
 		return err
