@@ -145,7 +145,7 @@ func (c *Method) Restart(ctx context.Context) error {
 	if c.st.Iteration = k - 1; k == 0 {
 		c.st.Iteration, *h = 0, History{}
 	} else { // start records the iterate anew
-		h.Residual, h.Total, h.Gradient = h.Residual[:k], h.Total[:k], h.Gradient[:k]
+		h.Residual, h.Total, h.Gradient = slices.Clone(h.Residual[:k]), slices.Clone(h.Total[:k]), slices.Clone(h.Gradient[:k])
 	}
 	if before.DataNorm > 0 {
 		for _, norms := range [][]float64{h.Residual, h.Total, h.Gradient} {

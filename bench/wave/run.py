@@ -2,9 +2,10 @@
 
     bench/wave/run.sh marmousi-fixed salt      # or make bench-wave CASES='marmousi-fixed salt'
 
-Prints a Markdown table of cases and methods: the score of score.py, balanced and raw. Cases that are missing are made
-(minutes each) in the folder LSM_WAVE (~/.cache/lsm/wave), where they stay; images are made anew. The Marmousi cases need the
-file that LSM_MARMOUSI names, and are left out without it. LSM names the program (bin/lsm of this repository).
+Prints a Markdown table of cases and methods: the score of score.py, balanced and raw, and for `HALVES` how like each
+other images of the survey's odd and even shots are. Cases that are missing are made (minutes each) in the folder LSM_WAVE
+(~/.cache/lsm/wave), where they stay; images are made anew. The Marmousi cases need the file that LSM_MARMOUSI names, and are
+left out without it. LSM names the program (bin/lsm of this repository).
 """
 import os
 import pathlib
@@ -12,19 +13,24 @@ import subprocess
 import sys
 import tempfile
 
+import h5py
 import make
+import numpy as np
 import score
 
-# Settings of all methods, and for each method its command and further settings.
-ALL = ["kirchhoff.wavelet_filter=on", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"]
+# For each method its command and settings besides file names, offsets and mute.
 METHODS = {
     "migrate": ("migrate", []),
     "run": ("run", []),
-    "run, 3 iterations": ("run", ["solver.iterations=3"]),
-    "run, damped": ("run", ["solver.penalty_scale=relative", "solver.damping=0.3"]),
-    "run, band": ("run", ["solver.band=true", "solver.penalty_scale=relative", "solver.damping=0.3", "solver.iterations=8"]),
-    "run, band, 20 iterations": ("run", ["solver.band=true", "solver.penalty_scale=relative", "solver.damping=0.3"]),
+    "4 iterations": ("run", ["solver.iterations=4"]),
+    "40 iterations": ("run", ["solver.iterations=40"]),
+    "no coherence weights": ("run", ["data.weights=none"]),
+    "no band": ("run", ["solver.band=false"]),
+    "plain, 20 iterations": ("run", ["data.weights=none", "solver.band=false", "solver.damping=0.0", "solver.iterations=20"]),
+    "migrate, angles": ("migrate", ["kirchhoff.angle_limit=45,60"]),
+    "run, angles": ("run", ["kirchhoff.angle_limit=45,60"]),
 }
+HALVES = ["migrate", "run"]
 
 HERE = pathlib.Path(__file__).resolve().parent
 LSM = os.environ.get("LSM", str(HERE.parents[1] / "bin/lsm"))
@@ -32,12 +38,27 @@ CACHE = pathlib.Path(os.environ.get("LSM_WAVE", "~/.cache/lsm/wave")).expanduser
 
 
 def image(case, command, settings, path):
-    line = [LSM, command, str(CACHE / case / "config.toml"), "--quiet", "-o", str(path)]
-    for s in ALL + settings:
+    line = [LSM, command, str(CACHE / case / "config.toml"), "--quiet", "--force", "-o", str(path)]
+    for s in settings:
         line += ["--set", s]
     done = subprocess.run(line, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(line)}: status {done.returncode}\n{done.stderr}")
+    return path
+
+
+def half(case, odd, path):
+    """The survey of every second source."""
+    with h5py.File(CACHE / case / "survey.h5") as f, h5py.File(path, "w") as g:
+        g.attrs.update(f.attrs)
+        keep = np.flatnonzero(f["source_index"][:] % 2 == odd)
+        for name in f:
+            if name in ("source_index", "receiver_index", "data"):
+                g[name] = f[name][:][keep]
+                g[name].attrs.update(f[name].attrs)
+            else:
+                f.copy(name, g)
+    return path
 
 
 def main(cases):
@@ -49,16 +70,21 @@ def main(cases):
     missing = [c for c in cases if not (CACHE / c / "config.toml").exists()]
     if missing:
         subprocess.run([sys.executable, HERE / "make.py", *missing, "-o", CACHE], check=True, stdout=sys.stderr)
-    print("| case | " + " | ".join(METHODS) + " |")
-    print("|---|" + "---|" * len(METHODS))
-    with tempfile.TemporaryDirectory() as folder:
+    print("| case | " + " | ".join([*METHODS, *(f"halves, {h}" for h in HALVES)]) + " |")
+    print("|---|" + "---|" * (len(METHODS) + len(HALVES)))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
         for case in cases:
-            cells = []
-            for i, (command, settings) in enumerate(METHODS.values()):
-                path = pathlib.Path(folder) / f"{i}.h5"
-                image(case, command, settings, path)
-                whole, raw, _, _ = score.score(CACHE / case / "truth.h5", path)
+            truth, cells = CACHE / case / "truth.h5", []
+            for command, settings in METHODS.values():
+                whole, raw, _, _ = score.score(truth, image(case, command, settings, folder / "image.h5"))
                 cells.append(f"{whole:.3f} / {raw:.3f}")
+            surveys = [half(case, odd, folder / f"{odd}.h5") for odd in (0, 1)]
+            for method in HALVES:
+                command, settings = METHODS[method]
+                images = [image(case, command, settings + [f"survey.file={s}"], folder / f"image{i}.h5") for i, s in enumerate(surveys)]
+                cells.append(f"{score.agreement(*images, truth):.3f}")
+            for path in folder.glob("*.h5"):
                 path.unlink()
             print(f"| {case} | " + " | ".join(cells) + " |", flush=True)
 

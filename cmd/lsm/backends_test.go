@@ -74,7 +74,7 @@ func TestBenchBackendsDigest(t *testing.T) {
 		t.Fatalf("synth: status %d", code)
 	}
 	path := func(name string) string { return filepath.Join(folder, name) }
-	args := []string{path("config.toml"), "--set", "image.shape=40,30"}
+	args := []string{path("config.toml"), "--set", "image.shape=40,30", "--set", "solver.band=false", "--set", "solver.damping=0.0", "--set", "data.weights=none"}
 	var out bytes.Buffer
 	if code := run(append([]string{"bench", "backends", "--iterations", "3", "--last", "4KiB", "--plot", path("plot.png"), "--json"}, args...), &out, os.Stderr); code != status.Done {
 		t.Fatalf("status %d\n%s", code, out.String())

@@ -63,9 +63,9 @@ func TestRanksThatDiffer(t *testing.T) {
 		says     string
 	}{
 		{what: "key", variable: "OTHER=--set solver.damping=7", code: status.BadUsage,
-			says: `solver\.damping is 0\.0 on ranks 0 and 2 \(default\), 7\.0 on rank 1 \(--set\)`},
+			says: `solver\.damping is 0\.2 on ranks 0 and 2 \(default\), 7\.0 on rank 1 \(--set\)`},
 		{what: "environment", variable: "VARIABLE=LSM_SOLVER_DAMPING=7", code: status.BadUsage,
-			says: `solver\.damping is 0\.0 on ranks 0 and 2 \(default\), 7\.0 on rank 1 \(LSM_SOLVER_DAMPING\)`},
+			says: `solver\.damping is 0\.2 on ranks 0 and 2 \(default\), 7\.0 on rank 1 \(LSM_SOLVER_DAMPING\)`},
 		{what: "instruction set", variable: "VARIABLE=LSM_CPU_ISA=portable", code: status.BadUsage,
 			says: `the instruction set of the cpu's kernels is .* portable on rank 1`},
 		{what: "option", variable: "OTHER=--resume", code: status.BadUsage,

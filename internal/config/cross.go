@@ -35,7 +35,16 @@ func (r *reader) cross() {
 	for _, u := range noted {
 		r.apply(u, r.note)
 	}
+	r.strong()
 	r.idle()
+}
+
+// strong notes a damping that leaves nothing of the image, as one in plain units may.
+func (r *reader) strong() {
+	const damping, scale = "solver.damping", "solver.penalty_scale"
+	if s := r.cfg.Solver; s.PenaltyScale == "relative" && s.Damping > 1 && r.good(damping, scale) {
+		r.note(fmt.Sprintf("%g times the largest singular value of the operator leaves hardly more than a migration; solver.penalty_scale = \"absolute\" has it in plain units", s.Damping), damping)
+	}
 }
 
 // good reports whether no problem with the values themselves names one of the keys.

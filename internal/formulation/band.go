@@ -34,7 +34,7 @@ const startSteps = 20
 
 // unband turns a start, an image, into a reflectivity of which B y is close to it.
 func (f *Formulation) unband(ctx context.Context) error {
-	if f.Band == nil || f.Start == nil {
+	if f.Band == nil || f.Start == nil || f.StartSolved {
 		return nil
 	}
 	near := solver.Hold(onColumns(f.Band, f.Start.Layout), f.Start)

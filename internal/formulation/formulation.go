@@ -43,12 +43,18 @@ type Setting struct {
 	// stacks of the baseline's and the monitor's.
 	Monitor config.Monitor
 
-	Weights *dist.Vector            // the diagonal of W; nil: all 1
-	Below   *dist.Vector            // the diagonal of S; nil: all 1
-	Surface func(point int) float64 // the element of S at a point of the image; nil: all 1
-	Band    *imaging.Band           // of the image, on this rank's columns; nil: none
-	Start   *dist.Vector            // the image to start from, taken over; nil: zero
-	Kept    bool                    // iterations begin with a copy, as solver.Stop.Again has it
+	Weights     *dist.Vector            // the diagonal of W; nil: all 1
+	Below       *dist.Vector            // the diagonal of S; nil: all 1
+	Surface     func(point int) float64 // the element of S at a point of the image; nil: all 1
+	Band        *imaging.Band           // of the image, on this rank's columns; nil: none
+	Start       *dist.Vector            // the image to start from, taken over; nil: zero
+	Coherent    bool                    // the data are predicted once, for weights
+	StartSolved bool                    // Start is a reflectivity, no image in the band
+	Kept        bool                    // iterations begin with a copy, as solver.Stop.Again has it
+
+	// Again, if not nil, runs a step that applies the operator, once more where a library that carries its
+	// sums has failed meanwhile.
+	Again func(step func(again bool) error) error
 
 	// Squared makes the operator whose adjoint takes squared weights to the diagonal of
 	// AᵀW²A. Coarse makes the problem of the same traces on a coarser grid.
@@ -293,6 +299,12 @@ func Peak(s *Setting) (int64, error) {
 			}
 		}
 		x = m.X()
+		if err == nil && s.Coherent && s.Passes == nil {
+			var predicted *dist.Vector
+			if predicted, err = s.Predict(ctx, x); err == nil {
+				_, err = dist.NewVector(s.Device, predicted.Layout) // of the weights
+			}
+		}
 		if err == nil && f.InImage() {
 			_, _, err = f.Fit(ctx, x)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -61,8 +62,11 @@ func (f *Formulation) addRows(ctx context.Context) error {
 	relative := f.Config.PenaltyScale == "relative"
 	if relative && Penalised(f.Config) || kind != nil || f.couples() {
 		end := f.Report.Time("scales")
-		var err error
-		m, err = f.measure(ctx)
+		err := f.again(func() (err error) {
+			m.close()
+			m, err = f.measure(ctx)
+			return comm.Together(f.World, err)
+		})
 		end()
 		if err != nil {
 			return err

@@ -42,7 +42,16 @@ func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
 func (m *scales) close() {
 	if m.migrated != nil {
 		m.migrated.Free()
+		m.migrated = nil
 	}
+}
+
+// again runs a step that applies the operator, twice if need be.
+func (s *Setting) again(step func() error) error {
+	if s.Again == nil {
+		return step()
+	}
+	return s.Again(func(bool) error { return step() })
 }
 
 // most is the largest value that a function has of an element of an image, or a stack of

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -79,14 +78,6 @@ func withWavelet(p *plan.Plan, w survey.Wavelet) *plan.Plan {
 	q, in, s := *p, *p.Inputs, *p.Survey
 	s.Wavelet, in.Survey, q.Inputs = w, &s, &in
 	return &q
-}
-
-// collect gives back the vectors of what is done, since as much is asked for next and the
-// collector, beside the program, might come too late.
-func (a *alternation) collect() {
-	if a.Alone {
-		runtime.GC()
-	}
 }
 
 // rise is how much, relative to itself, a norm may rise from the end of a stretch of iterations to

@@ -48,7 +48,7 @@ var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.me
 
 func (p *problem) check(t *testing.T, set ...string) []forecast.Finding {
 	t.Helper()
-	j := p.open(t, plan.Planning, progress.Discard(), "cpu", slices.Concat(onGrid(p.grid), flat, []string{"kirchhoff.wavelet_filter=on"}, set)...)
+	j := p.open(t, plan.Planning, progress.Discard(), "cpu", slices.Concat(onGrid(p.grid), flat, []string{"kirchhoff.wavelet_filter=on", "kirchhoff.spreading=auto"}, set)...)
 	f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 	must(t, err)
 	return f.Findings()

@@ -56,6 +56,7 @@ func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
 		}
 		s.Stream.Reweighed(math.Sqrt(square))
 	}
+	s.collect()
 	return s.useCoherence(found)
 }
 

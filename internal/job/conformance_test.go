@@ -195,12 +195,14 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 			}
 		}
 		var at [2]int64 // when the last iteration ended
+		ended := 0      // iterations
 		j.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
 			if !strings.Contains(string(line), `"iteration":`) {
 				return
 			}
 			up, down := j.Device.Traffic()
-			if at != [2]int64{} {
+			ended++
+			if found := plan.Coherent(j.Plan) && ended == plan.FirstIterations+1; at != [2]int64{} && !found {
 				mine.up, mine.down = max(mine.up, up-at[0]), max(mine.down, down-at[1])
 			}
 			at = [2]int64{up, down}

@@ -27,6 +27,7 @@ func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 		}
 	}
 	s := *j.set
+	s.Again = j.Again
 	if s.Data = d; j.Held.Stream {
 		s.Passes = j.Stream
 	}
@@ -117,11 +118,12 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 		err = j.LoadStart()
 	}
 	if err == nil && j.start != nil {
-		s.Start, err = j.ImageVector(j.start.Read)
+		s.Start, err = j.ImageVector(j.start.ReadReflectivity)
+		s.StartSolved = j.start.HasReflectivity()
 	}
 	if err == nil && s.Start != nil && j.Monitor != nil {
 		var same *dist.Vector
-		same, err = j.Monitor.ImageVector(j.start.Read)
+		same, err = j.Monitor.ImageVector(j.start.ReadReflectivity)
 		s.Start = stack(s.Start, same)
 	}
 	if err != nil {

@@ -62,9 +62,10 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) erro
 	if gathers != nil {
 		gathers.Light = r.Light != nil
 	}
+	solved := r.Solved != nil && r.Solved != r.Classes && j.Classes.N == 0 && j.Monitor == nil
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil,
+			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil, Solved: solved,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
 			Objective: objective, Gap: r.History.Gap,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
@@ -81,6 +82,9 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) erro
 				}
 				return w.WriteImage(part, first)
 			})
+			if err == nil && solved {
+				err = j.Gather(r.Solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
+			}
 			if err == nil && j.Monitor != nil {
 				err = writeMonitor(j, w, r)
 			}

@@ -48,6 +48,7 @@ file = "model.h5"
 [kirchhoff]
 wavelet_filter = "off"
 dynamic = false
+spreading = "distance"
 [data]
 weights = "none"
 [solver]

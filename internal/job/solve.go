@@ -43,11 +43,7 @@ type Result struct {
 // under way is finished, a checkpoint is written and the error says so (exit
 // status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
-	if j.Alone {
-		// The solver's vectors become garbage at once and as much is asked for next: the
-		// collector works beside the program and might come too late.
-		defer runtime.GC()
-	}
+	defer j.collect()
 	if key := unsaved(j); key != "" {
 		if resume {
 			j.Report.Infof("%s keeps no checkpoints: starting from the beginning", key)
@@ -62,6 +58,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		return nil, err
 	}
 	defer f.Close()
+	j.collect()
 	s := &solve{Job: j, f: f, store: j.checkpoints(), saved: time.Now()}
 	if s.Method, err = f.Method(); err != nil {
 		return nil, status.Usage(err)
@@ -104,6 +101,14 @@ func (r *Result) takeImage(f *formulation.Formulation, x *dist.Vector) (err erro
 	return err
 }
 
+// collect gives back the vectors of what is done, since as much is asked for next and the
+// collector, beside the program, might come too late.
+func (j *Job) collect() {
+	if j.Alone {
+		runtime.GC()
+	}
+}
+
 // finish completes the image of a result. For several images by class it is their sum
 // times a factor, unless it is there. If empty is set, it warns of an image that is zero
 // everywhere.
@@ -141,12 +146,12 @@ func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bo
 		if err != nil {
 			return err
 		}
-		if s.State().Restarted > 0 {
-			if err := s.restoreWeights(weights); err != nil {
-				return err
-			}
-		}
 		if from != "" {
+			if s.State().Restarted > 0 {
+				if err := s.restoreWeights(weights); err != nil {
+					return err
+				}
+			}
 			s.Report.Infof("resumed from %s after %s", from, readable.Count(s.State().Iteration, "iteration"))
 			return nil
 		}
@@ -188,7 +193,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	if plan.Coherent(s.Plan) && state.Restarted == 0 && stop.Iterations > plan.FirstIterations {
 		if reason, err = iterate(plan.FirstIterations); err == nil && reason == solver.StoppedIterations {
 			if err = s.findCoherence(whole, s.X()); err == nil {
-				err = s.Again(func(bool) error { return s.Restart(whole) })
+				err = s.restart(whole)
 			}
 		}
 	}
@@ -212,6 +217,24 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
 	return "", comm.Together(s.World, err) // all stop for the same reason
+}
+
+// restart begins the iterations anew, after the weights of the data have changed.
+func (s *solve) restart(ctx context.Context) error {
+	if !s.Share.Kept(s.Plan) {
+		return s.Restart(ctx)
+	}
+	return s.Again(func(again bool) (err error) {
+		if again {
+			err = s.Back()
+		} else {
+			err = s.Keep()
+		}
+		if err != nil {
+			return err
+		}
+		return s.Restart(ctx)
+	})
 }
 
 // steps is the number of iterations, a correction included.

@@ -23,7 +23,7 @@ func chooseSpreading(p *Plan) {
 		return
 	}
 	c.Kirchhoff.Spreading = "distance"
-	if c.Kirchhoff.Tables != "coarse" && !givenAmplitudes(p) && traveltime.Spreads(p.Times) {
+	if c.Kirchhoff.Tables != "coarse" && !givenAmplitudes(p) && traveltime.Spreads(p.Times) && !p.Velocity.Anisotropic && !p.Receiver.Anisotropic {
 		c.Kirchhoff.Spreading = "ray"
 	}
 	p.Config = &c

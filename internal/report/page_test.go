@@ -138,7 +138,7 @@ func whole(t testing.TB, shape ...int) *Run {
 	im := layers(0.05, 6, shape...)
 	im.ResidualNorm = []float64{8000, 4123.25, 2000, 800}
 	im.GradientNorm = []float64{3e6, 1e6, 1e5, 3e4}
-	cfg, err := config.Parse("config.toml", []byte("[survey]\nfile = \"line.h5\"\n[velocity]\nfile = \"model.h5\"\n[solver]\niterations = 3\n"), nil, nil)
+	cfg, err := config.Parse("config.toml", []byte("[survey]\nfile = \"line.h5\"\n[velocity]\nfile = \"model.h5\"\n[data]\nweights = \"none\"\n[kirchhoff]\ndynamic = false\n[solver]\niterations = 3\n"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestWholePage(t *testing.T) {
 		"The residual holds 1 % of the shot's energy.", "Shot 3, x 500 m",
 		"forward 4 7.5 9.25 4 75.0", "Seconds over 4 ranks, from the log",
 		"200 MiB at most (rank 2), 100 MiB predicted.", "The run warned: 3 of 48 traces are dead",
-		"iterations 3 (default 20)", "commit abc123def", "engine cpu", "reason stopped_iterations",
+		"iterations 3 (default 8)", "commit abc123def", "engine cpu", "reason stopped_iterations",
 		"survey line.h5 SHA-256 5ca1ab1e", "operator J. Doe", "made by lsm 1.2.3",
 	} {
 		if !strings.Contains(p.text, want) {

@@ -110,8 +110,11 @@ func (r *Run) fitPoints() (points []string) {
 		points = append(points, fmt.Sprintf("The residual fell from %s to %s, to %s of its start, which leaves %s of the energy unexplained.",
 			number(first), number(last), percent(last/first), percent(last/first*(last/first))))
 	}
-	least := slices.Min(h)
-	if at := slices.Index(h, least); least < last*(1-1e-6) {
+	least, coherent := slices.Min(h), r.Config != nil && r.Config.Data.Weights == "coherence"
+	if coherent {
+		points = append(points, `Norms are those of the data as they are weighed (data.weights = "coherence"): what the first image does not predict counts less, so that a residual may rise where the weights are found.`)
+	}
+	if at := slices.Index(h, least); least < last*(1-1e-6) && !coherent {
 		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
 	} else if n > 0 && h[n-1] > 0 && last < first && !r.InImage() && r.Record().Reason != string(solver.Matched) {
 		fall := 1 - last/h[n-1]

@@ -28,6 +28,9 @@ type Image struct {
 	// ReadImage leaves it nil, see [OpenGathers].
 	Gathers *Gathers
 
+	// Solved says of a file to be written that it also has what the operator maps to the traces, of which
+	// the image is the part in the wavelet's band.
+	Solved bool
 	// Repeat says of a file to be written that it also has the image of a repeat survey and
 	// the difference; see [CreateImage]. ReadImage leaves it false, see [ReadRepeat].
 	Repeat bool
@@ -78,7 +81,7 @@ func ReadImage(path string) (*Image, error) {
 			return nil, err
 		}
 		im := &Image{Grid: g, Data: make([]float32, g.Len())}
-		if err := (&ImageReader{f, d, g}).Read(im.Data, 0); err != nil {
+		if err := (&ImageReader{File: f, data: d, grid: g}).Read(im.Data, 0); err != nil {
 			return nil, err
 		}
 		return im, f.readHistory(im)
@@ -157,12 +160,13 @@ type ImageWriter struct {
 	grid                grid.Grid
 	image, gathers      *Section
 	light               *Section
+	solved              *Section
 	monitor, difference *Section
 }
 
 // CreateImage starts an image file with all of im. Every value of an image without Data,
-// of Gathers if there are any, of their illumination with Light, and with Repeat of both other
-// images, must then be written once.
+// of Gathers if there are any, of their illumination with Light, with Solved of the reflectivity, and with
+// Repeat of both other images, must then be written once.
 func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
 	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
 	w, err := Create(path, FormatImage, opt)
@@ -172,6 +176,9 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	iw := &ImageWriter{Writer: w, grid: im.Grid}
 	// The first error sticks.
 	iw.image, _ = over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
+	if im.Solved {
+		iw.solved, _ = over[float32](w, solvedName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
+	}
 	if im.Repeat {
 		iw.monitor, _ = over[float32](w, monitorName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
 		iw.difference, _ = over[float32](w, differenceName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
@@ -233,6 +240,12 @@ func (iw *ImageWriter) WriteImage(src []float32, first int) error {
 	return WriteAt(iw.image, src, first)
 }
 
+// WriteSolved writes values of the reflectivity of which the image is the part in the wavelet's band, in
+// the order of WriteImage.
+func (iw *ImageWriter) WriteSolved(src []float32, first int) error {
+	return WriteAt(iw.solved, src, first)
+}
+
 // WriteGathers writes values of the gathers from number first on, in C order over
 // [classes, nx, (ny,) nz].
 func (iw *ImageWriter) WriteGathers(src []float32, first int) error {
@@ -248,8 +261,9 @@ func (iw *ImageWriter) WriteLight(src []float32, first int) error {
 // ImageReader reads an image, which need not fit into memory.
 type ImageReader struct {
 	*File
-	data *Dataset
-	grid grid.Grid
+	data   *Dataset
+	solved *Dataset // nil: none besides
+	grid   grid.Grid
 }
 
 // OpenImage opens the image /image of a file, or /reflectivity where that is missing, as
@@ -257,7 +271,14 @@ type ImageReader struct {
 func OpenImage(path string) (*ImageReader, error) {
 	return opening(path, func(f *File) (*ImageReader, error) {
 		d, g, err := f.image()
-		return &ImageReader{f, d, g}, err
+		r := &ImageReader{File: f, data: d, grid: g}
+		if err == nil && f.Has("/image") && f.Has(solvedName) {
+			var on grid.Grid
+			if r.solved, on, err = f.field(solvedName); err == nil && !on.Equal(g) {
+				err = inputError(f.path, solvedName, "is not on the grid of /image")
+			}
+		}
+		return r, err
 	})
 }
 
@@ -266,12 +287,26 @@ func (r *ImageReader) Grid() grid.Grid { return r.grid }
 
 // Read fills dst with values from number first on, in C order over [nx, (ny,) nz]. They must
 // be finite.
-func (r *ImageReader) Read(dst []float32, first int) error {
-	if err := ReadAt(r.data, dst, first); err != nil {
+func (r *ImageReader) Read(dst []float32, first int) error { return r.finite(r.data, dst, first) }
+
+// HasReflectivity reports whether the file tells apart the image and what the operator maps to the traces.
+func (r *ImageReader) HasReflectivity() bool { return r.solved != nil }
+
+// ReadReflectivity is Read of what the operator maps to the traces: the image, unless that is the part
+// of it in the wavelet's band.
+func (r *ImageReader) ReadReflectivity(dst []float32, first int) error {
+	if r.solved != nil {
+		return r.finite(r.solved, dst, first)
+	}
+	return r.Read(dst, first)
+}
+
+func (r *ImageReader) finite(d *Dataset, dst []float32, first int) error {
+	if err := ReadAt(d, dst, first); err != nil {
 		return err
 	}
 	if i := notFinite(dst); i >= 0 {
-		return inputError(r.path, r.data.name, "is %g at point %s, must be finite", dst[i], pointText(r.grid, first+i))
+		return inputError(r.path, d.name, "is %g at point %s, must be finite", dst[i], pointText(r.grid, first+i))
 	}
 	return nil
 }
@@ -284,6 +319,10 @@ type Gathers struct {
 	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
 	Light   bool      // the file says how strongly each class lights each point
 }
+
+// solvedName is the dataset of what the operator maps to the traces, in a file whose image is the part of it
+// in the wavelet's band.
+const solvedName = "/reflectivity"
 
 // lightName is the dataset of the illumination of gathers: of each class at each point, over the
 // largest of all.

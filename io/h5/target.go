@@ -161,7 +161,7 @@ func ReadFields(path string) ([]Field, error) {
 				return nil, err
 			}
 			v := make([]float32, g.Len())
-			if err := (&ImageReader{f, d, g}).Read(v, 0); err != nil {
+			if err := (&ImageReader{File: f, data: d, grid: g}).Read(v, 0); err != nil {
 				return nil, err
 			}
 			out = append(out, Field{field.name, v})

@@ -5,7 +5,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:?give a folder to work in}" && cd "$1"
 cp "$here/config.toml" .
 
-lsm synth cube -o survey --set kirchhoff.dynamic=true --set 'kirchhoff.angle_limit=[50, 70]'
+lsm synth cube -o survey --set kirchhoff.dynamic=true --set 'kirchhoff.angle_limit=[50, 70]' --set kirchhoff.spreading=distance
 lsm migrate config.toml --set kirchhoff.dynamic=false --set output.file=static.h5
 lsm run config.toml
 lsm plot image.h5 -o image.png

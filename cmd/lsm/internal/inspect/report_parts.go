@@ -75,9 +75,15 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) { // the image alone does not tell it
+	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) && (j.Classes.N > 0 || j.Monitor != nil) { // no file tells it
 		return nil
 	}
+	return c.computeResidual(j, d, src)
+}
+
+// computeResidual writes the residual of the run's image, of the traces d of its job.
+func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) error {
+	r := c.run
 	if err := job.UseWavelets(j, r.File); err != nil {
 		return err
 	}
@@ -95,7 +101,12 @@ func (c *collector) computeMissing() error {
 	if j.Monitor != nil {
 		d = d.Parts[0] // of the baseline, whose shots are shown
 	}
-	x, err := j.ImageVector(operator.Points(r.Image.Data))
+	image, err := h5.OpenImage(r.File)
+	if err != nil {
+		return err
+	}
+	defer image.Close()
+	x, err := j.ImageVector(image.ReadReflectivity)
 	if err != nil {
 		return err
 	}

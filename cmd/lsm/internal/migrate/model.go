@@ -39,5 +39,5 @@ func model(ctx context.Context, a *cli.App, j *job.Job, out string) error {
 		return err
 	}
 	a.Report.Infof("%s", j.Info)
-	return j.WritePredicted(ctx, out, image.Read, a.Source("model"))
+	return j.WritePredicted(ctx, out, image.ReadReflectivity, a.Source("model"))
 }

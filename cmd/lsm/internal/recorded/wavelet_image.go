@@ -52,7 +52,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 		}
 		j.Signature.Use(wavelet.One(wavelet.Resized(j.Wavelet, n, zero)))
 	}
-	f, err := job.FitWavelet(ctx, j, d, image.Read, o.ridge)
+	f, err := job.FitWavelet(ctx, j, d, image.ReadReflectivity, o.ridge)
 	if err != nil {
 		return err
 	}
