@@ -12,6 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
@@ -280,6 +281,12 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 	}
 	if p.TwoLevel() {
 		rounds++
+	}
+	if c := p.Config.Solver; c.PenaltyScale == "relative" && formulation.Penalised(c) { // the migrated image, and three rounds
+		rounds += 3
+	}
+	if plan.Coherent(p) && p.Config.Solver.Iterations > plan.FirstIterations { // what is predicted, and a start
+		rounds += 2
 	}
 	if p.Config.Solver.DefectCorrection {
 		rounds += 2 + (p.Config.Solver.Iterations+1)/2

@@ -126,10 +126,14 @@ func wavelengths(p *Plan, w survey.Wavelet) []float64 {
 // Readings is how often a streamed solve reads the traces.
 func (p *Plan) Readings() int {
 	every, n := p.Config.Solver.TrueResidualEvery, p.Config.Solver.Iterations
-	if every == 0 || n == 0 {
-		return 1
+	readings := 1
+	if Coherent(p) && n > FirstIterations { // for the weights, and the start with them
+		readings += 2
 	}
-	return 1 + (n+every-1)/every
+	if every == 0 || n == 0 {
+		return readings
+	}
+	return readings + (n+every-1)/every
 }
 
 // TwoLevel reports whether the solver is preconditioned on two grids.
