@@ -112,7 +112,7 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 	if (v.Weighted() || v.monitor != nil && v.monitor.Weighted()) && !v.Held.Stream {
 		s.Weights = v.vector(data)
 	}
-	s.Coherent = plan.Coherent(v.Plan)
+	s.Coherent = plan.Coherent(v.Plan) && v.Config.Solver.Iterations > plan.FirstIterations
 	if plan.Banded(v.Plan) {
 		one := image
 		for one.Parts != nil {

@@ -202,17 +202,20 @@ func sameAs(j *job.Job, file, command string, keys []string, survey bool) error 
 			return status.Input(fmt.Errorf("%s: was made with a %s file, %s, which this configuration has not", file, in.Role, in.Path))
 		}
 	}
-	return sameKeys(j, file, im.Config, keys)
+	return sameKeys(j, file, command, im.Config, keys)
 }
 
-// sameKeys compares the configuration of a file with this job's.
-func sameKeys(j *job.Job, file, text string, keys []string) error {
+// sameKeys compares the configuration of a file, which a command made, with this job's.
+func sameKeys(j *job.Job, file, command, text string, keys []string) error {
 	theirs, err := config.Recorded(filepath.Join(filepath.Dir(file), "config.toml"), []byte(text), nil)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: /config: %w", file, err))
 	}
 	if theirs.Image.Gathers != "none" && theirs.Image.Normalize != "none" {
 		return status.Input(fmt.Errorf("%s: image.gather_normalize = %s has divided its classes: they are no right sides", file, theirs.Value("image.gather_normalize")))
+	}
+	if command == "migrate" && theirs.Data.Weights == "coherence" { // which a migration has none of
+		theirs.Data.Weights = "none"
 	}
 	var other []string
 	for _, f := range config.Fields() {

@@ -67,9 +67,9 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("solver.sparsity", "a sparse problem has no Hessian")
 	case solver.Takes(s.Method, func(m solver.Info) bool { return m.Dual }) && s.TotalVariation+s.GroupSparsity > 0:
 		return refused("solver.method", "a problem with total variation or sparsity over classes has no Hessian")
-	case s.Band && c.Origin("solver.band") != "default":
+	case s.Band:
 		return refused("solver.band", "the Hessian is that of the image itself")
-	case c.Data.Weights == "coherence" && c.Origin("data.weights") != "default":
+	case c.Data.Weights == "coherence":
 		return refused("data.weights", "the Hessian is that of weights that are known")
 	case s.EstimatesWavelet():
 		return refused("solver.wavelet", "the Hessian is that of one wavelet")

@@ -118,6 +118,12 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if err != nil {
 		return err
 	}
+	if cfg.Origin("solver.band") == "default" {
+		cfg.Solver.Band = false
+	}
+	if cfg.Origin("data.weights") == "default" {
+		cfg.Data.Weights = "none"
+	}
 	if a.Output == "" {
 		cfg.Output.File = pathOf(filepath.Join(filepath.Dir(cfg.Output.File.File), "target.h5"))
 	}
@@ -129,10 +135,6 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	err = cmp.Or(o.complete(), target.Refuse(cfg, len(o.rights) > 0), cli.Distinct(given, cli.Alike("--output", cfg.Output.File.File)))
 	if err := comm.Together(a.World, err); err != nil {
 		return err
-	}
-	cfg.Solver.Band = false // which may be the default
-	if cfg.Data.Weights == "coherence" {
-		cfg.Data.Weights = "none"
 	}
 	j, err := a.Open(cfg, need, cfg.Output.File)
 	if err != nil {
