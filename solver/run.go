@@ -28,7 +28,7 @@ type Stop struct {
 	GapTolerance float64
 
 	// Asked, where given, is asked once an iteration whether to stop: it answers
-	// StoppedSignal, StoppedTime or "", perhaps differently on every rank.
+	// StoppedSignal, StoppedTime, StoppedAgreement or "", perhaps differently on every rank.
 	Asked func() Reason
 	// Again, where given, does each iteration. If it does one twice, the second begins from
 	// a copy of the state and the vectors, which Run then keeps.
@@ -42,7 +42,7 @@ type Stop struct {
 // done, then who asked.
 var precedence = []Reason{
 	FailedNaN, FailedAdjoint, FailedIndefinite, FailedObserver,
-	ConvergedResidual, ConvergedGap, ConvergedGradient, StoppedIterations, StoppedSignal, StoppedTime,
+	ConvergedResidual, ConvergedGap, ConvergedGradient, StoppedIterations, StoppedAgreement, StoppedSignal, StoppedTime,
 }
 
 // flag is a reason's bit, 0 for one that is not agreed on.
@@ -128,7 +128,7 @@ func (s Stop) flags(ctx context.Context, st *State) (f uint64) {
 		f = StoppedSignal.flag()
 	}
 	if s.Asked != nil {
-		f |= s.Asked().flag() & (StoppedSignal.flag() | StoppedTime.flag())
+		f |= s.Asked().flag() & (StoppedSignal.flag() | StoppedTime.flag() | StoppedAgreement.flag())
 	}
 	if s.Tolerance > 0 && last(st.History.Total) <= s.Tolerance*st.DataNorm {
 		f |= ConvergedResidual.flag()
@@ -167,6 +167,8 @@ const (
 	ConvergedGradient Reason = "converged_gradient"
 	// StoppedIterations: the iteration limit.
 	StoppedIterations Reason = "stopped_iterations"
+	// StoppedAgreement: asked to stop because images that should be the same grow apart.
+	StoppedAgreement Reason = "stopped_agreement"
 	// StoppedSignal: asked to stop by a signal on some rank.
 	StoppedSignal Reason = "stopped_signal"
 	// StoppedTime: asked to stop, the time being up, on some rank.

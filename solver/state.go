@@ -33,6 +33,9 @@ type History struct {
 	Objective []float64
 	// Gap is PrimalDual's duality gap likewise, in units of the objective.
 	Gap []float64
+
+	// Agreement is whatever an observer found of iterate k+1 and keeps here.
+	Agreement []float64
 }
 
 func (h *History) add(first, total, gradient float64) {

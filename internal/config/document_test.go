@@ -152,6 +152,8 @@ func TestDefaults(t *testing.T) {
 		"image.gather_angle":           `"opening"`,
 		"image.gather_normalize":       `"none"`,
 		"image.gather_ends":            `"closed"`,
+		"image.halves":                 "false",
+		"output.filter":                `"none"`,
 		"kirchhoff.dip_limit":          "[]",
 		"kirchhoff.opening_limit":      "[]",
 		"kirchhoff.accuracy":           `0.0`,

@@ -48,6 +48,15 @@ var refused = []rule{
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
+	{"image.halves=true", on("image.gathers"), "{} makes an image of each half of the shots, found image.gathers = {image.gathers}"},
+	{"image.halves=true", on("survey.monitor.file"), twoSurveys},
+	{"image.halves=true", on("solver.method=matching|image-domain"), halved},
+	{"image.halves=true", on("solver.preconditioner=two-level|point-spread"), "{} makes two images, found solver.preconditioner = {solver.preconditioner}, which is for one"},
+	{"image.halves=true", on("solver.wavelet=estimate"), `{} makes two images, found solver.wavelet = "estimate", which is for one`},
+	{"output.filter=agreement", on("image.halves=false"), "{} is found from the images of both halves of the shots: want image.halves = true"},
+	{"image.halves=true", on("output.psf"), "{} makes two images, found output.psf, which is for one"},
+	{"image.halves=true", on("output.scale=reflectivity"), `{} makes two images, found output.scale = "reflectivity", which is for one`},
+
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.spreading=ray|ray-2.5d"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
 
@@ -168,6 +177,7 @@ const (
 	unscaled    = "{} is for waves of one kind, not for converted waves"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
+	halved      = "{} makes two images, found solver.method = {solver.method}, which is for one"
 	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"
 	noSpread    = `acts only with solver.method = "image-domain" or solver.preconditioner = "point-spread"`
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
@@ -182,6 +192,7 @@ var unstreamed = [][]string{
 	{"solver.preconditioner"},
 	{"solver.regularization"},
 	{"image.gathers"},
+	{"image.halves"},
 	{"output.psf"},
 	{"solver.wavelet"},
 	{"solver.defect_correction"},

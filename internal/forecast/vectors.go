@@ -8,6 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/agreement"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
@@ -45,6 +46,9 @@ func (c *count) vectors() int64 {
 	}
 	if n := c.Classes.N; n > 1 {
 		v.vector(v.image.Parts[0]) // their sum
+		if c.Config.Output.Filter == "agreement" {
+			v.vector(v.image.Parts[0])
+		}
 		if c.Classes.Normalized() {
 			v.illuminate(s)
 		}
@@ -183,11 +187,17 @@ func (c *count) updateBytes() int64 {
 	return formulation.UpdateBytes(len(taps(c.Wavelet.Samples)), c.Survey.NT, c.Threads)
 }
 
-// rootBytes is what rank 0 holds of whole images, for directions of layers and for matching
-// filters.
+// rootBytes is what rank 0 holds of whole images, for directions of layers, for matching filters and for
+// the agreement of halves.
 func (c *count) rootBytes() (bytes int64) {
 	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
 		bytes += 4*int64(c.Image.Len()) + r.HostBytes(c.Image)
+	}
+	if c.Classes.Halves() {
+		bytes += 4*int64(c.Image.Len()) + agreement.Bytes(c.Image.Shape)
+		if c.Config.Output.Filter == "agreement" {
+			bytes += 4 * int64(c.Image.Len())
+		}
 	}
 	if c.Matches() {
 		bytes += 12*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)

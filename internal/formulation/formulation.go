@@ -244,11 +244,15 @@ func (f *Formulation) ImageOf(x *dist.Vector) (*dist.Vector, error) {
 // applyAll applies operators to x, one after the other.
 func applyAll(x *dist.Vector, all iter.Seq2[int, dist.Operator]) (*dist.Vector, error) {
 	w := &dist.Work{Ctx: context.Background()}
+	var between *dist.Vector
 	for _, a := range all {
 		var v *dist.Vector
 		w.New(x.Device(), x.Layout, &v)
 		w.Apply(a, v, x)
-		x = v
+		if between != nil {
+			between.Free()
+		}
+		x, between = v, v
 	}
 	return x, w.Err
 }

@@ -28,6 +28,7 @@ func TestResumeIsExact(t *testing.T) {
 
 		"cgls, band":      {"solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
 		"cgls, coherence": {"data.weights=coherence", "solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
+		"cgls, halves":    {"image.halves=true", "data.weights=coherence", "solver.band=true"},
 		"lsqr, coherence": {"data.weights=coherence"},
 		"cg, coherence":   {"data.weights=coherence"},
 		"cgls, diagonal":  {"solver.preconditioner=diagonal"},
@@ -55,6 +56,7 @@ func TestResumeIsExact(t *testing.T) {
 			equal(t, method+": gradient", r.History.Gradient, whole.History.Gradient)
 			equal(t, method+": objective", r.History.Objective, whole.History.Objective)
 			equal(t, method+": gap", r.History.Gap, whole.History.Gap)
+			equal(t, method+": agreement", r.History.Agreement, whole.History.Agreement)
 			if r.Reason != whole.Reason {
 				t.Errorf("%s: reason %s, want %s", method, r.Reason, whole.Reason)
 			}

@@ -101,6 +101,7 @@ func options() (list []option) {
 	add(option{name: "anti-aliasing", within: true, features: feature.Antialias, make: slice}, antialias)
 	add(option{name: "gathers by offset", within: true, features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
 	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
+	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true", "output.filter=agreement")
 	add(option{name: "diagonal preconditioner", within: true, features: feature.Diagonal, make: slice}, diagonal)
 	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
 	add(option{name: "band", ptx: true, make: slice}, banded, "solver.preconditioner=diagonal")

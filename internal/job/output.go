@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
@@ -52,7 +53,7 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 	return writeImage(j, path, r, src, nil)
 }
 
-func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) error {
+func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err error) {
 	defer j.Report.Time("write")()
 	var objective []float64
 	if r.History.Gap != nil {
@@ -62,12 +63,24 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) erro
 	if gathers != nil {
 		gathers.Light = r.Light != nil
 	}
-	solved := r.Solved != nil && r.Solved != r.Classes && j.Classes.N == 0 && j.Monitor == nil
+	solved := r.Solved
+	if solved == r.Classes || gathers != nil || j.Monitor != nil {
+		solved = nil
+	}
+	if solved != nil && j.Classes.Halves() {
+		if solved, err = formulation.Stack(solved, 0.5); err != nil {
+			return err
+		}
+	}
+	var agreed *float64
+	if j.Classes.Halves() {
+		agreed = &r.Agreed
+	}
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil, Solved: solved,
+			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil, Solved: solved != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
-			Objective: objective, Gap: r.History.Gap,
+			Objective: objective, Gap: r.History.Gap, Agreement: r.History.Agreement, Agreed: agreed,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j)...)})
 	}
@@ -82,13 +95,16 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) erro
 				}
 				return w.WriteImage(part, first)
 			})
-			if err == nil && solved {
-				err = j.Gather(r.Solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
+			if err == nil && solved != nil {
+				err = j.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
 			}
 			if err == nil && j.Monitor != nil {
 				err = writeMonitor(j, w, r)
 			}
-			if err != nil || j.Classes.N == 0 {
+			if err == nil && agreed != nil {
+				_, err = agree(j, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
+			}
+			if err != nil || gathers == nil {
 				return err
 			}
 			if err = j.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) }); err != nil || r.Light == nil {

@@ -114,6 +114,7 @@ func sameResult(t *testing.T, what string, got, want *solved) {
 	equal(t, what+": residual", got.History.Residual, want.History.Residual)
 	equal(t, what+": gradient", got.History.Gradient, want.History.Gradient)
 	equal(t, what+": gap", got.History.Gap, want.History.Gap)
+	equal(t, what+": agreement", got.History.Agreement, want.History.Agreement)
 }
 
 // The image and the whole history have the same bits on any number of ranks, any
@@ -141,6 +142,8 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, band":      {wide, []string{"solver.iterations=2", "solver.band=true", "solver.damping=0.3", "solver.penalty_scale=relative", "kirchhoff.dynamic=true"}},
 		"3-D, band":      {long, []string{"solver.iterations=2", "solver.band=true", "solver.preconditioner=diagonal"}},
 		"line, band":     {streamer, []string{"solver.iterations=2", "solver.band=true", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},
+		"2-D, halves":    {wide, []string{"solver.iterations=5", "image.halves=true", "output.filter=agreement", "data.weights=coherence", "solver.band=true"}},
+		"3-D, halves":    {long, []string{"solver.iterations=2", "image.halves=true", "kirchhoff.dynamic=true"}},
 		"2-D, coherence": {wide, []string{"solver.iterations=5", "data.weights=coherence", "solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"}},
 		"3-D, coherence": {long, []string{"solver.iterations=4", "data.weights=coherence", "solver.method=cg"}},
 		"line":           {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=100", "solver.regularization=dip", "solver.regularization_weight=0.1"}},

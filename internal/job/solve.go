@@ -27,6 +27,7 @@ type Result struct {
 	Classes *dist.Vector // the stack of these, or Image; with a repeat survey that of baseline and monitor
 	Solved  *dist.Vector // what the operator maps to the traces: Classes, or with solver.band what these are made of
 	Light   *dist.Vector // of these classes: how strongly each lights each point, over the most; nil: not known
+	Agreed  float64      // with image.halves, how well the images of both halves agree
 	History solver.History
 	Reason  solver.Reason
 
@@ -79,6 +80,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	if err := r.takeImage(f, s.X()); err != nil {
 		return nil, err
 	}
+	warnApart(j, r.History.Agreement)
 	if f.InImage() {
 		if err := failure(fit(whole, j, f, r, s.X())); err != nil {
 			return nil, err
@@ -118,6 +120,9 @@ func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
 	}
 	if r.Image == nil {
 		r.Image, err = formulation.Stack(r.Classes, factor)
+	}
+	if err == nil && j.Classes.Halves() {
+		err = judgeHalves(j, r)
 	}
 	if err != nil || !empty {
 		return err
@@ -175,6 +180,9 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 			}
 			if limit := s.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.began).Minutes() >= limit {
 				return solver.StoppedTime
+			}
+			if growApart(state) {
+				return solver.StoppedAgreement
 			}
 			return ""
 		},
@@ -318,10 +326,14 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 			relative := r.Gap / r.Objective
 			gap = &relative
 		}
+		agrees, err := s.agreement(m)
+		if err != nil {
+			return err
+		}
 		live.Iteration(progress.Iteration{
 			N: r.Iteration, Limit: steps(s.Job),
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
-			Gap: gap, Took: took,
+			Gap: gap, Agrees: agrees, Took: took,
 		})
 		if r.AdjointWarning {
 			s.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))

@@ -297,7 +297,7 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 	}
 	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
 	if w.Classes != nil {
-		op.Info += " by " + op.Classes.Gathers().Name()
+		op.Info += " by " + op.Classes.By()
 	}
 	return parts, nil
 }

@@ -9,15 +9,17 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Classes are the groups of traces or of opening angles that image.gathers makes an image
-// of each. The zero Classes make one image of all traces and angles.
+// Classes are the groups of traces or of opening angles that image.gathers or image.halves makes
+// an image of each. The zero Classes make one image of all traces and angles.
 type Classes struct {
 	N       int                // number of classes; 0: one image
-	ByTrace []int32            // by trace of the survey, the class of its image; nil: not by offset
+	ByTrace []int32            // by trace of the survey, the class of its image; nil: by angle
 	Windows []kirchhoff.Window // of opening angles, by class; nil: not by angle
 	image   config.Image
 }
@@ -28,6 +30,8 @@ func newClasses(p *Plan) Classes {
 	c := Classes{image: p.Config.Image}
 	switch kind := c.image.Gathers; {
 	case p.Need == Geometry:
+	case c.image.Halves:
+		c.N, c.ByTrace = 2, halves(p.Survey)
 	case kind == "offset": // traces of no class are not among the survey's
 		c.N = len(c.image.GatherBins) - 1
 		c.ByTrace = make([]int32, p.Survey.NumTraces())
@@ -39,6 +43,26 @@ func newClasses(p *Plan) Classes {
 		c.N = len(c.Windows)
 	}
 	return c
+}
+
+// halves assigns a survey's traces to the odd and the even ones of the sources that it uses.
+func halves(s *survey.Survey) []int32 {
+	half := make([]int32, s.NumTraces())
+	number := make([]int32, s.NumSources())
+	for i := range half {
+		from, _ := s.Pair(i)
+		number[from] = 1
+	}
+	used := int32(0)
+	for from, uses := range number {
+		number[from] = used % 2
+		used += uses
+	}
+	for i := range half {
+		from, _ := s.Pair(i)
+		half[i] = number[from]
+	}
+	return half
 }
 
 // Of lists what belongs to each class, nil without classes. Traces are numbered by their
@@ -66,6 +90,9 @@ func (c Classes) Normalized() bool { return c.N > 0 && c.image.Normalize == "ill
 
 // String says what the classes hold, "" where there are none.
 func (c Classes) String() string {
+	if c.Halves() {
+		return "2 images, of the odd and of the even shots, whose mean is the image: an application costs as much as for one"
+	}
 	if c.ByTrace == nil {
 		if c.N > 0 {
 			return fmt.Sprintf("%d images by %s angle: an application costs %d times that of one image", c.N, c.image.GatherAngle, c.N)
@@ -83,10 +110,29 @@ func (c Classes) String() string {
 	return fmt.Sprintf("%s by offset of %s each", readable.Count(c.N, "image"), each)
 }
 
-// Gathers describes the images by class for a file, nil where there are none.
+// checkHalves makes sure that there are shots for both.
+func checkHalves(p *Plan) error {
+	if c := p.Classes; c.Halves() && !slices.Contains(c.ByTrace, 1) {
+		return status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
+	}
+	return nil
+}
+
+// By is what the classes differ by.
+func (c Classes) By() string {
+	if c.image.Halves {
+		return "half of the shots"
+	}
+	return c.Gathers().Name()
+}
+
+// Halves reports whether the classes are the odd and the even shots.
+func (c Classes) Halves() bool { return c.N > 0 && c.image.Halves }
+
+// Gathers describes the images by class for a file, nil where it has none.
 func (c Classes) Gathers() *h5.Gathers {
 	switch im := c.image; {
-	case c.N == 0:
+	case c.N == 0, im.Halves:
 		return nil
 	case c.Windows != nil:
 		return &h5.Gathers{Kind: im.Gathers, Angle: im.GatherAngle, Centers: im.GatherBins, Limits: AngleLimits(im)}

@@ -144,6 +144,9 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	}
 	p.farthest = farthest(p.Image, p.Places)
 	p.Classes = newClasses(p)
+	if err := checkHalves(p); err != nil {
+		return nil, err
+	}
 	p.findWindows()
 	whiten(p)
 	if err := refine(p); err != nil {

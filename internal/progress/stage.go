@@ -130,6 +130,7 @@ type Iteration struct {
 	Gradient float64       // ‖Aᴴ r‖ relative to its first value
 	Adjoint  float64       // relative mismatch of the iteration's adjoint test
 	Gap      *float64      // duality gap relative to the objective; nil: the method has none
+	Agrees   *float64      // how well images of both halves of the survey agree; nil: there are none
 	Took     time.Duration // wall time of this iteration
 }
 
@@ -163,6 +164,9 @@ func (s *Solver) Iteration(it Iteration) {
 	if it.Gap != nil {
 		event = append(event, "gap", *it.Gap)
 	}
+	if it.Agrees != nil {
+		event = append(event, "agreement", *it.Agrees)
+	}
 	r.Event("iteration", event...)
 
 	var b strings.Builder
@@ -175,6 +179,9 @@ func (s *Solver) Iteration(it Iteration) {
 	}
 	if it.Gap != nil {
 		fmt.Fprintf(&b, "  gap %.1e", *it.Gap)
+	}
+	if it.Agrees != nil {
+		fmt.Fprintf(&b, "  agreement %.3f", *it.Agrees)
 	}
 	if finite(it.Adjoint) {
 		fmt.Fprintf(&b, "  adjoint %.0e", it.Adjoint)

@@ -89,7 +89,7 @@ func (p *page) drawImages() error {
 	return p.drawFields()
 }
 
-// drawFields draws what lsm target wrote beside the image.
+// drawFields draws what lsm target or image.halves wrote beside the image.
 func (p *page) drawFields() error {
 	for _, f := range p.Fields {
 		title, units, _ := h5.FieldTitle(f.Name)

@@ -19,6 +19,7 @@ import (
 	"html/template"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -39,7 +40,7 @@ type Run struct {
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
 	Repeat *h5.Repeat // of an image of two surveys, whose Image is that of the baseline; nil: of one
-	Fields []h5.Field // of lsm target, on the grid of Image
+	Fields []h5.Field // of lsm target or image.halves, on the grid of Image
 
 	Velocity *Model    // that the run read; nil: constant, or not known
 	Arrivals *Arrivals // of the run's traveltimes; nil: not looked at
@@ -125,6 +126,11 @@ func (r *Run) Solved() bool { return len(r.Image.ResidualNorm) > 0 }
 
 // Target reports whether lsm target made the image, from the Hessian and without a history.
 func (r *Run) Target() bool { return r.Record().Command == "target" }
+
+// Halved reports whether the file says how well the odd and the even shots agree.
+func (r *Run) Halved() bool {
+	return slices.ContainsFunc(r.Fields, func(f h5.Field) bool { return f.Name == "agreement" })
+}
 
 // InImage reports whether the iterations solved equations in the image. The data's residual is
 // then known at the start and the end alone.

@@ -70,6 +70,9 @@ func (r *Run) outcome() verdict {
 	case solver.StoppedIterations:
 		return verdict{Mood: "fair", Headline: "Stopped at its limit " + after, Points: []string{
 			"The run ended as it was asked to, at " + r.withValue("solver.iterations") + ", not because it had converged."}}
+	case solver.StoppedAgreement:
+		return verdict{Mood: "fair", Headline: "Stopped " + after, Points: []string{
+			"The images of the odd and of the even shots agreed less and less: further iterations would fit what is not in all shots."}}
 	case solver.StoppedSignal, solver.StoppedTime:
 		return verdict{Mood: "fair", Headline: "Stopped early " + after, Points: []string{
 			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume goes on."}}
@@ -135,6 +138,11 @@ func (r *Run) fitPoints() (points []string) {
 	if n := len(r.Image.Gap); n > 0 && len(r.Image.Objective) == n && r.Image.Objective[n-1] > 0 {
 		points = append(points, fmt.Sprintf("The duality gap ended at %s of the objective: so near is the image to the minimum, or nearer.",
 			percent(r.Image.Gap[n-1]/r.Image.Objective[n-1])))
+	}
+	if a := r.Image.Agreement; len(a) > 0 {
+		best := slices.Max(a)
+		points = append(points, fmt.Sprintf("The odd and the even shots agree by %.3f on the image; the most was %.3f, after %s. What both have wrong, as by a wrong velocity, this does not see.",
+			a[len(a)-1], best, readable.Count(slices.Index(a, best)+1, "iteration")))
 	}
 	return points
 }

@@ -23,6 +23,9 @@ type Image struct {
 	// Objective and Gap hold what the solver minimises and the duality gap, one value per
 	// iteration; nil where the solver has no gap.
 	Objective, Gap []float64
+	// Agreement holds how well the images of both halves of the survey agreed, one value per
+	// iteration; nil where there were none.
+	Agreement []float64
 
 	// Gathers describes images by class for a file to be written; see [CreateImage].
 	// ReadImage leaves it nil, see [OpenGathers].
@@ -31,6 +34,9 @@ type Image struct {
 	// Solved says of a file to be written that it also has what the operator maps to the traces, of which
 	// the image is the part in the wavelet's band.
 	Solved bool
+	// Agreed is how well the images of both halves of the survey agree; nil where there were none. A file to
+	// be written then also has a map of it, see [CreateImage].
+	Agreed *float64
 	// Repeat says of a file to be written that it also has the image of a repeat survey and
 	// the difference; see [CreateImage]. ReadImage leaves it false, see [ReadRepeat].
 	Repeat bool
@@ -68,7 +74,8 @@ func (im *Image) history(yield func(name string, norms *[]float64) bool) {
 
 // gaps yields the datasets of the objective and the gap.
 func (im *Image) gaps(yield func(name string, values *[]float64) bool) {
-	_ = yield("/history/objective", &im.Objective) && yield("/history/gap", &im.Gap)
+	_ = yield("/history/objective", &im.Objective) && yield("/history/gap", &im.Gap) &&
+		yield("/history/agreement", &im.Agreement)
 }
 
 // ReadImage reads the image /image, or /reflectivity where that is missing,
@@ -160,12 +167,12 @@ type ImageWriter struct {
 	grid                grid.Grid
 	image, gathers      *Section
 	light               *Section
-	solved              *Section
+	solved, agreement   *Section
 	monitor, difference *Section
 }
 
 // CreateImage starts an image file with all of im. Every value of an image without Data,
-// of Gathers if there are any, of their illumination with Light, with Solved of the reflectivity, and with
+// of Gathers if there are any, of their illumination with Light, with Solved of the reflectivity, with Agreed of the map of agreement, and with
 // Repeat of both other images, must then be written once.
 func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
 	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
@@ -178,6 +185,9 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	iw.image, _ = over(w, "/image", gridAxes(im.Grid), im.Data, gridAttrs(im.Grid)...)
 	if im.Solved {
 		iw.solved, _ = over[float32](w, solvedName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
+	}
+	if im.Agreed != nil {
+		iw.agreement, _ = over[float32](w, agreementName, gridAxes(im.Grid), nil, append(gridAttrs(im.Grid), Attr{"whole", *im.Agreed})...)
 	}
 	if im.Repeat {
 		iw.monitor, _ = over[float32](w, monitorName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
@@ -214,7 +224,8 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 
 func (w *Writer) history(im *Image) {
 	n := len(im.ResidualNorm)
-	if len(im.GradientNorm) != n || len(im.Objective) != len(im.Gap) || len(im.Gap) != 0 && len(im.Gap) != n-1 {
+	if len(im.GradientNorm) != n || len(im.Objective) != len(im.Gap) || len(im.Gap) != 0 && len(im.Gap) != n-1 ||
+		len(im.Agreement) != 0 && len(im.Agreement) != n-1 {
 		panic("h5: an image's histories differ in length")
 	}
 	if n == 0 {
@@ -244,6 +255,11 @@ func (iw *ImageWriter) WriteImage(src []float32, first int) error {
 // the order of WriteImage.
 func (iw *ImageWriter) WriteSolved(src []float32, first int) error {
 	return WriteAt(iw.solved, src, first)
+}
+
+// WriteAgreement writes values of the agreement around each point, from -1 to 1, in the order of WriteImage.
+func (iw *ImageWriter) WriteAgreement(src []float32, first int) error {
+	return WriteAt(iw.agreement, src, first)
 }
 
 // WriteGathers writes values of the gathers from number first on, in C order over
@@ -323,6 +339,9 @@ type Gathers struct {
 // solvedName is the dataset of what the operator maps to the traces, in a file whose image is the part of it
 // in the wavelet's band.
 const solvedName = "/reflectivity"
+
+// agreementName is the dataset of how well the images of both halves of a survey agree around each point.
+const agreementName = "/agreement"
 
 // lightName is the dataset of the illumination of gathers: of each class at each point, over the
 // largest of all.

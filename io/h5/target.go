@@ -12,7 +12,7 @@ type Field struct {
 	Data []float32 // [Grid.Len()], C order
 }
 
-// fields are what lsm target writes beside an image: the names, and what they are.
+// fields are what lsm target and image.halves write beside an image: the names, and what they are.
 var fields = []struct{ name, title, units string }{
 	{"resolution", "resolution", ""},
 	{"width_x", "width of the point-spread function along x", "m"},
@@ -21,6 +21,7 @@ var fields = []struct{ name, title, units string }{
 	{"width_time", "width of the point-spread function along time", "s"},
 	{"standard_deviation", "standard deviation", ""},
 	{"noise_deviation", "standard deviation by noise alone", ""},
+	{agreementName[1:], "agreement of the odd and the even shots", ""},
 	{"difference_resolution", "resolution of the difference", ""},
 	{"difference_standard_deviation", "standard deviation of the difference", ""},
 	{"difference_noise_deviation", "standard deviation of the difference by noise alone", ""},
@@ -148,7 +149,7 @@ func (r *HessianReader) Row(dst []float64, row int) error {
 }
 
 // ReadFields reads the fields of an image file, in the order of their names' table; none for
-// a file that lsm target did not write. Every value must be finite.
+// a file without any. Every value must be finite.
 func ReadFields(path string) ([]Field, error) {
 	return reading(path, func(f *File) (out []Field, err error) {
 		for _, field := range fields {

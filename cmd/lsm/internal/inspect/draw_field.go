@@ -28,7 +28,7 @@ func loadField(file, name string) (*item, error) {
 	}
 	i := slices.IndexFunc(all, func(f h5.Field) bool { return f.Name == name })
 	if i < 0 {
-		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no /%s", file, name)), "lsm target writes it; deviations with --image or --noise")
+		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no /%s", file, name)), "lsm target writes it, deviations with --image or --noise; image.halves = true writes agreement")
 	}
 	bar := title
 	if units != "" {

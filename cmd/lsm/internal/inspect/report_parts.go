@@ -30,7 +30,7 @@ func (c *collector) computeMissing() error {
 	if r.Image.Config == "" {
 		return status.Input(fmt.Errorf("%s: holds no configuration to compute from", r.File))
 	}
-	cfg, err := c.parse(r.Image.Config, append([]string{"comm.backend=self", "comm.grid=[0,1]"}, c.a.Set...))
+	cfg, err := c.parse(r.Image.Config, append([]string{"comm.backend=self", "comm.grid=[0,1]", "image.halves=false", "output.filter=none"}, c.a.Set...))
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: its configuration cannot be used: %w", r.File, err))
 	}

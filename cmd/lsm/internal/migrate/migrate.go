@@ -35,5 +35,9 @@ func migrate(ctx context.Context, a *cli.App, j *job.Job, out string) error {
 	if err != nil {
 		return err
 	}
-	return j.WriteAdjoint(out, migrated, a.Source("migrate"))
+	if err := j.WriteAdjoint(out, migrated, a.Source("migrate")); err != nil {
+		return err
+	}
+	tellHalves(a, j, migrated)
+	return nil
 }

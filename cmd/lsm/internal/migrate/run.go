@@ -91,6 +91,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 		a.Report.Printf("residual: %s\n", path.File)
 	}
 	tellResult(a, out, result)
+	tellHalves(a, j, result)
 	tellWavelets(a, out, result)
 	if err := tellWork(a, j); err != nil {
 		return err
@@ -130,6 +131,15 @@ func tellResult(a *cli.App, out string, result *job.Result) {
 	a.Report.Printf("image: %s\n", out)
 	a.Finish("output", out, "reason", string(result.Reason), "iterations", iterations,
 		"residual", h[last], "relative_residual", relative)
+}
+
+// tellHalves says how well the images of the odd and of the even shots agree, where they were made.
+func tellHalves(a *cli.App, j *job.Job, result *job.Result) {
+	if !j.Classes.Halves() {
+		return
+	}
+	a.Report.Printf("the odd and the even shots agree by %.3f; lsm plot --field agreement shows where\n", result.Agreed)
+	a.Finish("agreement", result.Agreed)
 }
 
 // tellWavelets says what the wavelets became that were estimated.
