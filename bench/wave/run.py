@@ -27,6 +27,8 @@ METHODS = {
     "no coherence weights": ("run", ["data.weights=none"]),
     "no band": ("run", ["solver.band=false"]),
     "plain, 20 iterations": ("run", ["data.weights=none", "solver.band=false", "solver.damping=0.0", "solver.iterations=20"]),
+    "halves": ("run", ["image.halves=true"]),
+    "halves, filtered": ("run", ["image.halves=true", "output.filter=agreement"]),
     "migrate, angles": ("migrate", ["kirchhoff.angle_limit=45,60"]),
     "run, angles": ("run", ["kirchhoff.angle_limit=45,60"]),
 }
@@ -70,7 +72,7 @@ def main(cases):
     missing = [c for c in cases if not (CACHE / c / "config.toml").exists()]
     if missing:
         subprocess.run([sys.executable, HERE / "make.py", *missing, "-o", CACHE], check=True, stdout=sys.stderr)
-    print("| case | " + " | ".join([*METHODS, *(f"halves, {h}" for h in HALVES)]) + " |")
+    print("| case | " + " | ".join([*METHODS, *(f"agreement, {h}" for h in HALVES)]) + " |")
     print("|---|" + "---|" * (len(METHODS) + len(HALVES)))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -47,6 +47,9 @@ func TestLeastSquares(t *testing.T) {
 	if some < balanced+0.03 || someRaw < raw+0.05 {
 		t.Errorf("a run: %.3f and %.3f, want 0.03 and 0.05 above the migrated %.3f and %.3f", some, someRaw, balanced, raw)
 	}
+	if b, r := score("run", "image.halves=true"); b < some-0.005 || r < someRaw-0.01 {
+		t.Errorf("the mean of halves: %.3f and %.3f, want those of all shots, %.3f and %.3f, within 0.005 and 0.01", b, r, some, someRaw)
+	}
 	for _, n := range []int{4, 40} {
 		if b, r := score("run", fmt.Sprint("solver.iterations=", n)); math.Abs(b-some) > 0.011 || math.Abs(r-someRaw) > 0.011 {
 			t.Errorf("%d iterations: %.3f and %.3f, want those of 8 within 0.011", n, b, r)

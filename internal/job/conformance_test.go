@@ -101,7 +101,7 @@ func options() (list []option) {
 	add(option{name: "anti-aliasing", within: true, features: feature.Antialias, make: slice}, antialias)
 	add(option{name: "gathers by offset", within: true, features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
 	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
-	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true", "output.filter=agreement")
+	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true output.filter=agreement solver.method=fista solver.sparsity=2")
 	add(option{name: "diagonal preconditioner", within: true, features: feature.Diagonal, make: slice}, diagonal)
 	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
 	add(option{name: "band", ptx: true, make: slice}, banded, "solver.preconditioner=diagonal")
@@ -143,12 +143,15 @@ func options() (list []option) {
 }
 
 // may says how many bytes at most go to a card and come from it in an iteration: lists of
-// opened units and streamed traces; numbers, and counts of the times in tables that are made.
+// opened units and streamed traces; numbers, images of halves, and counts of the times in tables that are made.
 func (o *option) may(j *Job, image int) (up, down int64) {
 	if j.Card == nil {
 		return 0, 0
 	}
 	up, down = int64(o.opens)*(16<<10), int64(4*image)+int64(o.opens)*(8<<10)
+	if j.Classes.Halves() {
+		down += int64(8 * j.Image.Len())
+	}
 	if j.Held.Stream {
 		up += j.Memory().AllData
 	}
