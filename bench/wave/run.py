@@ -91,4 +91,5 @@ def main(cases):
             print(f"| {case} | " + " | ".join(cells) + " |", flush=True)
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -85,6 +85,7 @@ func TestHalvesAreSurveys(t *testing.T) {
 			t.Run(name+", "+engine, func(t *testing.T) {
 				p := problem(t)
 				whole := *p.survey
+				// Not dynamic: ε of those weights is a hundredth of the longest distances, which a half has others of.
 				set := []string{"solver.iterations=25", "solver.damping=20"}
 				halved := append(set, "image.halves=true", "output.file="+p.path("image.h5"))
 				both := p.solve(t, engine, halved...)
