@@ -208,7 +208,7 @@ def cube():
 
 
 def faults():
-    """Beds cut by two normal faults, small: the case of make test (internal/gate)."""
+    """Beds cut by two normal faults, small: the case of make test (internal/gate) and of tutorials/least-squares."""
     h = 12.5
     x, z = plane(3000, 1400, h)
     down = 90 * (x > 900 + 0.4 * z) - 70 * (x > 2500 - 0.5 * z)
@@ -330,7 +330,7 @@ if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("case", nargs="+", choices=CASES)
     p.add_argument("-o", required=True, metavar="FOLDER", type=pathlib.Path)
-    p.add_argument("--small", action="store_true", help="traces and truth in 16 bits, as in internal/gate/testdata")
+    p.add_argument("--small", action="store_true", help="traces and truth in 16 bits, as in tutorials/least-squares")
     a = p.parse_args()
     torch.set_num_threads(1)  # threads that wait for each other cost more than they gain where cores are shared
     torch.set_flush_denormal(True)  # ahead of the waves numbers are tiny, which is slow

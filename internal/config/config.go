@@ -70,7 +70,7 @@ func (c *Config) Reads() []File {
 
 // Writes lists the files that a run writes, except its checkpoints, each of them set.
 func (c *Config) Writes() []File {
-	return c.files("output.file", "output.adjoint", "output.residual", "output.psf")
+	return c.files("output.file", "output.adjoint", "output.residual", "output.weights", "output.psf")
 }
 
 // files returns the files of those keys that are set and act. A table file that is not

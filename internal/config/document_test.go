@@ -172,6 +172,7 @@ func TestDefaults(t *testing.T) {
 		"solver.matching_window":       "[]",
 		"solver.matching_filter":       "[]",
 		"output.residual":              `""`,
+		"output.weights":               `""`,
 		"output.psf":                   `""`,
 		"output.psf_spacing":           "[]",
 		"solver.psf_spacing":           "[]",

@@ -133,6 +133,7 @@ var refused = []rule{
 	{"!solver.preconditioner=none|diagonal", on("survey.monitor.file"), twoSurveys},
 	{"solver.wavelet=estimate", on("survey.monitor.file"), twoSurveys},
 	{"output.residual", on("survey.monitor.file"), twoSurveys},
+	{"output.weights", on("survey.monitor.file"), twoSurveys},
 	{"output.psf", on("survey.monitor.file"), twoSurveys},
 
 	// The outputs.

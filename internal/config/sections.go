@@ -166,6 +166,7 @@ type Output struct {
 	Filter     string `toml:"filter" json:"filter" default:"none" choices:"none,agreement" also:"wiener" help:"agreement: the image is multiplied at each point by 2g/(1+g), g the agreement there of the images of image.halves, which must be on: the Wiener filter of their mean. What is in one half alone grows faint. none: not filtered."`
 	Adjoint    Path   `toml:"adjoint" json:"adjoint" default:"" example:"migrated.h5" also:"migration,migrated" help:"Image file for the plain Kirchhoff image, the adjoint applied to the data. Empty: not written."`
 	Residual   Path   `toml:"residual" json:"residual" default:"" example:"residual.h5" also:"residuals,data_residual" help:"Survey file for the residual, recorded minus predicted data. Empty: not written."`
+	Weights    Path   `toml:"weights" json:"weights" default:"" example:"weights.h5" also:"data_weights,sample_weights" help:"Survey file for the weights of the samples in the solve, from 0 to 1 but for those of data.weights = \"rms\" and \"survey\": those of the mute times those of data.weights. Empty: not written."`
 	PSF        Path   `toml:"psf" json:"psf" default:"" example:"psf.h5" also:"point_spread,resolution" help:"Image file for point-spread functions: A'A applied to single points that lie output.psf_spacing apart. Empty: not written."`
 	PSFSpacing []int  `toml:"psf_spacing" json:"psf_spacing" with:"output.psf" default:"[]" example:"[50, 50]" range:"[1,)" len:"0,2,3" help:"Image points along each axis between the points of output.psf. []: four wavelengths."`
 }

@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -27,6 +28,23 @@ func FilterText(p *plan.Plan) string {
 			return filterKey + ` = "pylops": it turns the polarity in 3-D, so that an increase of impedance is negative; recorded traces want "on"`
 		}
 		return filterKey + ` = "pylops": it wraps around the wavelet's ends, which changes the pulse; recorded traces want "on"`
+	}
+	return ""
+}
+
+// freely is how many iterations do without damping.
+const freely = 3
+
+// PlainText says that a solve of recorded traces, or of those of a program that does not tell how it made them, has
+// nothing to hold its iterations back; "" where it has.
+func PlainText(p *plan.Plan) string {
+	s := p.Config.Solver
+	if len(p.Found.Made) > 0 || p.Need != plan.Traces && p.Need != plan.Planning || s.Damping > 0 || s.Regularization != "none" || s.Iterations <= freely {
+		return ""
+	}
+	switch s.Method {
+	case "cg", "cgls", "lsqr":
+		return fmt.Sprintf("solver.damping = 0 with %d iterations: on recorded traces these end in a worse image than that of migration; want 0.2, or at most %d iterations", s.Iterations, freely)
 	}
 	return ""
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// The part of the image that the survey of testdata/faults lights, in points, and half the width of
+// The part of the image that the survey of tutorials/least-squares lights, in points, and half the width of
 // the windows of local rms.
 var litX, litZ = [2]int{24, 217}, [2]int{20, 105}
 
@@ -19,17 +19,17 @@ const window = 12
 
 // TestLeastSquares: on traces of a wave equation, from a program that is not ours, a run with defaults is
 // better than migration, and further iterations do no harm. Plain least squares do.
-// testdata/faults is made by
+// It is made by
 //
-//	python3 bench/wave/make.py faults --small -o internal/gate/testdata
+//	python3 bench/wave/make.py faults --small -o DIR
 //
 // and judged as bench/wave/score.py does, for phase and shift as they are.
 func TestLeastSquares(t *testing.T) {
 	lsm := filepath.Join(program.Folder(t), "lsm")
-	truth := image(t, "testdata/faults/truth.h5")
+	truth := image(t, "../../tutorials/least-squares/truth.h5")
 	score := func(command string, settings ...string) (balanced, raw float64) {
 		path := filepath.Join(t.TempDir(), "image.h5")
-		args := []string{command, "testdata/faults/config.toml", "--quiet", "-o", path, "--set", "kirchhoff.engine=cpu"}
+		args := []string{command, "../../tutorials/least-squares/config.toml", "--quiet", "-o", path, "--set", "kirchhoff.engine=cpu"}
 		for _, s := range settings {
 			args = append(args, "--set", s)
 		}

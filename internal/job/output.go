@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -177,6 +178,33 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 	return w.Err
 }
 
+// tracesAtOnce is of how many traces a rank writes the weights at once.
+const tracesAtOnce = 1024
+
+// WriteWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
+// residuals by, mutes and data.weights. It is collective.
+func (j *Job) WriteWeights(path string, src Source) error {
+	defer j.Report.Time("write")()
+	rounds := []float64{math.Ceil(float64(j.Share.Traces()) / tracesAtOnce)}
+	if err := j.World.Host().AllReduce(rounds, comm.Max); err != nil {
+		return err
+	}
+	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
+		for r := range int(rounds[0]) {
+			lo := min(r*tracesAtOnce, j.Share.Traces())
+			n := min(tracesAtOnce, j.Share.Traces()-lo)
+			v, first, err := j.round(lo*j.Survey.NT, device.Wrap(j.Host, j.Traces.Weights(lo, n)))
+			if err != nil {
+				return err
+			}
+			if err := j.Gather(v, j.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // Attrs is the provenance of an output as file attributes; reason is why the solver
 // stopped, "" where none ran.
 func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
@@ -249,7 +277,7 @@ func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int)
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &dist.Layout{N: data.Len(), Type: j.Type(), Shards: j.ShotAxis, Copies: j.BlockAxis}
+	l := &dist.Layout{N: data.Len(), Type: data.Type(), Shards: j.ShotAxis, Copies: j.BlockAxis}
 	from, to := make([]int, len(all)), make([]int, len(all))
 	total := 0
 	for row, part := range all {

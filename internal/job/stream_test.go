@@ -214,6 +214,52 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 	}
 }
 
+// The weights that a solve writes are those of its misfit: with the residual they have the norm at the end of its
+// history. They have the same bits on any grid.
+func TestWeightsAreThoseOfTheMisfit(t *testing.T) {
+	p := shuffled(t)
+	run := func(ranks int, set ...string) (weights []float32) {
+		var norm float64
+		set = append(slices.Clone(set), "solver.iterations=5", "solver.true_residual_every=1", "output.residual=residual.h5")
+		must(t, p.on(ranks, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
+			r, err := j.Solve(context.Background(), d, false)
+			if err != nil {
+				return err
+			}
+			if j.Root() {
+				norm = r.History.Residual[len(r.History.Residual)-1]
+			}
+			if err := j.WriteWeights(p.path("weights.h5"), Source{Force: true}); err != nil {
+				return err
+			}
+			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, r.Solved, Source{Force: true})
+		})))
+		w, err := surveytest.Read(p.path("weights.h5"))
+		must(t, err)
+		left, err := surveytest.Read(p.path("residual.h5"))
+		must(t, err)
+		square, least := 0.0, float32(1)
+		for i, v := range left.Data {
+			square += math.Pow(float64(v*w.Data[i]), 2)
+			least = min(least, w.Data[i])
+		}
+		if got := math.Sqrt(square); math.Abs(got/norm-1) > 1e-4 || !(least >= 0 && least < 1) {
+			t.Errorf("%v: the weighted residual has norm %g, the history %g; the least weight is %g", set, got, norm, least)
+		}
+		return w.Data
+	}
+	muted := append(slices.Clone(weighing), "data.whiten=0", "image.surface=none", "solver.damping=0")
+	coherent := []string{"data.weights=coherence", "data.mute_offsets=[0,900]", "data.mute_times=[0.05,0.2]", "solver.band=true"}
+	run(1, muted...)
+	want := run(1, coherent...)
+	for _, g := range []string{"3,1", "2,2", "1,3"} {
+		ranks := map[string]int{"3,1": 3, "2,2": 4, "1,3": 3}[g]
+		equal(t, g, run(ranks, append(coherent, "comm.grid="+g)...), want)
+	}
+	streamed := run(1, append(coherent, "data.read=stream")...)
+	equal(t, "streamed, 3 ranks", run(3, append(coherent, "data.read=stream", "comm.grid=3,1")...), streamed)
+}
+
 // A streamed run stopped on some ranks goes on, to the same bits, on others; a
 // checkpoint of traces in memory is another plan.
 func TestStreamedRunResumesOnOtherRanks(t *testing.T) {

@@ -413,14 +413,20 @@ func (t *Traces) Weigh(lo int, data device.Buf) error {
 	w := t.weights.room.Slice(0, data.Len())
 	if t.weights.at != lo {
 		t.weights.at = -1
-		all := slices.Repeat([]float32{1}, data.Len())
-		t.weigh(lo, all)
-		if err := device.Upload(w, all); err != nil {
+		nt := t.Survey.NT
+		if err := device.Upload(w, t.Weights(lo/nt, data.Len()/nt)); err != nil {
 			return err
 		}
 		t.weights.at = lo
 	}
 	return t.Device.Multiply(data, w)
+}
+
+// Weights are those of n of this rank's traces from first on, [n, NT].
+func (t *Traces) Weights(first, n int) []float32 {
+	w := slices.Repeat([]float32{1}, n*t.Survey.NT)
+	t.weigh(first*t.Survey.NT, w)
+	return w
 }
 
 // weigh multiplies samples on the host.
@@ -434,7 +440,11 @@ func (t *Traces) weigh(lo int, x []float32) {
 		group.Go(func() error {
 			w := make([]float32, nt)
 			for i := from; i < min(from+each, len(list)); i++ {
-				m.Fill(w, t.Survey.Offset(int(list[i])), t.Weight[first+i])
+				whole := 1.0
+				if t.Weight != nil {
+					whole = t.Weight[first+i]
+				}
+				m.Fill(w, t.Survey.Offset(int(list[i])), whole)
 				if t.coherence != nil {
 					t.coherence.Multiply(w, first+i)
 				}

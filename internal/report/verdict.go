@@ -123,7 +123,7 @@ func (r *Run) fitPoints() (points []string) {
 		fall := 1 - last/h[n-1]
 		switch {
 		case fall > gain:
-			points = append(points, fmt.Sprintf("The last iteration still lowered it by %s: more iterations would fit the data closer.", percent(fall)))
+			points = append(points, fmt.Sprintf("The last iteration still lowered it by %s: more iterations would fit the data closer, which need not make the image truer.", percent(fall)))
 		case fall >= 0:
 			points = append(points, fmt.Sprintf("The last iteration lowered it by %s: more iterations would gain little.", percent(fall)))
 		}

@@ -147,7 +147,7 @@ func (c *Case) finish(opt Options, slowest float64) error {
 	g := c.Grid
 	last := g.Dim() - 1
 	cell := math.Min(g.Spacing[last], g.End(last)-g.Origin[last])
-	d := Options{SourceDepth: cell, ReceiverDepth: cell, Lines: 1, ReceiverLines: 1, Iterations: 20}
+	d := Options{SourceDepth: cell, ReceiverDepth: cell, Lines: 1, ReceiverLines: 1}
 	if c.Surface != nil {
 		d.SourceDepth, d.ReceiverDepth = 0, 0
 	}

@@ -54,7 +54,7 @@ type Options struct {
 	// slowness for the migration velocity; negative means none.
 	Smoothing float64
 
-	// Iterations is the number written into the configuration.
+	// Iterations is the number written into the configuration; 0: none, for the default of a solve.
 	Iterations int `name:"iterations"`
 }
 

@@ -55,7 +55,7 @@ func scenarios() []scenario {
 		}, velocity: section(thrusted), reflect: Reflectivity, tilted: sheetTilted},
 		{name: "cube", title: "a faulted dome under a buried channel, in 3-D", defaults: Options{
 			Shape: []int{41, 41, 41}, Spacing: []float64{15, 15, 15}, Geometry: Fixed, Shots: 4, ShotSpacing: 150, FirstShot: 75,
-			Lines: 4, Channels: 10, ReceiverSpacing: 60, ReceiverLines: 10, Peak: 13, Smoothing: 60, Iterations: 10,
+			Lines: 4, Channels: 10, ReceiverSpacing: 60, ReceiverLines: 10, Peak: 13, Smoothing: 60,
 		}, velocity: func(g grid.Grid) []float64 { return meanSlowness(g, 3, domed) }, reflect: Reflectivity},
 		{name: "ava", title: "three flat interfaces whose amplitudes change with the angle, by ray theory", defaults: Options{
 			Shape: []int{121, 141}, Spacing: []float64{20, 10}, Geometry: Fixed, Shots: 31, ShotSpacing: 80,

@@ -11,4 +11,8 @@ lsm check config.toml --dot-test
 lsm migrate config.toml --set output.file=adjoint.h5
 lsm run config.toml
 lsm plot adjoint.h5 image.h5 -o images.png
-lsm plot image.h5 --convergence -o convergence.png
+
+# How far iterations come on traces that hold nothing but what an image explains.
+lsm run config.toml --set solver.damping=0 --set solver.band=false --set data.weights=none --set solver.iterations=20 -o sharp.h5
+lsm plot image.h5 sharp.h5 -o sharp.png
+lsm plot sharp.h5 --convergence -o convergence.png

@@ -9,7 +9,3 @@ lsm synth land -o land --snr 3 --seed 1
 lsm check config.toml
 lsm run config.toml
 lsm plot migrated.h5 image.h5 -o images.png
-
-# The same without what tames the noise.
-lsm run config.toml --set solver.regularization=none --set solver.regularization_weight=0 --set output.file=plain.h5 --force
-lsm plot plain.h5 image.h5 -o smoothing.png

@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -42,12 +43,15 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 	if err != nil {
 		return err
 	}
-	j, err := a.Open(cfg, plan.Traces, cfg.Output.File, cfg.Output.Residual)
+	j, err := a.Open(cfg, plan.Traces, cfg.Output.File, cfg.Output.Residual, cfg.Output.Weights)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
 	j.WarnOfDoubts()
+	if text := forecast.PlainText(j.Plan); text != "" {
+		a.Report.Warn(text)
+	}
 	if err := j.LoadStart(); err != nil {
 		return err
 	}
@@ -89,6 +93,12 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 			return err
 		}
 		a.Report.Printf("residual: %s\n", path.File)
+	}
+	if path := cfg.Output.Weights; path.IsSet() {
+		if err := j.WriteWeights(path.File, a.Source("run")); err != nil {
+			return err
+		}
+		a.Report.Printf("weights: %s\n", path.File)
 	}
 	tellResult(a, out, result)
 	tellHalves(a, j, result)
