@@ -183,7 +183,7 @@ const tracesAtOnce = 1024
 
 // WriteWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
 // residuals by, mutes and data.weights. It is collective.
-func (j *Job) WriteWeights(path string, src Source) error {
+func WriteWeights(j *Job, path string, src Source) error {
 	defer j.Report.Time("write")()
 	rounds := []float64{math.Ceil(float64(j.Share.Traces()) / tracesAtOnce)}
 	if err := j.World.Host().AllReduce(rounds, comm.Max); err != nil {

@@ -229,7 +229,7 @@ func TestWeightsAreThoseOfTheMisfit(t *testing.T) {
 			if j.Root() {
 				norm = r.History.Residual[len(r.History.Residual)-1]
 			}
-			if err := j.WriteWeights(p.path("weights.h5"), Source{Force: true}); err != nil {
+			if err := WriteWeights(j, p.path("weights.h5"), Source{Force: true}); err != nil {
 				return err
 			}
 			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, r.Solved, Source{Force: true})

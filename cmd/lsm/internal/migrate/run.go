@@ -95,7 +95,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 		a.Report.Printf("residual: %s\n", path.File)
 	}
 	if path := cfg.Output.Weights; path.IsSet() {
-		if err := j.WriteWeights(path.File, a.Source("run")); err != nil {
+		if err := job.WriteWeights(j, path.File, a.Source("run")); err != nil {
 			return err
 		}
 		a.Report.Printf("weights: %s\n", path.File)
