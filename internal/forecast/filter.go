@@ -35,15 +35,14 @@ func FilterText(p *plan.Plan) string {
 // freely is how many iterations do without damping.
 const freely = 3
 
-// PlainText says that a solve of recorded traces, or of those of a program that does not tell how it made them, has
+// UndampedText says that a solve of recorded traces, or of those of a program that does not tell how it made them, has
 // nothing to hold its iterations back; "" where it has.
-func PlainText(p *plan.Plan) string {
+func UndampedText(p *plan.Plan) string {
 	s := p.Config.Solver
-	if len(p.Found.Made) > 0 || p.Need != plan.Traces && p.Need != plan.Planning || s.Damping > 0 || s.Regularization != "none" || s.Iterations <= freely {
-		return ""
-	}
-	switch s.Method {
-	case "cg", "cgls", "lsqr":
+	switch {
+	case len(p.Found.Made) > 0, p.Need != plan.Traces && p.Need != plan.Planning:
+	case s.Damping > 0, s.Regularization != "none", s.EstimatesWavelet(), s.Iterations <= freely:
+	case s.Method == "cg", s.Method == "cgls", s.Method == "lsqr":
 		return fmt.Sprintf("solver.damping = 0 with %d iterations: on recorded traces these end in a worse image than that of migration; want 0.2, or at most %d iterations", s.Iterations, freely)
 	}
 	return ""

@@ -49,7 +49,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 	}
 	defer j.Close()
 	j.WarnOfDoubts()
-	if text := forecast.PlainText(j.Plan); text != "" {
+	if text := forecast.UndampedText(j.Plan); text != "" {
 		a.Report.Warn(text)
 	}
 	if err := j.LoadStart(); err != nil {
