@@ -33,7 +33,7 @@ func nearest(name string, candidates []string) string {
 		if d == 2 && slices.Equal(letters(name), letters(c)) {
 			d = 0 // two letters swapped, the commonest slip of all
 		}
-		if d < least {
+		if d < least || d == least && best != "" && len(c) > len(best) { // a letter is lost more often than added
 			best, least = c, d
 		}
 	}
