@@ -1,8 +1,8 @@
-"""run.py [CASE...]: what lsm's images of the finite-difference data of make.py are worth; all cases without arguments.
+"""run.py [--tried] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; all cases without arguments.
 
     bench/wave/run.sh marmousi-fixed salt      # or make bench-wave CASES='marmousi-fixed salt'
 
-Prints a Markdown table of cases and methods: the score of score.py, balanced and raw, and for `HALVES` how like each
+Prints a Markdown table of cases and METHODS, or with --tried of TRIED: the score of score.py, balanced and raw, and for `HALVES` how like each
 other images of the survey's odd and even shots are. Cases that are missing are made (minutes each) in the folder LSM_WAVE
 (~/.cache/lsm/wave), where they stay; images are made anew. The Marmousi cases need the file that LSM_MARMOUSI names, and are
 left out without it. So is viking, four recorded shots without a truth, without LSM_VIKING, the folder that
@@ -33,6 +33,24 @@ METHODS = {
     "halves, filtered": ("run", ["image.halves=true", "output.filter=agreement"]),
     "migrate, angles": ("migrate", ["kirchhoff.angle_limit=45,60"]),
     "run, angles": ("run", ["kirchhoff.angle_limit=45,60"]),
+}
+# What does not pay, or hardly: run.py --tried.
+TRIED = {
+    "migrate": METHODS["migrate"],
+    "run": METHODS["run"],
+    "image-domain": ("run", ["solver.method=image-domain"]),
+    "diagonal": ("run", ["solver.preconditioner=diagonal"]),
+    "point-spread": ("run", ["solver.preconditioner=point-spread"]),
+    "point-spread, 4": ("run", ["solver.preconditioner=point-spread", "solver.iterations=4"]),
+    "two-level, 3": ("run", ["solver.preconditioner=two-level", "solver.iterations=3"]),
+    "fista": ("run", ["solver.method=fista", "solver.sparsity=0.02", "solver.iterations=11"]),
+    "total variation": ("run", ["solver.method=primal-dual", "solver.total_variation=0.02", "solver.iterations=11"]),
+    **{r: ("run", [f"solver.regularization={r}", f"solver.regularization_weight={w}"]) for r, w in (("dip", 0.3), ("gradient", 0.1), ("laplacian", 0.1))},
+    "antialias": ("run", ["kirchhoff.antialias=triangle"]),
+    "rms": ("run", ["data.weights=rms"]),
+    "whiten": ("run", ["data.whiten=0.2"]),
+    **{f"undamped, {n}": ("run", ["solver.damping=0", f"solver.iterations={n}"]) for n in (4, 8, 20)},
+    **{f"plain, {n}": ("run", ["solver.damping=0", "data.weights=none", "solver.band=false", f"solver.iterations={n}"]) for n in (4, 8)},
 }
 HALVES = ["migrate", "run"]
 
@@ -72,6 +90,9 @@ def half(case, odd, path):
 
 
 def main(cases):
+    methods, halves = METHODS, HALVES
+    if cases[:1] == ["--tried"]:
+        methods, halves, cases = TRIED, [], cases[1:]
     names = [*make.CASES, *(["viking"] if "LSM_VIKING" in os.environ else [])]
     unknown = [c for c in cases if c not in names]
     if unknown:
@@ -81,20 +102,20 @@ def main(cases):
     missing = [c for c in cases if not (place(c) / "config.toml").exists()]
     if missing:
         subprocess.run([sys.executable, HERE / "make.py", *missing, "-o", CACHE], check=True, stdout=sys.stderr)
-    print("| case | " + " | ".join([*METHODS, *(f"agreement, {h}" for h in HALVES)]) + " |")
-    print("|---|" + "---|" * (len(METHODS) + len(HALVES)))
+    print("| case | " + " | ".join([*methods, *(f"agreement, {h}" for h in halves)]) + " |")
+    print("|---|" + "---|" * (len(methods) + len(halves)))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for case in cases:
             truth, cells = CACHE / case / "truth.h5", []
             if not truth.exists():
-                truth, cells = None, ["–"] * len(METHODS)
-            for command, settings in METHODS.values() if truth else []:
+                truth, cells = None, ["–"] * len(methods)
+            for command, settings in methods.values() if truth else []:
                 whole, raw, _, _ = score.score(truth, image(case, command, settings, folder / "image.h5"))
                 cells.append(f"{whole:.3f} / {raw:.3f}")
             surveys = [half(case, odd, folder / f"{odd}.h5") for odd in (0, 1)]
-            for method in HALVES:
-                command, settings = METHODS[method]
+            for method in halves:
+                command, settings = methods[method]
                 images = [image(case, command, settings + [f"survey.file={s}"], folder / f"image{i}.h5") for i, s in enumerate(surveys)]
                 cells.append(f"{score.agreement(*images, truth):.3f}")
             for path in folder.glob("*.h5"):

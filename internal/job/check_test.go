@@ -107,7 +107,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "little memory", set: []string{"machine.memory_gib=1e-5"},
 			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`, beside: "traces"},
 		{name: "iterations without damping", set: []string{"solver.iterations=6"},
-			topic: "solver", level: "warning", says: `^solver\.damping = 0 with 6 iterations: .* want 0\.2, or at most 3 iterations$`},
+			topic: "solver", level: "warning", says: `^solver\.damping = 0 with 6 iterations: those after 3 .* want 0\.2, or at most 3 iterations$`},
 		{name: "key without effect", set: []string{"solver.sparsity=2"},
 			topic: "configuration", level: "note", says: `sparsity.*acts only with solver\.method = "ista", "fista" or "primal-dual"`},
 	} {

@@ -178,21 +178,19 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 	return w.Err
 }
 
-// tracesAtOnce is of how many traces a rank writes the weights at once.
-const tracesAtOnce = 1024
-
 // WriteWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
 // residuals by, mutes and data.weights. It is collective.
 func WriteWeights(j *Job, path string, src Source) error {
 	defer j.Report.Time("write")()
-	rounds := []float64{math.Ceil(float64(j.Share.Traces()) / tracesAtOnce)}
+	each := max(1, (1<<20)/j.Survey.NT) // traces of a rank at once, 4 MiB
+	rounds := []float64{math.Ceil(float64(j.Share.Traces()) / float64(each))}
 	if err := j.World.Host().AllReduce(rounds, comm.Max); err != nil {
 		return err
 	}
 	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
 		for r := range int(rounds[0]) {
-			lo := min(r*tracesAtOnce, j.Share.Traces())
-			n := min(tracesAtOnce, j.Share.Traces()-lo)
+			lo := min(r*each, j.Share.Traces())
+			n := min(each, j.Share.Traces()-lo)
 			v, first, err := j.round(lo*j.Survey.NT, device.Wrap(j.Host, j.Traces.Weights(lo, n)))
 			if err != nil {
 				return err
