@@ -202,7 +202,9 @@ func (r *reader) section(name string, v any) {
 		at := origin{r.path, r.pos.line(name, key)}
 		f := s.field(key)
 		if f == nil {
-			r.unknownKey(at, s, key)
+			if _, gone := findRemoval(removedKeys, name+"."+key, encode(keys[key])); !gone || !r.recorded {
+				r.unknownKey(at, s, key)
+			}
 			continue
 		}
 		value := keys[key]
@@ -226,7 +228,9 @@ func (r *reader) take(at origin, f *Field, typed any, found string, raw any, res
 	if f.Required {
 		p.Hint = "it has no default"
 	}
-	if s, ok := raw.(string); ok && f.Choices != nil {
+	if gone, ok := findRemoval(removedValues, f.Name(), encode(raw)); ok {
+		p.Message, p.Hint = encode(raw)+" is no longer offered", gone.instead
+	} else if s, ok := raw.(string); ok && f.Choices != nil {
 		if near := nearest(s, f.Choices); near != "" {
 			p.Hint = "did you mean " + Quote(near) + "?"
 		}

@@ -111,6 +111,12 @@ func didYouMean(in *section, found []*Field) string {
 // unknownKey reports a key that the table does not have, in a section or, where
 // it is nil, outside all.
 func (r *reader) unknownKey(at origin, in *section, key string) {
+	if in != nil {
+		if gone, ok := findRemoval(removedKeys, in.name+"."+key, ""); ok {
+			r.complain(at, gone.key, "is no longer a key").Hint = gone.instead
+			return
+		}
+	}
 	found := r.suggest(in, key)
 	for _, f := range found {
 		r.named[f.Name()] = true

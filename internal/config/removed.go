@@ -1,0 +1,25 @@
+package config
+
+// removal is a key, or one value of a key, that earlier versions had.
+type removal struct {
+	key     string // full name
+	value   string // as TOML, the value that is gone; of a key that is gone, its default
+	instead string // what to use, a sentence without its period
+}
+
+// removedKeys are keys that are gone. A file that an earlier version recorded may still hold them at
+// their defaults.
+var removedKeys = []removal{}
+
+// removedValues are values that are gone, of keys that remain.
+var removedValues = []removal{}
+
+// findRemoval finds the entry of a key and, unless it is empty, of its value as TOML.
+func findRemoval(list []removal, key, value string) (removal, bool) {
+	for _, r := range list {
+		if r.key == key && (value == "" || r.value == value) {
+			return r, true
+		}
+	}
+	return removal{}, false
+}
