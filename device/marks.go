@@ -14,7 +14,6 @@ const (
 	MarkWaitForData = "wait for data" // that are streamed
 	MarkTables      = "tables"        // of traveltimes
 	MarkSquared     = "squared operator"
-	MarkHessian     = "Hessian of a target"
 	MarkVectors     = "vectors" // arithmetic on vectors
 	MarkCopies      = "copies"  // between host and GPU
 	MarkTiles       = "tiles"   // of matrices: products, and solutions with them

@@ -165,8 +165,7 @@
 // # The Hessian of a target
 //
 // Hessian makes AᵀW²A over a window of the image, block by block and without data. Inner products of
-// the convolution's columns say all that matters of wavelet, bands and weights of samples. Package gpu
-// pairs the points on a card, with the Falls that the host finds.
+// the convolution's columns say all that matters of wavelet, bands and weights of samples.
 //
 // # Axis order and units
 //

@@ -9,7 +9,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/workers"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
@@ -70,19 +69,14 @@ type Hessian struct {
 // times and weights of its points, for each place 8 bytes a point, 24 (2-D) or 40 (3-D, or of
 // unequal slownesses) with Dynamic, up to twice that with limits of dip or opening angle and while
 // they are made. Traveltimes are solved as for the engine's operator. The target must lie in the
-// slab. Errors are those of Validate, of the traveltime method and of ctx, and of engines other than
-// cpu and reference: package gpu makes the Hessian of those on cards.
+// slab. The engine is cpu or reference. Errors are those of Validate, of the traveltime method and of ctx.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	if err := refuse(engine, p, Work{}, engines.Hessian); err != nil {
-		return nil, err
-	}
-	if engine != "cpu" && engine != "reference" {
-		return nil, fmt.Errorf("kirchhoff: package kirchhoff/gpu makes the Hessian of the %s engine", engine)
-	}
 	switch {
+	case engine != "cpu" && engine != "reference":
+		return nil, fmt.Errorf("kirchhoff: the cpu and the reference engine make the Hessian of a target, the %s engine does not", engine)
 	case p.Elsewhere != nil:
 		return nil, errors.New("kirchhoff: the Hessian of a target sums all pairs itself, none elsewhere")
 	case p.Finer > 0:

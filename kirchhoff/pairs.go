@@ -183,16 +183,15 @@ type gathering struct {
 	*Hessian
 	w2       []float32
 	tiles    []int // of the target
-	batch    int   // traces, at most
 	target   simd.Target
-	arrivals *simd.Memory[simd.Arrivals] // [tile][batch]
+	arrivals *simd.Memory[simd.Arrivals] // [tile][together]
 	given    []*simd.Memory[float64]     // per thread, [tile][64]; with weights that only the host knows
 }
 
-func (h *Hessian) newGathering(tiles []int, w2 []float32, batch int) *gathering {
-	g := &gathering{Hessian: h, w2: w2, tiles: tiles, batch: batch}
+func (h *Hessian) newGathering(tiles []int, w2 []float32) *gathering {
+	g := &gathering{Hessian: h, w2: w2, tiles: tiles}
 	m, n := &g.memory, len(tiles)
-	g.arrivals = alloc[simd.Arrivals](m, n*batch)
+	g.arrivals = alloc[simd.Arrivals](m, n*together)
 	for range h.threads {
 		if h.p.limited() || h.p.local() {
 			g.given = append(g.given, alloc[float64](m, n*simd.TileSize))
@@ -207,7 +206,7 @@ func (h *Hessian) newGathering(tiles []int, w2 []float32, batch int) *gathering 
 }
 
 // on are the arrivals at a tile of the first n traces.
-func (g *gathering) on(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*g.batch:][:n] }
+func (g *gathering) on(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*together:][:n] }
 
 // uneven reports whether weights are those of samples.
 func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
@@ -215,7 +214,7 @@ func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
 // addPairs is Add of the cpu engine.
 func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	tiles, of := h.meeting(b)
-	g := h.newGathering(tiles, w2, together)
+	g := h.newGathering(tiles, w2)
 	defer g.free()
 	var sums []*simd.Memory[float64] // per thread, [64][64]
 	for range h.threads {
@@ -267,7 +266,7 @@ func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd
 			}
 		}
 		for tile := range g.tiles {
-			shareRow(&g.arrivals.S[tile*g.batch+i], of.Row.S)
+			shareRow(&g.arrivals.S[tile*together+i], of.Row.S)
 		}
 	}
 	return products, nil
@@ -277,7 +276,7 @@ func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd
 func (g *gathering) own(ctx context.Context, i, trace int, m *memory) (simd.Gram, error) {
 	lo, hi := g.p.NT, -1
 	for tile := range g.tiles {
-		if a := &g.arrivals.S[tile*g.batch+i]; a.First <= a.Last {
+		if a := &g.arrivals.S[tile*together+i]; a.First <= a.Last {
 			lo, hi = min(lo, int(a.First)), max(hi, int(a.Last)+1)
 		}
 	}
@@ -300,9 +299,9 @@ func (g *gathering) fall(worker, i, trace int) {
 			}
 		}
 	}
-	g.pairs.isa.Fall(g.arrivals.S[i:], g.batch, &g.target, g.pairs.places[s], g.pairs.places[r], scale, given)
+	g.pairs.isa.Fall(g.arrivals.S[i:], together, &g.target, g.pairs.places[s], g.pairs.places[r], scale, given)
 	for n, tile := range g.tiles {
-		g.arrivals.S[n*g.batch+i].Band = int32(g.band(trace, g.cuts[tile]))
+		g.arrivals.S[n*together+i].Band = int32(g.band(trace, g.cuts[tile]))
 	}
 }
 

@@ -98,10 +98,8 @@ type Need struct {
 }
 
 // Refuse returns an error if the named engine does not offer what p and w ask for.
-func Refuse(engine string, p *Problem, w Work) error { return refuse(engine, p, w, 0) }
-
-// refuse also looks at further features that are asked for.
-func refuse(engine string, p *Problem, w Work, asked engines.Features) error {
+func Refuse(engine string, p *Problem, w Work) error {
+	var asked engines.Features
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
 		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),

@@ -8,9 +8,7 @@ kernels issues on the ordinary path: of the inner loop, and of all. Supposed are
 runs whose cells have all receivers and 16 sources, and 16 boxes of 64 tiles for blocks of
 128 traces; stretches of 64 samples and windows of 96; all traces on the record; exact sums. Of
 the eikonal equation: instructions that a thread issues to update a point of one place, where
-the full stencil is causal, in sweeps of first and of second order. Of the Hessian: instructions
-for a trace and a pair of points, where the tile of x falls on 23 samples, whose products are
-alike.`
+the full stencil is causal, in sweeps of first and of second order.`
 
 // models are the ordinary ways through the kernels for tables of a layout. Without an aperture's
 // taper, and with all points counting.
@@ -31,11 +29,6 @@ func models(l kirchhoff.Layout) []model {
 				{"for (int n = lo; n <= hi", window, "STS"}, {"for (int g = lo; g < hi", groups, ""}}},
 	}
 }
-
-// pairs is the ordinary way through hessian.cu, for 32 traces of a pair of tiles: a thread makes
-// 12 elements of each table.
-var pairs = []model{{name: "meet", inner: "add_pairs(", triples: 32 * 32, nest: []float64{32, 1},
-	rules: []rule{{"product(g, next", 0}, {"*here =", 0}, {"points[turn][me] =", 1. / 2}}, rounds: []round{{"for (int m = from", 12, "STS"}}}}
 
 // sweeps are the updates of eikonal.cu.
 var sweeps = []model{

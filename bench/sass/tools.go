@@ -81,7 +81,7 @@ type program struct {
 }
 
 // programs are all of them: those of the operator for each kind of tables, then those of the
-// eikonal equation and that of the Hessian.
+// eikonal equation.
 func programs() (all []program) {
 	for _, l := range kinds {
 		s := map[int]string{1: "static", 3: "dynamic 2-D", 5: "dynamic 3-D"}[l.Fields]
@@ -96,7 +96,7 @@ func programs() (all []program) {
 	for dim := 2; dim <= 3; dim++ {
 		all = append(all, program{fmt.Sprintf("eikonal %d-D", dim), times.Program(dim), sweeps})
 	}
-	return append(all, program{"Hessian", gpu.HessianProgram(), pairs})
+	return all
 }
 
 // rows compiles a program in all ways and counts its instructions.

@@ -53,7 +53,6 @@ var signalled = map[string][]string{
 	"export":           {"export", "survey.h5", "-o", "OUT.sgy"},
 	"bench kernel":     {"bench", "kernel"},
 	"bench traveltime": {"bench", "traveltime"},
-	"bench hessian":    {"bench", "hessian"},
 	"bench comm":       {"bench", "comm"},
 	"bench matmul":     {"bench", "matmul"},
 	"bench solve":      {"bench", "solve", "config.toml"},

@@ -71,8 +71,9 @@ func live(j *Job) (int, error) {
 }
 
 // Hessian makes what AᵀW²A of a target needs, for all traces of the survey on every rank, and
-// the squared weights: nil for ones, of traces, or with a mute of samples. It is collective.
-func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (operator.Hessian, []float32, error) {
+// the squared weights: nil for ones, of traces, or with a mute of samples. Where the operator is on
+// a card, the cpu engine makes them. It is collective.
+func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
 	defer j.Report.Time("traveltimes of the target")()
 	w2, err := allWeights(j)
 	if err != nil {
@@ -85,7 +86,7 @@ func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (operator.Hessian,
 	return h, w2, comm.Together(j.World, err)
 }
 
-func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (operator.Hessian, error) {
+func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
 	p, err := operator.LoadAll(j.Plan)
 	if err != nil {
 		return nil, err
@@ -98,9 +99,15 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (operator.Hessia
 	if k.Dynamic {
 		k.Velocity = p.Velocity.On(p.Image, s.Slab)
 	}
-	m := j.Memory()
-	keep := (m.CardLimit - m.Card) / 4 // H may lie on the card as well
-	return operator.NewHessian(ctx, j.Here, j.Plan.Engine, k, t, keep)
+	engine := j.Plan.Engine
+	if j.Card != nil {
+		engine = "cpu"
+	}
+	h, err := kirchhoff.NewHessian(ctx, engine, k, t)
+	if err != nil {
+		return nil, operator.BlameInput(err)
+	}
+	return h, nil
 }
 
 // OpenHessian opens a file of lsm target on all ranks, until j is closed.

@@ -6,12 +6,10 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
@@ -64,26 +62,20 @@ func narrow(v []float64) (out []float32) {
 	return out
 }
 
-// What does not fit on the card is refused before anything is computed, and the forecast counts what a
-// target takes.
-func TestCardForecast(t *testing.T) {
-	gputest.NeedEmulator(t)
-	folder := line(t)
-	forecast := func() (text string, err error) {
-		failed := on(folder, 1, []string{"kirchhoff.engine=cuda"}, func(j *job.Job) error {
-			text, _, err = Forecast(j, Options{Window: inner})
-			return nil
-		})
-		must(t, failed)
-		return text, err
-	}
-	text, err := forecast()
-	must(t, err)
-	if !strings.Contains(text, "; on the GPU ") || !strings.Contains(text, "that are free") {
-		t.Errorf("the forecast is %q", text)
-	}
-	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(5<<20))
-	if _, err := forecast(); status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "memory of the GPU") {
-		t.Errorf("with too little memory: status %d: %v", status.Code(err), err)
+// With an engine on a card the cpu engine makes H: it has the same bits as with the engine cpu.
+func TestHessianBesideCard(t *testing.T) {
+	gputest.Need(t)
+	flat, solid := lineOf(t, []float64{10, 8}, 25, 17), cube(t)
+	for name, set := range map[string][]string{
+		"mute":     {"solver.damping=0.3", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]"},
+		"aperture": {"solver.damping=0.3", "kirchhoff.aperture=70", "kirchhoff.antialias=triangle", "kirchhoff.dynamic=true"},
+	} {
+		for dim, folder := range map[int]string{2: flat, 3: solid} {
+			want := bitsOn(t, folder, 1, append(slices.Clone(set), "kirchhoff.engine=cpu"))
+			got := bitsOn(t, folder, 1, append(slices.Clone(set), "kirchhoff.engine=cuda"))
+			if largest(want.h) == 0 || !reflect.DeepEqual(got.h, want.h) {
+				t.Errorf("%s, %d-D: H has other bits than with the engine cpu", name, dim)
+			}
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -13,17 +12,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
-// Forecast says what a target takes, and how many bytes a rank holds at most. It refuses an
-// engine that makes no Hessian, and a target for which this rank has no memory.
+// Forecast says what a target takes, and how many bytes a rank holds at most. It refuses a target
+// for which this rank has no memory.
 func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
-	if engines.Missing(j.Plan.Engine, engines.Hessian) != 0 {
-		return "", 0, status.Hint(status.Usage(fmt.Errorf("lsm target: kirchhoff.engine = %q does not offer %v", j.Plan.Engine, engines.Hessian)),
-			"--set kirchhoff.engine=ENGINE takes another: "+strings.Join(engines.Offering(engines.Hessian), ", "))
-	}
 	box := o.Window.Grow(o.Frame, j.Image)
 	n, tables, weights := int64(0), int64(0), int64(0)
 	for _, s := range job.Surveys(j) {
@@ -41,25 +34,7 @@ func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 	total := m.Total() + matrix + tables + batches + weights
 	text = fmt.Sprintf("target: %s, with its frame %s: H has %d² elements, %s; a rank holds %s (%s of H, %s of times at its points, %s of the operator)",
 		o.Window.Text(), box.Text(), n, readable.Bytes(8*n*n), readable.Bytes(total), readable.Bytes(matrix), readable.Bytes(tables), readable.Bytes(m.Total()))
-	if err := enough(text, total, m.Limit); err != nil || j.Card == nil {
-		return text, total, err
-	}
-	_, cuts := box.target().Rows(j.Image)
-	card := m.Card + gpu.HessianBytes(blocks(cuts))
-	text += fmt.Sprintf("; on the GPU %s of %s that are free", readable.Bytes(card), readable.Bytes(m.CardLimit))
-	if card > m.CardLimit {
-		err = status.Hint(status.Resource(fmt.Errorf("memory of the GPU: %s", text)), "use more GPUs, or --set kirchhoff.engine=cpu")
-	}
-	return text, total, err
-}
-
-// blocks are the cuts of a Hessian, and the most rows of a block of it.
-func blocks(cuts []int) ([]int, int) {
-	most, tiles := 0, tiled(cuts)
-	for i := range tiles.Tiles() {
-		most = max(most, tiles[i+1]-tiles[i])
-	}
-	return cuts, most
+	return text, total, enough(text, total, m.Limit)
 }
 
 // matrixBytes are what a rank holds at most of an H of n rows, and of columns to solve for and
@@ -82,7 +57,7 @@ func enough(text string, total, limit int64) error {
 // estimate says how long the parts of the work take, from one tile of H and one product of
 // tiles on this rank.
 func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string, error) {
-	h, err := t.fillTime(ctx, t.box.Len(), share(of.cuts, g)/len(t.hess)) // none between two surveys
+	h, err := t.fillTime(ctx, share(of.cuts, g)/len(t.hess)) // none between two surveys
 	if err != nil {
 		return "", err
 	}
@@ -104,21 +79,12 @@ func (t *Target) estimate(ctx context.Context, of points, g *dense.Grid) (string
 		text(h), g.Library.Name(), text(factor), text(solve)), nil
 }
 
-// fillTime is how long so many elements of H take, of n rows, in seconds.
-func (t *Target) fillTime(ctx context.Context, n, elements int) (float64, error) {
-	r := min(dense.Tile, n)
-	tile := make([]float64, r*r)
-	timed := func() (float64, error) {
-		began := time.Now()
-		err := t.add(ctx, tile, [2]int{0, r}, [2]int{0, r})
-		return time.Since(began).Seconds(), err
-	}
-	first, err := timed()
-	if err != nil || t.Card == nil {
-		return first / float64(r*r) * float64(elements), err
-	}
-	again, err := timed() // with what the card keeps of each row
-	return first/float64(r)*float64(n) + again/float64(r*r)*float64(elements), err
+// fillTime is how long so many elements of H take, in seconds.
+func (t *Target) fillTime(ctx context.Context, elements int) (float64, error) {
+	r := min(dense.Tile, t.box.Len())
+	began := time.Now()
+	err := t.add(ctx, make([]float64, r*r), [2]int{0, r}, [2]int{0, r})
+	return time.Since(began).Seconds() / float64(r*r) * float64(elements), err
 }
 
 // multiplySpeed is that of products of tiles, in operations a second.

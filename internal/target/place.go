@@ -44,7 +44,7 @@ func hostGrid(j *job.Job) (*dense.Grid, error) {
 }
 
 // onCard opens the library of a card that has room for H and for columns to solve for. They and
-// the operator may take half of the memory. What makes H needs the rest.
+// the operator may take half of the memory.
 func onCard(j *job.Job, n int64, rows, columns int) (*blas.Card, error) {
 	cuts := dense.Cut(int(n), dense.Tile)
 	need := dense.Bytes(device.F64, cuts, cuts, rows, columns) + 4*8*n*(batch+dense.Tile)

@@ -11,7 +11,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -41,10 +40,10 @@ type Target struct {
 	given  *Given
 	q      *formulation.Quadratic
 	box    Box
-	window []int              // rows of H of the window's points, in C order
-	shown  []int              // the same and, of two surveys, those of the monitor
-	hess   []operator.Hessian // of the survey, or of baseline and monitor
-	w2     [][]float32        // squared weights of the data of each
+	window []int                // rows of H of the window's points, in C order
+	shown  []int                // the same and, of two surveys, those of the monitor
+	hess   []*kirchhoff.Hessian // of the survey, or of baseline and monitor
+	w2     [][]float32          // squared weights of the data of each
 
 	release func() // of the library that multiplies tiles of H
 }

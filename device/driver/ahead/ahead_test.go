@@ -48,7 +48,7 @@ var (
 func carried() []driver.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
 	image := imaging.Program()
-	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), kirchhoffgpu.HessianProgram(), gpu.VectorSource(),
+	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(),
 		driver.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
 }
 

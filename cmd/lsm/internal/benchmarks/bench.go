@@ -35,13 +35,13 @@ sums between ranks. The file has comments and may be changed by hand.`,
 			if file != "" {
 				return benchMachine(cmd.Context(), a, file)
 			}
-			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, hessian, traveltime, comm, solve, backends or matmul, or lsm bench --machine-file FILE")
+			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, traveltime, comm, solve, backends or matmul, or lsm bench --machine-file FILE")
 		},
 		Annotations: cli.Exits("4", "5", "6", "130"),
 	}
 	cmd.Flags().StringVar(&file, "machine-file", "", "measure what lsm check --machine needs, and write it to `FILE`")
 	cli.NotEmpty(cmd, "machine-file", "a file")
-	cmd.AddCommand(newBenchKernel(a), newBenchHessian(a), newBenchTraveltime(a), newBenchComm(a), newBenchSolve(a), newBenchBackends(a), newBenchMatmul(a))
+	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a), newBenchSolve(a), newBenchBackends(a), newBenchMatmul(a))
 	return cmd
 }
 

@@ -42,8 +42,8 @@ with the rest of the image as in --image, or else zero. --frame takes along the 
 around the window.
 
 The problem is that of lsm run with the same configuration: weights, topography, damping
-and regularization. The engine of the configuration makes the Hessian, also that of a GPU;
-the matrix lies in the memory of the ranks. Further right sides are migrated images of lsm
+and regularization. The engine of the configuration makes the Hessian, or cpu if that is
+on a GPU; the matrix lies in the memory of the ranks. Further right sides are migrated images of lsm
 migrate, --rhs: each class of gathers is solved for, with the one factor and without the
 traces.
 
