@@ -41,6 +41,3 @@ row 'two-level cgls, four fifths' run --set solver.iterations="$((4 * n / 5))" -
 row 'point-spread cgls' run --set solver.iterations="$n" --set solver.preconditioner=point-spread
 row 'image-domain' run --set solver.iterations="$n" --set solver.method=image-domain
 row 'matching filters' run --set solver.method=matching
-row fista run --set solver.iterations="$n" --set solver.method=fista --set solver.sparsity="${SPARSITY:-1}"
-row 'total variation' run --set solver.iterations="$n" --set solver.method=primal-dual \
-	--set solver.penalty_scale=relative --set solver.total_variation="${VARIATION:-0.003}"
