@@ -139,13 +139,6 @@ func (c *Counter) Multiply(dst, x Buf) error {
 	return nil
 }
 
-// Clip implements Device.
-func (c *Counter) Clip(t float64, x ...Buf) error {
-	Together(x)
-	c.move(2*len(x), x[0])
-	return nil
-}
-
 // Stencil implements Device.
 func (c *Counter) Stencil(s Stencil, dst, src, before, after Buf) error {
 	c.move(2, dst)

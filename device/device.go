@@ -74,9 +74,6 @@ type Device interface {
 	Axpby(a complex128, x Buf, b complex128, y Buf) error
 	// Multiply sets dst = dst·x, element by element.
 	Multiply(dst, x Buf) error
-	// Clip scales every vector (x[0][i], x[1][i], …) that is longer than t to the length t.
-	// Of one buffer it clips the elements. There are at most MostTogether buffers.
-	Clip(t float64, x ...Buf) error
 	// Stencil applies s to src and writes dst. Both hold Outer·N·Inner elements of one
 	// type. before and after are the rows of Inner elements next to this part of the
 	// axis; they are nil at the ends of the axis and, for Outer > 1, on an axis that is
@@ -96,9 +93,6 @@ type Device interface {
 	// Traffic is the number of bytes that crossed between host and device.
 	Traffic() (toDevice, toHost int64)
 }
-
-// MostTogether is how many buffers Clip takes.
-const MostTogether = 64
 
 // Addressed is a buffer whose memory has an address that libraries outside Go
 // can use: that of a GPU, handed to a communication library that is aware of
@@ -140,17 +134,6 @@ type Stager interface {
 func Match(op string, x, y Buf) {
 	if x.Type() != y.Type() || x.Len() != y.Len() {
 		panic(fmt.Sprintf("device: %s of %d %v with %d %v", op, x.Len(), x.Type(), y.Len(), y.Type()))
-	}
-}
-
-// Together panics unless Clip can take the buffers: at least one and at most MostTogether,
-// alike in length and type.
-func Together(x []Buf) {
-	if len(x) == 0 || len(x) > MostTogether {
-		panic(fmt.Sprintf("device: clip of %d buffers, must be 1 to %d", len(x), MostTogether))
-	}
-	for _, b := range x {
-		Match("clip", x[0], b)
 	}
 }
 

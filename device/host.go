@@ -2,7 +2,6 @@ package device
 
 import (
 	"fmt"
-	"math"
 	"math/cmplx"
 	"runtime"
 	"unsafe"
@@ -189,28 +188,6 @@ func (h *Host) Multiply(dst, x Buf) error {
 	return err
 }
 
-func (h *Host) Clip(t float64, x ...Buf) error {
-	for _, b := range x {
-		if _, ok := b.(hosted); !ok {
-			return Foreign(h, "clip", x...)
-		}
-	}
-	Together(x)
-	switch x[0].Type() {
-	case F32:
-		clip[float32](h, t, x)
-	case F64:
-		clip[float64](h, t, x)
-	case C64:
-		clipComplex[complex64](h, t, x)
-	case C128:
-		clipComplex[complex128](h, t, x)
-	default:
-		return fmt.Errorf("device: clip of %v", x[0].Type())
-	}
-	return nil
-}
-
 func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
 	var tasks []dotTask // all chunks of all pairs
 	for i, p := range pairs {
@@ -330,52 +307,6 @@ func (y *hostBuf[T]) multiply(h *Host, by Buf) {
 	h.each(len(x), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			y.data[i] *= x[i]
-		}
-	})
-}
-
-// elements are those of host buffers, shared.
-func elements[T Number](x []Buf) [][]T {
-	out := make([][]T, len(x))
-	for c, b := range x {
-		out[c] = Slice[T](b)
-	}
-	return out
-}
-
-// clip leaves a NaN as it is, and makes one of an infinity.
-func clip[T float32 | float64](h *Host, t float64, x []Buf) {
-	parts := elements[T](x)
-	h.each(len(parts[0]), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			square := 0.0
-			for _, p := range parts {
-				square += float64(float64(p[i]) * float64(p[i])) // not fused
-			}
-			if r := math.Sqrt(square); r > t {
-				for _, p := range parts {
-					p[i] = T(float64(p[i]) * (t / r))
-				}
-			}
-		}
-	})
-}
-
-func clipComplex[T complex64 | complex128](h *Host, t float64, x []Buf) {
-	parts := elements[T](x)
-	h.each(len(parts[0]), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			square := 0.0
-			for _, p := range parts {
-				v := complex128(p[i])
-				square += float64(float64(real(v)*real(v)) + float64(imag(v)*imag(v)))
-			}
-			if r := math.Sqrt(square); r > t {
-				for _, p := range parts {
-					v := complex128(p[i])
-					p[i] = T(complex(real(v)*(t/r), imag(v)*(t/r)))
-				}
-			}
 		}
 	})
 }

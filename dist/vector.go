@@ -96,29 +96,3 @@ func Multiply(dst, x *Vector) error {
 	mustEqual("multiply", dst.Layout, x.Layout)
 	return dst.pairLeaves(x, func(d, x *Vector) error { return d.Buf.Device().Multiply(d.Buf, x.Buf) })
 }
-
-// Clip scales every element of x whose magnitude is above t to the magnitude t.
-func Clip(x *Vector, t float64) error {
-	return x.eachLeaf(func(x *Vector) error { return x.Buf.Device().Clip(t, x.Buf) })
-}
-
-// ClipTogether takes a stack of leaves for a field of vectors, with a component in each
-// leaf, and scales every vector that is longer than t to the length t. In a stack of stacks
-// each is a field of its own, and a leaf has one component. The leaves of a field are alike.
-func ClipTogether(x *Vector, t float64) error {
-	if x.Parts == nil {
-		return Clip(x, t)
-	}
-	var field []device.Buf
-	for _, p := range x.Parts {
-		if p.Parts == nil {
-			field = append(field, p.Buf)
-		} else if err := ClipTogether(p, t); err != nil {
-			return err
-		}
-	}
-	if field == nil {
-		return nil
-	}
-	return x.Device().Clip(t, field...)
-}

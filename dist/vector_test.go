@@ -232,7 +232,6 @@ func TestVectorArithmetic(t *testing.T) {
 			{"copy", func() error { return Copy(z, y) }, func(_, y complex128) complex128 { return y }},
 			{"axpby", func() error { return Axpby(2, x, -3, z) }, func(x, y complex128) complex128 { return 2*x - 3*y }},
 			{"multiply", func() error { return Multiply(z, x) }, func(x, y complex128) complex128 { return (2*x - 3*y) * x }},
-			{"clip", func() error { return Clip(z, 0) }, func(_, _ complex128) complex128 { return 0 }},
 			{"copy again", func() error { return Copy(z, x) }, func(x, _ complex128) complex128 { return x }},
 			{"zero", func() error { return z.Zero() }, func(_, _ complex128) complex128 { return 0 }},
 		} {

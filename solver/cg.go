@@ -71,7 +71,8 @@ func (c *CG) product(q, p *dist.Vector) {
 		c.do.Apply(c.a, q, p)
 		return
 	}
-	c.normal(q, c.t, p)
+	c.do.Apply(c.a, c.t, p)
+	c.do.ApplyAdjoint(c.a, q, c.t)
 }
 
 // start costs one adjoint, and one forward more and one adjoint more where x0 is given.

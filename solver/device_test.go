@@ -54,14 +54,6 @@ func (v *vault) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) er
 	return v.Host.Axpby(a, v.open(x), b, v.open(y))
 }
 
-func (v *vault) Clip(t float64, x ...device.Buf) error {
-	inner := make([]device.Buf, len(x))
-	for i, b := range x {
-		inner[i] = v.open(b)
-	}
-	return v.Host.Clip(t, inner...)
-}
-
 func (v *vault) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	inner := make([][2]device.Buf, len(pairs))
 	for i, p := range pairs {
@@ -75,7 +67,7 @@ func (v *vault) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 func TestVectorsStayOnTheDevice(t *testing.T) {
 	ctx := context.Background()
 	const n = 500
-	for _, name := range solver.Names(nil) {
+	for _, name := range solver.Names() {
 		v := &vault{Host: device.NewHost(1)}
 		l := dist.Local(device.F32, n)
 		w, err := dist.NewVector(v, l)
@@ -91,7 +83,7 @@ func TestVectorsStayOnTheDevice(t *testing.T) {
 		must(t, device.Upload(d.Buf, data))
 		op, d2, err := damp(dist.Diagonal(w), d, 0.5)
 		must(t, err)
-		m, err := solver.New(name, solver.Options{TrueResidual: 2, Sparsity: 1e-3})
+		m, err := solver.New(name, solver.Options{TrueResidual: 2})
 		must(t, err)
 		must(t, m.Init(ctx, solver.Hold(op, d2), nil))
 		crossings, allocations := v.crossings, v.allocations
@@ -120,8 +112,8 @@ func TestIterationsAllocateNoVectors(t *testing.T) {
 	l := dist.Local(device.F32, n)
 	a := dist.Diagonal(&dist.Vector{Layout: l, Buf: device.Wrap(one, ones)})
 	d := &dist.Vector{Layout: l, Buf: device.Wrap(one, append([]float32(nil), ones...))}
-	for _, name := range solver.Names(nil) {
-		m, err := solver.New(name, solver.Options{TrueResidual: 2, StepLength: 1e-3, Sparsity: 1e-3})
+	for _, name := range solver.Names() {
+		m, err := solver.New(name, solver.Options{TrueResidual: 2})
 		must(t, err)
 		must(t, m.Init(ctx, solver.Hold(a, d), nil))
 		must(t, m.Step(ctx))

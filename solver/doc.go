@@ -16,12 +16,9 @@
 //   - CGLS, the default: conjugate gradients on the normal equations AᴴA x = Aᴴd. It
 //     carries the residual r along and computes s from it, which loses half as many
 //     digits as forming AᴴA does.
-//   - LSQR: the same iterates by bidiagonalisation, steadier on ill-conditioned problems.
 //   - CG: on the normal equations themselves.
-//   - ISTA and FISTA (Proximal), for min ½‖A x − d‖² + μ‖x‖₁.
-//   - PrimalDual, for total variation and sparsity over classes as well, with a duality gap.
 //
-// Started from zero, CGLS, LSQR and CG tend to the solution of least norm where A has a
+// Started from zero, both tend to the solution of least norm where A has a
 // null space; from a start model, to the one nearest to it.
 //
 // No method knows of damping. It is one more row of the operator,

@@ -47,10 +47,8 @@ func setFirst(x float32) func(*dist.Vector) {
 
 func nan32() float32 { return float32(math.NaN()) }
 
-// fixed options: no power iteration, so that applications can be counted.
-func fixed() solver.Options {
-	return solver.Options{TrueResidual: 4, StepLength: 2e-3, Sparsity: 0.1}
-}
+// checked has a true residual computed every few iterations.
+func checked() solver.Options { return solver.Options{TrueResidual: 4} }
 
 // A NaN or an infinity out of any application ends the run, and leaves x where
 // the iteration before had brought it.
@@ -59,7 +57,7 @@ func TestNaNLeavesTheLastGoodIterate(t *testing.T) {
 	a := dense[float32]{m: matrix[float32](r, 20, 8)}.operator()
 	d := vector[float32](normal[float32](r, 20))
 	ctx := context.Background()
-	for _, name := range solver.Names(nil) {
+	for _, name := range solver.Names() {
 		for call := 1; call <= 6; call++ {
 			for _, bad := range []float32{nan32(), float32(math.Inf(-1))} {
 				for _, forward := range []bool{true, false} {
@@ -69,7 +67,7 @@ func TestNaNLeavesTheLastGoodIterate(t *testing.T) {
 					} else {
 						f.adjoint = call
 					}
-					m, err := solver.New(name, fixed())
+					m, err := solver.New(name, checked())
 					must(t, err)
 					reason, err := solver.FailedNaN, m.Init(ctx, solver.Hold(f, d), nil)
 					if err == nil {
@@ -93,7 +91,7 @@ func TestNaNLeavesTheLastGoodIterate(t *testing.T) {
 							t.Errorf("%s: the history has %g, %g", name, n, st.History.Gradient[k])
 						}
 					}
-					good, err := solver.New(name, fixed())
+					good, err := solver.New(name, checked())
 					must(t, err)
 					solve(t, good, a, d, nil, st.Iteration)
 					// In the iteration that checks the true residual x is a step
@@ -116,7 +114,7 @@ func TestNaNInDataAndStart(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	a := dense[float64]{m: matrix[float64](r, 20, 8)}.operator()
 	good, start := normal[float64](r, 20), normal[float64](r, 8)
-	for _, name := range solver.Names(nil) {
+	for _, name := range solver.Names() {
 		for what, spoil := range map[string]func() (d, x0 []complex128){
 			"data":        func() (_, _ []complex128) { return append([]complex128{complex(math.NaN(), 0)}, good[1:]...), nil },
 			"start model": func() (_, _ []complex128) { return good, append([]complex128{complex(math.Inf(1), 0)}, start[1:]...) },
@@ -126,7 +124,7 @@ func TestNaNInDataAndStart(t *testing.T) {
 			if x0 != nil {
 				x = vector[float64](x0)
 			}
-			m, err := solver.New(name, fixed())
+			m, err := solver.New(name, checked())
 			must(t, err)
 			var f *solver.Failure
 			err = m.Init(context.Background(), solver.Hold(a, vector[float64](d)), x)
@@ -149,11 +147,11 @@ func TestWrongAdjointFails(t *testing.T) {
 		"not conjugate":   func(_ int, v complex128) complex128 { return cmplx.Conj(v) },
 		"of another sign": func(_ int, v complex128) complex128 { return -v },
 	} {
-		for _, name := range solver.Names(nil) {
+		for _, name := range solver.Names() {
 			if name == "cg" && what != "not conjugate" {
 				continue // AᴴA may be as Hermitian as before; see TestCGWantsHermitian
 			}
-			s, err := solver.New(name, fixed())
+			s, err := solver.New(name, checked())
 			must(t, err)
 			err = s.Init(context.Background(), solver.Hold(dense[complex64]{m, spoil}.operator(), d), nil)
 			if err == nil {
@@ -216,7 +214,7 @@ func TestIllConditionedIsNoAdjointFault(t *testing.T) {
 	}
 	a := dense[float32]{m: withSingularValues(matrix[float32](r, 60, 30), s)}.operator()
 	d := vector[float32](normal[float32](r, 60))
-	for _, name := range solver.Names(nil) {
+	for _, name := range solver.Names() {
 		m, err := solver.New(name, options())
 		must(t, err)
 		must(t, m.Init(context.Background(), solver.Hold(a, d), nil))
@@ -311,7 +309,7 @@ func TestDriftIsReportedAndCorrected(t *testing.T) {
 }
 
 func TestNewNamesTheMethods(t *testing.T) {
-	for _, name := range solver.Names(nil) {
+	for _, name := range solver.Names() {
 		m, err := solver.New(name, solver.Options{})
 		if err != nil || m.Name() != name {
 			t.Errorf("%s: %v, %v", name, m, err)
@@ -330,7 +328,7 @@ func TestWrongLayoutPanics(t *testing.T) {
 			_ = method("cgls", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 5))), nil)
 		},
 		"start": func() {
-			_ = method("lsqr", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 6))), vector[float64](make([]complex128, 6)))
+			_ = method("cg", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 6))), vector[float64](make([]complex128, 6)))
 		},
 	} {
 		func() {

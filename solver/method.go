@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/cmplx"
 	"slices"
-	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
@@ -202,8 +201,7 @@ func (c *Method) attach(ctx context.Context, p Problem) {
 		c.a, c.d = p.B, p.RHS
 	default:
 		if !c.streams {
-			which := Names(func(m Info) bool { return m.Streamed })
-			c.do.Err = fmt.Errorf("solver: method %q needs the data in memory, %s do not", c.name, strings.Join(which, " and "))
+			c.do.Err = fmt.Errorf("solver: method %q of New needs the data in memory, that of For does not", c.name)
 			return
 		}
 	}
@@ -221,12 +219,6 @@ func (c *Method) images(to ...**dist.Vector) {
 }
 
 func (c *Method) data(to ...**dist.Vector) { c.do.New(c.d.Device(), c.d.Layout, to...) }
-
-// normal sets q = AᴴA p by way of t = A p.
-func (c *Method) normal(q, t, p *dist.Vector) {
-	c.do.Apply(c.a, t, p)
-	c.do.ApplyAdjoint(c.a, q, t)
-}
 
 // subtract sets r = d − A x, x nil for zero.
 func (c *Method) subtract(r, x *dist.Vector) {

@@ -15,12 +15,7 @@ type Info struct {
 	Name        string // in a configuration
 	Description string // for its help, without a period; methods are told in the order of the table
 
-	Streamed       bool // works where data are streamed
 	Preconditioned bool // takes Options.Preconditioner
-	Orthogonalizes bool // takes Options.Orthogonalize
-	Sparse         bool // takes Options.Sparsity
-	Backtracks     bool // takes Options.Backtracking
-	Dual           bool // takes Options.TotalVariation and Options.GroupSparsity, and has a duality gap
 
 	recurrence func(m *Method) recurrence // of data that are held
 }
@@ -30,32 +25,12 @@ type Info struct {
 var Methods = []Info{
 	{
 		Name: "cg", Description: "conjugate gradients on the normal equations",
-		Streamed:   true,
 		recurrence: func(m *Method) recurrence { return &CG{Method: m} },
 	},
 	{
 		Name: "cgls", Description: "the same minimum, less sensitive to rounding; tests the adjoint in every iteration, at the cost of one dot product",
-		Streamed: true, Preconditioned: true, Orthogonalizes: true,
-		recurrence: newCGLS,
-	},
-	{
-		Name: "lsqr", Description: "the same iterates by bidiagonalisation, at the cost of one vector of data more",
-		recurrence: func(m *Method) recurrence { return &LSQR{Method: m} },
-	},
-	{
-		Name: "ista", Description: "a sparse image, by soft thresholding",
-		Sparse: true, Backtracks: true,
-		recurrence: func(m *Method) recurrence { return &Proximal{Method: m} },
-	},
-	{
-		Name: "fista", Description: "the same with momentum, in fewer iterations",
-		Sparse: true, Backtracks: true,
-		recurrence: func(m *Method) recurrence { return &Proximal{Method: m, momentum: true} },
-	},
-	{
-		Name: "primal-dual", Description: "a blocky image by total variation, gathers that are sparse together, or a sparse image, with a bound on what is left to gain (Chambolle and Pock 2011)",
-		Sparse: true, Dual: true,
-		recurrence: func(m *Method) recurrence { return &PrimalDual{Method: m} },
+		Preconditioned: true,
+		recurrence:     newCGLS,
 	},
 }
 
@@ -87,10 +62,13 @@ func For(p Problem, name string, o Options) (*Method, error) {
 		return newMethod(name, o, func(m *Method) recurrence { return &CG{Method: m, definite: true} }), nil
 	}
 	m, err := find(name)
-	if _, held := p.(*Held); err != nil || held || !m.Streamed {
-		return New(name, o)
+	if err != nil {
+		return nil, err
 	}
-	if !m.Orthogonalizes {
+	if _, held := p.(*Held); held {
+		return newMethod(name, o, m.recurrence), nil
+	}
+	if name == "cg" { // keeps no gradients
 		o.Orthogonalize = 0
 	}
 	return newMethod(name, o, newCGLS), nil
@@ -99,24 +77,17 @@ func For(p Problem, name string, o Options) (*Method, error) {
 func find(name string) (Info, error) {
 	i := slices.IndexFunc(Methods, func(m Info) bool { return m.Name == name })
 	if i < 0 {
-		return Info{}, fmt.Errorf("solver: method %q is unknown, must be one of %s", name, strings.Join(Names(nil), ", "))
+		return Info{}, fmt.Errorf("solver: method %q is unknown, must be one of %s", name, strings.Join(Names(), ", "))
 	}
 	return Methods[i], nil
 }
 
-// Names lists the methods for which a condition holds. A nil condition lists all.
-func Names(which func(Info) bool) (list []string) {
+// Names lists the methods.
+func Names() (list []string) {
 	for _, m := range Methods {
-		if which == nil || which(m) {
-			list = append(list, m.Name)
-		}
+		list = append(list, m.Name)
 	}
 	return list
-}
-
-// Takes reports whether a condition holds for the named method.
-func Takes(name string, which func(Info) bool) bool {
-	return slices.Contains(Names(which), name)
 }
 
 // Options are a method's settings.
@@ -147,27 +118,6 @@ type Options struct {
 	// Preconditioner is M of CGLS: symmetric and positive, from the image to the image,
 	// and the nearer to (AᴴA)⁻¹, up to a factor, the better. nil means none.
 	Preconditioner dist.Operator
-
-	// Sparsity is μ of Proximal and PrimalDual, in units of data² per image.
-	Sparsity float64
-	// Sparsities, if not nil, are μ of the parts of the image, which is a stack, in place of
-	// Sparsity: for ISTA and FISTA alone.
-	Sparsities []float64
-	// TotalVariation and GroupSparsity are β and γ of PrimalDual, in the same units.
-	TotalVariation, GroupSparsity float64
-	// Variation is D of PrimalDual, from the image to fields of vectors, and VariationNorm
-	// a bound of its norm. They are needed for TotalVariation alone.
-	Variation     dist.Operator
-	VariationNorm float64
-	// StepLength is the fixed step of ISTA and FISTA, and 1/‖A‖² for PrimalDual. 0 means
-	// 1/‖A‖², with ‖A‖ from a power iteration.
-	StepLength float64
-	// Backtracking lets ISTA and FISTA find their step by halving it until the model
-	// of the misfit holds. StepLength is then the first to be tried; 0 means that of
-	// steepest descent at the start.
-	Backtracking bool
-	// Restart lets FISTA drop its momentum whenever the objective has grown.
-	Restart bool
 }
 
 // limits fills in the limits that depend on the rounding unit eps.

@@ -10,14 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// A step length is 1/(stepMargin·λ) with λ as stepRounds rounds of the power
-// method find it, from below.
-const (
-	stepMargin    = 1.05
-	stepRounds    = 30
-	stepTolerance = 0.01
-)
-
 // eigenvalueRounds are those of LargestEigenvalue.
 const eigenvalueRounds = 3
 
@@ -93,33 +85,4 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 		return 0, errors.New("solver: no eigenvalues of a tridiagonal matrix")
 	}
 	return slices.Max(values.Values(nil)), nil
-}
-
-// powerIteration estimates the largest eigenvalue of AᴴA, from below, by the power
-// method from v, which has norm one and is overwritten; normal sets v = AᴴA v, up to
-// the rounding unit ε. It ends where what is still to come is estimated to be less than
-// the tolerance, after the given rounds at the latest.
-//
-// ‖AᴴA v‖ for a unit v lies between ‖A v‖² and the eigenvalue, and grows from round to
-// round, in the end geometrically: growth g after growth h leaves g·q/(1 − q) with q =
-// g/h. Where the growth itself grows, another eigenvector is only just coming up.
-func powerIteration(w *dist.Work, v *dist.Vector, eps float64, rounds int, tolerance float64, normal func()) float64 {
-	lambda, grew := 0.0, 0.0
-	for round := range rounds {
-		normal()
-		n := w.Norm(v)
-		if w.Err != nil || n == 0 || !finite(n) {
-			return n
-		}
-		growth := n - lambda
-		if growth <= 4*eps*n || growth < grew && growth*growth <= tolerance*n*(grew-growth) {
-			return n
-		}
-		lambda = n
-		if round > 0 {
-			grew = growth
-		}
-		w.Axpby(1/n, v, 0, v)
-	}
-	return lambda
 }

@@ -22,12 +22,6 @@ type Report struct {
 	Total    float64 `json:"total"`    // norm of all rows
 	Gradient float64 `json:"gradient"` // ‖Aᴴ(d − A x)‖
 
-	Objective float64 `json:"objective,omitempty"` // ISTA, FISTA, PrimalDual; from iteration 1
-
-	// Gap is the duality gap and HasGap says that there is one: PrimalDual; from iteration 1.
-	HasGap bool    `json:"has_gap,omitempty"`
-	Gap    float64 `json:"gap,omitempty"`
-
 	AdjointError   float64 `json:"adjoint_error"`
 	AdjointWarning bool    `json:"adjoint_warning,omitempty"` // past Options.AdjointWarn
 
@@ -57,12 +51,6 @@ func newReport(m *Method, stop Stop, elapsed time.Duration) Report {
 	}
 	if h.Residual[0] > 0 {
 		r.Relative = r.Residual / h.Residual[0]
-	}
-	if len(h.Objective) > 0 {
-		r.Objective = last(h.Objective)
-	}
-	if r.HasGap = len(h.Gap) > 0; r.HasGap {
-		r.Gap = last(h.Gap)
 	}
 	if r.HasDrift {
 		r.Drift = st.Drift

@@ -22,10 +22,6 @@ type Stop struct {
 	// Tolerance ends the run with ConvergedResidual once ‖d − A x‖, over all
 	// rows, is at most Tolerance·‖d‖: norms, not squares. Zero means never.
 	Tolerance float64
-	// GapTolerance ends the run with ConvergedGap once the duality gap is at most
-	// GapTolerance times the objective. Zero means never; other methods than PrimalDual
-	// have no gap.
-	GapTolerance float64
 
 	// Asked, where given, is asked once an iteration whether to stop: it answers
 	// StoppedSignal, StoppedTime, StoppedAgreement or "", perhaps differently on every rank.
@@ -42,7 +38,7 @@ type Stop struct {
 // done, then who asked.
 var precedence = []Reason{
 	FailedNaN, FailedAdjoint, FailedIndefinite, FailedObserver,
-	ConvergedResidual, ConvergedGap, ConvergedGradient, StoppedIterations, StoppedAgreement, StoppedSignal, StoppedTime,
+	ConvergedResidual, ConvergedGradient, StoppedIterations, StoppedAgreement, StoppedSignal, StoppedTime,
 }
 
 // flag is a reason's bit, 0 for one that is not agreed on.
@@ -133,9 +129,6 @@ func (s Stop) flags(ctx context.Context, st *State) (f uint64) {
 	if s.Tolerance > 0 && last(st.History.Total) <= s.Tolerance*st.DataNorm {
 		f |= ConvergedResidual.flag()
 	}
-	if h := st.History; s.GapTolerance > 0 && len(h.Gap) > 0 && last(h.Gap) <= s.GapTolerance*last(h.Objective) {
-		f |= ConvergedGap.flag()
-	}
 	if st.Stationary {
 		f |= ConvergedGradient.flag()
 	}
@@ -160,8 +153,6 @@ type Reason string
 const (
 	// ConvergedResidual: ‖r‖ ≤ tolerance·‖d‖.
 	ConvergedResidual Reason = "converged_residual"
-	// ConvergedGap: the duality gap ≤ tolerance·J(x).
-	ConvergedGap Reason = "converged_gap"
 	// ConvergedGradient: the gradient cannot be told from rounding; no step can
 	// improve x. Zero data end so at once, with x = 0.
 	ConvergedGradient Reason = "converged_gradient"

@@ -28,12 +28,6 @@ type History struct {
 	Total    []float64 // norm of all rows
 	Gradient []float64 // ‖Aᴴ(d − A x)‖, all rows
 
-	// Objective is what ISTA, FISTA and PrimalDual minimise, after iteration k+1 (one
-	// element fewer). Other methods leave it empty.
-	Objective []float64
-	// Gap is PrimalDual's duality gap likewise, in units of the objective.
-	Gap []float64
-
 	// Agreement is whatever an observer found of iterate k+1 and keeps here.
 	Agreement []float64
 }

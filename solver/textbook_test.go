@@ -75,7 +75,7 @@ func TestStraightLine(t *testing.T) {
 		syy += (ys[i] - my) * (ys[i] - my)
 	}
 	want := reals(my-sxy/sxx*mx, sxy/sxx)
-	for _, name := range []string{"cg", "cgls", "lsqr"} {
+	for _, name := range []string{"cg", "cgls"} {
 		m, err := solver.New(name, options())
 		must(t, err)
 		x := iterates(t, m, dense[float64]{m: realMatrix(rows...)}.operator(), vector[float64](reals(ys...)), nil, 2)
@@ -88,7 +88,7 @@ func TestStraightLine(t *testing.T) {
 	}
 }
 
-// CG, CGLS and LSQR are one method in exact arithmetic.
+// CG and CGLS are one method in exact arithmetic.
 func TestKrylovMethodsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 12))
 	m := matrix[float64](r, 50, 30)
@@ -96,29 +96,25 @@ func TestKrylovMethodsAgree(t *testing.T) {
 	must(t, err)
 	x0 := vector[float64](normal[float64](r, 30))
 	const n = 12
-	var all [3][][]complex128
-	var hist [3]solver.History
-	for i, name := range []string{"cg", "cgls", "lsqr"} {
+	var all [2][][]complex128
+	var hist [2]solver.History
+	for i, name := range []string{"cg", "cgls"} {
 		s, err := solver.New(name, solver.Options{})
 		must(t, err)
 		all[i] = iterates(t, s, op, d, x0, n)
 		hist[i] = s.State().History
 	}
 	for k := range n {
-		for i, x := range [][]complex128{all[0][k], all[2][k]} {
-			if e := away(x, all[1][k]); e > 1e-11 {
-				t.Errorf("iteration %d: method %d is %g away from CGLS", k+1, i, e)
-			}
+		if e := away(all[0][k], all[1][k]); e > 1e-11 {
+			t.Errorf("iteration %d: CG is %g away from CGLS", k+1, e)
 		}
-		for i := range hist {
-			for _, h := range [][2]float64{
-				{hist[i].Residual[k], hist[1].Residual[k]},
-				{hist[i].Total[k], hist[1].Total[k]},
-				{hist[i].Gradient[k], hist[1].Gradient[k]},
-			} {
-				if math.Abs(h[0]-h[1]) > 1e-11*hist[1].Gradient[0] {
-					t.Errorf("after %d iterations: history %d has %g, CGLS %g", k, i, h[0], h[1])
-				}
+		for _, h := range [][2]float64{
+			{hist[0].Residual[k], hist[1].Residual[k]},
+			{hist[0].Total[k], hist[1].Total[k]},
+			{hist[0].Gradient[k], hist[1].Gradient[k]},
+		} {
+			if math.Abs(h[0]-h[1]) > 1e-11*hist[1].Gradient[0] {
+				t.Errorf("after %d iterations: the history of CG has %g, that of CGLS %g", k, h[0], h[1])
 			}
 		}
 	}

@@ -43,8 +43,6 @@ TRIED = {
     "point-spread": ("run", ["solver.preconditioner=point-spread"]),
     "point-spread, 4": ("run", ["solver.preconditioner=point-spread", "solver.iterations=4"]),
     "two-level, 3": ("run", ["solver.preconditioner=two-level", "solver.iterations=3"]),
-    "fista": ("run", ["solver.method=fista", "solver.sparsity=0.02", "solver.iterations=11"]),
-    "total variation": ("run", ["solver.method=primal-dual", "solver.total_variation=0.02", "solver.iterations=11"]),
     **{r: ("run", [f"solver.regularization={r}", f"solver.regularization_weight={w}"]) for r, w in (("dip", 0.3), ("gradient", 0.1), ("laplacian", 0.1))},
     "antialias": ("run", ["kirchhoff.antialias=triangle"]),
     "rms": ("run", ["data.weights=rms"]),

@@ -45,7 +45,7 @@ var memoryCases = []memoryCase{
 	{name: "repeat survey", synth: layerSurvey, later: denseSurvey, set: "solver.iterations=2 data.weights=rms"},
 	{name: "two-level", synth: saltSurvey, set: "solver.iterations=10 solver.preconditioner=two-level"},
 
-	{name: "repeat survey, l1, 16 bits", synth: denseSurvey, later: longSurvey, set: "solver.iterations=4 survey.monitor.difference=l1 solver.method=fista kirchhoff.tables=uint16", large: true},
+	{name: "repeat survey, 16 bits", synth: denseSurvey, later: longSurvey, set: "solver.iterations=4 kirchhoff.tables=uint16", large: true},
 	{name: "large, coarse", synth: longSurvey, set: "solver.iterations=5 kirchhoff.tables=coarse", large: true},
 	{name: "large, coarse, 60 gradients kept", synth: longSurvey, set: "solver.iterations=60 solver.orthogonalize=60 kirchhoff.tables=coarse", large: true},
 	{name: "salt, coarse", synth: saltSurvey, set: "solver.iterations=10 kirchhoff.tables=coarse", large: true},

@@ -38,22 +38,6 @@ func testInPlace(t *testing.T, d device.Device) {
 	}
 }
 
-func testClipOfNaN(t *testing.T, d device.Device) {
-	bx := put(t, d, []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))})
-	must(t, d.Clip(1, bx))
-	bz := put(t, d, []complex128{cmplx.NaN(), complex(math.Inf(1), 2), complex(0, math.NaN())})
-	must(t, d.Clip(1, bz))
-	x, z := get[float32](t, bx), get[complex128](t, bz)
-	for i := range 3 {
-		if v := float64(x[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			t.Errorf("real element %d became %g", i, v)
-		}
-		if !cmplx.IsNaN(z[i]) && !cmplx.IsInf(z[i]) {
-			t.Errorf("complex element %d became %v", i, z[i])
-		}
-	}
-}
-
 // Dots in float64 survive what float32 sums would lose.
 func testDoublePrecision(t *testing.T, d device.Device) {
 	const n = 6 << 15
@@ -150,9 +134,6 @@ func testTypes(t *testing.T, d device.Device) {
 	if _, err := d.Dots([2]device.Buf{b, b}); err == nil {
 		t.Error("integers have a dot product")
 	}
-	if err := d.Clip(1, b); err == nil {
-		t.Error("integers were clipped")
-	}
 }
 
 func testUploadAndDownload(t *testing.T, d device.Device) {
@@ -221,8 +202,6 @@ func testForeign(t *testing.T, d device.Device) {
 		"axpby back":    d.Axpby(1, here, 1, there),
 		"multiply":      d.Multiply(here, there),
 		"multiply back": d.Multiply(there, here),
-		"clip":          d.Clip(1, there),
-		"clip together": d.Clip(1, here, there),
 		"run":           d.Run(device.Kernel{}, here, there),
 		"run back":      d.Run(device.Kernel{}, there, here),
 		"dots":          dots,

@@ -32,10 +32,6 @@ func conform(t *testing.T, forms ...device.Device) {
 	t.Run("copy and zero/complex64", func(t *testing.T) { testCopyAndZero[complex64](t, s) })
 	t.Run("copy and zero/complex128", func(t *testing.T) { testCopyAndZero[complex128](t, s) })
 	t.Run("copy and zero/int64", func(t *testing.T) { testCopyAndZero[int64](t, s) })
-	t.Run("clip/float32", func(t *testing.T) { testClip[float32](t, s) })
-	t.Run("clip/float64", func(t *testing.T) { testClip[float64](t, s) })
-	t.Run("clip/complex64", func(t *testing.T) { testClip[complex64](t, s) })
-	t.Run("clip/complex128", func(t *testing.T) { testClip[complex128](t, s) })
 	t.Run("dots/float32", func(t *testing.T) { testDots[float32](t, s) })
 	t.Run("dots/float64", func(t *testing.T) { testDots[float64](t, s) })
 	t.Run("dots/complex64", func(t *testing.T) { testDots[complex64](t, s) })
@@ -48,7 +44,6 @@ func conform(t *testing.T, forms ...device.Device) {
 		t.Run(fmt.Sprintf("form %d", i), func(t *testing.T) {
 			t.Run("axpby does not read what it overwrites", func(t *testing.T) { testOverwrite(t, d) })
 			t.Run("axpby in place", func(t *testing.T) { testInPlace(t, d) })
-			t.Run("soft threshold keeps NaN", func(t *testing.T) { testClipOfNaN(t, d) })
 			t.Run("dots in double precision", func(t *testing.T) { testDoublePrecision(t, d) })
 			t.Run("dots of many pairs", func(t *testing.T) { testManyDots(t, d) })
 			t.Run("slices of slices", func(t *testing.T) { testSlices(t, d) })

@@ -184,37 +184,6 @@ func testCopyAndZero[T device.Number](t *testing.T, s suite) {
 	})
 }
 
-func testClip[T device.Number](t *testing.T, s suite) {
-	s.each(t, func(t *testing.T, d device.Device, n int) {
-		for _, fields := range []int{1, 3} {
-			limit := 0.7 * math.Sqrt(float64(fields))
-			x, b := make([][]T, fields), make([]device.Buf, fields)
-			for c := range x {
-				x[c] = numbers[T](6+uint64(c), n)
-				b[c] = put(t, d, x[c])
-			}
-			must(t, d.Clip(limit, b...))
-			got := make([][]T, fields)
-			for c := range got {
-				got[c] = get[T](t, b[c])
-			}
-			for i := range n {
-				square := 0.0
-				for c := range x {
-					square += math.Pow(cmplx.Abs(wide(x[c][i])), 2)
-				}
-				f := min(1, limit/math.Sqrt(square))
-				for c := range x {
-					want := wide(x[c][i]) * complex(f, 0)
-					if e := cmplx.Abs(wide(got[c][i]) - want); !(e <= 4*ulp[T]()*limit) {
-						t.Fatalf("field %d of %d, element %d: %v became %v, want %v", c, fields, i, x[c][i], got[c][i], want)
-					}
-				}
-			}
-		}
-	})
-}
-
 func testDots[T device.Number](t *testing.T, s suite) {
 	for _, n := range s.or(some) {
 		x, y := numbers[T](7, n), numbers[T](8, n)

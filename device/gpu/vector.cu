@@ -76,50 +76,6 @@ MULTIPLY(multiply_i64, i64)
 MULTIPLY(multiply_c64, c64)
 MULTIPLY(multiply_c128, c128)
 
-// Vectors with a component in each of count fields: those longer than t get the length t.
-// A NaN stays.
-enum { most_fields = 64 };
-
-struct Fields {
-	void *of[most_fields];
-};
-
-__device__ inline double square(float v) { return (double)v * (double)v; }
-__device__ inline double square(double v) { return v * v; }
-__device__ inline double square(c64 v) { return square(v.re) + square(v.im); }
-__device__ inline double square(c128 v) { return square(v.re) + square(v.im); }
-__device__ inline float scaled(float v, double f) { return (float)((double)v * f); }
-__device__ inline double scaled(double v, double f) { return v * f; }
-__device__ inline c64 scaled(c64 v, double f) { return {scaled(v.re, f), scaled(v.im, f)}; }
-__device__ inline c128 scaled(c128 v, double f) { return {scaled(v.re, f), scaled(v.im, f)}; }
-
-template <class T> __device__ void clip(i64 n, double t, const Fields &x, int count)
-{
-	const i64 first = (i64)blockIdx.x * span + threadIdx.x;
-	for (int k = 0; k < each; k++) {
-		const i64 i = first + k * width;
-		if (i >= n)
-			return;
-		double sum = 0;
-		for (int c = 0; c < count; c++)
-			sum += square(((const T *)x.of[c])[i]);
-		const double r = sqrt(sum);
-		if (r > t)
-			for (int c = 0; c < count; c++) {
-				T *p = (T *)x.of[c] + i;
-				*p = scaled(*p, t / r);
-			}
-	}
-}
-
-#define CLIP(name, T)                                                                         \
-	extern "C" __global__ void __launch_bounds__(width)                                       \
-	name(i64 n, double t, Fields x, int count) { clip<T>(n, t, x, count); }
-CLIP(clip_f32, float)
-CLIP(clip_f64, double)
-CLIP(clip_c64, c64)
-CLIP(clip_c128, c128)
-
 // Three-point stencils along an axis, as device.Stencil says: of n elements seen as
 // outer × N × inner, element (o, i, k) is row g = first + i of an axis of `of`. The
 // rows before and after are null where there are none. Reads x about once, writes y.

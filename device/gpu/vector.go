@@ -23,7 +23,7 @@ var suffix = map[device.Type]string{
 var elementwise = []struct {
 	name   string
 	wholes bool
-}{{"axpby", true}, {"multiply", true}, {"clip", false}, {"stencil", false}}
+}{{"axpby", true}, {"multiply", true}, {"stencil", false}}
 
 // launch runs an element-wise kernel over n elements of a type. With n = 0 it does nothing.
 func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) error {
@@ -96,25 +96,6 @@ func (d *Device) Multiply(dst, x device.Buf) error {
 		return err
 	}
 	return d.launch("multiply", "multiply", to.typ, to.n, to.at, by.at)
-}
-
-// Clip implements device.Device.
-func (d *Device) Clip(t float64, x ...device.Buf) error {
-	var f fields
-	for c, b := range x {
-		here := d.mine(b)
-		if here == nil {
-			return device.Foreign(d, "clip", x...)
-		}
-		f.of[c%device.MostTogether] = here.at
-	}
-	device.Together(x)
-	return d.launch("clip", "clip", x[0].Type(), x[0].Len(), t, f, int32(len(x)))
-}
-
-// fields is the kernel's struct Fields.
-type fields struct {
-	of [device.MostTogether]driver.Memory
 }
 
 // Stencil implements device.Device.

@@ -42,9 +42,7 @@ func Register(key string, choices ...Choice) bool {
 
 func methods() (list []Choice) {
 	for _, m := range solver.Methods {
-		list = append(list, Choice{m.Name, m.Description, traits(map[string]bool{
-			"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse, "backtracking": m.Backtracks, "dual": m.Dual,
-		})})
+		list = append(list, Choice{m.Name, m.Description, traits(map[string]bool{"preconditioned": m.Preconditioned})})
 	}
 	return append(list,
 		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"},

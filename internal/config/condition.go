@@ -70,7 +70,7 @@ func (x condition) failed() string {
 	return text
 }
 
-// words lists values of the field as TOML: `"cg", "cgls" or "lsqr"`.
+// words lists values of the field as TOML: `"off", "run" or "ranks"`.
 func (f *Field) words(values []string) string { return english.WordSeries(f.quoted(values), "or") }
 
 // quoted are values of the field as TOML.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/dustin/go-humanize/english"
 
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 )
@@ -212,9 +211,6 @@ func (r *reader) gathers() {
 	n := len(im.GatherBins)
 	if n < least {
 		r.clash(fmt.Sprintf("%s, image.gathers = %s needs at least %d", readable.Count(n, "value"), Quote(im.Gathers), least), bins, kind)
-	}
-	if most := device.MostTogether; n > most && r.cfg.Solver.GroupSparsity > 0 && r.good("solver.group_sparsity") {
-		r.clash(fmt.Sprintf("%s beside solver.group_sparsity, want at most %d", readable.Count(n, "value"), most), bins, "solver.group_sparsity")
 	}
 	if im.Gathers == "angle" && r.good("image.gather_angle") && n > 0 && im.GatherBins[n-1] > im.LargestAngle() {
 		r.clash(fmt.Sprintf("%g degrees, %s angles reach %g", im.GatherBins[n-1], im.GatherAngle, im.LargestAngle()), bins, "image.gather_angle")

@@ -168,7 +168,6 @@ func TestDefaults(t *testing.T) {
 		"solver.coarse_iterations":     `8`,
 		"solver.regularization":        `"none"`,
 		"solver.regularization_weight": "0.0",
-		"solver.backtracking":          "false",
 		"solver.matching_window":       "[]",
 		"solver.matching_filter":       "[]",
 		"output.residual":              `""`,
@@ -193,7 +192,6 @@ func TestDefaults(t *testing.T) {
 		"survey.monitor.file":          `""`,
 		"survey.monitor.wavelet_file":  `""`,
 		"survey.monitor.velocity_file": `""`,
-		"survey.monitor.difference":    `"l2"`,
 
 		"survey.monitor.difference_weight": "0.1",
 
@@ -217,10 +215,6 @@ func TestDefaults(t *testing.T) {
 		"solver.penalty_scale":       `"relative"`,
 		"solver.reproducible":        `"ranks"`,
 		"solver.start":               `""`,
-		"solver.sparsity":            "0.0",
-		"solver.total_variation":     "0.0",
-		"solver.group_sparsity":      "0.0",
-		"solver.gap_tolerance":       "0.0",
 		"solver.defect_correction":   "false",
 		"solver.orthogonalize":       "20",
 		"solver.true_residual_every": "10",

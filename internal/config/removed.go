@@ -9,10 +9,22 @@ type removal struct {
 
 // removedKeys are keys that are gone. A file that an earlier version recorded may still hold them at
 // their defaults.
-var removedKeys = []removal{}
+var removedKeys = []removal{
+	{"survey.monitor.difference", `"l2"`, "survey.monitor.difference_weight alone weighs the difference, in the l2 norm"},
+	{"solver.sparsity", "0.0", `solver.damping bounds the image of "cgls"`},
+	{"solver.total_variation", "0.0", `solver.damping bounds the image of "cgls", and solver.regularization smooths it`},
+	{"solver.group_sparsity", "0.0", `solver.damping bounds the images of "cgls"`},
+	{"solver.gap_tolerance", "0.0", "solver.tolerance ends a run by its residual"},
+	{"solver.backtracking", "false", `"cgls" finds the length of its steps by itself`},
+}
 
 // removedValues are values that are gone, of keys that remain.
-var removedValues = []removal{}
+var removedValues = []removal{
+	{"solver.method", `"lsqr"`, `"cgls" has the same iterates`},
+	{"solver.method", `"ista"`, `"cgls" with the defaults makes truer images`},
+	{"solver.method", `"fista"`, `"cgls" with the defaults makes truer images`},
+	{"solver.method", `"primal-dual"`, `"cgls" with the defaults makes truer images`},
+}
 
 // findRemoval finds the entry of a key and, unless it is empty, of its value as TOML.
 func findRemoval(list []removal, key, value string) (removal, bool) {

@@ -64,7 +64,7 @@ var refused = []rule{
 	{"output.scale=reflectivity", on("kirchhoff.dynamic=false"), "{} needs the weights of kirchhoff.dynamic = true"},
 	{"output.scale=reflectivity", on("!kirchhoff.wavelet_filter=on"), `{} needs kirchhoff.wavelet_filter = "on", found {kirchhoff.wavelet_filter}`},
 	{"output.scale=reflectivity", on("!kirchhoff.spreading=auto|ray"), `{} needs kirchhoff.spreading = "ray", found {kirchhoff.spreading}`},
-	{"output.scale=reflectivity", on("!solver.method=cg|cgls|lsqr"), `{} is for solver.method = "cg", "cgls" or "lsqr", found {solver.method}`},
+	{"output.scale=reflectivity", on("!solver.method=cg|cgls"), `{} is for solver.method = "cg" or "cgls", found {solver.method}`},
 	{"output.scale=reflectivity", on("velocity.receiver_file"), unscaled},
 	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
 	{"output.scale=reflectivity", on("image.gathers"), oneImage},
@@ -91,16 +91,12 @@ var refused = []rule{
 	{"solver.preconditioner=point-spread", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
 	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
 		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
-	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
-		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
 	{"solver.defect_correction", on("!kirchhoff.accuracy"), "{} corrects factorised sums, which need kirchhoff.accuracy above 0"},
 	{"solver.defect_correction", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
 	{"solver.defect_correction", on("solver.preconditioner"), `{} is for solver.preconditioner = "none", found {solver.preconditioner}`},
 	{"solver.defect_correction", on("solver.start"), "{} starts from zero, found solver.start = {solver.start}"},
 	{"solver.defect_correction", on("solver.tolerance"), "{} comes after solver.iterations, found solver.tolerance = {solver.tolerance}, which may end them before"},
-
-	{"solver.group_sparsity", on("solver.method:dual", "!image.gathers"), "needs images by class: want image.gathers = {image.gathers?}"},
 
 	// The wavelet.
 	{"solver.wavelet=estimate", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
@@ -120,7 +116,6 @@ var refused = []rule{
 	{"data.weights=coherence", on("solver.defect_correction=true"), "{} begins anew after a first solve, from which solver.defect_correction cannot go on"},
 
 	// Repeat surveys.
-	{"survey.monitor.difference=l1", on("survey.monitor.file", "!solver.method:sparse"), `{} is for solver.method = "ista" and "fista", found {solver.method}`},
 	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_file"), "{} does not go with velocity.receiver_file: the waves to the receivers would have those of the baseline"},
 	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_constant"), "{} does not go with velocity.receiver_constant: the waves to the receivers would have that of the baseline"},
 	{"!kirchhoff.engine=" + offering(engines.Surveys), on("survey.monitor.file"), "{} does not offer two surveys at once, which survey.monitor.file asks for"},
@@ -129,7 +124,7 @@ var refused = []rule{
 	{"traveltime.method:tables", on("survey.monitor.file"), twoSurveys},
 	{"image.gathers", on("survey.monitor.file"), twoSurveys},
 	{"image.surface=survey", on("survey.monitor.file"), `{} would be another for the monitor survey: want "file"`},
-	{"!solver.method=cg|cgls|lsqr|ista|fista", on("survey.monitor.file"), twoSurveys},
+	{"!solver.method=cg|cgls", on("survey.monitor.file"), twoSurveys},
 	{"!solver.preconditioner=none|diagonal", on("survey.monitor.file"), twoSurveys},
 	{"solver.wavelet=estimate", on("survey.monitor.file"), twoSurveys},
 	{"output.residual", on("survey.monitor.file"), twoSurveys},
@@ -148,15 +143,12 @@ var givesWay = []struct {
 	beside     string // condition
 }{
 	{"data.weights", "none", "solver.method=matching|image-domain"},
-	{"data.weights", "none", "solver.method:sparse"},
 	{"data.weights", "none", "solver.wavelet=estimate"},
 	{"data.weights", "none", "solver.defect_correction=true"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
 	{"solver.band", "false", "solver.method=matching"},
-	{"solver.band", "false", "solver.method:sparse"},
 	{"solver.penalty_scale", "absolute", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.method=matching"},
-	{"solver.damping", "0", "solver.method:sparse"},
 	{"solver.damping", "0", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.penalty_scale=absolute"},
 	{"solver.damping", "0.03", "output.scale=reflectivity"},
@@ -166,7 +158,6 @@ var givesWay = []struct {
 // noted lists the combinations that are allowed but perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
-	{"!solver.sparsity", on("solver.method:sparse", "!solver.total_variation", "!solver.group_sparsity", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
 	{"solver.psf_spacing", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 	{"!solver.psf_shifts=1", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 }
@@ -189,7 +180,7 @@ func on(conditions ...string) []string { return conditions }
 // unstreamed lists the conditions that need all traces in memory at once.
 var unstreamed = [][]string{
 	{"!kirchhoff.engine=" + offering(engines.Streamed)},
-	{"!solver.method:streamed"},
+	{"!solver.method=cg|cgls"},
 	{"solver.preconditioner"},
 	{"solver.regularization"},
 	{"image.gathers"},

@@ -10,7 +10,6 @@ import (
 	"github.com/dustin/go-humanize/english"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -149,8 +148,8 @@ func (r *report) settings() {
 	for _, n := range r.Config.Notes() {
 		r.say("note", "configuration", "%s", n)
 	}
-	if c := r.Config.Solver; c.PenaltyScale == "absolute" && formulation.Penalised(c) {
-		r.say("note", "penalty", "weights of damping and penalties are in the operator's units: --dot-test says what they amount to")
+	if c := r.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
+		r.say("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
 	}
 	if r.Matches() {
 		r.say("ok", "matching", "%s", r.Filters.About(r.Image.Shape))

@@ -12,7 +12,6 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
@@ -282,7 +281,7 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 	if p.TwoLevel() {
 		rounds++
 	}
-	if c := p.Config.Solver; c.PenaltyScale == "relative" && formulation.Penalised(c) { // the migrated image, and three rounds
+	if c := p.Config.Solver; c.PenaltyScale == "relative" && c.Damping > 0 { // the migrated image, and three rounds
 		rounds += 3
 	}
 	if plan.Coherent(p) && p.Config.Solver.Iterations > plan.FirstIterations { // what is predicted, and a start

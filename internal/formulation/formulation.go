@@ -83,15 +83,13 @@ type Formulation struct {
 
 	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
 
-	damping   float64       // weight of the rows of solver.damping
-	penalty   dist.Operator // the rows of solver.regularization; nil: none
-	below     dist.Operator // all rows below the data's; nil: none
-	penalties penalties
-	rows      float64 // what rows below the data's add to the diagonal of AᵀA
-	apart     float64 // the same for the difference of two images, with l1
-	coupling  float64 // μ of the row of that difference, with l2
-	changes   []dist.Operator
-	data      *dist.Vector // W d; nil where they are streamed
+	damping  float64       // weight of the rows of solver.damping
+	penalty  dist.Operator // the rows of solver.regularization; nil: none
+	below    dist.Operator // all rows below the data's; nil: none
+	rows     float64       // what rows below the data's add to the diagonal of AᵀA
+	coupling float64       // μ of the row of the difference of two images
+	changes  []dist.Operator
+	data     *dist.Vector // W d; nil where they are streamed
 }
 
 // New makes the problem. Each step wraps what the steps before it made: weights and topography
@@ -261,12 +259,6 @@ func applyAll(x *dist.Vector, all iter.Seq2[int, dist.Operator]) (*dist.Vector, 
 func (f *Formulation) Method() (*solver.Method, error) {
 	o := f.Options
 	o.Preconditioner = f.Preconditioner
-	if err := f.penalties.set(&o, f); err != nil {
-		return nil, err
-	}
-	if f.sparseDifference() {
-		o.Sparsities = []float64{f.penalties.sparsity, f.apart}
-	}
 	return solver.For(f.Problem, f.Config.Method, o)
 }
 

@@ -13,7 +13,7 @@ func TestKindsAreThoseOffered(t *testing.T) {
 	kinds := map[string][]string{
 		"regularization": {"none"},
 		"preconditioner": {"none"},
-		"method":         append(solver.Names(nil), "matching", "image-domain"),
+		"method":         append(solver.Names(), "matching", "image-domain"),
 	}
 	for k := range regularisers.kinds {
 		kinds["regularization"] = append(kinds["regularization"], k)

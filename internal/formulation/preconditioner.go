@@ -14,7 +14,7 @@ import (
 // to the inverse of AᵀA, as the last step of a formulation.
 var preconditioners = registry[func(context.Context, *Formulation) error]{"solver.preconditioner", map[string]func(context.Context, *Formulation) error{}}
 
-var _ = preconditioners.register("diagonal", "the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others; for cg, cgls and lsqr", diagonal)
+var _ = preconditioners.register("diagonal", "the solver works on the image times the root of the diagonal of A'A, found exactly in one pass, so that poorly lit parts converge as fast as others; for cg and cgls", diagonal)
 
 // leastLight is ε: points lit by less hardly gain from P, for what they would gain is
 // mostly noise.

@@ -50,8 +50,7 @@ var _ = regularisers.register("laplacian", "the sum of the second derivatives", 
 	Diagonal: func(axes int) float64 { return float64(4*axes*axes + 2*axes) },
 })
 
-// addRows adds the rows of solver.damping, solver.regularization and survey.monitor, and finds
-// the weights of the penalties.
+// addRows adds the rows of solver.damping, solver.regularization and survey.monitor.
 func (f *Formulation) addRows(ctx context.Context) error {
 	var m scales
 	defer m.close()
@@ -60,7 +59,7 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		kind = nil
 	}
 	relative := f.Config.PenaltyScale == "relative"
-	if relative && Penalised(f.Config) || kind != nil || f.couples() {
+	if relative && f.Config.Damping > 0 || kind != nil || f.couples() {
 		end := f.Report.Time("scales")
 		err := f.again(func() (err error) {
 			m.close()
@@ -72,18 +71,12 @@ func (f *Formulation) addRows(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, text := range f.penaltyTexts(m) {
+	if text := f.dampingText(m.singular); text != "" {
 		f.Report.Infof("%s", text)
 	}
 	f.damping = f.Config.Damping
 	if relative {
 		f.damping *= m.singular
-	}
-	for _, p := range f.penalised(m) {
-		*p.to = p.weight
-		if relative {
-			*p.to *= p.scale
-		}
 	}
 	var rows []dist.Operator
 	if d := f.damping; d > 0 {
@@ -102,9 +95,7 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		f.below = dist.VStack(rows...)
 	}
 	var err error
-	if f.Problem, err = f.Problem.AddRows(rows...); err == nil && f.sparseDifference() {
-		err = f.changeToDifference(m)
-	}
+	f.Problem, err = f.Problem.AddRows(rows...)
 	return err
 }
 

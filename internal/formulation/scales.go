@@ -7,7 +7,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -15,12 +14,10 @@ import (
 type scales struct {
 	migrated *dist.Vector // Aᵀb
 	singular float64      // about the largest singular value of A
-	image    float64      // the largest magnitude in Aᵀb: with a sparsity of it and more the image is zero
-	together float64      // the longest vector of the classes of Aᵀb at a point, where that counts
 }
 
-// measure finds the scales of a problem. It costs an adjoint and up to ten applications
-// of AᵀA; close frees the migrated image.
+// measure finds the scales of a problem. It costs an adjoint and three applications of
+// AᵀA; close frees the migrated image.
 func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
 	if m.migrated, err = dist.NewVector(f.Device, f.Problem.Domain()); err != nil {
 		return m, err
@@ -33,10 +30,7 @@ func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
 		return m, err
 	}
 	m.singular = math.Sqrt(lambda)
-	if m.image, err = f.most(m.migrated, math.Abs); err == nil && dual(f.Config) && f.Config.GroupSparsity > 0 {
-		m.together, err = f.longest(m.migrated)
-	}
-	return m, err
+	return m, nil
 }
 
 func (m *scales) close() {
@@ -74,77 +68,30 @@ func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error)
 	return peak[0], err
 }
 
-// Penalised reports whether a weight in units of solver.penalty_scale is used.
-func Penalised(c config.Solver) bool {
-	f := &Formulation{Setting: &Setting{Config: c}}
-	return c.Damping > 0 || len(f.penalised(scales{})) > 0
-}
-
-// dual reports whether the method uses solver.total_variation and solver.group_sparsity.
-func dual(c config.Solver) bool {
-	return solver.Takes(c.Method, func(m solver.Info) bool { return m.Dual })
-}
-
-// penalty is a weight that is used.
-type penalty struct {
-	name   string
-	weight float64
-	to     *float64 // where it goes, in units of data² per image
-	scale  float64  // of relative weights
-	what   string   // the scale is
-}
-
-// penalised are the penalties that the method has and the configuration uses.
-func (f *Formulation) penalised(m scales) (list []penalty) {
-	c, to := f.Config, &f.penalties
-	sparse := solver.Takes(c.Method, func(m solver.Info) bool { return m.Sparse })
-	const largest = "largest value of the migrated image"
-	for _, p := range []struct {
-		taken bool
-		penalty
-	}{
-		{sparse, penalty{"sparsity", c.Sparsity, &to.sparsity, m.image, largest}},
-		{dual(c), penalty{"total variation", c.TotalVariation, &to.variation, m.image, largest}},
-		{dual(c), penalty{"sparsity over classes", c.GroupSparsity, &to.groups, m.together, "largest length over the classes of a point of the migrated images"}},
-	} {
-		if p.taken && p.weight > 0 {
-			list = append(list, p.penalty)
-		}
-	}
-	return list
-}
-
-// penaltyTexts say how damping and penalties, if used, compare with the scales.
-func (f *Formulation) penaltyTexts(m scales) (texts []string) {
-	c := f.Config
-	if c.Damping > 0 {
-		texts = append(texts, "damping: "+penaltyText(c.PenaltyScale, c.Damping, m.singular, "largest singular value of the operator"))
-	}
-	for _, p := range f.penalised(m) {
-		texts = append(texts, p.name+": "+penaltyText(c.PenaltyScale, p.weight, p.scale, p.what))
-	}
-	return texts
-}
-
-// penaltyText says how a weight compares with its scale, 0 for one that is not known.
-func penaltyText(kind string, weight, scale float64, what string) string {
+// dampingText says how damping, if used, compares with the largest singular value of the operator, 0 for
+// one that is not known; "" without damping.
+func (f *Formulation) dampingText(singular float64) string {
+	const what = "largest singular value of the operator"
+	weight := f.Config.Damping
 	switch {
-	case kind == "relative":
-		return fmt.Sprintf("weight %.4g, %g times the %s, about %.4g", weight*scale, weight, what, scale)
-	case scale > 0:
-		return fmt.Sprintf("weight %g is %.3g times the %s, about %.4g: 1 %% of it would be %.3g", weight, weight/scale, what, scale, scale/100)
+	case weight == 0:
+		return ""
+	case f.Config.PenaltyScale == "relative":
+		return fmt.Sprintf("damping: weight %.4g, %g times the %s, about %.4g", weight*singular, weight, what, singular)
+	case singular > 0:
+		return fmt.Sprintf("damping: weight %g is %.3g times the %s, about %.4g: 1 %% of it would be %.3g", weight, weight/singular, what, singular, singular/100)
 	}
-	return fmt.Sprintf(`weight %g, absolute; it counts beside the %s, which lsm check --dot-test shows; solver.penalty_scale = "relative" measures by it`, weight, what)
+	return fmt.Sprintf(`damping: weight %g, absolute; it counts beside the %s, which lsm check --dot-test shows; solver.penalty_scale = "relative" measures by it`, weight, what)
 }
 
-// PenaltyTexts compare damping and penalties with the scales of the problem,
-// at the price of up to ten iterations.
-func PenaltyTexts(ctx context.Context, s *Setting) ([]string, error) {
+// DampingText compares damping with the largest singular value of the operator, at the price of
+// about four iterations.
+func DampingText(ctx context.Context, s *Setting) (string, error) {
 	f, err := weighted(ctx, s)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	m, err := f.measure(ctx)
 	defer m.close()
-	return f.penaltyTexts(m), err
+	return f.dampingText(m.singular), err
 }

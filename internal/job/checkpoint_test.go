@@ -17,19 +17,13 @@ import (
 // one that never stopped.
 func TestResumeIsExact(t *testing.T) {
 	for method, more := range map[string][]string{
-		"cgls":  {"solver.true_residual_every=4"},
-		"lsqr":  {"solver.damping=2"},
-		"cg":    {"solver.damping=0.5"},
-		"ista":  {"solver.sparsity=3"},
-		"fista": {"solver.sparsity=3"},
+		"cgls": {"solver.true_residual_every=4"},
+		"cg":   {"solver.damping=0.5"},
 
-		"primal-dual":          {"solver.total_variation=3", "solver.sparsity=1"},
-		"primal-dual, gathers": append([]string{"solver.total_variation=3", "solver.group_sparsity=1"}, byOffset...),
-
+		"cgls, gathers":   byOffset,
 		"cgls, band":      {"solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
 		"cgls, coherence": {"data.weights=coherence", "solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
 		"cgls, halves":    {"image.halves=true", "data.weights=coherence", "solver.band=true"},
-		"lsqr, coherence": {"data.weights=coherence"},
 		"cg, coherence":   {"data.weights=coherence"},
 		"cgls, diagonal":  {"solver.preconditioner=diagonal"},
 		"cgls, two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.orthogonalize=4"},
@@ -54,8 +48,6 @@ func TestResumeIsExact(t *testing.T) {
 			equal(t, method+": residual", r.History.Residual, whole.History.Residual)
 			equal(t, method+": total", r.History.Total, whole.History.Total)
 			equal(t, method+": gradient", r.History.Gradient, whole.History.Gradient)
-			equal(t, method+": objective", r.History.Objective, whole.History.Objective)
-			equal(t, method+": gap", r.History.Gap, whole.History.Gap)
 			equal(t, method+": agreement", r.History.Agreement, whole.History.Agreement)
 			if r.Reason != whole.Reason {
 				t.Errorf("%s: reason %s, want %s", method, r.Reason, whole.Reason)

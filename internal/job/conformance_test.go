@@ -101,7 +101,7 @@ func options() (list []option) {
 	add(option{name: "anti-aliasing", within: true, features: feature.Antialias, make: slice}, antialias)
 	add(option{name: "gathers by offset", within: true, features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
 	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
-	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true output.filter=agreement solver.method=fista solver.sparsity=2")
+	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true output.filter=agreement")
 	add(option{name: "diagonal preconditioner", within: true, features: feature.Diagonal, make: slice}, diagonal)
 	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
 	add(option{name: "band", ptx: true, make: slice}, banded, "solver.preconditioner=diagonal")
@@ -119,10 +119,7 @@ func options() (list []option) {
 	add(option{name: "streamed, weighted traces", ptx: true, make: slice, opens: 1}, append(weighing, stream)...)
 	add(option{name: "weighted traces, regularized", make: slice}, append(everything,
 		"solver.regularization=dip solver.regularization_weight=0.1 solver.damping=0.1")...)
-	add(option{name: "fista, traces in no order", make: shuffledSlice}, "solver.method=fista solver.sparsity=2")
-	add(option{name: "primal-dual, total variation", within: true, make: shuffledSlice}, "solver.method=primal-dual solver.total_variation=2 solver.sparsity=1")
-	add(option{name: "primal-dual, gathers", make: slice, says: "3 images by offset"},
-		append(byOffset, "solver.method=primal-dual solver.group_sparsity=2 solver.total_variation=1")...)
+	add(option{name: "cg, traces in no order", make: shuffledSlice}, "solver.method=cg")
 	for i, at := range []string{"", ", 3-D"} {
 		o := option{make: []func(*testing.T) *problem{slice, block}[i]}
 		all := []string{local, local3}[i] + " " + together

@@ -141,18 +141,17 @@ func (j *Job) cutAbove(m *dist.Vector) error {
 	return dist.Multiply(m, s.Below)
 }
 
-// PenaltyTexts compare damping and penalties with the scales of the problem,
-// at the price of up to ten iterations; nil where neither is used, or where traces are
-// streamed.
-func (j *Job) PenaltyTexts(ctx context.Context) ([]string, error) {
+// DampingText compares damping with the largest singular value of the operator, at the price of about four
+// iterations; "" where it is not used, or where traces are streamed.
+func (j *Job) DampingText(ctx context.Context) (string, error) {
 	s, err := j.setting(nil)
-	if err != nil || s.Passes != nil || !formulation.Penalised(s.Config) {
-		return nil, err
+	if err != nil || s.Passes != nil || s.Config.Damping == 0 {
+		return "", err
 	}
 	if s.Data, err = j.Data(); err != nil {
-		return nil, err
+		return "", err
 	}
-	return formulation.PenaltyTexts(ctx, s)
+	return formulation.DampingText(ctx, s)
 }
 
 // fit gives a result whose iterations were in the image a history of the data, with its start

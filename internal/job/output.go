@@ -56,10 +56,6 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 
 func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err error) {
 	defer j.Report.Time("write")()
-	var objective []float64
-	if r.History.Gap != nil {
-		objective = r.History.Objective
-	}
 	gathers := j.Classes.Gathers()
 	if gathers != nil {
 		gathers.Light = r.Light != nil
@@ -81,7 +77,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 		return h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil, Solved: solved != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
-			Objective: objective, Gap: r.History.Gap, Agreement: r.History.Agreement, Agreed: agreed,
+			Agreement: r.History.Agreement, Agreed: agreed,
 			Wavelets: r.Wavelets, Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j)...)})
 	}

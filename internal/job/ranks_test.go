@@ -113,7 +113,6 @@ func sameResult(t *testing.T, what string, got, want *solved) {
 	equal(t, what+": image", got.Image, want.Image)
 	equal(t, what+": residual", got.History.Residual, want.History.Residual)
 	equal(t, what+": gradient", got.History.Gradient, want.History.Gradient)
-	equal(t, what+": gap", got.History.Gap, want.History.Gap)
 	equal(t, what+": agreement", got.History.Agreement, want.History.Agreement)
 }
 
@@ -126,14 +125,11 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 	}{
 		"2-D":            {wide, []string{"solver.iterations=4"}},
 		"2-D, dynamic":   {wide, []string{"solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", "solver.damping=0.3"}},
-		"2-D, 16 bits":   {wide, []string{"solver.iterations=2", "kirchhoff.tables=uint16", "solver.method=lsqr"}},
-		"2-D, shuffled":  {shuffled, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=2"}},
+		"2-D, 16 bits":   {wide, []string{"solver.iterations=2", "kirchhoff.tables=uint16", "solver.method=cg"}},
+		"2-D, shuffled":  {shuffled, []string{"solver.iterations=2"}},
 		"3-D":            {long, []string{"solver.iterations=3", "solver.method=cg"}},
 		"2-D, one-sided": {wide, []string{"solver.iterations=1", "comm.accumulate=onesided"}},
 		"2-D, damped":    {wide, []string{"solver.iterations=2", "solver.damping=0.1", "solver.penalty_scale=relative"}},
-		"2-D, sparse":    {wide, []string{"solver.iterations=2", "solver.method=fista", "solver.sparsity=0.1", "solver.penalty_scale=relative"}},
-		"2-D, blocky":    {wide, []string{"solver.iterations=3", "solver.method=primal-dual", "solver.total_variation=0.1", "solver.sparsity=0.1", "solver.penalty_scale=relative"}},
-		"3-D, blocky":    {long, []string{"solver.iterations=2", "solver.method=primal-dual", "solver.total_variation=2"}},
 		"2-D, two-level": {wide, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=2", "data.weights=rms", "solver.damping=0.3"}},
 		"3-D, two-level": {long, []string{"solver.iterations=2", "solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.coarse_iterations=2", "kirchhoff.dynamic=true"}},
 		"3-D, dynamic":   {long, []string{"solver.iterations=2", "kirchhoff.dynamic=true"}},
@@ -357,7 +353,7 @@ func TestResidualOnRanks(t *testing.T) {
 
 // A run stopped on some ranks goes on, to the same bits, on others.
 func TestResumeOnOtherRanks(t *testing.T) {
-	for method, p := range map[string]*problem{"cgls": wide(t), "lsqr": wide(t), "cg": wide(t), "lsqr, kirchhoff.aperture=150": shuffled(t)} {
+	for method, p := range map[string]*problem{"cgls": wide(t), "cg": wide(t), "cg, kirchhoff.aperture=150": shuffled(t)} {
 		set := []string{"solver.iterations=6", "solver.damping=0.2"}
 		set = append(set, strings.Split("solver.method="+method, ", ")...)
 		want := p.solveOn(t, 1, set...)

@@ -96,15 +96,8 @@ func TestRegularizedSolve(t *testing.T) {
 		if got := r.History.Residual[len(r.History.Residual)-1]; !(abs(got-want) <= 1e-5*want) {
 			t.Errorf("weight %g: the history ends at %g, |data - A m| is %g", weight, got, want)
 		}
-		for _, method := range []string{"lsqr", "cg", "fista"} {
-			if weight < 0.3 {
-				continue // too slow for methods of first order
-			}
-			n := "solver.iterations=60"
-			if method == "fista" {
-				n = "solver.iterations=500"
-			}
-			near(t, method, p.solve(t, "reference", append(set, n, "solver.method="+method)...).Image, r.Image, 1e-4)
+		if weight == 0.3 {
+			near(t, "cg", p.solve(t, "reference", append(set, "solver.iterations=60", "solver.method=cg")...).Image, r.Image, 1e-4)
 		}
 	}
 }
@@ -147,11 +140,10 @@ func TestRegularizationOnRanks(t *testing.T) {
 		make func(*testing.T) *problem
 		set  []string
 	}{
-		"gradient":     {wide, []string{"solver.regularization=gradient", "solver.damping=0.2"}},
-		"laplacian":    {long, []string{"solver.regularization=laplacian", "solver.method=lsqr"}},
-		"dip":          {wide, []string{"solver.regularization=dip", "solver.method=fista", "solver.sparsity=1", "solver.backtracking=true"}},
-		"dip, 3-D":     {long, []string{"solver.regularization=dip"}},
-		"backtracking": {wide, []string{"solver.regularization=gradient", "solver.method=ista", "solver.backtracking=true"}},
+		"gradient":  {wide, []string{"solver.regularization=gradient", "solver.damping=0.2"}},
+		"laplacian": {long, []string{"solver.regularization=laplacian", "solver.method=cg"}},
+		"dip":       {wide, []string{"solver.regularization=dip"}},
+		"dip, 3-D":  {long, []string{"solver.regularization=dip"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)

@@ -172,8 +172,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	live := s.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
-		Iterations: steps(s.Job), Tolerance: cfg.Tolerance, GapTolerance: cfg.GapTolerance,
-		Comm: s.World,
+		Iterations: steps(s.Job), Tolerance: cfg.Tolerance, Comm: s.World,
 		Asked: func() solver.Reason {
 			if ctx.Err() != nil {
 				return solver.StoppedSignal
@@ -321,11 +320,6 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 		if r.Iteration == from {
 			return nil
 		}
-		var gap *float64
-		if r.HasGap && r.Objective > 0 {
-			relative := r.Gap / r.Objective
-			gap = &relative
-		}
 		agrees, err := s.agreement(m)
 		if err != nil {
 			return err
@@ -333,7 +327,7 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 		live.Iteration(progress.Iteration{
 			N: r.Iteration, Limit: steps(s.Job),
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
-			Gap: gap, Agrees: agrees, Took: took,
+			Agrees: agrees, Took: took,
 		})
 		if r.AdjointWarning {
 			s.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
@@ -402,7 +396,7 @@ func (j *Job) identity() map[string]string {
 		}
 		switch f.Name() {
 		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
-			"solver.iterations", "solver.tolerance", "solver.gap_tolerance", // where to stop, not how to go
+			"solver.iterations", "solver.tolerance", // where to stop, not how to go
 			"survey.file", "survey.wavelet_file", "survey.monitor.file", "survey.monitor.wavelet_file", "survey.monitor.velocity_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}

@@ -19,16 +19,11 @@ import (
 // SolverOptions are the solver's settings.
 func (p *Plan) SolverOptions() solver.Options {
 	c := p.Config.Solver
-	o := solver.Options{
-		TrueResidual: c.TrueResidualEvery,
-		Last:         c.Iterations,
-		Backtracking: c.Backtracking,
-		Restart:      true,
+	return solver.Options{
+		TrueResidual:  c.TrueResidualEvery,
+		Last:          c.Iterations,
+		Orthogonalize: min(c.Orthogonalize, c.Iterations), // gradients that it has use for
 	}
-	if solver.Takes(c.Method, func(m solver.Info) bool { return m.Orthogonalizes }) {
-		o.Orthogonalize = min(c.Orthogonalize, c.Iterations) // gradients that it has use for
-	}
-	return o
 }
 
 // Matches reports whether the image is found by matching filters.

@@ -129,7 +129,6 @@ type Iteration struct {
 	Residual float64       // ‖d − A m‖ / ‖d‖
 	Gradient float64       // ‖Aᴴ r‖ relative to its first value
 	Adjoint  float64       // relative mismatch of the iteration's adjoint test
-	Gap      *float64      // duality gap relative to the objective; nil: the method has none
 	Agrees   *float64      // how well images of both halves of the survey agree; nil: there are none
 	Took     time.Duration // wall time of this iteration
 }
@@ -161,9 +160,6 @@ func (s *Solver) Iteration(it Iteration) {
 	event := []any{"stage", s.stage.name, "iteration", it.N, "iterations", it.Limit,
 		"residual", it.Residual, "change", change, "gradient", it.Gradient, "adjoint", it.Adjoint,
 		"seconds", it.Took.Seconds(), "eta_seconds", left.Seconds()}
-	if it.Gap != nil {
-		event = append(event, "gap", *it.Gap)
-	}
 	if it.Agrees != nil {
 		event = append(event, "agreement", *it.Agrees)
 	}
@@ -176,9 +172,6 @@ func (s *Solver) Iteration(it Iteration) {
 	}
 	if finite(it.Gradient) {
 		fmt.Fprintf(&b, "  gradient %.1e", it.Gradient)
-	}
-	if it.Gap != nil {
-		fmt.Fprintf(&b, "  gap %.1e", *it.Gap)
 	}
 	if it.Agrees != nil {
 		fmt.Fprintf(&b, "  agreement %.3f", *it.Agrees)

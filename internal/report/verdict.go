@@ -61,9 +61,6 @@ func (r *Run) outcome() verdict {
 	case solver.ConvergedResidual:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
 			"The residual reached " + r.withValue("solver.tolerance") + ": the run has done what it was asked for."}}
-	case solver.ConvergedGap:
-		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
-			"The duality gap reached " + r.withValue("solver.gap_tolerance") + ": the run has done what it was asked for."}}
 	case solver.ConvergedGradient:
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
 			"The gradient cannot be told from rounding: no further step can improve the image."}}
@@ -134,10 +131,6 @@ func (r *Run) fitPoints() (points []string) {
 	if in := r.Image.InImageNorm; r.InImage() && in[0] > 0 && isNorm(in[len(in)-1]) {
 		points = append(points, fmt.Sprintf("The equations in the image were solved to %s of their residual. Point-spread functions stand for the operator there, so that the data's residual may stay higher.",
 			percent(in[len(in)-1]/in[0])))
-	}
-	if n := len(r.Image.Gap); n > 0 && len(r.Image.Objective) == n && r.Image.Objective[n-1] > 0 {
-		points = append(points, fmt.Sprintf("The duality gap ended at %s of the objective: so near is the image to the minimum, or nearer.",
-			percent(r.Image.Gap[n-1]/r.Image.Objective[n-1])))
 	}
 	if a := r.Image.Agreement; len(a) > 0 {
 		best := slices.Max(a)
@@ -217,6 +210,6 @@ func (r *Run) startsWithAdjoint() bool {
 		return false
 	}
 	s := r.Config.Solver
-	return slices.Contains([]string{"cg", "cgls", "lsqr"}, s.Method) && s.Preconditioner == "none" && !s.Start.IsSet() &&
+	return slices.Contains([]string{"cg", "cgls"}, s.Method) && s.Preconditioner == "none" && !s.Start.IsSet() &&
 		r.Config.Image.Gathers == "none"
 }

@@ -15,9 +15,6 @@ func TestRefused(t *testing.T) {
 		{"", "solver.damping=0.1", "solver.preconditioner=two-level"},
 		{"image.gathers", "image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
 		{"solver.method", "solver.method=matching"},
-		{"solver.method", "solver.method=primal-dual", "solver.total_variation=0.1"},
-		{"solver.sparsity", "solver.method=primal-dual", "solver.sparsity=0.1"},
-		{"solver.sparsity", "solver.method=fista", "solver.sparsity=0.1"},
 		{"solver.wavelet", "solver.wavelet=estimate"},
 		{"solver.band", "solver.band=true"},
 		{"kirchhoff.accuracy", "kirchhoff.accuracy=0.01"},
@@ -27,7 +24,6 @@ func TestRefused(t *testing.T) {
 		{"data.mute_taper", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]"},
 		{"", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]", "data.mute_taper=0.0"},
 		{"survey.monitor.file", "survey.monitor.file=monitor.h5"},
-		{"survey.monitor.difference", "survey.monitor.file=monitor.h5", "survey.monitor.difference=l1", "solver.method=fista"},
 	} {
 		key := set[0]
 		c, err := config.Parse(filepath.Join(t.TempDir(), "config.toml"), []byte(baseConfig), set[1:], nil)

@@ -14,7 +14,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // Options say what is asked of a target.
@@ -62,10 +61,6 @@ func Refuse(c *config.Config, rights bool) error {
 			`--set image.gathers=none; the classes that lsm migrate makes are right sides: --rhs`)
 	case s.Method == "matching":
 		return refused("solver.method", "matching filters solve no least-squares problem")
-	case s.Sparsity > 0 && solver.Takes(s.Method, func(m solver.Info) bool { return m.Sparse }):
-		return refused("solver.sparsity", "a sparse problem has no Hessian")
-	case solver.Takes(s.Method, func(m solver.Info) bool { return m.Dual }) && s.TotalVariation+s.GroupSparsity > 0:
-		return refused("solver.method", "a problem with total variation or sparsity over classes has no Hessian")
 	case s.Band:
 		return refused("solver.band", "the Hessian is that of the image itself")
 	case c.Data.Weights == "coherence":
@@ -78,8 +73,6 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":
 		return refused("data.read", "traces are weighed in memory")
-	case c.Survey.Monitor.IsSet() && c.Survey.Monitor.Difference != "l2":
-		return refused("survey.monitor.difference", "a problem with an l1 penalty has no Hessian")
 	case rights:
 		return refuseRights(c)
 	}

@@ -33,7 +33,7 @@
 //
 // # Solution
 //
-// LSQR minimises ‖A c − d‖² + (λ b)² Σ_a (n_a/24)² ‖D_a c‖²/N + (μ b)² ‖c‖²/N, with D_a the
+// CGLS minimises ‖A c − d‖² + (λ b)² Σ_a (n_a/24)² ‖D_a c‖²/N + (μ b)² ‖c‖²/N, with D_a the
 // differences of neighbouring knots along an axis of n_a intervals, N knots and b² the sum over the rows
 // of (Σ_k |A_k|)². Sums over knots stand for integrals, and n_a D_a for derivatives, so that closer knots
 // are not smoothed less. Rows that do not fit count less and less:

@@ -19,7 +19,7 @@ type Options struct {
 	Smoothing  float64 // λ
 	Damping    float64 // μ
 	Bound      float64 // |δ| is at most that
-	Iterations int     // of LSQR
+	Iterations int     // of CGLS
 	Rounds     int     // of weights, at least 1
 }
 
@@ -100,7 +100,7 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []floa
 	if err != nil {
 		return nil, err
 	}
-	m, err := solver.New("lsqr", solver.Options{})
+	m, err := solver.New("cgls", solver.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -20,9 +20,6 @@ type Image struct {
 	// iterations are in the image; nil for others. ResidualNorm and GradientNorm then hold the
 	// start and the end.
 	InImageNorm []float64
-	// Objective and Gap hold what the solver minimises and the duality gap, one value per
-	// iteration; nil where the solver has no gap.
-	Objective, Gap []float64
 	// Agreement holds how well the images of both halves of the survey agreed, one value per
 	// iteration; nil where there were none.
 	Agreement []float64
@@ -64,18 +61,15 @@ const (
 	FilterAttr = "wavelet_filter"
 )
 
-// inImageName is the dataset of InImageNorm.
-const inImageName = "/history/image_residual_norm"
+// inImageName and agreementHistoryName are the datasets of InImageNorm and of Agreement.
+const (
+	inImageName          = "/history/image_residual_norm"
+	agreementHistoryName = "/history/agreement"
+)
 
 // history yields the datasets of the norms.
 func (im *Image) history(yield func(name string, norms *[]float64) bool) {
 	_ = yield("/history/residual_norm", &im.ResidualNorm) && yield("/history/gradient_norm", &im.GradientNorm)
-}
-
-// gaps yields the datasets of the objective and the gap.
-func (im *Image) gaps(yield func(name string, values *[]float64) bool) {
-	_ = yield("/history/objective", &im.Objective) && yield("/history/gap", &im.Gap) &&
-		yield("/history/agreement", &im.Agreement)
 }
 
 // ReadImage reads the image /image, or /reflectivity where that is missing,
@@ -133,11 +127,8 @@ func (f *File) readHistory(im *Image) (err error) {
 			return err
 		}
 	}
-	for name, values := range im.gaps {
-		if !f.Has(name) {
-			continue
-		}
-		if *values, err = load[float64](f, name, "[iterations]", -1); err != nil {
+	if f.Has(agreementHistoryName) {
+		if im.Agreement, err = load[float64](f, agreementHistoryName, "[iterations]", -1); err != nil {
 			return err
 		}
 	}
@@ -224,8 +215,7 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 
 func (w *Writer) history(im *Image) {
 	n := len(im.ResidualNorm)
-	if len(im.GradientNorm) != n || len(im.Objective) != len(im.Gap) || len(im.Gap) != 0 && len(im.Gap) != n-1 ||
-		len(im.Agreement) != 0 && len(im.Agreement) != n-1 {
+	if len(im.GradientNorm) != n || len(im.Agreement) != 0 && len(im.Agreement) != n-1 {
 		panic("h5: an image's histories differ in length")
 	}
 	if n == 0 {
@@ -238,10 +228,8 @@ func (w *Writer) history(im *Image) {
 	if n := len(im.InImageNorm); n > 0 {
 		over(w, inImageName, []axis{{name: "/history/image_iteration", size: n}}, im.InImageNorm)
 	}
-	for name, values := range im.gaps {
-		if *values != nil {
-			over(w, name, []axis{regular("/history/step", n-1, 1, 1, "1")}, *values)
-		}
+	if im.Agreement != nil {
+		over(w, agreementHistoryName, []axis{regular("/history/step", n-1, 1, 1, "1")}, im.Agreement)
 	}
 }
 

@@ -92,9 +92,9 @@ func TestImageRoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "i.h5")
 	im := &Image{
 		Grid: testGrid(), ResidualNorm: []float64{3, 2, 1}, GradientNorm: []float64{9, 4, 1},
-		Objective: []float64{5, 4}, Gap: []float64{2, 0.5},
-		Config: "[survey]\nfile = \"ü.h5\"\n",
-		Attrs:  []Attr{{"commit", "abc"}, {"ranks", int64(4)}, {"seconds", 1.5}},
+		Agreement: []float64{0.5, 0.25},
+		Config:    "[survey]\nfile = \"ü.h5\"\n",
+		Attrs:     []Attr{{"commit", "abc"}, {"ranks", int64(4)}, {"seconds", 1.5}},
 	}
 	im.Data = make([]float32, im.Grid.Len())
 	for i := range im.Data {

@@ -19,7 +19,6 @@ COMMANDS = [
     "synth faults -o faults --geometry-only".split(),
     ["run", "points/config.toml", "--set", "solver.iterations=3", "--set", "solver.wavelet=estimate", "--set", "solver.wavelet_by=source",
      "--set", "output.residual=residual.h5", "-o", "image.h5"],
-    ["run", "points/config.toml", "--set", "solver.method=primal-dual", "--set", "solver.iterations=2", "-o", "primal.h5"],
     ["run", "points/config.toml", "--set", "solver.iterations=1", *MONITOR, "-o", "repeat.h5"],
     ["migrate", "points/config.toml", *OFFSETS, "-o", "offsets.h5"],
     ["migrate", "points/config.toml", *ANGLES, "-o", "angles.h5"],

@@ -26,7 +26,6 @@ FILES = {
     "cube/model.h5": {"velocity": ("x", "y", "z")},
     "points/reflectivity.h5": {"image": SECTION},
     "image.h5": HISTORY | {"image": SECTION, "reflectivity": SECTION, "wavelet": ("source", "wavelet_t"), "config": ()},
-    "primal.h5": HISTORY | {"image": SECTION, "history_objective": ("step",), "history_gap": ("step",), "config": ()},
     "repeat.h5": HISTORY | {"image": SECTION, "monitor": SECTION, "difference": SECTION, "config": ()},
     "offsets.h5": {"image": SECTION, "gathers": ("offset", "x", "z"), "config": ()},
     "angles.h5": {"image": SECTION, "gathers": ("angle", "x", "z"), "config": ()},

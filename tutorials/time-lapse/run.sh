@@ -21,7 +21,3 @@ lsm plot separate.h5 -o separate.png
 # Both surveys with the velocity of the baseline.
 lsm run config.toml --set survey.monitor.velocity_file= -o one-velocity.h5
 lsm plot one-velocity.h5 -o one-velocity.png
-
-# A difference at few points.
-lsm run config.toml --set survey.monitor.difference=l1 --set survey.monitor.difference_weight=0.03 --set solver.method=fista --set solver.iterations=30 -o sparse.h5
-lsm plot sparse.h5 -o sparse.png

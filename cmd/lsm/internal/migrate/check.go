@@ -46,10 +46,10 @@ spectrum of the traces, memory, time. Nothing
 is written but the picture of --arrivals. Where lsm run would refuse to start, check
 says everything else first and then ends with the exit status of that refusal. The
 survey file need not hold traces yet: check then says nothing of dead traces, of weights
-made from traces, of damping and sparsity.
+made from traces, of damping.
 
 With --dot-test it also builds the operator, measures whether its two directions
-are adjoint, and says what solver.damping and solver.sparsity amount to. With --ranks,
+are adjoint, and says what solver.damping amounts to. With --ranks,
 or where comm.grid gives the number of ranks, it says what each of them would hold and
 do. The time is that of this machine, which check measures, if all ranks share its cores, and
 leaves out sums over ranks. With --machine it is that of the machine that a file describes,
@@ -348,8 +348,8 @@ func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Fin
 	if j.Traces == nil {
 		return nil
 	}
-	texts, err := j.PenaltyTexts(ctx)
-	for _, text := range texts {
+	text, err := j.DampingText(ctx)
+	if text != "" {
 		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}
 	return err
