@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -81,12 +80,6 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	}
 	if engine != "cpu" && engine != "reference" {
 		return nil, fmt.Errorf("kirchhoff: package kirchhoff/gpu makes the Hessian of the %s engine", engine)
-	}
-	switch {
-	case p.Elsewhere != nil:
-		return nil, errors.New("kirchhoff: the Hessian of a target sums all pairs itself, none elsewhere")
-	case p.Finer > 0:
-		return nil, errors.New("kirchhoff: the Hessian of a target is that of the data's own samples, not of finer ones")
 	}
 	if err := t.Validate(p.Grid); err != nil {
 		return nil, err

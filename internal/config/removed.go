@@ -9,7 +9,10 @@ type removal struct {
 
 // removedKeys are keys that are gone. A file that an earlier version recorded may still hold them at
 // their defaults.
-var removedKeys = []removal{}
+var removedKeys = []removal{
+	{"kirchhoff.accuracy", "0.0", "leave it out: all sums are direct, between the samples of the data"},
+	{"solver.defect_correction", "false", "leave it out: all sums are direct, which leaves nothing to correct"},
+}
 
 // removedValues are values that are gone, of keys that remain.
 var removedValues = []removal{}

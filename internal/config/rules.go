@@ -30,11 +30,6 @@ var refused = []rule{
 	{"kirchhoff.opening_limit", on("image.domain=time"), inTime},
 	{"kirchhoff.tables=coarse", on("image.domain=time"), "{} interpolates time over distance, which an image in the time domain does not have, want another"},
 
-	// Finer samples.
-	{"!kirchhoff.engine=" + offering(engines.Finer), on("kirchhoff.accuracy"), "{} does not offer finer samples, which kirchhoff.accuracy asks for"},
-	{"comm.backend=nccl|rccl|mpi-staged", on("kirchhoff.accuracy"), "{} is for a GPU, which does not offer finer samples, as kirchhoff.accuracy asks for"},
-	{"kirchhoff.accuracy", on("solver.wavelet=estimate"), newWavelets},
-
 	// The image and its gathers.
 	{"!image.shape", on("velocity.constant", "!velocity.file", "!velocity.receiver_file", "!image.origin", "!image.spacing"),
 		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},
@@ -94,12 +89,6 @@ var refused = []rule{
 	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
 		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
-	{"solver.defect_correction", on("!kirchhoff.accuracy"), "{} corrects factorised sums, which need kirchhoff.accuracy above 0"},
-	{"solver.defect_correction", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.defect_correction", on("solver.preconditioner"), `{} is for solver.preconditioner = "none", found {solver.preconditioner}`},
-	{"solver.defect_correction", on("solver.start"), "{} starts from zero, found solver.start = {solver.start}"},
-	{"solver.defect_correction", on("solver.tolerance"), "{} comes after solver.iterations, found solver.tolerance = {solver.tolerance}, which may end them before"},
-
 	{"solver.group_sparsity", on("solver.method:dual", "!image.gathers"), "needs images by class: want image.gathers = {image.gathers?}"},
 
 	// The wavelet.
@@ -117,7 +106,6 @@ var refused = []rule{
 	// Weights that a first solve finds.
 	{"data.weights=coherence", on("solver.method=matching|image-domain"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
 	{"data.weights=coherence", on("solver.wavelet=estimate"), newWavelets},
-	{"data.weights=coherence", on("solver.defect_correction=true"), "{} begins anew after a first solve, from which solver.defect_correction cannot go on"},
 
 	// Repeat surveys.
 	{"survey.monitor.difference=l1", on("survey.monitor.file", "!solver.method:sparse"), `{} is for solver.method = "ista" and "fista", found {solver.method}`},
@@ -150,7 +138,6 @@ var givesWay = []struct {
 	{"data.weights", "none", "solver.method=matching|image-domain"},
 	{"data.weights", "none", "solver.method:sparse"},
 	{"data.weights", "none", "solver.wavelet=estimate"},
-	{"data.weights", "none", "solver.defect_correction=true"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
 	{"solver.band", "false", "solver.method=matching"},
 	{"solver.band", "false", "solver.method:sparse"},
@@ -196,7 +183,6 @@ var unstreamed = [][]string{
 	{"image.halves"},
 	{"output.psf"},
 	{"solver.wavelet"},
-	{"solver.defect_correction"},
 	{"survey.monitor.file"},
 }
 
