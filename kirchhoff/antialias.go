@@ -85,15 +85,6 @@ func (l *Plan) Triangles() []*Filter {
 	return append([]*Filter{{Taps: []float32{1}}}, l.bands.triangle[1:]...)
 }
 
-// Lengths are where the triangles of the bands end, in s from their middle, 0 for the first band.
-func (l *Plan) Lengths() []float64 {
-	out := make([]float64, l.bands.n)
-	for band := range out[1:] {
-		out[1+band] = halfLength(1+band) * l.Problem.DT
-	}
-	return out
-}
-
 func newBands(p *Problem, m *memory) *bands {
 	n := p.Bands()
 	b := &bands{Steepness: Steepness{Most: p.steepest()}, n: n, triangle: []*Filter{nil}}

@@ -332,7 +332,8 @@ type Squares struct {
 	Step  int              // rows between traces: Operator.Bands, or 0 where all traces share theirs
 }
 
-// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖² over the traces of the block to the box's tiles tile0 to tile1 of image, the box's [tile][TileSize]. Rounding is as in Adjoint.
+// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖² over the traces of the block to the box's
+// tiles tile0 to tile1 of image, the box's [tile][TileSize]. Rounding is as in Adjoint.
 func (i ISA) Diagonal(o *Operator, image []float64, q *Squares, tile0, tile1 int, quantum float64) {
 	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer()), step: C.int64_t(q.Step)}
 	i.walk(C.DIAGONAL, o, first(image), unsafe.Pointer(&sq), tile0, tile1, quantum)
@@ -349,9 +350,6 @@ func (i ISA) Forward(o *Operator, windows *Memory[float32], image []float32, til
 // magic times a quantum rounds: adding and subtracting it leaves multiples of two
 // quanta, if what is rounded is 2⁵² quanta at most.
 const magic = 1.5 * (1 << 53)
-
-// Rounding is the number that rounds so for a quantum.
-func Rounding(quantum float64) float64 { return magic * quantum }
 
 // Drain adds what the windows of a block's traces hold after the tiles of the box,
 // smoothed and rounded to a multiple of two quanta, to rows pair.Row − row0 of sums,
