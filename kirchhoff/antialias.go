@@ -3,7 +3,6 @@ package kirchhoff
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -53,17 +52,9 @@ func (p *Problem) steepest() float32 {
 
 // Bands is the number of versions of each trace that anti-aliasing chooses from: 1 where
 // the slowest velocity leaves nothing to be smoothed.
-func (p *Problem) Bands() int { return bandsAmong(p, mostBands(p)) }
-
-// bandsAmong is Bands where there are so many at most.
-func bandsAmong(p *Problem, most int) int {
+func (p *Problem) Bands() int {
 	s := p.steepest()
-	return simd.Band(most, s, s) + 1
-}
-
-// mostBands is the number of bands whose triangles kernels hold.
-func mostBands(p *Problem) int {
-	return maxBands - bandsPerOctave*bits.Len(uint(max(1, p.Finer)-1))
+	return simd.Band(maxBands, s, s) + 1
 }
 
 const (
@@ -71,12 +62,12 @@ const (
 	maxBands       = 10*bandsPerOctave + 1 // the last reaches simd.MaxHalf samples
 )
 
-// halfLength is where a band's triangle ends, in samples of the data from its middle.
+// halfLength is where a band's triangle ends, in samples from its middle.
 func halfLength(band int) float64 { return math.Pow(2, float64(band)/bandsPerOctave) }
 
-// triangle is the filter of a band, of unit sum, for samples so many times finer.
-func triangle(band, finer int) *Filter {
-	length := float64(finer) * halfLength(band)
+// triangle is the filter of a band, of unit sum.
+func triangle(band int) *Filter {
+	length := halfLength(band)
 	half := int(math.Ceil(length)) - 1
 	f := &Filter{Taps: make([]float32, 2*half+1), First: -half}
 	sum := 0.0
@@ -94,15 +85,6 @@ func (l *Plan) Triangles() []*Filter {
 	return append([]*Filter{{Taps: []float32{1}}}, l.bands.triangle[1:]...)
 }
 
-// Lengths are where the triangles of the bands end, in s from their middle, 0 for the first band.
-func (l *Plan) Lengths() []float64 {
-	out := make([]float64, l.bands.n)
-	for band := range out[1:] {
-		out[1+band] = halfLength(1+band) * l.Problem.DT
-	}
-	return out
-}
-
 func newBands(p *Problem, m *memory) *bands {
 	n := p.Bands()
 	b := &bands{Steepness: Steepness{Most: p.steepest()}, n: n, triangle: []*Filter{nil}}
@@ -112,7 +94,7 @@ func newBands(p *Problem, m *memory) *bands {
 	var taps []float32
 	half := []int32{0}
 	for band := 1; band < n; band++ {
-		t := triangle(band, max(1, p.Finer))
+		t := triangle(band)
 		b.triangle = append(b.triangle, t)
 		taps = append(taps, t.Taps...)
 		half = append(half, int32(-t.First))

@@ -11,7 +11,7 @@ import (
 // repeats within its half-length.
 func TestTriangles(t *testing.T) {
 	for band := 1; band < maxBands; band++ {
-		f := triangle(band, 1)
+		f := triangle(band)
 		length := halfLength(band)
 		sum, at := 0.0, 0.0
 		for j, tap := range f.Taps {

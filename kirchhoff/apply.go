@@ -32,9 +32,9 @@ func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 	return d, m
 }
 
-// addTrace convolves the trace in a worker's first end and adds it to a trace of the data.
+// addTrace convolves the trace that a worker has made and adds it to a trace of the data.
 func (k *kernel) addTrace(worker int, data []float32, trace int) {
-	k.crossings[worker].convolve(k.isa, k.Convolve, k.row(data, trace))
+	k.Convolve.apply(k.isa, k.row(data, trace), k.crossings[worker].made, true)
 }
 
 // Forward adds the demigrated traces of the image src to dst.
@@ -46,11 +46,8 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 	if err := k.loadImage(ctx, image); err != nil {
 		return err
 	}
-	if err := k.forwardElsewhere(ctx, data); err != nil {
-		return err
-	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.crossings[worker].trace },
+		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.crossings[worker].made.trace },
 			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
@@ -65,9 +62,6 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 		k.kept.ready = nil // the data may have changed
 	}
 	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
-		return err
-	}
-	if err := k.adjointElsewhere(ctx, data, 0); err != nil {
 		return err
 	}
 	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
@@ -95,12 +89,7 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
-func (e *cpu) Peak() float64 {
-	if e.Problem.Elsewhere != nil {
-		return MostElsewhere * e.Plan.Peak
-	}
-	return e.Plan.Peak
-}
+func (e *cpu) Peak() float64 { return e.Plan.Peak }
 
 // Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
 // traces of one source place), the sum of the largest samples of its correlated traces;
@@ -128,7 +117,7 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		return k.Shots(largest), nil
 	}
 	err := workers.Each(context.Background(), k.threads, len(largest), func(worker, trace int) error {
-		to := make([]float32, k.inner.nt)
+		to := make([]float32, k.Problem.NT)
 		k.correlateTrace(worker, to, k.row(x, trace))
 		largest[trace] = k.isa.Largest(to)
 		return nil

@@ -12,7 +12,6 @@ import (
 // traces and with which weights. It holds tables of all points of the grid, or of some.
 type arrivals struct {
 	p     Problem // Velocity is that of the held points, or of the slab's where all are held
-	inner inner
 	first int     // points of the grid before the slab; 0 where some points are held
 	some  []int32 // grid points that are held; nil for all
 
@@ -31,7 +30,7 @@ type arrivals struct {
 // newArrivals prepares the tables of all points.
 func newArrivals(p *Problem) arrivals {
 	lo, _ := p.slab()
-	a := arrivals{p: *p, inner: innerOf(p), first: lo * p.plane(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), unequal: unequal(p)}
+	a := arrivals{p: *p, first: lo * p.plane(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), unequal: unequal(p)}
 	a.time = make([][]float64, p.Positions.Len())
 	a.slow = make([]slowness, p.Positions.Len())
 	if p.Directed() {
@@ -175,8 +174,8 @@ func (r *arrivals) grid(i int) int {
 // fraction w, with weight a. k is −1 if the point makes no contribution.
 func (r *arrivals) at(trace, i int) (k int, w, a float64) {
 	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
-	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.inner.dt
-	if !(q > -1 && q < float64(r.inner.nt-1)) {
+	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT
+	if !(q > -1 && q < float64(r.p.NT-1)) {
 		return -1, 0, 0
 	}
 	k = int(q)

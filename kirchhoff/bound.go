@@ -21,9 +21,6 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 	if p.T0 > 0 {
 		most *= 3 // |1 − w| + |w| for times before the first sample, see the package comment
 	}
-	if p.Curve > 0 {
-		most *= 2 // see inner
-	}
 	if !p.Dynamic {
 		return most, nil
 	}

@@ -76,7 +76,7 @@ func (d *demigrator) drain(isa simd.ISA, op *simd.Operator, sums []float64, wind
 
 func (d *demigrator) collapse(trace, windows []float32) {
 	if d.cells {
-		copy(trace, windows[d.op.Widest:])
+		copy(trace, windows[simd.Widest:])
 		return
 	}
 	simd.Collapse(trace, windows)
@@ -84,17 +84,14 @@ func (d *demigrator) collapse(trace, windows []float32) {
 
 // windowLen is the number of elements that the windows of any block take.
 func (l *Plan) windowLen() int {
-	nt := l.inner.nt
-	return max(forwardCells.limit*simd.Slots*simd.Pitch(l.bands.n, strideOf(nt)), laneCells.limit*laneStride(nt, widest(&l.Problem)))
+	nt := l.Problem.NT
+	return max(forwardCells.limit*simd.Slots*simd.Pitch(l.bands.n, strideOf(nt)), laneCells.limit*laneStride(nt))
 }
 
-// widest is simd.Operator's Widest: 64 samples of the data, as far as there is room.
-func widest(p *Problem) int { return min(simd.MostWide, 64*max(1, p.Finer)) }
-
 // laneStride is the distance between rows of nt samples in a cell's block.
-func laneStride(nt, widest int) int {
+func laneStride(nt int) int {
 	const lines = 2 * 16 // an even number of cache lines, see strideOf
-	return strideOf(nt) + (3*widest+16-2*simd.TileSize+lines-1)/lines*lines
+	return strideOf(nt) + (3*simd.Widest+16-2*simd.TileSize+lines-1)/lines*lines
 }
 
 // inCells reports for each trace whether the forward processes it with the receivers of a

@@ -28,7 +28,7 @@ func compactTimes(c *tables, place int) (time, unit []float64) {
 			word := i/32*16 + i%16
 			code := row[word] >> (i / 16 % 2 * 16) & 0xFFFF
 			q := float64(c.spans.S[at].Base) + float64(code)*step
-			time[n], unit[n] = q*c.inner.dt+c.Problem.T0/2, step*c.inner.dt
+			time[n], unit[n] = q*c.Problem.DT+c.Problem.T0/2, step*c.Problem.DT
 			if code == simd.Never {
 				time[n] = math.Inf(1)
 			}
@@ -69,16 +69,16 @@ func (c trial) compacts(t *testing.T, seed uint64, shifts map[uint8]int) (left i
 	p := c.compactProblem(t, seed)
 	all := everyEngine(t, p)
 	ref := all[0].(*referenceEngine).images[0]
-	table, fine := all[1].(*cpu).tables, innerOf(p)
+	table := all[1].(*cpu).tables
 	for _, place := range p.usedPlaces() {
 		time, unit := compactTimes(table, place)
 		for n, exact := range ref.time[place] {
-			q := (exact - p.T0/2) / fine.dt
+			q := (exact - p.T0/2) / p.DT
 			switch {
 			case math.IsInf(time[n], 1):
 				left++
-				if q >= 0 && q < float64(fine.nt-1)+p.T0/(2*fine.dt) {
-					t.Fatalf("place %d, point %d: %g s is left out, the record has %d samples", place, n, exact, fine.nt)
+				if q >= 0 && q < float64(p.NT-1)+p.T0/(2*p.DT) {
+					t.Fatalf("place %d, point %d: %g s is left out, the record has %d samples", place, n, exact, p.NT)
 				}
 			case !(math.Abs(time[n]-exact) <= unit[n]/2*(1+1e-9)):
 				t.Fatalf("place %d, point %d: %g s became %g, half a unit is %g", place, n, exact, time[n], unit[n]/2)

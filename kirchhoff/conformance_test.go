@@ -27,13 +27,11 @@ type trial struct {
 	aperture          int  // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
 	unequal           int  // slownesses: 0 equal, 1 of converted waves, 2 of an anisotropic medium
 	rays              bool // spreading of rays, and a limit of their take-off
-	finer             int
-	curve             float64
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d,finer=%d,curve=%g",
-		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal, c.finer, c.curve)
+	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d",
+		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal)
 }
 
 func trials() []trial {
@@ -47,10 +45,6 @@ func trials() []trial {
 		c.antialias = len(all)%3 == 1
 		c.limits = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
 		c.aperture = []int{0, 0, 0, 2, 0, 1, 0, 2, 3, 0, 0}[len(all)%11]
-		c.finer = []int{0, 0, 0, 4, 0, 1, 2, 0, 0, 3, 0, 0, 16}[len(all)%13]
-		if c.finer > 0 {
-			c.curve = []float64{0, 0.1, 0.4}[len(all)/13%3] / float64(c.finer*c.finer)
-		}
 		all = append(all, c)
 	}
 	return all
@@ -92,7 +86,7 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 		}
 	}
 	p := &Problem{Grid: g, Positions: s.Distinct(true), NT: 40 + r.IntN(200), DT: 0.004, T0: c.t0,
-		Finer: c.finer, Curve: c.curve, WaveletFilter: c.waveletFilter(seed), Dynamic: c.weights > 0, Threads: 1}
+		WaveletFilter: c.waveletFilter(seed), Dynamic: c.weights > 0, Threads: 1}
 	if c.short {
 		p.NT = 2 + r.IntN(30)
 	}

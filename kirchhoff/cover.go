@@ -116,7 +116,7 @@ func within(tapers *[2]simd.Taper, m [2]float64, b *Box) reachOf {
 }
 
 // cover says which places have tables in which boxes. A place has one in a box where some
-// trace that uses it may count and is not summed elsewhere.
+// trace that uses it may count.
 type cover struct {
 	places [][]int32 // of each box, ascending; nil for all places
 	all    int       // their number
@@ -125,10 +125,6 @@ type cover struct {
 // newCover finds out which places the traces of p need in the boxes of t.
 func newCover(p *Problem, t *Tiling) *cover {
 	c := &cover{all: p.Positions.Len()}
-	if p.Elsewhere != nil {
-		c.places = coverHere(p, t)
-		return c
-	}
 	if !p.local() {
 		return c
 	}

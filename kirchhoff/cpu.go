@@ -38,7 +38,6 @@ type cpu struct {
 	windows   []*window             // per thread
 	picks     []*picked             // per thread
 	crossings []crossing            // per thread
-	exits     []exit                // per thread, with Problem.Elsewhere
 	antialias []antialiasRoom       // per thread, with bands
 	ring      *simd.Memory[float64] // sums of two pieces of the forward, of either type; made when first needed
 }
@@ -113,7 +112,7 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if e.isa, err = chosenISA(); err != nil {
 		return err
 	}
-	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(e.work.Whole || p.Elsewhere != nil)
+	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(e.work.Whole)
 	if err := e.Plan.fill(ctx, p); err != nil {
 		return err
 	}

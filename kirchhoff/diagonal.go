@@ -25,7 +25,7 @@ func (r response) smoothed(triangle *Filter) response {
 			h[i+j] += v * float64(tap)
 		}
 	}
-	return response{h, r.zero - triangle.First, r.step}
+	return response{h, r.zero - triangle.First}
 }
 
 // products returns the products h[j] h[j−lag] of a response's samples, indexed by j.
@@ -34,7 +34,7 @@ func (r response) products(lag int) response {
 	for j := lag; j < len(g); j++ {
 		g[j] = r.h[j] * r.h[j-lag]
 	}
-	return response{g, r.zero, r.step}
+	return response{g, r.zero}
 }
 
 type squaredReference struct{ r *reference }
@@ -53,7 +53,7 @@ func (q squaredReference) Forward(context.Context, device.Buf, device.Buf) error
 func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	r := q.r
 	w2, image := r.slices("diagonal", src, dst)
-	nt := r.inner.nt
+	nt := r.p.NT
 	e, f := make([]float64, r.bands.n*nt), make([]float64, r.bands.n*nt)
 	for trace := range r.p.NumTraces() {
 		if err := ctx.Err(); err != nil {
@@ -69,8 +69,7 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 		for i := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				k += r.band(trace, i) * nt
-				early, late := r.inner.weights(w)
-				image[i] += a * a * (early*early*e[k] + late*late*e[k+1] + 2*late*early*f[k])
+				image[i] += a * a * ((1-w)*(1-w)*e[k] + w*w*e[k+1] + 2*w*(1-w)*f[k])
 			}
 		}
 	}
@@ -82,17 +81,17 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 // and with the products of its neighbouring samples.
 type squared struct {
 	*kernel
-	norms, inner [][]*Filter   // by band and phase
-	ends         [][][2]phases // by worker and band
+	norms, inner []*Filter     // by band
+	ends         [][][2]padded // by worker and band
 	scale        []float32     // Scale²; nil for 1
 }
 
 var _ dist.Pieced = (*squared)(nil)
 
 // Squares are the filters that make E and F (see Engine.Squared) of the squared weights of a
-// trace, by band and phase.
-func (l *Plan) Squares() (norms, inner [][]*Filter) {
-	r := newResponse(&l.Problem)
+// trace, by band.
+func (l *Plan) Squares() (norms, inner []*Filter) {
+	r := responseOf(&l.Problem)
 	for _, triangle := range l.bands.triangle {
 		h := r.smoothed(triangle)
 		_, n := h.products(0).filters(l.Problem.NT)
@@ -103,9 +102,6 @@ func (l *Plan) Squares() (norms, inner [][]*Filter) {
 }
 
 func (e *cpu) Squared() (out []dist.Kernel) {
-	if e.Problem.Elsewhere != nil {
-		return nil
-	}
 	q := newSquares(e, &memory{}) // what the images share
 	for _, k := range e.kernels {
 		of := q
@@ -120,9 +116,9 @@ func newSquares(e *cpu, m *memory) (q squared) {
 	q.norms, q.inner = e.Squares()
 	nt := e.Problem.NT
 	for range e.threads {
-		var ends [][2]phases
+		var ends [][2]padded
 		for band := range q.norms {
-			ends = append(ends, [2]phases{newPhases(q.norms[band], m, nt), newPhases(q.inner[band], m, nt)})
+			ends = append(ends, [2]padded{q.norms[band].padded(m, nt), q.inner[band].padded(m, nt)})
 		}
 		q.ends = append(q.ends, ends)
 	}
@@ -135,12 +131,14 @@ func newSquares(e *cpu, m *memory) (q squared) {
 	return q
 }
 
-// correlations sets e and f of a band, of a kernel's samples, from the squared weights of a trace, and
+// correlations sets e and f of a band from the squared weights of a trace, and
 // returns the range of samples over which they do not change.
 func (q *squared) correlations(worker, band int, e, f, w2 []float32) (flat [2]int32) {
-	ends := &q.ends[worker][band]
-	ends[0].correlate(q.isa, q.norms[band], e, w2)
-	ends[1].correlate(q.isa, q.inner[band], f, w2)
+	norms, inner := q.ends[worker][band][0], q.ends[worker][band][1]
+	copy(norms.trace, w2)
+	copy(inner.trace, w2)
+	q.norms[band].apply(q.isa, e, norms, false)
+	q.inner[band].apply(q.isa, f, inner, false)
 	nt := len(e)
 	middle := nt / 2
 	lo, hi := middle, middle
@@ -166,7 +164,7 @@ func (q *squared) alike(w2 []float32) bool {
 
 // largest returns the largest squared norm of each trace, of all bands.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
-	nt := q.Plan.inner.nt
+	nt := q.Problem.NT
 	out := make([]float64, q.Own.NumTraces())
 	return out, workers.Each(ctx, q.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
@@ -186,7 +184,7 @@ func allocateSquares(s *simd.Squares, m *memory, rows, stride int) {
 // squares makes what the kernels need of a unit's traces from the squared weights of all
 // traces, [trace][band].
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
-	nt, stride, bands := q.Plan.inner.nt, o.op.Stride, o.op.Bands
+	nt, stride, bands := q.Problem.NT, o.op.Stride, o.op.Bands
 	n := len(o.rows.S) / o.op.Pitch()
 	s := &simd.Squares{Step: bands}
 	if q.alike(w2) {

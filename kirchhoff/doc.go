@@ -26,49 +26,6 @@
 // k truncates towards zero, so a q in (−1, 0), which only a positive t0 can
 // make, belongs to k = 0 with a negative w.
 //
-// # Finer samples
-//
-// Linear interpolation between samples at dt makes the wavelet that a trace gets depend on where
-// between two samples an arrival falls. With Finer = K ≥ 1 the operator is that of the
-// band-limited wavelet
-//
-//	d[n] = Σ_x a(x) h(n dt + t0 − t_s(x) − t_r(x)) m(x),
-//
-// h(t) the trigonometric interpolation of the wavelet's taps, padded with zeros to more than
-// two records: what lies at the Nyquist frequency counts half at either sign. It does so by the
-// formulas above with samples at dt/K: u has K (nt−1) + 1 of them, from the first sample to
-// the last, so the same arrivals count, but for those before a positive t0, of which one dt/K
-// does. In
-//
-//	d[n] = Σ_i g[K n − i] u[i]
-//
-// g is h at dt/K with the spectrum divided by sinc²(f dt/K), sinc x = sin πx / πx, which is what
-// linear interpolation does to it: interpolation of prefiltered samples (Unser, "Sampling – 50
-// years after Shannon", Proc. IEEE 88, 2000; Blu and Unser, "Quantitative Fourier analysis of
-// approximation techniques", IEEE Trans. Signal Process. 47, 1999). What is left are the images
-// of the spectrum, of a wave at f and x = f dt/K the root-mean-square share
-//
-//	ε(f) = √Σ_{m≠0} (x / (x + m))⁴ ≈ 1.47 (f dt / K)².
-//
-// With Curve = c > 0 the weights of samples k and k+1 are not 1 − w and w but
-//
-//	(1 − w) (1 + c w),   w (1 + c (1 − w)),
-//
-// which follow curves that waves of one frequency above 0 nearly keep to, like the trigonometric
-// B-splines of Unser and Blu ("Cardinal exponential splines: part I", IEEE Trans. Signal Process.
-// 53, 2005), with fewer operations. What a sample becomes between samples has the Fourier transform
-//
-//	φ(x) = sinc² x + c b(x),   b(x) = 2 (2 sin ω/ω − 1 − cos ω)/ω²,   ω = 2πx,
-//
-// by which the spectrum of g is divided in the place of sinc². The error is then
-//
-//	ε(f) = √Σ_{m≠0} φ(x + m)² / |φ(x)| ≈ 1.47 |x² − x0²|,   x0² ≈ 0.1 c,
-//
-// and the best c for a wavelet makes the mean over its spectrum about half of that of c = 0.
-//
-// FinerFor takes that mean. Ends of g with a root-mean-square share of 1e-5 are left out. The triangles of anti-aliasing have the half-lengths of the data's samples and
-// are sampled at dt/K.
-//
 // # Wavelet filter
 //
 // A sum along traveltime curves integrates half a time over each horizontal axis: by stationary
@@ -206,8 +163,8 @@
 //
 // # The double engine
 //
-// NewDouble makes the operator without limits of dip and opening angle, apertures, anti-aliasing and
-// finer samples in float64 for the same vector units. With traces of up to some thousand samples it
+// NewDouble makes the operator without limits of dip and opening angle, apertures and anti-aliasing
+// in float64 for the same vector units. With traces of up to some thousand samples it
 // differs from the reference by 1e-12 of the largest value or less, but for times within rounding of a
 // trace's ends. The C library offers it.
 //

@@ -100,7 +100,7 @@ func newDouble(p *Problem, w Work, counting bool) *double {
 	if p.Dynamic {
 		e.scale = onHeap[float64](m, p.ImageLen())
 	}
-	e.convolve, e.correlate = newTaps(newResponse(p), p.NT)
+	e.convolve, e.correlate = newTaps(responseOf(p), p.NT)
 	o := &e.op
 	o.Places, o.Mode, o.NT, o.Stride = p.Positions.Len(), doubleMode(p), p.NT, doubleStride(p.NT)
 	tables := e.tiling.Tiles * o.Places

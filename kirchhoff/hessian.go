@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -74,13 +73,8 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	switch {
-	case engine != "cpu" && engine != "reference":
+	if engine != "cpu" && engine != "reference" {
 		return nil, fmt.Errorf("kirchhoff: the cpu and the reference engine make the Hessian of a target, the %s engine does not", engine)
-	case p.Elsewhere != nil:
-		return nil, errors.New("kirchhoff: the Hessian of a target sums all pairs itself, none elsewhere")
-	case p.Finer > 0:
-		return nil, errors.New("kirchhoff: the Hessian of a target is that of the data's own samples, not of finer ones")
 	}
 	if err := t.Validate(p.Grid); err != nil {
 		return nil, err

@@ -62,7 +62,6 @@ type lists struct {
 	// traces, while those of the adjoint's pairs count the traces of these lists.
 	fwd   []*demigrator
 	trace []int32               // number of each trace in the kernel
-	here  []int32               // the traces of which something is summed here, others than Elsewhere's
 	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
 	ready []float32             // the data that rows were correlated from, until used
 }
@@ -80,11 +79,11 @@ const perTrace = 2 * (12 + 4)
 
 // newLists makes the lists of p's traces. trace holds their numbers in the kernel.
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
-	o := &lists{kernel: k, tables: t, trace: trace, here: tracesHere(p, &k.Tiling), part: p}
+	o := &lists{kernel: k, tables: t, trace: trace, part: p}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
 	o.op.Opening = k.Own.Opening.kernel()
 	o.backward = &blocking{}
-	o.backward.add(p.Positions, slices.Clone(o.here), adjointCells)
+	o.backward.add(p.Positions, count(p.NumTraces()), adjointCells)
 	o.backward.finish(p, &o.memory)
 	o.cut(p)
 	return o
@@ -120,12 +119,12 @@ func (o *lists) cut(p *Problem) {
 	if lanes && o.inCells == nil {
 		o.inCells = inCells(o.Own.Positions)
 	}
-	for _, i := range o.here {
-		k, kind := o.piece(o.trace[i]), 1
-		if lanes && o.inCells[o.trace[i]] {
+	for i, trace := range o.trace {
+		k, kind := o.piece(trace), 1
+		if lanes && o.inCells[trace] {
 			kind = 0
 		}
-		pieces[kind][k] = append(pieces[kind][k], i)
+		pieces[kind][k] = append(pieces[kind][k], int32(i))
 	}
 	for kind, traces := range pieces {
 		if !slices.ContainsFunc(traces, func(t []int32) bool { return len(t) > 0 }) {
@@ -138,7 +137,7 @@ func (o *lists) cut(p *Problem) {
 			pair.row = o.trace[pair.row]
 		}
 		if d.cells {
-			d.op.Stride = laneStride(d.op.NT, d.op.Widest)
+			d.op.Stride = laneStride(d.op.NT)
 			d.placeLanes(p.Positions)
 		}
 		d.finish(p, &o.memory)
@@ -177,11 +176,11 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 	return workers.Each(ctx, o.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
 }
 
-// demigrate computes the forward's pieces lo to hi. It writes each trace of here, not yet
+// demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
 // convolved, to where to says, and then calls done. Both get the trace's number in the
 // kernel.
 func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
-	nt := o.inner.nt
+	nt := o.Problem.NT
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		var sums []float64 // with several bands
@@ -234,7 +233,7 @@ func (o *lists) imageOf(box int) []float32 {
 // forward's pieces, not yet convolved. The contribution of each box of tiles to a trace
 // is rounded, so the order of boxes does not matter.
 func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
-	nt, row0 := o.inner.nt, o.TraceCuts[piece]
+	nt, row0 := o.Problem.NT, o.TraceCuts[piece]
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		for _, pair := range d.pairs[pair0:pair1] {
@@ -269,16 +268,12 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 	return nil
 }
 
-// correlateAll correlates the traces of here with the wavelet. If largest is not nil, it
-// correlates all and sets that to the largest sample of each.
+// correlateAll correlates the traces with the wavelet. If largest is not nil, it sets that to
+// the largest sample of each.
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
-	nt, size, traces := o.inner.nt, o.op.Pitch(), o.here
-	if largest != nil {
-		traces = count(len(o.trace))
-	}
-	return workers.Each(ctx, o.threads, len(traces), func(worker, i int) error {
-		trace := int(traces[i])
+	nt, size := o.Problem.NT, o.op.Pitch()
+	return workers.Each(ctx, o.threads, len(o.trace), func(worker, trace int) error {
 		row := o.rows.S[trace*size : trace*size+nt]
 		o.correlateTrace(worker, row, o.row(data, int(o.trace[trace])))
 		if largest != nil {

@@ -82,7 +82,7 @@ func (k *kernel) traceBytes(traces int) int64 {
 
 // pieceBytes is the memory of the forward's pieces.
 func (k *kernel) pieceBytes() int64 {
-	n := ringLen(k.TraceCuts, k.inner.nt)
+	n := ringLen(k.TraceCuts, k.Problem.NT)
 	if k.work.Exact {
 		return 8 * int64(n)
 	}
@@ -110,6 +110,6 @@ func ReferenceNeeds(p *Problem) Need {
 	n := Need{Place: p.referencePlace(), Making: p.timesBytes() * int64(p.threads())}
 	n.Tables = n.Place * int64(p.Positions.Len())
 	n.AllTables = n.Tables
-	n.Heap = 8 * int64(p.Bands()) * int64(p.NumTraces()) * int64(innerOf(p).nt) // correlated traces
+	n.Heap = 8 * int64(p.Bands()) * int64(p.NumTraces()) * int64(p.NT) // correlated traces
 	return n
 }

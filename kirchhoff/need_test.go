@@ -28,22 +28,21 @@ func TestNeeds(t *testing.T) {
 		compact bool
 		alias   []float64
 		unequal bool
-		finer   int
 	}{
-		{[]int{201, 90}, [2]int{}, true, false, nil, false, 0},
-		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false, 0},
-		{[]int{201, 90}, [2]int{}, true, false, nil, true, 0},
-		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false, 0},
-		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false, 0},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false, 4},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false, 0},
+		{[]int{201, 90}, [2]int{}, true, false, nil, false},
+		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false},
+		{[]int{201, 90}, [2]int{}, true, false, nil, true},
+		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false},
+		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false},
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
 		if c.slab != [2]int{} {
 			takeSlab(p, c.slab)
 		}
-		p.Compact, p.Threads, p.Antialias, p.Finer = c.compact, 2, c.alias, c.finer
+		p.Compact, p.Threads, p.Antialias = c.compact, 2, c.alias
 		if c.unequal {
 			p.Times = traveltime.NewUnequal(p.Times, nil)
 		}
@@ -53,9 +52,6 @@ func TestNeeds(t *testing.T) {
 		held := 4*len(o.rows.S) + 8*len(o.spans.S) + 8*len(o.reach.S) + len(o.shifts.S)
 		if e.bands.n > 1 {
 			held += 4*len(o.slope.S) + 8*len(o.slopes.S)
-		}
-		if o.patches != nil {
-			held += 8 * len(o.patches.S)
 		}
 		if e.TableBytes() != int64(held) || n.Tables != int64(held) || n.AllTables != n.Tables || n.Place*int64(p.Positions.Len()) != n.Tables {
 			t.Errorf("%+v: tables of %d bytes, said to be %d and %+v", c, held, e.TableBytes(), n)
@@ -77,12 +73,7 @@ func TestNeeds(t *testing.T) {
 		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).backward.pairs)))
 		heap := 4 * int64(len(e.Scale)+len(e.Points))
 		for i, r := range e.crossings {
-			for _, x := range slices.Concat(r.data.of, r.made.of) {
-				heap += 4 * int64(len(x.all))
-			}
-			if p.Finer > 1 {
-				heap += 4 * int64(len(r.trace)+len(r.data.scratch)+len(r.made.scratch))
-			}
+			heap += 4 * int64(len(r.data.all)+len(r.made.all))
 			if e.bands.n > 1 {
 				heap += 8 * int64(len(e.antialias[i].sums)+len(e.antialias[i].scratch))
 			}

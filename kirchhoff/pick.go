@@ -32,10 +32,10 @@ func newPicked(m *memory) *picked {
 
 // pick returns the operator of the traces of a block that count in a box, nil for none. It
 // is valid until the worker's next call. Traces are left out where the aperture, limits of
-// angles or the end of the record leave nothing of them, and where they are summed elsewhere.
+// angles or the end of the record leave nothing of them.
 func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int) *simd.Operator {
 	w, t, at := o.picks[worker], o.tables, &o.Boxes[box]
-	limited, apart := from.Aperture != [2]simd.Taper{}, o.part.Elsewhere
+	limited := from.Aperture != [2]simd.Taper{}
 	if t.count(box) == 0 || limited && b.misses(block, at, &from.Aperture) {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 				continue
 			}
 			r := op.Reach[receiver]
-			if r.Lo > r.Hi || s.Lo+r.Lo > nt-2 || s.Hi+r.Hi < -1 || apart != nil && apart.Sums(run.Source, p.receiver, box) {
+			if r.Lo > r.Hi || s.Lo+r.Lo > nt-2 || s.Hi+r.Hi < -1 {
 				continue
 			}
 			cut, what, m := int32(-1), everything, [2]float64{}

@@ -64,7 +64,7 @@ func traceCuts(p *survey.Positions) []int {
 // are those of whole tiles. ahead is how many pieces may be under way at once. whole is Work's.
 func (p *Problem) Pieces(whole bool) (cuts [2][]int, ahead [2]int) {
 	for _, at := range traceCuts(p.Positions) {
-		cuts[dist.Forward] = append(cuts[dist.Forward], at*innerOf(p).nt)
+		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.NT)
 	}
 	for _, at := range Outline(p).cuts(whole) {
 		cuts[dist.Backward] = append(cuts[dist.Backward], at*simd.TileSize)
@@ -101,10 +101,7 @@ func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Bu
 	data, image := k.slices("adjoint", src, dst)
 	migrate := k.migration(ctx, data, quantum)
 	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error {
-		if err := k.sumTiles(ctx, lo, hi, k.kept == nil, migrate); err != nil {
-			return err
-		}
-		return k.adjointElsewhere(ctx, data, quantum)
+		return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate)
 	}), nil
 }
 
@@ -134,16 +131,13 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 // forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
-	nt := k.inner.nt
+	nt := k.Problem.NT
 	length := pieces.Longest(k.TraceCuts) * nt
 	sums, err := k.makeRing(ringLen(k.TraceCuts, nt), quantum != 0)
 	if err != nil {
 		return nil, err
 	}
 	if err := k.loadImage(ctx, image); err != nil {
-		return nil, err
-	}
-	if err := k.forwardElsewhere(ctx, data); err != nil {
 		return nil, err
 	}
 	c := NewCursor(k.Image, k.opener(ctx))
@@ -177,9 +171,9 @@ func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Lo
 
 // convolveRows convolves traces, [row − row0][nt], and adds them to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
-	nt := k.inner.nt
+	nt := k.Problem.NT
 	return workers.Each(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
-		u, row := k.crossings[worker].trace, traces.Slice(i*nt, nt)
+		u, row := k.crossings[worker].made.trace, traces.Slice(i*nt, nt)
 		if row.Type() == device.F32 {
 			copy(u, device.Slice[float32](row))
 		} else {
@@ -192,15 +186,10 @@ func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device
 
 // sumTraces sets the sums of one piece of the forward.
 func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quantum float64) error {
-	if o.Own.Elsewhere != nil {
-		if err := o.host.Zero(sums); err != nil { // traces that are not here
-			return err
-		}
-	}
 	if quantum != 0 {
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
-	row0, nt, to := o.TraceCuts[piece], o.inner.nt, device.Slice[float32](sums)
+	row0, nt, to := o.TraceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
 	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
 		func(int, int) {})
 }

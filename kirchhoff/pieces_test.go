@@ -146,7 +146,7 @@ func TestExactOnManyShares(t *testing.T) {
 		{[]int{130, 40}, 15, [2]int{5, 1}, [2]int{33, 1}, 200, false},
 	} {
 		p := fixedSpread(t, c.shape, c.h, c.sources, c.receivers, c.nt, c.dynamic)
-		p.T0, p.Finer, p.Curve = []float64{0, 0.03, -0.02}[i], []int{0, 1, 4}[i], []float64{0, 0.1, 0.01}[i]
+		p.T0 = []float64{0, 0.03, -0.02}[i]
 		if exactEverywhere(t, p, 5e-6, uint64(i), layouts...) == 0 {
 			t.Error("the images are zero")
 		}

@@ -16,22 +16,19 @@ type Plan struct {
 	Scale []float32 // [ImageLen()], the image's share of the weights; nil for 1
 	Peak  float64   // see dist.Pieced
 
-	// Convolve and Correlate are the convolution with the wavelet and its transpose, by phase: of
-	// samples p, p + K, … of the traces that kernels see, K Problem.Finer. Without it there is one.
-	Convolve, Correlate []*Filter
+	Convolve, Correlate *Filter // the convolution with the wavelet and its transpose
 
-	inner inner
 	bands *bands
 }
 
 // outline makes the parts of a plan that need memory.
 func outline(p *Problem, m *memory) *Plan {
 	lo, hi := p.slab()
-	l := &Plan{Problem: *p, Tiling: *newTiling(p.Grid, [2]int{lo, hi}, m), inner: innerOf(p), bands: newBands(p, m)}
+	l := &Plan{Problem: *p, Tiling: *newTiling(p.Grid, [2]int{lo, hi}, m), bands: newBands(p, m)}
 	if p.Dynamic {
 		l.Scale = onHeap[float32](m, p.ImageLen())
 	}
-	l.Convolve, l.Correlate = newResponse(p).filters(p.NT)
+	l.Convolve, l.Correlate = responseOf(p).filters(p.NT)
 	l.Problem.Velocity, l.Problem.Amplitude = nil, nil
 	return l
 }
@@ -54,17 +51,13 @@ func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
 }
 
 // Gain bounds the factor by which correlation with the wavelet can increase the largest
-// sample of a trace: the largest sum of the absolute values of the taps of a phase.
+// sample of a trace: the sum of the absolute values of the taps.
 func (l *Plan) Gain() float64 {
-	most := 0.0
-	for _, f := range l.Correlate {
-		sum := 0.0
-		for _, v := range f.Taps {
-			sum += math.Abs(float64(v))
-		}
-		most = max(most, sum)
+	sum := 0.0
+	for _, v := range l.Correlate.Taps {
+		sum += math.Abs(float64(v))
 	}
-	return slack * most
+	return slack * sum
 }
 
 // NewPlan prepares p. Its errors are those of Validate and of given amplitudes.

@@ -28,15 +28,6 @@ type Problem struct {
 	DT float64 // s, sampling interval
 	T0 float64 // s, time of the first sample
 
-	// Finer is 0, or how many times finer than the data the traces are sampled into which
-	// image points fall: 1 to 16. The operator then is that of a wavelet interpolated
-	// without aliases, but for an error that FinerFor tells. See the package comment.
-	Finer int
-	// Curve bends the interpolation between two samples of those traces: at a fraction w from one
-	// to the next they have the weights (1 − w)(1 + Curve w) and w (1 + Curve (1 − w)). It has no
-	// unit, is at least 0, which stands for straight lines, and at most 1, and is 0 without Finer.
-	Curve float64
-
 	Wavelet       survey.Wavelet
 	WaveletFilter WaveletFilter
 
@@ -61,10 +52,6 @@ type Problem struct {
 	// traveltime.Options has the same.
 	AllWindows []traveltime.Window
 	Margin     float64
-
-	// Elsewhere is nil, or says which pairs of a trace and a box another operator sums. This one
-	// leaves them out.
-	Elsewhere Elsewhere
 
 	// Antialias is nil, or the distance, in m, between neighbouring traces along each
 	// horizontal axis. Traces are smoothed over the change of traveltime across it. It is
@@ -179,7 +166,7 @@ func (p *Problem) Validate() error {
 	case len(w.Samples) == 0 || w.Zero < 0 || w.Zero >= len(w.Samples):
 		return fmt.Errorf("kirchhoff: wavelet of %d samples has its zero at sample %d", len(w.Samples), w.Zero)
 	}
-	if err := cmp.Or(checkFiner(p), p.checkAperture(), p.checkLimits(), p.checkAntialias(), checkUnequal(p)); err != nil {
+	if err := cmp.Or(p.checkAperture(), p.checkLimits(), p.checkAntialias(), checkUnequal(p)); err != nil {
 		return err
 	}
 	if !p.Dynamic {

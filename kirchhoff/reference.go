@@ -32,7 +32,7 @@ type reference struct {
 // correlated is the memory of an adjoint, shared by all images.
 type correlated struct {
 	sync.Mutex           // held by an adjoint
-	e          []float64 // [ntrace, band, inner nt], correlated traces
+	e          []float64 // [ntrace, band, nt], correlated traces
 }
 
 // NewReference makes the engine in plain Go and float64, in loops that read like the
@@ -47,7 +47,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := Refuse("reference", p, w); err != nil {
 		return nil, err
 	}
-	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), response: newResponse(p), correlated: &correlated{}}
+	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), response: responseOf(p), correlated: &correlated{}}
 	opt := askRays(p, traveltime.Options{Threads: all.threads, Progress: p.Progress})
 	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, all.sink(p)); err != nil {
 		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
@@ -81,7 +81,7 @@ func (e *referenceEngine) Kernels() (out []dist.Kernel) {
 }
 
 func (e *referenceEngine) Info() string {
-	text := "float64" + refined(&e.p)
+	text := "float64"
 	if n := len(e.images); n > 1 {
 		text += fmt.Sprintf("; %d images", n)
 	}
@@ -110,14 +110,13 @@ func (p *Problem) referencePlace() int64 {
 func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
 	return workers.Each(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {
-		nt := r.inner.nt
+		nt := r.p.NT
 		u := make([]float64, r.bands.n*nt)
 		for i, m := range image {
 			if k, w, a := r.at(trace, r.first+i); k >= 0 {
 				k += r.band(trace, i) * nt
-				early, late := r.inner.weights(w)
-				u[k] += a * m * early
-				u[k+1] += a * m * late
+				u[k] += a * m * (1 - w)
+				u[k+1] += a * m * w
 			}
 		}
 		for band := 1; band < r.bands.n; band++ {
@@ -133,7 +132,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("adjoint", src, dst)
 	r.Lock()
 	defer r.Unlock()
-	nt, ntrace := r.inner.nt, r.p.NumTraces()
+	nt, ntrace := r.p.NT, r.p.NumTraces()
 	size := r.bands.n * nt
 	if len(r.e) < ntrace*size {
 		r.e = make([]float64, ntrace*size)
@@ -158,8 +157,7 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 			for i := lo; i < hi; i++ {
 				if k, w, a := r.at(trace, r.first+i); k >= 0 {
 					k += r.band(trace, i) * nt
-					early, late := r.inner.weights(w)
-					image[i] += a * (e[k]*early + e[k+1]*late)
+					image[i] += a * (e[k]*(1-w) + e[k+1]*w)
 				}
 			}
 		}

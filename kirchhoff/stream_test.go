@@ -73,7 +73,7 @@ func TestStreamIsTheSameOperator(t *testing.T) {
 		if i == 3 {
 			p = fixedSpread(t, []int{17, 9, 8}, 20, [2]int{3, 2}, [2]int{4, 5}, 100, dynamic)
 		}
-		p.Compact, p.Threads, p.Finer, p.Curve = compact, 1+i%2, []int{0, 0, 2, 1}[i], []float64{0, 0, 0, 0.1}[i]
+		p.Compact, p.Threads = compact, 1+i%2
 		whole := newCPUEngine(t, p, Work{})
 		h := device.NewHost(1)
 		m, d := noise(uint64(i), p.Grid.Len()), noise(uint64(9+i), p.NumTraces()*p.NT)

@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -19,17 +18,16 @@ type tables struct {
 	memory
 	*Plan
 	*cover
-	op      simd.Operator // of any box, without its tables and traces
-	boxes   []boxTables
-	rows    *simd.Memory[uint32]
-	spans   *simd.Memory[simd.Span]
-	shifts  *simd.Memory[uint8]        // with Compact
-	patches *simd.Memory[simd.Patches] // of finer samples
-	reach   *simd.Memory[simd.Reach]
-	slope   *simd.Memory[float32] // with bands
-	slopes  *simd.Memory[simd.Slopes]
-	cones   *simd.Memory[cones] // with limits of dip or opening angle
-	sum     uint64              // of tables that are kept, as they were made
+	op     simd.Operator // of any box, without its tables and traces
+	boxes  []boxTables
+	rows   *simd.Memory[uint32]
+	spans  *simd.Memory[simd.Span]
+	shifts *simd.Memory[uint8] // with Compact
+	reach  *simd.Memory[simd.Reach]
+	slope  *simd.Memory[float32] // with bands
+	slopes *simd.Memory[simd.Slopes]
+	cones  *simd.Memory[cones] // with limits of dip or opening angle
+	sum    uint64              // of tables that are kept, as they were made
 }
 
 // boxTables says where those of a box begin: tiles and places in rows, spans, shifts and
@@ -48,11 +46,10 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 		n.places += c.count(i)
 	}
 	o := &t.op
-	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(l.inner.nt), p.mode(), l.inner.nt, p.tapers()
+	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(p.NT), p.mode(), p.NT, p.tapers()
 	_, wide, _ := sides(p.Grid)
-	o.Wide, o.Widest = wide[2], widest(p)
+	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
-	o.Curve = l.inner.kernel()
 	o.Dynamic, o.Unequal, o.Dip, o.Opening = p.Dynamic, unequal(p), p.Dip().kernel(), p.Opening.kernel()
 	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())
 	t.spans = alloc[simd.Span](m, n.rows)
@@ -62,9 +59,6 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 		shifts = n.rows
 	}
 	t.shifts = alloc[uint8](m, shifts)
-	if p.Finer > 1 {
-		t.patches = alloc[simd.Patches](m, n.rows)
-	}
 	if o.Bands > 1 {
 		t.slope = alloc[float32](m, n.rows)
 		t.slopes = alloc[simd.Slopes](m, n.places)
@@ -85,9 +79,6 @@ func (t *tables) over(o *simd.Operator, box int) {
 	o.Reach = t.reach.S[at.places : at.places+places]
 	if len(t.shifts.S) > 0 {
 		o.Shift = t.shifts.S[at.rows : at.rows+n]
-	}
-	if t.patches != nil {
-		o.Patches = t.patches.S[at.rows : at.rows+n]
 	}
 	if t.slope != nil {
 		o.Slope, o.Slopes = t.slope.S[at.rows:at.rows+n], t.slopes.S[at.places:at.places+places]
@@ -132,9 +123,6 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 		return nil
 	}
 	places, opt := p.TimesNeeded()
-	if p.Elsewhere != nil {
-		places = t.anywhere(places)
-	}
 	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
 		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
@@ -192,7 +180,7 @@ func (t *tables) usedBands(p *survey.Positions) int {
 var hashSeed = maphash.MakeSeed()
 
 func (t *tables) checksum() (sum uint64) {
-	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.shifts.Bytes(), t.patches.Bytes(), t.slope.Bytes(), t.slopes.Bytes(), t.cones.Bytes()} {
+	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.shifts.Bytes(), t.slope.Bytes(), t.slopes.Bytes(), t.cones.Bytes()} {
 		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(hashSeed, part)
 	}
 	return sum
@@ -249,19 +237,19 @@ func (t *tables) pack(place int, k *maker) error {
 // packTile packs one tile into row at.
 func (t *tables) packTile(tile, at int, k *maker) error {
 	p, size := &t.Problem, t.op.Mode.Row()
-	shift := p.T0 / (2 * t.inner.dt)
+	shift := p.T0 / (2 * p.DT)
 	limit := float64(never)
 	if p.Compact {
 		// No time is negative, so points beyond this limit are off the record for any
 		// pair. Storing them would make the other times of the tile less accurate.
-		limit = min(limit, float64(t.inner.nt)+shift)
+		limit = min(limit, float64(p.NT)+shift)
 	}
 	var q [simd.TileSize]float64
 	row := t.rows.S[at*size : (at+1)*size]
 	points := t.slots(tile)
 	least := math.Inf(1)
 	for i, n := range points {
-		q[i] = k.time[k.at.of(t.first+int(source(n)))]/t.inner.dt - shift
+		q[i] = k.time[k.at.of(t.first+int(source(n)))]/p.DT - shift
 		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
 			q[i] = never
 		}
@@ -282,30 +270,11 @@ func (t *tables) packTile(tile, at int, k *maker) error {
 		}
 	}
 	t.spans.S[at] = simd.Span{Base: int32(base), Width: width}
-	if t.patches != nil {
-		t.patches.S[at] = patchesOf(&q, base)
-	}
 	fields := row[size-(t.op.Mode.Fields()-1)*simd.TileSize:]
 	if least == never || t.op.Mode.Weights() != simd.Static && !t.weights(fields, points, &q, k) {
 		t.spans.S[at].Width = -1
 	}
 	return nil
-}
-
-// patchesOf says where times q begin in each patch, in samples from base. They
-// are a little wider, as times are rounded later, and never narrow where a patch begins too late to say so.
-func patchesOf(q *[simd.TileSize]float64, base float64) (out simd.Patches) {
-	const margin = 1.0 / 64
-	for i := range out.First {
-		patch := q[16*i : 16*i+16]
-		first := math.Floor(max(slices.Min(patch)-base-margin, 0))
-		if first > math.MaxUint8 {
-			return simd.Patches{Width: never}
-		}
-		out.First[i] = uint8(first)
-		out.Width = max(out.Width, float32(slices.Max(patch)-base-first+margin))
-	}
-	return out
 }
 
 // encode writes times q, in samples, as 16 bits relative to base, and returns the

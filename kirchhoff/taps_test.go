@@ -145,3 +145,23 @@ func TestLinearTaps(t *testing.T) {
 		}
 	}
 }
+
+// ricker is a wavelet of a peak frequency at 4 ms.
+func ricker(peak float64) survey.Wavelet {
+	w := survey.Wavelet{DT: 0.004, Zero: 40}
+	for i := range 81 {
+		x := math.Pow(math.Pi*peak*w.DT*float64(i-w.Zero), 2)
+		w.Samples = append(w.Samples, (1-2*x)*math.Exp(-x))
+	}
+	return w
+}
+
+// distance is |a − b| / |b|.
+func distance(a, b []float64) float64 {
+	sum, norm := 0.0, 0.0
+	for i := range b {
+		sum += (a[i] - b[i]) * (a[i] - b[i])
+		norm += b[i] * b[i]
+	}
+	return math.Sqrt(sum / norm)
+}

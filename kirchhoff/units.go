@@ -208,9 +208,6 @@ func (m *Image) Part(u Unit) (*Problem, []int32) {
 	if given := q.Amplitude; given != nil {
 		q.Amplitude = func(place int) ([]float64, error) { return given(int(from[place])) }
 	}
-	if q.Elsewhere != nil {
-		q.Elsewhere = renumbered{q.Elsewhere, from}
-	}
 	return &q, traces
 }
 

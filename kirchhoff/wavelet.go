@@ -45,6 +45,40 @@ func newFilters(h []float64, zero, nt int) (convolve, correlate *Filter) {
 	return &Filter{Taps: reversed, First: zero - (hi - 1)}, &Filter{Taps: taps, First: lo - zero}
 }
 
+// response is what samples become in the data: sample n gets Σ_i h[n − i + zero] u[i].
+type response struct {
+	h    []float64
+	zero int
+}
+
+func responseOf(p *Problem) response {
+	taps := p.Taps()
+	return response{taps.Samples, taps.Zero}
+}
+
+// filters returns the convolution and its transpose for records of nt samples.
+func (r response) filters(nt int) (convolve, correlate *Filter) { return newFilters(r.h, r.zero, nt) }
+
+// convolve adds what the trace u becomes to y.
+func (r response) convolve(y, u []float64) {
+	for n := range y {
+		at := n + r.zero
+		for j := max(0, at-len(u)+1); j < min(len(r.h), at+1); j++ {
+			y[n] += r.h[j] * u[at-j]
+		}
+	}
+}
+
+// correlate sets e to what the transpose of convolve makes of d.
+func (r response) correlate(e, d []float64) {
+	clear(e)
+	for i := range e {
+		for n := max(0, i-r.zero); n < len(d) && n-i+r.zero < len(r.h); n++ {
+			e[i] += r.h[n-i+r.zero] * d[n]
+		}
+	}
+}
+
 // padded is a trace with zeros at both ends, as far as a filter reaches.
 type padded struct {
 	all   []float32 // what the filter reads: from the first tap of the first sample

@@ -36,8 +36,7 @@ type Engine interface {
 	// record, so that there, over half its length, the diagonal is a little too large. Their forward
 	// is an error. They share the
 	// engine's memory: of all these and of Kernels one application may be under way at a
-	// time. Nil where the engine does not know them, and with Problem.Elsewhere, whose pairs they
-	// would lack.
+	// time. Nil where the engine does not know them.
 	Squared() []dist.Kernel
 
 	Name() string      // in the configuration
@@ -103,7 +102,6 @@ func Refuse(engine string, p *Problem, w Work) error {
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
 		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),
-		engines.Elsewhere: p.Elsewhere != nil, engines.Finer: p.Finer > 0,
 	} {
 		if wanted {
 			asked |= f
@@ -120,7 +118,6 @@ func (w *Work) Text(p *Problem, units int) (text string) {
 	if p.Compact {
 		text += ", times in 16 bits"
 	}
-	text += refined(p)
 	if w.Remake {
 		how := "recomputed"
 		if _, ok := p.Times.(*traveltime.Coarse); ok {
@@ -147,9 +144,6 @@ func (w *Work) images() []Class {
 
 // check returns the first fault found in w for the problem p.
 func (w *Work) check(p *Problem) error {
-	if p.Elsewhere != nil && (w.Classes != nil || w.Cuts != nil) {
-		return errors.New("kirchhoff: pairs that are summed elsewhere make one image, of traces that are held")
-	}
 	if w.Cuts == nil {
 		return nil
 	}

@@ -14,6 +14,10 @@ type window struct {
 	dirty bool // not all zero
 }
 
+// crossing is a thread's room for traces between the data and the kernels: made by these, to
+// convolve, and of the data, to correlate.
+type crossing struct{ made, data padded }
+
 // Sizes of the blocks, found by trial: large enough that tables are read seldom,
 // small enough that the block's stretches of traces stay in the caches.
 var (
@@ -23,16 +27,13 @@ var (
 
 // allocate makes room for applications.
 func (e *cpu) allocate() {
-	m, nt := &e.memory, e.inner.nt
+	m, nt := &e.memory, e.Problem.NT
 	e.image32 = alloc[float32](m, e.Tiles*simd.TileSize)
 	e.image64 = alloc[float64](m, e.Tiles*simd.TileSize)
 	for range e.threads {
 		e.windows = append(e.windows, &window{Memory: alloc[float32](m, e.windowLen())})
 		e.picks = append(e.picks, newPicked(m))
-		e.crossings = append(e.crossings, newCrossing(e.Plan, m))
-		if e.Problem.Elsewhere != nil {
-			e.exits = append(e.exits, newExit(&e.Problem, m))
-		}
+		e.crossings = append(e.crossings, crossing{made: e.Convolve.padded(m, nt), data: e.Correlate.padded(m, nt)})
 		if e.bands.n > 1 {
 			e.antialias = append(e.antialias, antialiasRoom{trace: e.bands.triangle[e.bands.n-1].padded(m, nt),
 				sums: onHeap[float64](m, forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})
@@ -88,7 +89,9 @@ func (e *cpu) unloadSums(ctx context.Context, image, scale []float32, lo, hi int
 
 // correlateTrace sets to to a trace correlated with the wavelet.
 func (e *cpu) correlateTrace(worker int, to, trace []float32) {
-	e.crossings[worker].data.correlate(e.isa, e.Correlate, to, trace)
+	x := e.crossings[worker].data
+	copy(x.trace, trace)
+	e.Correlate.apply(e.isa, to, x, false)
 }
 
 // smooth sets to to a band of a trace.

@@ -59,20 +59,6 @@ import (
 // the last, computes gradient and norm from the data. The adjoint error is that of
 // ⟨p, q⟩ = δ, relative to ‖A‖‖p‖‖A p‖. Drift is that of the residual's norm.
 //
-// # Defect correction
-//
-// With Options.Direct iterations apply an operator A' that is near A and cheaper. They carry along y and π,
-// of data, with x = A'ᴴy and p = A'ᴴπ:
-//
-//	y = y + α π,  π = r + (γ'/γ) π
-//
-// After Options.Last iterations A itself gives x₀ = Aᴴy, r₀ = d − A x₀ and the defect of the gradient,
-// e = Aᴴr₀ − s. Half as many iterations on A'ᴴA'δ = e correct x to x₀ + δ (the defect correction of
-// Stetter, Numer. Math. 29, 1978). The gradient of A there is about s, as after as many iterations of A:
-// the iterate is near theirs, and no nearer to the minimum. Migrating y anew matters, since the errors of
-// x that A hardly sees would stay in it. All costs two forwards and two adjoints of A. It counts as an
-// iteration, whose residual is the true one of A.
-//
 // The scalars of its state are γ, ‖p‖², ⟨p, s⟩ and the lower bound of ‖A‖, with a
 // preconditioner only the last, and for streamed data ‖r‖² and what passes carry. Its
 // vectors are x, p, the residual r (s for streamed data, both with a preconditioner) and
@@ -91,8 +77,6 @@ type CGLS struct {
 	pp       float64    // ‖p‖²
 	ps, psIm float64    // ⟨p, s⟩
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
-
-	correction
 }
 
 // age is the number of iterations since the start or the last Restart.
@@ -105,9 +89,6 @@ func (c *CGLS) scalars() map[string]*float64 {
 	if !c.preconditioned() {
 		to["gamma"], to["pp"], to["ps"], to["ps_im"] = &c.gamma, &c.pp, &c.ps, &c.psIm
 	}
-	if c.corrects() {
-		to["converged"], to["corrected"] = &c.converged, &c.corrected
-	}
 	maps.Copy(to, c.res.scalars())
 	return to
 }
@@ -119,9 +100,6 @@ func (c *CGLS) vectors() map[string]*dist.Vector {
 	}
 	if to["r"] == nil || c.preconditioned() {
 		to["s"] = c.s
-	}
-	if c.y != nil {
-		to["y"], to["pi"] = c.y, c.pi
 	}
 	if i := len(c.v) - 1; i >= 0 && c.age() > i { // each iteration writes the last
 		to[fmt.Sprintf("v%d", i)], to[fmt.Sprintf("w%d", i)] = c.v[i], c.w[i]
@@ -157,7 +135,6 @@ func (c *CGLS) allocate() {
 		}
 	}
 	c.images(&c.s, &c.p)
-	c.allocateCorrection()
 }
 
 func (c *CGLS) start(x0 *dist.Vector) {
@@ -171,11 +148,9 @@ func (c *CGLS) start(x0 *dist.Vector) {
 	c.gamma, c.pp, c.ps, c.psIm = gamma, gamma, gamma, 0
 	c.keep()
 	c.do.Copy(c.p, c.s)
-	c.startCorrection(x0)
 }
 
-// iterate does an iteration.
-func (c *CGLS) iterate() {
+func (c *CGLS) step() {
 	if last(c.st.History.Gradient) == 0 { // nothing to gain
 		c.stay()
 		return
@@ -206,9 +181,6 @@ func (c *CGLS) iterate() {
 		c.do.Axpby(-scale, c.s, scale, c.w[slot])
 	}
 	c.do.Axpby(alpha, c.p, 1, c.x)
-	if c.y != nil {
-		c.do.Axpby(alpha, c.pi, 1, c.y)
-	}
 	if c.do.Err == nil && c.res.correct(c.s, c.x) {
 		total, gamma = c.gradient()
 	}
@@ -269,9 +241,6 @@ func (c *CGLS) keep() {
 func (c *CGLS) turn(gamma float64) {
 	beta := gamma / c.gamma
 	c.do.Axpby(1, c.s, beta, c.p)
-	if c.y != nil {
-		c.do.Axpby(1, c.res.(*heldResidual).r, beta, c.pi)
-	}
 	c.pp = gamma + 2*beta*real(c.turned) + beta*beta*c.pp
 	c.ps, c.psIm = gamma+beta*real(c.turned), beta*imag(c.turned)
 	c.gamma = gamma

@@ -110,11 +110,6 @@ type Options struct {
 	// later one orthogonal to, with a preconditioner of directions. 0 means none.
 	Orthogonalize int
 
-	// Direct, where given, has CGLS correct its iterate after Last iterations, which apply an operator
-	// near the one that is meant. It has that one applied from now on, or no longer. Run then needs a
-	// limit of Last + 1.
-	Direct func(on bool)
-
 	// Preconditioner is M of CGLS: symmetric and positive, from the image to the image,
 	// and the nearer to (AᴴA)⁻¹, up to a factor, the better. nil means none.
 	Preconditioner dist.Operator

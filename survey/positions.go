@@ -86,22 +86,6 @@ func (p *Positions) Of(traces []int32) *Positions {
 	return &out
 }
 
-// Ordered returns p, the positions of a whole survey, with its places in another order; from are
-// their numbers in p.
-func (p *Positions) Ordered(from []int32) *Positions {
-	out := &Positions{Dim: p.Dim, XYZ: make([]float64, 0, len(p.XYZ)), Source: make([]int32, len(p.Source)), Receiver: make([]int32, len(p.Receiver))}
-	to := make([]int32, len(from))
-	for n, i := range from {
-		out.XYZ = append(out.XYZ, p.At(int(i))...)
-		out.Role, out.Row = append(out.Role, p.Role[i]), append(out.Row, p.Row[i])
-		to[i] = int32(n)
-	}
-	for i := range p.Source {
-		out.Source[i], out.Receiver[i] = to[p.Source[i]], to[p.Receiver[i]]
-	}
-	return out
-}
-
 // Subset returns the positions of the given traces of p, in the order given. It has only
 // the places that these traces use, in their order in p; from are their numbers in p.
 func (p *Positions) Subset(traces []int32) (sub *Positions, from []int32) {

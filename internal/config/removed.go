@@ -16,6 +16,8 @@ var removedKeys = []removal{
 	{"solver.group_sparsity", "0.0", `solver.damping bounds the images of "cgls"`},
 	{"solver.gap_tolerance", "0.0", "solver.tolerance ends a run by its residual"},
 	{"solver.backtracking", "false", `"cgls" finds the length of its steps by itself`},
+	{"kirchhoff.accuracy", "0.0", "leave it out: all sums are direct, between the samples of the data"},
+	{"solver.defect_correction", "false", "leave it out: all sums are direct, which leaves nothing to correct"},
 }
 
 // removedValues are values that are gone, of keys that remain.

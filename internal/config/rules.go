@@ -30,11 +30,6 @@ var refused = []rule{
 	{"kirchhoff.opening_limit", on("image.domain=time"), inTime},
 	{"kirchhoff.tables=coarse", on("image.domain=time"), "{} interpolates time over distance, which an image in the time domain does not have, want another"},
 
-	// Finer samples.
-	{"!kirchhoff.engine=" + offering(engines.Finer), on("kirchhoff.accuracy"), "{} does not offer finer samples, which kirchhoff.accuracy asks for"},
-	{"comm.backend=nccl|rccl|mpi-staged", on("kirchhoff.accuracy"), "{} is for a GPU, which does not offer finer samples, as kirchhoff.accuracy asks for"},
-	{"kirchhoff.accuracy", on("solver.wavelet=estimate"), newWavelets},
-
 	// The image and its gathers.
 	{"!image.shape", on("velocity.constant", "!velocity.file", "!velocity.receiver_file", "!image.origin", "!image.spacing"),
 		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},
@@ -92,12 +87,6 @@ var refused = []rule{
 	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
 		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
 
-	{"solver.defect_correction", on("!kirchhoff.accuracy"), "{} corrects factorised sums, which need kirchhoff.accuracy above 0"},
-	{"solver.defect_correction", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.defect_correction", on("solver.preconditioner"), `{} is for solver.preconditioner = "none", found {solver.preconditioner}`},
-	{"solver.defect_correction", on("solver.start"), "{} starts from zero, found solver.start = {solver.start}"},
-	{"solver.defect_correction", on("solver.tolerance"), "{} comes after solver.iterations, found solver.tolerance = {solver.tolerance}, which may end them before"},
-
 	// The wavelet.
 	{"solver.wavelet=estimate", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
 	{"solver.wavelet=estimate", on("!kirchhoff.engine=" + offering(engines.Wavelets)), "{} is not offered by kirchhoff.engine = {kirchhoff.engine}"},
@@ -113,7 +102,6 @@ var refused = []rule{
 	// Weights that a first solve finds.
 	{"data.weights=coherence", on("solver.method=matching|image-domain"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
 	{"data.weights=coherence", on("solver.wavelet=estimate"), newWavelets},
-	{"data.weights=coherence", on("solver.defect_correction=true"), "{} begins anew after a first solve, from which solver.defect_correction cannot go on"},
 
 	// Repeat surveys.
 	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_file"), "{} does not go with velocity.receiver_file: the waves to the receivers would have those of the baseline"},
@@ -144,7 +132,6 @@ var givesWay = []struct {
 }{
 	{"data.weights", "none", "solver.method=matching|image-domain"},
 	{"data.weights", "none", "solver.wavelet=estimate"},
-	{"data.weights", "none", "solver.defect_correction=true"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
 	{"solver.band", "false", "solver.method=matching"},
 	{"solver.penalty_scale", "absolute", "solver.wavelet=estimate"},
@@ -187,7 +174,6 @@ var unstreamed = [][]string{
 	{"image.halves"},
 	{"output.psf"},
 	{"solver.wavelet"},
-	{"solver.defect_correction"},
 	{"survey.monitor.file"},
 }
 

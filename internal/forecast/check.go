@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -98,29 +97,12 @@ func (r *report) image() {
 	r.say("ok", "gathers", "%s", r.Classes.String())
 	r.say("note", "gathers", "%s", Beyond(r.Plan))
 	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
-	if r.Finer > 0 {
-		r.say("ok", "time sampling", "samples %s for kirchhoff.accuracy = %g", kirchhoff.Refined(r.Finer, r.Curve), r.Config.Kirchhoff.Accuracy)
-		r.say("ok", "sums", "%s", r.dense())
-	} else if b.High > 0.8*nyquist {
+	if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
 	} else {
 		r.say("ok", "time sampling", "wavelet peak %s Hz, 99 %% of its energy below %s Hz, Nyquist %s Hz", readable.Frequency(b.Peak), readable.Frequency(b.High), readable.Frequency(nyquist))
 	}
-}
-
-// dense says how much of the operator may be factorised.
-func (r *report) dense() string {
-	why := plan.Dense(r.Plan)
-	if why == "" && r.blocks > 1 {
-		why = "the image is cut into blocks"
-	}
-	if why != "" {
-		return "all are direct: " + why
-	}
-	share, gain := r.Clusters.Expect()
-	return fmt.Sprintf("about %.0f %% may be factorised, %.2g times faster than direct sums of the same accuracy (samples %s), by an estimate for straight rays; a run says how much is",
-		100*share, gain, kirchhoff.Refined(r.Finer, r.Curve))
 }
 
 // media says whether waves are converted and models anisotropic.

@@ -12,7 +12,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -349,11 +348,7 @@ func (c *count) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
 	if w.Exact = c.Exact(); c.Card != nil {
 		return kernels.Needs(p, w, c.Card.Multiprocessors)
 	}
-	n := kirchhoff.Needs(p, w)
-	if plan.Factorises(c.Plan, c.share) && p != c.coarser {
-		n.Heap += butterfly.Needs(c.Problem(plan.Among(c.Plan, c.share)), c.Clusters, c.Config.Kirchhoff.Accuracy)
-	}
-	return n
+	return kirchhoff.Needs(p, w)
 }
 
 // onHost counts what an engine takes that works on the host.

@@ -287,9 +287,6 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 	if plan.Coherent(p) && p.Config.Solver.Iterations > plan.FirstIterations { // what is predicted, and a start
 		rounds += 2
 	}
-	if p.Config.Solver.DefectCorrection {
-		rounds += 2 + (p.Config.Solver.Iterations+1)/2
-	}
 	if p.Lattice.Step != nil { // an application for each comb, and one to noise
 		rounds += p.Lattice.Combs() + 1
 	}
@@ -323,8 +320,7 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 }
 
 // Decide decides where traces and tables are: it returns the first way to hold them that
-// fits on all ranks, which fits reports. Direct sums come before streaming, and that before
-// tables that are made anew.
+// fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
 func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residency, error) {
 	read := p.Config.Data.Read
 	if read == "auto" && p.Config.Unstreamed() != "" {
@@ -338,22 +334,19 @@ func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residen
 		whole, remade = whole[:1], nil
 	}
 	all := slices.Concat(whole, remade)
-	undecided := p.Holding(plan.Residency{})
-	either := plan.Dense(undecided) == "" && !p.Config.Solver.DefectCorrection // sums may be factorised or direct
 	for _, way := range []struct {
-		stream, direct bool
-		tables         []string
-	}{{false, false, whole}, {false, true, whole}, {true, false, all}, {false, false, remade}, {false, true, remade}} {
-		if way.direct && !either || read != "auto" && way.stream != (read == "stream") {
+		stream bool
+		tables []string
+	}{{false, whole}, {true, all}, {false, remade}} {
+		if read != "auto" && way.stream != (read == "stream") {
 			continue
 		}
 		for _, t := range way.tables {
-			r := plan.Residency{Stream: way.stream, Tables: t, Direct: way.direct}
+			r := plan.Residency{Stream: way.stream, Tables: t}
 			if ok, err := fits(r); ok || err != nil {
 				return r, err
 			}
 		}
 	}
-	stream := read != "memory"
-	return plan.Residency{Stream: stream, Tables: all[len(all)-1], Direct: either && !stream}, nil // to be refused
+	return plan.Residency{Stream: read != "memory", Tables: all[len(all)-1]}, nil // to be refused
 }

@@ -104,9 +104,6 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
-	if v.Config.Solver.DefectCorrection {
-		s.Options.Direct = func(bool) {}
-	}
 	if v.monitor != nil {
 		s.Monitor = v.Config.Survey.Monitor
 	}

@@ -45,7 +45,6 @@ func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 		Coarse:  func(ctx context.Context) (*formulation.Coarse, error) { return coarse(ctx, op) },
 		Gather:  op.Whole, Scatter: op.Spread,
 	}
-	s.Options.Direct = op.Direct
 	if s.Band, err = band(op); err != nil {
 		return nil, err
 	}

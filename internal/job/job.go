@@ -5,7 +5,6 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime/debug"
 	"sync"
@@ -21,9 +20,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -74,9 +70,6 @@ func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.
 		kept, err = checkpoint.New(here.Ranks, cfg, nil).Recorded("engine")
 	}
 	if err == nil {
-		hardware.Use, err = useOf(here, cfg, resume)
-	}
-	if err == nil {
 		err = j.prepare(cfg, hardware, need, shots, kept)
 	}
 	if err != nil {
@@ -84,34 +77,6 @@ func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.
 		return nil, err
 	}
 	return j, nil
-}
-
-// chosenFor is the entry of a checkpoint with the text of plan.Hardware.Use.
-const chosenFor = "dense parts are chosen for"
-
-func useText(u butterfly.Use) string {
-	return fmt.Sprintf("%s with %s", readable.Count(u.Applications, "application"), u.Kernels)
-}
-
-// useOf says for what dense parts are chosen: with resume for what those of the checkpoint were, whose
-// traces lie in the order of its clusters. It is collective.
-func useOf(here *operator.Here, cfg *config.Config, resume bool) (u butterfly.Use, err error) {
-	if resume {
-		text, err := checkpoint.New(here.Ranks, cfg, nil).Recorded(chosenFor)
-		if err != nil {
-			return u, err
-		}
-		var word string
-		if _, err := fmt.Sscanf(text, "%d %s with %s", &u.Applications, &word, &u.Kernels); err == nil {
-			return u, nil
-		}
-	}
-	own, err := kirchhoff.ISA()
-	if err := comm.Together(here.World, err); err != nil {
-		return u, err
-	}
-	first, err := comm.FromFirst(here.World, []byte(own))
-	return butterfly.Use{Kernels: string(first)}, err
 }
 
 // prepare reads the inputs, makes the plan and reads this rank's traces. kept is the engine

@@ -164,10 +164,6 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 	var left *dist.Vector
 	w := dist.Work{Ctx: ctx}
 	w.New(j.Device, j.Range(), &left)
-	if j.Direct != nil { // as the residual of the history
-		j.Direct(true)
-		defer j.Direct(false)
-	}
 	w.Do(func() error { return j.Again(func(bool) error { return j.Apply(ctx, left, x) }) })
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })
@@ -216,9 +212,6 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	r.Threads = j.Host.Threads()
 	r.Engine, r.ISA, r.Tables = j.Plan.Engine, j.ISA, j.Held.Precision()
 	r.Choice = j.Choice
-	if j.Factorised != nil && j.Factorised.Parts > 0 {
-		r.Sums = "factorised"
-	}
 	if j.Card != nil {
 		r.Device = j.Card.Card().Name
 	}

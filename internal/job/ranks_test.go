@@ -145,7 +145,6 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"line":           {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=100", "solver.regularization=dip", "solver.regularization_weight=0.1"}},
 		"line, gathers":  {streamer, []string{"solver.iterations=1", "kirchhoff.aperture=150", "image.gathers=offset", "image.gather_bins=0,60,200", "kirchhoff.dynamic=true"}},
 		"line, streamed": {streamer, []string{"solver.iterations=2", "kirchhoff.aperture=60", "data.read=stream", "solver.damping=0.1"}},
-		"2-D, refined":   {wide, []string{"solver.iterations=2", "kirchhoff.accuracy=0.1", "kirchhoff.aperture=150"}},
 		"2-D, recompute": {wide, []string{"solver.iterations=1", "kirchhoff.tables=recompute"}},
 		"2-D, converted": {converted, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.aperture=150", "traveltime.margin=20"}},
 		"3-D, leaning":   {leaning, []string{"solver.iterations=2", "velocity.receiver_constant=1100", "kirchhoff.tables=coarse"}},

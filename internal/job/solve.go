@@ -172,7 +172,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	live := s.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
-		Iterations: steps(s.Job), Tolerance: cfg.Tolerance, Comm: s.World,
+		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.World,
 		Asked: func() solver.Reason {
 			if ctx.Err() != nil {
 				return solver.StoppedSignal
@@ -242,14 +242,6 @@ func (s *solve) restart(ctx context.Context) error {
 		}
 		return s.Restart(ctx)
 	})
-}
-
-// steps is the number of iterations, a correction included.
-func steps(j *Job) int {
-	if j.Direct != nil {
-		return j.Config.Solver.Iterations + 1
-	}
-	return j.Config.Solver.Iterations
 }
 
 // save writes a checkpoint, unless tables have changed.
@@ -325,15 +317,12 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 			return err
 		}
 		live.Iteration(progress.Iteration{
-			N: r.Iteration, Limit: steps(s.Job),
+			N: r.Iteration, Limit: s.Config.Solver.Iterations,
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
 			Agrees: agrees, Took: took,
 		})
 		if r.AdjointWarning {
 			s.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
-		}
-		if s.Direct != nil && r.Iteration == steps(s.Job) {
-			s.Report.Infof("iteration %d: corrected with direct sums", r.Iteration)
 		}
 		if r.Replaced > 0 && r.HasDrift {
 			s.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
@@ -348,7 +337,7 @@ func (s *solve) saveNowAndThen(from int) solver.Observer {
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
-		if r.Iteration == from || r.Iteration == steps(s.Job) {
+		if r.Iteration == from || r.Iteration == s.Config.Solver.Iterations {
 			return nil
 		}
 		if cfg.Minutes > 0 && s.World.Size() > 1 { // clocks differ; rank 0's counts
@@ -401,16 +390,6 @@ func (j *Job) identity() map[string]string {
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
-	}
-	if j.Config.Kirchhoff.Accuracy > 0 {
-		p[chosenFor] = useText(j.Use) // which puts traces in order as well
-		p["sums"] = "direct"
-		if plan.Factorises(j.Plan, j.Share) {
-			p["sums"] = "factorised where dense"
-		}
-	}
-	if j.Config.Solver.DefectCorrection { // which comes after so many
-		p["solver.iterations"] = j.Config.Value("solver.iterations")
 	}
 	for _, in := range j.digests {
 		p[in.Role+" file's contents"] = in.SHA256

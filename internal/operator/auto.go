@@ -128,7 +128,6 @@ func (h *Here) Hold(p *plan.Plan, s *plan.Share) (held *plan.Plan, fits bool, er
 func using(p *plan.Plan, hw plan.Hardware) *plan.Plan {
 	q := *p
 	q.Hardware = hw
-	q.Use = p.Use
 	return &q
 }
 

@@ -33,11 +33,9 @@ type Operator struct {
 	Traces *Traces // nil without any
 
 	dist.Operator
-	Engine     kirchhoff.Engine
-	Info       string        // engine, instruction set, memory of the tables
-	Direct     func(on bool) // with solver.defect_correction: has all sums direct from now on, or no longer
-	Factorised *Factorised   // nil where all sums are direct
-	Stream     *dist.Stream  // where traces are streamed: what applies the operator then
+	Engine kirchhoff.Engine
+	Info   string       // engine, instruction set, memory of the tables
+	Stream *dist.Stream // where traces are streamed: what applies the operator then
 
 	Signature *wavelet.Signature // with solver.wavelet = "estimate": the wavelet of the operator
 
@@ -56,19 +54,10 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	if err == nil {
 		err = op.load()
 	}
-	if plan.Factorises(op.Plan, s) { // which ranks do together
-		if err := comm.Together(h.World, err); err != nil {
-			return nil, err
-		}
-	}
-	var parts *partsFound
 	if err == nil {
-		parts, err = op.build(ctx, m)
+		err = op.build(ctx, m)
 	}
 	if err := h.late(err); err != nil {
-		return nil, err
-	}
-	if err := op.judge(parts); err != nil {
 		return nil, err
 	}
 	if err := comm.Together(h.World, op.recover()); err != nil {
@@ -259,12 +248,9 @@ func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 	return p.With(source, receiver)
 }
 
-// build makes this rank's part in the memory that was foreseen. parts are what is factorised.
-func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsFound, err error) {
+// build makes this rank's part in the memory that was foreseen.
+func (op *Operator) build(ctx context.Context, m forecast.Memory) (err error) {
 	p := op.weighed(op.Share)
-	if parts, err = op.factorise(ctx, p); err != nil {
-		return nil, BlameInput(err)
-	}
 	stage := op.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(op.Share.Places.Len(), "places")
@@ -274,13 +260,12 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 		_, opt := p.TimesNeeded()
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, plan.CoarseFactor, opt)
 		if err != nil {
-			return nil, BlameInput(err)
+			return BlameInput(err)
 		}
 		p.Times = coarse
 	}
 	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Exact(), Whole: op.Share.Local(),
 		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
-	w.Whole = w.Whole || plan.Factorises(op.Plan, op.Share) // on all ranks, whatever their parts
 	switch {
 	case op.Card != nil:
 		op.Engine, err = kernels.New(ctx, op.Card, p, w)
@@ -290,16 +275,13 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (parts *partsF
 		op.Engine, err = kirchhoff.New(ctx, p, w)
 	}
 	if err != nil {
-		return nil, BlameInput(err)
-	}
-	if op.Direct != nil {
-		op.Direct(false)
+		return BlameInput(err)
 	}
 	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
 	if w.Classes != nil {
 		op.Info += " by " + op.Classes.By()
 	}
-	return parts, nil
+	return nil
 }
 
 // weighed is the problem of a share with what dynamic weights need of the slab.

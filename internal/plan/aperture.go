@@ -83,7 +83,7 @@ func tileCost(p *Plan, q Pair) float64 {
 	case math.Abs(early) < width/2:
 		return kirchhoff.EndCost
 	case early > 0:
-		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT*float64(max(1, p.Finer)))
+		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
 	}
 	return 0
 }
@@ -202,7 +202,7 @@ func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 // TimedColumns are the columns [lo, hi) of an image in the time domain, along x, at which the
 // places of a share have times.
 func TimedColumns(p *Plan, s *Share) (columns [2]int) {
-	places, opt := timesNeeded(p, &s)
+	places, opt := p.Problem(s).TimesNeeded()
 	if p.Engine == "reference" && len(places) > 0 { // which solves for all places everywhere
 		return [2]int{0, p.Image.Shape[0]}
 	}
@@ -216,22 +216,6 @@ func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 	return columns
 }
 
-// timesNeeded lists the places whose traveltimes the operator of a share solves, by their numbers in
-// the share, which it changes to one with all of them. Factorised sums need those of whole clusters.
-func timesNeeded(p *Plan, s **Share) (list []int, opt traveltime.Options) {
-	if !Factorises(p, *s) {
-		return p.Problem(*s).TimesNeeded()
-	}
-	*s = Among(p, *s)
-	_, opt = p.Problem(*s).TimesNeeded()
-	for _, place := range p.Clusters.With((*s).Places) {
-		if opt.Windows == nil || opt.Windows[place] != (traveltime.Window{}) {
-			list = append(list, int(place))
-		}
-	}
-	return list, opt
-}
-
 // regions yields the parts of the models in which the places of a share are solved, with the
 // roles of the models; none for a method that solves nothing.
 func regions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
@@ -239,7 +223,7 @@ func regions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 		if Eikonal(p, survey.AtSource) == nil && Eikonal(p, survey.AtReceiver) == nil {
 			return
 		}
-		places, opt := timesNeeded(p, &s)
+		places, opt := p.Problem(s).TimesNeeded()
 		switch {
 		case p.Engine == "reference": // which solves for all places in the whole model
 			opt.Windows, places = nil, make([]int, s.Places.Len())

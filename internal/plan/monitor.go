@@ -30,7 +30,7 @@ func Beside(p, m *Plan) (*Plan, error) {
 		return [2]float64{max(x[0], y[0]), max(x[1], y[1])}
 	})
 	b.farthest, r.farthest = most, most
-	b.Monitor, r.repeat = &r, true
+	b.Monitor = &r
 	return &b, nil
 }
 

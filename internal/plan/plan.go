@@ -5,7 +5,6 @@
 package plan
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -15,7 +14,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -36,15 +34,10 @@ type Plan struct {
 	Mute    Mute
 	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
 	White   *Whitener            // with data.whiten; else nil
-	Finer   int                  // times that samples are refined, with kirchhoff.accuracy; else 0
-	Curve   float64              // kirchhoff.Problem.Curve for it
 	Filters imaging.MatchOptions // with solver.method = "matching"
 	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
 
 	Monitor *Plan // of the repeat survey, on the same image; nil: none
-
-	Clusters *butterfly.Clusters // of the survey's places, where dense parts may be factorised; else nil
-	repeat   bool                // it is the Monitor of another
 
 	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
 
@@ -73,10 +66,6 @@ type Hardware struct {
 	Memory   int64 // bytes that this process may take, its program included
 	Resident int64 // bytes of it that the program takes
 	Card     *Card // nil: none
-
-	// Use is for what dense parts are chosen, the same on all ranks. Without Applications they are
-	// those of the configuration.
-	Use butterfly.Use
 }
 
 // Card is a GPU.
@@ -98,7 +87,6 @@ type Found struct {
 type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
-	Direct bool   // no sums are factorised, for lack of memory
 }
 
 // CoarseFactor is the distance, in points, between those that coarse tables keep.
@@ -149,13 +137,6 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	}
 	p.findWindows()
 	whiten(p)
-	if err := refine(p); err != nil {
-		return nil, err
-	}
-	cluster(p)
-	if err := checkCorrection(p); err != nil {
-		return nil, err
-	}
 	p.coarser = coarser(*p)
 	return p, nil
 }
@@ -165,9 +146,6 @@ func (p *Plan) First(shots int) *Plan {
 	q := *p
 	if shots > 0 && shots < q.Shots.Len() {
 		q.Shots.starts = q.Shots.starts[:shots+1]
-		if at, _ := slices.BinarySearch(q.Shots.clusters, shots); len(q.Shots.clusters) > 0 {
-			q.Shots.clusters = append(slices.Clone(q.Shots.clusters[:at]), shots)
-		}
 	}
 	return &q
 }
@@ -321,8 +299,6 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		NT:            p.Survey.NT,
 		DT:            p.Survey.DT,
 		T0:            p.Survey.T0,
-		Finer:         p.Finer,
-		Curve:         p.Curve,
 		Wavelet:       p.Wavelet,
 		WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter),
 		Times:         p.Times,

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/butterfly"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -38,8 +37,6 @@ func GridFor(want []int, n int) ([2]int, error) {
 type Shots struct {
 	order  []int32 // traces in that order; nil: as they are numbered
 	starts []int   // first traces of the shots in that order, and the number of traces
-
-	clusters []int // first shots of the clusters of sources, and the number of shots; nil without Plan.Clusters
 }
 
 func newShots(p *survey.Positions) Shots {
@@ -269,7 +266,7 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 		return nil, err
 	}
 	starts := p.Shots.starts
-	cuts := dealShots(p, grid[0])
+	cuts := deal(shotCosts(p), grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {
 		rows[row] = starts[shot]
@@ -288,9 +285,9 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 	return out, nil
 }
 
-// laysOut refuses a grid of ranks of which some would hold nothing, or what must not be cut.
+// laysOut refuses a grid of ranks of which some would hold nothing.
 func laysOut(p *Plan, grid [2]int) error {
-	if err := cmp.Or(checkTeams(p, grid), checkUnbroken(p, grid)); err != nil {
+	if err := checkTeams(p, grid); err != nil {
 		return err
 	}
 	if shots := p.Shots.Len(); grid[0] > shots {
@@ -336,9 +333,6 @@ func (p *Plan) OnGrid(s *Share) *Share {
 // along x each has.
 func (p *Plan) slabs() (n, width int) {
 	width = kirchhoff.SlabPoints(p.Image.Dim())
-	if unbroken(p) {
-		width = butterfly.WindowPoints
-	}
 	return (p.Image.Shape[0] + width - 1) / width, width
 }
 

@@ -165,7 +165,6 @@ func (p *Plan) On(c *imaging.Coarsened) (*Plan, error) {
 func (p *Plan) thinned(c *imaging.Coarsened) *Plan {
 	q, cfg, in := *p, *p.Config, *p.Inputs
 	cfg.Kirchhoff.Antialias = "off" // the grid aliases more than the traces
-	cfg.Kirchhoff.Accuracy, q.Finer, q.Curve = 0, 0, 0
 	cfg.Solver.Preconditioner = "none"
 	q.Config, q.Inputs = &cfg, &in
 	q.Image = grid.Grid{Origin: p.Image.Origin, Shape: c.Shape, Domain: p.Image.Domain, Frame: p.Image.Frame}

@@ -159,24 +159,6 @@ func whiten(p *Plan) {
 	p.Wavelet = p.White.wavelet(w, s.NT)
 }
 
-// refine finds how many times samples must be refined for kirchhoff.accuracy, and how they are
-// interpolated.
-func refine(p *Plan) (err error) {
-	c := p.Config.Kirchhoff
-	if c.Accuracy == 0 {
-		return nil
-	}
-	k := Taps(p, p.Wavelet)
-	if p.White != nil {
-		k.WaveletFilter = kirchhoff.NoFilter
-	}
-	smooth(p, k)
-	if p.Finer, p.Curve, err = kirchhoff.FinerFor(k, c.Accuracy); err != nil {
-		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.accuracy = %g: %w", c.Accuracy, err)), "kirchhoff.accuracy = 0 interpolates linearly between the samples")
-	}
-	return nil
-}
-
 // Traces filters traces [n, nt] in place, each thread some of them. A nil Whitener leaves
 // them as they are.
 func (f *Whitener) Traces(traces []float32, nt, threads int) {

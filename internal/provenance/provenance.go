@@ -39,7 +39,6 @@ type Record struct {
 	Choice       string    `attr:"engine_choice"`   // what kirchhoff.engine = "auto" took beside a GPU, and why; "" where there was no choice
 	ISA          string    `attr:"instruction_set"` // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
 	Tables       string    `attr:"tables"`          // precision of the traveltime tables: "exact", "uint16", "coarse"
-	Sums         string    `attr:"sums"`            // "factorised" where dense parts are products of matrices; "" where all are direct
 	Device       string    `attr:"device"`          // name of the GPU; "" for none
 	Communicator string    `attr:"communicator"`    // "self", "mpi", "nccl", "rccl", with its library's version if known
 	MPI          string    `attr:"mpi_library"`     // the MPI library, such as "Open MPI 4.1.4"; "" for none

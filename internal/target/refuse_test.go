@@ -17,7 +17,6 @@ func TestRefused(t *testing.T) {
 		{"solver.method", "solver.method=matching"},
 		{"solver.wavelet", "solver.wavelet=estimate"},
 		{"solver.band", "solver.band=true"},
-		{"kirchhoff.accuracy", "kirchhoff.accuracy=0.01"},
 		{"solver.start", "solver.start=start.h5"},
 		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},
 		{"data.weights", "data.weights=rms"},

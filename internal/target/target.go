@@ -67,8 +67,6 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("data.weights", "the Hessian is that of weights that are known")
 	case s.EstimatesWavelet():
 		return refused("solver.wavelet", "the Hessian is that of one wavelet")
-	case c.Kirchhoff.Accuracy > 0:
-		return refused("kirchhoff.accuracy", "the Hessian is that of the data's own samples")
 	case s.Start.IsSet():
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":

@@ -21,21 +21,18 @@ const (
 	DipLimit
 	OpeningLimit
 	Antialias
-	Aperture  // traces count near their midpoints alone
-	Exact     // sums that do not depend on how the work is shared out
-	Diagonal  // the operator with its elements squared
-	Wavelets  // wavelets that change from application to application
-	Surveys   // two surveys at once
-	Finer     // traces sampled finer than the data, see kirchhoff.Problem
-	Elsewhere // some pairs of traces and boxes left to another operator
+	Aperture // traces count near their midpoints alone
+	Exact    // sums that do not depend on how the work is shared out
+	Diagonal // the operator with its elements squared
+	Wavelets // wavelets that change from application to application
+	Surveys  // two surveys at once
 
 	all = 1<<iota - 1
 )
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "two surveys at once",
-	"finer samples", "pairs summed elsewhere"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "two surveys at once"}
 
 func (f Features) String() string {
 	var list []string
@@ -61,9 +58,9 @@ var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all, false},
 	{"double", "float64, on all cores and vector units of the host", Gathers | Dynamic, true},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Surveys | Finer, false},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere), false},
-	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere), false},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Surveys, false},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys), false},
+	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys), false},
 }
 
 // Missing returns the given features that the named engine does not offer.

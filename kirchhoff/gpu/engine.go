@@ -293,8 +293,8 @@ func mostOf(images []*kirchhoff.Image) (n most) {
 func (e *Engine) put() {
 	l, b := e.plan, &e.buffers
 	e.groups, e.tiles, e.halfList = words(b, e.groupList), words(b, int32s(e.firstTile)), words(b, e.halves)
-	e.convolve = newTaps(b, l.Convolve[0]) // of one phase: Finer is refused
-	e.correlate = newTaps(b, l.Correlate[0])
+	e.convolve = newTaps(b, l.Convolve)
+	e.correlate = newTaps(b, l.Correlate)
 	for _, t := range l.Triangles() {
 		e.triangles = append(e.triangles, newTaps(b, t))
 	}

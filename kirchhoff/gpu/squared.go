@@ -78,8 +78,8 @@ func (q *squared) pass() (pass, error) {
 	}
 	norms, inner := q.plan.Squares()
 	for band := range norms {
-		q.norms = append(q.norms, newTaps(&q.buffers, norms[band][0]))
-		q.inner = append(q.inner, newTaps(&q.buffers, inner[band][0]))
+		q.norms = append(q.norms, newTaps(&q.buffers, norms[band]))
+		q.inner = append(q.inner, newTaps(&q.buffers, inner[band]))
 	}
 	return by, q.err
 }

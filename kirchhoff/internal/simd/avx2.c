@@ -21,8 +21,6 @@ typedef I M;
 #define MAX(a, b) _mm256_max_ps(a, b)
 #define SQRT(v) _mm256_sqrt_ps(v)
 #define ABS(v) _mm256_andnot_ps(ALL(-0.0f), v)
-#define EACH(p) ((I){0} + *(p))
-#define FIRST(p) ((four)_mm_cvtepu8_epi32(_mm_loadu_si32((p)->first)))
 #define GATHER(m, p, k) _mm256_mask_i32gather_ps(ALL(0), p, (__m256i)(k), (V)(m), 4)
 #define LOW(a, b) _mm256_unpacklo_ps(a, b)
 #define HIGH(a, b) _mm256_unpackhi_ps(a, b)
@@ -51,7 +49,6 @@ FAST V lookup(const int n, const V *e, I k) {
 	_mm256_permute2x128_si256((__m256i)(before), (__m256i)(v), 0x21), 16 - 4 * (n)))
 #include "body.h"
 #include "hessian.h"
-#include "butterfly.h"
 
-const lsm_kernels lsm_avx2 = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet, BUTTERFLY};
+const lsm_kernels lsm_avx2 = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
 #endif

@@ -20,14 +20,6 @@ typedef __mmask16 M;
 #define MAX(a, b) _mm512_max_ps(a, b)
 #define SQRT(v) _mm512_sqrt_ps(v)
 #define ABS(v) _mm512_abs_ps(v)
-// each is *p in all lanes, by a load that takes no port of arithmetic.
-FAST I each(const int32_t *p) {
-	__m512i v;
-	__asm__("vpbroadcastd %1, %0" : "=v"(v) : "m"(*p));
-	return (I)v;
-}
-#define EACH(p) each(p)
-#define FIRST(p) ((four)_mm_cvtepu8_epi32(_mm_loadu_si32((p)->first)))
 #define GATHER(m, p, k) _mm512_mask_i32gather_ps(ALL(0), m, (__m512i)(k), p, 4)
 #define LOW(a, b) _mm512_unpacklo_ps(a, b)
 #define HIGH(a, b) _mm512_unpackhi_ps(a, b)
@@ -64,7 +56,6 @@ FAST V lookup(const int n, const V *e, I k) {
 #include "body.h"
 #include "cells.h"
 #include "hessian.h"
-#include "butterfly.h"
 
-const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, fall, meet, BUTTERFLY};
+const lsm_kernels lsm_avx512 = {{WALKS_OF_TILES WALKS_OF_CELLS}, drain_box, drain_cell, filter, largest, fall, meet};
 #endif

@@ -51,38 +51,6 @@ FAST lsm_times split(const int mode, const char *s, const char *r, int g, lsm_sc
 	return t;
 }
 
-// Interpolation between samples, see lsm_curve. Along straight lines it is early + w (late − early).
-
-// along is the z of a fraction w in the given units, w itself for straight lines.
-FAST V along(const int mode, const lsm_curve *c, V w, float unit) {
-	return mode & CURVED ? (V)FMA(w, ALL(unit * c->scale), ALL(-c->middle)) : w;
-}
-
-// between is the value at along of samples that join has taken.
-FAST V between(const int mode, V e, V d, V w) { return mode & CURVED ? (V)FMA(w, FNMA(w, e, d), e) : (V)FMA(w, d, e); }
-
-// join makes of samples k, in e, and k + 1 what interpolation takes: in e the value where along
-// is 0, in d what changes with it.
-FAST void join(const int mode, const lsm_curve *c, V *e, V *d, V late) {
-	*d = late - *e;
-	if (!(mode & CURVED)) return;
-	*d *= c->odd;
-	*e += late;
-}
-
-// shares are what samples k and k + 1 get of m at along.
-FAST void shares(const int mode, const lsm_curve *c, V w, V m, V *early, V *late) {
-	const V part = w * m;
-	if (mode & CURVED) {
-		const V half = FNMA(w, part, m), odd = ALL(c->odd);
-		*early = FNMA(odd, part, half);
-		*late = FMA(odd, part, half);
-		return;
-	}
-	*late = part;
-	*early = m - part;
-}
-
 // clip makes k absolute on the record's edges. The mask says which points count and fall
 // on the record. The others' k is zero.
 FAST M clip(const int mode, lsm_times *t, const char *s, const char *r, int g, int32_t k0, int32_t nt) {
@@ -291,16 +259,13 @@ FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_
 #define TWO_KINDS(DO, way, name, mode, call) \
 	DO(way, name, mode, call) \
 	DO(way, name##_compact, mode + COMPACT, call)
-#define EACH_KIND(DO, way, name, mode, call) \
-	TWO_KINDS(DO, way, name, mode, call) \
-	TWO_KINDS(DO, way, name##_curved, mode + CURVED, call)
 #define KINDS(DO, way, call) \
-	EACH_KIND(DO, way, way##_plain, STATIC, call) \
-	EACH_KIND(DO, way, way##_plane, PLANE, call) \
-	EACH_KIND(DO, way, way##_space, SPACE, call)
+	TWO_KINDS(DO, way, way##_plain, STATIC, call) \
+	TWO_KINDS(DO, way, way##_plane, PLANE, call) \
+	TWO_KINDS(DO, way, way##_space, SPACE, call)
 #define ALL_KINDS(DO, way, call) \
 	KINDS(DO, way, call) \
-	EACH_KIND(DO, way, way##_limits, LIMITS, call)
+	TWO_KINDS(DO, way, way##_limits, LIMITS, call)
 
 // around is left, and sets weight [TILE] where that is some.
 TARGET __attribute__((noinline)) static int around(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
@@ -309,7 +274,7 @@ TARGET __attribute__((noinline)) static int around(const int mode, const lsm_ope
 	if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), weight)) return NOTHING;
 #define TAPER_OF(way, name, mode, call) \
 	case mode: taper(mode, op, tile, cut, s, r, weight); break;
-	switch (mode & ~CURVED) {
+	switch (mode) {
 		TWO_KINDS(TAPER_OF, , , STATIC, )
 		TWO_KINDS(TAPER_OF, , , PLANE, )
 		TWO_KINDS(TAPER_OF, , , SPACE, )
@@ -341,11 +306,10 @@ FAST void copy(const int mode, lsm_sums *to, const lsm_sums *from) {
 	}
 }
 
-// add adds the values between the samples of register g.
+// add adds the values between the samples e and e + d of register g.
 FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, V e, V d, V w) {
-	const V v = between(mode, e, d, w);
+	const V v = FMA(w, d, e);
 	if (kind(mode) == STATIC) {
-		if (mode & CURVED) d = FNMA(w, e, d);
 		u->sum[g] = FUSED ? (V)FMA(w, d, u->sum[g] + e) : u->sum[g] + v;
 	} else if (parts(mode) == 0) {
 		u->sum[g] = FMA(factor(QUICK, mode, s, r, g, given), v, u->sum[g]);
@@ -375,36 +339,13 @@ FAST void look(const int n, const int mode, lsm_sums *u, const char *s, const ch
 	V e[4], d[4];
 	for (int b = 0; b < n; b++) {
 		e[b] = FROM(p + POINTS * b);
-		join(mode, by.curve, &e[b], &d[b], FROM(p + POINTS * b + 1));
-		if (near && !(mode & CURVED)) d[b] *= UNIT; // that of w
+		d[b] = FROM(p + POINTS * b + 1) - e[b];
+		if (near) d[b] *= UNIT; // that of w
 	}
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
 		const lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
-		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), along(mode, by.curve, t.w, near ? UNIT : 1));
-	}
-}
-
-// look_patches is look where the times of each patch of 16 points are less than n·POINTS − 1
-// samples apart: each has samples of its own, from the sum of the two places' first on.
-FAST void look_patches(const int n, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by, const float *p,
-	const lsm_patches *ps, const lsm_patches *pr) {
-	const int near = mode & COMPACT && n * POINTS <= 32;
-	const four first = FIRST(ps) + FIRST(pr);
-	const int32_t *begin = (const int32_t *)&first;
-	I one = (I){0} + 1;
-	__asm__ volatile("" : "+r"(s), "+r"(r), "+r"(p), "+r"(begin), "+v"(one) : : "memory"); // first and one are not to be made anew for each register
-#pragma GCC unroll 16
-	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
-		if (near && !(mode & CURVED)) t.w *= UNIT;
-		const int32_t *k0 = begin + POINTS * g / 16;
-		t.k -= EACH(k0);
-		V e[8];
-		for (int b = 0; b < n; b++) e[b] = FROM(p + *k0 + POINTS * b);
-		V early = LOOKUP(n, e, t.k), d;
-		join(mode, by.curve, &early, &d, LOOKUP(n, e, t.k + one));
-		add(mode, u, s, r, g, given, early, d, along(mode, by.curve, t.w, near ? UNIT : 1));
+		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), t.w);
 	}
 }
 #endif
@@ -419,22 +360,18 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 			on = clip(mode, &t, s, r, g, k0, nt);
 		else
 			t.k += k0;
-		V e = GATHER(on, row, t.k), d;
-		join(mode, by.curve, &e, &d, GATHER(on, row + 1, t.k));
-		add(mode, u, s, r, g, given, e, d, along(mode, by.curve, t.w, 1));
+		const V e = GATHER(on, row, t.k), d = GATHER(on, row + 1, t.k) - e;
+		add(mode, u, s, r, g, given, e, d, t.w);
 	}
 }
 
 #ifdef LOOKUP
 // far is gather by itself: in one with look it takes the registers.
 TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, int32_t nt, const lsm_patches *ps, const lsm_patches *pr) {
-	const int looked = POINTS == 16 && whole && ps && ps->width + pr->width < 4 * POINTS - 1;
+	const float *row, int32_t k0, int32_t nt) {
 #define FAR(way, name, mode, call) \
 	case mode: \
-		if (looked) \
-			look_patches(4, mode, u, s, r, given, by, row + k0, ps, pr); \
-		else if (whole) \
+		if (whole) \
 			gather(0, mode, u, s, r, given, by, row, k0, nt); \
 		else \
 			gather(1, mode, u, s, r, given, by, row, k0, nt); \
@@ -444,16 +381,14 @@ TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_
 #endif
 
 FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, float width, int32_t nt, int whole, const lsm_patches *ps, const lsm_patches *pr) {
+	const float *row, int32_t k0, float width, int32_t nt, int whole) {
 #ifdef LOOKUP
 	if (whole && width < 2 * POINTS) {
 		look(2, mode, u, s, r, given, by, row + k0);
-	} else if (whole && ps && ps->width + pr->width < 31 && !(by.s | by.r)) {
-		look_patches(32 / POINTS, mode, u, s, r, given, by, row + k0, ps, pr);
 	} else if (__builtin_expect(!whole || width >= 4 * POINTS, 0)) {
 		lsm_sums v; // so that the loop around can keep u in registers
 		copy(mode, &v, u);
-		far(whole, mode, &v, s, r, given, by, row, k0, nt, ps, pr);
+		far(whole, mode, &v, s, r, given, by, row, k0, nt);
 		copy(mode, u, &v);
 	} else {
 		look(4, mode, u, s, r, given, by, row + k0);
@@ -466,8 +401,7 @@ FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, con
 #endif
 }
 
-// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, or with the weights of lsm_curve,
-// where e holds the squared norms of c and f the inner products of neighbours. With flat they are the same
+// squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the squared norms of c and f the inner products of neighbours. With flat they are the same
 // for all points of the tile; with looked the times lie on the record and are less than
 // 4·POINTS samples apart.
 FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
@@ -484,13 +418,11 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 	for (int g = 0; g < REGISTERS; g++) {
 		lsm_times t = split(mode, s, r, g, by);
 		V v;
-		if (flat && !(mode & CURVED)) {
+		if (flat) {
 			v = FNMA(ALL(less), FNMA(t.w, t.w, t.w), ALL(norm));
 		} else {
 			V n0, n1, p;
-			if (flat) {
-				n0 = n1 = ALL(norm), p = ALL(f[k0]);
-			} else if (looked) {
+			if (looked) {
 #ifdef LOOKUP
 				n0 = LOOKUP(4, norms, t.k), n1 = LOOKUP(4, after, t.k), p = LOOKUP(4, inner, t.k);
 #endif
@@ -498,9 +430,8 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 				const M on = clip(mode, &t, s, r, g, k0, nt);
 				n0 = GATHER(on, e, t.k), n1 = GATHER(on, e + 1, t.k), p = GATHER(on, f, t.k);
 			}
-			V rest = 1 - t.w, w = t.w;
-			if (mode & CURVED) shares(mode, by.curve, along(mode, by.curve, w, 1), ALL(1), &rest, &w);
-			v = FMA(w * w, n1, rest * FMA(2 * w, p, rest * n0));
+			const V rest = 1 - t.w;
+			v = FMA(t.w * t.w, n1, rest * FMA(2 * t.w, p, rest * n0));
 		}
 		if (kind(mode) == STATIC) {
 			u->sum[g] += v;
@@ -545,9 +476,8 @@ typedef struct {
 } __attribute__((aligned(64))) lsm_shares;
 
 // points fills a with both samples of each point.
-FAST void points(const int mode, const lsm_curve *c, lsm_shares *a, int g, I k, V w, V m) {
-	V early, late;
-	shares(mode, c, w, m, &early, &late);
+FAST void points(lsm_shares *a, int g, I k, V w, V m) {
+	const V late = w * m, early = m - late;
 	*(I_at *)(a->k + POINTS * g) = k;
 	AT(a->v + 2 * POINTS * g) = LOW(early, late);
 	AT(a->v + 2 * POINTS * g + POINTS) = HIGH(early, late);
@@ -578,10 +508,9 @@ FAST I gaps(I k) { return k - SHUFFLE(k, 0xA0); }
 // windows fills a with the windows of pairs (2i, 2i+1) whose gaps are 0 to 2. LOW and HIGH
 // leave (early, late) of the first and the second point in each four: rotating
 // (second, 0, 0) by the gap puts it where it belongs.
-FAST void windows(const int mode, const lsm_curve *c, lsm_shares *a, int g, I k, V w, V m) {
+FAST void windows(lsm_shares *a, int g, I k, V w, V m) {
 	const I gap = gaps(k);
-	V early, late;
-	shares(mode, c, w, m, &early, &late);
+	const V late = w * m, early = m - late;
 	*(I_at *)(a->k + POINTS * g) = k;
 	AT(a->v + 2 * POINTS * g) = window(LOW(early, late), SHUFFLE(gap, 0x55));
 	AT(a->v + 2 * POINTS * g + POINTS) = window(HIGH(early, late), SHUFFLE(gap, 0xFF));
@@ -608,7 +537,6 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
 		t[g] = split(mode, s, r, g, by);
-		t[g].w = along(mode, by.curve, t[g].w, 1);
 		v[g] = AT(m + POINTS * g);
 		if (kind(mode) != STATIC) v[g] *= factor(QUICK, mode, s, r, g, given);
 	}
@@ -619,7 +547,7 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 	for (int g = 0; g < REGISTERS; g++) reach = MAXU(reach, gaps(t[g].k));
 	if (!ANY(GTU(reach, zero + 2))) {
 #pragma GCC unroll 16
-		for (int g = 0; g < REGISTERS; g++) windows(mode, by.curve, &a, g, t[g].k, t[g].w, v[g]);
+		for (int g = 0; g < REGISTERS; g++) windows(&a, g, t[g].k, t[g].w, v[g]);
 		two(out, &a);
 		return;
 	}
@@ -635,13 +563,13 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 		const I order = up ? rows : SHUFFLE(rows, 0xB1);
 #pragma GCC unroll 16
 		for (int g = 0; g < REGISTERS; g++)
-			windows(mode, by.curve, &a, g, (I)PERMUTE((V)t[g].k, order), PERMUTE(t[g].w, order), PERMUTE(v[g], order));
+			windows(&a, g, (I)PERMUTE((V)t[g].k, order), PERMUTE(t[g].w, order), PERMUTE(v[g], order));
 		two(out, &a);
 		return;
 	}
 #endif
 #pragma GCC unroll 16
-	for (int g = 0; g < REGISTERS; g++) points(mode, by.curve, &a, g, t[g].k, t[g].w, v[g]);
+	for (int g = 0; g < REGISTERS; g++) points(&a, g, t[g].k, t[g].w, v[g]);
 	one(out, &a);
 }
 
@@ -654,7 +582,7 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 		const M on = clip(mode, &t, s, r, g, k0, nt);
 		V v = AT(m + POINTS * g);
 		if (kind(mode) != STATIC) v *= factor(QUICK, mode, s, r, g, given);
-		points(mode, by.curve, &a, g, t.k, KEEP(on, along(mode, by.curve, t.w, 1)), KEEP(on, v));
+		points(&a, g, t.k, KEEP(on, t.w), KEEP(on, v));
 	}
 	one(row, &a);
 }
@@ -664,11 +592,11 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 #define GIVEN_OF(way, name, mode, call) \
 	case mode: call(mode) break;
 #define GIVEN(mode, call) \
-	switch (LIMITS + (mode & (COMPACT | CURVED))) { EACH_KIND(GIVEN_OF, , , LIMITS, call) }
+	switch (LIMITS + (mode & COMPACT)) { TWO_KINDS(GIVEN_OF, , , LIMITS, call) }
 
 TARGET __attribute__((noinline)) static void adjoint_given(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
-	const float *row, int32_t k0, float width, int32_t nt, int whole, const lsm_patches *ps, const lsm_patches *pr) {
-#define CALL(mode) adjoint(mode, u, s, r, given, by, row, k0, width, nt, whole, ps, pr);
+	const float *row, int32_t k0, float width, int32_t nt, int whole) {
+#define CALL(mode) adjoint(mode, u, s, r, given, by, row, k0, width, nt, whole);
 	GIVEN(mode, CALL)
 #undef CALL
 }
@@ -730,7 +658,6 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 		const lsm_span *span = op->span + tile * op->places, *soon = span + later;
 		const float *slope = op->slope ? op->slope + tile * op->places : NULL, *slope1 = slope ? slope + later : NULL;
 		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
-		const lsm_patches *patches = way == ADJOINT && op->patches ? op->patches + tile * op->places : NULL;
 		double *image = (double *)out + tile * TILE;
 		lsm_sums u;
 		for (int g = 0; g < REGISTERS; g++) u.sum[g] = u.part[0][g] = u.part[1][g] = (V){0};
@@ -754,18 +681,16 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				}
 				if (pair.first) ahead(r, next, size);
 				if (way == ADJOINT) touch(row1 + (base1 + soon[pair.receiver].base));
-				if (way == ADJOINT && patches) touch(row1 + (base1 + soon[pair.receiver].base) + 48);
 				const int whole = __builtin_expect(inside(k0, width, nt), 1);
 				if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
-				const lsm_scale by = scale(mode, op, shift, run.source, pair.receiver, width);
+				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				const float *m = (const float *)in + tile * TILE;
-				const lsm_patches *ps = patches ? patches + run.source : NULL, *pr = patches ? patches + pair.receiver : NULL;
 				if (cut && __builtin_expect(pair.cut >= 0, 0)) {
 					lsm_sums v; // so that the loop around can keep u in registers
 					copy(mode, &v, &u);
 					const int what = around(mode, op, tile, op->cuts + pair.cut, s, r, given);
 					if (what == SOME_OF_IT) {
-						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole, ps, pr);
+						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole);
 						if (way == DIAGONAL) square_given(mode, op, &v, in, squares_row(op, in, slope, run.source, pair), s, r, given, by, k0, width, whole);
 						if (way == FORWARD) demigrate_given(mode, (float *)row, s, r, given, by, m, k0, nt, whole);
 					}
@@ -774,7 +699,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				}
 				if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
 				const float *weights = mode & LIMITS ? given : NULL;
-				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole, ps, pr);
+				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole);
 				if (way == DIAGONAL) square_of(mode, op, &u, in, squares_row(op, in, slope, run.source, pair), s, r, weights, by, k0, width, whole);
 				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, by, m, k0, nt, whole);
 			}

@@ -7,7 +7,7 @@
 // The tables of a cell are transposed once for all sources of a block. The k, w and
 // values of a pair, and the order of its sums, do not depend on the other lanes.
 
-enum { AFTER = 2 * MOST_WIDE + 18 }; // samples of a window from its 0 on; MOST_WIDE lie before it
+enum { AFTER = 2 * WIDEST + 18 }; // samples of a window from its 0 on; WIDEST lie before it
 
 // lsm_cell holds the tables of one cell's receivers over a tile.
 typedef struct {
@@ -17,7 +17,6 @@ typedef struct {
 	float lo[TILE], hi[TILE]; // bounds on time − shift
 	I base, shift;
 	V width;
-	const lsm_curve *curve;
 } lsm_cell;
 
 // lsm_rays hold what the points of a tile share between the lanes.
@@ -60,7 +59,7 @@ FAST void square(V r[16]) {
 }
 
 // times are 16 times of a row, exactly: in float32 the sums of two codes less than
-// MOST_WIDE samples apart are exact too.
+// WIDEST samples apart are exact too.
 FAST V times(const int mode, const char *row, int g, int shift) {
 	if (!(mode & COMPACT)) return AT((const float *)row + 16 * g);
 	return UNIT * floats((I)(codes(row, g) << shift));
@@ -72,7 +71,6 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 	const int64_t size = lsm_row(mode);
 	const char *rows[LANES];
 	int shift[LANES];
-	c->curve = &op->curve;
 	for (int l = 0; l < LANES; l++) {
 		c->base[l] = c->shift[l] = shift[l] = 0;
 		c->width[l] = -1;
@@ -82,7 +80,7 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 		const lsm_span span = op->span[at];
 		c->base[l] = span.base;
 		c->width[l] = span.width;
-		if (!(span.width >= 0 && span.width < op->widest)) continue;
+		if (!(span.width >= 0 && span.width < WIDEST)) continue;
 		rows[l] = op->table + at * size;
 		if (mode & COMPACT) shift[l] = span.width < 32 ? 0 : op->shift[at];
 	}
@@ -91,7 +89,7 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 		c->shift[l] = (int32_t)(0.5f * (times(mode, rows[l], 0, shift[l])[15] + times(mode, rows[l], 3, shift[l])[0]));
 	const float margin = 1.0f / (1 << 13); // for rounding
 	for (int g = 0; g < REGISTERS; g++) {
-		V r[LANES], lo = ALL(2 * MOST_WIDE), hi = ALL(-2 * MOST_WIDE);
+		V r[LANES], lo = ALL(2 * WIDEST), hi = ALL(-2 * WIDEST);
 #pragma GCC unroll 16
 		for (int l = 0; l < LANES; l++) {
 			r[l] = times(mode, rows[l], g, shift[l]);
@@ -114,7 +112,7 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 }
 
 // TAPER is added to modes where an aperture tapers the tile for some lanes.
-enum { TAPER = 32 };
+enum { TAPER = 16 };
 
 // amount is what point p gives the lanes.
 FAST V amount(const int mode, const lsm_cell *c, const lsm_rays *a, int p) {
@@ -141,9 +139,7 @@ FAST void put(float *to, V v) {
 // early of the lanes with k = j, and what is late of those with j − 1. A lane that is off has an
 // infinite shift: what it gets stays among its own entries, and within reach.
 FAST void point(const int mode, const int n, float *window, const lsm_cell *c, const lsm_rays *a, int p, V shift) {
-	const V q = c->time[p] + a->time[p], v = amount(mode, c, a, p);
-	V early, late;
-	shares(mode, c->curve, along(mode, c->curve, part_of(q), 1), ALL(1), &early, &late);
+	const V q = c->time[p] + a->time[p], v = amount(mode, c, a, p), late = part_of(q), early = 1 - late;
 	float *to = window + (int64_t)a->offset[p];
 	V next = shift + a->next[p];
 	M before = 0, soon = GT(next, q); // lanes with k < j − 1, k < j
@@ -210,10 +206,9 @@ FAST void alone(const int mode, float *trace, const lsm_operator *op, int64_t ti
 		else if (kind(mode) != STATIC)
 			v *= factor(QUICK, mode, s, r, g, NULL);
 		v = KEEP(on, v);
-		V first, second;
-		shares(mode, by.curve, KEEP(on, along(mode, by.curve, t.w, 1)), v, &first, &second);
+		const V second = KEEP(on, t.w) * v;
 		*(I_at *)(k + 16 * g) = t.k;
-		AT(early + 16 * g) = first;
+		AT(early + 16 * g) = v - second;
 		AT(late + 16 * g) = second;
 	}
 	for (int i = 0; i < TILE; i++) {
@@ -283,9 +278,8 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 	const int32_t nt = op->nt, *receivers = op->lanes;
 	lsm_cell c;
 	lsm_rays a;
-	float window[(MOST_WIDE + AFTER) * LANES] __attribute__((aligned(64)));
-	memset(window, 0, sizeof(float) * (3 * op->widest + 18) * LANES);
-	float *zero = window + op->widest * LANES;
+	float window[(WIDEST + AFTER) * LANES] __attribute__((aligned(64))) = {0};
+	float *zero = window + WIDEST * LANES;
 	for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
 		const char *table = op->table + tile * next;
 		const lsm_span *span = op->span + tile * op->places;
@@ -310,7 +304,7 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
 				const lsm_pair pair = op->pairs[p];
 				const int l = pair.first;
-				at[l] = traces + pair.slot * op->stride + op->widest;
+				at[l] = traces + pair.slot * op->stride + WIDEST;
 				if (cuts && pair.cut >= 0) {
 					const int what = left(op, tile, op->cuts + pair.cut);
 					if (what == NOTHING) continue;
@@ -321,19 +315,19 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			}
 			const I origin = {0};
 			present &= ~GT(ALL(0), c.width) & GTI(origin + (nt - 1), k0) & GTI(end, origin - 2);
-			const M on = present & GTI(k0, origin - 1) & GTI(origin + (nt - 1), end) & GT(ALL(op->widest), far);
+			const M on = present & GTI(k0, origin - 1) & GTI(origin + (nt - 1), end) & GT(ALL(WIDEST), far);
 			for (int off = present & ~on; off; off &= off - 1) {
 				const int l = __builtin_ctz(off);
 				const lsm_cut where = {{cut[0][l], cut[1][l]}};
 				alone(mode, at[l], op, tile, taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size,
-					scale(mode, op, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
+					scale(mode, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
 			}
 			if (!on) continue;
 			cast(mode, &a, s, mode & COMPACT && from.width >= 32 ? scales[run.source] : 0, m);
 			for (int l = 0; l < LANES; l++)
 				if (on >> l & 1) at[l] += (k0 + c.shift)[l];
 			const V shift = BLEND(on, floats(c.shift), ALL(INFINITY));
-			I lo = origin + AFTER, hi = origin - MOST_WIDE, most[REGISTERS];
+			I lo = origin + AFTER, hi = origin - WIDEST, most[REGISTERS];
 			for (int g = 0; g < REGISTERS; g++) {
 				const I l = floors(AT(a.time + 16 * g) + AT(c.lo + 16 * g)), h = floors(AT(a.time + 16 * g) + AT(c.hi + 16 * g));
 				*(I_at *)(a.first + 16 * g) = l;
@@ -362,7 +356,7 @@ TARGET static void drain_cell(const lsm_operator *op, double *sums, float *trace
 			const lsm_pair pair = op->pairs[p];
 			const lsm_reach at = reached(op->reach[run.source], op->reach[pair.receiver], nt);
 			if (at.lo > at.hi) continue;
-			float *restrict trace = traces + pair.slot * op->stride + op->widest;
+			float *restrict trace = traces + pair.slot * op->stride + WIDEST;
 			double *restrict sum = sums + (pair.row - row0) * nt;
 			for (int64_t n = at.lo; n <= at.hi + 1; n++) { // a point has two samples
 				sum[n] += rounded(trace[n], magic);

@@ -9,12 +9,11 @@ enum { TILE = 64 };                           // image points in a tile
 enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
 enum { COMPACT = 4 };                         // added to these: times as uint16
 enum { LIMITS = 8 };                          // added to PLANE or SPACE: weights by dip and opening angle,
-                                              // by itself, with COMPACT or CURVED: weights in a buffer
-enum { CURVED = 16 };                         // added to all of these: samples interpolated along curves
+                                              // by itself or with COMPACT: weights in a buffer
 enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
 #define UNIT (1.0f / (1 << BITS))
 enum { SLOTS = 4 };                           // samples a forward window holds
-enum { LANES = 16, MOST_WIDE = 128 };         // receivers of a cell; the most samples in which their tiles arrive
+enum { LANES = 16, WIDEST = 64 };             // receivers of a cell; a pair goes through its lanes where its times over a tile span fewer samples
 
 // Times of one place over one tile are base + table, in samples; the table's
 // values lie in [0, width]. A negative width says that the place makes no
@@ -23,13 +22,6 @@ typedef struct {
 	int32_t base;
 	float width;
 } lsm_span;
-
-// Where the times of a place begin in each patch of 16 points of a tile: whole samples from the
-// tile's base. In every patch they are width samples apart at most.
-typedef struct {
-	uint8_t first[TILE / 16];
-	float width;
-} lsm_patches;
 
 // Entries of a trace's windows that a box's tiles reach with one place, before
 // those of the other place are added; lo > hi says none.
@@ -74,18 +66,11 @@ typedef struct {
 	float at[2];
 } lsm_cut;
 
-// Interpolation along curves. With z = scale w − middle samples k and k + 1 have the weights
-// 1 − z² − odd z and 1 − z² + odd z at a fraction w between them. All are 0 for straight lines.
-typedef struct {
-	float scale, middle, odd;
-} lsm_curve;
-
 // The operator over one box of tiles and one block of traces. Places are those of the box.
 typedef struct {
 	const char *table;      // [tile][place][row]
 	const lsm_span *span;   // [tile][place]
 	const uint8_t *shift;   // [tile][place], of compact times
-	const lsm_patches *patches; // [tile][place], of finer samples; else NULL
 	const lsm_reach *reach; // [place]
 	const lsm_run *runs;    // of the block, with traces that count in the box
 	const lsm_pair *pairs;
@@ -98,7 +83,6 @@ typedef struct {
 	int32_t mode, nt;
 	int32_t tiles[3];       // of the box along each axis, in C order; in 2-D the first is 1
 	int32_t wide;           // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
-	int32_t widest;         // of a cell: times of a pair over a tile that go through its lanes span fewer samples; at most MOST_WIDE
 	lsm_aperture aperture[2];
 	// Anti-aliasing: each trace comes in bands, the first as it is, the others smoothed
 	// by a triangle of 2·half + 1 taps. Without, bands is 1 and slope NULL.
@@ -110,11 +94,10 @@ typedef struct {
 	int32_t dynamic;          // of modes with LIMITS: whether cos θ is a factor of the weight
 	int32_t unequal;          // of SPACE + LIMITS: whether vectors are of any length
 	lsm_window dip, opening;
-	lsm_curve curve;
 } lsm_operator;
 
 static inline int lsm_fields(int mode) {
-	const int weights = mode & ~(COMPACT | LIMITS | CURVED);
+	const int weights = mode & ~(COMPACT | LIMITS);
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
 
@@ -153,7 +136,7 @@ enum {
 	// in [tile][TILE]. Entry k of these windows holds what is due to samples k to k+3.
 	FORWARD,
 	// FORWARD of a block that is a cell, into traces: float out [slot][stride], sample n of
-	// a row at widest + n.
+	// a row at WIDEST + n.
 	CELL,
 	WALKS
 };
@@ -208,38 +191,12 @@ typedef struct {
 // leaves out as it is.
 typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
 
-// A product of matrices C = A B or, with add, C += A B, of batch matrices in turn. Element (i, k) of
-// A lies at i·a_row + k·a_column. n is a multiple of LANES. With conjugate it is the conjugate of A.
-typedef struct {
-	int64_t m, k, n, batch;
-	int64_t c_row, c_step, a_row, a_column, a_step, b_row, b_step; // elements; steps lie between matrices
-	int64_t w_row, w_column; // of weights of the terms of a product, (i, k) of n
-	int32_t add, conjugate;
-} lsm_product;
-
-// The last stage of the butterfly: what its points take of the traces v of nt samples, or give to
-// them, see butterfly.go's Stage. qr is a multiple of LANES.
-typedef struct {
-	int64_t points, qs, qr, ls_row, v_row, nt;
-	float t0, rate;
-} lsm_stage;
-
-typedef void lsm_interpolate(const lsm_stage *s, float *image, const float *v, const float *ts, const float *tr, const float *ls, const float *lr);
-typedef void lsm_spread(const lsm_stage *s, float *v, const float *image, const float *ts, const float *tr, const float *ls, const float *lr);
-
-// Tensor interpolation from [nodes][q] to [points][q], each along three axes.
-typedef struct {
-	int64_t points[3], nodes[3], q;
-} lsm_tensor;
-
-enum { LEAST_TAPS = 2, MOST_TAPS = 4 }; // of B-splines
-
 // The kernels for one instruction set.
 typedef struct {
-	// By way and mode, of which with LIMITS only that, COMPACT and CURVED count, and by whether
+	// By way and mode, of which with LIMITS only that and COMPACT count, and by whether
 	// the aperture of some traces ends in the box. Only AVX-512 has CELL, and of modes without
 	// LIMITS.
-	lsm_walk *walk[WALKS][CURVED + LIMITS + COMPACT + 1][2];
+	lsm_walk *walk[WALKS][LIMITS + COMPACT + 1][2];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 	// n + m + 3·TILE.
@@ -248,27 +205,6 @@ typedef struct {
 	float (*largest)(const float *x, int64_t n);
 	lsm_fall *fall;
 	lsm_meet *meet;
-	// re, im [nf][n] = cos, sin 2π (f0 + f df) delay[n], n a multiple of LANES.
-	void (*phases)(float *re, float *im, const float *delay, int64_t n, double f0, double df, int64_t nf);
-	// Complex and real matrices.
-	void (*multiply)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi);
-	// Those with a weight for each term, the same in all of a batch.
-	void (*multiply_weighed)(const lsm_product *p, float *cr, float *ci, const float *ar, const float *ai, const float *br, const float *bi, const float *w);
-	void (*aperture)(float *w, const lsm_aperture *a, const float *const row[2], const float *const column[2], int64_t m, int64_t n);
-	void (*rays)(float *at, const float *from, const float *const to[3], float stabiliser, int64_t n, int64_t q);
-	void (*amplitude)(float *w, const float *s, const float *r, int64_t m, int64_t n, int64_t q);
-	void (*transform)(const lsm_product *p, float *c, const float *a, const float *b);
-	// to [n][m] = from [m][n], rows apart by to_row and from_row.
-	void (*flip)(float *to, int64_t to_row, const float *from, int64_t from_row, int64_t m, int64_t n);
-	// folded [4][n/4][width] of x [n][width] times the taper, ramps [n/2] up to its middle, and the
-	// transpose, which adds to x.
-	void (*fold)(float *folded, const float *x, const float *ramps, int64_t n, int64_t width);
-	void (*unfold)(float *x, const float *folded, const float *ramps, int64_t n, int64_t width);
-	lsm_interpolate *interpolate[MOST_TAPS - LEAST_TAPS + 1]; // by taps
-	lsm_spread *spread[MOST_TAPS - LEAST_TAPS + 1];
-	// l [place[point]][q], place NULL for the order of points. scratch has nodes[1]·nodes[2]·q and
-	// points[1]·nodes[2]·q elements.
-	void (*expand)(const lsm_tensor *t, float *l, const float *nodes, const float *mx, const float *my, const float *mz, const int32_t *place, float *scratch);
 } lsm_kernels;
 
 extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
@@ -347,8 +283,8 @@ INLINE int inside(int32_t k0, float width, int32_t nt) {
 	return k0 >= 0 && k0 + (int32_t)width <= nt - 2;
 }
 
-// kind is a mode without what says how times are held and samples interpolated.
-INLINE int kind(const int mode) { return mode & ~(COMPACT | CURVED); }
+// kind is a mode without what says how times are held.
+INLINE int kind(const int mode) { return mode & ~COMPACT; }
 
 // field is field f of a row, f ≥ 1.
 INLINE const float *field(const int mode, const char *row, int f) {
@@ -360,12 +296,11 @@ INLINE const float *field(const int mode, const char *row, int f) {
 // two fit in 16 bits: near.
 typedef struct {
 	int near, s, r;
-	const lsm_curve *curve;
 } lsm_scale;
 
-INLINE lsm_scale scale(const int mode, const lsm_operator *op, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
-	if (!(mode & COMPACT)) return (lsm_scale){1, 0, 0, &op->curve};
-	return (lsm_scale){width < 32, shift[source], shift[receiver], &op->curve};
+INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
+	if (!(mode & COMPACT)) return (lsm_scale){1, 0, 0};
+	return (lsm_scale){width < 32, shift[source], shift[receiver]};
 }
 
 #define PI 3.14159265f

@@ -34,9 +34,8 @@ FAST int any(M m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #define HIGH2(a, b) ((V){(a)[2], (a)[3], (b)[2], (b)[3]})
 #include "body.h"
 #include "hessian.h"
-#include "butterfly.h"
 
-const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet, BUTTERFLY};
+const lsm_kernels lsm_portable = {{WALKS_OF_TILES}, drain_box, NULL, filter, largest, fall, meet};
 
 void lsm_collapse(float *restrict trace, const float *restrict windows, int64_t nt) {
 	for (int64_t n = 0; n < nt && n < SLOTS - 1; n++) {

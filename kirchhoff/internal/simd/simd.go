@@ -32,20 +32,6 @@
 // share their source. The many pairs of a block need few tables, and these stay in the
 // cache.
 //
-// # Butterfly
-//
-// butterfly.go has the parts of a butterfly of one level (Candès, Demanet and Ying 2009, A fast
-// butterfly algorithm for the computation of Fourier integral operators). Places come in clusters
-// and points in tiles. A tile has of each cluster q skeleton points x_j among its points, and
-// weights L [point][q]:
-//
-//	e^{iω δ_r(x)} ≈ Σ_j e^{iω δ_r(x_j)} L_j(x),   δ_r(x) = t_r(x) − t_c(x),
-//
-// t_c the time of the cluster's centre. All traces of two clusters then become q_s·q_r traces,
-// one for each pair of skeleton points. These functions use one thread. Their memory may lie
-// anywhere, but they are faster where rows begin at a multiple of 64 bytes and where long rows lie
-// an odd number of 64 bytes apart. What they write must not overlap what they read.
-//
 // # Promises
 //
 // Both directions compute times, fractions and weights by the same float32
@@ -79,8 +65,8 @@ package simd
 #include "kernel.h"
 
 static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
-	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode, curved = op->curve.odd != 0 ? CURVED : 0;
-	lsm_kernels_of(isa)->walk[way][kind + curved][op->cut_count > 0](op, out, in, part);
+	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode;
+	lsm_kernels_of(isa)->walk[way][kind][op->cut_count > 0](op, out, in, part);
 }
 static void lsm_call_drain(int isa, int way, const lsm_operator *op, double *sums, float *windows, double *scratch,
 	int64_t row0, double magic) {
@@ -179,21 +165,14 @@ const (
 	TileSize = C.TILE
 	Slots    = C.SLOTS
 
-	Lanes    = C.LANES     // receivers of a cell
-	MostWide = C.MOST_WIDE // the largest Operator.Widest
+	Lanes  = C.LANES  // receivers of a cell
+	Widest = C.WIDEST // number of samples in which a tile may arrive to go through a cell's lanes
 )
 
 // Span places a table's times: Base + table, in samples, the table within
 // [0, Width]. A negative Width says that the place gives nothing to the tile.
 type Span struct {
 	Base  int32
-	Width float32
-}
-
-// Patches place a table's times in each patch of 16 points: First whole samples from the span's base,
-// and then within [0, Width].
-type Patches struct {
-	First [TileSize / 16]uint8
 	Width float32
 }
 
@@ -232,23 +211,18 @@ func Band(bands int, s, r float32) int {
 // Operator is what every call of the kernels reads: one box of tiles and one block of
 // traces. Places are those of the box.
 type Operator struct {
-	Table   []uint32  // [tile][place][Mode.Row()], bits of float32 but for compact times
-	Span    []Span    // [tile][place]
-	Shift   []uint8   // [tile][place] with Compact, else empty
-	Reach   []Reach   // [place]
-	Patches []Patches // [tile][place] where tiles take long stretches of a trace, else empty
-	Places  int
-	Tiles   [3]int // of the box along each axis, in C order; in 2-D the first is 1
-	Wide    int    // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
+	Table  []uint32 // [tile][place][Mode.Row()], bits of float32 but for compact times
+	Span   []Span   // [tile][place]
+	Shift  []uint8  // [tile][place] with Compact, else empty
+	Reach  []Reach  // [place]
+	Places int
+	Tiles  [3]int // of the box along each axis, in C order; in 2-D the first is 1
+	Wide   int    // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
 
 	Runs  []Run // of traces that count in the box; like Pairs and Cuts in memory from Alloc
 	Pairs []Pair
 	Cuts  []Cut
 	Lanes []int32 // [Lanes], of a cell: receivers, −1 for none; else nil
-
-	// Widest is the number of samples in which a tile may arrive to go through a cell's lanes.
-	// Sums depend on it.
-	Widest int
 
 	Stride   int // elements between rows, a multiple of 16, at least NT + 2·TileSize
 	Mode     Mode
@@ -264,13 +238,7 @@ type Operator struct {
 	Dynamic      bool   // with Limits: whether the rays' obliquity is in the weights
 	Unequal      bool   // with Space and Limits: vectors p are of any length
 	Dip, Opening Window // with Limits
-
-	Curve Curve
 }
-
-// Curve is how samples k and k+1 are interpolated at a fraction w: with the weights 1 − z² − Odd z
-// and 1 − z² + Odd z, z = Scale w − Middle. Where Odd is 0 they are 1 − w and w.
-type Curve struct{ Scale, Middle, Odd float32 }
 
 // Window is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of
 // (Rise1 − x) Rise and (x − Fall0) Fall, but within [0, 1].
@@ -304,19 +272,17 @@ func flag(set bool) C.int32_t {
 func (o *Operator) c() C.lsm_operator {
 	op := C.lsm_operator{
 		bands: 1, dynamic: flag(o.Dynamic), unequal: flag(o.Unequal), dip: o.Dip.c(), opening: o.Opening.c(),
-		curve:     C.lsm_curve{scale: C.float(o.Curve.Scale), middle: C.float(o.Curve.Middle), odd: C.float(o.Curve.Odd)},
 		table:     (*C.char)(first(o.Table)),
 		shift:     (*C.uint8_t)(first(o.Shift)),
 		span:      (*C.lsm_span)(first(o.Span)),
 		reach:     (*C.lsm_reach)(first(o.Reach)),
-		patches:   (*C.lsm_patches)(first(o.Patches)),
 		runs:      (*C.lsm_run)(first(o.Runs)),
 		pairs:     (*C.lsm_pair)(first(o.Pairs)),
 		cuts:      (*C.lsm_cut)(first(o.Cuts)),
 		lanes:     (*C.int32_t)(first(o.Lanes)),
 		run_count: C.int32_t(len(o.Runs)), cut_count: C.int32_t(len(o.Cuts)),
 		places: C.int64_t(o.Places), stride: C.int64_t(o.Stride), pitch: C.int64_t(o.Pitch()),
-		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT), wide: C.int32_t(o.Wide), widest: C.int32_t(o.Widest),
+		mode: C.int32_t(o.Mode), nt: C.int32_t(o.NT), wide: C.int32_t(o.Wide),
 	}
 	for a := range 3 {
 		op.tiles[a] = C.int32_t(o.Tiles[a])
@@ -366,7 +332,7 @@ type Squares struct {
 	Step  int              // rows between traces: Operator.Bands, or 0 where all traces share theirs
 }
 
-// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖², or with the weights of Curve, over the traces of the block, to the box's
+// Diagonal adds Σ a² ‖(1−w) c[k] + w c[k+1]‖² over the traces of the block to the box's
 // tiles tile0 to tile1 of image, the box's [tile][TileSize]. Rounding is as in Adjoint.
 func (i ISA) Diagonal(o *Operator, image []float64, q *Squares, tile0, tile1 int, quantum float64) {
 	sq := C.lsm_squares{e: (*C.float)(q.Norms.pointer()), f: (*C.float)(q.Inner.pointer()), flat: (*C.int32_t)(q.Flat.pointer()), step: C.int64_t(q.Step)}
@@ -384,9 +350,6 @@ func (i ISA) Forward(o *Operator, windows *Memory[float32], image []float32, til
 // magic times a quantum rounds: adding and subtracting it leaves multiples of two
 // quanta, if what is rounded is 2⁵² quanta at most.
 const magic = 1.5 * (1 << 53)
-
-// Rounding is the number that rounds so for a quantum.
-func Rounding(quantum float64) float64 { return magic * quantum }
 
 // Drain adds what the windows of a block's traces hold after the tiles of the box,
 // smoothed and rounded to a multiple of two quanta, to rows pair.Row − row0 of sums,

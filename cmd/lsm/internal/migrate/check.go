@@ -341,9 +341,6 @@ func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Fin
 		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Info, e, limit))
 	}
 	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Info, e, limit)})
-	if f := j.Factorised; f != nil && f.Parts > 0 {
-		show(forecast.Finding{Topic: "factorised", Level: "ok", Text: f.Counted()})
-	}
 	a.Finish("dot_error", e)
 	if j.Traces == nil {
 		return nil

@@ -75,7 +75,6 @@ func (o *waveletOptions) spikes(cfg *config.Config) (*config.Config, error) {
 		want string
 	}{
 		{"data.whiten", c.Data.Whiten > 0, "0: whitening depends on the wavelet"},
-		{"kirchhoff.accuracy", c.Kirchhoff.Accuracy > 0, "0: how far samples are refined depends on the wavelet"},
 		{"image.gathers", c.Image.Gathers != "none", `"none": the traces of a class are predicted by its own image`},
 	} {
 		if no.is {
