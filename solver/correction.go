@@ -22,8 +22,8 @@ func (c *CGLS) allocateCorrection() {
 	if !c.corrects() {
 		return
 	}
-	if _, held := c.res.(*heldResidual); !held || c.preconditioned() {
-		c.do.Err = errors.New("solver: defect correction needs data that are held, and no preconditioner")
+	if _, held := c.res.(*heldResidual); !held {
+		c.do.Err = errors.New("solver: defect correction needs data that are held")
 		return
 	}
 	c.data(&c.y, &c.pi)

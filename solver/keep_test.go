@@ -33,17 +33,10 @@ func TestIterationAgain(t *testing.T) {
 	a := dist.Map("may be lost", whole.Domain(), whole.Range(),
 		spoils(func(w *dist.Work, dst, src *dist.Vector) { w.Apply(whole, dst, src) }),
 		spoils(func(w *dist.Work, dst, src *dist.Vector) { w.ApplyAdjoint(whole, dst, src) }))
-	weights := make([]complex128, 25)
-	for i := range weights {
-		weights[i] = complex(0.1+r.Float64(), 0)
-	}
 	o := varying(t, a.Domain(), 0.1)
 	o.TrueResidual, o.Orthogonalize, o.Sparsity, o.Restart = 3, 4, 0.2, true
-	for i, name := range append(solver.Names(nil), "ista", "fista", "cgls") {
+	for _, name := range append(solver.Names(nil), "ista", "fista") {
 		o.Backtracking = !o.Backtracking && strings.HasSuffix(name, "ista")
-		if i == len(solver.Names(nil))+2 {
-			o.Preconditioner = dist.Diagonal(vector[float64](weights))
-		}
 		run := func(stop solver.Stop) *solver.Method {
 			m, err := solver.New(name, o)
 			must(t, err)

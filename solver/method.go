@@ -198,8 +198,6 @@ func (c *Method) attach(ctx context.Context, p Problem) {
 	switch p := p.(type) {
 	case *Held:
 		c.a, c.d = p.A, p.D
-	case *Definite:
-		c.a, c.d = p.B, p.RHS
 	default:
 		if !c.streams {
 			which := Names(func(m Info) bool { return m.Streamed })

@@ -16,7 +16,6 @@ type Info struct {
 	Description string // for its help, without a period; methods are told in the order of the table
 
 	Streamed       bool // works where data are streamed
-	Preconditioned bool // takes Options.Preconditioner
 	Orthogonalizes bool // takes Options.Orthogonalize
 	Sparse         bool // takes Options.Sparsity
 	Backtracks     bool // takes Options.Backtracking
@@ -35,7 +34,7 @@ var Methods = []Info{
 	},
 	{
 		Name: "cgls", Description: "the same minimum, less sensitive to rounding; tests the adjoint in every iteration, at the cost of one dot product",
-		Streamed: true, Preconditioned: true, Orthogonalizes: true,
+		Streamed: true, Orthogonalizes: true,
 		recurrence: newCGLS,
 	},
 	{
@@ -80,12 +79,9 @@ func newCGLS(m *Method) recurrence {
 }
 
 // For returns the method of the given configuration name for a problem, which Init and
-// Resume must then be given. Streamed data are for the recurrence of CGLS, a Definite problem
-// is for that of CG, under the name given.
+// Resume must then be given. Streamed data are for the recurrence of CGLS, under the
+// name given.
 func For(p Problem, name string, o Options) (*Method, error) {
-	if _, ok := p.(*Definite); ok {
-		return newMethod(name, o, func(m *Method) recurrence { return &CG{Method: m, definite: true} }), nil
-	}
 	m, err := find(name)
 	if _, held := p.(*Held); err != nil || held || !m.Streamed {
 		return New(name, o)
@@ -136,17 +132,13 @@ type Options struct {
 	AdjointFail, AdjointWarn float64
 
 	// Orthogonalize is the number of gradients that CGLS keeps and makes every
-	// later one orthogonal to, with a preconditioner of directions. 0 means none.
+	// later one orthogonal to. 0 means none.
 	Orthogonalize int
 
 	// Direct, where given, has CGLS correct its iterate after Last iterations, which apply an operator
 	// near the one that is meant. It has that one applied from now on, or no longer. Run then needs a
 	// limit of Last + 1.
 	Direct func(on bool)
-
-	// Preconditioner is M of CGLS: symmetric and positive, from the image to the image,
-	// and the nearer to (AᴴA)⁻¹, up to a factor, the better. nil means none.
-	Preconditioner dist.Operator
 
 	// Sparsity is μ of Proximal and PrimalDual, in units of data² per image.
 	Sparsity float64

@@ -26,15 +26,8 @@ func testResume[T device.Number](t *testing.T) {
 	o := varying(t, a.Domain(), 0.1)
 	o.TrueResidual, o.Orthogonalize, o.Sparsity, o.Restart = 5, 6, 0.2, true
 	const n = 14
-	weights := make([]complex128, 25)
-	for i := range weights {
-		weights[i] = complex(0.1+r.Float64(), 0)
-	}
-	for i, name := range append(solver.Names(nil), "ista", "fista", "cgls") {
+	for _, name := range append(solver.Names(nil), "ista", "fista") {
 		o.Backtracking = !o.Backtracking && strings.HasSuffix(name, "ista")
-		if i == len(solver.Names(nil))+2 {
-			o.Preconditioner = dist.Diagonal(vector[T](weights))
-		}
 		whole, err := solver.New(name, o)
 		must(t, err)
 		solve(t, whole, a, d, x0, n)

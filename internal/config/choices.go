@@ -43,12 +43,11 @@ func Register(key string, choices ...Choice) bool {
 func methods() (list []Choice) {
 	for _, m := range solver.Methods {
 		list = append(list, Choice{m.Name, m.Description, traits(map[string]bool{
-			"streamed": m.Streamed, "preconditioned": m.Preconditioned, "sparse": m.Sparse, "backtracking": m.Backtracks, "dual": m.Dual,
+			"streamed": m.Streamed, "sparse": m.Sparse, "backtracking": m.Backtracks, "dual": m.Dual,
 		})})
 	}
 	return append(list,
-		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"},
-		Choice{Name: "image-domain", Help: "conjugate gradients on A'A m = A'data in the image, with A'A replaced by point-spread functions on a lattice, at the cost of about four iterations and very little for each one"})
+		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
 }
 
 func traveltimes() (list []Choice) {

@@ -33,7 +33,6 @@ var refused = []rule{
 	// Finer samples.
 	{"!kirchhoff.engine=" + offering(engines.Finer), on("kirchhoff.accuracy"), "{} does not offer finer samples, which kirchhoff.accuracy asks for"},
 	{"comm.backend=nccl|rccl|mpi-staged", on("kirchhoff.accuracy"), "{} is for a GPU, which does not offer finer samples, as kirchhoff.accuracy asks for"},
-	{"kirchhoff.accuracy", on("solver.wavelet=estimate"), newWavelets},
 
 	// The image and its gathers.
 	{"!image.shape", on("velocity.constant", "!velocity.file", "!velocity.receiver_file", "!image.origin", "!image.spacing"),
@@ -41,18 +40,13 @@ var refused = []rule{
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
 	{"solver.method=matching", on("image.gathers"), oneImage},
-	{"solver.method=image-domain", on("image.gathers"), oneImage},
-	{"solver.preconditioner=two-level", on("image.gathers"), oneImage},
-	{"solver.preconditioner=point-spread", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
 	{"image.halves=true", on("image.gathers"), "{} makes an image of each half of the shots, found image.gathers = {image.gathers}"},
 	{"image.halves=true", on("survey.monitor.file"), twoSurveys},
-	{"image.halves=true", on("solver.method=matching|image-domain"), halved},
-	{"image.halves=true", on("solver.preconditioner=two-level|point-spread"), "{} makes two images, found solver.preconditioner = {solver.preconditioner}, which is for one"},
-	{"image.halves=true", on("solver.wavelet=estimate"), `{} makes two images, found solver.wavelet = "estimate", which is for one`},
+	{"image.halves=true", on("solver.method=matching"), halved},
 	{"output.filter=agreement", on("image.halves=false"), "{} is found from the images of both halves of the shots: want image.halves = true"},
 	{"image.halves=true", on("output.psf"), "{} makes two images, found output.psf, which is for one"},
 	{"image.halves=true", on("output.scale=reflectivity"), `{} makes two images, found output.scale = "reflectivity", which is for one`},
@@ -69,7 +63,6 @@ var refused = []rule{
 	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
 	{"output.scale=reflectivity", on("image.gathers"), oneImage},
 	{"output.scale=reflectivity", on("survey.monitor.file"), twoSurveys},
-	{"output.scale=reflectivity", on("solver.wavelet=estimate"), "{} needs a wavelet that is given: one that is estimated has no scale of its own"},
 	{"output.scale=reflectivity", on("data.whiten"), "{} does not go with data.whiten, which flattens the spectrum of the wavelet"},
 
 	// The ranks.
@@ -85,38 +78,16 @@ var refused = []rule{
 	{"solver.start", on("solver.method=matching"), unmatched},
 	{"!solver.damping=0.0", on("solver.method=matching"), unmatched},
 	{"solver.regularization", on("solver.method=matching"), unmatched},
-	{"solver.preconditioner", on("solver.method=matching"), unmatched},
-	{"solver.preconditioner", on("solver.method=image-domain"), `{} has nothing to save with solver.method = "image-domain", whose iterations do not apply the operator`},
-	{"solver.preconditioner=two-level", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.preconditioner=point-spread", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
-		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
-	{"solver.preconditioner=diagonal", on("solver.method:sparse"),
-		`{} changes the variables, in which solver.method = {solver.method} would have another minimum: want "cg", "cgls" or "lsqr"`},
 
 	{"solver.defect_correction", on("!kirchhoff.accuracy"), "{} corrects factorised sums, which need kirchhoff.accuracy above 0"},
 	{"solver.defect_correction", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.defect_correction", on("solver.preconditioner"), `{} is for solver.preconditioner = "none", found {solver.preconditioner}`},
 	{"solver.defect_correction", on("solver.start"), "{} starts from zero, found solver.start = {solver.start}"},
 	{"solver.defect_correction", on("solver.tolerance"), "{} comes after solver.iterations, found solver.tolerance = {solver.tolerance}, which may end them before"},
 
 	{"solver.group_sparsity", on("solver.method:dual", "!image.gathers"), "needs images by class: want image.gathers = {image.gathers?}"},
 
-	// The wavelet.
-	{"solver.wavelet=estimate", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.wavelet=estimate", on("!kirchhoff.engine=" + offering(engines.Wavelets)), "{} is not offered by kirchhoff.engine = {kirchhoff.engine}"},
-	{"solver.wavelet=estimate", on("comm.backend=nccl|rccl|mpi-staged"), "{} is not computed on a GPU, which comm.backend = {comm.backend} is for"},
-	{"solver.preconditioner", on("solver.wavelet=estimate"), newWavelets},
-	{"solver.regularization", on("solver.wavelet=estimate"), newWavelets},
-	{"solver.penalty_scale=relative", on("solver.wavelet=estimate", "!solver.damping=0.0"), newWavelets},
-	{"data.whiten", on("solver.wavelet=estimate"), newWavelets},
-	{"image.gathers", on("solver.wavelet=estimate"), `{} does not go with solver.wavelet = "estimate", which is for one image`},
-	{"output.psf", on("solver.wavelet=estimate"), newWavelets},
-	{"checkpoint.time_limit", on("solver.wavelet=estimate"), `given beside solver.wavelet = "estimate", which keeps no checkpoints to stop with`},
-
 	// Weights that a first solve finds.
-	{"data.weights=coherence", on("solver.method=matching|image-domain"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
-	{"data.weights=coherence", on("solver.wavelet=estimate"), newWavelets},
+	{"data.weights=coherence", on("solver.method=matching"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
 	{"data.weights=coherence", on("solver.defect_correction=true"), "{} begins anew after a first solve, from which solver.defect_correction cannot go on"},
 
 	// Repeat surveys.
@@ -130,8 +101,6 @@ var refused = []rule{
 	{"image.gathers", on("survey.monitor.file"), twoSurveys},
 	{"image.surface=survey", on("survey.monitor.file"), `{} would be another for the monitor survey: want "file"`},
 	{"!solver.method=cg|cgls|lsqr|ista|fista", on("survey.monitor.file"), twoSurveys},
-	{"!solver.preconditioner=none|diagonal", on("survey.monitor.file"), twoSurveys},
-	{"solver.wavelet=estimate", on("survey.monitor.file"), twoSurveys},
 	{"output.residual", on("survey.monitor.file"), twoSurveys},
 	{"output.weights", on("survey.monitor.file"), twoSurveys},
 	{"output.psf", on("survey.monitor.file"), twoSurveys},
@@ -147,17 +116,14 @@ var givesWay = []struct {
 	key, value string // value as in the tag default
 	beside     string // condition
 }{
-	{"data.weights", "none", "solver.method=matching|image-domain"},
+	{"data.weights", "none", "solver.method=matching"},
 	{"data.weights", "none", "solver.method:sparse"},
-	{"data.weights", "none", "solver.wavelet=estimate"},
 	{"data.weights", "none", "solver.defect_correction=true"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
 	{"solver.band", "false", "solver.method=matching"},
 	{"solver.band", "false", "solver.method:sparse"},
-	{"solver.penalty_scale", "absolute", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.method=matching"},
 	{"solver.damping", "0", "solver.method:sparse"},
-	{"solver.damping", "0", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.penalty_scale=absolute"},
 	{"solver.damping", "0.03", "output.scale=reflectivity"},
 	{"solver.damping", "0.03", "image.gathers=offset|angle"},
@@ -167,20 +133,16 @@ var givesWay = []struct {
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
 	{"!solver.sparsity", on("solver.method:sparse", "!solver.total_variation", "!solver.group_sparsity", "survey.monitor.difference=l2"), "is 0, so solver.method = {solver.method} gives no sparse image"},
-	{"solver.psf_spacing", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
-	{"!solver.psf_shifts=1", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 }
 
 const (
 	unequalLegs = `{} is half the opening angle, but the angles of converted waves are two: want "opening"`
 	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
-	newWavelets = `{} does not go with solver.wavelet = "estimate": it would depend on a wavelet that changes`
 	unscaled    = "{} is for waves of one kind, not for converted waves"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	halved      = "{} makes two images, found solver.method = {solver.method}, which is for one"
 	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"
-	noSpread    = `acts only with solver.method = "image-domain" or solver.preconditioner = "point-spread"`
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
@@ -190,12 +152,10 @@ func on(conditions ...string) []string { return conditions }
 var unstreamed = [][]string{
 	{"!kirchhoff.engine=" + offering(engines.Streamed)},
 	{"!solver.method:streamed"},
-	{"solver.preconditioner"},
 	{"solver.regularization"},
 	{"image.gathers"},
 	{"image.halves"},
 	{"output.psf"},
-	{"solver.wavelet"},
 	{"solver.defect_correction"},
 	{"survey.monitor.file"},
 }

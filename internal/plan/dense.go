@@ -41,7 +41,6 @@ func Dense(p *Plan) (direct string) {
 	c := p.Config
 	return cmp.Or(byOperator(p), first([]reason{
 		{p.Engine != "cpu", "the engine is " + p.Engine},
-		{c.Solver.Preconditioner == "diagonal", `solver.preconditioner = "diagonal"`},
 		{p.Classes.N > 0, "images by class"},
 		{p.Monitor != nil || p.repeat, "two surveys"},
 		{p.Held.Stream || c.Data.Read == "stream", "traces are streamed"},
@@ -104,19 +103,14 @@ func cluster(p *Plan) {
 
 // applications is about how often a command applies the operator in either direction.
 func applications(p *Plan) int {
-	c, combs := p.Config.Solver, 0
-	if p.Lattice.Step != nil {
-		combs = p.Lattice.Combs() + 1
-	}
+	c := p.Config.Solver
 	switch {
 	case p.Need == Geometry || p.Need == Once:
 		return 1
 	case p.Matches():
 		return 5
-	case c.Method == "image-domain":
-		return 2 * (combs + 3)
 	}
-	n := 1 + 2*c.Iterations + 2*combs
+	n := 1 + 2*c.Iterations
 	if c.DefectCorrection { // which iterates half as often again
 		n += c.Iterations
 	}

@@ -34,12 +34,12 @@ type Plan struct {
 	Classes Classes  // of the images by class
 	Surface *Surface // topography; nil: none that cuts the image
 	Mute    Mute
-	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
+	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
 	White   *Whitener            // with data.whiten; else nil
 	Finer   int                  // times that samples are refined, with kirchhoff.accuracy; else 0
 	Curve   float64              // kirchhoff.Problem.Curve for it
 	Filters imaging.MatchOptions // with solver.method = "matching"
-	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
+	Spikes  bool                 // the operator's wavelet is a spike, see OfSpikes
 
 	Monitor *Plan // of the repeat survey, on the same image; nil: none
 
@@ -53,7 +53,6 @@ type Plan struct {
 
 	spacing  func() []float64  // of the traces, measured once
 	farthest func() [2]float64 // see kirchhoff.MaxDistance; found once
-	coarser  func() *Plan      // on the coarser grid, made once; nil without one
 }
 
 // Need says what of the survey a command uses.
@@ -124,11 +123,10 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	}
 	for _, step := range []func(*Plan) error{
 		checkWavelet,
-		startWavelet,
 		placeImage,
 		checkAliasSpacing,
 		chooseFilters,
-		chooseLattice,
+		checkPSFSpacing,
 		chooseTimes,
 		checkUnits,
 		checkPlaces,
@@ -153,11 +151,7 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		return nil, err
 	}
 	cluster(p)
-	if err := checkCorrection(p); err != nil {
-		return nil, err
-	}
-	p.coarser = coarser(*p)
-	return p, nil
+	return p, checkCorrection(p)
 }
 
 // First returns the plan for the first shots of the survey. 0 means all shots.
@@ -190,6 +184,14 @@ func (p *Plan) With(source, receiver traveltime.Medium) (*Plan, error) {
 	in.Velocity, in.Receiver = source, receiver
 	q.Inputs = &in
 	return &q, chooseTimes(&q)
+}
+
+// OfSpikes returns the plan of an operator whose wavelet is a spike: from what it makes of an image
+// lsm wavelet finds the wavelet of the traces.
+func (p *Plan) OfSpikes() *Plan {
+	q := *p
+	q.Spikes = true
+	return &q
 }
 
 // Knowing returns the plan with what was found when the traces were read.
@@ -255,7 +257,7 @@ func (p *Plan) Weighted() bool {
 			}
 		}
 	}
-	return p.Mute.On() || d.Weights == "rms" || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
+	return p.Mute.On() || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
 }
 
 // chooseTimes makes the configured traveltime method.
@@ -329,7 +331,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Dynamic:       c.Dynamic,
 		Threads:       p.Threads,
 	}
-	if p.Config.Solver.EstimatesWavelet() { // which is applied to traces of spikes
+	if p.Spikes {
 		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, kirchhoff.NoFilter
 	}
 	if p.White != nil { // its wavelet is filtered

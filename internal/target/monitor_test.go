@@ -53,7 +53,7 @@ func TestTwoSurveysAreThoseOfTheRun(t *testing.T) {
 	must(t, h5.WriteModel(later, g, v, h5.WriteOptions{}))
 	set := pair(repeated(t, folder), "survey.monitor.velocity_file="+config.Quote(later), "kirchhoff.dynamic=true",
 		"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
-		"solver.regularization=gradient", "solver.regularization_weight=0.1", "data.weights=rms")
+		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]")
 	var want []float32
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		d, err := j.Data()

@@ -24,7 +24,6 @@ const (
 	Aperture  // traces count near their midpoints alone
 	Exact     // sums that do not depend on how the work is shared out
 	Diagonal  // the operator with its elements squared
-	Wavelets  // wavelets that change from application to application
 	Hessian   // the Hessian of a target
 	Surveys   // two surveys at once
 	Finer     // traces sampled finer than the data, see kirchhoff.Problem
@@ -35,7 +34,7 @@ const (
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "the Hessian of a target", "two surveys at once",
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "the Hessian of a target", "two surveys at once",
 	"finer samples", "pairs summed elsewhere"}
 
 func (f Features) String() string {
@@ -62,9 +61,9 @@ var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all, false},
 	{"double", "float64, on all cores and vector units of the host", Gathers | Dynamic, true},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Hessian | Surveys | Finer, false},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere), false},
-	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys | Finer | Elsewhere), false},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Hessian | Surveys | Finer, false},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ (Surveys | Finer | Elsewhere), false},
+	{"hip", "float32, on an AMD GPU", all &^ (Surveys | Finer | Elsewhere), false},
 }
 
 // Missing returns the given features that the named engine does not offer.
