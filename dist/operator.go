@@ -169,7 +169,7 @@ func Scale(c float64, op Operator) Operator {
 func Identity(l *Layout) Operator { return Map("identity", l, l, (*Work).Copy, (*Work).Copy) }
 
 // Diagonal multiplies a vector element by element with the real vector by, such as a
-// mask, a taper, data weights or a preconditioner.
+// mask, a taper, or data weights.
 func Diagonal(by *Vector) Operator {
 	multiply := func(w *Work, dst, src *Vector) {
 		w.Copy(dst, src)

@@ -35,11 +35,6 @@ printf '%-28s %9s %10s %10s\n' method seconds residual error
 row adjoint migrate
 row cgls run --set solver.iterations="$n"
 row 'cgls twice as long' run --set solver.iterations="$((2 * n))"
-row 'diagonal cgls' run --set solver.iterations="$n" --set solver.preconditioner=diagonal
-row 'two-level cgls' run --set solver.iterations="$n" --set solver.preconditioner=two-level
-row 'two-level cgls, four fifths' run --set solver.iterations="$((4 * n / 5))" --set solver.preconditioner=two-level
-row 'point-spread cgls' run --set solver.iterations="$n" --set solver.preconditioner=point-spread
-row 'image-domain' run --set solver.iterations="$n" --set solver.method=image-domain
 row 'matching filters' run --set solver.method=matching
 row fista run --set solver.iterations="$n" --set solver.method=fista --set solver.sparsity="${SPARSITY:-1}"
 row 'total variation' run --set solver.iterations="$n" --set solver.method=primal-dual \

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	_ "github.com/kirchhoff-lsm/lsm/internal/formulation" // offers its preconditioners to the configuration
+	_ "github.com/kirchhoff-lsm/lsm/internal/formulation" // offers its regularizers to the configuration
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
