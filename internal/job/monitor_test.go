@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,7 +91,7 @@ func TestMonitorSeparates(t *testing.T) {
 		must(t, h5.WriteWavelet(p.path(name), w, h5.WriteOptions{}))
 	}
 	set := []string{"solver.iterations=60", "solver.damping=0.5", "data.mute_offsets=0,100", "data.mute_times=0.02,0.08"}
-	baseline := append(set, p.at("survey.wavelet_file=w.h5"))
+	baseline := slices.Clip(append(set, p.at("survey.wavelet_file=w.h5")))
 	pair := append(baseline, p.at(monitored), p.at("survey.monitor.velocity_file=later.h5"), p.at("survey.monitor.wavelet_file=later-w.h5"))
 	later := append(set, p.at("survey.file=monitor.h5"), p.at("velocity.file=later.h5"), p.at("survey.wavelet_file=later-w.h5"))
 	for _, engine := range engines {
