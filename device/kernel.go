@@ -9,14 +9,11 @@ type Kernel struct {
 	Program Program
 	Name    string // of the kernel in the program
 
-	// Blocks of Threads threads are launched in so many rounds, one after the other. The
-	// kernel takes the addresses of dst and src, the number of the round as an int32, these
-	// arguments, and unless Scratch is 0 the address of so many bytes of scratch memory for
-	// each block. An argument is a number or a structure as C has it, or a buffer, of which
-	// the kernel gets the address.
-	Blocks, Threads, Rounds int
-	Args                    []any
-	Scratch                 int
+	// Blocks of Threads threads are launched. The kernel takes the addresses of dst and src
+	// and these arguments. An argument is a number or a structure as C has it, or a buffer,
+	// of which the kernel gets the address.
+	Blocks, Threads int
+	Args            []any
 }
 
 // Program is a source of kernels, in the CUDA C++ that package device/driver compiles.

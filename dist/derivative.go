@@ -21,25 +21,15 @@ import (
 var (
 	difference = [3]float64{0, -1, 1}
 	mean       = [3]float64{0, 0.5, 0.5}
-	second     = [3]float64{1, -2, 1}
 )
 
 // Difference is y[i] = x[i+1] − x[i] along an axis. Unlike a centred derivative it sees
 // what alternates from point to point.
 func Difference(l *Layout, axis int) (Operator, error) { return newDerivative(l, axis, difference) }
 
-// Laplacian is the sum of y[i] = x[i+1] − 2 x[i] + x[i−1] along all axes.
-func Laplacian(l *Layout) (Operator, error) {
-	ops, err := operators(axes(l, 0), func(axis int) (Operator, error) { return newDerivative(l, axis, second) })
-	if err != nil {
-		return nil, err
-	}
-	return sum(ops), nil
-}
-
 // Gradient is the stack of the differences along all axes of at least three points.
 func Gradient(l *Layout) (Operator, error) {
-	long := axes(l, 3)
+	long := axes(l)
 	if long == nil {
 		return nil, fmt.Errorf("dist: gradient of %v, which has no axis of three points", l)
 	}
@@ -62,10 +52,10 @@ func operators(along []int, of func(axis int) (Operator, error)) (ops []Operator
 	return ops, nil
 }
 
-// axes lists the axes of a leaf with at least some points.
-func axes(l *Layout, points int) (list []int) {
+// axes lists the axes of a leaf of at least three points.
+func axes(l *Layout) (list []int) {
 	for axis, n := range l.Shape {
-		if n >= points {
+		if n >= 3 {
 			list = append(list, axis)
 		}
 	}

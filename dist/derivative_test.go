@@ -101,9 +101,7 @@ func TestDerivativesAreTheirMatrices(t *testing.T) {
 		typ := rapid.SampledFrom(types).Draw(t, "type")
 		err := onGrid(ranks, copies, typ, func(p place) error {
 			l := scattered(typ, shape, cuts, order, p.alongShots, p.alongBlocks)
-			laplace := eye(l.Size(), func(int) float64 { return 0 })
 			for axis := range shape {
-				laplace = laplace.plus(1, along(shape, axis, [3]float64{1, -2, 1}))
 				for _, w := range [][3]float64{{-0.05, 0, 0.05}, {1 / 0.09, -2 / 0.09, 1 / 0.09}, {0, -1, 1}} {
 					d, err := newDerivative(l, axis, w)
 					if err != nil {
@@ -114,11 +112,7 @@ func TestDerivativesAreTheirMatrices(t *testing.T) {
 					}
 				}
 			}
-			d, err := Laplacian(l)
-			if err != nil {
-				return err
-			}
-			return matches(d, laplace, typ)
+			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +192,7 @@ func TestDerivativesDoNotDependOnThePartition(t *testing.T) {
 				cuts[k] = 23 * k * k / (ranks * ranks)
 			}
 			l := Split(device.F32, shape, cuts, c, comm.Self())
-			d, err := Laplacian(l)
+			d, err := newDerivative(l, 0, [3]float64{1, -2, 1})
 			if err != nil {
 				return err
 			}

@@ -95,18 +95,6 @@ func addUp(w *Work, dst *Vector, tmp **Vector, ops []Operator, f func(i int, to 
 	}
 }
 
-// sum is A + B + …, for operators with one domain and one range.
-func sum(ops []Operator) Operator {
-	var image, data *Vector // scratch
-	return Map("sum", ops[0].Domain(), ops[0].Range(),
-		func(w *Work, dst, src *Vector) {
-			addUp(w, dst, &data, ops, func(i int, to *Vector) { w.Apply(ops[i], to, src) })
-		},
-		func(w *Work, dst, src *Vector) {
-			addUp(w, dst, &image, ops, func(i int, to *Vector) { w.ApplyAdjoint(ops[i], to, src) })
-		})
-}
-
 // BlockDiag applies each operator to its own part: (A 0; 0 B)(x; y) = (A x; B y). Its
 // domain is the stack of their domains, its range the stack of their ranges.
 func BlockDiag(ops ...Operator) Operator {
@@ -181,7 +169,7 @@ func Scale(c float64, op Operator) Operator {
 func Identity(l *Layout) Operator { return Map("identity", l, l, (*Work).Copy, (*Work).Copy) }
 
 // Diagonal multiplies a vector element by element with the real vector by, such as a
-// mask, a taper, data weights or a preconditioner.
+// mask, a taper, or data weights.
 func Diagonal(by *Vector) Operator {
 	multiply := func(w *Work, dst, src *Vector) {
 		w.Copy(dst, src)

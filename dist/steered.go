@@ -13,7 +13,7 @@ import "fmt"
 // cells at the ends of an axis. Axes of less than three points are left out. It shares u.
 func Steered(u ...[]*Vector) (Operator, error) {
 	l := u[0][0].Layout
-	axes := axes(l, 3)
+	axes := axes(l)
 	if len(axes) == 0 {
 		return nil, fmt.Errorf("dist: derivative along directions in %v, which has no axis of three points", l)
 	}

@@ -1,6 +1,7 @@
 package imaging
 
 import (
+	_ "embed"
 	"math"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -111,10 +112,16 @@ func (b *Band) Kernel() device.Kernel {
 		Host:    func(dst, src []float32) { convolve(b, dst, src) },
 		Double:  func(dst, src []float64) { convolve(b, dst, src) },
 		Program: Program(), Name: "band",
-		Blocks: (n + threads - 1) / threads, Threads: threads, Rounds: 1,
+		Blocks: (n + threads - 1) / threads, Threads: threads,
 		Args: []any{b.times, b.table, int64(n), int32(b.nz), int32(len(b.pulse.Values) - 1), float32(b.pulse.Step)},
 	}
 }
+
+// Program holds the kernel that cards take.
+func Program() device.Program { return device.Program{Name: "image.cu", Text: imageText} }
+
+//go:embed image.cu
+var imageText string
 
 // convolve is the host's way, a column at a time.
 func convolve[T float32 | float64](b *Band, dst, src []T) {

@@ -1,6 +1,6 @@
 // Package imaging works on whole images: on the host the direction of their layers,
 // filters that turn one image into another and amplitudes of reflectors in gathers, on any
-// device windows and coarser grids. An image has one, two or three axes
+// device the band of a wavelet. An image has one, two or three axes
 // in C order, z last; lengths are in grid steps. Results do not depend on the number
 // of threads.
 package imaging

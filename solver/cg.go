@@ -29,14 +29,10 @@ import (
 //
 // The scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
 // known, and the lower bound of ‖B‖.
-//
-// On a Definite problem B and b are given, and there are no data: the history is that of
-// ‖r‖ alone, and two vectors fewer are needed.
 type CG struct {
 	*Method
-	definite   bool
 	r, p, q, b *dist.Vector // image
-	misfit, t  *dist.Vector // data: d − A x, A p; with definite nil
+	misfit, t  *dist.Vector // data: d − A x, A p
 
 	rho            float64 // ‖r‖²
 	rhs            float64 // ‖b‖
@@ -52,43 +48,30 @@ func (c *CG) scalars() map[string]*float64 {
 
 // vectors are x, the gradient r, the direction p, the data residual and b.
 func (c *CG) vectors() map[string]*dist.Vector {
-	if c.definite {
-		return map[string]*dist.Vector{"x": c.x, "r": c.r, "p": c.p, "b": c.b}
-	}
 	return map[string]*dist.Vector{"x": c.x, "r": c.r, "p": c.p, "data_residual": c.misfit, "b": c.b}
 }
 
 func (c *CG) allocate() {
-	if !c.definite {
-		c.data(&c.misfit, &c.t)
-	}
+	c.data(&c.misfit, &c.t)
 	c.images(&c.r, &c.p, &c.q, &c.b)
 }
 
-// product sets q = B p, by way of t = A p.
-func (c *CG) product(q, p *dist.Vector) {
-	if c.definite {
-		c.do.Apply(c.a, q, p)
-		return
-	}
+// normal sets q = B p, by way of t = A p.
+func (c *CG) normal(q, p *dist.Vector) {
 	c.do.Apply(c.a, c.t, p)
 	c.do.ApplyAdjoint(c.a, q, c.t)
 }
 
 // start costs one adjoint, and one forward more and one adjoint more where x0 is given.
 func (c *CG) start(x0 *dist.Vector) {
-	if c.definite {
-		c.do.Copy(c.b, c.d)
-	} else {
-		c.do.ApplyAdjoint(c.a, c.b, c.d)
-		c.subtract(c.misfit, x0)
-	}
+	c.do.ApplyAdjoint(c.a, c.b, c.d)
+	c.subtract(c.misfit, x0)
 	c.rhs, c.size, c.back, c.backIm, c.hermitianKnown = c.do.Norm(c.b), 0, 0, 0, 0
 	c.finite("the norm of the migrated data", c.rhs)
 	if x0 == nil {
 		c.do.Copy(c.r, c.b)
 	} else {
-		c.product(c.r, x0)
+		c.normal(c.r, x0)
 		c.do.Axpby(1, c.b, -1, c.r)
 	}
 	c.end(c.measure())
@@ -103,11 +86,7 @@ type cgNorms struct {
 }
 
 func (c *CG) measure() cgNorms {
-	of := c.misfit
-	if c.definite {
-		of = c.r
-	}
-	first, total, dots := c.norms(of, dist.Pair{c.r, c.r}, dist.Pair{c.r, c.q})
+	first, total, dots := c.norms(c.misfit, dist.Pair{c.r, c.r}, dist.Pair{c.r, c.q})
 	n := cgNorms{first, total, real(dots[0]), dots[1]}
 	c.finite("the gradient norm", math.Sqrt(n.rho))
 	return n
@@ -122,7 +101,7 @@ func (c *CG) end(n cgNorms) {
 	c.rho = n.rho
 	s := math.Sqrt(n.rho)
 	c.record(n.first, n.total, s)
-	c.st.Stationary = s <= c.eps*(c.rhs+c.bound*c.size) || !c.definite && s <= c.eps*math.Sqrt(c.bound)*n.total
+	c.st.Stationary = s <= c.eps*(c.rhs+c.bound*c.size) || s <= c.eps*math.Sqrt(c.bound)*n.total
 }
 
 func (c *CG) step() {
@@ -130,7 +109,7 @@ func (c *CG) step() {
 		c.stay()
 		return
 	}
-	c.product(c.q, c.p)
+	c.normal(c.q, c.p)
 	pq := c.curvature()
 	if c.do.Err == nil && pq <= 0 { // by no more than rounding: B does not see p
 		c.st.Stationary = true
@@ -140,9 +119,7 @@ func (c *CG) step() {
 	alpha := c.rho / pq
 	c.finite("the step length", alpha)
 	c.do.Axpby(-alpha, c.q, 1, c.r)
-	if !c.definite {
-		c.do.Axpby(-alpha, c.t, 1, c.misfit)
-	}
+	c.do.Axpby(-alpha, c.t, 1, c.misfit)
 	n := c.measure()
 	c.do.Axpby(alpha, c.p, 1, c.x)
 	known := 1.0
@@ -180,7 +157,7 @@ func (c *CG) curvature() float64 {
 
 // correct computes the true residual and puts it in r's place where it is too far away.
 func (c *CG) correct(n *cgNorms) (replaced bool) {
-	c.product(c.q, c.x)
+	c.normal(c.q, c.x)
 	c.do.Axpby(1, c.b, -1, c.q)
 	if !c.drift(c.q, c.r, math.Sqrt(n.rho), c.rhs) {
 		return false

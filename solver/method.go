@@ -197,8 +197,6 @@ func (c *Method) attach(ctx context.Context, p Problem) {
 	switch p := p.(type) {
 	case *Held:
 		c.a, c.d = p.A, p.D
-	case *Definite:
-		c.a, c.d = p.B, p.RHS
 	default:
 		if !c.streams {
 			c.do.Err = fmt.Errorf("solver: method %q of New needs the data in memory, that of For does not", c.name)

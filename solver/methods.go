@@ -15,8 +15,6 @@ type Info struct {
 	Name        string // in a configuration
 	Description string // for its help, without a period; methods are told in the order of the table
 
-	Preconditioned bool // takes Options.Preconditioner
-
 	recurrence func(m *Method) recurrence // of data that are held
 }
 
@@ -29,8 +27,7 @@ var Methods = []Info{
 	},
 	{
 		Name: "cgls", Description: "the same minimum, less sensitive to rounding; tests the adjoint in every iteration, at the cost of one dot product",
-		Preconditioned: true,
-		recurrence:     newCGLS,
+		recurrence: newCGLS,
 	},
 }
 
@@ -55,12 +52,9 @@ func newCGLS(m *Method) recurrence {
 }
 
 // For returns the method of the given configuration name for a problem, which Init and
-// Resume must then be given. Streamed data are for the recurrence of CGLS, a Definite problem
-// is for that of CG, under the name given.
+// Resume must then be given. Streamed data are for the recurrence of CGLS, under the
+// name given.
 func For(p Problem, name string, o Options) (*Method, error) {
-	if _, ok := p.(*Definite); ok {
-		return newMethod(name, o, func(m *Method) recurrence { return &CG{Method: m, definite: true} }), nil
-	}
 	m, err := find(name)
 	if err != nil {
 		return nil, err
@@ -107,12 +101,8 @@ type Options struct {
 	AdjointFail, AdjointWarn float64
 
 	// Orthogonalize is the number of gradients that CGLS keeps and makes every
-	// later one orthogonal to, with a preconditioner of directions. 0 means none.
+	// later one orthogonal to. 0 means none.
 	Orthogonalize int
-
-	// Preconditioner is M of CGLS: symmetric and positive, from the image to the image,
-	// and the nearer to (AᴴA)⁻¹, up to a factor, the better. nil means none.
-	Preconditioner dist.Operator
 }
 
 // limits fills in the limits that depend on the rounding unit eps.

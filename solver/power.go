@@ -36,11 +36,6 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 			}
 			return w.Square(t)
 		}
-	case *Definite:
-		normal = func(bool) float64 {
-			w.Apply(p.B, q, v)
-			return real(w.Dots(dist.Pair{v, q})[0])
-		}
 	case *streamed:
 		normal = func(bool) (square float64) {
 			w.Do(func() (err error) {

@@ -17,10 +17,8 @@ type residual interface {
 	// start is the residual at x, nil for zero: it sets s = Aᴴr and returns ‖r‖, over
 	// all rows, and ‖s‖².
 	start(s, x *dist.Vector) (total, gamma float64)
-	// along looks in the direction p, and returns inner products asked for besides.
-	along(p *dist.Vector, besides ...dist.Pair) []complex128
-	// slope is what along found, given ⟨p, s⟩.
-	slope(ps complex128) slope
+	// along looks in the direction p, given ⟨p, s⟩.
+	along(p *dist.Vector, ps complex128) slope
 	// descend goes to x + α p and brings s there.
 	descend(alpha float64, s *dist.Vector)
 	// norms returns ‖r‖, which must be finite, and inner products asked for besides.
@@ -34,8 +32,7 @@ type residual interface {
 
 // slope is what a residual knows of a direction p.
 type slope struct {
-	square  float64    // ‖A p‖²
-	descent complex128 // ⟨A p, r⟩
+	square float64 // ‖A p‖²
 
 	// Equal for an operator and its adjoint, up to rounding that is relative to
 	// ‖A‖‖p‖ times size.
@@ -48,8 +45,6 @@ type heldResidual struct {
 	*Method
 	r, q         *dist.Vector // q = A p
 	first, total float64
-	qq           float64
-	qr           complex128
 }
 
 func (h *Held) residual(of *Method) residual { return &heldResidual{Method: of} }
@@ -64,15 +59,10 @@ func (h *heldResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	return total, real(dots[0])
 }
 
-func (h *heldResidual) along(p *dist.Vector, besides ...dist.Pair) []complex128 {
+func (h *heldResidual) along(p *dist.Vector, ps complex128) slope {
 	h.do.Apply(h.a, h.q, p)
-	dots := h.do.Dots(append([]dist.Pair{{h.q, h.q}, {h.q, h.r}}, besides...)...)
-	h.qq, h.qr = real(dots[0]), dots[1]
-	return dots[2:]
-}
-
-func (h *heldResidual) slope(ps complex128) slope {
-	return slope{square: h.qq, descent: h.qr, left: h.qr, right: ps, size: last(h.st.History.Total)}
+	dots := h.do.Dots(dist.Pair{h.q, h.q}, dist.Pair{h.q, h.r})
+	return slope{square: real(dots[0]), left: dots[1], right: ps, size: last(h.st.History.Total)}
 }
 
 func (h *heldResidual) descend(alpha float64, s *dist.Vector) {
@@ -104,11 +94,11 @@ func (h *heldResidual) correct(s, x *dist.Vector) bool {
 // streamedResidual is known by its gradient, which is the method's s, and by ‖r‖.
 type streamedResidual struct {
 	*Method
-	of     *streamed
-	q      *dist.Vector // AᴴA p
-	norm2  float64      // ‖r‖², which rounding may make negative
-	delta  float64      // ‖A p‖²
-	pq, ps complex128
+	of    *streamed
+	q     *dist.Vector // AᴴA p
+	norm2 float64      // ‖r‖², which rounding may make negative
+	delta float64      // ‖A p‖²
+	ps    complex128
 }
 
 func (s *streamed) residual(of *Method) residual { return &streamedResidual{Method: of, of: s} }
@@ -130,16 +120,10 @@ func (r *streamedResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	return total, g * g
 }
 
-func (r *streamedResidual) along(p *dist.Vector, besides ...dist.Pair) []complex128 {
+func (r *streamedResidual) along(p *dist.Vector, ps complex128) slope {
 	r.delta, r.do.Err = r.of.Normal(r.do.Ctx, r.q, p)
-	dots := r.do.Dots(append([]dist.Pair{{p, r.q}}, besides...)...)
-	r.pq = dots[0]
-	return dots[1:]
-}
-
-func (r *streamedResidual) slope(ps complex128) slope {
 	r.ps = ps
-	return slope{square: r.delta, descent: ps, left: r.pq, right: complex(r.delta, 0), size: math.Sqrt(r.delta)}
+	return slope{square: r.delta, left: r.do.Dots(dist.Pair{p, r.q})[0], right: complex(r.delta, 0), size: math.Sqrt(r.delta)}
 }
 
 // descend takes ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²‖A p‖² (Hestenes & Stiefel 1952,

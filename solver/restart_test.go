@@ -23,10 +23,7 @@ func TestRestart(t *testing.T) {
 		factors[i] = complex(r.Float64(), 0)
 	}
 	o := solver.Options{Orthogonalize: 3}
-	for i, name := range []string{"cgls", "cg", "cgls"} {
-		if i == 2 {
-			o.Preconditioner = dist.Diagonal(vector[float64](slices.Repeat([]complex128{0.5}, 25)))
-		}
+	for _, name := range []string{"cgls", "cg"} {
 		w, d := vector[float64](slices.Repeat([]complex128{1}, 40)), vector[float64](data)
 		m, err := solver.New(name, o)
 		must(t, err)

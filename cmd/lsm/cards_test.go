@@ -206,16 +206,16 @@ func TestDoctorOnCards(t *testing.T) {
 }
 
 // lsm run finds on a card the image that it finds on the processor, with the options that
-// change the operator's weights and with the preconditioner that needs its diagonal.
+// change the operator's weights and with the illumination that needs its diagonal.
 func TestRunOnCard(t *testing.T) {
 	gputest.Cards(t, 1)
 	folder := t.TempDir()
 	if code := run([]string{"synth", "points", "-o", folder, "--shots", "4", "--channels", "6", "--quiet"}, &bytes.Buffer{}, os.Stderr); code != status.Done {
 		t.Fatalf("synth: status %d", code)
 	}
-	common := []string{"image.shape=40,30", "solver.iterations=2", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[30,70]",
+	common := []string{"image.shape=40,30", "solver.iterations=2", "image.gathers=offset", "image.gather_bins=[0,300,3000]", "kirchhoff.dynamic=true", "kirchhoff.dip_limit=[30,70]",
 		"kirchhoff.opening_limit=110", "kirchhoff.aperture=600"}
-	for _, last := range []string{"solver.preconditioner=diagonal", "kirchhoff.antialias=triangle"} {
+	for _, last := range []string{"image.gather_normalize=illumination", "kirchhoff.antialias=triangle"} {
 		image := func(engine string) []float32 {
 			path := filepath.Join(t.TempDir(), "image.h5")
 			args := []string{"run", filepath.Join(folder, "config.toml"), "--quiet"}

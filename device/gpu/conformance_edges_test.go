@@ -161,21 +161,26 @@ func testUploadAndDownload(t *testing.T, d device.Device) {
 	}
 }
 
-// Kernels of other packages run where the buffers are: here one that interpolates between
-// every third point.
+// Kernels of other packages run where the buffers are: here a pulse of two steps on columns of four
+// points, of which those at the ends stand for half as long as the others.
 func testRun(t *testing.T, d device.Device) {
-	k := imaging.Coarsen([]int{4, 4}, []int{3, 3}).Expand(1, 4)
-	dst := put(t, d, make([]float32, 12))
-	must(t, d.Run(k, dst, put(t, d, []float32{0, 3, 9, 12})))
-	got := make([]float32, 12)
+	pulse := imaging.Pulse{Step: 1, Values: []float32{1, 0.5, 0}}
+	b, err := imaging.NewBand(d, pulse, []float32{0, 1, 2, 3, 0, 1, 2, 3}, 2, 4, 1)
+	must(t, err)
+	dst := put(t, d, make([]float32, 8))
+	must(t, d.Run(b.Kernel(), dst, put(t, d, []float32{0, 2, 0, 0, 0, 0, 4, 0})))
+	got := make([]float32, 8)
 	must(t, device.Download(got, dst))
-	for i, v := range got {
-		if want := float32(3*(i/4+1) + i%4); v != want {
-			t.Errorf("point %d is %g, want %g", i, v, want)
+	half := float32(math.Sqrt(0.5))
+	for i, want := range []float32{half, 2, 1, 0, 0, 2, 4, 2 * half} {
+		if math.Abs(float64(got[i]-want)) > 1e-6 {
+			t.Errorf("point %d is %g, want %g", i, got[i], want)
 		}
 	}
-	must(t, d.Run(imaging.Coarsen([]int{4, 4}, []int{3, 3}).Expand(2, 2), put(t, d, []float32{}), put(t, d, make([]float32, 4))))
-	if err := d.Run(k, put(t, d, make([]complex64, 12)), put(t, d, make([]complex64, 4))); err == nil {
+	none, err := imaging.NewBand(d, pulse, []float32{}, 0, 4, 1)
+	must(t, err)
+	must(t, d.Run(none.Kernel(), put(t, d, []float32{}), put(t, d, []float32{})))
+	if err := d.Run(b.Kernel(), put(t, d, make([]complex64, 8)), put(t, d, make([]complex64, 8))); err == nil {
 		t.Error("complex numbers were taken")
 	}
 }

@@ -58,10 +58,10 @@ func TestCUDA(t *testing.T) {
 // that means nothing here.
 func TestForeignArgument(t *testing.T) {
 	d := open(t, Options{})
-	m, err := imaging.NewMultiplier(device.NewHost(1), []int{3, 3}, imaging.Width([]int{3, 3}), 0, 3, 1)
+	b, err := imaging.NewBand(device.NewHost(1), imaging.Pulse{Step: 1, Values: []float32{1, 0}}, []float32{0, 1, 2}, 1, 3, 1)
 	must(t, err)
-	x := put(t, d, make([]float32, 9))
-	if err := d.Run(m.Kernel(), x, x); err == nil || !strings.Contains(err.Error(), "float32 on cpu") {
+	x := put(t, d, make([]float32, 3))
+	if err := d.Run(b.Kernel(), x, x); err == nil || !strings.Contains(err.Error(), "float32 on cpu") {
 		t.Error(err)
 	}
 }

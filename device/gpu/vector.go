@@ -130,8 +130,7 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 	return d.launch("stencil", "stencil", to.typ, to.n, append(args, flag(s.Adjoint))...)
 }
 
-// Run launches a kernel of another package. Its scratch memory is free again for work that
-// is asked of the device later.
+// Run launches a kernel of another package.
 func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 	to, from := d.mine(dst), d.mine(src)
 	switch {
@@ -150,7 +149,7 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 	if err != nil {
 		return err
 	}
-	args := []any{to.at, from.at, int32(0)}
+	args := []any{to.at, from.at}
 	for _, arg := range k.Args {
 		if b, ok := arg.(device.Buf); ok {
 			here := d.mine(b)
@@ -161,20 +160,8 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 		}
 		args = append(args, arg)
 	}
-	if k.Scratch > 0 {
-		bytes := int64(k.Scratch) * int64(k.Blocks)
-		scratch, err := d.pool.take(bytes)
-		if err != nil {
-			return d.short("scratch memory of "+k.Name, bytes, err)
-		}
-		defer d.pool.give(scratch, bytes)
-		args = append(args, scratch)
-	}
 	defer d.Clock.outside(d.context.Main(), k.Name)()
-	for round := range k.Rounds {
-		args[2] = int32(round)
-		d.context.Launch(d.context.Main(), f, driver.Line(k.Blocks, k.Threads), args...)
-	}
+	d.context.Launch(d.context.Main(), f, driver.Line(k.Blocks, k.Threads), args...)
 	return d.context.Err()
 }
 

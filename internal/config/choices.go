@@ -42,11 +42,10 @@ func Register(key string, choices ...Choice) bool {
 
 func methods() (list []Choice) {
 	for _, m := range solver.Methods {
-		list = append(list, Choice{m.Name, m.Description, traits(map[string]bool{"preconditioned": m.Preconditioned})})
+		list = append(list, Choice{Name: m.Name, Help: m.Description})
 	}
 	return append(list,
-		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"},
-		Choice{Name: "image-domain", Help: "conjugate gradients on A'A m = A'data in the image, with A'A replaced by point-spread functions on a lattice, at the cost of about four iterations and very little for each one"})
+		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
 }
 
 func traveltimes() (list []Choice) {

@@ -30,9 +30,6 @@ func (c *Config) AtMonitor(image grid.Grid) *Config {
 	return &m
 }
 
-// EstimatesWavelet reports whether the wavelet is found together with the image.
-func (s Solver) EstimatesWavelet() bool { return s.Wavelet == "estimate" }
-
 // Path is the configuration file, as it was named to Load.
 func (c *Config) Path() string { return c.path }
 

@@ -27,7 +27,6 @@ func (r *reader) cross() {
 	r.image()
 	r.gathers()
 	r.taps()
-	r.updates()
 	r.stream()
 	r.monitor()
 	r.outputs()
@@ -223,15 +222,6 @@ func (r *reader) taps() {
 	s := r.cfg.Solver
 	if s.Method == "matching" && r.good(key) && slices.ContainsFunc(s.Filter, func(n int) bool { return n%2 == 0 }) {
 		r.clash(fmt.Sprintf("%s has an even length, want odd ones", encode(s.Filter)), key)
-	}
-}
-
-// updates wants an iteration before, between and after the updates of the wavelet.
-func (r *reader) updates() {
-	const updates, iterations = "solver.wavelet_updates", "solver.iterations"
-	s := r.cfg.Solver
-	if s.EstimatesWavelet() && r.good(updates, iterations) && s.Iterations <= s.WaveletUpdates {
-		r.clash(fmt.Sprintf("%s in %s, want more iterations than updates", readable.Count(s.WaveletUpdates, "update"), readable.Count(s.Iterations, "iteration")), updates, iterations)
 	}
 }
 

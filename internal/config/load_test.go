@@ -92,7 +92,7 @@ func TestPrecedence(t *testing.T) {
 		{"solver.iterations", "4", "--set"},
 		{"solver.damping", "2.0", "LSM_SOLVER_DAMPING"},
 		{"solver.tolerance", "1.0", "dir/config.toml:10"},
-		{"solver.wavelet_ridge", "0.001", "default"},
+		{"checkpoint.minutes", "10.0", "default"},
 		{"kirchhoff.engine", `"cpu"`, "--set"},
 		{"survey.file", `"survey.h5"`, "dir/config.toml:2"},
 	} {

@@ -18,6 +18,16 @@ var removedKeys = []removal{
 	{"solver.backtracking", "false", `"cgls" finds the length of its steps by itself`},
 	{"kirchhoff.accuracy", "0.0", "leave it out: all sums are direct, between the samples of the data"},
 	{"solver.defect_correction", "false", "leave it out: all sums are direct, which leaves nothing to correct"},
+	{"solver.preconditioner", `"none"`, onDefaults},
+	{"solver.coarse_factor", "0", onDefaults},
+	{"solver.coarse_iterations", "8", onDefaults},
+	{"solver.psf_spacing", "[]", onDefaults},
+	{"solver.psf_shifts", "1", onDefaults},
+	{"solver.wavelet", `"given"`, onWavelets},
+	{"solver.wavelet_updates", "2", onWavelets},
+	{"solver.wavelet_by", `"survey"`, onWavelets},
+	{"solver.wavelet_length", "0.0", onWavelets},
+	{"solver.wavelet_ridge", "0.001", onWavelets},
 }
 
 // removedValues are values that are gone, of keys that remain.
@@ -26,7 +36,16 @@ var removedValues = []removal{
 	{"solver.method", `"ista"`, `"cgls" with the defaults makes truer images`},
 	{"solver.method", `"fista"`, `"cgls" with the defaults makes truer images`},
 	{"solver.method", `"primal-dual"`, `"cgls" with the defaults makes truer images`},
+	{"data.weights", `"rms"`, `use "coherence", or "survey" with weights of your own`},
+	{"solver.method", `"image-domain"`, `use "matching", or "cgls"`},
+	{"solver.regularization", `"gradient"`, `use "dip", or solver.damping`},
+	{"solver.regularization", `"laplacian"`, `use "dip", or solver.damping`},
 }
+
+const (
+	onDefaults = "take it out: the defaults of the solver do as well or better"
+	onWavelets = "take it out, find the wavelet with lsm wavelet before the run, and name its file by survey.wavelet_file"
+)
 
 // findRemoval finds the entry of a key and, unless it is empty, of its value as TOML.
 func findRemoval(list []removal, key, value string) (removal, bool) {

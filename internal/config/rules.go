@@ -36,18 +36,13 @@ var refused = []rule{
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
 	{"solver.method=matching", on("image.gathers"), oneImage},
-	{"solver.method=image-domain", on("image.gathers"), oneImage},
-	{"solver.preconditioner=two-level", on("image.gathers"), oneImage},
-	{"solver.preconditioner=point-spread", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
 	{"image.halves=true", on("image.gathers"), "{} makes an image of each half of the shots, found image.gathers = {image.gathers}"},
 	{"image.halves=true", on("survey.monitor.file"), twoSurveys},
-	{"image.halves=true", on("solver.method=matching|image-domain"), halved},
-	{"image.halves=true", on("solver.preconditioner=two-level|point-spread"), "{} makes two images, found solver.preconditioner = {solver.preconditioner}, which is for one"},
-	{"image.halves=true", on("solver.wavelet=estimate"), `{} makes two images, found solver.wavelet = "estimate", which is for one`},
+	{"image.halves=true", on("solver.method=matching"), halved},
 	{"output.filter=agreement", on("image.halves=false"), "{} is found from the images of both halves of the shots: want image.halves = true"},
 	{"image.halves=true", on("output.psf"), "{} makes two images, found output.psf, which is for one"},
 	{"image.halves=true", on("output.scale=reflectivity"), `{} makes two images, found output.scale = "reflectivity", which is for one`},
@@ -64,7 +59,6 @@ var refused = []rule{
 	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
 	{"output.scale=reflectivity", on("image.gathers"), oneImage},
 	{"output.scale=reflectivity", on("survey.monitor.file"), twoSurveys},
-	{"output.scale=reflectivity", on("solver.wavelet=estimate"), "{} needs a wavelet that is given: one that is estimated has no scale of its own"},
 	{"output.scale=reflectivity", on("data.whiten"), "{} does not go with data.whiten, which flattens the spectrum of the wavelet"},
 
 	// The ranks.
@@ -80,28 +74,9 @@ var refused = []rule{
 	{"solver.start", on("solver.method=matching"), unmatched},
 	{"!solver.damping=0.0", on("solver.method=matching"), unmatched},
 	{"solver.regularization", on("solver.method=matching"), unmatched},
-	{"solver.preconditioner", on("solver.method=matching"), unmatched},
-	{"solver.preconditioner", on("solver.method=image-domain"), `{} has nothing to save with solver.method = "image-domain", whose iterations do not apply the operator`},
-	{"solver.preconditioner=two-level", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.preconditioner=point-spread", on("!solver.method:preconditioned"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.preconditioner=two-level", on("traveltime.method:tables", "!solver.coarse_factor=1"),
-		"{} needs traveltimes on a coarser grid, which traveltime.method = {traveltime.method} does not have: want another, or solver.coarse_factor = 1"},
-
-	// The wavelet.
-	{"solver.wavelet=estimate", on("!solver.method=cgls"), `{} is for solver.method = "cgls", found {solver.method}`},
-	{"solver.wavelet=estimate", on("!kirchhoff.engine=" + offering(engines.Wavelets)), "{} is not offered by kirchhoff.engine = {kirchhoff.engine}"},
-	{"solver.wavelet=estimate", on("comm.backend=nccl|rccl|mpi-staged"), "{} is not computed on a GPU, which comm.backend = {comm.backend} is for"},
-	{"solver.preconditioner", on("solver.wavelet=estimate"), newWavelets},
-	{"solver.regularization", on("solver.wavelet=estimate"), newWavelets},
-	{"solver.penalty_scale=relative", on("solver.wavelet=estimate", "!solver.damping=0.0"), newWavelets},
-	{"data.whiten", on("solver.wavelet=estimate"), newWavelets},
-	{"image.gathers", on("solver.wavelet=estimate"), `{} does not go with solver.wavelet = "estimate", which is for one image`},
-	{"output.psf", on("solver.wavelet=estimate"), newWavelets},
-	{"checkpoint.time_limit", on("solver.wavelet=estimate"), `given beside solver.wavelet = "estimate", which keeps no checkpoints to stop with`},
 
 	// Weights that a first solve finds.
-	{"data.weights=coherence", on("solver.method=matching|image-domain"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
-	{"data.weights=coherence", on("solver.wavelet=estimate"), newWavelets},
+	{"data.weights=coherence", on("solver.method=matching"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
 
 	// Repeat surveys.
 	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_file"), "{} does not go with velocity.receiver_file: the waves to the receivers would have those of the baseline"},
@@ -113,8 +88,6 @@ var refused = []rule{
 	{"image.gathers", on("survey.monitor.file"), twoSurveys},
 	{"image.surface=survey", on("survey.monitor.file"), `{} would be another for the monitor survey: want "file"`},
 	{"!solver.method=cg|cgls", on("survey.monitor.file"), twoSurveys},
-	{"!solver.preconditioner=none|diagonal", on("survey.monitor.file"), twoSurveys},
-	{"solver.wavelet=estimate", on("survey.monitor.file"), twoSurveys},
 	{"output.residual", on("survey.monitor.file"), twoSurveys},
 	{"output.weights", on("survey.monitor.file"), twoSurveys},
 	{"output.psf", on("survey.monitor.file"), twoSurveys},
@@ -130,13 +103,10 @@ var givesWay = []struct {
 	key, value string // value as in the tag default
 	beside     string // condition
 }{
-	{"data.weights", "none", "solver.method=matching|image-domain"},
-	{"data.weights", "none", "solver.wavelet=estimate"},
+	{"data.weights", "none", "solver.method=matching"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
 	{"solver.band", "false", "solver.method=matching"},
-	{"solver.penalty_scale", "absolute", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.method=matching"},
-	{"solver.damping", "0", "solver.wavelet=estimate"},
 	{"solver.damping", "0", "solver.penalty_scale=absolute"},
 	{"solver.damping", "0.03", "output.scale=reflectivity"},
 	{"solver.damping", "0.03", "image.gathers=offset|angle"},
@@ -145,20 +115,16 @@ var givesWay = []struct {
 // noted lists the combinations that are allowed but perhaps not meant.
 var noted = []rule{
 	{"!kirchhoff.tables=auto|full", on("kirchhoff.engine=reference"), `not used by kirchhoff.engine = "reference", which has full tables only`},
-	{"solver.psf_spacing", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
-	{"!solver.psf_shifts=1", on("!solver.method=image-domain", "!solver.preconditioner=point-spread"), noSpread},
 }
 
 const (
 	unequalLegs = `{} is half the opening angle, but the angles of converted waves are two: want "opening"`
 	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
-	newWavelets = `{} does not go with solver.wavelet = "estimate": it would depend on a wavelet that changes`
 	unscaled    = "{} is for waves of one kind, not for converted waves"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	halved      = "{} makes two images, found solver.method = {solver.method}, which is for one"
 	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"
-	noSpread    = `acts only with solver.method = "image-domain" or solver.preconditioner = "point-spread"`
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
@@ -168,12 +134,10 @@ func on(conditions ...string) []string { return conditions }
 var unstreamed = [][]string{
 	{"!kirchhoff.engine=" + offering(engines.Streamed)},
 	{"!solver.method=cg|cgls"},
-	{"solver.preconditioner"},
 	{"solver.regularization"},
 	{"image.gathers"},
 	{"image.halves"},
 	{"output.psf"},
-	{"solver.wavelet"},
 	{"survey.monitor.file"},
 }
 

@@ -119,7 +119,7 @@ func TestNearest(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"iteratons", "iterations"}, {"itreations", "iterations"}, {"ITERATIONS", "iterations"},
 		{"fiel", "file"}, {"fil", "file"}, {"methode", "method"}, {"angle-limit", "angle_limit"},
-		{"wavelet", "wavelet"}, {"x", ""}, {"", ""}, {"colour", ""}, {"zzz", ""},
+		{"whiten", "whiten"}, {"x", ""}, {"", ""}, {"colour", ""}, {"zzz", ""},
 	} {
 		if got := nearest(c.name, all); got != c.want {
 			t.Errorf("%q is like %q, want %q", c.name, got, c.want)

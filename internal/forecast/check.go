@@ -136,9 +136,6 @@ func (r *report) settings() {
 	if r.Matches() {
 		r.say("ok", "matching", "%s", r.Filters.About(r.Image.Shape))
 	}
-	if r.Lattice.Step != nil {
-		r.say("ok", "point-spread", "functions %s", r.Lattice.About())
-	}
 }
 
 // memory says where traces and tables are and how much memory they take.
@@ -213,7 +210,7 @@ func (r *report) weighting() {
 		return
 	}
 	n := r.Shots.Traces() - r.Found.Live
-	if d.Dead == "mask" || d.Weights == "rms" {
+	if d.Dead == "mask" {
 		n -= r.Found.Dead
 	}
 	if n > 0 {

@@ -42,7 +42,7 @@ func UndampedText(p *plan.Plan) string {
 	}
 	switch {
 	case len(p.Found.Made) > 0, p.Need != plan.Traces && p.Need != plan.Planning:
-	case s.Damping > 0, s.Regularization != "none", s.EstimatesWavelet(), s.Iterations <= most:
+	case s.Damping > 0, s.Regularization != "none", s.Iterations <= most:
 	case s.Method == "cg", s.Method == "cgls":
 		return fmt.Sprintf("solver.damping = 0 with %d iterations: those after %d make the image of recorded traces worse; want 0.2, or at most %[2]d iterations", s.Iterations, most)
 	}

@@ -145,15 +145,13 @@ func Of(p *plan.Plan, s *plan.Share) Memory {
 }
 
 func newCount(p *plan.Plan, s *plan.Share) *count {
-	c := &count{Plan: p, share: s, problem: p.Problem(s)}
-	c.coarser, c.coarserSlabs = p.CoarseProblem(s)
-	return c
+	return &count{Plan: p, share: s, problem: p.Problem(s)}
 }
 
 // of counts the memory of a run of which the solver's vectors are known.
 func (c *count) of(vectors int64) Memory {
 	p, m := c.Plan, c.common()
-	m.Vectors = vectors + c.halo() + c.updateBytes()
+	m.Vectors = vectors + c.halo() + c.fitBytes()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Held.Stream:
@@ -171,9 +169,6 @@ type count struct {
 	share   *plan.Share
 	problem *kirchhoff.Problem
 	monitor *count // of the repeat survey; nil: none
-
-	coarser      *kirchhoff.Problem // on the coarser grid of the two-level preconditioner; nil: none
-	coarserSlabs [2][2]int          // of the models, that it needs
 }
 
 func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }
@@ -217,32 +212,22 @@ func (c *count) model() (bytes int64) {
 		if v.IsConstant() {
 			continue
 		}
-		width := func(slab [2]int) int64 { return int64((slab[1] - slab[0]) * v.Plane()) }
+		points := int64((slab[1] - slab[0]) * v.Plane())
 		if c.Image.Domain == grid.Time {
-			bytes += c.modelInTime(v, 8*int64(c.Models[role].Point), width(slab))
+			bytes += c.modelInTime(v, 8*int64(c.Models[role].Point), points)
 			continue
 		}
 		read, solver := modelPoint(c.Plan, survey.Role(role))
-		bytes += (read + solver) * width(slab)
-		switch other := c.coarserSlabs[role]; {
-		case c.coarser == nil:
-		case other[0] >= slab[0] && other[1] <= slab[1]:
-			bytes += solver * width(slab) // which takes the values of slab
-		default:
-			bytes += (read + solver) * width(other)
-		}
+		bytes += (read + solver) * points
 	}
 	return bytes
 }
 
 // modelInTime is model for so many points of a model in time, of so many bytes each: as they are
-// read, and at the image's points where these are others, also on the coarser grid.
+// read, and at the image's points where these are others.
 func (c *count) modelInTime(v traveltime.Medium, each, points int64) int64 {
 	if columns := plan.TimedColumns(c.Plan, c.share); !v.Grid.Equal(c.Image) {
 		points += int64((columns[1] - columns[0]) * (c.Image.Len() / c.Image.Shape[0]))
-	}
-	if c.coarser != nil {
-		points += int64(c.coarser.Grid.Len())
 	}
 	return each * points
 }
@@ -287,8 +272,7 @@ func (c *count) unsorted() int64 {
 // reference completes the memory of the reference engine, whose tables are on the heap.
 func (c *count) reference(m Memory) Memory {
 	n := kirchhoff.ReferenceNeeds(c.problem)
-	windows, _ := c.windowBytes()
-	m.Scratch = n.Heap + windows + c.coarseBytes(m.Vectors)
+	m.Scratch = n.Heap
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.making(n.Making, 0)
 	return m
@@ -325,7 +309,6 @@ func (c *count) resident(m Memory) Memory {
 		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
 		work.Classes = c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))
 	}
-	m.Scratch, _ = c.windowBytes()
 	all := c.needs(p, work)
 	if !m.Recompute {
 		return with(m, all)
@@ -353,7 +336,7 @@ func (c *count) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
 
 // onHost counts what an engine takes that works on the host.
 func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
-	m.add(c.coarseBytes(m.Vectors) + c.overlap(n.Pieces))
+	m.add(c.overlap(n.Pieces))
 	m.engine(n)
 	return m
 }
@@ -363,12 +346,6 @@ func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
 func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.CardLimit = c.Card.Free
 	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
-	_, windows := c.windowBytes()
-	m.Card += windows
-	if c.coarser != nil {
-		n := c.needs(c.coarser, kirchhoff.Work{})
-		m.Card += n.Tables + n.Scratch
-	}
 	m.Vectors, m.Late = 0, 0
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.Scratch += n.Making
@@ -452,7 +429,6 @@ func (c *count) streamed(m Memory) Memory {
 		k := m
 		if c.Card != nil {
 			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
-			k.Scratch, _ = c.windowBytes()
 			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
 		} else {
 			k.Data = 4 * nt * int64(2*longest+second)

@@ -48,7 +48,7 @@ func (f *Forecast) addMonitor() error {
 func (d Duration) plus(e Duration) Duration {
 	d.Traveltimes += e.Traveltimes
 	d.Iteration += e.Iteration
-	d.Diagonals += e.Diagonals
+	d.Diagonal += e.Diagonal
 	d.Total += e.Total
 	return d
 }

@@ -213,7 +213,7 @@ type Duration struct {
 	Sums        time.Duration // the part of an iteration that sums over ranks take, if nothing hides them
 	Reading     time.Duration // of all traces once, where they are streamed
 	Readings    int           // how often they are read
-	Diagonals   time.Duration // of the normal matrix, for a preconditioner or the illumination
+	Diagonal    time.Duration // of the normal matrix, for the illumination
 	Total       time.Duration
 }
 
@@ -223,8 +223,8 @@ func (d Duration) String() string {
 	}
 	r := func(t time.Duration) string { return readable.Duration(t.Seconds()) }
 	s := fmt.Sprintf("about %s: traveltimes %s, %s an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
-	if d.Diagonals > 0 {
-		s += ", the diagonal of the normal matrix " + r(d.Diagonals)
+	if d.Diagonal > 0 {
+		s += ", the diagonal of the normal matrix " + r(d.Diagonal)
 	}
 	if d.Readings > 0 {
 		s += fmt.Sprintf("; traces are read %s, each in an iteration more and in no less than %s", readable.Count(d.Readings, "time"), r(d.Reading))
@@ -275,23 +275,11 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 	}
 	adjoint := time.Duration((1 - cmp.Or(m.Forward, forwardShare)) * float64(d.Iteration))
 	rounds := p.Config.Solver.Iterations + 1
-	if c := p.Coarsened(); c != nil { // on which tiles are wide and a point takes twice as long
-		d.Iteration += time.Duration(2 * float64(p.Config.Solver.CoarseIterations) / c.Volume() * float64(d.Iteration))
-	}
-	if p.TwoLevel() {
-		rounds++
-	}
 	if c := p.Config.Solver; c.PenaltyScale == "relative" && c.Damping > 0 { // the migrated image, and three rounds
 		rounds += 3
 	}
 	if plan.Coherent(p) && p.Config.Solver.Iterations > plan.FirstIterations { // what is predicted, and a start
 		rounds += 2
-	}
-	if p.Lattice.Step != nil { // an application for each comb, and one to noise
-		rounds += p.Lattice.Combs() + 1
-	}
-	if p.Config.Solver.Method == "image-domain" { // and the migrated image, calibration and fit
-		rounds = p.Lattice.Combs() + 4
 	}
 	if p.Matches() {
 		rounds = 3 // three adjoints, two forwards
@@ -308,8 +296,10 @@ func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration 
 		}
 	}
 	d.Iteration += d.Sums
-	d.Diagonals = time.Duration(plan.Diagonals(p)) * adjoint
-	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration + d.Diagonals
+	if p.Classes.Normalized() {
+		d.Diagonal = adjoint
+	}
+	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration + d.Diagonal
 	if !held.Stream {
 		d.Total += reading
 	} else {

@@ -12,10 +12,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// vectors returns the bytes that the solver, its preconditioner and its problem hold
+// vectors returns the bytes that the solver and its problem hold
 // besides the traces. It makes the same problem on a device that counts and solves it for
 // two iterations. The share's part of the image and of the data stand for the whole
 // there. Errors are ignored here; they are reported when the real problem is made.
@@ -31,7 +32,7 @@ func (c *count) vectors() int64 {
 	if n := c.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
-	s := v.setting(v.image, v.data)
+	s := v.setting()
 	if c.Config.Solver.Start.IsSet() {
 		s.Start = v.vector(v.image)
 	}
@@ -91,24 +92,20 @@ func (v *imagined) vector(l *dist.Layout) *dist.Vector {
 	return x
 }
 
-// setting is that of an operator between two layouts, without data.
-func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
+// setting is that of the operator, without data.
+func (v *imagined) setting() *formulation.Setting {
+	image, data := v.image, v.data
 	s := &formulation.Setting{
-		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image, Slab: [2]int{0, v.share.Own[1] - v.share.Own[0]},
+		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image,
 		World: comm.Self(), Device: v.on,
 		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(), Kept: v.share.Kept(v.Plan),
 		Operator: dist.Unapplied(image, data),
 		Squared:  func() (dist.Operator, error) { return squared{dist.Unapplied(image, data), v}, nil },
-		Lattice:  v.Lattice,
-		Coarse:   func(context.Context) (*formulation.Coarse, error) { return v.coarse(), nil },
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
 	if v.monitor != nil {
 		s.Monitor = v.Config.Survey.Monitor
-	}
-	if v.Config.Solver.EstimatesWavelet() {
-		s.Operator = dist.Chain(dist.Unapplied(data, data), s.Operator)
 	}
 	if (v.Weighted() || v.monitor != nil && v.monitor.Weighted()) && !v.Held.Stream {
 		s.Weights = v.vector(data)
@@ -127,17 +124,6 @@ func (v *imagined) setting(image, data *dist.Layout) *formulation.Setting {
 		s.Below, _ = formulation.Diagonal(v.on, image, s.Surface)
 	}
 	return s
-}
-
-// coarse is the problem on the coarser grid, all of it at most; nil for none.
-func (v *imagined) coarse() *formulation.Coarse {
-	g := v.Coarsened()
-	if g == nil {
-		return nil
-	}
-	n := v.Thinning()
-	s := v.setting(dist.Local(v.Type(), g.Shape...), dist.Local(v.Type(), v.share.Traces(), (v.Survey.NT-1)/n+1))
-	return &formulation.Coarse{Grid: g, Thinning: n, Slab: [2]int{0, g.Shape[0]}, Operator: s.Scaled(), Close: func() {}}
 }
 
 // squared stands for the operator with its weights squared. Its adjoint on the host holds more than
@@ -175,13 +161,13 @@ func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float6
 	return 1, nil
 }
 
-// updateBytes is what updates of the wavelet take besides vectors.
-func (c *count) updateBytes() int64 {
-	if !c.Config.Solver.EstimatesWavelet() {
+// fitBytes is what finding the wavelet from what spikes predict takes besides vectors.
+func (c *count) fitBytes() int64 {
+	if !c.Spikes {
 		return 0
 	}
 	_, taps := kirchhoff.LinearTaps(plan.Taps(c.Plan, c.Wavelet))
-	return formulation.UpdateBytes(len(taps(c.Wavelet.Samples)), c.Survey.NT, c.Threads)
+	return wavelet.Bytes(len(taps(c.Wavelet.Samples)), c.Survey.NT, c.Threads)
 }
 
 // rootBytes is what rank 0 holds of whole images, for directions of layers, for matching filters and for
@@ -200,34 +186,4 @@ func (c *count) rootBytes() (bytes int64) {
 		bytes += 12*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
 	}
 	return bytes
-}
-
-// windowBytes is what point-spread functions or the two-level preconditioner take besides
-// vectors.
-func (c *count) windowBytes() (host, card int64) {
-	if c.Lattice.Step != nil {
-		return formulation.SpreadBytes(c.Lattice, c.Image.Shape, c.points() < int64(c.Image.Len()))
-	}
-	if !c.TwoLevel() {
-		return 0, 0
-	}
-	var coarse []int
-	if g := c.Coarsened(); g != nil {
-		coarse = g.Shape
-	}
-	return formulation.WindowBytes(c.Image.Shape, coarse, c.points() < int64(c.Image.Len()))
-}
-
-// coarseBytes is what the host's engine takes on the coarser grid. Its tables are made
-// before the solver has its vectors.
-func (c *count) coarseBytes(vectors int64) int64 {
-	p := c.coarser
-	if p == nil {
-		return 0
-	}
-	if c.Engine == "reference" {
-		return kirchhoff.ReferenceNeeds(p).Tables
-	}
-	n := kirchhoff.Needs(p, kirchhoff.Work{Exact: c.Exact()})
-	return n.Tables + n.Scratch + n.Heap + n.Traces + max(0, n.Making-n.Traces-vectors)
 }

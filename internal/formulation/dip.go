@@ -7,9 +7,8 @@ import (
 )
 
 // dip penalises differences along the layers of the migrated image.
-var _ = regularisers.register("dip", "first derivatives along the layers, whose dips are measured on the migrated image", &Regulariser{
-	Rows:     dipRows,
-	Diagonal: func(int) float64 { return 1 }, // the sum of the squares of a unit vector's components
+var _ = register("dip", "first derivatives along the layers, whose dips are measured on the migrated image", &Regulariser{
+	Rows: dipRows,
 	HostBytes: func(image grid.Grid) int64 { // the arrays of imaging.Layers
 		arrays := map[int]int64{2: 5, 3: 12}[image.Dim()]
 		return 4 * arrays * int64(image.Len())

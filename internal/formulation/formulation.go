@@ -1,8 +1,7 @@
 // Package formulation turns an operator and data into the problem that a solver is
-// given: min ‖W (A S P x − d)‖² + Σ ‖R P x‖². W weighs the data, S cuts the image at the
-// topography, R are rows for damping and regularization, and P is a change of variables that
-// preconditions. The image is S P x, or with a band S B P x. It works on values alone, so that the same steps on a
-// device.Counter tell what they take.
+// given: min ‖W (A S x − d)‖² + Σ ‖R x‖². W weighs the data, S cuts the image at the
+// topography, and R are rows for damping and regularization. The image is S x, or with a band
+// S B x. It works on values alone, so that the same steps on a device.Counter tell what they take.
 package formulation
 
 import (
@@ -17,7 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
@@ -26,7 +24,6 @@ type Setting struct {
 	Config  config.Solver
 	Options solver.Options
 	Image   grid.Grid
-	Slab    [2]int    // points along x of this rank's part of the image
 	World   comm.Comm // all ranks
 	Device  device.Device
 	Threads int
@@ -36,8 +33,6 @@ type Setting struct {
 	Data     *dist.Vector  // d, which the problem takes over unless KeepData
 	KeepData bool
 	Passes   solver.Passes // instead of Data where they are streamed, weights included
-
-	Signature *wavelet.Signature // of Operator, with solver.wavelet = "estimate"; else nil
 
 	// Monitor, if set, says how baseline and monitor are coupled. Images and data are then
 	// stacks of the baseline's and the monitor's.
@@ -57,10 +52,8 @@ type Setting struct {
 	Again func(step func(again bool) error) error
 
 	// Squared makes the operator whose adjoint takes squared weights to the diagonal of
-	// AᵀW²A. Coarse makes the problem of the same traces on a coarser grid.
+	// AᵀW²A.
 	Squared func() (dist.Operator, error)
-	Lattice imaging.Lattice // of point-spread functions, where they are used
-	Coarse  func(ctx context.Context) (*Coarse, error)
 
 	// Gather brings an image to rank 0, nil on the others and where nothing is
 	// computed. Scatter brings it back.
@@ -68,20 +61,11 @@ type Setting struct {
 	Scatter func([]float32, *dist.Layout) (*dist.Vector, error)
 }
 
-// counts reports whether nothing is computed, only counted.
-func (s *Setting) counts() bool {
-	_, ok := s.Device.(*device.Counter)
-	return ok
-}
-
 // Formulation is a problem together with what its solver needs besides.
 type Formulation struct {
 	*Setting
 	Problem solver.Problem
 	Start   *dist.Vector // of x; nil stands for zero
-	Close   func()       // after the solve
-
-	Preconditioner dist.Operator // close to the inverse of AᵀA; nil: the solver goes without
 
 	damping  float64       // weight of the rows of solver.damping
 	penalty  dist.Operator // the rows of solver.regularization; nil: none
@@ -90,29 +74,21 @@ type Formulation struct {
 	coupling float64       // μ of the row of the difference of two images
 	changes  []dist.Operator
 	data     *dist.Vector // W d; nil where they are streamed
+	apart    float64      // that of the difference of two images, with l1
 }
 
-// New makes the problem. Each step wraps what the steps before it made: weights and topography
-// first, then rows, then the preconditioner.
+// New makes the problem: first with weights and topography, then with rows.
 func New(ctx context.Context, s *Setting) (*Formulation, error) {
 	f, err := weighted(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.addRows(ctx); err != nil {
-		return nil, err
-	}
-	if p := preconditioners.kinds[s.Config.Preconditioner]; p != nil {
-		defer s.Report.Time("preconditioner")()
-		err = p(ctx, f)
-	}
-	return f, err
+	return f, f.addRows(ctx)
 }
 
-// weighted is the problem with weights and topography, in the image for
-// solver.method = "image-domain".
+// weighted is the problem with weights and topography.
 func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
-	f := &Formulation{Setting: s, Start: s.Start, Close: func() {}}
+	f := &Formulation{Setting: s, Start: s.Start}
 	if s.Passes != nil {
 		f.Problem = solver.Stream(s.Passes)
 	} else {
@@ -121,12 +97,6 @@ func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 			return nil, err
 		}
 		f.Problem, f.data = solver.Hold(s.weigh(), d), d
-	}
-	if s.Config.Method == "image-domain" {
-		var err error
-		if f.Problem, err = f.inImage(ctx); err != nil {
-			return nil, err
-		}
 	}
 	if err := f.cut(); err != nil {
 		return nil, err
@@ -258,7 +228,6 @@ func applyAll(x *dist.Vector, all iter.Seq2[int, dist.Operator]) (*dist.Vector, 
 // Method is the configured solver.
 func (f *Formulation) Method() (*solver.Method, error) {
 	o := f.Options
-	o.Preconditioner = f.Preconditioner
 	return solver.For(f.Problem, f.Config.Method, o)
 }
 
@@ -278,9 +247,6 @@ func Peak(s *Setting) (int64, error) {
 			x = r.X
 		}
 	} else {
-		if err = f.countUpdates(); err != nil {
-			return 0, err
-		}
 		var m *solver.Method
 		if m, err = f.Method(); err != nil {
 			return 0, err
@@ -300,9 +266,6 @@ func Peak(s *Setting) (int64, error) {
 			if predicted, err = s.Predict(ctx, x); err == nil {
 				_, err = dist.NewVector(s.Device, predicted.Layout) // of the weights
 			}
-		}
-		if err == nil && f.InImage() {
-			_, _, err = f.Fit(ctx, x)
 		}
 	}
 	if err == nil {

@@ -2,9 +2,42 @@ package formulation
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
+
+// Light is the diagonal of S AᵀW²A S, for several images by class a stack of theirs.
+func (s *Setting) Light(ctx context.Context) (*dist.Vector, error) {
+	squared, err := s.Squared()
+	if err != nil {
+		return nil, err
+	}
+	w := &dist.Work{Ctx: ctx}
+	var w2, d *dist.Vector
+	w.New(s.Device, squared.Range(), &w2)
+	if s.Weights != nil {
+		w.Copy(w2, s.Weights)
+		w.Multiply(w2, s.Weights)
+	} else {
+		w.Do(func() error { return each(w2, w2, func(int, float64) float64 { return 1 }) })
+	}
+	w.New(s.Device, squared.Domain(), &d)
+	w.ApplyAdjoint(squared, d, w2)
+	if s.Below != nil {
+		w.Multiply(d, s.Below)
+		w.Multiply(d, s.Below)
+	}
+	if w.Err == nil {
+		w2.Free()
+	}
+	return d, w.Err
+}
+
+// leastLight is ε: what points lit by less would gain is mostly noise.
+const leastLight = 0.01
 
 // Illumination says how strongly each point of each class is lit: D + ε max D, with the
 // diagonal D of S AᵀW²A S by class, its largest value of all classes and ε = leastLight.
@@ -19,7 +52,10 @@ func (s *Setting) Illumination(ctx context.Context) (*Illumination, error) {
 	if err != nil {
 		return nil, err
 	}
-	top, err := s.top(d, 0)
+	top, err := s.most(d, func(v float64) float64 { return v })
+	if err == nil && (math.IsNaN(top) || math.IsInf(top, 0)) {
+		err = status.Numerical(fmt.Errorf("the diagonal of the operator is not finite (%g)", top))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,10 @@ import (
 func TestKindsAreThoseOffered(t *testing.T) {
 	kinds := map[string][]string{
 		"regularization": {"none"},
-		"preconditioner": {"none"},
-		"method":         append(solver.Names(), "matching", "image-domain"),
+		"method":         append(solver.Names(), "matching"),
 	}
-	for k := range regularisers.kinds {
+	for k := range regularisers {
 		kinds["regularization"] = append(kinds["regularization"], k)
-	}
-	for k := range preconditioners.kinds {
-		kinds["preconditioner"] = append(kinds["preconditioner"], k)
 	}
 	for _, f := range config.Fields() {
 		want, ok := kinds[f.Key]

@@ -21,7 +21,6 @@ func (f *Formulation) differenceRows(m scales) []dist.Operator {
 	weight := f.Monitor.Weight * m.singular
 	f.Report.Infof("difference: l2 with weight %.4g, %g times the largest singular value of the two operators, about %.4g",
 		weight, f.Monitor.Weight, m.singular)
-	f.rows += weight * weight
 	f.coupling = weight
 	return []dist.Operator{dist.Scale(weight, difference(f.Problem.Domain()))}
 }

@@ -19,12 +19,9 @@ type Quadratic struct {
 	Slope *dist.Vector // b − H x there; nil for none
 }
 
-// Quadratic finds it, with the λ and ρ of a solve. A preconditioner changes variables and
-// not the problem, so it is left out.
+// Quadratic finds it, with the λ and ρ of a solve.
 func (s *Setting) Quadratic(ctx context.Context) (*Quadratic, error) {
-	plain := *s
-	plain.Config.Preconditioner = "none"
-	f, err := New(ctx, &plain)
+	f, err := New(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -14,41 +14,22 @@ import (
 type Regulariser struct {
 	// Rows makes R, with derivatives in grid steps, for images like a migrated one.
 	Rows func(s *Setting, migrated *dist.Vector) (dist.Operator, error)
-	// Diagonal is an element of the diagonal of RᵀR, away from the edges of an image
-	// of so many axes.
-	Diagonal func(axes int) float64
 	// HostBytes is the memory, in bytes, that Rows takes on rank 0 besides vectors. nil
 	// means none.
 	HostBytes func(image grid.Grid) int64
 }
 
-// registry are the kinds by name that a key of the configuration offers.
-type registry[T any] struct {
-	key   string
-	kinds map[string]T
-}
+var regularisers = map[string]*Regulariser{}
 
 // register adds a kind and offers it to the configuration, with what it does as a
 // sentence without its period.
-func (r *registry[T]) register(name, help string, kind T) bool {
-	r.kinds[name] = kind
-	return config.Register(r.key, config.Choice{Name: name, Help: help})
+func register(name, help string, kind *Regulariser) bool {
+	regularisers[name] = kind
+	return config.Register("solver.regularization", config.Choice{Name: name, Help: help})
 }
 
-var regularisers = registry[*Regulariser]{"solver.regularization", map[string]*Regulariser{}}
-
 // RegulariserOf is the kind of a name, nil for none.
-func RegulariserOf(name string) *Regulariser { return regularisers.kinds[name] }
-
-var _ = regularisers.register("gradient", "first derivatives", &Regulariser{
-	Rows:     func(_ *Setting, migrated *dist.Vector) (dist.Operator, error) { return dist.Gradient(migrated.Layout) },
-	Diagonal: func(axes int) float64 { return 2 * float64(axes) },
-})
-
-var _ = regularisers.register("laplacian", "the sum of the second derivatives", &Regulariser{
-	Rows:     func(_ *Setting, migrated *dist.Vector) (dist.Operator, error) { return dist.Laplacian(migrated.Layout) },
-	Diagonal: func(axes int) float64 { return float64(4*axes*axes + 2*axes) },
-})
+func RegulariserOf(name string) *Regulariser { return regularisers[name] }
 
 // addRows adds the rows of solver.damping, solver.regularization and survey.monitor.
 func (f *Formulation) addRows(ctx context.Context) error {
@@ -81,7 +62,6 @@ func (f *Formulation) addRows(ctx context.Context) error {
 	var rows []dist.Operator
 	if d := f.damping; d > 0 {
 		rows = append(rows, dist.Scale(d, dist.Identity(f.Problem.Domain())))
-		f.rows += d * d
 	}
 	if kind != nil {
 		var err error
@@ -91,9 +71,6 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		rows = append(rows, f.penalty)
 	}
 	rows = append(rows, f.differenceRows(m)...)
-	if len(rows) > 0 {
-		f.below = dist.VStack(rows...)
-	}
 	var err error
 	f.Problem, err = f.Problem.AddRows(rows...)
 	return err
@@ -117,6 +94,5 @@ func (f *Formulation) regularization(kind *Regulariser, m scales) (dist.Operator
 	weight := f.Config.RegWeight * m.singular
 	f.Report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
 		f.Config.Regularization, weight, f.Config.RegWeight, m.singular)
-	f.rows += kind.Diagonal(f.Image.Dim()) * weight * weight
 	return dist.Scale(weight, r), nil
 }

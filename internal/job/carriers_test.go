@@ -54,7 +54,6 @@ func TestCarriersAreMeasured(t *testing.T) {
 	t.Setenv("GPUEMU_NCCL_SILENT", "1")
 	p := wide(t)
 	aperture := []string{"kirchhoff.aperture=150"}
-	coarse := []string{"solver.preconditioner=two-level", "solver.coarse_factor=3", "solver.coarse_iterations=1"}
 	want := map[string]*solved{} // by problem
 	for _, c := range []struct {
 		ranks    int
@@ -78,8 +77,6 @@ func TestCarriersAreMeasured(t *testing.T) {
 			measured: []string{"goroutines-staged+", "goroutines-onesided+"}, last: true},
 		{ranks: 1, problem: aperture},
 		{ranks: 3, problem: aperture, set: []string{"comm.grid=3,1"}, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
-		{ranks: 1, problem: coarse},
-		{ranks: 2, problem: coarse, measured: []string{"nccl+", "goroutines-staged+", "goroutines-onesided+"}, last: true},
 		{ranks: 2, fault: "error:1:0:2", measured: []string{"goroutines-staged+", "goroutines-onesided+"}, last: true},
 	} {
 		name := fmt.Sprintf("%d ranks %v %v %s", c.ranks, c.problem, c.set, c.fault)

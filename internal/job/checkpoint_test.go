@@ -25,8 +25,6 @@ func TestResumeIsExact(t *testing.T) {
 		"cgls, coherence": {"data.weights=coherence", "solver.band=true", "solver.damping=0.2", "solver.penalty_scale=relative"},
 		"cgls, halves":    {"image.halves=true", "data.weights=coherence", "solver.band=true"},
 		"cg, coherence":   {"data.weights=coherence"},
-		"cgls, diagonal":  {"solver.preconditioner=diagonal"},
-		"cgls, two-level": {"solver.preconditioner=two-level", "solver.coarse_factor=2", "solver.orthogonalize=4"},
 	} {
 		method, _, _ := strings.Cut(method, ",")
 		eachEngine(t, func(t *testing.T, engine string) {

@@ -47,8 +47,7 @@ var (
 	antialias   = "kirchhoff.antialias=triangle kirchhoff.antialias_spacing=60"
 	opening     = "kirchhoff.opening_limit=[40,110]"
 	banded      = "solver.band=true solver.damping=0.1 solver.penalty_scale=relative"
-	diagonal    = "solver.preconditioner=diagonal"
-	twoLevel    = "solver.preconditioner=two-level solver.coarse_factor=3 solver.coarse_iterations=2"
+	illumined   = "image.gather_normalize=illumination"
 	stream      = "data.read=stream"
 	local       = "kirchhoff.aperture=150 kirchhoff.aperture_taper=60 traveltime.margin=20"
 	local3      = "kirchhoff.aperture=[90,25] kirchhoff.aperture_taper=30 traveltime.margin=20"
@@ -102,9 +101,8 @@ func options() (list []option) {
 	add(option{name: "gathers by offset", within: true, features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
 	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
 	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true output.filter=agreement")
-	add(option{name: "diagonal preconditioner", within: true, features: feature.Diagonal, make: slice}, diagonal)
-	add(option{name: "two-level preconditioner", within: true, make: slice}, twoLevel)
-	add(option{name: "band", ptx: true, make: slice}, banded, "solver.preconditioner=diagonal")
+	add(option{name: "gathers by illumination", within: true, features: feature.Diagonal, make: slice}, append(byOffset, illumined)...)
+	add(option{name: "band", ptx: true, make: slice}, banded)
 	add(option{name: "band, 3-D", make: block}, banded, dynamic)
 	add(option{name: "coherence weights", make: slice}, "data.weights=coherence solver.iterations=5")
 	add(option{name: "coherence weights, streamed traces", make: slice, opens: 1}, stream, "data.weights=coherence solver.iterations=5")
@@ -124,10 +122,10 @@ func options() (list []option) {
 		o := option{make: []func(*testing.T) *problem{slice, block}[i]}
 		all := []string{local, local3}[i] + " " + together
 		plane := i == 0
-		o.name, o.ptx = "all, two-level"+at, !plane
-		add(o, all, opening, antialias, twoLevel, "kirchhoff.tables=uint16")
-		o.name, o.ptx = "all, diagonal"+at, plane
-		add(o, all, opening, diagonal, "kirchhoff.tables=uint16")
+		o.name, o.ptx = "all, 16 bits"+at, !plane
+		add(o, all, opening, antialias, "kirchhoff.tables=uint16")
+		o.name, o.ptx = "all, gathers by illumination"+at, plane
+		add(o, append(byOffset, all, opening, illumined, "kirchhoff.tables=uint16")...)
 		o.name, o.ptx, o.opens = "all, gathers, coarse"+at, false, 9
 		add(o, append(byAngle, all, antialias, interpolate)...)
 		o.name, o.ptx, o.opens, o.times = "all, streamed, recomputed"+at, plane, 2, true

@@ -27,8 +27,8 @@ func TestEstimateDuration(t *testing.T) {
 	}
 }
 
-// Rays, and diagonals of the normal matrix, take time on top, and rays take memory.
-func TestEstimateCountsRaysAndDiagonals(t *testing.T) {
+// Rays, and the diagonal of the normal matrix, take time on top, and rays take memory.
+func TestEstimateCountsRaysAndDiagonal(t *testing.T) {
 	p := line(t)
 	machine := &forecast.Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: forecast.Speed{Triples: 3e8, Dynamic: 3e8, Points: 5e5}}
 	of := func(set ...string) (forecast.Duration, forecast.Memory) {
@@ -47,11 +47,7 @@ func TestEstimateCountsRaysAndDiagonals(t *testing.T) {
 	classes := []string{"image.gathers=offset", "image.gather_bins=0,100,1000"}
 	plain, room = of(classes...)
 	d, m := of(append(classes, "image.gather_normalize=illumination")...)
-	if d.Diagonals <= 0 || d.Diagonals >= d.Iteration || d.Total != plain.Total+d.Diagonals || m.Vectors <= room.Vectors {
-		t.Errorf("illumination takes %v of %v, %v without it; vectors %d after %d", d.Diagonals, d.Total, plain.Total, m.Vectors, room.Vectors)
-	}
-	both, _ := of(append(classes, "image.gather_normalize=illumination", "solver.preconditioner=diagonal")...)
-	if both.Diagonals != 2*d.Diagonals {
-		t.Errorf("two diagonals take %v, one %v", both.Diagonals, d.Diagonals)
+	if d.Diagonal <= 0 || d.Diagonal >= d.Iteration || d.Total != plain.Total+d.Diagonal || m.Vectors <= room.Vectors {
+		t.Errorf("illumination takes %v of %v, %v without it; vectors %d after %d", d.Diagonal, d.Total, plain.Total, m.Vectors, room.Vectors)
 	}
 }

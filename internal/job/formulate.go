@@ -37,12 +37,10 @@ func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 // settingOf is the setting of an operator without data.
 func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
-		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image, Slab: op.Share.Own,
+		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image,
 		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
-		Operator: op.Operator, Signature: op.Signature, KeepData: op.Config.Output.Residual.IsSet(),
+		Operator: op.Operator, KeepData: op.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squared(op) },
-		Lattice: op.Lattice,
-		Coarse:  func(ctx context.Context) (*formulation.Coarse, error) { return coarse(ctx, op) },
 		Gather:  op.Whole, Scatter: op.Spread,
 	}
 	if s.Band, err = band(op); err != nil {
@@ -93,23 +91,6 @@ func squared(op *operator.Operator) (dist.Operator, error) {
 	return lifted, comm.Together(op.World, err)
 }
 
-// coarse is the problem of the same traces on the coarser grid, nil for none.
-func coarse(ctx context.Context, op *operator.Operator) (*formulation.Coarse, error) {
-	c := op.Coarsened()
-	if c == nil {
-		return nil, nil
-	}
-	k, err := op.On(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	s, err := settingOf(k)
-	if err != nil {
-		return nil, err
-	}
-	return &formulation.Coarse{Grid: c, Thinning: op.Thinning(), Slab: k.Share.Own, Operator: s.Scaled(), Close: k.Engine.Close}, nil
-}
-
 // formulate turns the operator and the data into the problem to be solved.
 func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formulation, error) {
 	s, err := j.setting(d)
@@ -151,23 +132,6 @@ func (j *Job) DampingText(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return formulation.DampingText(ctx, s)
-}
-
-// fit gives a result whose iterations were in the image a history of the data, with its start
-// and its end.
-func fit(ctx context.Context, j *Job, f *formulation.Formulation, r *Result, x *dist.Vector) error {
-	residual, gradient := make([]float64, 2), make([]float64, 2)
-	r.InImage, r.History = r.History.Residual, solver.History{Residual: residual, Gradient: gradient}
-	for i, x := range []*dist.Vector{f.Start, x} {
-		err := j.Again(func(bool) (err error) {
-			residual[i], gradient[i], err = f.Fit(ctx, x)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // match is Solve for solver.method = "matching".

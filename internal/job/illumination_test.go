@@ -50,7 +50,7 @@ func TestNormalizedGathers(t *testing.T) {
 	for name, classes := range map[string][]string{"offset": offsets, "angle": byAngle, "anti-aliased": append(offsets, "kirchhoff.antialias=triangle")} {
 		t.Run(name, func(t *testing.T) {
 			p := line(t)
-			set := append(slices.Clone(classes), "kirchhoff.dynamic=true", "data.weights=rms", "solver.iterations=2", "data.mute_offsets=0,60", "data.mute_times=0.02,0.05")
+			set := append(slices.Clone(classes), "kirchhoff.dynamic=true", "solver.iterations=2", "data.mute_offsets=0,60", "data.mute_times=0.02,0.05")
 			light := illuminated(t, p, set)
 			normal := append(slices.Clone(set), "image.gather_normalize=illumination")
 			same := func(t *testing.T, engine string) {

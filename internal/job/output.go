@@ -76,9 +76,9 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
 			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil, Solved: solved != nil,
-			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient, InImageNorm: r.InImage,
+			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Agreement: r.History.Agreement, Agreed: agreed,
-			Wavelets: r.Wavelets, Config: j.Config.TOML(),
+			Config: j.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j)...)})
 	}
 	return j.Again(func(bool) error {

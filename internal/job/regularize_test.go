@@ -32,25 +32,23 @@ func (p *problem) formulated(t *testing.T, engine string, set ...string) (*Job, 
 // largest singular value: it changes with the operator's scale, not with the grid's
 // spacing.
 func TestRegularizationRows(t *testing.T) {
-	for _, kind := range []string{"gradient", "laplacian", "dip"} {
-		for _, make := range []func(*testing.T) *problem{line, cube} {
-			p := make(t)
-			_, op, f := p.formulated(t, "reference", "solver.damping=0.5", "solver.regularization="+kind, "solver.regularization_weight=0.3")
-			e, err := dist.DotTest(context.Background(), device.NewHost(1), f.Problem.(*solver.Held).A, 2)
-			must(t, err)
-			if e > 1e-13 {
-				t.Errorf("%s: dot test %g", kind, e)
-			}
-			if f.Problem.(*solver.Held).D.Parts[0].Layout != op.Range() || len(f.Problem.(*solver.Held).D.Parts) != 3 {
-				t.Fatalf("%s: %d rows, the first is %v", kind, len(f.Problem.(*solver.Held).D.Parts), f.Problem.(*solver.Held).D.Parts[0].Layout)
-			}
+	for _, make := range []func(*testing.T) *problem{line, cube} {
+		p := make(t)
+		_, op, f := p.formulated(t, "reference", "solver.damping=0.5", "solver.regularization=dip", "solver.regularization_weight=0.3")
+		e, err := dist.DotTest(context.Background(), device.NewHost(1), f.Problem.(*solver.Held).A, 2)
+		must(t, err)
+		if e > 1e-13 {
+			t.Errorf("dot test %g", e)
+		}
+		if f.Problem.(*solver.Held).D.Parts[0].Layout != op.Range() || len(f.Problem.(*solver.Held).D.Parts) != 3 {
+			t.Fatalf("%d rows, the first is %v", len(f.Problem.(*solver.Held).D.Parts), f.Problem.(*solver.Held).D.Parts[0].Layout)
 		}
 	}
 }
 
 // A weight is dimensionless: data in other units change the image by their factor.
 func TestRegularizationHasNoUnits(t *testing.T) {
-	set := []string{"solver.regularization=laplacian", "solver.regularization_weight=0.2"}
+	set := []string{"solver.regularization=dip", "solver.regularization_weight=0.2"}
 	p := line(t)
 	want := p.solve(t, "reference", set...).Image
 	s := *p.survey
@@ -85,7 +83,7 @@ func TestRegularizedSolve(t *testing.T) {
 	}
 	last := math.Inf(1)
 	for _, weight := range []float64{0.003, 0.03, 0.3} {
-		set := []string{"solver.regularization=gradient", fmt.Sprintf("solver.regularization_weight=%g", weight)}
+		set := []string{"solver.regularization=dip", fmt.Sprintf("solver.regularization_weight=%g", weight)}
 		r := p.solve(t, "reference", append(set, "solver.iterations=60")...)
 		if now := rough(r.Image); !(now < last) {
 			t.Errorf("weight %g: roughness %g, with a smaller weight %g", weight, now, last)
@@ -102,8 +100,8 @@ func TestRegularizedSolve(t *testing.T) {
 	}
 }
 
-// Of layers that dip, the dip-steered rows see less than the gradient's: they smooth
-// along the layers alone.
+// Of layers that dip, the dip-steered rows see less than differences in all directions do: they
+// smooth along the layers alone.
 func TestDipsAreThoseOfTheImage(t *testing.T) {
 	p := wide(t)
 	j, op := p.ready(t, "cpu")
@@ -116,10 +114,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 	}
 	v, err := op.ImageVector(operator.Points(image))
 	must(t, err)
-	norm := func(kind string) float64 {
-		s, err := j.setting(nil)
-		must(t, err)
-		r, err := formulation.RegulariserOf(kind).Rows(s, v)
+	norm := func(r dist.Operator, err error) float64 {
 		must(t, err)
 		y, err := dist.NewVector(j.Device, r.Range())
 		must(t, err)
@@ -128,7 +123,9 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 		must(t, err)
 		return norm
 	}
-	along, all := norm("dip"), norm("gradient")
+	s, err := j.setting(nil)
+	must(t, err)
+	along, all := norm(formulation.RegulariserOf("dip").Rows(s, v)), norm(dist.Gradient(v.Layout))
 	if !(along < 0.1*all) {
 		t.Errorf("along the layers %g, in all directions %g", along, all)
 	}
@@ -140,10 +137,10 @@ func TestRegularizationOnRanks(t *testing.T) {
 		make func(*testing.T) *problem
 		set  []string
 	}{
-		"gradient":  {wide, []string{"solver.regularization=gradient", "solver.damping=0.2"}},
-		"laplacian": {long, []string{"solver.regularization=laplacian", "solver.method=cg"}},
-		"dip":       {wide, []string{"solver.regularization=dip"}},
-		"dip, 3-D":  {long, []string{"solver.regularization=dip"}},
+		"damped":   {wide, []string{"solver.regularization=dip", "solver.damping=0.2"}},
+		"dip":      {wide, []string{"solver.regularization=dip"}},
+		"cg, 3-D":  {long, []string{"solver.regularization=dip", "solver.method=cg"}},
+		"dip, 3-D": {long, []string{"solver.regularization=dip"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
@@ -173,14 +170,11 @@ func TestMemoryOfRegularization(t *testing.T) {
 		plain := memory()
 		n := int64(4 * p.grid.Len())
 		dim := int64(p.grid.Dim())
-		for kind, images := range map[string]int64{
-			// CGLS has two vectors of data besides the data themselves. Rank 0 gathers the
-			// image of which it finds the dips.
-			"gradient": 3*dim + 2, "laplacian": 3 + 3, "dip": 3*(dim-1) + dim*(dim-1) + 3 + 1 + map[int64]int64{2: 5, 3: 12}[dim],
-		} {
-			if got := memory("solver.regularization="+kind, "solver.regularization_weight=1") - plain; got != images*n {
-				t.Errorf("%s in %d-D: %d bytes more, want %d images of %d", kind, dim, got, images, n)
-			}
+		// CGLS has two vectors of data besides the data themselves. Rank 0 gathers the image of which
+		// it finds the dips.
+		images := 3*(dim-1) + dim*(dim-1) + 3 + 1 + map[int64]int64{2: 5, 3: 12}[dim]
+		if got := memory("solver.regularization=dip", "solver.regularization_weight=1") - plain; got != images*n {
+			t.Errorf("in %d-D: %d bytes more, want %d images of %d", dim, got, images, n)
 		}
 	}
 }
@@ -189,8 +183,6 @@ func TestMemoryOfRegularization(t *testing.T) {
 func TestRegularizationOnCards(t *testing.T) {
 	gputest.Need(t)
 	p := line(t)
-	for _, kind := range []string{"gradient", "laplacian", "dip"} {
-		set := []string{"solver.regularization=" + kind, "solver.regularization_weight=0.1"}
-		near(t, kind, p.solveOnCards(t, 1, set...).Image, p.solve(t, "cpu", set...).Image, 1e-4)
-	}
+	set := []string{"solver.regularization=dip", "solver.regularization_weight=0.1"}
+	near(t, "dip", p.solveOnCards(t, 1, set...).Image, p.solve(t, "cpu", set...).Image, 1e-4)
 }

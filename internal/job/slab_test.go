@@ -33,30 +33,20 @@ func moving(t *testing.T) *problem {
 // was foreseen.
 type atHand struct {
 	sync.Mutex
-	slabs, coarser [][2]int
-	model          []int64
+	slabs [][2]int
+	model []int64
 }
 
 // solveAtHand solves on many ranks, with all of the model at hand or what a rank reads of it.
 func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) (*solved, *atHand) {
 	t.Helper()
 	var result *solved
-	seen := &atHand{slabs: make([][2]int, ranks), coarser: make([][2]int, ranks), model: make([]int64, ranks)}
+	seen := &atHand{slabs: make([][2]int, ranks), model: make([]int64, ranks)}
 	must(t, p.on(ranks, set, func(j *Job) (err error) {
 		rank := j.World.Rank()
 		if all {
 			if j.Plan, err = operator.LoadAll(j.Plan); err != nil {
 				return err
-			}
-		}
-		_, coarser := j.CoarseProblem(j.Share)
-		if c := j.Coarsened(); c != nil {
-			q, err := j.Plan.On(c)
-			if err != nil {
-				return err
-			}
-			if k, _ := q.CoarseProblem(j.Share); k != nil {
-				t.Error("the coarser grid has a coarser one")
 			}
 		}
 		op, err := built(context.Background(), j)
@@ -65,7 +55,7 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 		}
 		defer op.Engine.Close()
 		seen.Lock()
-		seen.slabs[rank], seen.coarser[rank], seen.model[rank] = op.Velocity.Slab, coarser[survey.AtSource], forecast.Of(j.Plan, j.Share).Model
+		seen.slabs[rank], seen.model[rank] = op.Velocity.Slab, forecast.Of(j.Plan, j.Share).Model
 		seen.Unlock()
 		if n := len(op.Velocity.Values); n != (op.Velocity.Slab[1]-op.Velocity.Slab[0])*op.Velocity.Plane() {
 			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.Velocity.Slab)
@@ -91,9 +81,6 @@ func TestModelSlabs(t *testing.T) {
 		"weights":           {"kirchhoff.dynamic=true"},
 		"another grid":      append(onGrid(other), "kirchhoff.dynamic=true", "kirchhoff.antialias=triangle"),
 		"straight, weights": {"kirchhoff.dynamic=true", "traveltime.method=eikonal", "traveltime.margin=0"},
-		"two-level":         {"solver.preconditioner=two-level", "solver.coarse_factor=2"},
-		"two-level, weights": {"solver.preconditioner=two-level", "solver.coarse_factor=3",
-			"kirchhoff.dynamic=true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := append([]string{"kirchhoff.aperture=60", "traveltime.margin=40", "solver.iterations=2"}, set...)
@@ -104,25 +91,14 @@ func TestModelSlabs(t *testing.T) {
 			for _, ranks := range []int{1, 3} {
 				got, seen := p.solveAtHand(t, ranks, false, set...)
 				sameResult(t, name, got, want)
-				beyond := 0
 				for rank, slab := range seen.slabs {
 					if n := slab[1] - slab[0]; ranks == 3 && (n < 100 || n > 900) {
 						t.Errorf("rank %d of 3 holds slab %v of %d points", rank, slab, p.grid.Shape[0])
 					}
-					bytes, c := 12*int64(slab[1]-slab[0])*13, seen.coarser[rank]
-					switch two := c != [2]int{}; {
-					case two && (c[0] < slab[0] || c[1] > slab[1]):
-						beyond++
-						bytes += 12 * int64(c[1]-c[0]) * 13
-					case two:
-						bytes += 4 * int64(slab[1]-slab[0]) * 13
-					}
+					bytes := 12 * int64(slab[1]-slab[0]) * 13
 					if seen.model[rank] != bytes {
-						t.Errorf("rank %d of %d: %d bytes of the model are foreseen, want %d for slab %v and %v", rank, ranks, seen.model[rank], bytes, slab, c)
+						t.Errorf("rank %d of %d: %d bytes of the model are foreseen, want %d for slab %v", rank, ranks, seen.model[rank], bytes, slab)
 					}
-				}
-				if two := seen.coarser[0] != [2]int{}; two && ranks == 3 && beyond == 0 {
-					t.Errorf("the coarser grid needs %v, within %v: this does not test that it reads its own", seen.coarser, seen.slabs)
 				}
 			}
 		})

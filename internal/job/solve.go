@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/solver"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Result is the outcome of a migration, by least squares or plain. Each rank has its share.
@@ -30,13 +29,6 @@ type Result struct {
 	Agreed  float64      // with image.halves, how well the images of both halves agree
 	History solver.History
 	Reason  solver.Reason
-
-	// InImage are the norms of the residual in the image, at the start and after each
-	// iteration, with solver.method = "image-domain"; else nil. History, of the data, then has
-	// the start and the end alone.
-	InImage []float64
-
-	Wavelets []survey.Wavelet // that were estimated: one, or one for each source; nil: none
 }
 
 // Solve runs the configured solver on the survey's traces d, which it may change; with
@@ -45,20 +37,16 @@ type Result struct {
 // status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	defer j.collect()
-	if key := unsaved(j); key != "" {
+	if j.Matches() {
 		if resume {
-			j.Report.Infof("%s keeps no checkpoints: starting from the beginning", key)
+			j.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
-		if j.Matches() {
-			return j.match(ctx, d)
-		}
-		return alternate(ctx, j, d)
+		return j.match(ctx, d)
 	}
 	f, err := j.formulate(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	j.collect()
 	s := &solve{Job: j, f: f, store: j.checkpoints(), saved: time.Now()}
 	if s.Method, err = f.Method(); err != nil {
@@ -81,11 +69,6 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		return nil, err
 	}
 	warnApart(j, r.History.Agreement)
-	if f.InImage() {
-		if err := failure(fit(whole, j, f, r, s.X())); err != nil {
-			return nil, err
-		}
-	}
 	if err := weighClasses(whole, j, r, false); err != nil {
 		return nil, err
 	}
@@ -401,22 +384,11 @@ func (j *Job) checkpoints() *checkpoint.Store {
 	return checkpoint.New(j.Ranks, j.Config, j.identity())
 }
 
-// unsaved is the setting with which a solve keeps no checkpoints, "" for none.
-func unsaved(j *Job) string {
-	switch {
-	case j.Matches():
-		return `solver.method = "matching"`
-	case j.Config.Solver.EstimatesWavelet():
-		return `solver.wavelet = "estimate"`
-	}
-	return ""
-}
-
 // CanResume reports whether there is a checkpoint to resume from. It returns an error,
 // before anything is computed, if the run cannot be resumed, as from a checkpoint of
 // another plan.
 func (j *Job) CanResume() (bool, error) {
-	if unsaved(j) != "" {
+	if j.Matches() {
 		return false, nil
 	}
 	from, err := j.checkpoints().Newest()

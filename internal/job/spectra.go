@@ -51,12 +51,7 @@ func compareSpectra(j *Job) (*Spectra, error) {
 	if err := file.ReadTraceList(data, j.InFile(list)); err != nil {
 		return nil, inputs.FileError(err)
 	}
-	weights, err := plan.NewWeights(j.Config.Data, s, func(dst []float32, traces []int32) error {
-		return file.ReadTraceList(dst, j.InFile(traces))
-	})
-	if err != nil {
-		return nil, inputs.FileError(err)
-	}
+	weights := plan.NewWeights(j.Config.Data, s)
 	w := make([]float32, s.NT)
 	for i, trace := range list {
 		samples := data[i*s.NT : (i+1)*s.NT]

@@ -23,7 +23,7 @@ import (
 )
 
 // weighing are keys that give samples weights, filter traces and change variables.
-var weighing = []string{"data.weights=rms", "data.mute_offsets=[0,900]", "data.mute_times=[0.05,0.2]", "data.mute_taper=0.04",
+var weighing = []string{"data.mute_offsets=[0,900]", "data.mute_times=[0.05,0.2]", "data.mute_taper=0.04",
 	"data.whiten=0.2", "data.offset=[0,700]", "image.surface=survey", "image.surface_taper=12", "solver.damping=0.1"}
 
 // A streamed run has the image and the history of one that holds its traces, to

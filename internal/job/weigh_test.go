@@ -91,7 +91,7 @@ func TestNoWeights(t *testing.T) {
 	if p.diagonal(t, "cpu", "data.dead=keep") != nil {
 		t.Error("a dead trace that is kept has a weight")
 	}
-	if j := p.open(t, plan.Geometry, progress.Discard(), "cpu", "data.weights=rms"); j.Traces != nil {
+	if j := p.open(t, plan.Geometry, progress.Discard(), "cpu", "data.mute_offsets=0", "data.mute_times=0.02"); j.Traces != nil {
 		t.Error("modelling weighs traces")
 	}
 }
@@ -104,17 +104,21 @@ func TestMemoryOfWeights(t *testing.T) {
 	}
 	data, image := int64(4*len(p.survey.Data)), int64(4*p.grid.Len())
 	plain := vectors()
-	for set, want := range map[string]int64{
-		"data.weights=rms":     2 * data,
-		"data.weights=none":    0,
-		"image.surface=survey": 3 * image,
+	mute := []string{"data.mute_offsets=0", "data.mute_times=0.02"}
+	for name, c := range map[string]struct {
+		set  []string
+		want int64
+	}{
+		"mute":    {mute, 2 * data},
+		"none":    {[]string{"data.weights=none"}, 0},
+		"surface": {[]string{"image.surface=survey"}, 3 * image},
 	} {
-		if got := vectors(set) - plain; got != want {
-			t.Errorf("%s: %d bytes more, want %d", set, got, want)
+		if got := vectors(c.set...) - plain; got != c.want {
+			t.Errorf("%s: %d bytes more, want %d", name, got, c.want)
 		}
 	}
 	rest := vectors("output.residual=" + p.path("residual.h5"))
-	if got := vectors("data.weights=rms", "output.residual="+p.path("residual.h5")) - rest; got != 3*data {
+	if got := vectors(append(mute, "output.residual="+p.path("residual.h5"))...) - rest; got != 3*data {
 		t.Errorf("with the residual: %d bytes more, want %d", got, 3*data)
 	}
 }
@@ -127,15 +131,7 @@ func TestTraceWeights(t *testing.T) {
 		s.Weight[i] = float32(i) / 4
 	}
 	clear(s.Data[3*56 : 4*56])
-	for k := range 56 { // root mean square 2, and 4 where the mute lets it through
-		s.Data[5*56+k] = float32(2 - 4*(k%2))
-		s.Data[6*56+k] = 4
-		if k < 24 {
-			s.Data[6*56+k] = 1000
-		}
-	}
 	p.record(t, &s)
-	mute := []string{"data.mute_offsets=[0]", "data.mute_times=[0.1]", "data.mute_taper=0"}
 	last := func(w []float32, trace int) float64 { return float64(w[trace*56+55]) }
 	w := p.diagonal(t, "cpu", "data.weights=survey")
 	for i := range 15 {
@@ -146,14 +142,6 @@ func TestTraceWeights(t *testing.T) {
 		if last(w, i) != want {
 			t.Errorf("trace %d has weight %g, want %g", i, last(w, i), want)
 		}
-	}
-	w = p.diagonal(t, "cpu", append(mute, "data.weights=rms")...)
-	mean := 0.0
-	for i := range 15 {
-		mean += last(w, i) / 14
-	}
-	if math.Abs(mean-1) > 1e-6 || last(w, 3) != 0 || math.Abs(last(w, 5)/last(w, 6)-2) > 1e-6 {
-		t.Errorf("mean %g, dead %g, ratio %g; want 1, 0, 2", mean, last(w, 3), last(w, 5)/last(w, 6))
 	}
 }
 
@@ -203,7 +191,7 @@ func TestWeightlessTracesAreAbsent(t *testing.T) {
 
 // everything is a set of keys that turns all of [data] and the surface on.
 var everything = []string{
-	"data.offset=20,600", "data.weights=rms", "data.mute_offsets=0,300", "data.mute_times=0.02,0.08", "data.mute_taper=0.03",
+	"data.offset=20,600", "data.mute_offsets=0,300", "data.mute_times=0.02,0.08", "data.mute_taper=0.03",
 	"data.whiten=0.2", "image.surface=survey", "image.surface_taper=12", "kirchhoff.wavelet_filter=true",
 }
 
@@ -229,7 +217,7 @@ func TestWeightedDotTest(t *testing.T) {
 // Migration is Sᵀ AᵀW d, and the history that of W(A S x − d).
 func TestWeightedProblem(t *testing.T) {
 	p := wide(t)
-	set := []string{"data.weights=rms", "data.mute_offsets=0,300", "data.mute_times=0.02,0.08", "solver.iterations=3"}
+	set := []string{"data.mute_offsets=0,300", "data.mute_times=0.02,0.08", "solver.iterations=3"}
 	w := p.diagonal(t, "reference", set...)
 	plain := *p.survey
 	weighted := plain
@@ -254,7 +242,7 @@ func TestWeightedProblem(t *testing.T) {
 func TestResidualIsNotWeighted(t *testing.T) {
 	p := hills(t)
 	file := p.path("residual.h5")
-	set := []string{"data.weights=rms", "data.mute_offsets=[0]", "data.mute_times=[0.1]", "image.surface=survey", "image.surface_taper=20", "output.residual=" + file}
+	set := []string{"data.mute_offsets=[0]", "data.mute_times=[0.1]", "image.surface=survey", "image.surface_taper=20", "output.residual=" + file}
 	j, _ := p.ready(t, "cpu", set...)
 	d, err := j.Data()
 	must(t, err)

@@ -10,13 +10,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
-	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -36,8 +33,6 @@ type Operator struct {
 	Engine kirchhoff.Engine
 	Info   string       // engine, instruction set, memory of the tables
 	Stream *dist.Stream // where traces are streamed: what applies the operator then
-
-	Signature *wavelet.Signature // with solver.wavelet = "estimate": the wavelet of the operator
 
 	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
@@ -71,10 +66,6 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 		return nil, err
 	}
 	op.Operator = op.timed(lifted)
-	if op.Config.Solver.EstimatesWavelet() {
-		op.Signature = op.newSignature(op.Operator)
-		op.Operator = op.Signature.Operator()
-	}
 	if e, ok := op.Engine.(*kernels.Engine); ok {
 		return op, op.registerSums(e)
 	}
@@ -95,18 +86,6 @@ func (op *Operator) join() (err error) {
 		watch.Name(op.teams, "teams")
 	}
 	return err
-}
-
-// On returns the operator of the same traces, thinned, for an image on a coarser grid. It
-// reports nothing.
-func (op *Operator) On(ctx context.Context, c *imaging.Coarsened) (*Operator, error) {
-	p, err := op.Plan.On(c)
-	if err := comm.Together(op.World, err); err != nil {
-		return nil, err
-	}
-	quiet := *op.Here
-	quiet.Report = progress.Discard()
-	return Build(ctx, p, &quiet, p.OnGrid(op.Share), op.Traces)
 }
 
 // LiftOptions says how contributions of the ranks are added up.

@@ -52,11 +52,10 @@ type Traces struct {
 	norm, sum, sumOnce float64 // of streamed traces of all ranks, added up without rounding
 }
 
-// tally is what the traces of a shot tell. All weights lack one common factor.
+// tally is what the traces of a shot tell.
 type tally struct {
 	Dead, Live float64 // traces without a sample other than zero, with a weight above 0
 	Peak       float64 // largest magnitude of their samples
-	Weight     float64 // sum of their weights
 
 	// For streamed traces: the square of the norm of W d, and the sums of the largest
 	// samples of the traces of W²d and W d.
@@ -73,18 +72,11 @@ func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan
 	if err := h.Together(err); err != nil {
 		return nil, plan.Found{}, err
 	}
-	t.counts, err = plan.NewWeights(p.Config.Data, p.Survey, func(dst []float32, traces []int32) error {
-		err := file.ReadTraceList(dst, t.InFile(traces))
-		t.White.Traces(dst, p.Survey.NT, t.Threads)
-		return err
-	})
-	switch {
-	case err != nil:
-		file.Close()
-	case cuts != nil:
+	t.counts = plan.NewWeights(p.Config.Data, p.Survey)
+	if cuts != nil {
 		t.file = file
 		err = t.lookAhead(cuts)
-	default:
+	} else {
 		err = t.hold(file)
 	}
 	found := plan.Found{Made: made}
@@ -179,7 +171,6 @@ func (t *Traces) look(first int, data device.Buf) error {
 			weight = t.counts.Of(int(n), trace, w)
 			t.Weight = append(t.Weight, weight)
 		}
-		of.Weight += weight
 		if weight > 0 {
 			of.Live++
 		}
@@ -242,7 +233,7 @@ func (t *Traces) knowAll(f *plan.Found) error {
 	var all tally
 	var squares, largest, once []float64
 	for _, s := range shots {
-		all.Dead, all.Live, all.Weight = all.Dead+s.Dead, all.Live+s.Live, all.Weight+s.Weight
+		all.Dead, all.Live = all.Dead+s.Dead, all.Live+s.Live
 		all.Peak = max(all.Peak, s.Peak)
 		squares, largest, once = append(squares, s.Squares), append(largest, s.Largest), append(once, s.Once)
 	}
@@ -258,18 +249,11 @@ func (t *Traces) knowAll(f *plan.Found) error {
 	if err := inputs.CheckTraces(file, all.Peak, t.Wavelet); err != nil {
 		return err
 	}
-	scale := 1.0
 	if !t.Knowing(*f).Weighted() {
 		t.Weight = nil
 	} else {
 		if all.Live == 0 {
 			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.Shots.Traces(), "trace")))
-		}
-		if t.Config.Data.Weights == "rms" {
-			scale = all.Live / all.Weight
-			for i := range t.Weight {
-				t.Weight[i] *= scale
-			}
 		}
 		f.Live = int(all.Live)
 	}
@@ -281,7 +265,7 @@ func (t *Traces) knowAll(f *plan.Found) error {
 			return err
 		}
 	}
-	t.norm, t.sum, t.sumOnce = math.Sqrt(t.norm*(scale*scale)), t.sum*(scale*scale), t.sumOnce*scale
+	t.norm = math.Sqrt(t.norm)
 	return nil
 }
 

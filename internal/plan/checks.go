@@ -69,7 +69,7 @@ func fits(p *Plan) error {
 func checkWeights(p *Plan) error {
 	if p.Need != Geometry && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", p.Config.Survey.File.File)),
-			`weights = "rms" finds weights in the traces themselves`)
+			`weights = "coherence" finds weights in the traces themselves`)
 	}
 	return nil
 }

@@ -35,12 +35,6 @@ func LegMedium(p *Plan, role survey.Role) traveltime.Medium {
 	return p.Velocity
 }
 
-// bare is a medium without the values of a model.
-func bare(m traveltime.Medium) traveltime.Medium {
-	m.Slab, m.Values, m.Anisotropy = [2]int{}, nil, traveltime.Anisotropy{}
-	return m
-}
-
 // Eikonal returns what solves the traveltimes of places in a role; nil: nothing does.
 func Eikonal(p *Plan, role survey.Role) *traveltime.Eikonal {
 	e, _ := traveltime.Leg(p.Times, role).(*traveltime.Eikonal)

@@ -32,10 +32,10 @@ type Plan struct {
 	Classes Classes  // of the images by class
 	Surface *Surface // topography; nil: none that cuts the image
 	Mute    Mute
-	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten, or the one that an estimate starts from
+	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
 	White   *Whitener            // with data.whiten; else nil
 	Filters imaging.MatchOptions // with solver.method = "matching"
-	Lattice imaging.Lattice      // of the point-spread functions that the solver uses; without Step: none
+	Spikes  bool                 // the operator's wavelet is a spike, see OfSpikes
 
 	Monitor *Plan // of the repeat survey, on the same image; nil: none
 
@@ -46,7 +46,6 @@ type Plan struct {
 
 	spacing  func() []float64  // of the traces, measured once
 	farthest func() [2]float64 // see kirchhoff.MaxDistance; found once
-	coarser  func() *Plan      // on the coarser grid, made once; nil without one
 }
 
 // Need says what of the survey a command uses.
@@ -112,11 +111,10 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	}
 	for _, step := range []func(*Plan) error{
 		checkWavelet,
-		startWavelet,
 		placeImage,
 		checkAliasSpacing,
 		chooseFilters,
-		chooseLattice,
+		checkPSFSpacing,
 		chooseTimes,
 		checkUnits,
 		checkPlaces,
@@ -137,7 +135,6 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 	}
 	p.findWindows()
 	whiten(p)
-	p.coarser = coarser(*p)
 	return p, nil
 }
 
@@ -168,6 +165,14 @@ func (p *Plan) With(source, receiver traveltime.Medium) (*Plan, error) {
 	in.Velocity, in.Receiver = source, receiver
 	q.Inputs = &in
 	return &q, chooseTimes(&q)
+}
+
+// OfSpikes returns the plan of an operator whose wavelet is a spike: from what it makes of an image
+// lsm wavelet finds the wavelet of the traces.
+func (p *Plan) OfSpikes() *Plan {
+	q := *p
+	q.Spikes = true
+	return &q
 }
 
 // Knowing returns the plan with what was found when the traces were read.
@@ -233,7 +238,7 @@ func (p *Plan) Weighted() bool {
 			}
 		}
 	}
-	return p.Mute.On() || d.Weights == "rms" || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
+	return p.Mute.On() || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
 }
 
 // chooseTimes makes the configured traveltime method.
@@ -305,7 +310,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Dynamic:       c.Dynamic,
 		Threads:       p.Threads,
 	}
-	if p.Config.Solver.EstimatesWavelet() { // which is applied to traces of spikes
+	if p.Spikes {
 		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, kirchhoff.NoFilter
 	}
 	if p.White != nil { // its wavelet is filtered

@@ -43,18 +43,6 @@ func FollowsRays(p *Plan) bool {
 	return c.Dynamic && (c.Spreading != "distance" && !givenAmplitudes(p) || len(c.TakeoffLimit) > 0)
 }
 
-// Diagonals is how many times a run finds the diagonal of the normal matrix, which takes an
-// adjoint: for its preconditioner, and for the illumination of the classes.
-func Diagonals(p *Plan) (n int) {
-	if p.Classes.Normalized() {
-		n++
-	}
-	if p.Config.Solver.Preconditioner == "diagonal" {
-		n++
-	}
-	return n
-}
-
 // givenAmplitudes reports whether the spreading comes from a table file.
 func givenAmplitudes(p *Plan) bool {
 	t := p.Tables

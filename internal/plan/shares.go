@@ -317,18 +317,6 @@ func otherGrid(p *Plan, grid [2]int) string {
 	return ""
 }
 
-// OnGrid returns another plan's share of traces with its part of this plan's image.
-func (p *Plan) OnGrid(s *Share) *Share {
-	all := make([]*Share, s.Grid[0]*s.Grid[1])
-	for rank := range all {
-		t := *s
-		t.Rank = rank
-		all[rank] = &t
-	}
-	p.lay(all)
-	return all[s.Rank]
-}
-
 // slabs is the number of blocks that the image may be cut into at most, and how many points
 // along x each has.
 func (p *Plan) slabs() (n, width int) {

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"math/cmplx"
@@ -9,10 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
-	"github.com/kirchhoff-lsm/lsm/internal/counts"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -47,30 +42,6 @@ func BandOf(w survey.Wavelet) Band {
 		}
 	}
 	return b
-}
-
-// startWavelet makes the wavelet from which solver.wavelet = "estimate" starts: the given one, with
-// solver.wavelet_length.
-func startWavelet(p *Plan) error {
-	c, w := p.Config.Solver, p.Wavelet
-	if !c.EstimatesWavelet() {
-		return nil
-	}
-	n := len(w.Samples)
-	if c.WaveletLength > 0 {
-		n = counts.Near(c.WaveletLength/w.DT, 0, max(wavelet.Longest, p.Survey.NT)) + 1 // more is refused
-		p.Wavelet = wavelet.Resized(w, n, int(math.Round(float64(w.Zero)*float64(n-1)/float64(max(1, len(w.Samples)-1)))))
-	}
-	if n > wavelet.Longest || n > p.Survey.NT {
-		return status.Usage(fmt.Errorf("solver.wavelet: \"estimate\" of %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), w.DT, wavelet.Longest, p.Survey.NT))
-	}
-	if least := p.Survey.Dim; n < least && p.Config.Kirchhoff.WaveletFilter == kirchhoff.PyLopsFilter.String() { // see checkWavelet
-		return status.Usage(fmt.Errorf("solver.wavelet_length: %g s leaves %s, kirchhoff.wavelet_filter = \"pylops\" needs at least %d", c.WaveletLength, readable.Count(n, "sample"), least))
-	}
-	if survey.Silent(p.Wavelet.Samples) {
-		return status.Usage(fmt.Errorf("solver.wavelet_length: %g s leaves nothing of the wavelet of %s", c.WaveletLength, p.Config.Survey.WaveletFile()))
-	}
-	return nil
 }
 
 // Whitener filters with zero phase: spectra are divided by √(|W|² + e² max|W|²), W that

@@ -180,15 +180,15 @@ func (s spectrum) line(name string, ref float64) picture.Line {
 
 // iteration is a row of the table of iterations. Texts are "" where there is no number.
 type iteration struct {
-	N                                                        int
-	Residual, Relative, InImage, Gradient, Adjoint, Duration string
+	N                                               int
+	Residual, Relative, Gradient, Adjoint, Duration string
 }
 
 // mostRows is how many iterations the table shows at most.
 const mostRows = 24
 
 // Steps is how many rows the table would have with all iterations and the start.
-func (r *Run) Steps() int { return max(len(r.Image.ResidualNorm), len(r.Image.InImageNorm)) }
+func (r *Run) Steps() int { return len(r.Image.ResidualNorm) }
 
 // Rows are the table of iterations.
 func (r *Run) Rows() (rows []iteration) {
@@ -200,17 +200,7 @@ func (r *Run) Rows() (rows []iteration) {
 		}
 	}
 	for _, n := range spread(r.Steps(), mostRows) {
-		row := iteration{N: n, InImage: relative(r.Image.InImageNorm, n)}
-		i := n // in the histories of the data
-		if r.InImage() && n > 0 {
-			i = len(h) // none is known
-			if n == r.Iterations() {
-				i = len(h) - 1
-			}
-		}
-		if i < len(h) {
-			row.Residual, row.Relative, row.Gradient = number(h[i]), relative(h, i), relative(g, i)
-		}
+		row := iteration{N: n, Residual: number(h[n]), Relative: relative(h, n), Gradient: relative(g, n)}
 		if it, ok := told[row.N]; ok {
 			row.Duration = readable.Duration(it.Seconds)
 			if it.Adjoint != nil {
@@ -224,22 +214,15 @@ func (r *Run) Rows() (rows []iteration) {
 
 // drawConvergence draws the norms relative to their start, where they can be drawn.
 func (p *page) drawConvergence() error {
-	h, g, where := p.Image.ResidualNorm, p.Image.GradientNorm, ""
-	if p.InImage() {
-		h, g, where = p.Image.InImageNorm, nil, "in the image"
-	}
+	h, g := p.Image.ResidualNorm, p.Image.GradientNorm
 	if len(h) < 2 {
 		return nil
 	}
 	if len(g) == 0 || !(g[0] > 0) {
 		g = nil
 	}
-	says := "norms of residual and gradient against the iteration"
-	if p.InImage() {
-		says = "norm of the residual in the image against the iteration"
-	}
 	// Only numbers that are no norms cannot be drawn, and the verdict says so.
-	_ = p.Course.add(says, "")(picture.Convergence(picture.Options{}, picture.History{Where: where, Residual: h, Gradient: g}))
+	_ = p.Course.add("norms of residual and gradient against the iteration", "")(picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
 	return nil
 }
 

@@ -132,10 +132,6 @@ func (r *Run) Halved() bool {
 	return slices.ContainsFunc(r.Fields, func(f h5.Field) bool { return f.Name == "agreement" })
 }
 
-// InImage reports whether the iterations solved equations in the image. The data's residual is
-// then known at the start and the end alone.
-func (r *Run) InImage() bool { return len(r.Image.InImageNorm) > 1 }
-
 // Iterations is the number of iterations of the solver.
 func (r *Run) Iterations() int { return r.Image.Iterations() }
 

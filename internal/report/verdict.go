@@ -116,7 +116,7 @@ func (r *Run) fitPoints() (points []string) {
 	}
 	if at := slices.Index(h, least); least < last*(1-1e-6) && !coherent {
 		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
-	} else if n > 0 && h[n-1] > 0 && last < first && !r.InImage() && r.Record().Reason != string(solver.Matched) {
+	} else if n > 0 && h[n-1] > 0 && last < first && r.Record().Reason != string(solver.Matched) {
 		fall := 1 - last/h[n-1]
 		switch {
 		case fall > gain:
@@ -127,10 +127,6 @@ func (r *Run) fitPoints() (points []string) {
 	}
 	if g := r.Image.GradientNorm; len(g) > 1 && g[0] > 0 && finite(g[0]) && finite(g[len(g)-1]) {
 		points = append(points, fmt.Sprintf("The gradient ended at %s of its start.", percent(g[len(g)-1]/g[0])))
-	}
-	if in := r.Image.InImageNorm; r.InImage() && in[0] > 0 && isNorm(in[len(in)-1]) {
-		points = append(points, fmt.Sprintf("The equations in the image were solved to %s of their residual. Point-spread functions stand for the operator there, so that the data's residual may stay higher.",
-			percent(in[len(in)-1]/in[0])))
 	}
 	if a := r.Image.Agreement; len(a) > 0 {
 		best := slices.Max(a)
@@ -168,12 +164,12 @@ func (r *Run) AdjointError() string {
 const much = 0.25
 
 // suspectPoints says so where much of the data stays unexplained and more iterations
-// would not help. Of iterations in the image nobody knows.
+// would not help.
 func (r *Run) suspectPoints(v *verdict) {
 	h := r.Image.ResidualNorm
 	n := len(h) - 1
 	first, last := h[0], h[n]
-	if n < 1 || r.InImage() || !isNorm(first) || !isNorm(last) || first == 0 {
+	if n < 1 || !isNorm(first) || !isNorm(last) || first == 0 {
 		return
 	}
 	left := last / first * (last / first)
@@ -210,6 +206,6 @@ func (r *Run) startsWithAdjoint() bool {
 		return false
 	}
 	s := r.Config.Solver
-	return slices.Contains([]string{"cg", "cgls"}, s.Method) && s.Preconditioner == "none" && !s.Start.IsSet() &&
+	return slices.Contains([]string{"cg", "cgls"}, s.Method) && !s.Start.IsSet() &&
 		r.Config.Image.Gathers == "none"
 }

@@ -20,7 +20,7 @@ func TestHessianOnCard(t *testing.T) {
 	flat, solid := line(t), cube(t)
 	for name, set := range map[string][]string{
 		"mute":     {"data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]", "solver.damping=0.1"},
-		"aperture": {"kirchhoff.aperture=70", "kirchhoff.antialias=triangle", "kirchhoff.dynamic=true", "data.weights=rms"},
+		"aperture": {"kirchhoff.aperture=70", "kirchhoff.antialias=triangle", "kirchhoff.dynamic=true", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]"},
 	} {
 		for _, c := range []struct {
 			folder string
@@ -37,7 +37,7 @@ func TestHessianOnCard(t *testing.T) {
 func TestCardFindsTheSame(t *testing.T) {
 	gputest.Need(t)
 	folder := lineOf(t, []float64{10, 8}, 25, 17) // of several tiles
-	set := []string{"kirchhoff.engine=cpu", "solver.damping=1", "solver.penalty_scale=relative", "data.weights=rms"}
+	set := []string{"kirchhoff.engine=cpu", "solver.damping=1", "solver.penalty_scale=relative", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]"}
 	want := bitsOn(t, folder, 1, set)
 	set[0] = "kirchhoff.engine=cuda"
 	got := bitsOn(t, folder, 1, set)

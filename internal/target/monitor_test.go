@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -51,9 +52,19 @@ func TestTwoSurveysAreThoseOfTheRun(t *testing.T) {
 		v[i] *= 1.05
 	}
 	must(t, h5.WriteModel(later, g, v, h5.WriteOptions{}))
-	set := pair(repeated(t, folder), "survey.monitor.velocity_file="+config.Quote(later), "kirchhoff.dynamic=true",
+	monitor := repeated(t, folder)
+	for _, file := range []string{filepath.Join(folder, "survey.h5"), monitor} {
+		s, err := surveytest.Read(file)
+		must(t, err)
+		s.Weight = make([]float32, s.NumTraces())
+		for i := range s.Weight {
+			s.Weight[i] = 0.5 + float32(i%7)/6
+		}
+		must(t, h5.WriteSurvey(file, s, h5.WriteOptions{Force: true}))
+	}
+	set := pair(monitor, "survey.monitor.velocity_file="+config.Quote(later), "kirchhoff.dynamic=true",
 		"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
-		"solver.regularization=gradient", "solver.regularization_weight=0.1", "data.weights=rms")
+		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.weights=survey")
 	var want []float32
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		d, err := j.Data()

@@ -15,7 +15,7 @@ func TestSameBitsOnRanks(t *testing.T) {
 	for engine, sums := range map[string]string{"reference": "run", "cpu": "ranks"} {
 		t.Run(engine, func(t *testing.T) {
 			folder := lineOf(t, []float64{10, 8}, 25, 17) // of several tiles
-			set := []string{"solver.damping=0.3", "data.weights=rms", "solver.reproducible=" + sums, "kirchhoff.engine=" + engine}
+			set := []string{"solver.damping=0.3", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.05,0.2]", "solver.reproducible=" + sums, "kirchhoff.engine=" + engine}
 			var alone *bits
 			for _, ranks := range []int{1, 2, 3} {
 				found := bitsOn(t, folder, ranks, set)

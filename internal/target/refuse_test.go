@@ -12,14 +12,13 @@ import (
 // What has no Hessian of one image is refused by the name of its key.
 func TestRefused(t *testing.T) {
 	for _, set := range [][]string{
-		{"", "solver.damping=0.1", "solver.preconditioner=two-level"},
+		{"", "solver.damping=0.1"},
 		{"image.gathers", "image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
 		{"solver.method", "solver.method=matching"},
-		{"solver.wavelet", "solver.wavelet=estimate"},
 		{"solver.band", "solver.band=true"},
 		{"solver.start", "solver.start=start.h5"},
 		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},
-		{"data.weights", "data.weights=rms"},
+		{"data.weights", "data.weights=survey"},
 		{"data.mute_taper", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]"},
 		{"", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]", "data.mute_taper=0.0"},
 		{"survey.monitor.file", "survey.monitor.file=monitor.h5"},

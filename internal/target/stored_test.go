@@ -129,7 +129,7 @@ func TestStoredHessian(t *testing.T) {
 	}
 	for want, set := range map[string][]string{
 		"solver.damping = 0.3, not 0.2":          {"solver.damping=0.2"},
-		`data.weights = "none", not "rms"`:       {"data.weights=rms"},
+		`data.weights = "none", not "survey"`:    {"data.weights=survey"},
 		"data.mute_taper = 0.0, not 0.02":        {"data.mute_taper=0.02"},
 		"image.surface_taper = 60.0, not 50.0":   {"image.surface_taper=50.0"},
 		"image.shape = [], not [20, 17]":         {"image.shape=[20,17]", "image.origin=[-20.0,0.0]", "image.spacing=[10.0,8.0]"},

@@ -65,8 +65,6 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("solver.band", "the Hessian is that of the image itself")
 	case c.Data.Weights == "coherence":
 		return refused("data.weights", "the Hessian is that of weights that are known")
-	case s.EstimatesWavelet():
-		return refused("solver.wavelet", "the Hessian is that of one wavelet")
 	case s.Start.IsSet():
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":

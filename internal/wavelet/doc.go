@@ -8,6 +8,5 @@
 // the reflection of the sea floor. The phase is measured, relative to that time.
 //
 // Equations are those of least squares given an image m: the traces are w ∗ K m, with the
-// operator K whose wavelet is a spike, and hence linear in w. Convolution is the operator
-// w ∗ on traces.
+// operator K whose wavelet is a spike, and hence linear in w.
 package wavelet

@@ -90,9 +90,8 @@ func (e Equations) Term(dst, x, vd, v []float64) {
 	right[n] = floats.Dot(vd, vd)
 }
 
-// System is the least-squares problem for wavelets, of which several may have equations of
-// their own: ‖v (d − x ∗ F w)‖² as a function of w, with a linear filter F from a wavelet to the
-// taps that traces are convolved with.
+// System is the least-squares problem for a wavelet: ‖v (d − x ∗ F w)‖² as a function of w, with a
+// linear filter F from a wavelet to the taps that traces are convolved with.
 type System struct {
 	gram   *mat.SymDense // Fᵀ G F
 	right  *mat.VecDense // Fᵀ b
@@ -137,24 +136,20 @@ func (s *System) Misfit(w []float64) float64 {
 	return max(0, s.energy-2*mat.Dot(s.right, v)+mat.Inner(v, s.gram, v))
 }
 
-// Solve minimises the misfit plus penalty ‖w‖² + ridge ‖w − near‖². near may be nil, for 0.
-func (s *System) Solve(penalty, ridge float64, near []float64) ([]float64, error) {
+// Solve minimises the misfit plus ridge ‖w‖².
+func (s *System) Solve(ridge float64) ([]float64, error) {
 	n := s.right.Len()
-	g, b := mat.NewSymDense(n, nil), mat.NewVecDense(n, nil)
+	g := mat.NewSymDense(n, nil)
 	g.CopySym(s.gram)
-	b.CopyVec(s.right)
 	for j := range n {
-		g.SetSym(j, j, g.At(j, j)+penalty+ridge)
-		if near != nil {
-			b.SetVec(j, b.AtVec(j)+ridge*near[j])
-		}
+		g.SetSym(j, j, g.At(j, j)+ridge)
 	}
 	var c mat.Cholesky
 	if !c.Factorize(g) {
 		return nil, errors.New("the equations of the wavelet are singular: the image predicts too little of the traces' band, want a larger ridge")
 	}
 	var w mat.VecDense
-	if err := c.SolveVecTo(&w, b); err != nil && math.IsInf(float64(asCondition(err)), 0) {
+	if err := c.SolveVecTo(&w, s.right); err != nil && math.IsInf(float64(asCondition(err)), 0) {
 		return nil, fmt.Errorf("the equations of the wavelet: %w", err)
 	}
 	for _, v := range w.RawVector().Data {

@@ -1,7 +1,6 @@
 package wavelet
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,8 +9,6 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -234,7 +231,7 @@ func TestSolve(t *testing.T) {
 			floats.Add(sums, term)
 		}
 		s := e.System(sums, 41, filter)
-		got, err := s.Solve(0, 1e-9*s.Scale(), nil)
+		got, err := s.Solve(1e-9 * s.Scale())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,53 +241,10 @@ func TestSolve(t *testing.T) {
 		if m := s.Misfit(got); !(m <= 1e-9*s.energy) {
 			t.Errorf("%s: misfit %g of %g", name, m, s.energy)
 		}
-		// A ridge towards another wavelet never raises the misfit above that one's.
-		near := rotated(41, 15, 0)
-		for _, ridge := range []float64{1e-3, 1, 1e3} {
-			got, err := s.Solve(0, ridge*s.Scale(), near)
-			if err != nil || !(s.Misfit(got) <= s.Misfit(near)) {
-				t.Errorf("%s: ridge %g: misfit %g, of the wavelet before %g (%v)", name, ridge, s.Misfit(got), s.Misfit(near), err)
-			}
-		}
 	}
 	empty := e.System(make([]float64, e.Len()), 41, slices.Clone[[]float64])
-	if _, err := empty.Solve(0, 0, nil); err == nil {
+	if _, err := empty.Solve(0); err == nil {
 		t.Error("equations of nothing have a solution")
-	}
-}
-
-// The convolution is what its definition says, of each trace with its own wavelet, and its
-// adjoint is one.
-func TestConvolution(t *testing.T) {
-	const nt, traces = 37, 5
-	for _, typ := range []device.Type{device.F32, device.F64} {
-		host := device.NewHost(2)
-		l := dist.Local(typ, traces, nt)
-		c := NewConvolution(l, nt, []int32{0, 1, 1, 0, 1}, 2)
-		r := rand.New(rand.NewPCG(11, 12))
-		taps := [][]float64{single64(r, 50), single64(r, 50)}
-		c.Set(taps, 13)
-		w := &dist.Work{Ctx: context.Background()}
-		var x, y *dist.Vector
-		w.New(host, l, &x, &y)
-		in := single64(r, traces*nt)
-		w.Do(func() error { return device.Upload(x.Buf, in) })
-		w.Apply(c.Operator(), y, x)
-		out := make([]float64, traces*nt)
-		w.Do(func() error { return device.Download(out, y.Buf) })
-		if w.Err != nil {
-			t.Fatal(w.Err)
-		}
-		for i, k := range []int{0, 1, 1, 0, 1} {
-			want := convolved(in[i*nt:(i+1)*nt], taps[k], 13)
-			if d := distance(out[i*nt:(i+1)*nt], want); !(d < 1e-6) {
-				t.Errorf("%v: trace %d: distance %.2g from the definition", typ, i, d)
-			}
-		}
-		e, err := dist.DotTest(context.Background(), host, c.Operator(), 1)
-		if limit := map[device.Type]float64{device.F32: 1e-6, device.F64: 1e-13}[typ]; err != nil || !(e <= limit) {
-			t.Errorf("%v: dot test %.2g, at most %.0g (%v)", typ, e, limit, err)
-		}
 	}
 }
 

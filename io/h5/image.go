@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Image is a migrated image or a reflectivity with what is known of its making.
@@ -16,10 +15,6 @@ type Image struct {
 	// ResidualNorm and GradientNorm hold one value per iteration and one for
 	// the start; nil where no solver ran.
 	ResidualNorm, GradientNorm []float64
-	// InImageNorm holds one value per iteration and one for the start, of a solver whose
-	// iterations are in the image; nil for others. ResidualNorm and GradientNorm then hold the
-	// start and the end.
-	InImageNorm []float64
 	// Agreement holds how well the images of both halves of the survey agreed, one value per
 	// iteration; nil where there were none.
 	Agreement []float64
@@ -38,19 +33,12 @@ type Image struct {
 	// the difference; see [CreateImage]. ReadImage leaves it false, see [ReadRepeat].
 	Repeat bool
 
-	// Wavelets are those that the solver estimated beside the image: one, or one for each source;
-	// nil: none. ReadImage leaves them nil, see [ReadWavelet].
-	Wavelets []survey.Wavelet
-
 	Config string // the resolved configuration (TOML); "" for none
 	Attrs  []Attr // of the root, without format and format_version
 }
 
 // Iterations is how many iterations the solver took, 0 where none ran.
 func (im *Image) Iterations() int {
-	if n := len(im.InImageNorm); n > 0 {
-		return n - 1
-	}
 	return max(0, len(im.ResidualNorm)-1)
 }
 
@@ -66,7 +54,6 @@ const (
 	inImageName          = "/history/image_residual_norm"
 	agreementHistoryName = "/history/agreement"
 )
-
 // history yields the datasets of the norms.
 func (im *Image) history(yield func(name string, norms *[]float64) bool) {
 	_ = yield("/history/residual_norm", &im.ResidualNorm) && yield("/history/gradient_norm", &im.GradientNorm)
@@ -119,11 +106,6 @@ func (f *File) readHistory(im *Image) (err error) {
 			continue
 		}
 		if *norms, err = load[float64](f, name, "[iterations + 1]", -1); err != nil {
-			return err
-		}
-	}
-	if f.Has(inImageName) {
-		if im.InImageNorm, err = load[float64](f, inImageName, "[iterations + 1]", -1); err != nil {
 			return err
 		}
 	}
@@ -185,9 +167,6 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 		iw.difference, _ = over[float32](w, differenceName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
 	}
 	w.history(im)
-	if im.Wavelets != nil {
-		w.wavelets(im.Wavelets...)
-	}
 	if im.Config != "" {
 		w.Text("/config", im.Config)
 	}
@@ -224,9 +203,6 @@ func (w *Writer) history(im *Image) {
 	w.Group("/history")
 	for name, norms := range im.history {
 		over(w, name, []axis{{name: "/history/iteration", size: n}}, *norms)
-	}
-	if n := len(im.InImageNorm); n > 0 {
-		over(w, inImageName, []axis{{name: "/history/image_iteration", size: n}}, im.InImageNorm)
 	}
 	if im.Agreement != nil {
 		over(w, agreementHistoryName, []axis{regular("/history/step", n-1, 1, 1, "1")}, im.Agreement)

@@ -302,7 +302,7 @@ func startSurvey(path string, s *survey.Survey, recorded bool, opt WriteOptions)
 	if s.Weight != nil {
 		over(file, "/weight", traces, s.Weight)
 	}
-	file.wavelets(s.Wavelet)
+	file.wavelet(s.Wavelet)
 	if recorded {
 		samples := regular("/t", s.NT, s.T0, s.DT, "s")
 		_ = w.scale(samples)

@@ -1,14 +1,12 @@
 package h5
 
 import (
-	"slices"
-
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // ReadWavelet reads the wavelet /wavelet [nw] of a file, with its sampling interval in s and the
 // index of its time zero from the attributes dt and zero. The file may be a wavelet file, a
-// survey or an image.
+// survey, or an image of an earlier version that found one beside it.
 func ReadWavelet(path string) (survey.Wavelet, error) {
 	return reading(path, func(f *File) (survey.Wavelet, error) {
 		if err := f.checkFormat(FormatWavelet, FormatSurvey, FormatImage); err != nil {
@@ -22,23 +20,6 @@ func ReadWavelet(path string) (survey.Wavelet, error) {
 	})
 }
 
-// ReadWavelets reads the wavelets that were estimated beside an image: one, or [ns, nw], one for
-// each source.
-func ReadWavelets(path string) ([]survey.Wavelet, error) {
-	return reading(path, func(f *File) ([]survey.Wavelet, error) {
-		if err := f.checkFormat(FormatImage); err != nil {
-			return nil, err
-		}
-		list, err := f.wavelets()
-		for _, w := range list {
-			if err == nil {
-				err = f.fits(w)
-			}
-		}
-		return list, err
-	})
-}
-
 // fits refuses a wavelet that is none.
 func (f *File) fits(w survey.Wavelet) error {
 	if fault := w.Fits(w.DT); fault != nil {
@@ -47,45 +28,23 @@ func (f *File) fits(w survey.Wavelet) error {
 	return nil
 }
 
-// wavelet is the one of a file that must have one alone.
+// wavelet is that of a file.
 func (f *File) wavelet() (w survey.Wavelet, err error) {
 	d, err := f.Dataset("/wavelet")
 	if err != nil {
 		return w, err
 	}
-	if len(d.shape) != 1 {
-		return w, d.unwanted("[nw]: one wavelet for all sources, not one for each")
+	if len(d.shape) != 1 || d.len == 0 {
+		return w, d.unwanted("[nw]")
 	}
-	list, err := f.wavelets()
-	if err != nil {
-		return w, err
-	}
-	return list[0], nil
-}
-
-// wavelets are those of a file, [nw] or [ns, nw].
-func (f *File) wavelets() ([]survey.Wavelet, error) {
-	d, err := f.Dataset("/wavelet")
-	if err != nil {
-		return nil, err
-	}
-	if n := len(d.shape); n != 1 && n != 2 || d.len == 0 {
-		return nil, d.unwanted("[nw], or [ns, nw]")
-	}
-	var w survey.Wavelet
 	if w.DT, err = d.Attrs().Float("dt"); err == nil {
 		w.Zero, err = d.Attrs().Int("zero")
 	}
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	samples, err := Read[float64](d)
-	var list []survey.Wavelet
-	for part := range slices.Chunk(samples, d.shape[len(d.shape)-1]) {
-		w.Samples = part
-		list = append(list, w)
-	}
-	return list, err
+	w.Samples, err = Read[float64](d)
+	return w, err
 }
 
 // WriteWavelet writes a wavelet file.
@@ -98,24 +57,15 @@ func WriteWavelet(path string, v survey.Wavelet, opt WriteOptions) error {
 		return err
 	}
 	defer w.Abort()
-	w.wavelets(v)
+	w.wavelet(v)
 	if err := w.failed(); err != nil {
 		return err
 	}
 	return w.Commit()
 }
 
-// wavelets writes /wavelet: [nw], or [ns, nw] where each source has its own, all of one length.
-// The writer keeps its first error.
-func (w *Writer) wavelets(list ...survey.Wavelet) {
-	v := list[0]
+// wavelet writes /wavelet [nw]. The writer keeps its first error.
+func (w *Writer) wavelet(v survey.Wavelet) {
 	axes := []axis{regular("/wavelet_t", len(v.Samples), -float64(v.Zero)*v.DT, v.DT, "s")}
-	samples := v.Samples
-	if len(list) > 1 {
-		axes, samples = append([]axis{{name: "/source", size: len(list)}}, axes...), nil
-		for _, v := range list {
-			samples = append(samples, v.Samples...)
-		}
-	}
-	over(w, "/wavelet", axes, samples, Attr{"dt", v.DT}, Attr{"zero", v.Zero})
+	over(w, "/wavelet", axes, v.Samples, Attr{"dt", v.DT}, Attr{"zero", v.Zero})
 }

@@ -186,7 +186,6 @@ type bare struct{ plot.Plotter }
 // after each.
 type History struct {
 	Name     string    // put before the names of its curves, "" for none
-	Where    string    // put behind them: where the residual is, "" for that of the data
 	Residual []float64 // [iterations + 1]
 	Gradient []float64 // [iterations + 1], may be nil
 }
@@ -204,9 +203,6 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 		if h.Name != "" {
 			h.Name += ": "
 		}
-		if h.Where != "" {
-			h.Where = " " + h.Where
-		}
 		for _, q := range []struct {
 			name   string
 			v      []float64
@@ -215,7 +211,7 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 			if q.v == nil && q.dashed {
 				continue
 			}
-			l := Line{Name: h.Name + q.name + h.Where, dashed: q.dashed}
+			l := Line{Name: h.Name + q.name, dashed: q.dashed}
 			if err := l.relative(q.v); err != nil {
 				return nil, fmt.Errorf("picture: convergence: %s: %w", l.Name, err)
 			}

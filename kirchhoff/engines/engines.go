@@ -32,7 +32,7 @@ const (
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "wavelets that change", "two surveys at once"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "two surveys at once"}
 
 func (f Features) String() string {
 	var list []string
@@ -58,9 +58,9 @@ var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all, false},
 	{"double", "float64, on all cores and vector units of the host", Gathers | Dynamic, true},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Wavelets | Surveys, false},
-	{"cuda", "float32, on an NVIDIA GPU", all &^ (Wavelets | Surveys), false},
-	{"hip", "float32, on an AMD GPU", all &^ (Wavelets | Surveys), false},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Surveys, false},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ Surveys, false},
+	{"hip", "float32, on an AMD GPU", all &^ Surveys, false},
 }
 
 // Missing returns the given features that the named engine does not offer.

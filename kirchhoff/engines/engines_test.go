@@ -12,7 +12,7 @@ func TestTable(t *testing.T) {
 	for _, name := range []string{"cpu", "cuda", "hip"} {
 		want := Features(0)
 		if name != "cpu" {
-			want = Wavelets | Surveys
+			want = Surveys
 		}
 		if f := Missing(name, all); f != want {
 			t.Errorf("%s lacks %v, want %v", name, f, want)

@@ -25,7 +25,7 @@ FILES = {
     "points/model.h5": {"velocity": SECTION},
     "cube/model.h5": {"velocity": ("x", "y", "z")},
     "points/reflectivity.h5": {"image": SECTION},
-    "image.h5": HISTORY | {"image": SECTION, "reflectivity": SECTION, "wavelet": ("source", "wavelet_t"), "config": ()},
+    "image.h5": HISTORY | {"image": SECTION, "reflectivity": SECTION, "config": ()},
     "repeat.h5": HISTORY | {"image": SECTION, "monitor": SECTION, "difference": SECTION, "config": ()},
     "offsets.h5": {"image": SECTION, "gathers": ("offset", "x", "z"), "config": ()},
     "angles.h5": {"image": SECTION, "gathers": ("angle", "x", "z"), "config": ()},

@@ -2,7 +2,7 @@
 // the programs were last changed. It serves machines without NVRTC, and cards for which
 // the NVRTC at hand makes worse code (driver.Source.Native). The driver compiles the PTX for the card
 // at hand. Operators with an aperture, with limits of the dip or the opening angle, with
-// anti-aliasing, or with their elements squared (for solver.preconditioner = "diagonal") are
+// anti-aliasing, or with their elements squared (for image.gather_normalize) are
 // not carried: they need NVRTC. Nor is the solver of traveltimes, whose work the host can do. A
 // file's name holds a hash of its source and options, so the PTX of another program is never used.
 package ahead

@@ -268,9 +268,6 @@ func (d *drawing) histories(files []string) (*picture.Figure, error) {
 				"lsm run writes images with their history")
 		}
 		h := picture.History{Residual: im.ResidualNorm, Gradient: im.GradientNorm}
-		if im.InImageNorm != nil {
-			h = picture.History{Where: "in the image", Residual: im.InImageNorm}
-		}
 		if len(files) > 1 {
 			h.Name = filepath.Base(file)
 		}

@@ -84,9 +84,6 @@ func (c *collector) computeMissing() error {
 // computeResidual writes the residual of the run's image, of the traces d of its job.
 func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) error {
 	r := c.run
-	if err := job.UseWavelets(j, r.File); err != nil {
-		return err
-	}
 	c.residual = filepath.Join(c.scratch, "residual.h5")
 	if j.Classes.N > 0 {
 		predicted, err := j.ModelGathers(c.ctx, r.File)
@@ -241,10 +238,7 @@ func (c *collector) readShots() error {
 	if s == nil {
 		return nil
 	}
-	weights, err := c.weights(s, files[0], keep)
-	if err != nil {
-		return err
-	}
+	weights := c.weights(s, files[0])
 	shots, err := chooseShots(s, c.shots)
 	if err != nil {
 		return err
@@ -268,15 +262,11 @@ func (c *collector) readShots() error {
 }
 
 // weights are those of the run's data, nil where the page does not know both.
-func (c *collector) weights(s *survey.Survey, data *h5.SurveyReader, keep []int32) (*plan.Weights, error) {
+func (c *collector) weights(s *survey.Survey, data *h5.SurveyReader) *plan.Weights {
 	if data == nil || c.run.Config == nil {
-		return nil, nil
+		return nil
 	}
-	return plan.NewWeights(c.run.Config.Data, s, func(dst []float32, traces []int32) error {
-		v, err := readTraces(data, traces, keep)
-		copy(dst, v)
-		return err
-	})
+	return plan.NewWeights(c.run.Config.Data, s)
 }
 
 // weigh multiplies data and residual of a shot by the weights with which the solve counts them, over

@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,9 +30,6 @@ func model(ctx context.Context, a *cli.App, j *job.Job, out string) error {
 	image, err := j.OpenImage("reflectivity", config.Path{Text: a.Reflectivity, File: a.Reflectivity})
 	if err != nil {
 		return err
-	}
-	if s := j.Config.Survey; j.Config.Solver.EstimatesWavelet() {
-		a.Report.Warn(fmt.Sprintf("solver.wavelet = \"estimate\": traces are predicted with the wavelet of %s, not with one found beside an image, which survey.wavelet_file would name", s.WaveletFile()))
 	}
 	if err := j.Build(ctx); err != nil {
 		return err

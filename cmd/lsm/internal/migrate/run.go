@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -102,7 +101,6 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 	}
 	tellResult(a, out, result)
 	tellHalves(a, j, result)
-	tellWavelets(a, out, result)
 	if err := tellWork(a, j); err != nil {
 		return err
 	}
@@ -129,17 +127,13 @@ func tellResult(a *cli.App, out string, result *job.Result) {
 	if h[0] > 0 {
 		relative = h[last] / h[0]
 	}
-	iterations := last
-	if n := len(result.InImage); n > 0 {
-		iterations = n - 1
-	}
-	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(iterations, "iteration"))
+	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(last, "iteration"))
 	if result.Reason == solver.Matched {
 		ended = string(result.Reason)
 	}
 	a.Report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[last], 100*relative)
 	a.Report.Printf("image: %s\n", out)
-	a.Finish("output", out, "reason", string(result.Reason), "iterations", iterations,
+	a.Finish("output", out, "reason", string(result.Reason), "iterations", last,
 		"residual", h[last], "relative_residual", relative)
 }
 
@@ -150,17 +144,6 @@ func tellHalves(a *cli.App, j *job.Job, result *job.Result) {
 	}
 	a.Report.Printf("the odd and the even shots agree by %.3f; lsm plot --field agreement shows where\n", result.Agreed)
 	a.Finish("agreement", result.Agreed)
-}
-
-// tellWavelets says what the wavelets became that were estimated.
-func tellWavelets(a *cli.App, out string, result *job.Result) {
-	switch n := len(result.Wavelets); n {
-	case 0:
-	case 1:
-		a.Report.Printf("wavelet: %s; survey.wavelet_file = %s uses it\n", inspect.WaveletText(result.Wavelets[0]), config.Quote(out))
-	default:
-		a.Report.Printf("wavelets: one for each of %s\n", readable.Count(n, "source"))
-	}
 }
 
 // writeBeside writes the images that stand beside the result, "" for none: the adjoint

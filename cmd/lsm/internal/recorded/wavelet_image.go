@@ -37,6 +37,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
+	j.Plan = j.OfSpikes()
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
@@ -45,14 +46,15 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	n, zero := len(j.Wavelet.Samples), j.Wavelet.Zero
+	given := j.Wavelet
 	if o.given("length") || o.given("before") {
-		if n, zero = o.samples(j.Wavelet.DT); n > wavelet.Longest || n > j.Survey.NT {
-			return status.Usage(fmt.Errorf("wavelet: --length %g s: %s at %g s, at most %d and those of a trace, %d", o.length, readable.Count(n, "sample"), j.Wavelet.DT, wavelet.Longest, j.Survey.NT))
-		}
-		j.Signature.Use(wavelet.One(wavelet.Resized(j.Wavelet, n, zero)))
+		n, zero := o.samples(given.DT)
+		given = wavelet.Resized(given, n, zero)
 	}
-	f, err := job.FitWavelet(ctx, j, d, image.ReadReflectivity, o.ridge)
+	if n := len(given.Samples); n > wavelet.Longest || n > j.Survey.NT {
+		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Survey.NT))
+	}
+	f, err := job.FitWavelet(ctx, j, d, image.ReadReflectivity, given, o.ridge)
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 		a.Report.Printf("%s\n", how)
 		a.Report.Printf("residual with it %.4g, with the wavelet of %s %.4g: %.3f of that\n", math.Sqrt(f.After), cfg.Survey.WaveletFile(), math.Sqrt(f.Before), f.Share())
 		a.Report.Event("fit", "before", math.Sqrt(f.Before), "after", math.Sqrt(f.After), "share", f.Share())
-		return o.write(a, f.Wavelets[0], how, j.Attrs(a.Source("wavelet"), ""), []string{o.config, o.image})
+		return o.write(a, f.Wavelet, how, j.Attrs(a.Source("wavelet"), ""), []string{o.config, o.image})
 	})
 }
 
@@ -81,14 +83,12 @@ func (o *waveletOptions) spikes(cfg *config.Config) (*config.Config, error) {
 			return nil, status.Usage(fmt.Errorf("%s = %s: lsm wavelet wants %s", no.key, cfg.Value(no.key), no.want))
 		}
 	}
-	switch c.Kirchhoff.Engine {
-	case "cuda", "hip": // which do not offer it, and compute what the cpu does
+	if c.Kirchhoff.Engine != "reference" { // traces are on the host
 		c.Kirchhoff.Engine = "cpu"
 	}
 	c.Data.Read = "memory"
 	c.Solver = config.Solver{
-		Method: "cgls", Wavelet: "estimate", WaveletBy: "survey",
-		Preconditioner: "none", Regularization: "none", PenaltyScale: "absolute", Reproducible: c.Solver.Reproducible,
+		Method: "cgls", Regularization: "none", PenaltyScale: "absolute", Reproducible: c.Solver.Reproducible,
 	}
 	return &c, nil
 }
