@@ -126,11 +126,6 @@ func (h *Hessian) arrange(t Target) {
 	}
 }
 
-// Rows are what Points and Cuts are of a Hessian of t over the whole grid.
-func (t Target) Rows(g grid.Grid) (points []int32, cuts []int) {
-	return t.rows(g, [2]int{0, g.Shape[0]})
-}
-
 func (t Target) rows(g grid.Grid, slab [2]int) (points []int32, cuts []int) {
 	tiling := newTiling(g, slab, &memory{})
 	for tile := range tiling.Tiles {

@@ -5,7 +5,6 @@ package job
 
 import (
 	"context"
-	"io"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -39,7 +38,7 @@ type Job struct {
 	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
-	files   []io.Closer        // that the job has opened besides the configuration's
+	files   []*h5.ImageReader  // that the job has opened besides the configuration's
 	start   *h5.ImageReader    // the start model, once LoadStart has opened it
 	digests []provenance.Input // of all files that were read
 }

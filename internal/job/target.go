@@ -5,10 +5,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -108,15 +106,6 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 		return nil, operator.BlameInput(err)
 	}
 	return h, nil
-}
-
-// OpenHessian opens a file of lsm target on all ranks, until j is closed.
-func OpenHessian(j *Job, path config.Path) (*h5.HessianReader, error) {
-	h, digest, err := j.Ranks.OpenHessian(path)
-	if err == nil {
-		j.digests, j.files = append(j.digests, digest), append(j.files, h)
-	}
-	return h, err
 }
 
 // allWeights are the diagonal of W for all traces in the order of shots: nil for ones, one a

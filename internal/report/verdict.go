@@ -41,13 +41,7 @@ func (r *Run) Verdict() verdict {
 // targetVerdict says what is known of a target.
 func (r *Run) targetVerdict() verdict {
 	v := verdict{Mood: "good", Headline: "Solved by the Hessian of the target"}
-	has := func(name string) bool {
-		return slices.ContainsFunc(r.Fields, func(f h5.Field) bool { return f.Name == name })
-	}
-	switch {
-	case !has("resolution"):
-		v.Points = append(v.Points, "Conjugate gradients (--cg) give neither resolution nor standard deviation.")
-	case !has("standard_deviation"):
+	if !slices.ContainsFunc(r.Fields, func(f h5.Field) bool { return f.Name == "standard_deviation" }) {
 		v.Points = append(v.Points, "The noise is not known, so there is no standard deviation: --image or --noise of lsm target brings it.")
 	}
 	return v

@@ -1,5 +1,5 @@
 // Package target makes the Hessian of a window of the image and answers from it: the window's
-// image for many right sides, its resolution and its uncertainty.
+// image, its resolution and its uncertainty.
 //
 // The least-squares problem of a configuration minimises ½ xᵀHx − bᵀx + … with
 //

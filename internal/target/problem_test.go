@@ -105,26 +105,19 @@ file = "image.h5"
 
 // on builds the operator of a folder's problem on every rank of some.
 func on(folder string, ranks int, set []string, body func(j *job.Job) error) error {
-	return opened(folder, ranks, plan.Traces, set, func(j *job.Job) error {
-		if err := j.Build(context.Background()); err != nil {
-			return err
-		}
-		return body(j)
-	})
-}
-
-// opened opens a folder's problem on every rank of some.
-func opened(folder string, ranks int, need plan.Need, set []string, body func(j *job.Job) error) error {
 	return commtest.Ranks(ranks, func(world comm.Comm) error {
 		cfg, err := config.Parse(filepath.Join(folder, "config.toml"), []byte(baseConfig), slices.Concat([]string{"kirchhoff.engine=reference"}, set), nil)
 		if err != nil {
 			return err
 		}
-		j, err := job.Open(world, cfg, need, progress.Discard())
+		j, err := job.Open(world, cfg, plan.Traces, progress.Discard())
 		if err != nil {
 			return err
 		}
 		defer j.Close()
+		if err := j.Build(context.Background()); err != nil {
+			return err
+		}
 		return body(j)
 	})
 }

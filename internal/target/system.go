@@ -100,13 +100,12 @@ func gathered(m *dense.Matrix) (columns [][]float64, err error) {
 }
 
 // broadcast gives all ranks what rank 0 has. It is collective.
-func broadcast[T any](world comm.Comm, v T) (T, error) {
+func broadcast(world comm.Comm, v []float64) ([]float64, error) {
 	if world.Size() == 1 {
 		return v, nil
 	}
 	if world.Rank() != 0 {
-		var none T
-		v = none
+		v = nil
 	}
 	all, err := comm.GatherJSON(world.Host().AllGather, v)
 	if err != nil {

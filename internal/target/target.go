@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -21,13 +22,8 @@ type Options struct {
 	Window Box
 	Frame  int // points around the window that H has as well
 
-	Rights []config.Path // migrated images, which are further right sides
-	Image  config.Path   // of a solve of the configuration, for the noise level
-	Noise  float64       // standard deviation of the noise in a weighted sample; 0: from Image
-
-	Conjugate bool // solve by conjugate gradients, without resolution and uncertainty
-
-	Hessian config.Path // of lsm target, to be read; see OpenStored
+	Image config.Path // of a solve of the configuration, for the noise level
+	Noise float64     // standard deviation of the noise in a weighted sample; 0: from Image
 }
 
 // Target is the Hessian of a window of the image of a job.
@@ -43,13 +39,10 @@ type Target struct {
 	shown  []int                // the same and, of two surveys, those of the monitor
 	hess   []*kirchhoff.Hessian // of the survey, or of baseline and monitor
 	w2     [][]float32          // squared weights of the data of each
-
-	release func() // of the library that multiplies tiles of H
 }
 
-// Refuse returns an error that names the setting for which there is no H, and with rights also
-// those for which migrated images are no right sides.
-func Refuse(c *config.Config, rights bool) error {
+// Refuse returns an error that names the setting for which there is no H.
+func Refuse(c *config.Config) error {
 	refused := func(key, why string) error {
 		return status.Hint(status.Usage(fmt.Errorf("lsm target: %s = %s: %s", key, c.Value(key), why)),
 			fmt.Sprintf("--set %s=… gives it another value", key))
@@ -57,8 +50,7 @@ func Refuse(c *config.Config, rights bool) error {
 	s := c.Solver
 	switch {
 	case c.Image.Gathers != "none":
-		return status.Hint(refused("image.gathers", "each class of gathers has a Hessian of its own"),
-			`--set image.gathers=none; the classes that lsm migrate makes are right sides: --rhs`)
+		return refused("image.gathers", "each class of gathers has a Hessian of its own")
 	case s.Method == "matching":
 		return refused("solver.method", "matching filters solve no least-squares problem")
 	case s.Band:
@@ -69,8 +61,6 @@ func Refuse(c *config.Config, rights bool) error {
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":
 		return refused("data.read", "traces are weighed in memory")
-	case rights:
-		return refuseRights(c)
 	}
 	return nil
 }
@@ -101,21 +91,25 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if j.Monitor != nil {
 		b = b.joint(q.Apart)
 	}
-	ranks, release, err := newGrid(j, len(of.at))
+	ranks, err := newGrid(j)
 	if err != nil {
 		return nil, err
 	}
-	t.release = release
-	text, err := t.estimate(ctx, of, ranks)
-	if err := t.Together(err); err != nil {
-		return nil, err
-	}
-	j.Report.Infof("%s", text)
 	defer j.Report.Time("Hessian")()
 	done, end := t.stage("Hessian", share(of.cuts, ranks), "elements")
 	defer end()
 	t.system, err = newSystem(ctx, ranks, of, b.rows(of.at), t.add, done)
 	return t, err
+}
+
+// newGrid shares a matrix in host memory out to the ranks of a job. It is collective.
+func newGrid(j *job.Job) (*dense.Grid, error) {
+	rows, columns := dense.Shape(j.World.Size())
+	l, err := blas.Choose("auto", j.Host.Threads())
+	if err := j.Together(err); err != nil {
+		return nil, err
+	}
+	return dense.NewGrid(j.World, rows, columns, j.Host, l)
 }
 
 // rows are the points of the box as the Hessian has them: given are its grid points and cuts.
@@ -224,7 +218,6 @@ func (t *Target) stage(name string, total int, unit string) (done func(n int), e
 func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
-		t.release()
 	}
 	for _, h := range t.hess {
 		h.Close()
@@ -267,24 +260,11 @@ func (t *Target) inWindow(column []float64) []float32 {
 	return out
 }
 
-// tolerance and iterations bound the conjugate gradients.
-const (
-	tolerance  = 1e-6
-	iterations = 5000
-)
-
 // Solve finds H⁻¹ of right sides, by row and the same on all ranks, as images of the window on
 // rank 0. It is collective.
 func (t *Target) Solve(ctx context.Context, right [][]float64) (images [][]float32, err error) {
 	defer t.Report.Time("solve")()
-	var columns [][]float64
-	if t.asked.Conjugate {
-		var n int
-		columns, n, err = t.conjugate(ctx, right, tolerance, iterations)
-		t.Report.Infof("conjugate gradients: %d iterations", n)
-	} else {
-		columns, err = t.solve(ctx, len(right), func(i, j int) float64 { return right[j][i] })
-	}
+	columns, err := t.solve(ctx, len(right), func(i, j int) float64 { return right[j][i] })
 	if err != nil || !t.Root() {
 		return nil, err
 	}

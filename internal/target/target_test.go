@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,8 +13,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -144,52 +148,6 @@ func widthAlong(r *mat.Dense, i, axis int, shape []int, spacing []float64) float
 	return math.Sqrt(spacing[axis]*spacing[axis] + 12*moment/sum)
 }
 
-// Block conjugate gradients find what the factor does, also for right sides that depend on each
-// other.
-func TestConjugateGradientsAgree(t *testing.T) {
-	must(t, on(line(t), 1, []string{"solver.damping=0.1", "solver.penalty_scale=relative"}, func(j *job.Job) error {
-		target, q, err := of(j, Options{Window: inner, Conjugate: true})
-		if err != nil {
-			return err
-		}
-		defer target.Close()
-		own, err := target.inBox(q.Right)
-		if err != nil {
-			return err
-		}
-		double, other := slices.Clone(own), slices.Clone(own)
-		for i := range own {
-			double[i] *= 2
-			other[i] *= float64(i % 3)
-		}
-		right := [][]float64{own, double, other, make([]float64, len(own))}
-		if _, n, err := target.conjugate(context.Background(), right, tolerance, iterations); err != nil || n > len(own)/len(right)+1 {
-			t.Errorf("%d iterations for %d points: %v", n, len(own), err)
-		}
-		x, err := target.Solve(context.Background(), right)
-		if err != nil {
-			return err
-		}
-		if err := target.factorize(context.Background()); err != nil {
-			return err
-		}
-		target.asked.Conjugate = false
-		want, err := target.Solve(context.Background(), right)
-		if err != nil {
-			return err
-		}
-		for k := range right[:3] {
-			if d := difference(x[k], want[k]); !(d <= 1e-5) {
-				t.Errorf("right side %d: %.1e from the factor's solution", k, d)
-			}
-		}
-		if slices.ContainsFunc(x[3], func(v float32) bool { return v != 0 }) {
-			t.Errorf("no right side has the solution %v", x[3])
-		}
-		return nil
-	}))
-}
-
 // With the rest of the image as in a solution, the window's image is that of the solution,
 // whatever the frame; with zero around it, it is not.
 func TestSurroundingsAreHeld(t *testing.T) {
@@ -238,6 +196,53 @@ func TestSurroundingsAreHeld(t *testing.T) {
 			return nil
 		}))
 	}
+}
+
+// A solution of another problem is refused, with the keys that differ.
+func TestSolutionOfAnotherProblem(t *testing.T) {
+	folder := line(t)
+	set := []string{"solver.damping=0.3", "solver.iterations=2", "image.surface=survey", "image.surface_taper=60.0",
+		"data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]", "data.mute_taper=0.0"}
+	file := filepath.Join(folder, "image.h5")
+	must(t, on(folder, 1, set, func(j *job.Job) error {
+		d, err := j.Data()
+		if err != nil {
+			return err
+		}
+		r, err := j.Solve(context.Background(), d, false)
+		if err != nil {
+			return err
+		}
+		return j.WriteResult(file, r, job.Source{Command: "run"})
+	}))
+	read := func(j *job.Job) error {
+		_, err := Read(j, Options{Window: inner, Image: config.Path{Text: file, File: file}})
+		return err
+	}
+	must(t, on(folder, 1, set, read))
+	for want, other := range map[string][]string{
+		"solver.damping = 0.3, not 0.2":          {"solver.damping=0.2"},
+		`data.weights = "none", not "rms"`:       {"data.weights=rms"},
+		"data.mute_taper = 0.0, not 0.02":        {"data.mute_taper=0.02"},
+		"image.surface_taper = 60.0, not 50.0":   {"image.surface_taper=50.0"},
+		"this run's grid is x [-20, 160]":        {"image.shape=[10,9]", "image.origin=[-20.0,0.0]", "image.spacing=[20.0,15.0]"},
+		"was not made from this configuration's": {"survey.file=" + config.Quote(otherSurvey(t, folder))},
+	} {
+		err := on(folder, 1, append(slices.Clone(set), other...), read)
+		if status.Code(err) != status.BadInput || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", other, err)
+		}
+	}
+}
+
+// otherSurvey is a copy of a folder's survey with another sample.
+func otherSurvey(t *testing.T, folder string) string {
+	s, err := surveytest.Read(filepath.Join(folder, "survey.h5"))
+	must(t, err)
+	s.Data[7]++
+	file := filepath.Join(folder, "other.h5")
+	must(t, h5.WriteSurvey(file, s, h5.WriteOptions{}))
+	return file
 }
 
 // Windows are read in the units of the axes, and name what is wrong with them.

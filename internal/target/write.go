@@ -18,26 +18,24 @@ import (
 // Summary is what a target tells, on rank 0.
 type Summary struct {
 	Points, Rows int       // of the window, of H
-	Resolution   []float64 // mean of Posterior's; nil with conjugate gradients
+	Resolution   []float64 // Posterior's
 	Noise        float64   // standard deviation of a weighted sample; 0: not known
 	Deviation    float64   // mean standard deviation of the image
 	Held, Alone  float64   // differences from the given solution: of the image, and of the one with zero around it; NaN: none given
 	Difference   float64   // mean standard deviation of the difference of two surveys
-	Names        []string  // of the right sides
 }
 
 // findings are what a file holds.
 type findings struct {
 	image       []float32
-	solved      [][]float32 // of the right sides
-	post        *Posterior  // nil with conjugate gradients
+	post        *Posterior
 	apart       *Difference // of two surveys; else nil
 	noise       float64
 	held, alone float64
 }
 
-// Write answers what was asked for and publishes it: an image file of the window with H, the
-// fields and the solutions beside the image. It is collective.
+// Write answers what was asked for and publishes it: an image file of the window with H and
+// the fields beside the image. It is collective.
 func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
 		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Repeat: t.Monitor != nil, Config: t.Config.TOML()}
@@ -60,13 +58,13 @@ func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summa
 	return t.summary(f), nil
 }
 
-// find solves for all right sides, and finds the posterior and the noise. Where a solution is
+// find solves for the image, and finds the posterior and the noise. Where a solution is
 // given, the image is the one whose surroundings are those of the solution: it is the solution
 // and H⁻¹ times the slope there.
 func (t *Target) find(ctx context.Context) (*findings, error) {
 	f := &findings{noise: t.asked.Noise, held: math.NaN(), alone: math.NaN()}
 	columns, start, err := t.columnsToSolve()
-	if err == nil && !t.asked.Conjugate {
+	if err == nil {
 		end := t.Report.Time("Cholesky")
 		err = t.factorize(ctx)
 		end()
@@ -78,12 +76,10 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.asked.Conjugate {
-		done, end := t.stage("resolution", len(t.window), "points")
-		f.post, err = t.posterior(ctx, t.window, done)
-		end()
-	}
-	if err == nil && !t.asked.Conjugate && t.Monitor != nil {
+	done, end := t.stage("resolution", len(t.window), "points")
+	f.post, err = t.posterior(ctx, t.window, done)
+	end()
+	if err == nil && t.Monitor != nil {
 		done, end := t.stage("difference", len(t.window), "points")
 		f.apart, err = t.difference(ctx, t.window, done)
 		end()
@@ -95,18 +91,17 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	if err != nil || !t.Root() {
 		return f, err
 	}
-	rights := len(t.given.Rights)
-	f.image, f.solved = all[0], all[1:1+rights]
+	f.image = all[0]
 	if t.given.Image == nil {
 		return f, nil
 	}
 	solution := t.pick(t.byRow(t.given.solution))
 	f.image = t.inWindow(start)
-	for i, v := range all[1+rights] {
+	for i, v := range all[1] {
 		f.image[i] += v
 	}
 	f.held, f.alone = difference(f.image, solution), difference(all[0], solution)
-	if f.noise == 0 && f.post != nil {
+	if f.noise == 0 {
 		mean := floats.Sum(f.post.Resolution) / float64(len(t.window))
 		if f.apart != nil {
 			mean += floats.Sum(f.apart.Monitor) / float64(len(t.window))
@@ -116,17 +111,14 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	return f, err
 }
 
-// columnsToSolve are the configuration's own right side, those given, and the slope at the
-// given solution, if there is one, whose x in the box is start.
+// columnsToSolve are the right side of the configuration, and the slope at the given solution, if
+// there is one, whose x in the box is start.
 func (t *Target) columnsToSolve() (columns [][]float64, start []float64, err error) {
 	own, err := t.inBox(t.q.Right)
 	if err != nil {
 		return nil, nil, err
 	}
 	columns = append(columns, own)
-	for _, r := range t.given.Rights {
-		columns = append(columns, t.byRow(r.Values))
-	}
 	if t.q.Slope == nil {
 		return columns, nil, nil
 	}
@@ -204,28 +196,11 @@ func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 			return err
 		}
 	}
-	if len(f.solved) == 0 {
-		return nil
-	}
-	return t.writeSolutions(w, f.solved)
-}
-
-// writeSolutions writes right sides and their solutions, on rank 0.
-func (t *Target) writeSolutions(w *h5.ImageWriter, solutions [][]float32) error {
-	var names []string
-	var right, solved []float32
-	for k, r := range t.given.Rights {
-		names = append(names, r.Name)
-		right, solved = append(right, t.pick(t.byRow(r.Values))...), append(solved, solutions[k]...)
-	}
-	return w.WriteSolutions(names, right, solved)
+	return nil
 }
 
 // fields are what is known of each point.
 func (t *Target) fields(f *findings) (fields []h5.Field) {
-	if f.post == nil {
-		return nil
-	}
 	add := func(name string, of func(i int) float64) {
 		v := make([]float32, len(t.window))
 		for i := range v {
@@ -253,15 +228,10 @@ func (t *Target) fields(f *findings) (fields []h5.Field) {
 }
 
 func (t *Target) summary(f *findings) *Summary {
-	s := &Summary{Points: len(t.window), Rows: len(t.at), Noise: f.noise, Held: f.held, Alone: f.alone}
-	for _, r := range t.given.Rights {
-		s.Names = append(s.Names, r.Name)
+	s := &Summary{
+		Points: len(t.window), Rows: len(t.at), Resolution: f.post.Resolution,
+		Noise: f.noise, Deviation: f.noise * meanRoot(f.post.Variance), Held: f.held, Alone: f.alone,
 	}
-	if f.post == nil {
-		return s
-	}
-	s.Resolution = f.post.Resolution
-	s.Deviation = f.noise * meanRoot(f.post.Variance)
 	if f.apart != nil {
 		s.Difference = f.noise * meanRoot(f.apart.Variance)
 	}

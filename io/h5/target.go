@@ -1,10 +1,6 @@
 package h5
 
-import (
-	"math"
-
-	"github.com/kirchhoff-lsm/lsm/grid"
-)
+import "github.com/kirchhoff-lsm/lsm/grid"
 
 // Field is a dataset that lies beside an image on its grid.
 type Field struct {
@@ -60,17 +56,6 @@ func (iw *ImageWriter) WriteField(f Field) error {
 	return err
 }
 
-// WriteSolutions writes several right sides, [len(names), (nx, (ny,) nz)] on the grid of the
-// image, and the images that solve them. names say where each right side is from.
-func (iw *ImageWriter) WriteSolutions(names []string, right, solved []float32) error {
-	axes := append([]axis{{name: "/from", size: len(names), texts: names}}, gridAxes(iw.grid)...)
-	if _, err := over(iw.Writer, "/right_sides", axes, right, gridAttrs(iw.grid)...); err != nil {
-		return err
-	}
-	_, err := over(iw.Writer, "/solutions", axes, solved, gridAttrs(iw.grid)...)
-	return err
-}
-
 // Hessian starts the dataset /hessian, [n, n] with n the number of points of a box in so many
 // images, image after image in C order. Every row must then be written once by [WriteAt].
 func (iw *ImageWriter) Hessian(box grid.Grid, images int) (*Section, error) {
@@ -81,71 +66,6 @@ func (iw *ImageWriter) Hessian(box grid.Grid, images int) (*Section, error) {
 	}
 	attrs := append(gridAttrs(box), Attr{"shape", shape})
 	return NewSection[float64](iw.Writer, "/hessian", []int{n, n}, attrs...)
-}
-
-// HessianReader reads the Hessian of a file of lsm target, which need not fit into memory.
-type HessianReader struct {
-	*File
-	data        *Dataset
-	box, window grid.Grid
-}
-
-// OpenHessian opens the dataset /hessian of a file of lsm target.
-func OpenHessian(path string) (*HessianReader, error) {
-	return opening(path, func(f *File) (*HessianReader, error) {
-		r := &HessianReader{File: f}
-		return r, r.open()
-	})
-}
-
-func (r *HessianReader) open() (err error) {
-	if _, r.window, err = r.image(); err != nil {
-		return err
-	}
-	if r.data, err = r.Dataset("/hessian"); err != nil {
-		return err
-	}
-	a, dim := r.data.Attrs(), r.window.Dim()
-	var shape []float64
-	for _, p := range []struct {
-		name string
-		to   *[]float64
-	}{{"origin", &r.box.Origin}, {"spacing", &r.box.Spacing}, {"shape", &shape}} {
-		if *p.to, err = a.Floats(p.name, dim); err != nil {
-			return err
-		}
-	}
-	for _, n := range shape {
-		if n != math.Trunc(n) || n < 1 || n > math.MaxInt32 {
-			return a.fault("shape", "is %v, want numbers of points", shape)
-		}
-		r.box.Shape = append(r.box.Shape, int(n))
-	}
-	if r.box.Domain, err = r.domain(r.data); err == nil {
-		err = r.box.Validate()
-	}
-	if err != nil {
-		return inputError(r.path, r.data.name, "%w", err)
-	}
-	n := r.box.Len()
-	return r.data.Want("[points, points]", n, n)
-}
-
-// Box is the grid of the points that the Hessian is between.
-func (r *HessianReader) Box() grid.Grid { return r.box }
-
-// Window is the grid of the image, a part of the box.
-func (r *HessianReader) Window() grid.Grid { return r.window }
-
-// Row fills dst with a row, of a point of the box in C order. All elements must be finite.
-func (r *HessianReader) Row(dst []float64, row int) error {
-	if err := ReadAt(r.data, dst, row*len(dst)); err != nil {
-		return err
-	}
-	if i := notFinite(dst); i >= 0 {
-		return inputError(r.path, r.data.name, "is %g in row %d, column %d, must be finite", dst[i], row, i)
-	}
-	return nil
 }
 
 // ReadFields reads the fields of an image file, in the order of their names' table; none for

@@ -26,7 +26,7 @@ COMMANDS = [
     "convert image.h5 --velocity points/model.h5 --to time -o time.h5".split(),
     "wavelet points/survey.h5 --phase zero -o wavelet.h5".split(),
     "moveout offsets.h5 --every 100 -o picks.h5".split(),
-    ["target", "points/config.toml", *DAMPED, "--rhs", "offsets.h5", "-o", "target.h5"],
+    ["target", "points/config.toml", *DAMPED, "-o", "target.h5"],
     ["target", "points/config.toml", *DAMPED, *MONITOR, "-o", "change.h5"],
 ]  # fmt: skip
 

@@ -34,7 +34,7 @@ FILES = {
     "time.h5": {"image": ("x", "time")},
     "wavelet.h5": {"wavelet": WAVELET},
     "picks.h5": {name: ("pick",) for name in PICKS} | {"shift": ("pick", "class")},
-    "target.h5": TARGET | {"right_sides": ("from", "x", "z"), "solutions": ("from", "x", "z"), "config": ()},
+    "target.h5": TARGET | {"config": ()},
     "change.h5": TARGET | {"config": ()} | {
         name: SECTION for name in
         ("monitor", "difference", "difference_resolution", "difference_standard_deviation", "difference_noise_deviation")

@@ -39,7 +39,6 @@ SECTIONS = {
     "model": ("faults/model.h5", {}, lambda d: d.velocity, "x (m)", "z (m)"),
     "difference": ("repeat.h5", {"field": "difference"}, lambda d: d.difference, "x (m)", "z (m)"),
     "deviation": ("target.h5", {"field": "standard_deviation"}, lambda d: d.standard_deviation, "x (m)", "z (m)"),
-    "solution": ("target.h5", {"field": "solutions", "at": {"from": 1}}, lambda d: d.solutions[1], "x (m)", "z (m)"),
     "class": ("offsets.h5", {"field": "gathers", "at": {"offset": 460}}, lambda d: d.gathers[1], "x (m)", "z (m)"),
     "gather": ("angles.h5", {"field": "gathers", "at": {"x": 404}}, lambda d: d.gathers[:, 40], "angle (degrees)", "z (m)"),
     "section": ("cube.h5", {"at": {"y": 33}}, lambda d: d.image[:, 2], "x (m)", "z (m)"),
@@ -126,8 +125,15 @@ def test_profile_with_its_deviation(made):
     edge = axis.collections[0].get_paths()[0].vertices
     assert np.isclose(edge[:, 0].max(), (data.image + data.standard_deviation).max())
     assert not lsm.plot(made / "image.h5", at={"x": 950}).axes[0].collections
-    (axis,) = lsm.plot(made / "target.h5", "solutions", at={"from": 1, "z": 440}).axes
-    assert axis.get_title().startswith("from = ") and axis.get_xlabel() == "x (m)" and not axis.yaxis.get_inverted()
+
+
+def test_axis_of_texts(made):
+    """Its rows are counted, and the title has the text of the one that is drawn."""
+    classes = lsm.open(made / "offsets.h5").gathers.rename(offset="part").assign_coords(part=["near", "middle", "far"])
+    (mesh,) = meshes(lsm.plot(classes, at={"part": 1}))
+    shows(mesh, classes[1].values, classes.x, classes.z)
+    (axis,) = lsm.plot(classes, at={"part": 1, "z": 440}).axes
+    assert axis.get_title().startswith("part = middle") and axis.get_xlabel() == "x (m)" and not axis.yaxis.get_inverted()
 
 
 def test_curves_picks_and_positions(made):
@@ -158,7 +164,7 @@ REFUSED = {
     "config is no array": ("offsets.h5", {"field": "config"}),
     "image has the axes x, time": ("time.h5", {"at": {"y": 3}}),
     "x is from 0 to 2000": ("image.h5", {"at": {"x": 2400}}),
-    "at= must fix some": ("target.h5", {"field": "solutions"}),
+    "at= must fix some": ("cube.h5", {"field": "gathers"}),
     "several places": ("image.h5", {"at": {"x": [1, 2]}}),
     "given along x": ("offsets.h5", {"field": "gathers", "at": {"offset": [150, 450]}}),
     "source is from 0 to 19": ("points/survey.h5", {"at": {"source": 20}}),

@@ -16,7 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/target"
 )
@@ -24,11 +23,8 @@ import (
 // targetOptions are the choices of lsm target.
 type targetOptions struct {
 	window, image string
-	hessian       string
-	rights        []string
 	frame         int
 	noise         float64
-	conjugate     bool
 }
 
 func newTarget(a *cli.App) *cobra.Command {
@@ -43,13 +39,7 @@ around the window.
 
 The problem is that of lsm run with the same configuration: weights, topography, damping
 and regularization. The engine of the configuration makes the Hessian, or cpu if that is
-on a GPU; the matrix lies in the memory of the ranks. Further right sides are migrated images of lsm
-migrate, --rhs: each class of gathers is solved for, with the one factor and without the
-traces.
-
---hessian takes H from a file that lsm target has made of the same configuration, with its
-window and its frame, and solves for the right sides of --rhs without traces. The new file
-has the image and all that is known of each point from the old one.
+on a GPU; the matrix lies in the memory of the ranks.
 
 With survey.monitor H is that of both surveys and of the penalty on their difference, and
 the file also has the monitor's image, the difference, and how sure and how well resolved the
@@ -59,25 +49,16 @@ difference is.
 taken from its residual, and lsm target says how far the window's image is from it, also
 with zero around it.`,
 		`  lsm target config.toml --window 2000:2640,1000:1640 --image image.h5
-  lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --rhs migrated.h5
-  lsm target config.toml --hessian target.h5 --rhs angles.h5 -o more.h5
+  lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --noise 0.1
   lsm plot target.h5 --field resolution`,
 		func(ctx context.Context, path string) error { return targetJob(ctx, a, path, o) })
 	flags := cmd.Flags()
 	flags.StringVar(&o.window, "window", "", "`x0:x1,z0:z1`, in the units of the axes; a limit left out is the image's end")
 	flags.IntVar(&o.frame, "frame", 0, "`points` around the window that the Hessian has as well")
-	flags.StringArrayVar(&o.rights, "rhs", nil, "image `FILE` of lsm migrate to solve for as well; may be repeated")
 	flags.StringVar(&o.image, "image", "", "image `FILE` of lsm run, for the noise and to compare with")
 	flags.Float64Var(&o.noise, "noise", 0, "standard `deviation` of the noise in a weighted sample")
-	flags.BoolVar(&o.conjugate, "cg", false, "solve by block conjugate gradients: no factor, no resolution, no uncertainty")
-	flags.StringVar(&o.hessian, "hessian", "", "`FILE` of lsm target to take H, window and frame from")
+	cli.Require(cmd, "window")
 	cli.NotEmpty(cmd, "image", "an image")
-	cli.NotEmpty(cmd, "hessian", "a file of lsm target")
-	cmd.MarkFlagsMutuallyExclusive("cg", "noise")
-	cmd.MarkFlagsOneRequired("window", "hessian")
-	for _, other := range []string{"window", "frame", "image", "noise"} {
-		cmd.MarkFlagsMutuallyExclusive("hessian", other)
-	}
 	flags.StringVarP(&a.Output, "output", "o", "", "`FILE` to write (default: target.h5 beside output.file)")
 	cli.NotEmpty(cmd, "output", "a file")
 	return cli.Traced(a, cmd)
@@ -85,13 +66,7 @@ with zero around it.`,
 
 // given are the options for a configuration.
 func (o *targetOptions) given(j *job.Job) (target.Options, error) {
-	out := target.Options{Frame: o.frame, Image: pathOf(o.image), Noise: o.noise, Conjugate: o.conjugate, Hessian: pathOf(o.hessian)}
-	for _, r := range o.rights {
-		out.Rights = append(out.Rights, pathOf(r))
-	}
-	if o.hessian != "" {
-		return out, nil
-	}
+	out := target.Options{Frame: o.frame, Image: pathOf(o.image), Noise: o.noise}
 	if o.frame < 0 {
 		return out, status.Usage(fmt.Errorf("target: --frame is %d points, must not be negative", o.frame))
 	}
@@ -101,14 +76,6 @@ func (o *targetOptions) given(j *job.Job) (target.Options, error) {
 	var err error
 	out.Window, err = target.ParseWindow(o.window, j.Image)
 	return out, status.Usage(err)
-}
-
-// complete refuses a stored Hessian without right sides.
-func (o *targetOptions) complete() error {
-	if o.hessian == "" || len(o.rights) > 0 {
-		return nil
-	}
-	return status.Usage(errors.New("target: --hessian solves for right sides, and there is no --rhs"))
 }
 
 func pathOf(file string) config.Path { return config.Path{Text: file, File: file} }
@@ -127,16 +94,11 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if a.Output == "" {
 		cfg.Output.File = pathOf(filepath.Join(filepath.Dir(cfg.Output.File.File), "target.h5"))
 	}
-	given := append(cli.Alike("--rhs", o.rights...), cli.Use("--image", o.image), cli.Use("--hessian", o.hessian))
-	need := plan.Traces
-	if o.hessian != "" {
-		need = plan.Geometry
-	}
-	err = cmp.Or(o.complete(), target.Refuse(cfg, len(o.rights) > 0), cli.Distinct(given, cli.Alike("--output", cfg.Output.File.File)))
+	err = cmp.Or(target.Refuse(cfg), cli.Distinct(cli.Alike("--image", o.image), cli.Alike("--output", cfg.Output.File.File)))
 	if err := comm.Together(a.World, err); err != nil {
 		return err
 	}
-	j, err := a.Open(cfg, need, cfg.Output.File)
+	j, err := a.Open(cfg, plan.Traces, cfg.Output.File)
 	if err != nil {
 		return err
 	}
@@ -148,11 +110,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if err := j.Together(err); err != nil {
 		return err
 	}
-	solve := solveTarget
-	if o.hessian != "" {
-		solve = solveStored
-	}
-	summary, bytes, err := solve(ctx, a, j, asked)
+	summary, bytes, err := solveTarget(ctx, a, j, asked)
 	if err != nil {
 		return err
 	}
@@ -160,44 +118,13 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	return a.Closing(bytes)
 }
 
-// announce says what a target takes, or why it is refused. It is collective.
-func announce(a *cli.App, j *job.Job, text string, err error) error {
-	if err := j.Together(err); err != nil {
-		return err
-	}
-	a.Report.Printf("%s\n", text)
-	return nil
-}
-
-// solveStored solves for right sides by the Hessian of a file. bytes are what a rank holds.
-func solveStored(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
-	stored, err := target.OpenStored(j, &asked)
-	if err != nil {
-		return nil, 0, err
-	}
-	text, bytes, err := target.ForecastStored(j, asked)
-	if err := announce(a, j, text, err); err != nil {
-		return nil, 0, err
-	}
-	given, err := target.Read(j, asked)
-	if err != nil {
-		return nil, 0, err
-	}
-	t, err := target.Load(j, asked, given, stored)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer t.Close()
-	s, err = t.WriteSolutions(ctx, j.Config.Output.File.File, a.Source("target"), stored)
-	return s, bytes, err
-}
-
 // solveTarget makes the target of a job. bytes are what a rank holds.
 func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
 	text, bytes, err := target.Forecast(j, asked)
-	if err := announce(a, j, text, err); err != nil {
+	if err := j.Together(err); err != nil {
 		return nil, 0, err
 	}
+	a.Report.Printf("%s\n", text)
 	if j.Held.Stream {
 		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
 		return nil, 0, j.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
@@ -236,10 +163,8 @@ func tellTarget(a *cli.App, out string, s *target.Summary) {
 		a.Report.Printf("image: differs from that of --image by %.3g %% in the window; with zero around its frame it would by %.3g %%\n", 100*s.Held, 100*s.Alone)
 		a.Finish("difference", s.Held, "difference_alone", s.Alone)
 	}
-	if r := s.Resolution; r != nil {
-		a.Report.Printf("resolution: %.3f on average\n", mean(r))
-		a.Finish("resolution", mean(r))
-	}
+	a.Report.Printf("resolution: %.3f on average\n", mean(s.Resolution))
+	a.Finish("resolution", mean(s.Resolution))
 	if s.Noise > 0 {
 		a.Report.Printf("noise: %.4g in a weighted sample; standard deviation of the image: %.4g on average\n", s.Noise, s.Deviation)
 		a.Finish("noise", s.Noise, "standard_deviation", s.Deviation)
@@ -247,13 +172,10 @@ func tellTarget(a *cli.App, out string, s *target.Summary) {
 			a.Report.Printf("difference: standard deviation %.4g on average\n", s.Difference)
 			a.Finish("difference_standard_deviation", s.Difference)
 		}
-	} else if s.Resolution != nil {
+	} else {
 		a.Report.Infof("no standard deviation: --image or --noise tells the noise")
 	}
-	if n := len(s.Names); n > 0 {
-		a.Report.Printf("solutions: of %s\n", readable.Count(n, "right side"))
-	}
-	a.Wrote("target", out, "points", s.Points, "rows", s.Rows, "right_sides", len(s.Names))
+	a.Wrote("target", out, "points", s.Points, "rows", s.Rows)
 }
 
 func mean(v []float64) (m float64) {
