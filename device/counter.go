@@ -1,36 +1,15 @@
 package device
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // Counter is a device that counts the memory of buffers without allocating any. Code
-// written for another device runs on it at once, to find out how much memory it holds and,
-// with a Clock, how long it takes. Buffers have only a length, and operations do nothing. The
-// inner product of a buffer with itself is 1, that of two others is so small that vectors
-// count as orthogonal, but not 0, so that no quotient of two is a special case. It is not safe
-// for concurrent use.
+// written for another device runs on it at once, to find out how much memory it holds.
+// Buffers have only a length, and operations do nothing. The inner product of a buffer with
+// itself is 1, that of two others is so small that vectors count as orthogonal, but not 0, so
+// that no quotient of two is a special case. It is not safe for concurrent use.
 type Counter struct {
-	Clock     Clock // nil: operations take no time, and its time is that of the day
 	of        Device
 	now, peak int64
-}
-
-// Clock is a time that passes as operations on buffers say.
-type Clock interface {
-	// Now is the time.
-	Now() time.Time
-	// Moved passes the time in which so many bytes are read and written.
-	Moved(bytes int64)
-}
-
-// Time is the time on a device: that of the day, or that of a Counter's Clock.
-func Time(d Device) time.Time {
-	if c, ok := d.(*Counter); ok && c.Clock != nil {
-		return c.Clock.Now()
-	}
-	return time.Now()
 }
 
 // NewCounter returns a counter without buffers, which has the name of device of.
@@ -93,64 +72,35 @@ func (c *Counter) Free(b Buf) { c.now -= b.(*counted).bytes() }
 // apart is the inner product of two buffers.
 const apart = 1e-9
 
-// Dots implements Device. It reads each buffer once.
+// Dots implements Device.
 func (c *Counter) Dots(pairs ...[2]Buf) ([]complex128, error) {
 	out := make([]complex128, len(pairs))
 	for i, p := range pairs {
 		out[i] = apart
 		if p[0].(*counted).same(p[1].(*counted)) {
 			out[i] = 1
-			c.move(1, p[0])
-		} else {
-			c.move(2, p[0])
 		}
 	}
 	return out, nil
 }
 
-// move passes the time in which x is read or written so many times.
-func (c *Counter) move(times int, x Buf) {
-	if c.Clock != nil {
-		c.Clock.Moved(int64(times) * int64(x.Len()) * int64(x.Type().Size()))
-	}
-}
-
 // Copy implements Device.
-func (c *Counter) Copy(dst, src Buf) error {
-	c.move(2, dst)
-	return nil
-}
+func (c *Counter) Copy(dst, src Buf) error { return nil }
 
 // Zero implements Device.
-func (c *Counter) Zero(x Buf) error {
-	c.move(1, x)
-	return nil
-}
+func (c *Counter) Zero(x Buf) error { return nil }
 
 // Axpby implements Device.
-func (c *Counter) Axpby(a complex128, x Buf, b complex128, y Buf) error {
-	c.move(3, y)
-	return nil
-}
+func (c *Counter) Axpby(a complex128, x Buf, b complex128, y Buf) error { return nil }
 
 // Multiply implements Device.
-func (c *Counter) Multiply(dst, x Buf) error {
-	c.move(3, dst)
-	return nil
-}
+func (c *Counter) Multiply(dst, x Buf) error { return nil }
 
 // Stencil implements Device.
-func (c *Counter) Stencil(s Stencil, dst, src, before, after Buf) error {
-	c.move(2, dst)
-	return nil
-}
+func (c *Counter) Stencil(s Stencil, dst, src, before, after Buf) error { return nil }
 
 // Run implements Device.
-func (c *Counter) Run(k Kernel, dst, src Buf) error {
-	c.move(1, dst)
-	c.move(1, src)
-	return nil
-}
+func (c *Counter) Run(k Kernel, dst, src Buf) error { return nil }
 
 // Sync implements Device.
 func (c *Counter) Sync() error { return nil }

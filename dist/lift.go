@@ -216,7 +216,7 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 	if err != nil {
 		return err
 	}
-	end := a.timing(&a.times.Total)
+	end := timing(&a.times.Total)
 	if err := f(a); err != nil {
 		return err
 	}
@@ -273,9 +273,9 @@ func (a *application) sumNow(buf device.Buf) error {
 }
 
 // timing begins to time what its result ends, and then adds that to a duration.
-func (a *application) timing(to *time.Duration) (end func()) {
-	began := device.Time(a.device)
-	return func() { *to += device.Time(a.device).Sub(began) }
+func timing(to *time.Duration) (end func()) {
+	began := time.Now()
+	return func() { *to += time.Since(began) }
 }
 
 // carry computes an application piece by piece and sums finished pieces over the copies
@@ -337,7 +337,7 @@ func (a *application) start(buf device.Buf) (comm.Request, error) {
 		}
 	}
 	defer a.device.Mark(device.MarkAllReduce)()
-	defer a.timing(&a.times.Waiting)()
+	defer timing(&a.times.Waiting)()
 	if a.overlap && a.pieced {
 		began := time.Now()
 		r, err := a.copies.StartAllReduce(buf)
@@ -377,7 +377,7 @@ func (a *application) wait(r comm.Request) error {
 		}
 	}
 	defer a.device.Mark(device.MarkWaitForSums)()
-	defer a.timing(&a.times.Waiting)()
+	defer timing(&a.times.Waiting)()
 	if err := r.Wait(); err != nil || !a.alone {
 		return err
 	}

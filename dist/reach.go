@@ -159,7 +159,7 @@ func (a *application) fetch(x *Vector) (*Vector, error) {
 		return nil, err
 	}
 	defer a.device.Mark(device.MarkHalo)()
-	defer a.timing(&a.times.Waiting)()
+	defer timing(&a.times.Waiting)()
 	if err := comm.Meet(x.Layout.Shards); err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device
 // are. Without exact sums the order of additions depends on the ranks alone.
 func (a *application) land(c comm.Comm, sums device.Buf, at func(element int) int) error {
 	defer a.device.Mark(device.MarkHalo)()
-	defer a.timing(&a.times.Waiting)()
+	defer timing(&a.times.Waiting)()
 	if err := comm.Meet(c); err != nil {
 		return err
 	}

@@ -61,29 +61,15 @@ func traceCuts(p *survey.Positions) []int {
 
 // Pieces says what an application of the cpu engine in each dist.Direction sums over ranks: the
 // first element of each of its pieces, followed by the number of elements, which in the adjoint
-// are those of whole tiles. ahead is how many pieces may be under way at once. whole is Work's.
-func (p *Problem) Pieces(whole bool) (cuts [2][]int, ahead [2]int) {
+// are those of whole tiles. whole is Work's.
+func (p *Problem) Pieces(whole bool) (cuts [2][]int) {
 	for _, at := range traceCuts(p.Positions) {
 		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.NT)
 	}
 	for _, at := range Outline(p).cuts(whole) {
 		cuts[dist.Backward] = append(cuts[dist.Backward], at*simd.TileSize)
 	}
-	return cuts, [2]int{dist.Forward: ring, dist.Backward: len(cuts[dist.Backward])}
-}
-
-// Place is the first element, in the sums of an adjoint, of the box of a point, given by its
-// index along each axis of the grid.
-func (l *Plan) Place(point []int) int {
-	hi, _, side := sides(l.Problem.Grid)
-	lo, box := [3]int{}, 0
-	x := 3 - len(point)
-	lo[x], hi[x] = l.Problem.slab()
-	for a, i := range point {
-		a += x
-		box = box*((hi[a]-lo[a]+side[a]-1)/side[a]) + (i-lo[a])/side[a]
-	}
-	return l.Boxes[box].First * simd.TileSize
+	return cuts
 }
 
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget

@@ -24,9 +24,7 @@ type Grid struct {
 	Library blas.Library
 
 	// Overlap has products send a panel while another is multiplied: on the host from a goroutine
-	// of their own, on a card beside the library's stream. NewGrid sets it for matrices that have
-	// values. A play (package comm/sim) needs it off, since only one goroutine may use a rank's
-	// clock.
+	// of their own, on a card beside the library's stream. NewGrid sets it.
 	Overlap bool
 }
 
@@ -40,8 +38,7 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 	if !l.Serves(d) {
 		return nil, status.Usage(fmt.Errorf("dense: %s does not multiply matrices on %s", l.Name(), d.Name()))
 	}
-	_, counted := d.(*device.Counter)
-	g := &Grid{Rows: rows, Columns: columns, Device: d, Library: l, Overlap: !counted}
+	g := &Grid{Rows: rows, Columns: columns, Device: d, Library: l, Overlap: true}
 	g.World = g.carrier(c)
 	g.I, g.J = c.Rank()/columns, c.Rank()%columns
 	var err error
@@ -56,8 +53,7 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 
 // carrier is what carries the matrices where vectors go by c.
 func (g *Grid) carrier(c comm.Comm) comm.Comm {
-	switch g.Device.(type) {
-	case *device.Host, *device.Counter:
+	if _, host := g.Device.(*device.Host); host {
 		return comm.Control(c)
 	}
 	return c

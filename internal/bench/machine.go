@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/sim"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -131,116 +129,24 @@ func PointSpeed(ctx context.Context, shape []int, threads, runs int) (float64, e
 	return float64(len(all)*g.Len()) / seconds, err
 }
 
-// VectorSpeed is how many bytes a second a core reads and writes in sums and inner products of
-// vectors that no cache holds, while all threads work.
-func VectorSpeed(threads, runs int) (float64, error) {
-	const length = 8 << 20
-	d := device.NewHost(threads)
-	x, y := device.Wrap(d, make([]float32, length)), device.Wrap(d, make([]float32, length))
-	seconds, err := processorTime(runs, func() error {
-		if err := d.Axpby(1, x, 1, y); err != nil {
-			return err
-		}
-		_, err := d.Dots([2]device.Buf{x, y})
-		return err
-	})
-	return (3 + 2) * 4 * length / seconds, err
-}
-
 // LinkSpeed measures what sums over two ranks or more take: the bytes a second that each rank
-// sends in an all-reduce of a large array, and the latency of a message, in that of one number.
-// It takes the all-reduce for one of sim.Rounds messages. Each rank has so many threads. memory
-// is as in CommSpec. It is collective.
-func LinkSpeed(ctx context.Context, c comm.Comm, threads int, memory int64) (l sim.Link, err error) {
+// sends in an all-reduce of a large array, and the seconds of that of one number. memory is as in
+// CommSpec. It is collective.
+func LinkSpeed(ctx context.Context, c comm.Comm, memory int64) (bytes, seconds float64, err error) {
 	const least, largest = 8, 32 << 20
 	b, err := NewComm(CommSpec{First: least, Last: largest, Factor: largest / least, Iterations: 10, Warmup: 2,
-		Operations: []string{"all-reduce", "start-all-reduce"}, Type: device.F64, Memory: memory}, c)
+		Operations: []string{"all-reduce"}, Type: device.F64, Memory: memory}, c)
 	if err := comm.Together(c, err); err != nil {
-		return l, err
+		return 0, 0, err
 	}
 	var rows []CommRow
-	for _, operation := range b.Operations {
-		if err := b.Run(ctx, operation, func(r CommRow) { rows = append(rows, r) }); err != nil {
-			return l, err
-		}
+	if err := b.Run(ctx, "all-reduce", func(r CommRow) { rows = append(rows, r) }); err != nil {
+		return 0, 0, err
 	}
-	wrong := 0
-	for _, r := range rows {
-		wrong += int(r.Wrong)
+	if wrong := rows[0].Wrong + rows[1].Wrong; wrong > 0 {
+		return 0, 0, status.Numerical(fmt.Errorf("bench: all-reduce: %d elements are wrong", wrong))
 	}
-	if wrong > 0 {
-		return l, status.Numerical(fmt.Errorf("bench: all-reduce: %d elements are wrong", wrong))
-	}
-	l.Latency = rows[0].Seconds / float64(sim.Rounds(c.Size()))
-	l.Bytes, l.Started = rows[1].Bus, rows[3].Bus
-	l.Core, err = coreShare(c, threads)
-	return l, err
-}
-
-// coreShare measures how much longer each rank computes while a sum is under way, as a share of
-// the time of that sum alone and of a core; on the rank where it is greatest.
-func coreShare(c comm.Comm, threads int) (float64, error) {
-	const length, chunk, runs = 1 << 20, 1 << 15, 9
-	d := device.NewHost(threads)
-	sum := device.Wrap(d, make([]float64, length))
-	x, y := device.Wrap(d, make([]float32, threads*chunk)), device.Wrap(d, make([]float32, threads*chunk))
-	repeat := 0
-	compute := func() (err error) {
-		for i := 0; i < repeat && err == nil; i++ {
-			err = d.Axpby(0.5, x, 0.5, y)
-		}
-		return err
-	}
-	// took is the time of a sum, of computing or of both at once.
-	took := func(sums, computes bool) (float64, error) {
-		if _, err := c.Host().Agree(0); err != nil {
-			return 0, err
-		}
-		begin, r := time.Now(), comm.Done
-		var err error
-		if sums {
-			if r, err = c.StartAllReduce(sum); err != nil {
-				return 0, err
-			}
-		}
-		if computes {
-			err = compute()
-		}
-		err = errors.Join(err, r.Wait())
-		return time.Since(begin).Seconds(), err
-	}
-	var alone, computing, both []float64
-	for run := range runs {
-		s, err := took(true, false)
-		if err != nil {
-			return 0, err
-		}
-		if run == 0 { // warms up, and says how much to compute: about twice as long as a sum
-			repeat = 1
-			one, err := took(false, true)
-			if err != nil {
-				return 0, err
-			}
-			times := []float64{math.Ceil(2 * s / one)}
-			if err := c.Host().AllReduce(times, comm.Max); err != nil {
-				return 0, err
-			}
-			repeat = int(times[0])
-			continue
-		}
-		k, err := took(false, true)
-		if err != nil {
-			return 0, err
-		}
-		t, err := took(true, true)
-		if err != nil {
-			return 0, err
-		}
-		alone, computing, both = append(alone, s), append(computing, k), append(both, t)
-	}
-	share := []float64{max(0, (median(both)-median(computing))/median(alone)) * float64(threads)}
-	err := c.Host().AllReduce(share, comm.Max)
-	return share[0], err
+	return rows[1].Bus, rows[0].Seconds, nil
 }
 
 // CopySpeed is the bytes a second at which the slowest rank copies memory while all do. It

@@ -4,12 +4,12 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/sim"
 	"github.com/kirchhoff-lsm/lsm/device"
 	lib "github.com/kirchhoff-lsm/lsm/device/blas"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
@@ -36,7 +36,7 @@ type MatmulRow struct {
 	Bytes, Formula int64
 	Messages       int64
 	Uneven         int     // ranks whose count is not the formula's
-	Error          float64 // largest difference from gonum's elements over their size; NaN: not compared
+	Error          float64 // largest difference from gonum's elements over their size
 	Tolerance      float64
 }
 
@@ -58,7 +58,7 @@ func (s MatmulSpec) Matmul(ctx context.Context, c comm.Comm, rows, columns int, 
 	if err != nil {
 		return nil, err
 	}
-	g.Overlap = g.Overlap && overlap
+	g.Overlap = overlap
 	cuts := dense.Cut(s.Size, s.Tile)
 	var m [3]*dense.Matrix
 	for i := range m {
@@ -67,12 +67,9 @@ func (s MatmulSpec) Matmul(ctx context.Context, c comm.Comm, rows, columns int, 
 		}
 		defer m[i].Free()
 	}
-	_, played := d.(*device.Counter)
-	if !played {
-		for i := range 2 {
-			if err := m[i].Each(entries(i)); err != nil {
-				return nil, err
-			}
+	for i := range 2 {
+		if err := m[i].Each(entries(i)); err != nil {
+			return nil, err
 		}
 	}
 	var times []float64
@@ -86,10 +83,10 @@ func (s MatmulSpec) Matmul(ctx context.Context, c comm.Comm, rows, columns int, 
 		times = append(times, took)
 	}
 	slices.Sort(times)
-	r := &MatmulRow{Rows: rows, Columns: columns, Library: l.Name(), Carrier: c.Name(), Overlap: g.Overlap, Seconds: times[len(times)/2], Error: math.NaN(), Tolerance: s.tolerance()}
+	r := &MatmulRow{Rows: rows, Columns: columns, Library: l.Name(), Carrier: c.Name(), Overlap: g.Overlap, Seconds: times[len(times)/2], Tolerance: s.tolerance()}
 	r.Flops = 2 * math.Pow(float64(s.Size), 3) / r.Seconds
-	if err := s.count(c, g, came, r); err != nil || played {
-		return r, err
+	if err := s.count(c, g, came, r); err != nil {
+		return nil, err
 	}
 	r.Error, err = s.compare(m[2])
 	return r, err
@@ -100,14 +97,14 @@ func (s MatmulSpec) once(ctx context.Context, c comm.Comm, d device.Device, m [3
 	if _, err := comm.Any(c, false); err != nil { // all begin together
 		return 0, err
 	}
-	began := device.Time(d)
+	began := time.Now()
 	if err := dense.Multiply(ctx, m[2], 1, dense.Of(m[0]), dense.Of(m[1]), 0); err != nil {
 		return 0, err
 	}
 	if err := d.Sync(); err != nil {
 		return 0, err
 	}
-	took := []float64{device.Time(d).Sub(began).Seconds()}
+	took := []float64{time.Since(began).Seconds()}
 	return took[0], maximum(c, took)
 }
 
@@ -216,62 +213,4 @@ func (s MatmulSpec) reference(step int) blas64.General {
 
 func whole(rows, columns int) blas64.General {
 	return blas64.General{Rows: rows, Cols: columns, Stride: columns, Data: make([]float64, rows*columns)}
-}
-
-// Play is Matmul on a grid of a machine that a model describes, in virtual time. A rank multiplies
-// at a speed in operations a second and copies memory at another in bytes a second. Messages and
-// products take turns, since a play knows of no broadcast beside computation.
-func (s MatmulSpec) Play(ctx context.Context, m sim.Model, rows, columns int, flops, bytes float64) (*MatmulRow, error) {
-	var first *MatmulRow
-	s.Runs = 1 // all are the same
-	err := sim.Run(rows*columns, m, func(c comm.Comm, clock *sim.Clock) error {
-		d := device.NewCounter(device.NewHost(1))
-		d.Clock, clock.Memory = clock, bytes
-		r, err := s.Matmul(ctx, c, rows, columns, d, &playedLibrary{clock, flops}, false)
-		if c.Rank() == 0 {
-			first = r
-		}
-		return err
-	})
-	return first, err
-}
-
-// playedLibrary takes the time of a library, and computes nothing.
-type playedLibrary struct {
-	clock *sim.Clock
-	flops float64
-}
-
-func (p *playedLibrary) Name() string { return "sim" }
-
-func (p *playedLibrary) About() string { return "a played library" }
-
-func (p *playedLibrary) Serves(d device.Device) bool { _, ok := d.(*device.Counter); return ok }
-
-func (p *playedLibrary) Multiply(alpha float64, products []lib.Product) error {
-	sum := 0.0
-	for _, x := range products {
-		sum += 2 * float64(x.C.Rows) * float64(x.C.Columns) * float64(x.A.Columns)
-	}
-	p.clock.Compute(sum / p.flops)
-	return nil
-}
-
-func (p *playedLibrary) Solve(side lib.Side, systems []lib.System) error {
-	sum := 0.0
-	for _, x := range systems {
-		sum += float64(x.L.Rows) * float64(x.B.Rows) * float64(x.B.Columns)
-	}
-	p.clock.Compute(sum / p.flops)
-	return nil
-}
-
-func (p *playedLibrary) Factor(a lib.Tile) error {
-	p.clock.Compute(math.Pow(float64(a.Rows), 3) / 3 / p.flops)
-	return nil
-}
-
-func (p *playedLibrary) Adjoint(dst, src lib.Tile) error {
-	p.clock.Moved(2 * int64(src.Buf.Len()) * int64(src.Buf.Type().Size()))
-	return nil
 }

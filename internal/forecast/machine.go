@@ -3,12 +3,12 @@ package forecast
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/BurntSushi/toml"
 	"github.com/dustin/go-humanize"
 
-	"github.com/kirchhoff-lsm/lsm/comm/sim"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -28,21 +28,11 @@ type Machine struct {
 	Within  Link    `toml:"within_node"`
 	Between Link    `toml:"between_nodes"`
 
-	// The keys of these may be missing, as Link.Core may.
-	Forward     float64 `toml:"forward_share"`           // of the kernels' time in both directions that the forward takes
-	Vectors     float64 `toml:"vector_bytes_per_second"` // that one core reads and writes in operations on vectors; 0: they take no time
-	SwitchNodes int     `toml:"nodes_per_switch"`        // see sim.Model
-	Switch      float64 `toml:"switch_latency"`          // s
+	// The keys of these may be missing.
+	Forward float64 `toml:"forward_share"` // of the kernels' time in both directions that the forward takes
 	// OnNode is how many ranks of a node shared its network when Between was measured. Others
 	// share what these had. 0: each rank has Between, however many there are.
 	OnNode int `toml:"ranks_per_node"`
-}
-
-// Model is the machine as the ranks of a run see it that have so many cores each, unless others
-// compute there as well.
-func (m *Machine) Model(ranks int, cores float64) sim.Model {
-	return sim.Model{OnNode: m.onNode(ranks), Within: m.Within, Between: m.between(ranks),
-		SwitchNodes: m.SwitchNodes, Switch: m.Switch, Cores: cores, AtOnce: float64(m.Cores) / cores}
 }
 
 // Speed is that of one core while all cores of the machine work.
@@ -61,7 +51,25 @@ func (s *Speed) Kind(dynamic bool) *float64 {
 }
 
 // Link is what carries messages between ranks.
-type Link = sim.Link
+type Link struct {
+	Bytes   float64 `toml:"bytes_per_second"` // that each rank sends, and receives, while all do
+	Latency float64 `toml:"latency"`          // s, of a message
+}
+
+// allReduce is the time, in s, of a sum of so many bytes over p ranks by Rabenseifner's
+// algorithm, a reduce-scatter followed by an all-gather: see Rounds and sent. The time of the
+// additions counts as part of the bandwidth. See Thakur, Rabenseifner and Gropp (2005),
+// Optimization of collective communication operations in MPICH, Int. J. High Perform. Comput.
+// Appl. 19, 49–66.
+func (l Link) allReduce(bytes, p int) float64 {
+	return float64(Rounds(p))*l.Latency + sent(bytes, p)/l.Bytes
+}
+
+// Rounds is how many messages a rank sends in a sum over p ranks, one after the other.
+func Rounds(p int) int { return 2 * bits.Len(uint(p-1)) }
+
+// sent is how many bytes a rank sends in a sum of so many bytes over p ranks.
+func sent(bytes, p int) float64 { return 2 * float64(p-1) / float64(p) * float64(bytes) }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
@@ -87,10 +95,17 @@ func ReadMachine(path string) (*Machine, error) {
 // and without.
 const forwardShare = 0.75
 
+// goneKeys are keys that only the simulator of ranks read, which earlier versions had.
+var goneKeys = map[string]bool{"vector_bytes_per_second": true, "nodes_per_switch": true, "switch_latency": true,
+	"started_bytes_per_second": true, "core_share": true}
+
 // check refuses keys that mean nothing and values that cannot be. Speeds of only one
 // dimension may be given.
 func (m *Machine) check(meta toml.MetaData) error {
 	for _, key := range meta.Undecoded() {
+		if goneKeys[key[len(key)-1]] {
+			return fmt.Errorf("%s is gone, as is what read it, lsm bench solve --machine: delete the line, lsm check --ranks N --machine FILE does without", key)
+		}
 		return fmt.Errorf("%s is unknown", key)
 	}
 	for _, v := range []struct {
@@ -120,9 +135,7 @@ func (m *Machine) check(meta toml.MetaData) error {
 		value float64
 		key   string
 	}{
-		{m.Forward, "forward_share"}, {m.Vectors, "vector_bytes_per_second"}, {float64(m.SwitchNodes), "nodes_per_switch"}, {m.Switch, "switch_latency"}, {float64(m.OnNode), "ranks_per_node"},
-		{m.Within.Core, "within_node.core_share"}, {m.Between.Core, "between_nodes.core_share"},
-		{m.Within.Started, "within_node.started_bytes_per_second"}, {m.Between.Started, "between_nodes.started_bytes_per_second"},
+		{m.Forward, "forward_share"}, {float64(m.OnNode), "ranks_per_node"},
 	} {
 		if !(v.value >= 0) || math.IsInf(v.value, 0) {
 			return fmt.Errorf("%s is %v, must not be negative", v.key, v.value)
@@ -133,11 +146,6 @@ func (m *Machine) check(meta toml.MetaData) error {
 	}
 	if !meta.IsDefined("forward_share") {
 		m.Forward = forwardShare
-	}
-	for part, l := range map[string]*Link{"within_node": &m.Within, "between_nodes": &m.Between} {
-		if !meta.IsDefined(part, "core_share") {
-			l.Core = 1
-		}
 	}
 	return nil
 }
@@ -151,9 +159,6 @@ memory_gib_per_node = %.4g
 file_bytes_per_second = %.4g # of each rank when all read or write at once
 samples_per_second = %.4g # of traces, of a core in an iteration: the wavelet and the solver's vectors
 forward_share = %.3g # of the kernels' time in both directions, that the forward takes
-vector_bytes_per_second = %.4g # that a core reads and writes in operations on vectors
-nodes_per_switch = %d # that a switch joins, and switches of the next level; 0: one switch joins all
-switch_latency = %.3g # s, of each level of switches above the first, each way
 ranks_per_node = %d # that shared a node's network when it was measured; 0: bytes between nodes hold for any number
 
 [in_2d]
@@ -169,18 +174,13 @@ points_per_second = %.4g
 [within_node] # %s
 bytes_per_second = %.4g # that each rank sends, and receives, in a sum over ranks while all do
 latency = %.3g # s, of a message
-started_bytes_per_second = %.4g # in sums that are begun without waiting; 0: the same
-core_share = %.3g # of the time of such a sum, in which it takes one core from the kernels
 
 [between_nodes] # %s
 bytes_per_second = %.4g
 latency = %.3g
-started_bytes_per_second = %.4g
-core_share = %.3g
-`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Forward, m.Vectors, m.SwitchNodes, m.Switch, m.OnNode,
+`, m.Nodes, m.Cores, m.NodeGiB, m.File, m.Samples, m.Forward, m.OnNode,
 		m.Speed2D.Triples, m.Speed2D.Dynamic, m.Speed2D.Points, m.Speed3D.Triples, m.Speed3D.Dynamic, m.Speed3D.Points,
-		within, m.Within.Bytes, m.Within.Latency, m.Within.Started, m.Within.Core,
-		between, m.Between.Bytes, m.Between.Latency, m.Between.Started, m.Between.Core)
+		within, m.Within.Bytes, m.Within.Latency, between, m.Between.Bytes, m.Between.Latency)
 }
 
 // Plan returns the plan of a run with so many ranks on the machine. It returns an error if
@@ -231,15 +231,9 @@ func (m *Machine) link(span, ranks int) Link {
 	if n := m.onNode(ranks); ranks <= n || n%span == 0 {
 		return m.Within
 	}
-	return m.between(ranks)
-}
-
-// between is what carries messages of a run between nodes.
-func (m *Machine) between(ranks int) Link {
 	l := m.Between
 	if m.OnNode > 0 {
-		share := float64(m.OnNode) / float64(m.onNode(ranks))
-		l.Bytes, l.Started = share*l.Bytes, share*l.Started
+		l.Bytes *= float64(m.OnNode) / float64(m.onNode(ranks))
 	}
 	return l
 }
@@ -257,7 +251,7 @@ func (s sum) sent() (count, bytes int) {
 	if s.ranks == 0 {
 		return s.count, s.bytes
 	}
-	return s.count * sim.Rounds(s.ranks), int(sim.Sent(s.bytes, s.ranks))
+	return s.count * Rounds(s.ranks), int(sent(s.bytes, s.ranks))
 }
 
 // takes is the time of s over a link, in s.
@@ -265,7 +259,7 @@ func (s sum) takes(l Link) float64 {
 	if s.ranks == 0 {
 		return float64(s.count)*l.Latency + float64(s.bytes)/l.Bytes
 	}
-	return float64(s.count) * l.AllReduce(s.bytes/s.count, s.ranks)
+	return float64(s.count) * l.allReduce(s.bytes/s.count, s.ranks)
 }
 
 // On is the duration on a machine, for a plan of it.

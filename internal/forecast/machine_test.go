@@ -1,6 +1,7 @@
 package forecast
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 var example = Machine{Nodes: 8, Cores: 4, NodeGiB: 64, File: 5e8, Samples: 1e8, Speed2D: Speed{3e8, 25e7, 2e7}, Speed3D: Speed{4e8, 2e8, 1e7},
-	Within: Link{Bytes: 4e9, Latency: 1e-6, Started: 3e9, Core: 0.75}, Between: Link{Bytes: 1e9, Latency: 5e-6, Core: 0.25}, Forward: 0.8, Vectors: 8e9, SwitchNodes: 32, Switch: 3e-7, OnNode: 2}
+	Within: Link{Bytes: 4e9, Latency: 1e-6}, Between: Link{Bytes: 1e9, Latency: 5e-6}, Forward: 0.8, OnNode: 2}
 
 // A group's sums cross the network unless each such group lies on one node.
 func TestLinkOfSums(t *testing.T) {
@@ -29,11 +30,30 @@ func TestLinkOfSums(t *testing.T) {
 	}
 }
 
+// Sums over ranks take what Rabenseifner's algorithm does.
+func TestAllReduce(t *testing.T) {
+	l := Link{Bytes: 1e6, Latency: 0.25}
+	for _, c := range []struct {
+		bytes, ranks int
+		want         float64
+	}{
+		{4e6, 1, 0},
+		{4e6, 2, 2*0.25 + 4},
+		{4e6, 4, 4*0.25 + 6},
+		{10e6, 5, 6*0.25 + 16},
+		{0, 4096, 24 * 0.25},
+	} {
+		if got := l.allReduce(c.bytes, c.ranks); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%d bytes over %d ranks take %g s, want %g", c.bytes, c.ranks, got, c.want)
+		}
+	}
+}
+
 // Ranks of a node share its network.
 func TestSharedNetwork(t *testing.T) {
 	for ranks, share := range map[int]float64{8: 2, 16: 1, 64: 0.25} {
 		want := example.Between
-		want.Bytes, want.Started = share*want.Bytes, share*want.Started
+		want.Bytes *= share
 		if got := example.link(ranks, ranks); got != want {
 			t.Errorf("%d ranks on 8 nodes have %+v, want %+v", ranks, got, want)
 		}
@@ -100,9 +120,11 @@ func TestMachineFile(t *testing.T) {
 		{"latency = 5e-06", "latency = inf", "between_nodes.latency is +Inf, must be positive"},
 		{"latency = 5e-06", "latency = 5e-06\nhops = 3", "between_nodes.hops is unknown"},
 		{"[within_node]", "[elsewhere]", "elsewhere is unknown"},
-		{"vector_bytes_per_second = 8e+09", "vector_bytes_per_second = -8e+09", "vector_bytes_per_second is -8e+09, must not be negative"},
+		{"forward_share = 0.8", "forward_share = -0.8", "forward_share is -0.8, must not be negative"},
+		{"ranks_per_node = 2", "ranks_per_node = 2\nnodes_per_switch = 32", "nodes_per_switch is gone"},
 		{"forward_share = 0.8", "forward_share = 1.5", "forward_share is 1.5, must be at most 1"},
-		{"core_share = 0.25", "core_share = nan", "between_nodes.core_share is NaN, must not be negative"},
+		{"forward_share = 0.8", "forward_share = nan", "forward_share is NaN, must not be negative"},
+		{"latency = 1e-06", "latency = 1e-06\ncore_share = 0.25", "within_node.core_share is gone, as is what read it, lsm bench solve --machine"},
 	} {
 		changed := strings.Replace(text, c.from, c.to, 1)
 		if changed == text {

@@ -125,7 +125,7 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	})
 	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Survey.NT}, dist.Backward: {0, p.Reached(most)}}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		cuts, _ = p.Problem(most).Pieces(most.Local())
+		cuts = p.Problem(most).Pieces(most.Local())
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
 	}
 	pieces, elements := [2]int{}, [2]int{}

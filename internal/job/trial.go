@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
@@ -62,17 +61,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	t, err := trial(ctx, j.Operator, d, time.Since(began).Seconds(), iterations)
-	if err != nil {
-		return nil, err
-	}
-	t.Sums = j.Carrier()
-	return &t.Trial, t.bring(j)
-}
-
-// trial solves with the operator of all ranks and data d, after a setup of so many seconds on
-// this rank: with sums over ranks overlapped and without.
-func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup float64, iterations int) (*tried, error) {
+	setup, op := time.Since(began).Seconds(), j.Operator
 	plain, err := try(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
 	if err != nil {
 		return nil, err
@@ -89,7 +78,7 @@ func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup flo
 			return nil, err
 		}
 	}
-	t.Shots, t.Traces = op.Shots.Len(), op.Shots.Traces()
+	t.Sums, t.Shots, t.Traces = j.Carrier(), op.Shots.Len(), op.Shots.Traces()
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
 	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
@@ -98,7 +87,7 @@ func trial(ctx context.Context, op *operator.Operator, d *dist.Vector, setup flo
 	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Last < 1 {
 		t.Hidden = max(0, 1-t.Left/t.Alone)
 	}
-	return t, nil
+	return &t.Trial, t.bring(j)
 }
 
 // tried is one solve of a trial on this rank.
@@ -126,9 +115,6 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 		return nil, err
 	}
 	opt := solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)}
-	if _, counted := op.Device.(*device.Counter); counted {
-		opt.AdjointFail = -1 // there is no adjoint
-	}
 	m, err := solver.New("cgls", opt)
 	if err != nil {
 		return nil, err
@@ -142,14 +128,14 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 		if err := op.Device.Sync(); err != nil {
 			return nil, err
 		}
-		begin := device.Time(op.Device)
+		begin := time.Now()
 		if err := m.Step(ctx); err != nil {
 			return nil, err
 		}
 		if err := op.Device.Sync(); err != nil {
 			return nil, err
 		}
-		took = append(took, device.Time(op.Device).Sub(begin).Seconds())
+		took = append(took, time.Since(begin).Seconds())
 	}
 	slices.Sort(took)
 	r.x, r.sums = m.X(), waiting.Seconds()/float64(iterations)

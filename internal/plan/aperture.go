@@ -37,27 +37,13 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 // kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
 // velocity.
 func (p *Plan) Heard() float64 {
-	return heard(p, p.SamplePairs(), func(Pair, float64) {})
-}
-
-// HeardOf is Heard of some traces of the survey and a slab of the image, found from so many pairs.
-// It tells what the tile of each pair costs that is inside the aperture. tell must not keep it.
-func HeardOf(p *Plan, traces []int32, slab [2]int, count int, tell func(q Pair, cost float64)) float64 {
-	if len(traces) == 0 || slab[0] == slab[1] {
-		return 1
-	}
-	return heard(p, pairs(p, count, slab, len(traces), func(i int) int { return int(traces[i]) }), tell)
-}
-
-// heard is HeardOf for given pairs.
-func heard(p *Plan, pairs iter.Seq[Pair], tell func(q Pair, cost float64)) float64 {
 	if least, _ := p.Velocity.Range(); least <= 0 {
 		return 1
 	}
 	k := &kirchhoff.Problem{Grid: p.Image}
 	p.limit(k)
 	all, total := 0, 0.0
-	for q := range pairs {
+	for q := range p.SamplePairs() {
 		inside := true
 		for axis, a := range k.Aperture {
 			inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
@@ -66,9 +52,7 @@ func heard(p *Plan, pairs iter.Seq[Pair], tell func(q Pair, cost float64)) float
 			continue
 		}
 		all++
-		cost := tileCost(p, q)
-		total += cost
-		tell(q, cost)
+		total += tileCost(p, q)
 	}
 	if all == 0 {
 		return 1

@@ -162,21 +162,13 @@ func nearest(xyz []float64, dim, k int) []float64 {
 type Pair struct {
 	Source, Receiver []float64 // m
 	X                []float64 // m
-
-	Trace int   // its place among those drawn from
-	Point []int // the point's index along each axis
 }
 
 // SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
 // traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
 // alone. A pair is valid until the next one.
 func (p *Plan) SamplePairs() iter.Seq[Pair] {
-	s := p.Survey
-	return pairs(p, 1<<16, [2]int{0, p.Image.Shape[0]}, s.NumTraces(), func(i int) int { return i })
-}
-
-// pairs yields so many pairs of n traces, whose numbers number tells, and points of a slab.
-func pairs(p *Plan, count int, slab [2]int, n int, number func(i int) int) iter.Seq[Pair] {
+	const pairs = 1 << 16
 	g, s := p.Image, p.Survey
 	numbers := g.Dim() + 1 // that make a pair
 	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
@@ -184,22 +176,16 @@ func pairs(p *Plan, count int, slab [2]int, n int, number func(i int) int) iter.
 		root = math.Pow(1+root, 1/float64(numbers+1))
 	}
 	return func(yield func(Pair) bool) {
-		q := Pair{X: make([]float64, g.Dim()), Point: make([]int, g.Dim())}
-		for i := range count {
+		q := Pair{X: make([]float64, g.Dim())}
+		for i := range pairs {
 			draw := func(number, n int) int {
 				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
 				return min(n-1, int(f*float64(n)))
 			}
 			for a, n := range g.Shape {
-				first := 0
-				if a == 0 {
-					first, n = slab[0], slab[1]-slab[0]
-				}
-				q.Point[a] = first + draw(a+1, n)
-				q.X[a] = g.Coord(a, q.Point[a])
+				q.X[a] = g.Coord(a, draw(a+1, n))
 			}
-			q.Trace = draw(numbers, n)
-			source, receiver := s.Pair(number(q.Trace))
+			source, receiver := s.Pair(draw(numbers, s.NumTraces()))
 			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)
 			if !yield(q) {
 				return

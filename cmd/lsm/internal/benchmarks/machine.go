@@ -61,7 +61,7 @@ func benchMachine(ctx context.Context, a *cli.App, file string) error {
 		free = min(free, memory.Limit)
 	}
 	node := slices.IndexFunc(seats, func(s machine.Seat) bool { return s.Host == mine.Host })
-	within, between, err := measureLinks(ctx, a.World, m, node, threads, free)
+	within, between, err := measureLinks(ctx, a.World, m, node, free)
 	if err != nil {
 		return err
 	}
@@ -75,12 +75,12 @@ func benchMachine(ctx context.Context, a *cli.App, file string) error {
 		a.Report.Printf("%d-D: %.3g triples, %.3g with amplitude weights, and %.3g points of traveltimes a second and core\n",
 			d.dim, d.speed.Triples, d.speed.Dynamic, d.speed.Points)
 	}
-	a.Report.Printf("%.3g samples of traces and %.3g GB of vectors a second and core; the forward takes %.0f %% of the kernels' time\n", m.Samples, m.Vectors/1e9, 100*m.Forward)
+	a.Report.Printf("%.3g samples of traces a second and core; the forward takes %.0f %% of the kernels' time\n", m.Samples, 100*m.Forward)
 	for _, l := range []struct {
 		where, source string
 		forecast.Link
 	}{{"within a node", within, m.Within}, {"between nodes", between, m.Between}} {
-		a.Report.Printf("sums %s: %.3g GB/s, %.3g µs, %.2g of a core while one is under way; %s\n", l.where, l.Bytes/1e9, 1e6*l.Latency, l.Core, l.source)
+		a.Report.Printf("sums %s: %.3g GB/s, %.3g µs; %s\n", l.where, l.Bytes/1e9, 1e6*l.Latency, l.source)
 	}
 	a.Report.Printf("files: %.3g GB/s a rank\n", m.File/1e9)
 	a.Wrote("machine", file)
@@ -102,14 +102,11 @@ func MeasureCores(ctx context.Context, a *cli.App, k bench.KernelSize, dims []in
 	if k.Engine == "reference" { // which is slow
 		k.Sources, k.Receivers, shapes = 1, 16, [][]int{2: {64, 64}, 3: {16, 16, 16}}
 	}
-	speeds := []*float64{&m.Samples, &m.Vectors}
+	speeds := []*float64{&m.Samples}
 	measure := func() (err error) {
 		small := k
 		small.Shape, small.Samples = []int{8, 8}, 1000
 		if m.Samples, err = bench.SampleSpeed(ctx, small); err != nil {
-			return err
-		}
-		if m.Vectors, err = bench.VectorSpeed(k.Threads, k.Runs); err != nil {
 			return err
 		}
 		for _, dim := range dims {
@@ -156,8 +153,8 @@ const (
 )
 
 // measureLinks measures the links of m that the ranks have, and says where its numbers are from.
-// node is a number of this rank's node, which has so many threads.
-func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, node, threads int, memory int64) (within, between string, err error) {
+// node is a number of this rank's node.
+func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, node int, memory int64) (within, between string, err error) {
 	local, err := world.Split(node, world.Rank())
 	if err != nil {
 		return "", "", err
@@ -166,20 +163,26 @@ func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, nod
 	if err != nil {
 		return "", "", err
 	}
-	m.Within = forecast.Link{Bytes: copied / copiesOfSum, Latency: withinLatency, Core: 1}
-	m.Between = forecast.Link{Bytes: betweenBytes, Latency: betweenLatency, Core: 1}
+	m.Within = forecast.Link{Bytes: copied / copiesOfSum, Latency: withinLatency}
+	m.Between = forecast.Link{Bytes: betweenBytes, Latency: betweenLatency}
 	within = fmt.Sprintf("not measured: a third of the %.3g GB/s at which a rank copies memory, and a usual latency", copied/1e9)
 	between = "not measured: put in the numbers of your network"
 	if local.Size() > 1 {
 		within = "measured on " + readable.Count(local.Size(), "rank")
-		if m.Within, err = bench.LinkSpeed(ctx, local, threads, memory); err != nil {
+		if m.Within, err = measureLink(ctx, local, memory); err != nil {
 			return "", "", err
 		}
 	}
 	if local.Size() < world.Size() {
 		between = "measured on " + readable.Count(world.Size(), "rank")
 		m.OnNode = local.Size()
-		m.Between, err = bench.LinkSpeed(ctx, world, threads, memory)
+		m.Between, err = measureLink(ctx, world, memory)
 	}
 	return within, between, err
+}
+
+// measureLink is the link of sums over the ranks of c.
+func measureLink(ctx context.Context, c comm.Comm, memory int64) (forecast.Link, error) {
+	bytes, seconds, err := bench.LinkSpeed(ctx, c, memory)
+	return forecast.Link{Bytes: bytes, Latency: seconds / float64(forecast.Rounds(c.Size()))}, err
 }

@@ -3,7 +3,6 @@ package benchmarks
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -31,10 +29,6 @@ type matmulOptions struct {
 	libraries []string
 	engine    string
 	backends  []string
-
-	machine string  // the file of one that is played; "": this one is measured
-	ranks   []int   // that are played
-	gflops  float64 // of a core of it
 }
 
 func newBenchMatmul(a *cli.App) *cobra.Command {
@@ -52,23 +46,15 @@ measured with panels sent while others are multiplied, and the first without as 
 
 With --engine cuda or hip the matrices lie on GPUs, and cuBLAS or hipBLAS multiplies them. --backend
 names what carries them between ranks: nccl or rccl, mpi where it takes memory of GPUs, and
-mpi-staged through the host; several are measured in turn.
-
-With --machine, --ranks and --gflops one process plays the same products on the ranks of the
-machine that a file describes, one core a rank, in virtual time: in block rows and on the grid
-that is nearest to a square. Messages and products then take turns.`,
+mpi-staged through the host; several are measured in turn.`,
 		Example: `  lsm bench matmul
   mpirun -n 6 lsm bench matmul --size 2400 --threads 1
   mpirun -n 4 lsm bench matmul --library gonum,openblas --type float32
-  mpirun -n 4 lsm bench matmul --backend nccl,mpi-staged --size 16384 --type float32
-  lsm bench matmul --size 16384 --machine cluster.toml --ranks 16,64,256,1024 --gflops 30`,
+  mpirun -n 4 lsm bench matmul --backend nccl,mpi-staged --size 16384 --type float32`,
 		Annotations: cli.Exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
 				return err
-			}
-			if o.machine != "" {
-				return playMatmul(cmd.Context(), a, o)
 			}
 			return benchMatmul(cmd.Context(), a, o)
 		},
@@ -82,14 +68,6 @@ that is nearest to a square. Messages and products then take turns.`,
 	fl.StringSliceVar(&o.libraries, "library", []string{"auto"}, "auto, gonum, openblas, cublas, hipblas, or several with commas")
 	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the matrices: cpu, cuda, hip (default: by the backends)")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
-	fl.StringVar(&o.machine, "machine", "", "play ranks on the machine that `FILE` describes")
-	fl.IntSliceVar(&o.ranks, "ranks", nil, "numbers of `RANKS` to play, separated by commas")
-	fl.Float64Var(&o.gflops, "gflops", 0, "10⁹ operations a second of one core of that machine in products of tiles")
-	cli.NotEmpty(cmd, "machine", "a file")
-	cmd.MarkFlagsRequiredTogether("machine", "ranks", "gflops")
-	for _, measured := range []string{"library", "threads", "engine", "backend"} {
-		cmd.MarkFlagsMutuallyExclusive("machine", measured)
-	}
 	return cmd
 }
 
@@ -106,11 +84,7 @@ func (o *matmulOptions) check() error {
 	case o.Tile == 0:
 		o.Tile = tileOnCard
 	}
-	values := map[string]int{"size": o.Size, "tile": o.Tile, "runs": o.Runs}
-	if len(o.ranks) > 0 {
-		values["ranks"] = slices.Min(o.ranks)
-	}
-	if err := positive(values); err != nil {
+	if err := positive(map[string]int{"size": o.Size, "tile": o.Tile, "runs": o.Runs}); err != nil {
 		return err
 	}
 	switch o.typ {
@@ -121,13 +95,7 @@ func (o *matmulOptions) check() error {
 	default:
 		return status.Usage(fmt.Errorf("bench: --type is %q, want float32 or float64", o.typ))
 	}
-	if err := o.checkLibraries(); err != nil {
-		return err
-	}
-	if o.machine != "" && !(o.gflops > 0 && !math.IsInf(o.gflops, 1)) {
-		return status.Usage(fmt.Errorf("bench: --gflops is %g, must be more than 0", o.gflops))
-	}
-	return nil
+	return o.checkLibraries()
 }
 
 // checkLibraries refuses libraries that are unknown, named twice, or not of the engine.
@@ -216,7 +184,7 @@ func (at *place) bench(ctx context.Context, a *cli.App, o matmulOptions) error {
 		where = fmt.Sprintf("%s, %s, %s", strings.Join(namesOf(at.comms), ", "), at.card.Name(), at.library.About())
 	}
 	n := a.World.Size()
-	table := newProducts(a, o, "median of the slowest rank's times on "+where)
+	table := newProducts(a, o, where)
 	for _, ranks := range counts(n) {
 		for _, grid := range gridsOf(ranks) {
 			if need := o.Bytes(grid[0], grid[1]) * int64(min(ranks, at.onNode)); at.card == nil && at.memory > 0 && need > at.memory {
@@ -299,32 +267,6 @@ func wait(world comm.Comm, err error) error {
 	return comm.Together(world, err)
 }
 
-// playMatmul plays products on other numbers of ranks, of another machine.
-func playMatmul(ctx context.Context, a *cli.App, o matmulOptions) error {
-	if n := a.World.Size(); n > 1 {
-		return status.Usage(fmt.Errorf("bench: --machine plays all ranks in one process, %d were started", n))
-	}
-	m, err := forecast.ReadMachine(o.machine)
-	if err != nil {
-		return err
-	}
-	table := newProducts(a, o, "predicted for the machine of "+o.machine)
-	ranks := append([]int{1}, o.ranks...)
-	slices.Sort(ranks)
-	ranks = slices.Compact(ranks)
-	for _, n := range ranks {
-		rows, columns := dense.Shape(n)
-		for _, grid := range slices.CompactFunc([][]int{{n, 1}, {rows, columns}}, slices.Equal) {
-			r, err := o.Play(ctx, m.Model(n, 1), grid[0], grid[1], 1e9*o.gflops, m.Vectors)
-			if err != nil {
-				return err
-			}
-			table.row(r)
-		}
-	}
-	return table.end(ranks[len(ranks)-1])
-}
-
 // products is the table of lsm bench matmul.
 type products struct {
 	*cli.App
@@ -333,8 +275,8 @@ type products struct {
 	wrong int
 }
 
-func newProducts(a *cli.App, o matmulOptions, times string) *products {
-	a.Report.Printf("# C = A B of %d × %d %v in tiles of %d; %s\n", o.Size, o.Size, o.Type, o.Tile, times)
+func newProducts(a *cli.App, o matmulOptions, where string) *products {
+	a.Report.Printf("# C = A B of %d × %d %v in tiles of %d; median of the slowest rank's times on %s\n", o.Size, o.Size, o.Type, o.Tile, where)
 	a.Report.Printf("#%6s  %7s  %-13s  %9s  %9s  %8s  %10s  %10s  %8s  %9s  %-7s  %s\n",
 		"ranks", "grid", "way", "seconds", "GFLOP/s", "speed-up", "MB a rank", "formula", "messages", "error", "overlap", "library"+behind(o.engine != "cpu", "carrier"))
 	return &products{App: a, o: o, first: map[string]float64{}}
@@ -348,20 +290,16 @@ func (p *products) row(r *bench.MatmulRow) {
 	if r.Wrong() {
 		p.wrong++
 	}
-	wrong, overlap := "-", "no"
-	event := []any{"ranks", ranks, "grid", []int{r.Rows, r.Columns}, "way", way, "size", p.o.Size, "tile", p.o.Tile, "type", p.o.Type.String(),
-		"seconds", r.Seconds, "gflops", r.Flops / 1e9, "speed_up", p.first[by] / r.Seconds, "bytes_received", r.Bytes, "bytes_formula", r.Formula,
-		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "engine", p.o.engine, "carrier", r.Carrier, "verdict", verdictOf(r)}
-	if !math.IsNaN(r.Error) {
-		wrong = fmt.Sprintf("%.1e", r.Error)
-		event = append(event, "error", r.Error, "tolerance", r.Tolerance)
-	}
+	overlap := "no"
 	if r.Overlap && ranks > 1 {
 		overlap = "yes"
 	}
-	p.Report.Printf("%7d  %7s  %-13s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9s  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
-		way, r.Seconds, r.Flops/1e9, p.first[by]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, wrong, overlap, r.Library+behind(p.o.engine != "cpu", r.Carrier))
-	p.Report.Event("matmul", event...)
+	p.Report.Printf("%7d  %7s  %-13s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9.1e  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
+		way, r.Seconds, r.Flops/1e9, p.first[by]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, r.Error, overlap, r.Library+behind(p.o.engine != "cpu", r.Carrier))
+	p.Report.Event("matmul", "ranks", ranks, "grid", []int{r.Rows, r.Columns}, "way", way, "size", p.o.Size, "tile", p.o.Tile, "type", p.o.Type.String(),
+		"seconds", r.Seconds, "gflops", r.Flops/1e9, "speed_up", p.first[by]/r.Seconds, "bytes_received", r.Bytes, "bytes_formula", r.Formula,
+		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "engine", p.o.engine, "carrier", r.Carrier, "verdict", verdictOf(r),
+		"error", r.Error, "tolerance", r.Tolerance)
 }
 
 // wayOf names what the product is on a grid.

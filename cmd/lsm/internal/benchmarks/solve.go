@@ -22,10 +22,6 @@ type solveOptions struct {
 	backends   []string
 	iterations int
 	weak       bool
-
-	machine string // the file of one that is played; "": this one is measured
-	ranks   []int  // that are played
-	plot    string // PNG of what was played
 }
 
 func newBenchSolve(a *cli.App) *cobra.Command {
@@ -40,24 +36,14 @@ the ranks, the share of the time that the sums take, and how much of it the over
 hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
 Several backends are measured in turn on each grid; mpi-onesided is mpi with
 comm.accumulate = "onesided". Solve writes no file.
-docs/performance.md derives the columns.
-
-With --machine and --ranks one process plays the same solve on the ranks of the machine
-that a file describes, in virtual time (lsm bench --machine-file writes such a file). Up
-to 8 ranks it plays all process grids, beyond that the rows of ranks and the grid that is
-nearest to a square, and one rank for comparison. Setup is then the traveltimes alone.
-With --plot it draws the seconds of an iteration and those in it that wait for sums.`,
+docs/performance.md derives the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   mpirun -n 4 lsm bench solve config.toml --backend mpi,mpi-onesided
-  srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged
-  lsm bench solve config.toml --machine cluster.toml --ranks 64,256,1024,4096 --plot ranks.png`,
+  srun lsm bench solve config.toml --set kirchhoff.engine=cuda --backend nccl,mpi-staged`,
 		Annotations: cli.Exits("3", "4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := positive(map[string]int{"iterations": o.iterations}); err != nil {
-				return err
-			}
-			if err := o.checkPlay(); err != nil {
 				return err
 			}
 			if err := besideEachOther(o.backends, "mpi", oneSided, "mpi-staged", "nccl", "rccl"); err != nil {
@@ -73,9 +59,6 @@ With --plot it draws the seconds of an iteration and those in it that wait for s
 			if err := a.Once(func() error { return cli.TryInputs(a, cfg) }); err != nil {
 				return err
 			}
-			if o.machine != "" {
-				return playSolve(cmd.Context(), a, cfg, o)
-			}
 			if len(o.backends) == 0 {
 				o.backends = []string{cfg.Comm.Backend}
 			} else {
@@ -89,13 +72,6 @@ With --plot it draws the seconds of an iteration and those in it that wait for s
 	cmd.Flags().IntVar(&o.iterations, "iterations", o.iterations, "timed iterations; the median is printed")
 	cmd.Flags().StringSliceVar(&o.backends, "backend", nil, "communicators, as in comm.backend, separated by commas (default comm.backend)")
 	cmd.Flags().BoolVar(&o.weak, "weak", false, "weak scaling: shots in proportion to the ranks")
-	cmd.Flags().StringVar(&o.machine, "machine", "", "play ranks on the machine that `FILE` describes")
-	cmd.Flags().IntSliceVar(&o.ranks, "ranks", nil, "numbers of `RANKS` to play, separated by commas")
-	cmd.Flags().StringVar(&o.plot, "plot", "", "draw what was played into a `PNG`")
-	cli.NotEmpty(cmd, "machine", "a file")
-	cli.NotEmpty(cmd, "plot", "a file")
-	cmd.MarkFlagsRequiredTogether("machine", "ranks")
-	cmd.MarkFlagsMutuallyExclusive("machine", "backend")
 	return cmd
 }
 
@@ -129,7 +105,7 @@ func benchSolve(ctx context.Context, a *cli.App, cfg *config.Config, o solveOpti
 	if n > shots {
 		return status.Usage(fmt.Errorf("bench: %d ranks, the survey has %d shots", n, shots))
 	}
-	table := newScaling(a, o, "median of the slowest rank's times on "+a.World.Name())
+	table := newScaling(a, o)
 	for _, ranks := range counts(n) {
 		take := shots
 		if o.weak {
@@ -163,19 +139,19 @@ type scaling struct {
 	first map[string]float64 // s, an iteration of one rank, by backend
 }
 
-// newScaling prints the head of a table, of such times.
-func newScaling(a *cli.App, o solveOptions, times string) *scaling {
+// newScaling prints the head of a table.
+func newScaling(a *cli.App, o solveOptions) *scaling {
 	kind := "strong"
 	if o.weak {
 		kind = "weak"
 	}
-	a.Report.Printf("# %s scaling, %d iterations of CGLS; %s\n", kind, o.iterations, times)
+	a.Report.Printf("# %s scaling, %d iterations of CGLS; median of the slowest rank's times on %s\n", kind, o.iterations, a.World.Name())
 	a.Report.Printf("#%6s  %7s  %6s  %9s  %9s  %8s  %6s  %10s  %7s  %7s  %6s  %9s  %s\n",
 		"ranks", "grid", "shots", "setup s", "iter s", "speed-up", "eff %", "bytes/iter", "sums", "alone %", "hid %", "residual", "backend")
 	return &scaling{a, o, kind, map[string]float64{}}
 }
 
-// row prints what a trial took. A residual that is not known is 0.
+// row prints what a trial took.
 func (s *scaling) row(ranks int, grid []int, backend string, t *job.Trial) {
 	if ranks == 1 {
 		s.first[backend] = t.Iteration
@@ -184,19 +160,13 @@ func (s *scaling) row(ranks int, grid []int, backend string, t *job.Trial) {
 	if s.o.weak {
 		speed *= float64(ranks)
 	}
-	residual := "-"
-	event := []any{"scaling", s.kind, "backend", t.Sums, "ranks", ranks, "grid", grid, "shots", t.Shots, "traces", t.Traces,
-		"setup_s", t.Setup, "iteration_s", t.Iteration, "iterations", s.o.iterations, "seconds", t.Iteration * float64(s.o.iterations),
-		"speed_up", speed, "efficiency", speed / float64(ranks), "bytes_sent", t.Bytes, "sums", t.Collective,
-		"waiting", t.Waiting, "waiting_without_overlap", t.Sequential, "hidden", t.Hidden}
-	if t.Residual != 0 {
-		residual = fmt.Sprintf("%9.4e", t.Residual)
-		event = append(event, "residual", t.Residual)
-	}
-	s.Report.Printf("%7d  %7s  %6d  %9.3f  %9.4f  %8.2f  %6.1f  %10s  %7d  %7.1f  %6.1f  %9s  %s\n",
+	s.Report.Printf("%7d  %7s  %6d  %9.3f  %9.4f  %8.2f  %6.1f  %10s  %7d  %7.1f  %6.1f  %9.4e  %s\n",
 		ranks, fmt.Sprintf("%d×%d", grid[0], grid[1]), t.Shots, t.Setup, t.Iteration, speed, 100*speed/float64(ranks),
-		humanize.IBytes(uint64(t.Bytes)), t.Collective, 100*t.Sequential, 100*t.Hidden, residual, t.Sums)
-	s.Report.Event("solve", event...)
+		humanize.IBytes(uint64(t.Bytes)), t.Collective, 100*t.Sequential, 100*t.Hidden, t.Residual, t.Sums)
+	s.Report.Event("solve", "scaling", s.kind, "backend", t.Sums, "ranks", ranks, "grid", grid, "shots", t.Shots, "traces", t.Traces,
+		"setup_s", t.Setup, "iteration_s", t.Iteration, "iterations", s.o.iterations, "seconds", t.Iteration*float64(s.o.iterations),
+		"speed_up", speed, "efficiency", speed/float64(ranks), "bytes_sent", t.Bytes, "sums", t.Collective,
+		"waiting", t.Waiting, "waiting_without_overlap", t.Sequential, "hidden", t.Hidden, "residual", t.Residual)
 }
 
 // trySolve measures one grid on the first ranks while the others wait. Where the survey
