@@ -160,7 +160,7 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	if three.Memory.Total() > m.Limit {
 		t.Errorf("planned memory on three ranks %v", three.Memory)
 	}
-	for _, set := range [][]string{{"data.read=memory"}, {"solver.regularization=gradient", "solver.regularization_weight=0.1"}} {
+	for _, set := range [][]string{{"data.read=memory"}, {"solver.regularization=dip", "solver.regularization_weight=0.1"}} {
 		j := p.open(t, plan.Traces, progress.Discard(), "cpu", append(set, limit, "kirchhoff.tables=full")...)
 		if err := j.Memory().Check(); j.Held.Stream || status.Code(err) != status.NoResource {
 			t.Errorf("%v: streamed %v, %v", set, j.Held.Stream, err)

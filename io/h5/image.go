@@ -54,6 +54,7 @@ const (
 	inImageName          = "/history/image_residual_norm"
 	agreementHistoryName = "/history/agreement"
 )
+
 // history yields the datasets of the norms.
 func (im *Image) history(yield func(name string, norms *[]float64) bool) {
 	_ = yield("/history/residual_norm", &im.ResidualNorm) && yield("/history/gradient_norm", &im.GradientNorm)
