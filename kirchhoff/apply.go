@@ -15,18 +15,18 @@ var _ dist.Pieced = (*kernel)(nil)
 
 // row is a trace of the data.
 func (k *kernel) row(data []float32, trace int) []float32 {
-	if k.Rows != nil {
-		trace = int(k.Rows[trace])
+	if k.image.Rows != nil {
+		trace = int(k.image.Rows[trace])
 	}
-	nt := k.Problem.NT
+	nt := k.cpu.plan.Problem.NT
 	return data[trace*nt : (trace+1)*nt]
 }
 
 // slices returns the elements of a data and an image buffer. It panics if a size is wrong.
 func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 	d, m = device.Slice[float32](data), device.Slice[float32](image)
-	checkSizes(op, &k.Problem, k.Data, len(d), len(m))
-	if k.image32 == nil {
+	checkSizes(op, &k.cpu.plan.Problem, k.image.Data, len(d), len(m))
+	if k.cpu.image32 == nil {
 		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
 	}
 	return d, m
@@ -34,20 +34,20 @@ func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 
 // addTrace convolves the trace that a worker has made and adds it to a trace of the data.
 func (k *kernel) addTrace(worker int, data []float32, trace int) {
-	k.Convolve.apply(k.isa, k.row(data, trace), k.crossings[worker].made, true)
+	k.cpu.plan.Convolve.apply(k.cpu.isa, k.row(data, trace), k.cpu.crossings[worker].made, true)
 }
 
 // Forward adds the demigrated traces of the image src to dst.
 func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := k.slices("forward", dst, src)
-	k.room.Lock()
-	defer k.room.Unlock()
+	k.cpu.room.Lock()
+	defer k.cpu.room.Unlock()
 	defer runtime.KeepAlive(k)
-	if err := k.loadImage(ctx, image); err != nil {
+	if err := k.cpu.loadImage(ctx, image); err != nil {
 		return err
 	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.TraceCuts)-1, func(worker, _ int) []float32 { return k.crossings[worker].made.trace },
+		return o.demigrate(ctx, 0, len(k.image.TraceCuts)-1, func(worker, _ int) []float32 { return k.cpu.crossings[worker].made.trace },
 			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
@@ -55,16 +55,16 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 // Adjoint adds the migrated image of the traces src to dst.
 func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := k.slices("adjoint", src, dst)
-	k.room.Lock()
-	defer k.room.Unlock()
+	k.cpu.room.Lock()
+	defer k.cpu.room.Unlock()
 	defer runtime.KeepAlive(k)
 	if k.kept != nil {
 		k.kept.ready = nil // the data may have changed
 	}
-	if err := k.sumTiles(ctx, 0, k.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
+	if err := k.sumTiles(ctx, 0, k.cpu.plan.Tiles, k.kept == nil, k.migration(ctx, data, 0)); err != nil {
 		return err
 	}
-	return k.unloadSums(ctx, image, k.Scale, 0, k.Tiles)
+	return k.cpu.unloadSums(ctx, image, k.cpu.plan.Scale, 0, k.cpu.plan.Tiles)
 }
 
 // migration adds the adjoint of the data to the sums. If there is only one unit it sets
@@ -80,8 +80,8 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 		if lo > 0 {
 			return nil
 		}
-		hi = k.Tiles
-		if err := k.clearSums(ctx, lo, hi); err != nil {
+		hi = k.cpu.plan.Tiles
+		if err := k.cpu.clearSums(ctx, lo, hi); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (k *kernel) sumTiles(ctx context.Context, lo, hi int, whole bool, add func(
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
-func (e *cpu) Peak() float64 { return e.Plan.Peak }
+func (k *kernel) Peak() float64 { return k.cpu.plan.Peak }
 
 // Bound implements dist.Pieced. In the adjoint it returns, for each shot (neighbouring
 // traces of one source place), the sum of the largest samples of its correlated traces;
@@ -97,30 +97,30 @@ func (e *cpu) Peak() float64 { return e.Plan.Peak }
 // times 2/v. The adjoint keeps the correlated traces for Begin: if Begin comes next, the
 // source must not have changed.
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
-	k.room.Lock()
-	defer k.room.Unlock()
+	k.cpu.room.Lock()
+	defer k.cpu.room.Unlock()
 	x := device.Slice[float32](src)
 	if d == dist.Forward {
-		slab := SlabPoints(k.Problem.Grid.Dim()) * k.Problem.plane()
+		slab := SlabPoints(k.cpu.plan.Problem.Grid.Dim()) * k.cpu.plan.Problem.plane()
 		out := make([]float64, (len(x)+slab-1)/slab)
 		for i := range x {
-			out[i/slab] += math.Abs(float64(scaled(x, k.Scale, i)))
+			out[i/slab] += math.Abs(float64(scaled(x, k.cpu.plan.Scale, i)))
 		}
 		return out, nil
 	}
-	largest := make([]float64, k.Own.NumTraces())
+	largest := make([]float64, k.image.Own.NumTraces())
 	if k.kept != nil {
 		if err := k.kept.correlateAll(context.Background(), x, largest); err != nil {
 			return nil, err
 		}
 		k.kept.ready = x
-		return k.Shots(largest), nil
+		return k.image.Shots(largest), nil
 	}
-	err := workers.Each(context.Background(), k.threads, len(largest), func(worker, trace int) error {
-		to := make([]float32, k.Problem.NT)
-		k.correlateTrace(worker, to, k.row(x, trace))
-		largest[trace] = k.isa.Largest(to)
+	err := workers.Each(context.Background(), k.cpu.threads, len(largest), func(worker, trace int) error {
+		to := make([]float32, k.cpu.plan.Problem.NT)
+		k.cpu.correlateTrace(worker, to, k.row(x, trace))
+		largest[trace] = k.cpu.isa.Largest(to)
 		return nil
 	})
-	return k.Shots(largest), err
+	return k.image.Shots(largest), err
 }

@@ -142,8 +142,8 @@ func TestCellsOfThreads(t *testing.T) {
 		p := fixedSpread(t, []int{9, 9}, 10, [2]int{32, 1}, [2]int{64, 1}, 40, false)
 		p.Threads = threads
 		o := kept(newCPUEngine(t, p, Work{}))
-		if got := o.fwd[0].len(); got != want || len(o.TraceCuts) != 4 {
-			t.Errorf("%d threads: %d blocks in %d pieces, want %d in 3", threads, got, len(o.TraceCuts)-1, want)
+		if got := o.fwd[0].len(); got != want || len(o.kernel.image.TraceCuts) != 4 {
+			t.Errorf("%d threads: %d blocks in %d pieces, want %d in 3", threads, got, len(o.kernel.image.TraceCuts)-1, want)
 		}
 	}
 }

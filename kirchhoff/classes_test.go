@@ -292,13 +292,13 @@ func TestClassesShareTables(t *testing.T) {
 	}
 	c := newCPUEngine(t, p, Work{Classes: class[:]})
 	one, two := c.kernels[0].kept, c.kernels[1].kept
-	if one.tables != two.tables || one.image64 != two.image64 {
+	if one.tables != two.tables || one.kernel.cpu.image64 != two.kernel.cpu.image64 {
 		t.Error("tables or scratch are not shared")
 	}
 	if rows := len(one.rows.S) + len(two.rows.S); rows != p.NumTraces()*one.op.Stride {
 		t.Errorf("%d samples of correlated traces, want %d", rows, p.NumTraces()*one.op.Stride)
 	}
-	if !slices.Equal(one.Own.Positions.Role, p.Positions.Role) || survey.AtSource != p.Positions.Role[0] {
+	if !slices.Equal(one.kernel.image.Own.Positions.Role, p.Positions.Role) || survey.AtSource != p.Positions.Role[0] {
 		t.Error("places of a class are others than the survey's")
 	}
 }

@@ -15,20 +15,20 @@ import (
 // does not count, and the size in s of the unit each was rounded to. With DT and T0
 // fractions of powers of two nothing is rounded here.
 func compactTimes(c *tables, place int) (time, unit []float64) {
-	time, unit = make([]float64, c.Problem.Grid.Len()), make([]float64, c.Problem.Grid.Len())
+	time, unit = make([]float64, c.plan.Problem.Grid.Len()), make([]float64, c.plan.Problem.Grid.Len())
 	size := c.op.Mode.Row()
-	for tile := range c.Tiles {
-		at := tile*c.all + place // [box][tile][place]
+	for tile := range c.plan.Tiles {
+		at := tile*c.cover.all + place // [box][tile][place]
 		row := c.rows.S[at*size:]
 		step := math.Ldexp(1, int(c.shifts.S[at])-simd.Bits)
-		for i, n := range c.slots(tile) {
+		for i, n := range c.plan.slots(tile) {
 			if n < 0 {
 				continue
 			}
 			word := i/32*16 + i%16
 			code := row[word] >> (i / 16 % 2 * 16) & 0xFFFF
 			q := float64(c.spans.S[at].Base) + float64(code)*step
-			time[n], unit[n] = q*c.Problem.DT+c.Problem.T0/2, step*c.Problem.DT
+			time[n], unit[n] = q*c.plan.Problem.DT+c.plan.Problem.T0/2, step*c.plan.Problem.DT
 			if code == simd.Never {
 				time[n] = math.Inf(1)
 			}

@@ -96,7 +96,7 @@ func TestCones(t *testing.T) {
 
 // listed counts the pairs of a trace and a box that the adjoint of an image visits.
 func listed(o *lists) (n int) {
-	for box := range o.Boxes {
+	for box := range o.kernel.cpu.plan.Boxes {
 		for block := range o.backward.len() {
 			if op := o.pick(0, &o.op, o.backward, block, box); op != nil {
 				n += len(op.Pairs)
@@ -140,7 +140,7 @@ func results(t *testing.T, p *Problem, e Engine, exact bool) (all []float64) {
 func held(t *testing.T, tables *tables) {
 	t.Helper()
 	var op simd.Operator
-	for box, b := range tables.Boxes {
+	for box, b := range tables.plan.Boxes {
 		tables.over(&op, box)
 		for row := range op.Span {
 			if op.Span[row].Width < 0 {
@@ -153,7 +153,7 @@ func held(t *testing.T, tables *tables) {
 			value := func(f, i int) float64 { return float64(math.Float32frombits(fields[f*simd.TileSize+i])) }
 			for i := range simd.TileSize {
 				p := [3]float64{math.Sin(value(1, i)), 0, math.Cos(value(1, i))}
-				if !angular(&tables.Problem) {
+				if !angular(&tables.plan.Problem) {
 					p = [3]float64{value(1, i), value(2, i), value(3, i)}
 				}
 				far := 0.0

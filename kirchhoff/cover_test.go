@@ -90,7 +90,7 @@ func TestAperture(t *testing.T) {
 				kept := engines[1].(*cpu)
 				t.Setenv("LSM_CPU_ISA", kept.isa.String())
 				d, m := both(t, p, kept, 3)
-				again := newCPUEngine(t, p, Work{Remake: true, Budget: 20 * kept.placeBytes(kept.tables.cover)})
+				again := newCPUEngine(t, p, Work{Remake: true, Budget: 20 * kept.plan.placeBytes(kept.tables.cover)})
 				d2, m2 := both(t, p, again, 3)
 				if !slices.Equal(d, d2) || difference(m2, m) > 1e-6 {
 					t.Errorf("recomputed: other traces, or an image that differs by %g", difference(m2, m))

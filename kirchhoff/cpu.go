@@ -22,7 +22,7 @@ import (
 // write to the same place, and the order of sums is fixed.
 type cpu struct {
 	memory
-	*Plan
+	plan     *Plan
 	work     Work
 	isa      simd.ISA
 	threads  int
@@ -67,20 +67,20 @@ func New(ctx context.Context, p *Problem, w Work) (Engine, error) {
 // newCPU allocates an engine and cuts the work into units.
 func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	e := &cpu{memory: memory{counting: counting}, work: w, threads: p.threads()}
-	e.Plan = outline(p, &e.memory)
+	e.plan = outline(p, &e.memory)
 	e.allocate()
-	c := newCover(p, &e.Tiling)
-	place := e.placeBytes(c)
+	c := newCover(p, &e.plan.Tiling)
+	place := e.plan.placeBytes(c)
 	images, err := Images(p, w, place, traceCuts)
 	if err != nil {
 		return e, err
 	}
 	for _, m := range images {
-		e.kernels = append(e.kernels, &kernel{cpu: e, Image: m})
+		e.kernels = append(e.kernels, &kernel{cpu: e, image: m})
 		e.held = max(e.held, int64(m.Places)*place)
 	}
 	if !w.Remake {
-		e.tables = newTables(e.Plan, c, counting)
+		e.tables = newTables(e.plan, c, counting)
 	}
 	if e.tables != nil {
 		e.held = e.tables.bytes
@@ -112,8 +112,8 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if e.isa, err = chosenISA(); err != nil {
 		return err
 	}
-	e.host, e.tileCuts = device.NewHost(e.threads), e.cuts(e.work.Whole)
-	if err := e.Plan.fill(ctx, p); err != nil {
+	e.host, e.tileCuts = device.NewHost(e.threads), e.plan.cuts(e.work.Whole)
+	if err := e.plan.fill(ctx, p); err != nil {
 		return err
 	}
 	if e.tables != nil {
@@ -124,14 +124,14 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	}
 	var all *lists // of a class of all traces
 	for _, k := range e.kernels {
-		if all != nil && k.Rows == nil {
+		if all != nil && k.image.Rows == nil {
 			k.kept = all.with(k)
 			continue
 		}
-		if len(k.Units) == 0 {
+		if len(k.image.Units) == 0 {
 			continue
 		}
-		o, err := k.open(ctx, k.Units[0])
+		o, err := k.open(ctx, k.image.Units[0])
 		if err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 			o.Close()
 			continue
 		}
-		if k.kept = o; k.Rows == nil {
+		if k.kept = o; k.image.Rows == nil {
 			all = o
 		}
 	}
@@ -160,9 +160,9 @@ func (e *cpu) Kernels() (out []dist.Kernel) {
 func (e *cpu) Info() string {
 	units := 0
 	for _, k := range e.kernels {
-		units += len(k.Units)
+		units += len(k.image.Units)
 	}
-	return "float32, " + e.isa.String() + e.work.Text(&e.Problem, units)
+	return "float32, " + e.isa.String() + e.work.Text(&e.plan.Problem, units)
 }
 
 func (e *cpu) Intact() error {

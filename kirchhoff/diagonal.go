@@ -80,7 +80,7 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 // the kernels in package simd need: correlations of w² with the squares of the wavelet
 // and with the products of its neighbouring samples.
 type squared struct {
-	*kernel
+	kernel       *kernel
 	norms, inner []*Filter     // by band
 	ends         [][][2]padded // by worker and band
 	scale        []float32     // Scale²; nil for 1
@@ -113,8 +113,8 @@ func (e *cpu) Squared() (out []dist.Kernel) {
 
 // newSquares makes what the images share.
 func newSquares(e *cpu, m *memory) (q squared) {
-	q.norms, q.inner = e.Squares()
-	nt := e.Problem.NT
+	q.norms, q.inner = e.plan.Squares()
+	nt := e.plan.Problem.NT
 	for range e.threads {
 		var ends [][2]padded
 		for band := range q.norms {
@@ -122,10 +122,10 @@ func newSquares(e *cpu, m *memory) (q squared) {
 		}
 		q.ends = append(q.ends, ends)
 	}
-	if e.Scale != nil {
-		q.scale = onHeap[float32](m, len(e.Scale))
+	if e.plan.Scale != nil {
+		q.scale = onHeap[float32](m, len(e.plan.Scale))
 		for i := range q.scale {
-			q.scale[i] = e.Scale[i] * e.Scale[i]
+			q.scale[i] = e.plan.Scale[i] * e.plan.Scale[i]
 		}
 	}
 	return q
@@ -137,8 +137,8 @@ func (q *squared) correlations(worker, band int, e, f, w2 []float32) (flat [2]in
 	norms, inner := q.ends[worker][band][0], q.ends[worker][band][1]
 	copy(norms.trace, w2)
 	copy(inner.trace, w2)
-	q.norms[band].apply(q.isa, e, norms, false)
-	q.inner[band].apply(q.isa, f, inner, false)
+	q.norms[band].apply(q.kernel.cpu.isa, e, norms, false)
+	q.inner[band].apply(q.kernel.cpu.isa, f, inner, false)
 	nt := len(e)
 	middle := nt / 2
 	lo, hi := middle, middle
@@ -153,7 +153,7 @@ func (q *squared) correlations(worker, band int, e, f, w2 []float32) (flat [2]in
 
 // alike reports whether all traces have the same squared weights.
 func (q *squared) alike(w2 []float32) bool {
-	nt := q.Problem.NT
+	nt := q.kernel.cpu.plan.Problem.NT
 	for i := nt; i < len(w2); i += nt {
 		if !slices.Equal(w2[i:i+nt], w2[:nt]) {
 			return false
@@ -164,13 +164,13 @@ func (q *squared) alike(w2 []float32) bool {
 
 // largest returns the largest squared norm of each trace, of all bands.
 func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) {
-	nt := q.Problem.NT
-	out := make([]float64, q.Own.NumTraces())
-	return out, workers.Each(ctx, q.threads, len(out), func(worker, trace int) error {
+	nt := q.kernel.cpu.plan.Problem.NT
+	out := make([]float64, q.kernel.image.Own.NumTraces())
+	return out, workers.Each(ctx, q.kernel.cpu.threads, len(out), func(worker, trace int) error {
 		e, f := make([]float32, nt), make([]float32, nt)
 		for band := range q.norms {
-			q.correlations(worker, band, e, f, q.row(w2, trace))
-			out[trace] = max(out[trace], q.isa.Largest(e))
+			q.correlations(worker, band, e, f, q.kernel.row(w2, trace))
+			out[trace] = max(out[trace], q.kernel.cpu.isa.Largest(e))
 		}
 		return nil
 	})
@@ -184,7 +184,7 @@ func allocateSquares(s *simd.Squares, m *memory, rows, stride int) {
 // squares makes what the kernels need of a unit's traces from the squared weights of all
 // traces, [trace][band].
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
-	nt, stride, bands := q.Problem.NT, o.op.Stride, o.op.Bands
+	nt, stride, bands := q.kernel.cpu.plan.Problem.NT, o.op.Stride, o.op.Bands
 	n := len(o.rows.S) / o.op.Pitch()
 	s := &simd.Squares{Step: bands}
 	if q.alike(w2) {
@@ -194,9 +194,9 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 	if m.err != nil {
 		return nil, m.err
 	}
-	return s, workers.Each(ctx, q.threads, n*bands, func(worker, row int) error {
+	return s, workers.Each(ctx, q.kernel.cpu.threads, n*bands, func(worker, row int) error {
 		at := row * stride
-		flat := q.correlations(worker, row%bands, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.row(w2, int(o.trace[row/bands])))
+		flat := q.correlations(worker, row%bands, s.Norms.S[at:at+nt], s.Inner.S[at:at+nt], q.kernel.row(w2, int(o.trace[row/bands])))
 		copy(s.Flat.S[2*row:], flat[:])
 		return nil
 	})
@@ -204,17 +204,17 @@ func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory
 
 // sum sets the sums of all tiles at its first call.
 func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum float64) error {
-	return q.sumTiles(ctx, lo, hi, true, func(o *lists, lo, hi int) error {
+	return q.kernel.sumTiles(ctx, lo, hi, true, func(o *lists, lo, hi int) error {
 		var m memory
 		defer m.free()
 		s, err := q.squares(ctx, o, w2, &m)
 		if err != nil {
 			return err
 		}
-		return q.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
+		return q.kernel.cpu.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
 			o.blocks(ctx, worker, box, func(op *simd.Operator) {
-				first := q.Boxes[box].First
-				q.isa.Diagonal(op, q.image64.S[first*simd.TileSize:], s, lo-first, hi-first, quantum)
+				first := q.kernel.cpu.plan.Boxes[box].First
+				q.kernel.cpu.isa.Diagonal(op, q.kernel.cpu.image64.S[first*simd.TileSize:], s, lo-first, hi-first, quantum)
 			})
 		})
 	})
@@ -225,18 +225,18 @@ func (q *squared) Forward(context.Context, device.Buf, device.Buf) error { retur
 
 // Adjoint adds the diagonal to dst.
 func (q *squared) Adjoint(ctx context.Context, dst, src device.Buf) error {
-	w2, image := q.slices("diagonal", src, dst)
-	q.room.Lock()
-	defer q.room.Unlock()
-	if err := q.sum(ctx, 0, q.Tiles, w2, 0); err != nil {
+	w2, image := q.kernel.slices("diagonal", src, dst)
+	q.kernel.cpu.room.Lock()
+	defer q.kernel.cpu.room.Unlock()
+	if err := q.sum(ctx, 0, q.kernel.cpu.plan.Tiles, w2, 0); err != nil {
 		return err
 	}
-	return q.unloadSums(ctx, image, q.scale, 0, q.Tiles)
+	return q.kernel.cpu.unloadSums(ctx, image, q.scale, 0, q.kernel.cpu.plan.Tiles)
 }
 
 // Peak implements dist.Pieced. Each weight counts twice, so it is the square of the
 // operator's peak.
-func (q *squared) Peak() float64 { return q.Plan.Peak * q.Plan.Peak }
+func (q *squared) Peak() float64 { return q.kernel.cpu.plan.Peak * q.kernel.cpu.plan.Peak }
 
 // Bound implements dist.Pieced for squared weights. It returns the sum of the largest
 // squared norms of each shot's traces.
@@ -244,10 +244,10 @@ func (q *squared) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	if d == dist.Forward {
 		return nil, ErrSquaredForward
 	}
-	q.room.Lock()
-	defer q.room.Unlock()
+	q.kernel.cpu.room.Lock()
+	defer q.kernel.cpu.room.Unlock()
 	largest, err := q.largest(context.Background(), device.Slice[float32](src))
-	return q.Shots(largest), err
+	return q.kernel.image.Shots(largest), err
 }
 
 // Begin implements dist.Pieced.
@@ -255,11 +255,11 @@ func (q *squared) Begin(ctx context.Context, d dist.Direction, dst, src device.B
 	if d == dist.Forward {
 		return nil, ErrSquaredForward
 	}
-	if err := q.Exactly(quantum); err != nil {
+	if err := q.kernel.image.Exactly(quantum); err != nil {
 		return nil, err
 	}
-	q.room.Lock()
-	defer q.room.Unlock()
-	w2, image := q.slices("diagonal", src, dst)
-	return q.backward(ctx, image, q.scale, quantum, func(lo, hi int) error { return q.sum(ctx, lo, hi, w2, quantum) }), nil
+	q.kernel.cpu.room.Lock()
+	defer q.kernel.cpu.room.Unlock()
+	w2, image := q.kernel.slices("diagonal", src, dst)
+	return q.kernel.cpu.backward(ctx, image, q.scale, quantum, func(lo, hi int) error { return q.sum(ctx, lo, hi, w2, quantum) }), nil
 }

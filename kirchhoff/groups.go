@@ -24,16 +24,19 @@ func (e *cpu) Groups() dist.Grouped {
 	return stream{e.kernels[0]}
 }
 
-func (s stream) Groups() int { return len(s.Units) }
+func (s stream) Groups() int { return len(s.image.Units) }
 
 func (s stream) Group(i int) (lo, hi int) {
-	return s.Units[i].Lo * s.Problem.NT, s.Units[i].Hi * s.Problem.NT
+	return s.image.Units[i].Lo * s.cpu.plan.Problem.NT, s.image.Units[i].Hi * s.cpu.plan.Problem.NT
 }
 
-func (s stream) Clear(ctx context.Context) error { return s.clearSums(ctx, 0, s.Tiles) }
+// Gain implements dist.Grouped.
+func (s stream) Gain() float64 { return s.cpu.plan.Gain() }
+
+func (s stream) Clear(ctx context.Context) error { return s.cpu.clearSums(ctx, 0, s.cpu.plan.Tiles) }
 
 func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
-	return s.backward(ctx, device.Slice[float32](dst), s.Scale, quantum, func(int, int) error { return nil })
+	return s.cpu.backward(ctx, device.Slice[float32](dst), s.cpu.plan.Scale, quantum, func(int, int) error { return nil })
 }
 
 // group is the operator of one group's traces, whose tables and lists are ready.
@@ -41,7 +44,7 @@ type group struct{ *kernel }
 
 func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 	k := s.group(i)
-	o, err := k.open(ctx, k.Units[0])
+	o, err := k.open(ctx, k.image.Units[0])
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +54,14 @@ func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 
 // group returns the kernel of one group's traces.
 func (s stream) group(i int) *kernel {
-	return &kernel{cpu: s.cpu, Image: s.Image.Group(s.Units[i], traceCuts)}
+	return &kernel{cpu: s.cpu, image: s.image.Group(s.image.Units[i], traceCuts)}
 }
 
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
-	g.room.Lock()
-	defer g.room.Unlock()
+	g.cpu.room.Lock()
+	defer g.cpu.room.Unlock()
 	defer runtime.KeepAlive(g.kernel)
-	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.Tiles, quantum, false)
+	return g.kept.migrate(ctx, device.Slice[float32](src), 0, g.cpu.plan.Tiles, quantum, false)
 }
 
 func (g group) Close() {

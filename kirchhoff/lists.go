@@ -10,8 +10,8 @@ import (
 
 // kernel is the operator of one image on the cpu. It implements dist.Pieced.
 type kernel struct {
-	*cpu
-	*Image
+	cpu     *cpu
+	image   *Image
 	inCells []bool // see the function
 	kept    *lists // of the only unit, with tables that are kept; else nil
 }
@@ -21,10 +21,10 @@ func (k *kernel) open(ctx context.Context, u Unit) (*lists, error) {
 	if k.kept != nil {
 		return k.kept, nil
 	}
-	q, traces := k.Part(u)
-	t := k.tables
+	q, traces := k.image.Part(u)
+	t := k.cpu.tables
 	if t == nil {
-		t = newTables(k.Plan, newCover(q, &k.Tiling), false)
+		t = newTables(k.cpu.plan, newCover(q, &k.cpu.plan.Tiling), false)
 		if err := t.make(ctx, q); err != nil {
 			t.free()
 			return nil, err
@@ -45,14 +45,14 @@ func (k *kernel) opener(ctx context.Context) func(Unit) (*lists, error) {
 
 // eachUnit opens the units one after the other and calls f with each.
 func (k *kernel) eachUnit(ctx context.Context, f func(*lists) error) error {
-	return Each(k.Image, k.opener(ctx), f)
+	return Each(k.image, k.opener(ctx), f)
 }
 
 // lists holds some traces of a kernel in the blocks of both directions, with the tables
 // of their places and room for the traces.
 type lists struct {
 	memory
-	*kernel
+	kernel *kernel
 	tables *tables
 
 	op       simd.Operator // of any box, without its tables and traces
@@ -81,7 +81,7 @@ const perTrace = 2 * (12 + 4)
 func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 	o := &lists{kernel: k, tables: t, trace: trace, part: p}
 	o.allocate(t, p.NumTraces(), t.usedBands(p.Positions))
-	o.op.Opening = k.Own.Opening.kernel()
+	o.op.Opening = k.image.Own.Opening.kernel()
 	o.backward = &blocking{}
 	o.backward.add(p.Positions, count(p.NumTraces()), adjointCells)
 	o.backward.finish(p, &o.memory)
@@ -92,7 +92,7 @@ func newLists(k *kernel, t *tables, p *Problem, trace []int32) *lists {
 // with returns the same lists for a kernel of the same traces with another window.
 func (o *lists) with(k *kernel) *lists {
 	q := *o
-	q.kernel, q.op.Opening = k, k.Own.Opening.kernel()
+	q.kernel, q.op.Opening = k, k.image.Own.Opening.kernel()
 	q.fwd = nil
 	for _, d := range o.fwd {
 		e := *d
@@ -114,14 +114,14 @@ func count(n int) []int32 {
 // cut makes the forward's blocks, each within one piece: first cells, then blocks of the
 // other traces.
 func (o *lists) cut(p *Problem) {
-	pieces := [2][][]int32{make([][]int32, len(o.TraceCuts)-1), make([][]int32, len(o.TraceCuts)-1)}
-	lanes := o.isa.HasCells(o.op.Mode) && o.bands.n == 1
-	if lanes && o.inCells == nil {
-		o.inCells = inCells(o.Own.Positions)
+	pieces := [2][][]int32{make([][]int32, len(o.kernel.image.TraceCuts)-1), make([][]int32, len(o.kernel.image.TraceCuts)-1)}
+	lanes := o.kernel.cpu.isa.HasCells(o.op.Mode) && o.kernel.cpu.plan.bands.n == 1
+	if lanes && o.kernel.inCells == nil {
+		o.kernel.inCells = inCells(o.kernel.image.Own.Positions)
 	}
 	for i, trace := range o.trace {
-		k, kind := o.piece(trace), 1
-		if lanes && o.inCells[trace] {
+		k, kind := o.kernel.image.piece(trace), 1
+		if lanes && o.kernel.inCells[trace] {
 			kind = 0
 		}
 		pieces[kind][k] = append(pieces[kind][k], int32(i))
@@ -131,7 +131,7 @@ func (o *lists) cut(p *Problem) {
 			continue
 		}
 		d := &demigrator{op: o.op, cells: kind == 0}
-		d.cut(p, traces, enough(o.threads, len(traces)))
+		d.cut(p, traces, enough(o.kernel.cpu.threads, len(traces)))
 		for i := range d.pairs {
 			pair := &d.pairs[i]
 			pair.row = o.trace[pair.row]
@@ -152,11 +152,11 @@ func enough(threads, pieces int) int { return threads * max(4, 2*pieces) }
 
 // Close frees lists that are not kept, and the tables that were made for them.
 func (o *lists) Close() {
-	if o == o.kept {
+	if o == o.kernel.kept {
 		return
 	}
 	o.memory.free()
-	if o.tables != o.kernel.tables {
+	if o.tables != o.kernel.cpu.tables {
 		o.tables.free()
 	}
 }
@@ -173,20 +173,20 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 			jobs = append(jobs, job{d, block})
 		}
 	}
-	return workers.Each(ctx, o.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
+	return workers.Each(ctx, o.kernel.cpu.threads, len(jobs), func(worker, i int) error { return f(worker, jobs[i].demigrator, jobs[i].block) })
 }
 
 // demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
 // convolved, to where to says, and then calls done. Both get the trace's number in the
 // kernel.
 func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
-	nt := o.Problem.NT
+	nt := o.kernel.cpu.plan.Problem.NT
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		var sums []float64 // with several bands
 		var err error
 		if o.op.Bands > 1 {
-			sums = o.antialias[worker].sums[:(pair1-pair0)*nt]
+			sums = o.kernel.cpu.antialias[worker].sums[:(pair1-pair0)*nt]
 			clear(sums)
 			err = o.boxes(ctx, worker, d, block, sums, -1, 0)
 		} else {
@@ -200,7 +200,7 @@ func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace
 			if sums != nil {
 				simd.Narrow(trace, sums[i*nt:(i+1)*nt])
 			} else {
-				d.collapse(trace, o.windows[worker].S[i*d.trace():])
+				d.collapse(trace, o.kernel.cpu.windows[worker].S[i*d.trace():])
 			}
 			done(worker, int(pair.row))
 		}
@@ -210,15 +210,15 @@ func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace
 
 // addTiles sets the windows to all tiles' share of the n traces of a block of the forward.
 func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) error {
-	windows := o.windows[worker]
+	windows := o.kernel.cpu.windows[worker]
 	clear(windows.S[:n*d.trace()])
 	windows.dirty = true
-	for box := range o.Boxes {
+	for box := range o.kernel.cpu.plan.Boxes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if op := o.pick(worker, &d.op, d.blocking, block, box); op != nil {
-			d.forward(o.isa, op, windows.Memory, o.imageOf(box))
+			d.forward(o.kernel.cpu.isa, op, windows.Memory, o.imageOf(box))
 		}
 	}
 	return nil
@@ -226,14 +226,14 @@ func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, 
 
 // imageOf is the image in a box's tiles.
 func (o *lists) imageOf(box int) []float32 {
-	return o.image32.S[o.Boxes[box].First*simd.TileSize : o.end(box)*simd.TileSize]
+	return o.kernel.cpu.image32.S[o.kernel.cpu.plan.Boxes[box].First*simd.TileSize : o.kernel.cpu.plan.end(box)*simd.TileSize]
 }
 
 // demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the
 // forward's pieces, not yet convolved. The contribution of each box of tiles to a trace
 // is rounded, so the order of boxes does not matter.
 func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
-	nt, row0 := o.Problem.NT, o.TraceCuts[piece]
+	nt, row0 := o.kernel.cpu.plan.Problem.NT, o.kernel.image.TraceCuts[piece]
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		for _, pair := range d.pairs[pair0:pair1] {
@@ -246,22 +246,22 @@ func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64,
 
 // boxes adds a block of the forward to sums, box by box; see simd's Drain.
 func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int, sums []float64, row0 int, quantum float64) error {
-	windows := o.windows[worker]
+	windows := o.kernel.cpu.windows[worker]
 	if windows.dirty {
 		clear(windows.S)
 	}
 	windows.dirty = true
 	var scratch []float64
 	if d.op.Bands > 1 {
-		scratch = o.antialias[worker].scratch
+		scratch = o.kernel.cpu.antialias[worker].scratch
 	}
-	for box := range o.Boxes {
+	for box := range o.kernel.cpu.plan.Boxes {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if op := o.pick(worker, &d.op, d.blocking, block, box); op != nil {
-			d.forward(o.isa, op, windows.Memory, o.imageOf(box))
-			d.drain(o.isa, op, sums, windows.Memory, scratch, row0, quantum)
+			d.forward(o.kernel.cpu.isa, op, windows.Memory, o.imageOf(box))
+			d.drain(o.kernel.cpu.isa, op, sums, windows.Memory, scratch, row0, quantum)
 		}
 	}
 	windows.dirty = false
@@ -272,16 +272,16 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 // the largest sample of each.
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
-	nt, size := o.Problem.NT, o.op.Pitch()
-	return workers.Each(ctx, o.threads, len(o.trace), func(worker, trace int) error {
+	nt, size := o.kernel.cpu.plan.Problem.NT, o.op.Pitch()
+	return workers.Each(ctx, o.kernel.cpu.threads, len(o.trace), func(worker, trace int) error {
 		row := o.rows.S[trace*size : trace*size+nt]
-		o.correlateTrace(worker, row, o.row(data, int(o.trace[trace])))
+		o.kernel.cpu.correlateTrace(worker, row, o.kernel.row(data, int(o.trace[trace])))
 		if largest != nil {
-			largest[trace] = o.isa.Largest(row) // smoothing makes nothing larger
+			largest[trace] = o.kernel.cpu.isa.Largest(row) // smoothing makes nothing larger
 		}
 		for band := 1; band < o.op.Bands; band++ {
 			at := trace*size + band*o.op.Stride
-			o.smooth(worker, o.rows.S[at:at+nt], row, band)
+			o.kernel.cpu.smooth(worker, o.rows.S[at:at+nt], row, band)
 		}
 		return nil
 	})
@@ -298,13 +298,13 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		}
 		o.ready = nil
 	}
-	return o.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
+	return o.kernel.cpu.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
 		if fresh {
-			clear(o.image64.S[lo*simd.TileSize : hi*simd.TileSize])
+			clear(o.kernel.cpu.image64.S[lo*simd.TileSize : hi*simd.TileSize])
 		}
 		o.blocks(ctx, worker, box, func(op *simd.Operator) {
-			first := o.Boxes[box].First
-			o.isa.Adjoint(op, o.image64.S[first*simd.TileSize:], o.rows, lo-first, hi-first, quantum)
+			first := o.kernel.cpu.plan.Boxes[box].First
+			o.kernel.cpu.isa.Adjoint(op, o.kernel.cpu.image64.S[first*simd.TileSize:], o.rows, lo-first, hi-first, quantum)
 		})
 	})
 }

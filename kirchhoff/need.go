@@ -18,27 +18,27 @@ func Needs(p *Problem, w Work) (n Need) {
 	n.Heap = e.heap
 	all := false
 	for _, k := range e.kernels {
-		traces := k.Own.NumTraces()
+		traces := k.image.Own.NumTraces()
 		if w.Cuts != nil || w.Remake {
 			traces = 0
-			for _, u := range k.Units {
+			for _, u := range k.image.Units {
 				traces = max(traces, u.Hi-u.Lo)
 			}
 			n.Traces = max(n.Traces, k.traceBytes(traces))
-		} else if k.Rows != nil || !all { // kernels of all traces share lists
+		} else if k.image.Rows != nil || !all { // kernels of all traces share lists
 			n.Traces += k.traceBytes(traces)
-			all = all || k.Rows == nil
+			all = all || k.image.Rows == nil
 		}
 		if w.Cuts == nil {
 			n.Pieces = max(n.Pieces, k.pieceBytes())
 			continue
 		}
-		for i := range k.Units {
+		for i := range k.image.Units {
 			n.Pieces = max(n.Pieces, stream{k}.group(i).pieceBytes())
 		}
 	}
 	n.Scratch = e.bytes + n.Pieces
-	n.Making = (p.timesBytes() + e.newMaker(p, true).bytes) * int64(e.threads)
+	n.Making = (p.timesBytes() + e.plan.newMaker(p, true).bytes) * int64(e.threads)
 	return n
 }
 
@@ -51,14 +51,14 @@ func SquareBytes(p *Problem, w Work, even bool) (most int64) {
 	}
 	ends := memory{counting: true}
 	newSquares(e, &ends)
-	stride := newTables(e.Plan, &cover{all: 1}, true).op.Stride
+	stride := newTables(e.plan, &cover{all: 1}, true).op.Stride
 	for _, k := range e.kernels {
-		traces := k.Own.NumTraces()
+		traces := k.image.Own.NumTraces()
 		if even {
 			traces = min(1, traces)
 		}
 		m := memory{counting: true}
-		allocateSquares(&simd.Squares{}, &m, traces*e.bands.n, stride)
+		allocateSquares(&simd.Squares{}, &m, traces*e.plan.bands.n, stride)
 		most = max(most, m.bytes)
 	}
 	return most + ends.heap
@@ -76,14 +76,14 @@ func AmplitudeBytes(p *Problem) int64 {
 // once. It counts all bands, since only the tables tell how many are used.
 func (k *kernel) traceBytes(traces int) int64 {
 	o := &lists{memory: memory{counting: true}, kernel: k}
-	o.allocate(newTables(k.Plan, &cover{all: 1}, true), traces, k.bands.n)
+	o.allocate(newTables(k.cpu.plan, &cover{all: 1}, true), traces, k.cpu.plan.bands.n)
 	return o.memory.bytes + perTrace*int64(traces)
 }
 
 // pieceBytes is the memory of the forward's pieces.
 func (k *kernel) pieceBytes() int64 {
-	n := ringLen(k.TraceCuts, k.Problem.NT)
-	if k.work.Exact {
+	n := ringLen(k.image.TraceCuts, k.cpu.plan.Problem.NT)
+	if k.cpu.work.Exact {
 		return 8 * int64(n)
 	}
 	return 4 * int64(n)

@@ -50,7 +50,7 @@ func TestNeeds(t *testing.T) {
 		n := Needs(p, Work{})
 		o := e.tables
 		held := 4*len(o.rows.S) + 8*len(o.spans.S) + 8*len(o.reach.S) + len(o.shifts.S)
-		if e.bands.n > 1 {
+		if e.plan.bands.n > 1 {
 			held += 4*len(o.slope.S) + 8*len(o.slopes.S)
 		}
 		if e.TableBytes() != int64(held) || n.Tables != int64(held) || n.AllTables != n.Tables || n.Place*int64(p.Positions.Len()) != n.Tables {
@@ -71,15 +71,15 @@ func TestNeeds(t *testing.T) {
 		}
 		near("scratch", n.Scratch-n.Pieces, scratch)
 		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).backward.pairs)))
-		heap := 4 * int64(len(e.Scale)+len(e.Points))
+		heap := 4 * int64(len(e.plan.Scale)+len(e.plan.Points))
 		for i, r := range e.crossings {
 			heap += 4 * int64(len(r.data.all)+len(r.made.all))
-			if e.bands.n > 1 {
+			if e.plan.bands.n > 1 {
 				heap += 8 * int64(len(e.antialias[i].sums)+len(e.antialias[i].scratch))
 			}
 		}
 		near("heap", n.Heap, heap)
-		k := e.newMaker(p, false)
+		k := e.plan.newMaker(p, false)
 		defer k.free()
 		making := 8 * (len(k.slow.amp) + len(k.slow.angle))
 		for _, x := range slices.Concat(k.along, k.slow.unit[:], k.slow.ray[:]) {

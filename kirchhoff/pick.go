@@ -34,9 +34,9 @@ func newPicked(m *memory) *picked {
 // is valid until the worker's next call. Traces are left out where the aperture, limits of
 // angles or the end of the record leave nothing of them.
 func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int) *simd.Operator {
-	w, t, at := o.picks[worker], o.tables, &o.Boxes[box]
+	w, t, at := o.kernel.cpu.picks[worker], o.tables, &o.kernel.cpu.plan.Boxes[box]
 	limited := from.Aperture != [2]simd.Taper{}
-	if t.count(box) == 0 || limited && b.misses(block, at, &from.Aperture) {
+	if t.cover.count(box) == 0 || limited && b.misses(block, at, &from.Aperture) {
 		return nil
 	}
 	op := &w.op
@@ -49,8 +49,8 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 			op.Lanes[l] = -1
 		}
 	}
-	if w.now++; len(w.seen) < t.all || w.now == 0 {
-		w.now, w.seen = 1, make([]seen, t.all)
+	if w.now++; len(w.seen) < t.cover.all || w.now == 0 {
+		w.now, w.seen = 1, make([]seen, t.cover.all)
 	}
 	nt := int32(op.NT)
 	var runs, pairs, cuts, slot int32
@@ -109,7 +109,7 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 func (w *picked) number(t *tables, box int, place int32) *seen {
 	s := &w.seen[place]
 	if s.call != w.now {
-		*s = seen{call: w.now, number: int32(t.find(box, place))}
+		*s = seen{call: w.now, number: int32(t.cover.find(box, place))}
 	}
 	return s
 }

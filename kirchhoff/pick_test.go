@@ -13,10 +13,10 @@ func TestPick(t *testing.T) {
 	o := kept(e)
 	tapers := p.tapers()
 	listed := 0
-	for box := range e.Boxes {
+	for box := range e.plan.Boxes {
 		want := map[int32]bool{} // traces that count in the box by the aperture
 		for i, s := range p.Positions.Source {
-			if within(&tapers, p.middle(s, p.Positions.Receiver[i]), &e.Boxes[box]) != nothing {
+			if within(&tapers, p.middle(s, p.Positions.Receiver[i]), &e.plan.Boxes[box]) != nothing {
 				want[int32(i)] = true
 			}
 		}
@@ -30,7 +30,7 @@ func TestPick(t *testing.T) {
 			for _, run := range op.Runs {
 				for _, pair := range op.Pairs[run.Pair0:run.Pair1] {
 					trace := o.trace[pair.Row]
-					places := e.tables.places[box]
+					places := e.tables.cover.places[box]
 					if got[trace] || places[run.Source] != p.Positions.Source[trace] || places[pair.Receiver] != p.Positions.Receiver[trace] {
 						t.Fatalf("box %d: trace %d stands twice or with other places", box, trace)
 					}
@@ -48,7 +48,7 @@ func TestPick(t *testing.T) {
 		}
 		for trace := range want {
 			s, r := p.Positions.Source[trace], p.Positions.Receiver[trace]
-			i, j := e.tables.find(box, s), e.tables.find(box, r)
+			i, j := e.tables.cover.find(box, s), e.tables.cover.find(box, r)
 			if i < 0 || j < 0 {
 				t.Fatalf("box %d: no tables for the places of trace %d", box, trace)
 			}
@@ -60,7 +60,7 @@ func TestPick(t *testing.T) {
 		}
 		listed += len(got)
 	}
-	if all := len(e.Boxes) * p.NumTraces(); listed == 0 || 2*listed > all {
+	if all := len(e.plan.Boxes) * p.NumTraces(); listed == 0 || 2*listed > all {
 		t.Errorf("%d of %d pairs of a trace and a box are listed", listed, all)
 	}
 }

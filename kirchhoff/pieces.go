@@ -75,18 +75,18 @@ func (p *Problem) Pieces(whole bool) (cuts [2][]int) {
 // Begin implements dist.Pieced. It returns an error if there is a quantum and the budget
 // for tables does not hold the places of a run.
 func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	if err := k.Exactly(quantum); err != nil {
+	if err := k.image.Exactly(quantum); err != nil {
 		return nil, err
 	}
-	k.room.Lock()
-	defer k.room.Unlock()
+	k.cpu.room.Lock()
+	defer k.cpu.room.Unlock()
 	if d == dist.Forward {
 		data, image := k.slices("forward", dst, src)
 		return k.forward(ctx, data, image, quantum)
 	}
 	data, image := k.slices("adjoint", src, dst)
 	migrate := k.migration(ctx, data, quantum)
-	return k.backward(ctx, image, k.Scale, quantum, func(lo, hi int) error {
+	return k.cpu.backward(ctx, image, k.cpu.plan.Scale, quantum, func(lo, hi int) error {
 		return k.sumTiles(ctx, lo, hi, k.kept == nil, migrate)
 	}), nil
 }
@@ -109,7 +109,7 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 		if quantum != 0 {
 			return e.unloadSums(ctx, image, scale, lo, hi)
 		}
-		return e.each(ctx, lo, hi, func(lo, hi int) { unload(&e.Tiling, image, e.image32.S, scale, lo, hi) })
+		return e.each(ctx, lo, hi, func(lo, hi int) { unload(&e.plan.Tiling, image, e.image32.S, scale, lo, hi) })
 	}
 	return e.room.Begin(pieces.Work{Cuts: e.tileCuts, Ahead: len(e.tileCuts), Sum: part, Finish: finish})
 }
@@ -117,23 +117,23 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 // forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
-	nt := k.Problem.NT
-	length := pieces.Longest(k.TraceCuts) * nt
-	sums, err := k.makeRing(ringLen(k.TraceCuts, nt), quantum != 0)
+	nt := k.cpu.plan.Problem.NT
+	length := pieces.Longest(k.image.TraceCuts) * nt
+	sums, err := k.cpu.makeRing(ringLen(k.image.TraceCuts, nt), quantum != 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := k.loadImage(ctx, image); err != nil {
+	if err := k.cpu.loadImage(ctx, image); err != nil {
 		return nil, err
 	}
-	c := NewCursor(k.Image, k.opener(ctx))
+	c := NewCursor(k.image, k.opener(ctx))
 	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*nt) }
 	sum := func(lo, hi, piece int) (device.Buf, error) {
 		to := slot(lo, hi, piece)
 		return to, c.Each(piece, func(o *lists) error { return o.sumTraces(ctx, piece, to, quantum) })
 	}
 	finish := func(lo, hi, piece int) error { return k.convolveRows(ctx, data, slot(lo, hi, piece), lo) }
-	return k.room.Begin(pieces.Work{Cuts: k.TraceCuts, Ahead: ring, Sum: sum, Finish: finish}), nil
+	return k.cpu.room.Begin(pieces.Work{Cuts: k.image.TraceCuts, Ahead: ring, Sum: sum, Finish: finish}), nil
 }
 
 // makeRing allocates the sums of two pieces of the forward, n samples.
@@ -157,9 +157,9 @@ func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Lo
 
 // convolveRows convolves traces, [row − row0][nt], and adds them to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
-	nt := k.Problem.NT
-	return workers.Each(ctx, k.threads, traces.Len()/nt, func(worker, i int) error {
-		u, row := k.crossings[worker].made.trace, traces.Slice(i*nt, nt)
+	nt := k.cpu.plan.Problem.NT
+	return workers.Each(ctx, k.cpu.threads, traces.Len()/nt, func(worker, i int) error {
+		u, row := k.cpu.crossings[worker].made.trace, traces.Slice(i*nt, nt)
 		if row.Type() == device.F32 {
 			copy(u, device.Slice[float32](row))
 		} else {
@@ -175,7 +175,7 @@ func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quant
 	if quantum != 0 {
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
-	row0, nt, to := o.TraceCuts[piece], o.Problem.NT, device.Slice[float32](sums)
+	row0, nt, to := o.kernel.image.TraceCuts[piece], o.kernel.cpu.plan.Problem.NT, device.Slice[float32](sums)
 	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
 		func(int, int) {})
 }

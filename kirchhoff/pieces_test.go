@@ -187,7 +187,7 @@ func TestManyPieces(t *testing.T) {
 				g.close()
 			}
 		}
-		pieces := [2]int{len(e.(*kernel).TraceCuts) - 1, len(e.(*kernel).tileCuts) - 1}
+		pieces := [2]int{len(e.(*kernel).image.TraceCuts) - 1, len(e.(*kernel).cpu.tileCuts) - 1}
 		if max(pieces[0], pieces[1]) < 3 {
 			t.Errorf("%d pieces of traces, %d of tiles", pieces[0], pieces[1])
 		}
@@ -280,7 +280,7 @@ func TestPeak(t *testing.T) {
 				}
 			}
 		}
-		if got := newCPUEngine(t, p, Work{}).Peak(); !(got > most && got < 20*most) {
+		if got := newCPUEngine(t, p, Work{}).plan.Peak; !(got > most && got < 20*most) {
 			t.Errorf("%v: peak %g, largest weight %g", c, got, most)
 		}
 	}
@@ -313,11 +313,11 @@ func TestPeakOfReach(t *testing.T) {
 			}
 			return b, nil
 		}
-		whole := newCPUEngine(t, p, Work{}).Peak()
+		whole := newCPUEngine(t, p, Work{}).plan.Peak
 		q := *p
 		lo, hi := p.Reach()
 		takeSlab(&q, [2]int{lo, hi})
-		if part := newCPUEngine(t, &q, Work{}).Peak(); q.Slab[1] > shape[0]*2/3 || part != whole || whole > 2*1.01*float64(q.Slab[1]*q.Slab[1]) {
+		if part := newCPUEngine(t, &q, Work{}).plan.Peak; q.Slab[1] > shape[0]*2/3 || part != whole || whole > 2*1.01*float64(q.Slab[1]*q.Slab[1]) {
 			t.Errorf("%v: peak %g in %v, %g of the whole grid", shape, part, q.Slab, whole)
 		}
 	}

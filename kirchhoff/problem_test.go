@@ -230,7 +230,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("progress ended at %d, want %d", done.Load(), len(p.usedPlaces()))
 	}
 	n := p.Positions.Len()
-	if got, want := e.TableBytes(), int64(n*e.Tiles*(64*4+8)+n*len(e.Boxes)*8); got != want {
+	if got, want := e.TableBytes(), int64(n*e.plan.Tiles*(64*4+8)+n*len(e.plan.Boxes)*8); got != want {
 		t.Errorf("tables take %d bytes, want %d", got, want)
 	}
 }

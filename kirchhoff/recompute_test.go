@@ -45,7 +45,7 @@ func TestRecomputeIsTheSameOperator(t *testing.T) {
 		traces, image := apply(whole)
 		for _, places := range []int64{2, 3, 5, 12} {
 			r := newCPUEngine(t, p, Work{Remake: true, Budget: places * place})
-			stretches := len(r.kernels[0].Units)
+			stretches := len(r.kernels[0].image.Units)
 			if r.TableBytes() > places*place || places == 12 && stretches != 1 || places < 12 && stretches < 2 {
 				t.Errorf("%d places: %d stretches, tables of %d bytes", places, stretches, r.TableBytes())
 			}

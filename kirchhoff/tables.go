@@ -16,8 +16,8 @@ import (
 // [tile of the box][place of the box].
 type tables struct {
 	memory
-	*Plan
-	*cover
+	plan   *Plan
+	cover  *cover
 	op     simd.Operator // of any box, without its tables and traces
 	boxes  []boxTables
 	rows   *simd.Memory[uint32]
@@ -37,7 +37,7 @@ type boxTables struct{ rows, places int }
 // newTables makes room for the tables that c names.
 func newTables(l *Plan, c *cover, counting bool) *tables {
 	p := &l.Problem
-	t := &tables{Plan: l, cover: c, memory: memory{counting: counting}}
+	t := &tables{plan: l, cover: c, memory: memory{counting: counting}}
 	m := &t.memory
 	var n boxTables
 	for i, b := range l.Boxes {
@@ -71,9 +71,9 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 
 // over sets o to the tables of a box.
 func (t *tables) over(o *simd.Operator, box int) {
-	at, places := t.boxes[box], t.count(box)
-	n := (t.end(box) - t.Boxes[box].First) * places
-	o.Places, o.Tiles = places, t.Boxes[box].Count
+	at, places := t.boxes[box], t.cover.count(box)
+	n := (t.plan.end(box) - t.plan.Boxes[box].First) * places
+	o.Places, o.Tiles = places, t.plan.Boxes[box].Count
 	o.Table = t.rows.S[at.rows*o.Mode.Row():]
 	o.Span = t.spans.S[at.rows : at.rows+n]
 	o.Reach = t.reach.S[at.places : at.places+places]
@@ -90,12 +90,12 @@ func (t *tables) conesOf(box int) []cones {
 	if t.cones == nil {
 		return nil
 	}
-	return t.cones.S[t.boxes[box].places:][:t.count(box)]
+	return t.cones.S[t.boxes[box].places:][:t.cover.count(box)]
 }
 
 // make computes the tables of p's places.
 func (t *tables) make(ctx context.Context, p *Problem) error {
-	if t.err != nil || t.Tiles == 0 {
+	if t.err != nil || t.plan.Tiles == 0 {
 		return t.err
 	}
 	var w *weights
@@ -104,7 +104,7 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 	}
 	free := make(chan *maker, p.threads())
 	for range p.threads() {
-		k := t.newMaker(p, false)
+		k := t.plan.newMaker(p, false)
 		defer k.free()
 		if k.err != nil {
 			return k.err
@@ -114,7 +114,7 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 	each := func(place int, f traveltime.Field) error {
 		k := <-free
 		defer func() { free <- k }()
-		if err := k.hold(t.Plan, w, place, f); err != nil {
+		if err := k.hold(t.plan, w, place, f); err != nil {
 			return err
 		}
 		if err := t.pack(place, k); err != nil {
@@ -156,22 +156,22 @@ func strideOf(nt int) int {
 
 // usedBands is one more than the highest band in which a trace may meet a tile.
 func (t *tables) usedBands(p *survey.Positions) int {
-	if t.bands.n == 1 {
+	if t.plan.bands.n == 1 {
 		return 1
 	}
-	steepest := make([]float32, t.all)
+	steepest := make([]float32, t.cover.all)
 	for box, at := range t.boxes {
-		for i, s := range t.slopes.S[at.places : at.places+t.count(box)] {
+		for i, s := range t.slopes.S[at.places : at.places+t.cover.count(box)] {
 			place := i
-			if t.places != nil {
-				place = int(t.places[box][i])
+			if t.cover.places != nil {
+				place = int(t.cover.places[box][i])
 			}
 			steepest[place] = max(steepest[place], s.Hi)
 		}
 	}
 	most := 0
 	for i, s := range p.Source {
-		most = max(most, simd.Band(t.bands.n, steepest[s], steepest[p.Receiver[i]]))
+		most = max(most, simd.Band(t.plan.bands.n, steepest[s], steepest[p.Receiver[i]]))
 	}
 	return most + 1
 }
@@ -196,14 +196,14 @@ const never = 5e8
 // are relative to the tile. It returns an error if a tile's times are too far apart for
 // Compact.
 func (t *tables) pack(place int, k *maker) error {
-	for i, b := range t.Boxes {
-		n := t.find(i, int32(place))
+	for i, b := range t.plan.Boxes {
+		n := t.cover.find(i, int32(place))
 		if n < 0 {
 			continue
 		}
 		from, reach, steep, any := t.boxes[i], simd.Reach{Lo: never, Hi: -never}, simd.Slopes{}, false
-		for tile := b.First; tile < t.end(i); tile++ {
-			at, slope := from.rows+(tile-b.First)*t.count(i)+n, float32(0)
+		for tile := b.First; tile < t.plan.end(i); tile++ {
+			at, slope := from.rows+(tile-b.First)*t.cover.count(i)+n, float32(0)
 			if (tile-b.First)%stretch == 0 {
 				k.rays = noRays()
 			}
@@ -211,10 +211,10 @@ func (t *tables) pack(place int, k *maker) error {
 				return err
 			}
 			if t.cones != nil {
-				t.cones.S[from.places+n][(tile-b.First)/stretch] = k.rays.cone(angular(&t.Problem))
+				t.cones.S[from.places+n][(tile-b.First)/stretch] = k.rays.cone(angular(&t.plan.Problem))
 			}
 			if k.along != nil {
-				slope = t.bands.slope(k.gradient, &t.Tiling, tile, k.at)
+				slope = t.plan.bands.slope(k.gradient, &t.plan.Tiling, tile, k.at)
 				t.slope.S[at] = slope
 			}
 			if span := t.spans.S[at]; span.Width >= 0 {
@@ -236,7 +236,7 @@ func (t *tables) pack(place int, k *maker) error {
 
 // packTile packs one tile into row at.
 func (t *tables) packTile(tile, at int, k *maker) error {
-	p, size := &t.Problem, t.op.Mode.Row()
+	p, size := &t.plan.Problem, t.op.Mode.Row()
 	shift := p.T0 / (2 * p.DT)
 	limit := float64(never)
 	if p.Compact {
@@ -246,10 +246,10 @@ func (t *tables) packTile(tile, at int, k *maker) error {
 	}
 	var q [simd.TileSize]float64
 	row := t.rows.S[at*size : (at+1)*size]
-	points := t.slots(tile)
+	points := t.plan.slots(tile)
 	least := math.Inf(1)
 	for i, n := range points {
-		q[i] = k.time[k.at.of(t.first+int(source(n)))]/p.DT - shift
+		q[i] = k.time[k.at.of(t.plan.first+int(source(n)))]/p.DT - shift
 		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
 			q[i] = never
 		}
@@ -326,7 +326,7 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
 	any := false
 	for i, n := range points {
-		n := k.at.of(t.first + int(source(n)))
+		n := k.at.of(t.plan.first + int(source(n)))
 		b := s.amp[n]
 		if q[i] == never {
 			b = 0

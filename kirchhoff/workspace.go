@@ -27,15 +27,15 @@ var (
 
 // allocate makes room for applications.
 func (e *cpu) allocate() {
-	m, nt := &e.memory, e.Problem.NT
-	e.image32 = alloc[float32](m, e.Tiles*simd.TileSize)
-	e.image64 = alloc[float64](m, e.Tiles*simd.TileSize)
+	m, nt := &e.memory, e.plan.Problem.NT
+	e.image32 = alloc[float32](m, e.plan.Tiles*simd.TileSize)
+	e.image64 = alloc[float64](m, e.plan.Tiles*simd.TileSize)
 	for range e.threads {
-		e.windows = append(e.windows, &window{Memory: alloc[float32](m, e.windowLen())})
+		e.windows = append(e.windows, &window{Memory: alloc[float32](m, e.plan.windowLen())})
 		e.picks = append(e.picks, newPicked(m))
-		e.crossings = append(e.crossings, crossing{made: e.Convolve.padded(m, nt), data: e.Correlate.padded(m, nt)})
-		if e.bands.n > 1 {
-			e.antialias = append(e.antialias, antialiasRoom{trace: e.bands.triangle[e.bands.n-1].padded(m, nt),
+		e.crossings = append(e.crossings, crossing{made: e.plan.Convolve.padded(m, nt), data: e.plan.Correlate.padded(m, nt)})
+		if e.plan.bands.n > 1 {
+			e.antialias = append(e.antialias, antialiasRoom{trace: e.plan.bands.triangle[e.plan.bands.n-1].padded(m, nt),
 				sums: onHeap[float64](m, forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})
 		}
 	}
@@ -56,10 +56,10 @@ func (e *cpu) eachBox(ctx context.Context, from, to int, f func(worker, box, lo,
 	size := min(step, max(4, (to-from)/(4*e.threads)))
 	type stretch struct{ box, lo, hi int }
 	var list []stretch
-	first := sort.Search(len(e.Boxes), func(i int) bool { return e.end(i) > from })
-	for box := first; box < len(e.Boxes) && e.Boxes[box].First < to; box++ {
-		for lo := max(from, e.Boxes[box].First); lo < min(to, e.end(box)); lo += size {
-			list = append(list, stretch{box, lo, min(lo+size, to, e.end(box))})
+	first := sort.Search(len(e.plan.Boxes), func(i int) bool { return e.plan.end(i) > from })
+	for box := first; box < len(e.plan.Boxes) && e.plan.Boxes[box].First < to; box++ {
+		for lo := max(from, e.plan.Boxes[box].First); lo < min(to, e.plan.end(box)); lo += size {
+			list = append(list, stretch{box, lo, min(lo+size, to, e.plan.end(box))})
 		}
 	}
 	err := workers.Each(ctx, e.threads, len(list), func(worker, i int) error {
@@ -74,7 +74,7 @@ func (e *cpu) eachBox(ctx context.Context, from, to int, f func(worker, box, lo,
 
 // loadImage puts an image into tiles.
 func (e *cpu) loadImage(ctx context.Context, image []float32) error {
-	return e.each(ctx, 0, e.Tiles, func(lo, hi int) { e.load(e.image32.S, image, e.Scale, lo, hi) })
+	return e.each(ctx, 0, e.plan.Tiles, func(lo, hi int) { e.plan.load(e.image32.S, image, e.plan.Scale, lo, hi) })
 }
 
 // clearSums sets the sums of tiles lo to hi to zero.
@@ -84,20 +84,20 @@ func (e *cpu) clearSums(ctx context.Context, lo, hi int) error {
 
 // unloadSums adds the sums of tiles lo to hi, times scale, to an image.
 func (e *cpu) unloadSums(ctx context.Context, image, scale []float32, lo, hi int) error {
-	return e.each(ctx, lo, hi, func(lo, hi int) { unload(&e.Tiling, image, e.image64.S, scale, lo, hi) })
+	return e.each(ctx, lo, hi, func(lo, hi int) { unload(&e.plan.Tiling, image, e.image64.S, scale, lo, hi) })
 }
 
 // correlateTrace sets to to a trace correlated with the wavelet.
 func (e *cpu) correlateTrace(worker int, to, trace []float32) {
 	x := e.crossings[worker].data
 	copy(x.trace, trace)
-	e.Correlate.apply(e.isa, to, x, false)
+	e.plan.Correlate.apply(e.isa, to, x, false)
 }
 
 // smooth sets to to a band of a trace.
 func (e *cpu) smooth(worker int, to, trace []float32, band int) {
 	x := e.antialias[worker].trace
 	copy(x.trace, trace)
-	f := e.bands.triangle[band]
-	e.isa.Filter(to, x.all[e.bands.longest()-len(f.Taps)/2:], f.Taps, false)
+	f := e.plan.bands.triangle[band]
+	e.isa.Filter(to, x.all[e.plan.bands.longest()-len(f.Taps)/2:], f.Taps, false)
 }

@@ -116,12 +116,12 @@ func TestLists(t *testing.T) {
 		e := outline(kirchhoff.Outline(p), kirchhoff.Work{}, 1)
 		must(t, e.cutUnits(p, kirchhoff.Work{}))
 		columns := e.tables.columns
-		adjoint := newAdjointLists(e.plan, columns, 16)
+		adjoint := newAdjointLists(e.geometry.plan, columns, 16)
 		forward := newForwardLists(p.Positions, e.images[0].TraceCuts)
 		blocks := slices.Clone(forward.places)
-		forward.makeVisits(e.plan, columns)
+		forward.makeVisits(e.geometry.plan, columns)
 		for c, column := range columns {
-			box := e.plan.Boxes[column.Boxes[0]]
+			box := e.geometry.plan.Boxes[column.Boxes[0]]
 			counts := func(trace int) bool {
 				m, tapers := p.Middle(int32(trace)), p.Tapers()
 				for a := range 2 {
@@ -173,8 +173,8 @@ func TestLists(t *testing.T) {
 				t.Errorf("%v, column %d: %d traces count, %d are listed, %d visited", p.Grid.Shape, c, len(want), len(listed), len(visited))
 			}
 		}
-		if n := len(forward.visits); n > len(blocks)/blockPlaces*len(e.plan.Boxes)*9/10 {
-			t.Errorf("%v: %d visits of %d blocks to %d boxes", p.Grid.Shape, n, len(blocks)/blockPlaces, len(e.plan.Boxes))
+		if n := len(forward.visits); n > len(blocks)/blockPlaces*len(e.geometry.plan.Boxes)*9/10 {
+			t.Errorf("%v: %d visits of %d blocks to %d boxes", p.Grid.Shape, n, len(blocks)/blockPlaces, len(e.geometry.plan.Boxes))
 		}
 	}
 }

@@ -26,9 +26,9 @@ func (k *kernel) Adjoint(ctx context.Context, dst, src device.Buf) error {
 
 // apply makes a whole application. Its sums are float64.
 func (k *kernel) apply(ctx context.Context, d dist.Direction, dst, src device.Buf) error {
-	k.room.Lock()
-	defer k.room.Unlock()
-	defer k.dev.Clock.Main(d.String())()
+	k.engine.room.Lock()
+	defer k.engine.room.Unlock()
+	defer k.engine.buffers.dev.Clock.Main(d.String())()
 	w, err := k.prepare(ctx, d, dst, src, 0, true)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (k *kernel) apply(ctx context.Context, d dist.Direction, dst, src device.Bu
 	if err := w.Run(ctx); err != nil {
 		return err
 	}
-	return k.context.Err()
+	return k.engine.context.Err()
 }
 
 // prepare prepares an application: a whole one, or one in pieces that are summed over ranks.
@@ -44,7 +44,7 @@ func (k *kernel) prepare(ctx context.Context, d dist.Direction, dst, src device.
 	if d == dist.Forward {
 		return k.forwardWork(ctx, dst, src, quantum, whole)
 	}
-	return k.imageWork(ctx, k.adjointPass(), dst, src, quantum, whole, !whole && k.correlated(src))
+	return k.imageWork(ctx, k.engine.adjointPass(), dst, src, quantum, whole, !whole && k.correlated(src))
 }
 
 // kind is how the names of the kernels for sums in float64 or float32 end.
@@ -61,17 +61,19 @@ func (k *kernel) forwardWork(ctx context.Context, data, image device.Buf, quantu
 	}
 	kind := kind(whole || quantum != 0)
 	slot := func(lo, hi, piece int) device.Buf {
-		return k.ring.Slice(piece%ahead*k.tracePart(), (hi-lo)*k.stride*k.layout.Bands)
+		return k.engine.ring.Slice(piece%ahead*k.engine.tracePart(), (hi-lo)*k.engine.stride*k.engine.geometry.layout.Bands)
 	}
 	if whole {
-		slot = func(lo, hi, _ int) device.Buf { return k.traces.Slice(0, (hi-lo)*k.stride*k.layout.Bands) }
-	} else if err := k.makeRing(quantum != 0); err != nil {
+		slot = func(lo, hi, _ int) device.Buf {
+			return k.engine.traces.Slice(0, (hi-lo)*k.engine.stride*k.engine.geometry.layout.Bands)
+		}
+	} else if err := k.engine.makeRing(quantum != 0); err != nil {
 		return pieces.Work{}, err
 	}
-	k.elements("load", k.tiled.Len(), k.tiled, image, k.scale, k.points)
-	units := kirchhoff.NewCursor(k.Image, k.opener(ctx))
+	k.engine.elements("load", k.engine.tiled.Len(), k.engine.tiled, image, k.engine.scale, k.engine.points)
+	units := kirchhoff.NewCursor(k.image, k.opener(ctx))
 	sum := func(lo, hi, piece int) (device.Buf, error) {
-		if err := k.dev.Zero(k.traces); err != nil {
+		if err := k.engine.buffers.dev.Zero(k.engine.traces); err != nil {
 			return nil, err
 		}
 		parts := 1
@@ -85,30 +87,30 @@ func (k *kernel) forwardWork(ctx context.Context, data, image device.Buf, quantu
 		}
 		to := slot(lo, hi, piece)
 		if !whole || parts > 1 {
-			k.collect(kind, to, k.traces, parts, k.tracePart())
+			k.engine.collect(kind, to, k.engine.traces, parts, k.engine.tracePart())
 		}
-		return to, k.context.Err()
+		return to, k.engine.context.Err()
 	}
 	finish := func(lo, hi, piece int) error {
 		from, kind, err := slot(lo, hi, piece), kind, error(nil)
-		if k.layout.Bands > 1 {
-			if from, err = k.smooth(from, kind, hi-lo); err != nil {
+		if k.engine.geometry.layout.Bands > 1 {
+			if from, err = k.engine.smooth(from, kind, hi-lo); err != nil {
 				return err
 			}
 			kind = "_f32"
 		}
-		to, list := k.of(data, k.nt, lo, hi)
-		k.filterRows("convolve"+kind, segment, to, k.nt, from, k.stride, hi-lo, k.convolve, list)
-		return k.context.Err()
+		to, list := k.of(data, k.engine.nt, lo, hi)
+		k.engine.filterRows("convolve"+kind, segment, to, k.engine.nt, from, k.engine.stride, hi-lo, k.engine.convolve, list)
+		return k.engine.context.Err()
 	}
-	return pieces.Work{Cuts: k.TraceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
+	return pieces.Work{Cuts: k.image.TraceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
 }
 
 // smooth adds up the bands of so many traces, each smoothed by its triangle, in order. kind
 // is that of the sums.
 func (e *Engine) smooth(sums device.Buf, kind string, rows int) (device.Buf, error) {
 	to, n := e.smoothed.Slice(0, rows*e.stride), rows*e.stride
-	if err := e.dev.Zero(to); err != nil {
+	if err := e.buffers.dev.Zero(to); err != nil {
 		return nil, err
 	}
 	for band, t := range e.triangles {
@@ -136,33 +138,33 @@ func (k *kernel) imageWork(ctx context.Context, by pass, image, data device.Buf,
 	if err := k.check("adjoint", data, image); err != nil {
 		return pieces.Work{}, err
 	}
-	k.ready = nil
+	k.engine.ready = nil
 	if o := k.kept; o != nil {
 		if !correlated {
 			by.correlate(data, o.numbered, 0, o.count)
 		}
-		return k.backward(image, by.power, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
+		return k.engine.backward(image, by.power, quantum, whole, func(lo, hi int, sums device.Buf) (int, error) {
 			o.migrate(by.function, lo, hi, sums, quantum)
 			return o.adjointParts, nil
 		}), nil
 	}
-	return k.backward(image, by.power, quantum, whole, func(lo, _ int, _ device.Buf) (int, error) {
+	return k.engine.backward(image, by.power, quantum, whole, func(lo, _ int, _ device.Buf) (int, error) {
 		if lo > 0 { // the first has summed all boxes
 			return 1, nil
 		}
-		if err := k.clear(); err != nil {
+		if err := k.engine.clear(); err != nil {
 			return 0, err
 		}
-		return 1, kirchhoff.Each(k.Image, k.opener(ctx), func(o *lists) error {
+		return 1, kirchhoff.Each(k.image, k.opener(ctx), func(o *lists) error {
 			by.correlate(data, o.numbered, 0, o.count)
 			o.add(by.function, quantum)
-			return cmp.Or(ctx.Err(), k.context.Err())
+			return cmp.Or(ctx.Err(), k.engine.context.Err())
 		})
 	}), nil
 }
 
 // clear sets the sums of units to zero.
-func (e *Engine) clear() error { return e.dev.Zero(e.image.Slice(0, e.imagePart())) }
+func (e *Engine) clear() error { return e.buffers.dev.Zero(e.image.Slice(0, e.geometry.imagePart())) }
 
 // backward prepares an adjoint. sum sets sums, those of boxes lo to hi, and returns in how
 // many parts. The image's scale counts power times.
@@ -172,7 +174,7 @@ func (e *Engine) backward(image device.Buf, power int32, quantum float64, whole 
 		sums = e.image
 	}
 	part := func(of device.Buf, lo, hi int) device.Buf {
-		return of.Slice(e.firstTile[lo]*simd.TileSize, (e.firstTile[hi]-e.firstTile[lo])*simd.TileSize)
+		return of.Slice(e.geometry.firstTile[lo]*simd.TileSize, (e.geometry.firstTile[hi]-e.geometry.firstTile[lo])*simd.TileSize)
 	}
 	piece := func(lo, hi, _ int) (device.Buf, error) {
 		all, to := part(e.image, lo, hi), part(sums, lo, hi)
@@ -181,7 +183,7 @@ func (e *Engine) backward(image device.Buf, power int32, quantum float64, whole 
 			return nil, err
 		}
 		if !wide || parts > 1 {
-			e.collect(kind(wide), to, all, parts, e.imagePart())
+			e.collect(kind(wide), to, all, parts, e.geometry.imagePart())
 		}
 		return to, e.context.Err()
 	}
@@ -190,26 +192,26 @@ func (e *Engine) backward(image device.Buf, power int32, quantum float64, whole 
 		e.elements("unload"+kind(wide), from.Len(), image, from, e.scale, part(e.points, lo, hi), power)
 		return e.context.Err()
 	}
-	return pieces.Work{Cuts: e.boxCuts, Ahead: len(e.boxCuts) - 1, Sum: piece, Finish: finish}
+	return pieces.Work{Cuts: e.geometry.boxCuts, Ahead: len(e.geometry.boxCuts) - 1, Sum: piece, Finish: finish}
 }
 
 // check panics if buffers have the wrong size. Buffers of another device are an error.
 func (k *kernel) check(op string, data, image device.Buf) error {
-	p := &k.plan.Problem
-	if k.closed {
+	p := &k.engine.geometry.plan.Problem
+	if k.engine.closed {
 		panic(fmt.Sprintf("kirchhoff: %s of a closed engine", op))
 	}
-	if data.Len() != k.Data*k.nt || image.Len() != p.ImageLen() {
+	if data.Len() != k.image.Data*k.engine.nt || image.Len() != p.ImageLen() {
 		panic(fmt.Sprintf("kirchhoff: %s with %d samples and %d image points, want %d and %d",
-			op, data.Len(), image.Len(), k.Data*k.nt, p.ImageLen()))
+			op, data.Len(), image.Len(), k.image.Data*k.engine.nt, p.ImageLen()))
 	}
-	return k.mine(op, data, image)
+	return k.engine.mine(op, data, image)
 }
 
 func (e *Engine) mine(op string, bufs ...device.Buf) error {
 	for _, b := range bufs {
-		if c, ok := b.(*card.Buf); !ok || c.Device() != device.Device(e.dev) || b.Type() != device.F32 {
-			return fmt.Errorf("kirchhoff: %s on %s of %v on %s, want %v", op, e.dev.Name(), b.Type(), b.Device().Name(), device.F32)
+		if c, ok := b.(*card.Buf); !ok || c.Device() != device.Device(e.buffers.dev) || b.Type() != device.F32 {
+			return fmt.Errorf("kirchhoff: %s on %s of %v on %s, want %v", op, e.buffers.dev.Name(), b.Type(), b.Device().Name(), device.F32)
 		}
 	}
 	return nil
@@ -230,7 +232,7 @@ func (e *Engine) correlateRows(data device.Buf, of numbered, lo, hi int) {
 
 // correlated reports whether the rows are those of all traces of the data.
 func (k *kernel) correlated(data device.Buf) bool {
-	return k.owner == k && k.ready != nil && memory(k.ready) == memory(data)
+	return k.engine.owner == k && k.engine.ready != nil && memory(k.engine.ready) == memory(data)
 }
 
 // filterRows filters rows of x. Each block of threads computes step samples. list holds the
@@ -245,10 +247,10 @@ func magic(quantum float64) float64 { return 1.5 * (1 << 53) * quantum }
 
 // imagePart and tracePart are the numbers of sums in a part of the adjoint and the forward.
 func (g *geometry) imagePart() int { return g.plan.Tiles * simd.TileSize }
-func (e *Engine) tracePart() int   { return e.most.piece * e.stride * e.layout.Bands }
+func (e *Engine) tracePart() int   { return e.most.piece * e.stride * e.geometry.layout.Bands }
 
 // rowLen is the number of elements of a trace in rows.
-func (e *Engine) rowLen() int64 { return int64(2 * e.pitch * e.layout.Bands) }
+func (e *Engine) rowLen() int64 { return int64(2 * e.pitch * e.geometry.layout.Bands) }
 
 // collect adds up the sums of several parts.
 func (e *Engine) collect(kind string, dst, sums device.Buf, parts, part int) {

@@ -19,8 +19,8 @@ import (
 // operations run in order and do not wait for the card; an error of the card shows at the
 // next Sync, Dots or copy.
 type Engine struct {
-	buffers
-	geometry
+	buffers    buffers
+	geometry   geometry
 	work       kirchhoff.Work
 	processors int
 	context    *driver.Context
@@ -114,7 +114,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 	if err := e.cutUnits(p, w); err != nil {
 		return nil, err
 	}
-	e.dev, e.context = dev, dev.Context()
+	e.buffers.dev, e.context = dev, dev.Context()
 	if e.making = e.context.Main(); len(e.banks) > 0 {
 		if e.making, err = e.context.NewStream(device.LaneGPUTables); err != nil {
 			return nil, err
@@ -129,8 +129,8 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 
 func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	e.functions = map[string]*driver.Function{}
-	for i, src := range Programs(e.layout) {
-		module, err := e.dev.Build(src)
+	for i, src := range Programs(e.geometry.layout) {
+		module, err := e.buffers.dev.Build(src)
 		if err != nil {
 			return err
 		}
@@ -145,15 +145,15 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 	for _, m := range e.images {
 		e.kernels = append(e.kernels, newKernel(e, m))
 	}
-	if e.err == nil {
-		e.err = e.keep()
+	if e.buffers.err == nil {
+		e.buffers.err = e.keep()
 	}
-	if e.err != nil {
+	if e.buffers.err != nil {
 		need := Needs(p, e.work, e.processors)
 		return fmt.Errorf("kirchhoff: the gpu engine needs %s on the card, %s of it for the tables of %d places: %w",
-			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.err)
+			humanize.IBytes(uint64(need.Tables+need.Scratch)), humanize.IBytes(uint64(need.Tables)), p.Positions.Len(), e.buffers.err)
 	}
-	if e.plan.Tiles > 0 {
+	if e.geometry.plan.Tiles > 0 {
 		e.packer = &packer{e: e}
 		if err := e.packer.prepare(p); err != nil {
 			return err
@@ -169,8 +169,8 @@ func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
 		return err
 	}
 	for _, k := range e.kernels { // so that errors show before a long run
-		if len(k.Units) > 0 {
-			o, err := k.open(ctx, k.Units[0])
+		if len(k.image.Units) > 0 {
+			o, err := k.open(ctx, k.image.Units[0])
 			if err == nil {
 				o.Close()
 			}
@@ -187,14 +187,14 @@ func (e *Engine) keep() error {
 	}
 	var all *lists
 	for _, k := range e.kernels {
-		if k.Rows == nil && all != nil {
+		if k.image.Rows == nil && all != nil {
 			k.kept = all.with(k)
 			continue
 		}
 		if err := k.keep(&e.buffers); err != nil {
 			return err
 		}
-		if k.Rows == nil {
+		if k.image.Rows == nil {
 			all = k.kept
 		}
 	}
@@ -206,16 +206,16 @@ func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	p := &l.Problem
 	e := &Engine{geometry: geometry{plan: l, layout: l.Layout()}, work: w, processors: processors, nt: p.NT, stride: (p.NT + 3) &^ 3, pitch: (p.NT + 1) &^ 1, bits: fractionBits(p)}
 	for _, b := range l.Boxes {
-		first := len(e.groupList) / groupTiles
-		e.firstHalf, e.halves = append(e.firstHalf, len(e.halves)), append(e.halves, halves(b, first, e.layout, p.Grid.Dim())...)
-		e.firstGroup, e.firstTile = append(e.firstGroup, first), append(e.firstTile, b.First)
-		e.groupList = append(e.groupList, groups(b, p.Grid.Dim())...)
+		first := len(e.geometry.groupList) / groupTiles
+		e.geometry.firstHalf, e.geometry.halves = append(e.geometry.firstHalf, len(e.geometry.halves)), append(e.geometry.halves, halves(b, first, e.geometry.layout, p.Grid.Dim())...)
+		e.geometry.firstGroup, e.geometry.firstTile = append(e.geometry.firstGroup, first), append(e.geometry.firstTile, b.First)
+		e.geometry.groupList = append(e.geometry.groupList, groups(b, p.Grid.Dim())...)
 	}
-	all := half{int32(l.Tiles), int32(len(e.groupList) / groupTiles)}
-	e.firstHalf, e.halves = append(e.firstHalf, len(e.halves)), append(e.halves, all)
-	e.firstGroup, e.firstTile = append(e.firstGroup, int(all.group)), append(e.firstTile, l.Tiles)
-	e.tables = e.newTables(l)
-	e.cut(w)
+	all := half{int32(l.Tiles), int32(len(e.geometry.groupList) / groupTiles)}
+	e.geometry.firstHalf, e.geometry.halves = append(e.geometry.firstHalf, len(e.geometry.halves)), append(e.geometry.halves, all)
+	e.geometry.firstGroup, e.geometry.firstTile = append(e.geometry.firstGroup, int(all.group)), append(e.geometry.firstTile, l.Tiles)
+	e.tables = e.geometry.newTables(l)
+	e.geometry.cut(w)
 	return e
 }
 
@@ -245,29 +245,29 @@ func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
 // allocate allocates what an engine holds from the start, except lists.
 func (e *Engine) allocate() {
 	if !e.work.Remake {
-		e.tables.memoryOfTables = e.held.allocate(&e.buffers, e.layout)
+		e.tables.memoryOfTables = e.held.allocate(&e.buffers, e.geometry.layout)
 	}
 	for i := range e.banks {
-		e.banks[i] = e.held.allocate(&e.buffers, e.layout)
+		e.banks[i] = e.held.allocate(&e.buffers, e.geometry.layout)
 	}
-	e.rows = e.alloc(e.most.unit*int(e.rowLen()), device.F32)
-	if e.layout.Bands > 1 {
-		e.smoothed = e.alloc(e.most.piece*e.stride, device.F32)
+	e.rows = e.buffers.alloc(e.most.unit*int(e.rowLen()), device.F32)
+	if e.geometry.layout.Bands > 1 {
+		e.smoothed = e.buffers.alloc(e.most.piece*e.stride, device.F32)
 	}
-	e.tiled = e.alloc(e.imagePart(), device.F32)
-	e.adjointParts = parts(e.processors, e.firstGroup[len(e.plan.Boxes)], e.most.unit, e.imagePart())
+	e.tiled = e.buffers.alloc(e.geometry.imagePart(), device.F32)
+	e.adjointParts = parts(e.processors, e.geometry.firstGroup[len(e.geometry.plan.Boxes)], e.most.unit, e.geometry.imagePart())
 	all := e.adjointParts
 	if e.adds() {
 		all++
 	}
-	e.image = e.alloc(all*e.imagePart(), device.F64)
-	e.forwardParts = parts(e.processors, (e.most.piece+lanes-1)/lanes, len(e.halves)-1, e.tracePart())
-	e.traces = e.alloc(e.forwardParts*e.tracePart(), device.F64)
-	_, slabs, chunks := e.chunks()
-	e.bounds = e.alloc(max(e.most.traces, slabs*chunks), device.F64)
-	e.points = e.alloc(e.imagePart(), device.F32)
-	if e.plan.Problem.Dynamic {
-		e.scale = e.alloc(e.plan.Problem.ImageLen(), device.F32)
+	e.image = e.buffers.alloc(all*e.geometry.imagePart(), device.F64)
+	e.forwardParts = parts(e.processors, (e.most.piece+lanes-1)/lanes, len(e.geometry.halves)-1, e.tracePart())
+	e.traces = e.buffers.alloc(e.forwardParts*e.tracePart(), device.F64)
+	_, slabs, chunks := e.geometry.chunks()
+	e.bounds = e.buffers.alloc(max(e.most.traces, slabs*chunks), device.F64)
+	e.points = e.buffers.alloc(e.geometry.imagePart(), device.F32)
+	if e.geometry.plan.Problem.Dynamic {
+		e.scale = e.buffers.alloc(e.geometry.plan.Problem.ImageLen(), device.F32)
 	}
 }
 
@@ -291,21 +291,21 @@ func mostOf(images []*kirchhoff.Image) (n most) {
 
 // put copies to the card what does not depend on traces.
 func (e *Engine) put() {
-	l, b := e.plan, &e.buffers
-	e.groups, e.tiles, e.halfList = words(b, e.groupList), words(b, int32s(e.firstTile)), words(b, e.halves)
+	l, b := e.geometry.plan, &e.buffers
+	e.groups, e.tiles, e.halfList = words(b, e.geometry.groupList), words(b, int32s(e.geometry.firstTile)), words(b, e.geometry.halves)
 	e.convolve = newTaps(b, l.Convolve)
 	e.correlate = newTaps(b, l.Correlate)
 	for _, t := range l.Triangles() {
 		e.triangles = append(e.triangles, newTaps(b, t))
 	}
-	if e.layout.Aperture > 0 {
-		e.spots = words(b, e.spotList(e.tables))
+	if e.geometry.layout.Aperture > 0 {
+		e.spots = words(b, e.geometry.spotList(e.tables))
 	}
-	if e.err != nil || e.dev == nil {
+	if e.buffers.err != nil || e.buffers.dev == nil {
 		return
 	}
-	if e.err = put(e.context.Main(), e.points, l.Points); e.err == nil && e.scale != nil {
-		e.err = put(e.context.Main(), e.scale, l.Scale)
+	if e.buffers.err = put(e.context.Main(), e.points, l.Points); e.buffers.err == nil && e.scale != nil {
+		e.buffers.err = put(e.context.Main(), e.scale, l.Scale)
 	}
 }
 
@@ -336,11 +336,11 @@ func (e *Engine) Kernels() (out []dist.Kernel) {
 }
 
 // Name is the engine's name in the configuration: cuda or hip.
-func (e *Engine) Name() string { return e.dev.Engine().String() }
+func (e *Engine) Name() string { return e.buffers.dev.Engine().String() }
 
 // Info implements kirchhoff.Engine.
 func (e *Engine) Info() string {
-	return "float32, " + e.dev.Name() + e.work.Text(&e.plan.Problem, e.most.units)
+	return "float32, " + e.buffers.dev.Name() + e.work.Text(&e.geometry.plan.Problem, e.most.units)
 }
 
 // Type is float32.
@@ -348,7 +348,7 @@ func (e *Engine) Type() device.Type { return device.F32 }
 
 // TableBytes is the memory held by the tables, on the card.
 func (e *Engine) TableBytes() int64 {
-	return int64(max(1, len(e.banks))) * int64(e.held.rows) * e.rowBytes()
+	return int64(max(1, len(e.banks))) * int64(e.held.rows) * e.geometry.rowBytes()
 }
 
 // Intact implements kirchhoff.Engine. It checks nothing, since cards correct their memory
@@ -366,7 +366,7 @@ func (e *Engine) Close() {
 	e.closed, e.ready = true, nil
 	e.room.End()
 	e.packer.close()
-	e.free()
+	e.buffers.free()
 	if len(e.banks) > 0 {
 		e.context.CloseStream(e.making)
 	}

@@ -36,25 +36,27 @@ func (e *Engine) groupCuts(p *survey.Positions) (cuts []int) {
 	return append(cuts, len(p.Source))
 }
 
-func (s stream) Groups() int { return len(s.Units) }
+func (s stream) Groups() int { return len(s.image.Units) }
 
-func (s stream) Group(i int) (lo, hi int) { return s.Units[i].Lo * s.nt, s.Units[i].Hi * s.nt }
+func (s stream) Group(i int) (lo, hi int) {
+	return s.image.Units[i].Lo * s.engine.nt, s.image.Units[i].Hi * s.engine.nt
+}
 
-func (s stream) Gain() float64 { return s.plan.Gain() }
+func (s stream) Gain() float64 { return s.engine.geometry.plan.Gain() }
 
-func (s stream) Clear(context.Context) error { return s.clear() }
+func (s stream) Clear(context.Context) error { return s.engine.clear() }
 
 func (s stream) Begin(ctx context.Context, dst device.Buf, quantum float64) dist.Application {
-	s.room.Lock()
-	defer s.room.Unlock()
-	return s.begin(ctx, dist.Backward.String(), s.backward(dst, 1, quantum, false, func(int, int, device.Buf) (int, error) { return 1, nil }))
+	s.engine.room.Lock()
+	defer s.engine.room.Unlock()
+	return s.engine.begin(ctx, dist.Backward.String(), s.engine.backward(dst, 1, quantum, false, func(int, int, device.Buf) (int, error) { return 1, nil }))
 }
 
 func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
-	s.room.Lock()
-	defer s.room.Unlock()
-	k := &kernel{Engine: s.Engine, Image: s.Image.Group(s.Units[i], traceCuts)}
-	o, err := k.open(ctx, k.Units[0])
+	s.engine.room.Lock()
+	defer s.engine.room.Unlock()
+	k := &kernel{engine: s.engine, image: s.image.Group(s.image.Units[i], traceCuts)}
+	o, err := k.open(ctx, k.image.Units[0])
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +68,16 @@ func (s stream) Open(ctx context.Context, i int) (dist.Group, error) {
 type group struct{ *kernel }
 
 func (g group) Add(ctx context.Context, src device.Buf, quantum float64) error {
-	g.room.Lock()
-	defer g.room.Unlock()
-	defer g.dev.Clock.Main(dist.Backward.String())()
-	by := g.adjointPass()
+	g.engine.room.Lock()
+	defer g.engine.room.Unlock()
+	defer g.engine.buffers.dev.Clock.Main(dist.Backward.String())()
+	by := g.engine.adjointPass()
 	if !g.correlated(src) {
 		by.correlate(src, g.numbered, 0, g.kept.count)
 	}
-	g.ready = nil
+	g.engine.ready = nil
 	g.kept.add(by.function, quantum)
-	return cmp.Or(ctx.Err(), g.context.Err())
+	return cmp.Or(ctx.Err(), g.engine.context.Err())
 }
 
 func (g group) Close() {

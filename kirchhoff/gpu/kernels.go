@@ -80,21 +80,21 @@ type operator struct {
 
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
 func (k *kernel) newOperator(t *tables) operator {
-	boxes := len(k.plan.Boxes)
+	boxes := len(k.engine.geometry.plan.Boxes)
 	o := operator{table: memory(t.table), groups: memory(t.groups),
-		tiles: int32(k.plan.Tiles), ngroups: int32(k.firstGroup[boxes]), nt: int32(k.nt),
-		bits: int32(k.bits), mask: 1<<k.bits - 1, one: k.one(), spots: k.spots, dip: k.Own.Dip().Fade(), opening: k.Own.Opening.Fade()}
+		tiles: int32(k.engine.geometry.plan.Tiles), ngroups: int32(k.engine.geometry.firstGroup[boxes]), nt: int32(k.engine.nt),
+		bits: int32(k.engine.bits), mask: 1<<k.engine.bits - 1, one: k.engine.one(), spots: k.engine.spots, dip: k.image.Own.Dip().Fade(), opening: k.image.Own.Opening.Fade()}
 	if t.span != nil {
 		o.span = memory(t.span)
 	}
-	if k.Own.Dynamic {
+	if k.image.Own.Dynamic {
 		o.dynamic = 1
 	}
-	if k.layout.Bands > 1 {
-		o.bands, o.slope = int32(k.layout.Bands), memory(t.slope)
+	if k.engine.geometry.layout.Bands > 1 {
+		o.bands, o.slope = int32(k.engine.geometry.layout.Bands), memory(t.slope)
 	}
-	tapers := k.Own.Tapers()
-	copy(o.taper[:], tapers[2-k.layout.Aperture:])
+	tapers := k.image.Own.Tapers()
+	copy(o.taper[:], tapers[2-k.engine.geometry.layout.Aperture:])
 	return o
 }
 

@@ -17,12 +17,12 @@ func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.
 	e.put()
 	e.countLists()
 	n.Tables = e.TableBytes()
-	n.AllTables = int64(e.tables.held.rows) * e.rowBytes()
-	before := e.bytes
+	n.AllTables = int64(e.tables.held.rows) * e.geometry.rowBytes()
+	before := e.buffers.bytes
 	e.makeRing(w.Exact)
-	n.Pieces = e.bytes - before
-	n.Scratch = e.bytes - n.Tables
-	if e.plan.Tiles == 0 {
+	n.Pieces = e.buffers.bytes - before
+	n.Scratch = e.buffers.bytes - n.Tables
+	if e.geometry.plan.Tiles == 0 {
 		return n
 	}
 	if making := makingBytes(e, p); w.Remake {
@@ -49,20 +49,20 @@ func (e *Engine) countLists() {
 			each = apartBytes
 		}
 		if !e.adds() {
-			e.bytes += each*e.plan.Of(m.Own).Pairs() + 4<<10
+			e.buffers.bytes += each*e.geometry.plan.Of(m.Own).Pairs() + 4<<10
 			continue
 		}
 		for _, u := range m.Units {
 			p, _ := m.Part(u)
-			most = max(most, 2*each*e.plan.Of(p).Pairs()+16<<10) // lengths are rounded up
+			most = max(most, 2*each*e.geometry.plan.Of(p).Pairs()+16<<10) // lengths are rounded up
 		}
 	}
-	e.bytes += most
+	e.buffers.bytes += most
 }
 
 // placeBytes is the memory of the tables of the place that has most, on the card.
 func (e *Engine) placeBytes() int64 {
-	return int64(e.tables.most(e.plan.Problem.Positions.Len()).rows) * e.rowBytes()
+	return int64(e.tables.most(e.geometry.plan.Problem.Positions.Len()).rows) * e.geometry.rowBytes()
 }
 
 // listBytes is the memory of the lists for one trace in one column, if blocks are half full.

@@ -72,7 +72,7 @@ type packer struct {
 
 // prepare makes the packer ready for p, the engine's problem.
 func (k *packer) prepare(p *kirchhoff.Problem) error {
-	k.dev = k.e.dev
+	k.dev = k.e.buffers.dev
 	task, solves := k.allocate(p)
 	if k.err != nil {
 		return k.err
@@ -110,7 +110,7 @@ func (e *Engine) task(p *kirchhoff.Problem) (t times.Task, solves bool) {
 	if t.Together = len(t.Places); e.work.Remake {
 		t.Together = min(t.Together, e.most.places)
 	}
-	return t, times.Knows(p.Times) && kirchhoff.HostAmplitudes(p) == nil && (e.dev == nil || e.dev.Compiles()) && times.Pays(t)
+	return t, times.Knows(p.Times) && kirchhoff.HostAmplitudes(p) == nil && (e.buffers.dev == nil || e.buffers.dev.Compiles()) && times.Pays(t)
 }
 
 // makingBytes is the memory that making the tables of p takes on the card.
@@ -126,7 +126,7 @@ func makingBytes(e *Engine, p *kirchhoff.Problem) int64 {
 // allocate allocates what a packer for p needs beside the solver.
 func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
 	b, points := &k.buffers, 0
-	k.firstGroup, k.firstHalf = words(b, int32s(k.e.firstGroup)), words(b, int32s(k.e.firstHalf))
+	k.firstGroup, k.firstHalf = words(b, int32s(k.e.geometry.firstGroup)), words(b, int32s(k.e.geometry.firstHalf))
 	k.stacks, k.counts = b.alloc(mostStacks*stackWords, device.F32), b.alloc(int(unsafe.Sizeof(counted{})/4), device.F32)
 	if task, solves = k.e.task(p); solves {
 		return task, true
@@ -179,7 +179,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 	if err != nil {
 		return lengths{}, fmt.Errorf("kirchhoff: traveltimes: %w", err)
 	}
-	if err := e.dev.Receive(e.making, card.Words(counts), k.counts); err != nil {
+	if err := e.buffers.dev.Receive(e.making, card.Words(counts), k.counts); err != nil {
 		return lengths{}, err
 	}
 	return counts[0].lengths, counts[0].check(e.bits, p.Slowest)
@@ -232,7 +232,7 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 // packing is the kernel's for tables of p.
 func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	e, g, shift, fading := k.e, p.Grid, p.T0/(2*p.DT), p.Fading()
-	l := e.layout
+	l := e.geometry.layout
 	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), groups: memory(to.groups),
 		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: k.firstGroup, firsthalf: k.firstHalf, halves: e.halfList,
 		apart: memory(k.counts), lengths: memory(k.counts) + driver.Memory(unsafe.Offsetof(counted{}.lengths)),
@@ -242,14 +242,14 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	if p.Dynamic {
 		c.dynamic = 1
 	}
-	if c.speed, c.longest = e.plan.Vectors(); c.speed > 0 {
+	if c.speed, c.longest = e.geometry.plan.Vectors(); c.speed > 0 {
 		c.lowest, c.highest = math.Inf(1), math.Inf(1) // the host tapers
 	}
 	if l.Limits {
 		c.limits = 1
 	}
 	if l.Bands > 1 {
-		steepness := e.plan.Steepness()
+		steepness := e.geometry.plan.Steepness()
 		c.slope, c.steepest = memory(to.slope), steepness.Most
 		copy(c.rate[:], steepness.Rate)
 	}

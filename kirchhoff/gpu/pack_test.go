@@ -67,7 +67,7 @@ func (r reach) words() []uint32 {
 // want makes the tables of e's problem.
 func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	t.Helper()
-	w := &wanted{Engine: e, fading: p.Fading(), words: make([]uint32, e.tables.held.rows*e.layout.Words), span: make([]uint32, 2*e.tables.held.rows),
+	w := &wanted{Engine: e, fading: p.Fading(), words: make([]uint32, e.tables.held.rows*e.geometry.layout.Words), span: make([]uint32, 2*e.tables.held.rows),
 		groupsOf: make([]uint32, reachWords*e.tables.held.groups), all: make([]uint32, e.tables.held.rows)}
 	where := slots(e.tables.columns, p.Positions.Len())
 	places, opt := p.TimesNeeded()
@@ -93,7 +93,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 			at.add(c.each, s.number)
 			for box := c.Boxes[0]; box < c.Boxes[1]; box++ {
 				w.box(p, box, at, of)
-				at.add(held{e.firstTile[box+1] - e.firstTile[box], e.firstGroup[box+1] - e.firstGroup[box]}, 1)
+				at.add(held{e.geometry.firstTile[box+1] - e.geometry.firstTile[box], e.geometry.firstGroup[box+1] - e.geometry.firstGroup[box]}, 1)
 			}
 		}
 		return nil
@@ -110,7 +110,7 @@ type point struct {
 
 // point returns point n of the slab, of a place with the given times, gradient and amplitudes.
 func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, gradient [][]float64, given []float64, n int) (out point) {
-	dim, i, l := p.Grid.Dim(), 0, w.layout
+	dim, i, l := p.Grid.Dim(), 0, w.geometry.layout
 	var k [3]int
 	n += p.Slab[0] * (p.Grid.Len() / p.Grid.Shape[0])
 	for a := dim - 1; a >= 0; a-- {
@@ -131,7 +131,7 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, grad
 		out.at = math.Inf(1)
 	}
 	for a, h := range p.Antialias {
-		if s := float32(math.Pow(2, 0.25) * h / (2 * p.DT) * math.Abs(gradient[a][i])); s <= w.plan.Steepness().Most {
+		if s := float32(math.Pow(2, 0.25) * h / (2 * p.DT) * math.Abs(gradient[a][i])); s <= w.geometry.plan.Steepness().Most {
 			out.slope = max(out.slope, s)
 		}
 	}
@@ -164,7 +164,7 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, grad
 	switch {
 	case b == 0 && (!vectors || !(norm > 0) || math.IsInf(norm, 1)):
 	case l.Unequal:
-		speed, longest := w.plan.Vectors()
+		speed, longest := w.geometry.plan.Vectors()
 		scale := min(speed, longest/norm)
 		out.fields = []float64{b, scale * gradient[0][i], 0, scale * z}
 		if dim == 3 {
@@ -182,15 +182,15 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, grad
 
 // box makes the tables of a box, which begin at the given row and group.
 func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) point) {
-	first, end := w.firstTile[box], w.firstTile[box+1]
+	first, end := w.geometry.firstTile[box], w.geometry.firstTile[box+1]
 	points, firsts, base := make([][]point, end-first), make([]int32, end-first), int32(math.MaxInt32)
 	for tile := range points {
-		least, any := math.Inf(1), w.layout.Fields == 1
-		for _, n := range w.plan.Points[(first+tile)*simd.TileSize:][:simd.TileSize] {
+		least, any := math.Inf(1), w.geometry.layout.Fields == 1
+		for _, n := range w.geometry.plan.Points[(first+tile)*simd.TileSize:][:simd.TileSize] {
 			q := of(n)
 			points[tile], least = append(points[tile], q), min(least, q.at)
 			for _, v := range q.fields[:min(1, len(q.fields))] {
-				any = any || v != 0 || !w.layout.Limits && len(q.fields) == 2 && q.fields[1] != 0
+				any = any || v != 0 || !w.geometry.layout.Limits && len(q.fields) == 2 && q.fields[1] != 0
 			}
 		}
 		firsts[tile] = math.MaxInt32
@@ -203,29 +203,29 @@ func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) poin
 	for tile := range points {
 		reaches[tile] = w.tile(p, at.rows+tile, points[tile], firsts[tile], base)
 	}
-	for h := w.firstHalf[box]; h < w.firstHalf[box+1]; h++ {
+	for h := w.geometry.firstHalf[box]; h < w.geometry.firstHalf[box+1]; h++ {
 		all := reach{1, 0, base, 0}
-		for tile := w.halves[h].tile; tile < w.halves[h+1].tile; tile++ {
+		for tile := w.geometry.halves[h].tile; tile < w.geometry.halves[h+1].tile; tile++ {
 			all.add(reaches[int(tile)-first])
 		}
 		if all.first <= all.last {
 			w.lengths[min(int(all.last-all.first), len(w.lengths)-1)]++
 		}
 	}
-	for g := w.firstGroup[box]; g < w.firstGroup[box+1]; g++ {
+	for g := w.geometry.firstGroup[box]; g < w.geometry.firstGroup[box+1]; g++ {
 		r := reach{1, 0, base, 0}
-		for _, tile := range w.groupList[g*groupTiles:][:groupTiles] {
+		for _, tile := range w.geometry.groupList[g*groupTiles:][:groupTiles] {
 			if tile >= 0 {
 				r.add(reaches[int(tile)-first])
 			}
 		}
-		copy(w.groupsOf[reachWords*(at.groups+g-w.firstGroup[box]):], r.words())
+		copy(w.groupsOf[reachWords*(at.groups+g-w.geometry.firstGroup[box]):], r.words())
 	}
 }
 
 // tile makes a row.
 func (w *wanted) tile(p *kirchhoff.Problem, row int, points []point, first, base int32) reach {
-	l, out, shift := w.layout, reach{1, 0, base, 0}, 0
+	l, out, shift := w.geometry.layout, reach{1, 0, base, 0}, 0
 	words, each, times := w.words[row*l.Words:][:l.Words], l.Words/4, bunch // of a bunch
 	widest, slope := 0.0, float32(0)
 	for _, q := range points {
@@ -348,17 +348,17 @@ func TestTablesMade(t *testing.T) {
 				t.Errorf("%d bytes went to the card, want at most %d", got, most)
 			}
 			w := want(t, e, p)
-			each, weights := e.layout.Words/4, (e.layout.Fields-1)*bunch // of a bunch
+			each, weights := e.geometry.layout.Words/4, (e.geometry.layout.Fields-1)*bunch // of a bunch
 			same(t, "table", e.tables.table, w.words, func(word int) bool { return word%each >= each-weights })
 			exact := func(int) bool { return false }
-			if e.layout.Compact {
+			if e.geometry.layout.Compact {
 				same(t, "span", e.tables.span, w.span, exact)
 			}
-			if e.layout.Bands > 1 {
+			if e.geometry.layout.Bands > 1 {
 				same(t, "slope", e.tables.slope, w.all, exact)
 			}
 			same(t, "groups", e.tables.groups, w.groupsOf, exact)
-			if window := windowEntries(d.Card(), e.layout, w.lengths); e.window != window {
+			if window := windowEntries(d.Card(), e.geometry.layout, w.lengths); e.window != window {
 				t.Errorf("windows of %d samples, want %d", e.window, window)
 			}
 		})

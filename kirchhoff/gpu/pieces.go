@@ -50,27 +50,27 @@ func (g *geometry) chunks() (size, slabs, chunks int) {
 }
 
 // Peak implements dist.Pieced. It leaves out the image's share of the weights, 2/v.
-func (e *Engine) Peak() float64 { return e.plan.Peak }
+func (k *kernel) Peak() float64 { return k.engine.geometry.plan.Peak }
 
 // Bound implements dist.Pieced with the numbers of the cpu engine, one for each shot or
 // slab of kirchhoff.SlabPoints. The adjoint keeps the correlated traces for Begin: if
 // Begin comes next, the source must not have changed.
 func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
-	k.room.Lock()
-	defer k.room.Unlock()
-	defer k.dev.Clock.Main(d.String())()
-	if err := k.mine("bound", src); err != nil {
+	k.engine.room.Lock()
+	defer k.engine.room.Unlock()
+	defer k.engine.buffers.dev.Clock.Main(d.String())()
+	if err := k.engine.mine("bound", src); err != nil {
 		return nil, err
 	}
 	if d == dist.Backward {
 		if k.kept != nil { // all traces are one unit
-			defer func() { k.ready, k.owner = src, k }()
+			defer func() { k.engine.ready, k.engine.owner = src, k }()
 		}
-		return k.largest(k.adjointPass(), src)
+		return k.largest(k.engine.adjointPass(), src)
 	}
-	size, slabs, chunks := k.chunks()
-	k.launch("magnitude", chunks, slabs, threads, 0, k.bounds, src, k.scale, int64(src.Len()), int64(size))
-	sums, err := k.bounded(slabs * chunks)
+	size, slabs, chunks := k.engine.geometry.chunks()
+	k.engine.launch("magnitude", chunks, slabs, threads, 0, k.engine.bounds, src, k.engine.scale, int64(src.Len()), int64(size))
+	sums, err := k.engine.bounded(slabs * chunks)
 	var starts []int
 	for n := 0; n < slabs*chunks; n += chunks {
 		starts = append(starts, n)
@@ -81,16 +81,16 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 // largest returns for each shot the sum of the largest samples of its traces' rows. It leaves
 // the rows of kept lists as they are in an application.
 func (k *kernel) largest(by pass, src device.Buf) ([]float64, error) {
-	n, each := k.Own.NumTraces(), k.most.unit
+	n, each := k.image.Own.NumTraces(), k.engine.most.unit
 	most := make([]float64, n)
 	for band := range by.bands {
-		first := band * 2 * k.pitch
+		first := band * 2 * k.engine.pitch
 		for lo := 0; lo < n; lo += each {
 			hi := min(lo+each, n)
 			by.correlate(src, k.numbered, lo, hi)
-			k.launch("largest", hi-lo, 1, narrow, 0, k.bounds.Slice(lo, hi-lo), k.rows.Slice(first, k.rows.Len()-first), k.rowLen(), int32(k.nt), by.step, k.one())
+			k.engine.launch("largest", hi-lo, 1, narrow, 0, k.engine.bounds.Slice(lo, hi-lo), k.engine.rows.Slice(first, k.engine.rows.Len()-first), k.engine.rowLen(), int32(k.engine.nt), by.step, k.engine.one())
 		}
-		of, err := k.bounded(n)
+		of, err := k.engine.bounded(n)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (k *kernel) largest(by pass, src device.Buf) ([]float64, error) {
 			most[i] = max(most[i], v)
 		}
 	}
-	return k.Shots(most), nil
+	return k.image.Shots(most), nil
 }
 
 // bounded brings n numbers of a bound to the host.
@@ -112,31 +112,31 @@ func (e *Engine) bounded(n int) ([]float64, error) {
 
 // Begin implements dist.Pieced. Errors of sums that the card still works on show later.
 func (k *kernel) Begin(ctx context.Context, d dist.Direction, dst, src device.Buf, quantum float64) (dist.Application, error) {
-	if err := k.Exactly(quantum); err != nil {
+	if err := k.image.Exactly(quantum); err != nil {
 		return nil, err
 	}
-	k.room.Lock()
-	defer k.room.Unlock()
-	defer k.dev.Clock.Main(d.String())()
+	k.engine.room.Lock()
+	defer k.engine.room.Unlock()
+	defer k.engine.buffers.dev.Clock.Main(d.String())()
 	w, err := k.prepare(ctx, d, dst, src, quantum, false)
 	if err != nil {
 		return nil, err
 	}
-	return k.begin(ctx, d.String(), w), k.context.Err()
+	return k.engine.begin(ctx, d.String(), w), k.engine.context.Err()
 }
 
 // begin begins an application whose pieces the card times under a name.
 func (e *Engine) begin(ctx context.Context, name string, w pieces.Work) dist.Application {
 	sum, finish := w.Sum, w.Finish
 	w.Sum = func(lo, hi, piece int) (device.Buf, error) {
-		defer e.dev.Clock.Main(name)()
+		defer e.buffers.dev.Clock.Main(name)()
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		return sum(lo, hi, piece)
 	}
 	w.Finish = func(lo, hi, piece int) error {
-		defer e.dev.Clock.Main(name)()
+		defer e.buffers.dev.Clock.Main(name)()
 		return finish(lo, hi, piece)
 	}
 	return e.room.Begin(w)
@@ -149,9 +149,9 @@ func (e *Engine) makeRing(exact bool) error {
 		t = device.F64
 	}
 	if e.ring == nil || e.ring.Type() != t {
-		e.ring = e.alloc(min(ahead, e.most.pieces)*e.tracePart(), t)
+		e.ring = e.buffers.alloc(min(ahead, e.most.pieces)*e.tracePart(), t)
 	}
-	return e.err
+	return e.buffers.err
 }
 
 // Sums returns the buffers from which Sum returns stretches: those of the adjoint and

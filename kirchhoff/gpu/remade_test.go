@@ -117,7 +117,7 @@ func TestRemadeNeed(t *testing.T) {
 		before := taken(t, e)
 		k := e.kernels[0]
 		most := int64(0)
-		for _, u := range k.Units {
+		for _, u := range k.image.Units {
 			o, err := k.open(t.Context(), u)
 			must(t, err)
 			most = max(most, o.memory.bytes)
@@ -153,8 +153,8 @@ func TestRemadeBesideWork(t *testing.T) {
 			t.Errorf("%s: the wrong one solves", name)
 		}
 		remake := func(unit int) error {
-			q, _ := e.kernels[0].Part(e.kernels[0].Units[unit])
-			return e.remake(t.Context(), q, e.newTables(e.plan.Of(q)))
+			q, _ := e.kernels[0].image.Part(e.kernels[0].image.Units[unit])
+			return e.remake(t.Context(), q, e.geometry.newTables(e.geometry.plan.Of(q)))
 		}
 		must(t, remake(1))
 		want := download(t, e.banks[e.turn].table)

@@ -75,10 +75,10 @@ func TestManyPieces(t *testing.T) {
 				}
 			}
 		}
-		if n := [2]int{len(e.boxCuts) - 1, len(e.images[0].TraceCuts) - 1}; n[i] < 2 {
+		if n := [2]int{len(e.geometry.boxCuts) - 1, len(e.images[0].TraceCuts) - 1}; n[i] < 2 {
 			t.Errorf("%d pieces of the image, %d of the traces", n[0], n[1])
 		}
-		if n := len(outline(e.plan, kirchhoff.Work{Whole: true}, 1).boxCuts) - 1; n != 1 {
+		if n := len(outline(e.geometry.plan, kirchhoff.Work{Whole: true}, 1).geometry.boxCuts) - 1; n != 1 {
 			t.Errorf("the whole image is %d pieces", n)
 		}
 	}
@@ -98,7 +98,7 @@ func TestBounds(t *testing.T) {
 		for _, v := range parts {
 			sum += v
 		}
-		return sum * e.Peak()
+		return sum * e.kernels[0].Peak()
 	}
 	most := 0.0
 	for _, v := range image {
@@ -111,7 +111,7 @@ func TestBounds(t *testing.T) {
 	for _, v := range m {
 		sum += math.Abs(float64(v))
 	}
-	if b := bound(dist.Forward, m) / e.Peak(); !(math.Abs(b-sum) <= 1e-9*sum) {
+	if b := bound(dist.Forward, m) / e.kernels[0].Peak(); !(math.Abs(b-sum) <= 1e-9*sum) {
 		t.Errorf("the image's values add up to %g, the bound says %g", sum, b)
 	}
 	x[5], m[len(m)/2] = float32(math.NaN()), float32(math.NaN())
@@ -285,13 +285,13 @@ func TestWindows(t *testing.T) {
 func taken(t testing.TB, e *Engine) (bytes int64) {
 	t.Helper()
 	must(t, e.makeRing(true))
-	for _, b := range e.list {
+	for _, b := range e.buffers.list {
 		bytes += int64(b.Len() * b.Type().Size())
 	}
 	if e.packer != nil {
 		bytes += e.packer.bytes
 		if e.packer.solver != nil {
-			task, _ := e.task(&e.plan.Problem)
+			task, _ := e.task(&e.geometry.plan.Problem)
 			bytes += times.Bytes(task)
 		}
 	}
@@ -307,7 +307,7 @@ func TestNeed(t *testing.T) {
 	) {
 		e := engine(t, d, p)
 		took, tables := taken(t, e), int64(0)
-		for _, b := range e.list[:1] { // the lists of groups and boxes are next to nothing
+		for _, b := range e.buffers.list[:1] { // the lists of groups and boxes are next to nothing
 			tables += int64(b.Len() * b.Type().Size())
 		}
 		if n := Needs(p, kirchhoff.Work{Exact: true}, d.Card().Multiprocessors); took > n.Tables+n.Scratch || took < (n.Tables+n.Scratch)/2 {

@@ -13,8 +13,8 @@ import (
 
 // kernel is the operator of one image on the card. It implements dist.Pieced.
 type kernel struct {
-	*Engine
-	*kirchhoff.Image
+	engine   *Engine
+	image    *kirchhoff.Image
 	numbered        // by the traces of the image
 	kept     *lists // of the only unit, with tables that are kept; else nil
 }
@@ -35,7 +35,7 @@ func (n numbered) of(data device.Buf, nt, lo, hi int) (device.Buf, driver.Memory
 }
 
 func newKernel(e *Engine, m *kirchhoff.Image) *kernel {
-	return &kernel{Engine: e, Image: m, numbered: e.number(&e.buffers, m.Own, m.Rows)}
+	return &kernel{engine: e, image: m, numbered: e.number(&e.buffers, m.Own, m.Rows)}
 }
 
 // number copies to the card what is looked up for the traces of p. rows are their rows of
@@ -44,7 +44,7 @@ func (e *Engine) number(b *buffers, p *kirchhoff.Problem, rows []int32) (n numbe
 	if rows != nil {
 		n.row = words(b, rows)
 	}
-	if axes := e.layout.Aperture; axes > 0 {
+	if axes := e.geometry.layout.Aperture; axes > 0 {
 		n.middles = words(b, middles(p, axes))
 	}
 	return n
@@ -54,7 +54,7 @@ func (e *Engine) number(b *buffers, p *kirchhoff.Problem, rows []int32) (n numbe
 // their places. The forward's rows are numbers of the kernel's traces, while those of the
 // adjoint count the traces of these lists.
 type lists struct {
-	*kernel
+	kernel   *kernel
 	numbered // by these traces
 	count    int
 	memory   *buffers
@@ -72,26 +72,26 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	if k.kept != nil {
 		return k.kept, nil
 	}
-	q, trace := k.Part(u)
-	l, t := k.plan.Of(q), k.tables
-	if k.work.Remake {
-		t = k.newTables(l)
-		if err := k.remake(ctx, q, t); err != nil {
+	q, trace := k.image.Part(u)
+	l, t := k.engine.geometry.plan.Of(q), k.engine.tables
+	if k.engine.work.Remake {
+		t = k.engine.geometry.newTables(l)
+		if err := k.engine.remake(ctx, q, t); err != nil {
 			return nil, err
 		}
 	}
-	b := &buffers{dev: k.dev, round: true}
+	b := &buffers{dev: k.engine.buffers.dev, round: true}
 	rows := trace
 	switch {
-	case k.Rows != nil:
+	case k.image.Rows != nil:
 		rows = make([]int32, len(trace))
 		for i, n := range trace {
-			rows[i] = k.Rows[n]
+			rows[i] = k.image.Rows[n]
 		}
-	case len(trace) == k.Data: // all of them
+	case len(trace) == k.image.Data: // all of them
 		rows = nil
 	}
-	o := k.newLists(l, t, trace, k.number(b, q, rows), b)
+	o := k.newLists(l, t, trace, k.engine.number(b, q, rows), b)
 	if b.err != nil {
 		b.free()
 	}
@@ -117,16 +117,16 @@ func (e *Engine) remake(ctx context.Context, p *kirchhoff.Problem, t *tables) er
 
 // fill makes the tables of p's places in the memory of t.
 func (e *Engine) fill(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
-	defer e.dev.Clock.Time(e.making, device.MarkTables)()
+	defer e.buffers.dev.Clock.Time(e.making, device.MarkTables)()
 	var n lengths
-	if e.plan.Tiles > 0 {
+	if e.geometry.plan.Tiles > 0 {
 		var err error
 		if n, err = e.packer.pack(ctx, p, t); err != nil {
 			return err
 		}
 	}
 	if e.window == 0 { // the first unit's serves all
-		e.window = windowEntries(e.dev.Card(), e.layout, n)
+		e.window = windowEntries(e.buffers.dev.Card(), e.geometry.layout, n)
 	}
 	return nil
 }
@@ -140,22 +140,22 @@ func (k *kernel) opener(ctx context.Context) func(kirchhoff.Unit) (*lists, error
 // image.
 func (k *kernel) newLists(l *kirchhoff.Plan, t *tables, trace []int32, n numbered, b *buffers) *lists {
 	o := &lists{kernel: k, numbered: n, count: len(trace), memory: b}
-	receivers, _, _ := sizes(k.layout)
-	adj, fwd := newAdjointLists(l, t.columns, int32(receivers)), newForwardLists(l.Problem.Positions, cutsOf(trace, k.TraceCuts))
-	if k.layout.Aperture > 0 {
+	receivers, _, _ := sizes(k.engine.geometry.layout)
+	adj, fwd := newAdjointLists(l, t.columns, int32(receivers)), newForwardLists(l.Problem.Positions, cutsOf(trace, k.image.TraceCuts))
+	if k.engine.geometry.layout.Aperture > 0 {
 		fwd.makeVisits(l, t.columns)
 	}
 	fwd.number(trace)
 	o.firstBlock = fwd.firsts
 	boxes := len(l.Boxes)
-	o.adjointParts = min(k.Engine.adjointParts, parts(k.processors, k.firstGroup[boxes], pieces.Longest(adj.firsts), k.imagePart()))
-	o.forwardParts = min(k.Engine.forwardParts, parts(k.processors, pieces.Longest(fwd.firsts), len(k.halves)-1, k.tracePart()))
-	o.adjoint = traces{k.groups, words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers), words(b, adj.parts(o.adjointParts))}
-	o.forward = blocks{words(b, fwd.places), words(b, fwd.traces), k.halfList, words(b, cut(len(k.halves)-1, o.forwardParts)),
+	o.adjointParts = min(k.engine.adjointParts, parts(k.engine.processors, k.engine.geometry.firstGroup[boxes], pieces.Longest(adj.firsts), k.engine.geometry.imagePart()))
+	o.forwardParts = min(k.engine.forwardParts, parts(k.engine.processors, pieces.Longest(fwd.firsts), len(k.engine.geometry.halves)-1, k.engine.tracePart()))
+	o.adjoint = traces{k.engine.groups, words(b, adj.runs), words(b, adj.rows), words(b, adj.receivers), words(b, adj.parts(o.adjointParts))}
+	o.forward = blocks{words(b, fwd.places), words(b, fwd.traces), k.engine.halfList, words(b, cut(len(k.engine.geometry.halves)-1, o.forwardParts)),
 		words(b, fwd.visits), words(b, fwd.firstVisits)}
 	o.operator = k.newOperator(t)
-	if k.layout.Aperture > 0 {
-		o.operator.columns, o.operator.middles = words(b, k.columnList(t)), o.middles
+	if k.engine.geometry.layout.Aperture > 0 {
+		o.operator.columns, o.operator.middles = words(b, k.engine.geometry.columnList(t)), o.middles
 	}
 	return o
 }
@@ -173,47 +173,47 @@ func cutsOf(trace []int32, cuts []int) []int {
 // with returns the same lists for a kernel of the same traces with another window.
 func (o *lists) with(k *kernel) *lists {
 	q := *o
-	q.kernel, q.operator.opening = k, k.Own.Opening.Fade()
+	q.kernel, q.operator.opening = k, k.image.Own.Opening.Fade()
 	return &q
 }
 
 // keep makes the lists of the only unit in memory of b.
 func (k *kernel) keep(b *buffers) error {
-	q, trace := k.Part(k.Units[0])
-	k.kept = k.newLists(k.plan.Of(q), k.tables, trace, k.numbered, b)
+	q, trace := k.image.Part(k.image.Units[0])
+	k.kept = k.newLists(k.engine.geometry.plan.Of(q), k.engine.tables, trace, k.numbered, b)
 	return b.err
 }
 
 // Close gives back lists that are not kept.
 func (o *lists) Close() {
-	if o != o.kept {
+	if o != o.kernel.kept {
 		o.memory.free()
 	}
 }
 
 // add adds the adjoint of the rows in all tiles to the sums, by the function of the given name.
 func (o *lists) add(name string, quantum float64) {
-	part := o.imagePart()
-	o.migrate(name, 0, len(o.plan.Boxes), o.image.Slice(part, o.adjointParts*part), quantum)
-	o.collect(kind(true), o.image.Slice(0, part), o.image, 1+o.adjointParts, part)
+	part := o.kernel.engine.geometry.imagePart()
+	o.migrate(name, 0, len(o.kernel.engine.geometry.plan.Boxes), o.kernel.engine.image.Slice(part, o.adjointParts*part), quantum)
+	o.kernel.engine.collect(kind(true), o.kernel.engine.image.Slice(0, part), o.kernel.engine.image, 1+o.adjointParts, part)
 }
 
 // demigrate adds the traces of one piece of the forward to its sums. row0 is the first.
 func (o *lists) demigrate(piece, row0 int, quantum float64) {
-	if o.plan.Tiles == 0 {
+	if o.kernel.engine.geometry.plan.Tiles == 0 {
 		return
 	}
 	there, block := o.operator, o.firstBlock[piece]
 	there.middles = o.kernel.middles
-	o.launch("forward", o.firstBlock[piece+1]-block, o.forwardParts, lanes, 2*forwardStage(o.layout)+4*lanes*o.window,
-		there, o.forward, o.tiled, o.traces, int32(block), int32(row0), int32(o.stride),
-		int32(o.window), int64(o.tracePart()), int64((o.TraceCuts[piece+1]-row0)*o.stride), magic(quantum))
+	o.kernel.engine.launch("forward", o.firstBlock[piece+1]-block, o.forwardParts, lanes, 2*forwardStage(o.kernel.engine.geometry.layout)+4*lanes*o.kernel.engine.window,
+		there, o.forward, o.kernel.engine.tiled, o.kernel.engine.traces, int32(block), int32(row0), int32(o.kernel.engine.stride),
+		int32(o.kernel.engine.window), int64(o.kernel.engine.tracePart()), int64((o.kernel.image.TraceCuts[piece+1]-row0)*o.kernel.engine.stride), magic(quantum))
 }
 
 // migrate sets sums, in parts, to the adjoint of the traces in the tiles of boxes lo to hi,
 // by the function of the given name.
 func (o *lists) migrate(name string, lo, hi int, sums device.Buf, quantum float64) {
-	group := o.firstGroup[lo]
-	o.launch(name, o.firstGroup[hi]-group, o.adjointParts, threads, 2*adjointStage(o.layout),
-		o.operator, o.adjoint, o.rows, sums, int32(group), int32(o.firstTile[lo]), int64(o.imagePart()), magic(quantum))
+	group := o.kernel.engine.geometry.firstGroup[lo]
+	o.kernel.engine.launch(name, o.kernel.engine.geometry.firstGroup[hi]-group, o.adjointParts, threads, 2*adjointStage(o.kernel.engine.geometry.layout),
+		o.operator, o.adjoint, o.kernel.engine.rows, sums, int32(group), int32(o.kernel.engine.geometry.firstTile[lo]), int64(o.kernel.engine.geometry.imagePart()), magic(quantum))
 }
