@@ -222,7 +222,7 @@ func TestSolutionOfAnotherProblem(t *testing.T) {
 	must(t, on(folder, 1, set, read))
 	for want, other := range map[string][]string{
 		"solver.damping = 0.3, not 0.2":          {"solver.damping=0.2"},
-		`data.weights = "none", not "rms"`:       {"data.weights=rms"},
+		`data.dead = "mask", not "keep"`:         {"data.dead=keep"},
 		"data.mute_taper = 0.0, not 0.02":        {"data.mute_taper=0.02"},
 		"image.surface_taper = 60.0, not 50.0":   {"image.surface_taper=50.0"},
 		"this run's grid is x [-20, 160]":        {"image.shape=[10,9]", "image.origin=[-20.0,0.0]", "image.spacing=[20.0,15.0]"},
