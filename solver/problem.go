@@ -75,10 +75,9 @@ func (h *Held) Migrate(ctx context.Context, m *dist.Vector) error {
 
 func (h *Held) epsilon() float64 { return max(ulp(h.A.Domain()), ulp(h.A.Range())) }
 
-// AddRows implements Problem: the stack (A; B…) and (d; 0…), which shares d. Data that are
-// a stack themselves, as of two surveys, become its first row.
+// AddRows implements Problem: the stack (A; B…) and (d; 0…), which shares d.
 func (h *Held) AddRows(rows ...dist.Operator) (Problem, error) {
-	if len(rows) == 0 && h.D.Parts == nil {
+	if len(rows) == 0 {
 		return h, nil
 	}
 	a := dist.VStack(append([]dist.Operator{h.A}, rows...)...)

@@ -58,21 +58,6 @@ func TestToleranceIsRelativeToTheData(t *testing.T) {
 	}
 }
 
-// Data that are a stack are one row of the history.
-func TestStackedDataAreOneRow(t *testing.T) {
-	a1, d1 := small(1)
-	a2, d2 := small(2)
-	a := dist.BlockDiag(a1, a2)
-	p, err := solver.Hold(a, &dist.Vector{Layout: a.Range(), Parts: []*dist.Vector{d1, d2}}).AddRows()
-	must(t, err)
-	m := method("cgls", solver.Options{})
-	must(t, m.Init(context.Background(), p, nil))
-	want := math.Hypot(norm(values[float64](d1)), norm(values[float64](d2)))
-	if got := m.State().History.Residual[0]; math.Abs(got/want-1) > 1e-12 {
-		t.Errorf("the first residual is %g, want %g", got, want)
-	}
-}
-
 // All rows count, in the residual and in the data.
 func TestToleranceIsOfAllRows(t *testing.T) {
 	a, d := small(2)

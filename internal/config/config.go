@@ -17,19 +17,6 @@ func (s Survey) WaveletFile() string {
 	return s.File.File
 }
 
-// AtMonitor is the configuration of the repeat survey alone, for an image on the given grid,
-// which is that of the baseline. It names no other repeat survey.
-func (c *Config) AtMonitor(image grid.Grid) *Config {
-	m := *c
-	of := c.Survey.Monitor
-	m.Survey.File, m.Survey.Wavelet, m.Survey.Monitor = of.File, of.Wavelet, Monitor{}
-	if of.Velocity.IsSet() {
-		m.Velocity.File, m.Velocity.Constant = of.Velocity, 0
-	}
-	m.Image.Origin, m.Image.Spacing, m.Image.Shape = image.Origin, image.Spacing, image.Shape
-	return &m
-}
-
 // Path is the configuration file, as it was named to Load.
 func (c *Config) Path() string { return c.path }
 
@@ -61,8 +48,7 @@ type File struct {
 
 // Reads lists the files that a run reads, each of them set.
 func (c *Config) Reads() []File {
-	return c.files("survey.file", "survey.wavelet_file", "survey.monitor.file", "survey.monitor.wavelet_file", "survey.monitor.velocity_file",
-		"velocity.file", "velocity.receiver_file", "traveltime.file", "image.surface_file", "solver.start")
+	return c.files("survey.file", "survey.wavelet_file", "velocity.file", "velocity.receiver_file", "traveltime.file", "image.surface_file", "solver.start")
 }
 
 // Writes lists the files that a run writes, except its checkpoints, each of them set.

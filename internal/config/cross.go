@@ -28,7 +28,6 @@ func (r *reader) cross() {
 	r.gathers()
 	r.taps()
 	r.stream()
-	r.monitor()
 	r.outputs()
 	for _, u := range noted {
 		r.apply(u, r.note)
@@ -58,7 +57,7 @@ func (r *reader) where(keys ...string) origin {
 			return o
 		}
 	}
-	section, _, _ := split(keys[0])
+	section, _, _ := strings.Cut(keys[0], ".")
 	return origin{r.path, r.pos.line(section, "")}
 }
 
@@ -229,14 +228,6 @@ func (r *reader) taps() {
 func (r *reader) stream() {
 	if key := r.cfg.Unstreamed(); key != "" && r.cfg.Data.Read == "stream" && r.good("data.read", key) {
 		r.clash(fmt.Sprintf("\"stream\" does not go with %s = %s, which needs all traces in memory", key, r.cfg.Value(key)), "data.read", key)
-	}
-}
-
-// monitor refuses a repeat survey that is the baseline.
-func (r *reader) monitor() {
-	const file, baseline = "survey.monitor.file", "survey.file"
-	if s := r.cfg.Survey; s.Monitor.IsSet() && r.good(file, baseline) && s.Monitor.File.same(s.File) {
-		r.clash(fmt.Sprintf("%s is survey.file as well, want the repeat survey", Quote(s.Monitor.File.Text)), file, baseline)
 	}
 }
 

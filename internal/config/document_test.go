@@ -56,8 +56,8 @@ func TestHelpKey(t *testing.T) {
 		{name: "damp", err: `did you mean "solver.damping"?`},
 		{name: "solver.damp", err: `did you mean "solver.damping"?`},
 		{name: "iterations", err: `did you mean "solver.iterations" or "checkpoint.iterations"?`},
-		{name: "weather", err: "the sections are survey, survey.monitor, data, velocity"},
-		{name: "", err: "the sections are survey, survey.monitor, data, velocity"},
+		{name: "weather", err: "the sections are survey, data, velocity"},
+		{name: "", err: "the sections are survey, data, velocity"},
 	} {
 		text, err := HelpKey(c.name)
 		if c.err == "" && (err != nil || !strings.HasPrefix(text, c.want)) {
@@ -178,11 +178,6 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.wavelet_filter":     `"on"`,
 		"kirchhoff.tables":             `"auto"`,
 		"survey.units":                 `"auto"`,
-		"survey.monitor.file":          `""`,
-		"survey.monitor.wavelet_file":  `""`,
-		"survey.monitor.velocity_file": `""`,
-
-		"survey.monitor.difference_weight": "0.1",
 
 		"velocity.units":             `"auto"`,
 		"velocity.anisotropy":        `"auto"`,

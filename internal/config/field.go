@@ -36,8 +36,8 @@ type Field struct {
 	order   string            // of the values of a list: "ascending", "sorted" or ""
 	lowest  float64
 	highest float64
-	above   bool  // lowest itself is not allowed
-	index   []int // of the section in Config, of the key in the section; of what lies between for a section within one
+	above   bool   // lowest itself is not allowed
+	index   [2]int // of the section in Config, of the key in the section
 }
 
 // Name is the full name, such as "solver.damping".
@@ -71,35 +71,16 @@ var table = sync.OnceValue(func() *fieldTable {
 		if !sf.IsExported() {
 			continue
 		}
-		t.add("", sf, []int{i})
+		s := &section{name: sf.Tag.Get("toml"), help: sf.Tag.Get("help")}
+		for j := range sf.Type.NumField() {
+			f := newField(s.name, sf.Type.Field(j))
+			f.index = [2]int{i, j}
+			s.fields = append(s.fields, f)
+		}
+		t.sections = append(t.sections, s)
 	}
 	return t
 })
-
-// add adds the section of a struct, and those within it, which are named survey.monitor, say.
-func (t *fieldTable) add(within string, of reflect.StructField, index []int) {
-	s := &section{name: within + of.Tag.Get("toml"), help: of.Tag.Get("help")}
-	t.sections = append(t.sections, s)
-	for j := range of.Type.NumField() {
-		sf, at := of.Type.Field(j), append(slices.Clone(index), j)
-		if sf.Type.Kind() == reflect.Struct && typeNames[sf.Type] == "" {
-			t.add(s.name+".", sf, at)
-			continue
-		}
-		f := newField(s.name, sf)
-		f.index = at
-		s.fields = append(s.fields, f)
-	}
-}
-
-// split divides a full name into section and key.
-func split(name string) (section, key string, ok bool) {
-	at := strings.LastIndexByte(name, '.')
-	if at < 0 {
-		return name, "", false
-	}
-	return name[:at], name[at+1:], true
-}
 
 // typeNames are the types that a key may have.
 var typeNames = map[reflect.Type]string{
@@ -132,7 +113,7 @@ func newField(section string, sf reflect.StructField) *Field {
 		with:     tag("with"),
 		order:    tag("order"),
 	}
-	f.Env = "LSM_" + environmentName(f.Section) + "_" + environmentName(f.Key)
+	f.Env = "LSM_" + environmentName(f.Name())
 	if f.Type == "" {
 		panic(fmt.Sprintf("config: %s: no field may have type %v", f.Name(), sf.Type))
 	}
@@ -219,7 +200,7 @@ func find[T any](list []*T, fits func(*T) bool) *T {
 
 // field finds a field by its full name, nil if there is none.
 func (t *fieldTable) field(name string) *Field {
-	sec, key, _ := split(name)
+	sec, key, _ := strings.Cut(name, ".")
 	if s := t.section(sec); s != nil {
 		return s.field(key)
 	}
@@ -236,7 +217,7 @@ func (t *fieldTable) fields() []*Field {
 
 // value is the place of the field in c.
 func (f *Field) value(c *Config) reflect.Value {
-	return reflect.ValueOf(c).Elem().FieldByIndex(f.index)
+	return reflect.ValueOf(c).Elem().Field(f.index[0]).Field(f.index[1])
 }
 
 // encoded is the value of the field in c as TOML.

@@ -46,7 +46,7 @@ func HelpKey(name string) (string, error) {
 	if f := t.field(name); f != nil {
 		return f.text(), nil
 	}
-	sec, key, dotted := split(name)
+	sec, key, dotted := strings.Cut(name, ".")
 	if !dotted {
 		sec, key = "", name
 	}

@@ -195,14 +195,10 @@ func (r *reader) section(name string, v any) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if within := name + "." + key; r.fieldTable.section(within) != nil {
-			r.section(within, keys[key])
-			continue
-		}
 		at := origin{r.path, r.pos.line(name, key)}
 		f := s.field(key)
 		if f == nil {
-			if _, gone := findRemoval(removedKeys, name+"."+key, encode(keys[key])); !gone || !r.recorded {
+			if !r.recorded || !atDefaults(name+"."+key, keys[key]) {
 				r.unknownKey(at, s, key)
 			}
 			continue

@@ -125,7 +125,7 @@ func (c *Config) Overridden() []string {
 // of the document must stand on one line.
 func Amend(source string, settings []Setting) string {
 	for _, s := range settings {
-		section, key, _ := split(s.Key)
+		section, key, _ := strings.Cut(s.Key, ".")
 		line := key + " = " + s.Value
 		lines := strings.Split(strings.TrimRight(source, "\n"), "\n")
 		pos := locate(source)

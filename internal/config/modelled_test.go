@@ -190,3 +190,16 @@ func TestAmend(t *testing.T) {
 		t.Errorf("amended:\n%s", text)
 	}
 }
+
+// What an earlier version recorded of a section that is gone is passed over where nothing was asked of it.
+func TestEarlierMonitor(t *testing.T) {
+	const empty = "[survey.monitor]\nfile = \"\"\nwavelet_file = \"\"\nvelocity_file = \"\"\ndifference = \"l2\"\ndifference_weight = 0.1\n"
+	if _, err := Recorded("config.toml", []byte(plain+empty), nil); err != nil {
+		t.Error(err)
+	}
+	for _, other := range []string{strings.Replace(empty, "file = \"\"", "file = \"later.h5\"", 1), empty + "share = 1\n"} {
+		if _, err := Recorded("config.toml", []byte(plain+other), nil); err == nil || !strings.Contains(err.Error(), "survey.monitor: is no longer a section") {
+			t.Errorf("%s: %v", other, err)
+		}
+	}
+}

@@ -12,22 +12,12 @@ func (r *reader) environment(environ []string) {
 	for _, e := range slices.Sorted(slices.Values(environ)) {
 		name, text, _ := strings.Cut(e, "=")
 		name, mine := strings.CutPrefix(name, "LSM_")
-		if s, key := r.variable(name); mine && s != nil {
+		sec, key, ok := strings.Cut(name, "_")
+		s := r.fieldTable.section(strings.ToLower(sec))
+		if mine && ok && s != nil && sec == strings.ToUpper(sec) {
 			r.override(origin{source: "LSM_" + name}, s, strings.ToLower(key), text)
 		}
 	}
-}
-
-// variable divides the name of a variable into its section, nil for none, and its key. A
-// section within another comes before that.
-func (t *fieldTable) variable(name string) (in *section, key string) {
-	length := 0
-	for _, s := range t.sections {
-		if rest, ok := strings.CutPrefix(name, environmentName(s.name)+"_"); ok && len(s.name) > length {
-			in, key, length = s, rest, len(s.name)
-		}
-	}
-	return in, key
 }
 
 // environmentName is how a name is written in the environment.
@@ -45,7 +35,7 @@ func (r *reader) options(set []string) {
 			r.complain(at, "", "want section.key=value")
 			continue
 		}
-		sec, key, ok := split(name)
+		sec, key, ok := strings.Cut(name, ".")
 		if !ok {
 			r.unknownKey(at, nil, name)
 			continue

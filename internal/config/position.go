@@ -64,15 +64,9 @@ func (p *positions) table(v toml.Primitive) (keys map[string]toml.Primitive) {
 
 // line is the line of a key, of its section if key is empty; 0 if it is not known.
 func (p *positions) line(section, key string) int {
-	path := strings.Split(section, ".")
-	if key != "" {
-		path = append(path, key)
-	}
-	v, ok := p.doc[path[0]]
-	for _, name := range path[1:] {
-		if ok {
-			v, ok = p.table(v)[name]
-		}
+	v, ok := p.doc[section]
+	if ok && key != "" {
+		v, ok = p.table(v)[key]
 	}
 	if !ok {
 		return 0

@@ -3,14 +3,19 @@ package config
 // removal is a key, or one value of a key, that earlier versions had.
 type removal struct {
 	key     string // full name
-	value   string // as TOML, the value that is gone; of a key that is gone, its default
+	value   string // as TOML, the value that is gone; of a key that is gone, its default; "" for a section within another
 	instead string // what to use, a sentence without its period
 }
 
 // removedKeys are keys that are gone. A file that an earlier version recorded may still hold them at
 // their defaults.
 var removedKeys = []removal{
-	{"survey.monitor.difference", `"l2"`, "survey.monitor.difference_weight alone weighs the difference, in the l2 norm"},
+	{"survey.monitor", "", onRepeats},
+	{"survey.monitor.file", `""`, onRepeats},
+	{"survey.monitor.wavelet_file", `""`, onRepeats},
+	{"survey.monitor.velocity_file", `""`, onRepeats},
+	{"survey.monitor.difference", `"l2"`, onRepeats},
+	{"survey.monitor.difference_weight", "0.1", onRepeats},
 	{"solver.sparsity", "0.0", `solver.damping bounds the image of "cgls"`},
 	{"solver.total_variation", "0.0", `solver.damping bounds the image of "cgls", and solver.regularization smooths it`},
 	{"solver.group_sparsity", "0.0", `solver.damping bounds the images of "cgls"`},
@@ -44,13 +49,30 @@ var removedValues = []removal{
 
 const (
 	onDefaults = "take it out: the defaults of the solver do as well or better"
+	onRepeats  = "run each survey with the same [image], and draw what has changed by lsm plot baseline.h5 monitor.h5 --difference"
 	onWavelets = "take it out, find the wavelet with lsm wavelet before the run, and name its file by survey.wavelet_file"
 )
 
-// findRemoval finds the entry of a key and, unless it is empty, of its value as TOML.
+// atDefaults reports whether a key is gone and has its old default, or a section whose keys all are and have.
+func atDefaults(name string, v any) bool {
+	keys, isTable := v.(map[string]any)
+	for key, value := range keys {
+		if !atDefaults(name+"."+key, value) {
+			return false
+		}
+	}
+	if !isTable {
+		_, gone := findRemoval(removedKeys, name, encode(v))
+		return gone
+	}
+	_, gone := findRemoval(removedKeys, name, "")
+	return gone
+}
+
+// findRemoval finds the entry of a key, also as the environment spells it, and, unless it is empty, of its value as TOML.
 func findRemoval(list []removal, key, value string) (removal, bool) {
 	for _, r := range list {
-		if r.key == key && (value == "" || r.value == value) {
+		if environmentName(r.key) == environmentName(key) && (value == "" || r.value == value) {
 			return r, true
 		}
 	}

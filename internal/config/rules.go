@@ -41,7 +41,6 @@ var refused = []rule{
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
 	{"image.halves=true", on("image.gathers"), "{} makes an image of each half of the shots, found image.gathers = {image.gathers}"},
-	{"image.halves=true", on("survey.monitor.file"), twoSurveys},
 	{"image.halves=true", on("solver.method=matching"), halved},
 	{"output.filter=agreement", on("image.halves=false"), "{} is found from the images of both halves of the shots: want image.halves = true"},
 	{"image.halves=true", on("output.psf"), "{} makes two images, found output.psf, which is for one"},
@@ -58,7 +57,6 @@ var refused = []rule{
 	{"output.scale=reflectivity", on("velocity.receiver_file"), unscaled},
 	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
 	{"output.scale=reflectivity", on("image.gathers"), oneImage},
-	{"output.scale=reflectivity", on("survey.monitor.file"), twoSurveys},
 	{"output.scale=reflectivity", on("data.whiten"), "{} does not go with data.whiten, which flattens the spectrum of the wavelet"},
 
 	// The ranks.
@@ -77,20 +75,6 @@ var refused = []rule{
 
 	// Weights that a first solve finds.
 	{"data.weights=coherence", on("solver.method=matching"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
-
-	// Repeat surveys.
-	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_file"), "{} does not go with velocity.receiver_file: the waves to the receivers would have those of the baseline"},
-	{"survey.monitor.velocity_file", on("survey.monitor.file", "velocity.receiver_constant"), "{} does not go with velocity.receiver_constant: the waves to the receivers would have that of the baseline"},
-	{"!kirchhoff.engine=" + offering(engines.Surveys), on("survey.monitor.file"), "{} does not offer two surveys at once, which survey.monitor.file asks for"},
-	{"comm.backend=nccl|rccl|mpi-staged", on("survey.monitor.file"), "{} is for a GPU, which does not offer two surveys at once, as survey.monitor.file asks for"},
-	{"kirchhoff.tables=coarse|recompute", on("survey.monitor.file"), twoSurveys},
-	{"traveltime.method:tables", on("survey.monitor.file"), twoSurveys},
-	{"image.gathers", on("survey.monitor.file"), twoSurveys},
-	{"image.surface=survey", on("survey.monitor.file"), `{} would be another for the monitor survey: want "file"`},
-	{"!solver.method=cg|cgls", on("survey.monitor.file"), twoSurveys},
-	{"output.residual", on("survey.monitor.file"), twoSurveys},
-	{"output.weights", on("survey.monitor.file"), twoSurveys},
-	{"output.psf", on("survey.monitor.file"), twoSurveys},
 
 	// The outputs.
 	{"output.file=", nil, "is empty, want a path"},
@@ -124,7 +108,6 @@ const (
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	halved      = "{} makes two images, found solver.method = {solver.method}, which is for one"
-	twoSurveys  = "{} is for one survey, found survey.monitor.file = {survey.monitor.file}"
 	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
@@ -138,7 +121,6 @@ var unstreamed = [][]string{
 	{"image.gathers"},
 	{"image.halves"},
 	{"output.psf"},
-	{"survey.monitor.file"},
 }
 
 // offering are the values of kirchhoff.engine that offer a feature. What auto takes does.

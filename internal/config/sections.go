@@ -25,20 +25,7 @@ type Survey struct {
 	File    Path   `toml:"file" json:"file" required:"yes" example:"survey.h5" also:"data,path,survey" help:"Survey file (HDF5, format lsm-survey): source and receiver positions, traces, wavelet."`
 	Wavelet Path   `toml:"wavelet_file" json:"wavelet_file" default:"" example:"wavelet.h5" also:"wavelet,signature,source_wavelet" help:"File with a wavelet to use in place of the survey's: of lsm wavelet, or another survey. Its sampling interval must be that of the traces. Empty: the survey's own."`
 	Units   string `toml:"units" json:"units" default:"auto" choices:"auto,si" help:"auto: refuse a survey that does not look as if it were in m and s. A sampling interval above 0.1 s looks like ms; positions that all lie within half of the shortest wavelength look like km. si: take the survey as it stands, in m and s."`
-
-	Monitor Monitor `toml:"monitor" json:"monitor" help:"A repeat survey of the same ground, such as years later. Baseline (survey.file) and monitor are inverted together, min |W_b (A_b x_b - d_b)|^2 + |W_m (A_m x_m - d_m)|^2 + a penalty on x_m - x_b, each with its own geometry, sampling and wavelet. The image file holds both images and their difference. What the other sections say holds for both surveys."`
 }
-
-// Monitor is the section [survey.monitor].
-type Monitor struct {
-	File     Path    `toml:"file" json:"file" default:"" example:"monitor.h5" also:"data,path,survey" help:"Survey file of the repeat survey, in the coordinates of survey.file. Empty: none."`
-	Wavelet  Path    `toml:"wavelet_file" json:"wavelet_file" with:"survey.monitor.file" default:"" example:"monitor-wavelet.h5" also:"wavelet,signature" help:"File with a wavelet to use in place of the monitor survey's, as survey.wavelet_file. Empty: its own."`
-	Velocity Path    `toml:"velocity_file" json:"velocity_file" with:"survey.monitor.file" default:"" example:"monitor-model.h5" also:"velocity,model" help:"Velocity model of the ground at the time of the monitor survey, as velocity.file. It must hold the image. Empty: that of the baseline."`
-	Weight   float64 `toml:"difference_weight" json:"difference_weight" with:"survey.monitor.file" default:"0.1" range:"[0,1e6]" also:"weight,coupling" help:"Weight e of the penalty e^2 |x_m - x_b|^2 on the difference, in units of the largest singular value of the two operators, which is estimated, at the cost of three iterations. Larger values leave less of the difference, of noise as of change. 0: no penalty."`
-}
-
-// IsSet reports whether there is a repeat survey.
-func (m Monitor) IsSet() bool { return m.File.IsSet() }
 
 // Data is the section [data].
 type Data struct {

@@ -113,7 +113,11 @@ func didYouMean(in *section, found []*Field) string {
 func (r *reader) unknownKey(at origin, in *section, key string) {
 	if in != nil {
 		if gone, ok := findRemoval(removedKeys, in.name+"."+key, ""); ok {
-			r.complain(at, gone.key, "is no longer a key").Hint = gone.instead
+			message := "is no longer a key"
+			if gone.value == "" {
+				message = "is no longer a section"
+			}
+			r.complain(at, gone.key, message).Hint = gone.instead
 			return
 		}
 	}

@@ -50,7 +50,6 @@ func (f *Forecast) Findings() []Finding {
 	r.say("warning", "operator", "%s", FilterText(r.Plan))
 	r.say("warning", "solver", "%s", UndampedText(r.Plan))
 	r.settings()
-	r.monitor(f)
 	if f.Ranks() > 1 {
 		r.say("ok", "ranks", "%s", f)
 	}

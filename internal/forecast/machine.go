@@ -194,11 +194,6 @@ func (m *Machine) Plan(p *plan.Plan, ranks int) (*plan.Plan, error) {
 		q.Threads = m.threads(ranks)
 	}
 	q.Memory = int64(m.NodeGiB * (1 << 30) / float64(m.onNode(ranks)))
-	if p.Monitor != nil {
-		monitor := *p.Monitor
-		monitor.Hardware = q.Hardware
-		q.Monitor = &monitor
-	}
 	return &q, nil
 }
 

@@ -137,21 +137,9 @@ func (m Memory) Check() error {
 // Of predicts what a rank holds of its share in a run of the configured solver. With
 // tables that are "exact" it also decides whether this rank recomputes them.
 func Of(p *plan.Plan, s *plan.Share) Memory {
-	c := newCount(p, s)
-	if p.Monitor != nil {
-		return c.withMonitor()
-	}
-	return c.of(c.vectors())
-}
-
-func newCount(p *plan.Plan, s *plan.Share) *count {
-	return &count{Plan: p, share: s, problem: p.Problem(s)}
-}
-
-// of counts the memory of a run of which the solver's vectors are known.
-func (c *count) of(vectors int64) Memory {
-	p, m := c.Plan, c.common()
-	m.Vectors = vectors + c.halo() + c.fitBytes()
+	c := &count{Plan: p, share: s, problem: p.Problem(s)}
+	m := c.common()
+	m.Vectors = c.vectors() + c.halo() + c.fitBytes()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Held.Stream:
@@ -168,7 +156,6 @@ type count struct {
 	*plan.Plan
 	share   *plan.Share
 	problem *kirchhoff.Problem
-	monitor *count // of the repeat survey; nil: none
 }
 
 func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }

@@ -31,8 +31,6 @@ type Forecast struct {
 
 	Copied int64 // bytes of that rank's streamed traces that a copy in the order of shots takes on disk; 0: none is made
 
-	Monitor *Forecast // of the repeat survey, without memory; nil: none
-
 	sums []sum
 	plan *plan.Plan
 }
@@ -83,9 +81,6 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 		if list := p.InFile(p.Shots.List(s.First, s.First+s.Traces())); p.Chunks.Scattered(list, m.Groups) {
 			f.Copied = m.AllData
 		}
-	}
-	if p.Monitor != nil {
-		return f, f.addMonitor()
 	}
 	return f, nil
 }
@@ -254,14 +249,6 @@ func (f *Forecast) Duration(m *Machine, reading time.Duration) Duration {
 }
 
 func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
-	d := f.durationOf(m, reading, sums)
-	if f.Monitor != nil && d != (Duration{}) {
-		d = d.plus(f.Monitor.durationOf(m, reading, 0))
-	}
-	return d
-}
-
-func (f *Forecast) durationOf(m *Machine, reading, sums time.Duration) Duration {
 	p, speed := f.plan, m.Speed(f.plan.Image.Dim())
 	triples := *speed.Kind(p.Config.Kirchhoff.Dynamic)
 	if triples == 0 {

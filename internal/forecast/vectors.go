@@ -23,12 +23,6 @@ import (
 func (c *count) vectors() int64 {
 	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
 	v.image = dist.Local(c.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.Image.Shape[1:]...)...)
-	samples := c.samples()
-	if m := c.monitor; m != nil {
-		samples += m.samples()
-		v.data = dist.Stack(v.data, dist.Local(c.Type(), m.share.Traces(), m.Survey.NT))
-		v.image = dist.Stack(v.image, v.image)
-	}
 	if n := c.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
@@ -57,18 +51,12 @@ func (c *count) vectors() int64 {
 			v.vector(v.image) // written before the solve, and not at once given back
 		}
 	}
-	if c.monitor != nil {
-		v.vector(v.image.Parts[0]) // their difference
-		if c.Config.Output.Adjoint.IsSet() {
-			v.vector(v.image)
-		}
-	}
 	if c.Config.Output.Residual.IsSet() {
 		v.vector(v.data)
 	}
 	peak = max(peak, v.on.Peak())
 	if c.Engine != "reference" { // which has the traces in double precision, too
-		peak -= 4 * samples
+		peak -= 4 * c.samples()
 	}
 	return peak
 }
@@ -104,10 +92,7 @@ func (v *imagined) setting() *formulation.Setting {
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
-	if v.monitor != nil {
-		s.Monitor = v.Config.Survey.Monitor
-	}
-	if (v.Weighted() || v.monitor != nil && v.monitor.Weighted()) && !v.Held.Stream {
+	if v.Weighted() && !v.Held.Stream {
 		s.Weights = v.vector(data)
 	}
 	s.Coherent = plan.Coherent(v.Plan) && v.Config.Solver.Iterations > plan.FirstIterations
@@ -139,9 +124,6 @@ func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error
 		return nil
 	}
 	bytes := kirchhoff.SquareBytes(v.problem, kirchhoff.Work{Exact: v.Exact(), Classes: v.Classes.Of(v.Shots.List(v.share.First, v.share.Last))}, !v.Weighted())
-	if m := v.monitor; m != nil {
-		bytes = max(bytes, kirchhoff.SquareBytes(m.problem, kirchhoff.Work{Exact: v.Exact()}, !m.Weighted()))
-	}
 	x := v.vector(dist.Local(device.F32, int(bytes/4)))
 	x.Free()
 	return nil

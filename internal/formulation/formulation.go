@@ -34,10 +34,6 @@ type Setting struct {
 	KeepData bool
 	Passes   solver.Passes // instead of Data where they are streamed, weights included
 
-	// Monitor, if set, says how baseline and monitor are coupled. Images and data are then
-	// stacks of the baseline's and the monitor's.
-	Monitor config.Monitor
-
 	Weights     *dist.Vector            // the diagonal of W; nil: all 1
 	Below       *dist.Vector            // the diagonal of S; nil: all 1
 	Surface     func(point int) float64 // the element of S at a point of the image; nil: all 1
@@ -67,14 +63,12 @@ type Formulation struct {
 	Problem solver.Problem
 	Start   *dist.Vector // of x; nil stands for zero
 
-	damping  float64       // weight of the rows of solver.damping
-	penalty  dist.Operator // the rows of solver.regularization; nil: none
-	below    dist.Operator // all rows below the data's; nil: none
-	rows     float64       // what rows below the data's add to the diagonal of AᵀA
-	coupling float64       // μ of the row of the difference of two images
-	changes  []dist.Operator
-	data     *dist.Vector // W d; nil where they are streamed
-	apart    float64      // that of the difference of two images, with l1
+	damping float64       // weight of the rows of solver.damping
+	penalty dist.Operator // the rows of solver.regularization; nil: none
+	below   dist.Operator // all rows below the data's; nil: none
+	rows    float64       // what rows below the data's add to the diagonal of AᵀA
+	changes []dist.Operator
+	data    *dist.Vector // W d; nil where they are streamed
 }
 
 // New makes the problem: first with weights and topography, then with rows.
@@ -168,17 +162,14 @@ func (s *Setting) Predict(ctx context.Context, y *dist.Vector) (*dist.Vector, er
 	return d, w.Err
 }
 
-// WeightedRows are W d, one vector for each survey.
-func (f *Formulation) WeightedRows() []*dist.Vector { return f.data.Rows() }
+// Weighed is W d; nil where data are streamed.
+func (f *Formulation) Weighed() *dist.Vector { return f.data }
 
-// Reweigh multiplies W and W d by further weights, one vector for each survey. Whoever solves the problem
-// must begin anew.
-func (f *Formulation) Reweigh(rows []*dist.Vector) error {
+// Reweigh multiplies W and W d by further weights. Whoever solves the problem must begin anew.
+func (f *Formulation) Reweigh(by *dist.Vector) error {
 	w := &dist.Work{}
-	for i, by := range rows {
-		w.Multiply(f.Weights.Rows()[i], by)
-		w.Multiply(f.data.Rows()[i], by)
-	}
+	w.Multiply(f.Weights, by)
+	w.Multiply(f.data, by)
 	return w.Err
 }
 

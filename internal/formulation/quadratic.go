@@ -11,8 +11,7 @@ import (
 // part of H: H = S AᵀW²A S + λ² + PᵀP.
 type Quadratic struct {
 	Damping float64       // λ
-	Penalty dist.Operator // P = ρR, the same in both images of two surveys; nil: none
-	Apart   float64       // μ of two surveys, whose H has the term μ²|x_m − x_b|² as well; else 0
+	Penalty dist.Operator // P = ρR; nil: none
 	Right   *dist.Vector  // b = S AᵀW²d
 
 	Start *dist.Vector // x of the start model; nil for none
@@ -25,7 +24,7 @@ func (s *Setting) Quadratic(ctx context.Context) (*Quadratic, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Quadratic{Damping: f.damping, Penalty: f.penalty, Apart: f.coupling}
+	q := &Quadratic{Damping: f.damping, Penalty: f.penalty}
 	w := &dist.Work{Ctx: ctx}
 	w.New(f.Device, f.Problem.Domain(), &q.Right)
 	w.Do(func() error { return f.Problem.Migrate(ctx, q.Right) })

@@ -31,7 +31,7 @@ func register(name, help string, kind *Regulariser) bool {
 // RegulariserOf is the kind of a name, nil for none.
 func RegulariserOf(name string) *Regulariser { return regularisers[name] }
 
-// addRows adds the rows of solver.damping, solver.regularization and survey.monitor.
+// addRows adds the rows of solver.damping and solver.regularization.
 func (f *Formulation) addRows(ctx context.Context) error {
 	var m scales
 	defer m.close()
@@ -40,7 +40,7 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		kind = nil
 	}
 	relative := f.Config.PenaltyScale == "relative"
-	if relative && f.Config.Damping > 0 || kind != nil || f.couples() {
+	if relative && f.Config.Damping > 0 || kind != nil {
 		end := f.Report.Time("scales")
 		err := f.again(func() (err error) {
 			m.close()
@@ -70,7 +70,6 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		}
 		rows = append(rows, f.penalty)
 	}
-	rows = append(rows, f.differenceRows(m)...)
 	var err error
 	f.Problem, err = f.Problem.AddRows(rows...)
 	return err

@@ -135,15 +135,11 @@ func TestBandIsAdjoint(t *testing.T) {
 // differs from that without.
 func TestBandWithEveryMethod(t *testing.T) {
 	p := wide(t)
-	monitor := *p.survey
-	monitor.Data = noise(len(p.survey.Data), 2)
-	must(t, h5.WriteSurvey(p.path("monitor.h5"), &monitor, h5.WriteOptions{}))
 	for name, set := range map[string][]string{
 		"cg":       {"solver.method=cg"},
 		"matching": {"solver.method=matching"},
 		"dip":      {"solver.regularization=dip", "solver.regularization_weight=0.1"},
 		"gathers":  {"image.gathers=offset", "image.gather_bins=0,60,200"},
-		"monitor":  {"survey.monitor.file=" + p.path("monitor.h5")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := append([]string{"solver.iterations=3"}, set...)

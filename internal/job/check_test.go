@@ -108,8 +108,8 @@ func TestCheckFindings(t *testing.T) {
 			topic: "memory", level: "warning", says: `MiB \(tables .*\) of 10 KiB`, beside: "traces"},
 		{name: "iterations without damping", set: []string{"solver.iterations=6"},
 			topic: "solver", level: "warning", says: `^solver\.damping = 0 with 6 iterations: those after 3 .* want 0\.2, or at most 3 iterations$`},
-		{name: "key without effect", set: []string{"survey.monitor.difference_weight=0.2"},
-			topic: "configuration", level: "note", says: `difference_weight.*acts only with survey\.monitor\.file`},
+		{name: "key without effect", set: []string{"data.mute_taper=0.2"},
+			topic: "configuration", level: "note", says: `mute_taper.*acts only with data\.mute_offsets`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := wellSampled(t)

@@ -19,16 +19,12 @@ func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
 	if err != nil {
 		return err
 	}
-	all := Surveys(s.Job)
-	found := make([]*coherence.Weights, len(all))
-	for i, j := range all {
-		found[i] = coherence.New(plan.CoherenceWindows(j.Plan), j.Share.Traces(), j.Survey.NT)
-	}
+	found := coherence.New(plan.CoherenceWindows(s.Plan), s.Share.Traces(), s.Survey.NT)
 	var squares []float64 // of the norm of streamed data with their new weights
 	err = s.Again(func(bool) error {
 		if squares = nil; s.Held.Stream {
 			return s.Stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
-				more, err := findShots(s.Job, found[0], lo, predicted, recorded)
+				more, err := findShots(s.Job, found, lo, predicted, recorded)
 				squares = append(squares, more...)
 				return err
 			})
@@ -38,12 +34,7 @@ func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
 			return err
 		}
 		defer predicted.Free()
-		data := s.f.WeightedRows()
-		for i, part := range predicted.Rows() {
-			if err == nil {
-				_, err = findShots(all[i], found[i], 0, part.Buf, data[i].Buf)
-			}
-		}
+		_, err = findShots(s.Job, found, 0, predicted.Buf, s.f.Weighed().Buf)
 		return s.Together(err)
 	})
 	if err != nil {
@@ -96,18 +87,14 @@ func inSingle(b device.Buf) ([]float32, error) {
 	return x, device.Download(x, b)
 }
 
-// useCoherence multiplies the weights of the problem and its data by those that were found, one set for each survey.
-func (s *solve) useCoherence(found []*coherence.Weights) error {
-	all := Surveys(s.Job)
-	mean, of := 0.0, 0.0
-	for i, j := range all {
-		for _, v := range found[i].Values {
-			mean += float64(v) / coherence.One
-		}
-		of += float64(len(found[i].Values))
-		j.Traces.WeighBy(found[i])
+// useCoherence multiplies the weights of the problem and its data by those that were found.
+func (s *solve) useCoherence(found *coherence.Weights) error {
+	mean := 0.0
+	for _, v := range found.Values {
+		mean += float64(v) / coherence.One
 	}
-	sums := []float64{mean, of}
+	s.Traces.WeighBy(found)
+	sums := []float64{mean, float64(len(found.Values))}
 	if err := s.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
@@ -115,18 +102,14 @@ func (s *solve) useCoherence(found []*coherence.Weights) error {
 	if s.Held.Stream {
 		return nil // which are weighed as they are read
 	}
-	var rows []*dist.Vector
-	for i, j := range all {
-		v, err := dist.NewVector(j.Device, j.Range())
-		if err != nil {
-			return err
-		}
-		if err := fillCoherence(j, found[i], v); err != nil {
-			return err
-		}
-		rows = append(rows, v)
+	v, err := dist.NewVector(s.Device, s.Range())
+	if err != nil {
+		return err
 	}
-	return s.f.Reweigh(rows)
+	if err := fillCoherence(s.Job, found, v); err != nil {
+		return err
+	}
+	return s.f.Reweigh(v)
 }
 
 // fillCoherence sets a vector of data to the weights of its samples.
@@ -145,39 +128,31 @@ func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
 	return nil
 }
 
-// savedWeights are vectors with the values of all weights found, on the host, as checkpoints keep them. Where
-// none were found they are for those of a checkpoint.
+// savedWeights is a vector with the values of the weights found, on the host, as checkpoints keep it. Where
+// none were found it is for those of a checkpoint.
 func (s *solve) savedWeights() map[string]*dist.Vector {
-	list := map[string]*dist.Vector{}
-	for i, j := range Surveys(s.Job) {
-		c := coherence.New(plan.CoherenceWindows(j.Plan), 0, j.Survey.NT)
-		l := &dist.Layout{
-			Shape: []int{j.Shots.Traces(), c.Nodes}, Off: j.Share.First * c.Nodes, N: j.Share.Traces() * c.Nodes,
-			Type: device.F32, Shards: j.ShotAxis, Copies: j.BlockAxis,
-		}
-		values := make([]float32, l.N)
-		if of := j.Traces.Coherence(); of != nil {
-			for k, v := range of.Values {
-				values[k] = float32(v)
-			}
-		}
-		list[savedNames[i]] = &dist.Vector{Layout: l, Buf: device.Wrap(j.Host, values)}
+	c := coherence.New(plan.CoherenceWindows(s.Plan), 0, s.Survey.NT)
+	l := &dist.Layout{
+		Shape: []int{s.Shots.Traces(), c.Nodes}, Off: s.Share.First * c.Nodes, N: s.Share.Traces() * c.Nodes,
+		Type: device.F32, Shards: s.ShotAxis, Copies: s.BlockAxis,
 	}
-	return list
+	values := make([]float32, l.N)
+	if of := s.Traces.Coherence(); of != nil {
+		for k, v := range of.Values {
+			values[k] = float32(v)
+		}
+	}
+	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.Host, values)}}
 }
 
-// savedNames are the names of weights in a checkpoint, of the survey and of its repetition.
-var savedNames = [2]string{"coherence", "coherence_monitor"}
+// savedName is the name of weights in a checkpoint.
+const savedName = "coherence"
 
 // restoreWeights puts the weights of a checkpoint into the problem.
 func (s *solve) restoreWeights(saved map[string]*dist.Vector) error {
-	all := Surveys(s.Job)
-	found := make([]*coherence.Weights, len(all))
-	for i, j := range all {
-		found[i] = coherence.New(plan.CoherenceWindows(j.Plan), j.Share.Traces(), j.Survey.NT)
-		for k, v := range device.Slice[float32](saved[savedNames[i]].Buf) {
-			found[i].Values[k] = uint16(v)
-		}
+	found := coherence.New(plan.CoherenceWindows(s.Plan), s.Share.Traces(), s.Survey.NT)
+	for k, v := range device.Slice[float32](saved[savedName].Buf) {
+		found.Values[k] = uint16(v)
 	}
 	return s.useCoherence(found)
 }

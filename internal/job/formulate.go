@@ -22,7 +22,7 @@ import (
 func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
-		if j.set, err = joint(j); err != nil {
+		if j.set, err = settingOf(j.Operator); err != nil {
 			return nil, err
 		}
 	}
@@ -100,11 +100,6 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 	if err == nil && j.start != nil {
 		s.Start, err = j.ImageVector(j.start.ReadReflectivity)
 		s.StartSolved = j.start.HasReflectivity()
-	}
-	if err == nil && s.Start != nil && j.Monitor != nil {
-		var same *dist.Vector
-		same, err = j.Monitor.ImageVector(j.start.ReadReflectivity)
-		s.Start = stack(s.Start, same)
 	}
 	if err != nil {
 		return nil, err

@@ -33,8 +33,6 @@ type Job struct {
 	// bound the heap of the process. It is set before Build.
 	Alone bool
 
-	Monitor *Job // the repeat survey, which shares the ranks; nil: none
-
 	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
@@ -103,9 +101,6 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 			return err
 		}
 	}
-	if p, err = readMonitor(j, p, hardware, need); err != nil {
-		return err
-	}
 	if j.Share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
@@ -113,7 +108,7 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 		return err
 	}
 	j.Plan = p
-	if need == plan.Planning && !(in.HasData && (p.Monitor == nil || p.Monitor.HasData)) {
+	if need == plan.Planning && !in.HasData {
 		return nil // Build decides where things are, if it is called
 	}
 	if err := decide(j); err != nil || need == plan.Geometry {
@@ -122,13 +117,6 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 	var found plan.Found
 	j.Traces, found, err = operator.ReadTraces(j.Plan, j.Here, j.Share, j.Memory().Groups)
 	j.Plan = j.Knowing(found)
-	if err != nil || j.Monitor == nil {
-		return err
-	}
-	m := j.Monitor
-	m.Traces, found, err = operator.ReadTraces(m.Plan, m.Here, m.Share, nil)
-	m.Plan = m.Knowing(found)
-	j.Plan = plan.WithMonitor(j.Plan, m.Plan)
 	return err
 }
 
@@ -138,23 +126,18 @@ func decide(j *Job) error {
 	if err == nil {
 		j.Plan = p
 	}
-	if err == nil && j.Monitor != nil {
-		j.Monitor.Plan = p.Monitor
-	}
 	return err
 }
 
 // Close releases the operator, and the files and the card that the job keeps open.
 func (j *Job) Close() {
-	for _, s := range Surveys(j) {
-		if s.Engine != nil {
-			s.Engine.Close()
-		}
-		if s.Plan != nil {
-			s.Inputs.Close()
-		}
-		s.Traces.Close()
+	if j.Engine != nil {
+		j.Engine.Close()
 	}
+	if j.Plan != nil {
+		j.Inputs.Close()
+	}
+	j.Traces.Close()
 	for _, f := range j.files {
 		f.Close()
 	}
@@ -167,21 +150,14 @@ func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	for _, s := range Surveys(j) {
-		if text := forecast.MissedText(s.Plan); text != "" {
-			j.Report.Warn(text)
-		}
-		for _, d := range s.Config.Differences(s.Found.Made) {
-			j.Report.Warn(d)
-		}
-		if text := forecast.FilterText(s.Plan); text != "" {
-			j.Report.Warn(text)
-		}
+	if text := forecast.MissedText(j.Plan); text != "" {
+		j.Report.Warn(text)
 	}
-	for _, f := range forecast.Repeat(j.Plan) {
-		if f.Level == "warning" {
-			j.Report.Warn(f.Text)
-		}
+	for _, d := range j.Config.Differences(j.Found.Made) {
+		j.Report.Warn(d)
+	}
+	if text := forecast.FilterText(j.Plan); text != "" {
+		j.Report.Warn(text)
 	}
 }
 
@@ -198,13 +174,11 @@ func (j *Job) Build(ctx context.Context) error {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	for _, s := range Surveys(j) {
-		op, err := operator.Build(ctx, s.Plan, s.Here, s.Share, s.Traces)
-		if err != nil {
-			return err
-		}
-		s.Operator, s.set = op, nil
+	op, err := operator.Build(ctx, j.Plan, j.Here, j.Share, j.Traces)
+	if err != nil {
+		return err
 	}
+	j.Operator, j.set = op, nil
 	return nil
 }
 
@@ -229,18 +203,10 @@ func (j *Job) boundHeap(m forecast.Memory, late bool) {
 var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
 
 // Data moves this rank's traces into a vector of the operator's range, nil where they
-// are streamed. With a repeat survey it is a stack of the traces of both.
+// are streamed.
 func (j *Job) Data() (*dist.Vector, error) {
 	if text := forecast.DeadText(j.Plan); text != "" {
 		j.Report.Warn(text)
 	}
-	d, err := j.Operator.Data()
-	if err != nil || j.Monitor == nil {
-		return d, err
-	}
-	m, err := j.Monitor.Data()
-	if err != nil {
-		return nil, err
-	}
-	return stack(d, m), nil
+	return j.Operator.Data()
 }

@@ -61,7 +61,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 		gathers.Light = r.Light != nil
 	}
 	solved := r.Solved
-	if solved == r.Classes || gathers != nil || j.Monitor != nil {
+	if solved == r.Classes || gathers != nil {
 		solved = nil
 	}
 	if solved != nil && j.Classes.Halves() {
@@ -75,7 +75,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 	}
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Image, Gathers: gathers, Repeat: j.Monitor != nil, Solved: solved != nil,
+			Grid: j.Image, Gathers: gathers, Solved: solved != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Agreement: r.History.Agreement, Agreed: agreed,
 			Config: j.Config.TOML(),
@@ -94,9 +94,6 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 			})
 			if err == nil && solved != nil {
 				err = j.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
-			}
-			if err == nil && j.Monitor != nil {
-				err = writeMonitor(j, w, r)
 			}
 			if err == nil && agreed != nil {
 				_, err = agree(j, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })

@@ -22,8 +22,8 @@ import (
 
 // Result is the outcome of a migration, by least squares or plain. Each rank has its share.
 type Result struct {
-	Image   *dist.Vector // for several images by class, their sum; with a repeat survey the baseline's
-	Classes *dist.Vector // the stack of these, or Image; with a repeat survey that of baseline and monitor
+	Image   *dist.Vector // for several images by class, their sum
+	Classes *dist.Vector // the stack of these, or Image
 	Solved  *dist.Vector // what the operator maps to the traces: Classes, or with solver.band what these are made of
 	Light   *dist.Vector // of these classes: how strongly each lights each point, over the most; nil: not known
 	Agreed  float64      // with image.halves, how well the images of both halves agree
@@ -98,9 +98,6 @@ func (j *Job) collect() {
 // times a factor, unless it is there. If empty is set, it warns of an image that is zero
 // everywhere.
 func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
-	if j.Monitor != nil {
-		r.Image = r.Classes.Parts[0]
-	}
 	if r.Image == nil {
 		r.Image, err = formulation.Stack(r.Classes, factor)
 	}
@@ -369,7 +366,7 @@ func (j *Job) identity() map[string]string {
 		switch f.Name() {
 		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
-			"survey.file", "survey.wavelet_file", "survey.monitor.file", "survey.monitor.wavelet_file", "survey.monitor.velocity_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
+			"survey.file", "survey.wavelet_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}
 		p[f.Name()] = j.Config.Value(f.Name())
@@ -399,11 +396,8 @@ func (j *Job) CanResume() (bool, error) {
 // were computed. It is called before their results are written.
 func (j *Job) intact() error {
 	var err error
-	for _, s := range Surveys(j) {
-		if s.Engine == nil || err != nil {
-			continue
-		}
-		err = status.Hint(status.Numerical(s.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	if j.Engine != nil {
+		err = status.Hint(status.Numerical(j.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
 	}
 	return comm.Together(j.World, err)
 }

@@ -11,44 +11,21 @@ import (
 )
 
 // Quadratic is what the configured solve minimises, besides the operator's part of its
-// Hessian, and its slope at the images of the surveys, none or one of each. It takes d over. It is
-// collective.
-func Quadratic(ctx context.Context, j *Job, d *dist.Vector, images ...operator.Reader) (*formulation.Quadratic, error) {
+// Hessian, and its slope at an image, nil for none. It takes d over. It is collective.
+func Quadratic(ctx context.Context, j *Job, d *dist.Vector, image operator.Reader) (*formulation.Quadratic, error) {
 	s, err := j.setting(d)
-	var start []*dist.Vector
-	for k, image := range images {
-		var v *dist.Vector
-		if err == nil {
-			v, err = Surveys(j)[k].ImageVector(image)
-		}
-		start = append(start, v)
+	if err == nil && image != nil {
+		s.Start, err = j.ImageVector(image)
 	}
 	if err != nil {
 		return nil, err
-	}
-	switch len(start) {
-	case 1:
-		s.Start = start[0]
-	case 2:
-		s.Start = stack(start[0], start[1])
 	}
 	s.KeepData = false
 	return s.Quadratic(ctx)
 }
 
-// Live is the number of samples of the surveys that have a weight above 0. It is collective.
-func Live(j *Job) (samples int, err error) {
-	for _, s := range Surveys(j) {
-		n, err := live(s)
-		if err != nil {
-			return 0, err
-		}
-		samples += n
-	}
-	return samples, nil
-}
-
-func live(j *Job) (int, error) {
+// Live is the number of samples of the survey that have a weight above 0. It is collective.
+func Live(j *Job) (int, error) {
 	w, err := allWeights(j)
 	if err != nil {
 		return 0, err

@@ -141,9 +141,6 @@ func (h *Here) joinMachine(cfg *config.Config) error {
 func (h *Here) chooseEngine(cfg *config.Config) error {
 	switch e := cfg.Kirchhoff.Engine; e {
 	case "auto":
-		if cfg.Survey.Monitor.IsSet() {
-			return h.useCPU("") // cards do not offer it
-		}
 		return h.offerCard(cfg)
 	case "cpu":
 		return h.useCPU("")

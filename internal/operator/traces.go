@@ -245,7 +245,6 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		}
 		return status.Input(fmt.Errorf("%s: %s dead (every sample is zero)", file, what))
 	}
-	f.Peak = all.Peak
 	if err := inputs.CheckTraces(file, all.Peak, t.Wavelet); err != nil {
 		return err
 	}

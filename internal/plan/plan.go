@@ -37,8 +37,6 @@ type Plan struct {
 	Filters imaging.MatchOptions // with solver.method = "matching"
 	Spikes  bool                 // the operator's wavelet is a spike, see OfSpikes
 
-	Monitor *Plan // of the repeat survey, on the same image; nil: none
-
 	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
 
 	Held  Residency // once Holding has said it
@@ -77,7 +75,6 @@ type Card struct {
 type Found struct {
 	Dead int              // traces without a sample other than zero
 	Live int              // traces with a weight above 0; 0 where all have weight 1
-	Peak float64          // the largest magnitude of their samples
 	Made []config.Setting // that the traces were made with, as far as their file tells
 }
 
@@ -147,13 +144,10 @@ func (p *Plan) First(shots int) *Plan {
 	return &q
 }
 
-// Holding returns the plan with traces and tables held as r says, for both surveys.
+// Holding returns the plan with traces and tables held as r says.
 func (p *Plan) Holding(r Residency) *Plan {
 	q := *p
 	q.Held = r
-	if p.Monitor != nil {
-		q.Monitor = p.Monitor.Holding(r)
-	}
 	return &q
 }
 

@@ -287,9 +287,6 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 
 // laysOut refuses a grid of ranks of which some would hold nothing.
 func laysOut(p *Plan, grid [2]int) error {
-	if err := checkTeams(p, grid); err != nil {
-		return err
-	}
 	if shots := p.Shots.Len(); grid[0] > shots {
 		return status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot")))
 	}

@@ -72,19 +72,8 @@ func (p *page) drawImages() error {
 	if p.Solved() {
 		caption = "Least squares after " + readable.Count(p.Iterations(), "iteration")
 	}
-	if p.Repeat == nil {
-		if err := add(p.Image, p.imageName(), caption+": "+p.File); err != nil {
-			return err
-		}
-		return p.drawFields()
-	}
-	for _, of := range []struct {
-		name   string
-		values []float32
-	}{{"baseline", p.Image.Data}, {"monitor", p.Repeat.Monitor}, {"difference", p.Repeat.Difference}} {
-		if err := add(&h5.Image{Grid: p.Image.Grid, Data: of.values}, of.name, caption+": "+of.name+" of "+p.File); err != nil {
-			return err
-		}
+	if err := add(p.Image, p.imageName(), caption+": "+p.File); err != nil {
+		return err
 	}
 	return p.drawFields()
 }

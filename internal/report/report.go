@@ -39,7 +39,6 @@ type Run struct {
 	Image  *h5.Image      // with history, configuration and provenance
 	Config *config.Config // what Image.Config says; nil: shown as it stands
 
-	Repeat *h5.Repeat // of an image of two surveys, whose Image is that of the baseline; nil: of one
 	Fields []h5.Field // of lsm target or image.halves, on the grid of Image
 
 	Velocity *Model    // that the run read; nil: constant, or not known

@@ -10,7 +10,4 @@
 // around it, as if the image were zero elsewhere (Hu, Schuster and Valasek 2001; Valenciano,
 // Biondi and Guitton 2006). H is exact; that the surroundings are left out is the one
 // approximation. A frame moves it away from the window.
-//
-// Of two surveys (survey.monitor), x is the image of the baseline above that of the monitor, and H
-// also has the penalty μ²|x_m − x_b|².
 package target

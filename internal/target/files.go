@@ -8,7 +8,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -17,23 +16,22 @@ import (
 // problemKeys are sections and keys that a solution and a target must agree on: those of the
 // penalties, of the operator and of the weights.
 var problemKeys = []string{
-	"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers", "survey.monitor",
+	"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers",
 	"data", "kirchhoff", "velocity", "traveltime", "image.surface", "image.surface_taper",
 }
 
 // operatorFiles are the roles of files that shape the operator.
-var operatorFiles = []string{"survey", "wavelet", "velocity", "receiver_velocity", "traveltime", "surface", "monitor_survey", "monitor_wavelet", "monitor_velocity"}
+var operatorFiles = []string{"survey", "wavelet", "velocity", "receiver_velocity", "traveltime", "surface"}
 
 // Given is what the solution holds that was asked for.
 type Given struct {
-	Image    *h5.ImageReader   // of a solve; nil: none
-	Images   []operator.Reader // Image, or those of baseline and monitor; nil: none
-	Residual float64           // of Image: ‖W(A m − d)‖
+	Image    *h5.ImageReader // of a solve; nil: none
+	Residual float64         // of Image: ‖W(A m − d)‖
 
-	solution []float64 // Images in the box
+	solution []float64 // Image in the box
 }
 
-// Read opens the images of the solution that was asked for and reads what it leaves. It refuses
+// Read opens the solution that was asked for and reads what it leaves. It refuses
 // one of another problem. It is collective.
 func Read(j *job.Job, o Options) (*Given, error) {
 	g, path := &Given{}, o.Image
@@ -47,17 +45,6 @@ func Read(j *job.Job, o Options) (*Given, error) {
 	if err := j.AtRoot(func() error { return sameAs(j, path.File) }); err != nil {
 		return nil, err
 	}
-	g.Images = []operator.Reader{g.Image.Read}
-	if j.Monitor != nil {
-		repeat, err := h5.ReadRepeat(path.File)
-		if err == nil && repeat == nil {
-			err = status.Input(fmt.Errorf("%s: has no image of a repeat survey", path.File))
-		}
-		if err := j.Together(err); err != nil {
-			return nil, err
-		}
-		g.Images = append(g.Images, operator.Points(repeat.Monitor))
-	}
 	box := o.Window.Grow(o.Frame, j.Image)
 	return g, j.AtRoot(func() error {
 		im, err := h5.ReadImage(path.File)
@@ -67,14 +54,8 @@ func Read(j *job.Job, o Options) (*Given, error) {
 		if n := len(im.ResidualNorm); n > 0 {
 			g.Residual = im.ResidualNorm[n-1]
 		}
-		for _, read := range g.Images {
-			part, err := readBox(j, box, read)
-			if err != nil {
-				return err
-			}
-			g.solution = append(g.solution, part...)
-		}
-		return nil
+		g.solution, err = readBox(j, box, g.Image.Read)
+		return err
 	})
 }
 
@@ -105,7 +86,7 @@ func sameAs(j *job.Job, file string) error {
 	if r.Command != "run" {
 		return status.Input(fmt.Errorf("%s: was made by %q, want an image of lsm run", file, "lsm "+r.Command))
 	}
-	files := job.Files(j)
+	files := j.Inputs.Digests
 	for _, in := range files {
 		i := slices.IndexFunc(r.Inputs, func(o provenance.Input) bool { return o.Role == in.Role })
 		if i < 0 || r.Inputs[i].SHA256 != in.SHA256 {

@@ -14,13 +14,10 @@ import (
 // for which this rank has no memory.
 func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
 	box := o.Window.Grow(o.Frame, j.Image)
-	n, tables, weights := int64(0), int64(0), int64(0)
-	for _, s := range job.Surveys(j) {
-		n += int64(box.Len())
-		tables += 8 * int64(box.Len()) * int64(s.Places.Len())
-		if s.Mute.On() {
-			weights += 4 * int64(s.Shots.Traces()) * int64(s.Survey.NT)
-		}
+	n, weights := int64(box.Len()), int64(0)
+	tables := 8 * n * int64(j.Places.Len())
+	if j.Mute.On() {
+		weights = 4 * int64(j.Shots.Traces()) * int64(j.Survey.NT)
 	}
 	if j.Config.Kirchhoff.Dynamic || len(j.Config.Kirchhoff.DipLimit) > 0 || len(j.Config.Kirchhoff.OpeningLimit) > 0 {
 		tables *= 2 * int64(j.Image.Dim()) // times, amplitudes, angles or directions

@@ -22,7 +22,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		q, err := job.Quadratic(context.Background(), j, d)
+		q, err := job.Quadratic(context.Background(), j, d, nil)
 		if err == nil {
 			damping = q.Damping
 		}

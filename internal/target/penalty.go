@@ -39,8 +39,7 @@ func newPenalty(ctx context.Context, world comm.Comm, damping float64, r dist.Op
 	if w.Err != nil {
 		return nil, w.Err
 	}
-	in, out := x.Rows()[0], y.Rows()[0] // of two surveys the baseline; the other's is the same
-	shape := in.Layout.Shape
+	shape := x.Layout.Shape
 	colours := Box{make([]int, len(shape)), make([]int, len(shape))}
 	for a := range shape {
 		colours.Count[a] = 2*reach + 1
@@ -48,11 +47,11 @@ func newPenalty(ctx context.Context, world comm.Comm, damping float64, r dist.Op
 	for c := range colours.Len() {
 		colour := colours.index(c)
 		var image []float32
-		w.Do(func() error { return device.Upload(in.Buf, ones(in.Layout, colour)) })
+		w.Do(func() error { return device.Upload(x.Buf, ones(x.Layout, colour)) })
 		w.Apply(r, rows, x)
 		w.ApplyAdjoint(r, y, rows)
 		w.Do(func() (err error) {
-			image, err = whole(out)
+			image, err = whole(y)
 			return err
 		})
 		if w.Err == nil && image != nil {
@@ -142,23 +141,6 @@ func (b *penalty) symmetric() *penalty {
 				seen[j] = true
 				out.add(i, int(j), (b.at(i, int(j))+b.at(int(j), i))/2)
 			}
-		}
-	}
-	return out
-}
-
-// joint is B of two images, one after the other, with the penalty μ²|x_m − x_b|² on top.
-func (b *penalty) joint(apart float64) *penalty {
-	n := len(b.Columns)
-	out := &penalty{make([][]int32, 2*n), make([][]float64, 2*n)}
-	for i := range 2 * n {
-		first := i / n * n
-		for k, j := range b.Columns[i-first] {
-			out.add(i, first+int(j), b.Values[i-first][k])
-		}
-		if apart > 0 {
-			out.add(i, i, apart*apart)
-			out.add(i, (i+n)%(2*n), -apart*apart)
 		}
 	}
 	return out

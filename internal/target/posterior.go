@@ -84,14 +84,13 @@ func (s *system) take(p *Posterior, k, row int, x, y []float64, factor float64) 
 	}
 }
 
-// widths are those of a point-spread function, by row, around the point of a row; of two surveys
-// in the image of the baseline.
+// widths are those of a point-spread function, by row, around the point of a row.
 func (s *points) widths(p []float64, centre int) []float64 {
 	g := s.box
 	at, middle := make([]float64, g.Dim()), make([]float64, g.Dim())
 	g.Point(middle, s.at[centre])
 	out, total := make([]float64, g.Dim()), 0.0
-	for i, v := range p[:g.Len()] {
+	for i, v := range p {
 		g.Point(at, s.at[i])
 		total += v * v
 		for a := range at {

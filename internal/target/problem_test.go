@@ -128,7 +128,7 @@ func of(j *job.Job, o Options) (*Target, *formulation.Quadratic, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := job.Quadratic(context.Background(), j, d)
+	q, err := job.Quadratic(context.Background(), j, d, nil)
 	if err != nil {
 		return nil, nil, err
 	}

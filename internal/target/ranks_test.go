@@ -36,7 +36,6 @@ func TestSameBitsOnRanks(t *testing.T) {
 type bits struct {
 	h     [][]float64
 	post  *Posterior
-	apart *Difference
 	image []float32
 }
 
@@ -59,7 +58,7 @@ func bitsOn(t *testing.T, folder string, ranks int, set []string) *bits {
 		case err != nil:
 			return err
 		case j.Root():
-			found = &bits{h, f.post, f.apart, f.image}
+			found = &bits{h, f.post, f.image}
 		case f.post != nil:
 			return fmt.Errorf("rank %d has the posterior", j.World.Rank())
 		}

@@ -19,7 +19,6 @@ func TestRefused(t *testing.T) {
 		{"solver.start", "solver.start=start.h5"},
 		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},
 		{"", "data.weights=survey", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]"},
-		{"", "survey.monitor.file=monitor.h5"},
 	} {
 		key := set[0]
 		c, err := config.Parse(filepath.Join(t.TempDir(), "config.toml"), []byte(baseConfig), set[1:], nil)

@@ -35,10 +35,9 @@ type Target struct {
 	given  *Given
 	q      *formulation.Quadratic
 	box    Box
-	window []int                // rows of H of the window's points, in C order
-	shown  []int                // the same and, of two surveys, those of the monitor
-	hess   []*kirchhoff.Hessian // of the survey, or of baseline and monitor
-	w2     [][]float32          // squared weights of the data of each
+	window []int // rows of H of the window's points, in C order
+	hess   *kirchhoff.Hessian
+	w2     []float32 // squared weights of the data
 }
 
 // Refuse returns an error that names the setting for which there is no H.
@@ -80,17 +79,10 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range job.Surveys(j) {
-		h, w2, err := job.Hessian(ctx, s, t.box.target())
-		if err != nil {
-			return nil, err
-		}
-		t.hess, t.w2 = append(t.hess, h), append(t.w2, w2)
+	if t.hess, t.w2, err = job.Hessian(ctx, j, t.box.target()); err != nil {
+		return nil, err
 	}
-	of := t.rows(t.hess[0].Points(), t.hess[0].Cuts())
-	if j.Monitor != nil {
-		b = b.joint(q.Apart)
-	}
+	of := t.rows(t.hess.Points(), t.hess.Cuts())
 	ranks, err := newGrid(j)
 	if err != nil {
 		return nil, err
@@ -134,14 +126,7 @@ func (t *Target) rows(numbered []int32, cuts []int) points {
 	for _, i := range t.asked.Window.In(t.box).Points(t.box.Count) {
 		t.window = append(t.window, row[i])
 	}
-	t.shown = t.window
-	if t.Monitor == nil {
-		return of
-	}
-	for _, row := range t.window {
-		t.shown = append(t.shown, row+of.cuts.Len())
-	}
-	return of.twice()
+	return of
 }
 
 // tiled cuts rows into tiles of a dense matrix, at the cuts of a Hessian.
@@ -155,28 +140,9 @@ func tiled(cuts []int) dense.Cuts {
 	return tiles
 }
 
-// twice are the points of two images, one after the other.
-func (p points) twice() points {
-	n, out := p.cuts.Len(), points{box: p.box, cuts: slices.Clone(p.cuts), scale: slices.Concat(p.scale, p.scale)}
-	for _, cut := range p.cuts[1:] {
-		out.cuts = append(out.cuts, n+cut)
-	}
-	out.at = slices.Clone(p.at)
-	for _, at := range p.at {
-		out.at = append(out.at, n+at)
-	}
-	return out
-}
-
-// add adds elements of AᵀW²A. Those between two surveys are zero.
+// add adds elements of AᵀW²A.
 func (t *Target) add(ctx context.Context, dst []float64, rows, columns [2]int) error {
-	n := t.box.Len()
-	survey := rows[0] / n
-	if columns[0]/n != survey {
-		return nil
-	}
-	own := func(r [2]int) [2]int { return [2]int{r[0] - survey*n, r[1] - survey*n} }
-	return t.hess[survey].Add(ctx, dst, own(rows), own(columns), t.w2[survey])
+	return t.hess.Add(ctx, dst, rows, columns, t.w2)
 }
 
 // target is the box in the words of package kirchhoff.
@@ -219,24 +185,19 @@ func (t *Target) Close() {
 	if t.system != nil {
 		t.h.Free()
 	}
-	for _, h := range t.hess {
-		h.Close()
-	}
+	t.hess.Close()
 }
 
-// inBox is the part of a vector like an image, or like two, in the box, by row, on all ranks.
-// It is collective.
+// inBox is the part of a vector like an image in the box, by row, on all ranks. It is collective.
 func (t *Target) inBox(v *dist.Vector) ([]float64, error) {
+	image, err := t.Whole(v)
+	if err != nil {
+		return nil, err
+	}
 	var b []float64
-	for _, of := range v.Rows() {
-		image, err := t.Whole(of)
-		if err != nil {
-			return nil, err
-		}
-		if image != nil {
-			for _, p := range t.hess[0].Points() {
-				b = append(b, float64(image[p]))
-			}
+	if image != nil {
+		for _, p := range t.hess.Points() {
+			b = append(b, float64(image[p]))
 		}
 	}
 	return broadcast(t.World, b)
@@ -251,10 +212,10 @@ func (t *Target) byRow(values []float64) []float64 {
 	return column
 }
 
-// inWindow picks the points that are shown of a column of the box, times S.
+// inWindow picks the points of the window of a column of the box, times S.
 func (t *Target) inWindow(column []float64) []float32 {
-	out := make([]float32, len(t.shown))
-	for i, row := range t.shown {
+	out := make([]float32, len(t.window))
+	for i, row := range t.window {
 		out[i] = float32(t.scale[row] * column[row])
 	}
 	return out

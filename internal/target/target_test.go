@@ -56,7 +56,7 @@ func isThatOfTheRun(j *job.Job, window Box) error {
 	}
 	top, points := largest(h), target.box.Points(j.Image.Shape)
 	for b, point := range points {
-		want, err := columnOf(j, q, target.w2[0], point)
+		want, err := columnOf(j, q, target.w2, point)
 		if err != nil {
 			return err
 		}
@@ -146,6 +146,51 @@ func widthAlong(r *mat.Dense, i, axis int, shape []int, spacing []float64) float
 		sum, moment = sum+p, moment+p*(at(k)-at(i))*(at(k)-at(i))
 	}
 	return math.Sqrt(spacing[axis]*spacing[axis] + 12*moment/sum)
+}
+
+// The image of the whole is that of a solve, with weights of traces, weights of rays and rows along layers.
+func TestImageIsThatOfTheRun(t *testing.T) {
+	folder := line(t)
+	file := filepath.Join(folder, "survey.h5")
+	s, err := surveytest.Read(file)
+	must(t, err)
+	s.Weight = make([]float32, s.NumTraces())
+	for i := range s.Weight {
+		s.Weight[i] = 0.5 + float32(i%7)/6
+	}
+	must(t, h5.WriteSurvey(file, s, h5.WriteOptions{Force: true}))
+	set := []string{"kirchhoff.dynamic=true", "solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
+		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.weights=survey"}
+	must(t, on(folder, 1, set, func(j *job.Job) error {
+		d, err := j.Data()
+		if err != nil {
+			return err
+		}
+		r, err := j.Solve(context.Background(), d, false)
+		if err != nil {
+			return err
+		}
+		want, err := j.Whole(r.Image)
+		if err != nil {
+			return err
+		}
+		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Image.Shape}})
+		if err != nil {
+			return err
+		}
+		defer target.Close()
+		f, err := target.find(context.Background())
+		if err != nil {
+			return err
+		}
+		if d := difference(f.image, want); !(d <= 1e-4) {
+			t.Errorf("the image is %.1e from that of the solve", d)
+		}
+		if live, err := job.Live(j); err != nil || live != 28*80 {
+			t.Errorf("%d samples count, want those of 28 traces: %v", live, err)
+		}
+		return nil
+	}))
 }
 
 // With the rest of the image as in a solution, the window's image is that of the solution,

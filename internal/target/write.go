@@ -1,7 +1,6 @@
 package target
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,14 +21,12 @@ type Summary struct {
 	Noise        float64   // standard deviation of a weighted sample; 0: not known
 	Deviation    float64   // mean standard deviation of the image
 	Held, Alone  float64   // differences from the given solution: of the image, and of the one with zero around it; NaN: none given
-	Difference   float64   // mean standard deviation of the difference of two surveys
 }
 
 // findings are what a file holds.
 type findings struct {
 	image       []float32
 	post        *Posterior
-	apart       *Difference // of two surveys; else nil
 	noise       float64
 	held, alone float64
 }
@@ -38,7 +35,7 @@ type findings struct {
 // the fields beside the image. It is collective.
 func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
-		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Repeat: t.Monitor != nil, Config: t.Config.TOML()}
+		im := &h5.Image{Grid: t.asked.Window.Grid(t.Job.Image), Config: t.Config.TOML()}
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.Attrs(src, "")})
 	}
 	var f *findings
@@ -79,11 +76,6 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	done, end := t.stage("resolution", len(t.window), "points")
 	f.post, err = t.posterior(ctx, t.window, done)
 	end()
-	if err == nil && t.Monitor != nil {
-		done, end := t.stage("difference", len(t.window), "points")
-		f.apart, err = t.difference(ctx, t.window, done)
-		end()
-	}
 	live := 0
 	if err == nil && t.given.Image != nil {
 		live, err = job.Live(t.Job)
@@ -103,9 +95,6 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	f.held, f.alone = difference(f.image, solution), difference(all[0], solution)
 	if f.noise == 0 {
 		mean := floats.Sum(f.post.Resolution) / float64(len(t.window))
-		if f.apart != nil {
-			mean += floats.Sum(f.apart.Monitor) / float64(len(t.window))
-		}
 		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.Job.Image.Len()))
 	}
 	return f, err
@@ -143,10 +132,10 @@ func noiseOf(residual float64, samples int, freedom float64) (float64, error) {
 	}
 }
 
-// pick are the points that are shown of a column of the box.
+// pick are the points of the window of a column of the box.
 func (t *Target) pick(column []float64) []float32 {
-	out := make([]float32, len(t.shown))
-	for i, row := range t.shown {
+	out := make([]float32, len(t.window))
+	for i, row := range t.window {
 		out[i] = float32(column[row])
 	}
 	return out
@@ -167,7 +156,7 @@ func (t *Target) writeHessian(w *h5.ImageWriter) error {
 	var s *h5.Section
 	var err error
 	if t.Root() {
-		s, err = w.Hessian(t.points.box, len(t.hess))
+		s, err = w.Hessian(t.points.box)
 	}
 	if err := t.Together(err); err != nil {
 		return err
@@ -178,18 +167,8 @@ func (t *Target) writeHessian(w *h5.ImageWriter) error {
 // writeFound writes what was found, on rank 0.
 func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 	defer t.Report.Time("write")()
-	n := len(t.window)
-	if err := w.WriteImage(f.image[:n], 0); err != nil {
+	if err := w.WriteImage(f.image, 0); err != nil {
 		return err
-	}
-	if later := f.image[n:]; t.Monitor != nil {
-		change := make([]float32, n)
-		for i, v := range later {
-			change[i] = v - f.image[i]
-		}
-		if err := cmp.Or(w.WriteMonitor(later, 0), w.WriteDifference(change, 0)); err != nil {
-			return err
-		}
 	}
 	for _, field := range t.fields(f) {
 		if err := w.WriteField(field); err != nil {
@@ -216,26 +195,14 @@ func (t *Target) fields(f *findings) (fields []h5.Field) {
 		add("standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Variance[i]) })
 		add("noise_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Noise[i]) })
 	}
-	if f.apart == nil {
-		return fields
-	}
-	add("difference_resolution", func(i int) float64 { return f.apart.Resolution[i] })
-	if f.noise > 0 {
-		add("difference_standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.apart.Variance[i]) })
-		add("difference_noise_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.apart.Noise[i]) })
-	}
 	return fields
 }
 
 func (t *Target) summary(f *findings) *Summary {
-	s := &Summary{
+	return &Summary{
 		Points: len(t.window), Rows: len(t.at), Resolution: f.post.Resolution,
 		Noise: f.noise, Deviation: f.noise * meanRoot(f.post.Variance), Held: f.held, Alone: f.alone,
 	}
-	if f.apart != nil {
-		s.Difference = f.noise * meanRoot(f.apart.Variance)
-	}
-	return s
 }
 
 // meanRoot is the mean of the square roots.

@@ -136,13 +136,6 @@ func (f *File) openImage(path string) error {
 			}
 		}
 	}
-	for _, name := range []string{"/monitor", "/difference"} { // of two surveys
-		if r.Has(name) {
-			if err := f.add(r.File, name, name[1:], picture.Grey, gridAxes(r.Grid())...); err != nil {
-				return err
-			}
-		}
-	}
 	f.judge()
 	g, err := h5.OpenGathers(path)
 	if err != nil || g == nil {

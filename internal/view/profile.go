@@ -23,7 +23,7 @@ const longest = 1 << 17
 // quantity share a scale.
 func quantity(name, title string) string {
 	switch name {
-	case "/image", "/reflectivity", "/gathers", "/monitor", "/difference":
+	case "/image", "/reflectivity", "/gathers":
 		return "amplitude"
 	case "/data":
 		return "amplitude of a trace"
@@ -34,16 +34,15 @@ func quantity(name, title string) string {
 	return title
 }
 
-// judge gives the image, and the difference of two, the standard deviation and the resolution that
-// the file has of them.
+// judge gives the image the standard deviation and the resolution that the file has of it.
 func (f *File) judge() {
 	named := map[string]*h5.Dataset{}
 	for _, a := range f.Arrays {
 		named[a.Name] = a.data
 	}
 	for _, a := range f.Arrays {
-		if of, ok := map[string]string{"/image": "/", "/difference": "/difference_"}[a.Name]; ok {
-			a.deviation, a.resolution = named[of+"standard_deviation"], named[of+"resolution"]
+		if a.Name == "/image" {
+			a.deviation, a.resolution = named["/standard_deviation"], named["/resolution"]
 		}
 	}
 }

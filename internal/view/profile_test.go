@@ -92,15 +92,9 @@ func TestProfileOfAFile(t *testing.T) {
 	}
 }
 
-// The difference of two images has deviations of its own, the images by themselves have none of it.
-func TestDeviationOfADifference(t *testing.T) {
-	own, of := &h5.Dataset{}, &h5.Dataset{}
-	f := &File{Arrays: []*Array{{Name: "/image"}, {Name: "/standard_deviation", data: own}, {Name: "/monitor"}, {Name: "/difference"}, {Name: "/difference_standard_deviation", data: of}}}
-	f.judge()
-	if f.Arrays[0].deviation != own || f.Arrays[2].deviation != nil || f.Arrays[3].deviation != of || f.Arrays[3].resolution != nil {
-		t.Errorf("deviations of image, monitor and difference: %p, %p, %p, want %p, none and %p", f.Arrays[0].deviation, f.Arrays[2].deviation, f.Arrays[3].deviation, own, of)
-	}
-	for name, want := range map[string]string{"/difference_standard_deviation": "amplitude", "/resolution": "title", "/data": "amplitude of a trace", "/image": "amplitude"} {
+// Curves of one quantity share a scale: an image and its deviation do.
+func TestQuantity(t *testing.T) {
+	for name, want := range map[string]string{"/standard_deviation": "amplitude", "/resolution": "title", "/data": "amplitude of a trace", "/image": "amplitude"} {
 		if got := quantity(name, "title"); got != want {
 			t.Errorf("the numbers of %s are %s, want %s", name, got, want)
 		}

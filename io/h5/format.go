@@ -42,7 +42,6 @@ var formats = []struct {
 		func(f *File) error { return (&GatherReader{File: f}).read() },
 		func(f *File) error { _, _, err := f.image(); return err },
 		func(f *File) error { return f.readHistory(&Image{}) },
-		func(f *File) error { _, err := f.repeat(); return err },
 	}},
 	{"model", FormatModel, []string{"/velocity"}, []func(f *File) error{
 		func(f *File) error { _, _, err := f.model(); return err },

@@ -29,9 +29,6 @@ type Image struct {
 	// Agreed is how well the images of both halves of the survey agree; nil where there were none. A file to
 	// be written then also has a map of it, see [CreateImage].
 	Agreed *float64
-	// Repeat says of a file to be written that it also has the image of a repeat survey and
-	// the difference; see [CreateImage]. ReadImage leaves it false, see [ReadRepeat].
-	Repeat bool
 
 	Config string // the resolved configuration (TOML); "" for none
 	Attrs  []Attr // of the root, without format and format_version
@@ -138,16 +135,15 @@ func WriteImage(path string, im *Image, opt WriteOptions) error {
 // ImageWriter writes an image file whose image and gathers arrive in pieces.
 type ImageWriter struct {
 	*Writer
-	grid                grid.Grid
-	image, gathers      *Section
-	light               *Section
-	solved, agreement   *Section
-	monitor, difference *Section
+	grid              grid.Grid
+	image, gathers    *Section
+	light             *Section
+	solved, agreement *Section
 }
 
 // CreateImage starts an image file with all of im. Every value of an image without Data,
-// of Gathers if there are any, of their illumination with Light, with Solved of the reflectivity, with Agreed of the map of agreement, and with
-// Repeat of both other images, must then be written once.
+// of Gathers if there are any, of their illumination with Light, with Solved of the reflectivity, and with Agreed of the map
+// of agreement, must then be written once.
 func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error) {
 	opt.Attrs = slices.Concat(im.Attrs, opt.Attrs)
 	w, err := Create(path, FormatImage, opt)
@@ -162,10 +158,6 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 	}
 	if im.Agreed != nil {
 		iw.agreement, _ = over[float32](w, agreementName, gridAxes(im.Grid), nil, append(gridAttrs(im.Grid), Attr{"whole", *im.Agreed})...)
-	}
-	if im.Repeat {
-		iw.monitor, _ = over[float32](w, monitorName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
-		iw.difference, _ = over[float32](w, differenceName, gridAxes(im.Grid), nil, gridAttrs(im.Grid)...)
 	}
 	w.history(im)
 	if im.Config != "" {

@@ -18,9 +18,6 @@ var fields = []struct{ name, title, units string }{
 	{"standard_deviation", "standard deviation", ""},
 	{"noise_deviation", "standard deviation by noise alone", ""},
 	{agreementName[1:], "agreement of the odd and the even shots", ""},
-	{"difference_resolution", "resolution of the difference", ""},
-	{"difference_standard_deviation", "standard deviation of the difference", ""},
-	{"difference_noise_deviation", "standard deviation of the difference by noise alone", ""},
 }
 
 // FieldTitle is what the field of a name is, and the units of its values, "" for those of
@@ -56,16 +53,15 @@ func (iw *ImageWriter) WriteField(f Field) error {
 	return err
 }
 
-// Hessian starts the dataset /hessian, [n, n] with n the number of points of a box in so many
-// images, image after image in C order. Every row must then be written once by [WriteAt].
-func (iw *ImageWriter) Hessian(box grid.Grid, images int) (*Section, error) {
-	n := images * box.Len()
+// Hessian starts the dataset /hessian, [n, n] with n the number of points of a box, in C order.
+// Every row must then be written once by [WriteAt].
+func (iw *ImageWriter) Hessian(box grid.Grid) (*Section, error) {
 	var shape []int64
 	for _, points := range box.Shape {
 		shape = append(shape, int64(points))
 	}
 	attrs := append(gridAttrs(box), Attr{"shape", shape})
-	return NewSection[float64](iw.Writer, "/hessian", []int{n, n}, attrs...)
+	return NewSection[float64](iw.Writer, "/hessian", []int{box.Len(), box.Len()}, attrs...)
 }
 
 // ReadFields reads the fields of an image file, in the order of their names' table; none for

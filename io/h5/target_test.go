@@ -24,7 +24,7 @@ func TestFieldsBesideAnImage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, err := w.Hessian(g, 1)
+	h, err := w.Hessian(g)
 	if err != nil {
 		t.Fatal(err)
 	}

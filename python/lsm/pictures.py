@@ -191,7 +191,7 @@ class _Picture:
     def scale(self, values):
         """Limits and colour map: about 0 for values of both signs."""
         low, high = float(values.min()), float(values.max())
-        if low < 0 < high or self.name in ("image", "monitor", "gathers", "data"):
+        if low < 0 < high or self.name in ("image", "gathers", "data"):
             high = float(np.percentile(np.abs(values), self.clip)) or float(np.abs(values).max()) or 1.0
             signed = self.name.startswith("difference") or self.name in ("epsilon", "delta", "eta", "tilt", "azimuth", "hessian")
             return -high, high, self.cmap or ("RdBu_r" if signed else "gray")
@@ -202,7 +202,7 @@ class _Picture:
         axis = figure.subplots()
         dim = array.dims[0]
         place = array[dim].values
-        band = self.data.get({"image": "standard_deviation", "difference": "difference_standard_deviation"}.get(self.name))
+        band = self.data.get("standard_deviation") if self.name == "image" else None
         if band is not None and band.dims == self.array.dims:
             band = self.fixed(band, self.at).values
         else:

@@ -11,14 +11,11 @@ PROGRAM = os.environ.get("LSM_PROGRAM") or shutil.which("lsm")
 OFFSETS = ["--set", "image.gathers=offset", "--set", "image.gather_bins=[0,300,600,900]"]
 ANGLES = ["--set", "image.gathers=angle", "--set", "image.gather_bins=[0,20,40]"]
 DAMPED = ["--set", "solver.damping=0.01", "--window", "900:1000,400:480", "--noise", "0.1"]
-MONITOR = ["--set", "survey.monitor.file=monitor/survey.h5"]
 COMMANDS = [
     "synth points -o points".split(),
-    "synth points --shots 10 -o monitor".split(),
     "synth cube -o cube".split(),
     "synth faults -o faults --geometry-only".split(),
     ["run", "points/config.toml", "--set", "solver.iterations=3", "--set", "output.residual=residual.h5", "-o", "image.h5"],
-    ["run", "points/config.toml", "--set", "solver.iterations=1", *MONITOR, "-o", "repeat.h5"],
     ["migrate", "points/config.toml", *OFFSETS, "-o", "offsets.h5"],
     ["migrate", "points/config.toml", *ANGLES, "-o", "angles.h5"],
     ["migrate", "cube/config.toml", *OFFSETS, "-o", "cube.h5"],
@@ -27,7 +24,6 @@ COMMANDS = [
     "wavelet points/survey.h5 --phase zero -o wavelet.h5".split(),
     "moveout offsets.h5 --every 100 -o picks.h5".split(),
     ["target", "points/config.toml", *DAMPED, "-o", "target.h5"],
-    ["target", "points/config.toml", *DAMPED, *MONITOR, "-o", "change.h5"],
 ]  # fmt: skip
 
 

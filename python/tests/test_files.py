@@ -26,7 +26,6 @@ FILES = {
     "cube/model.h5": {"velocity": ("x", "y", "z")},
     "points/reflectivity.h5": {"image": SECTION},
     "image.h5": HISTORY | {"image": SECTION, "reflectivity": SECTION, "config": ()},
-    "repeat.h5": HISTORY | {"image": SECTION, "monitor": SECTION, "difference": SECTION, "config": ()},
     "offsets.h5": {"image": SECTION, "gathers": ("offset", "x", "z"), "config": ()},
     "angles.h5": {"image": SECTION, "gathers": ("angle", "x", "z"), "config": ()},
     "cube.h5": {"image": ("x", "y", "z"), "gathers": ("offset", "x", "y", "z"), "config": ()},
@@ -35,10 +34,6 @@ FILES = {
     "wavelet.h5": {"wavelet": WAVELET},
     "picks.h5": {name: ("pick",) for name in PICKS} | {"shift": ("pick", "class")},
     "target.h5": TARGET | {"config": ()},
-    "change.h5": TARGET | {"config": ()} | {
-        name: SECTION for name in
-        ("monitor", "difference", "difference_resolution", "difference_standard_deviation", "difference_noise_deviation")
-    },
 }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ SECTIONS = {
     "image": ("image.h5", {}, lambda d: d.image, "x (m)", "z (m)"),
     "image in time": ("time.h5", {}, lambda d: d.image, "x (m)", "time (s)"),
     "model": ("faults/model.h5", {}, lambda d: d.velocity, "x (m)", "z (m)"),
-    "difference": ("repeat.h5", {"field": "difference"}, lambda d: d.difference, "x (m)", "z (m)"),
+    "difference": ("image.h5", {}, lambda d: (d.image - d.reflectivity).rename("difference"), "x (m)", "z (m)"),
     "deviation": ("target.h5", {"field": "standard_deviation"}, lambda d: d.standard_deviation, "x (m)", "z (m)"),
     "class": ("offsets.h5", {"field": "gathers", "at": {"offset": 460}}, lambda d: d.gathers[1], "x (m)", "z (m)"),
     "gather": ("angles.h5", {"field": "gathers", "at": {"x": 404}}, lambda d: d.gathers[:, 40], "angle (degrees)", "z (m)"),
@@ -56,7 +56,7 @@ def test_section(made, name):
     file, arguments, array, across, down = SECTIONS[name]
     data = lsm.open(made / file)
     wanted = array(data)
-    whole = {"array": wanted, "traces alone": data.get("data")}
+    whole = {"array": wanted, "difference": wanted, "traces alone": data.get("data")}
     figure = lsm.plot(whole.get(name, made / file), **arguments)
     (mesh,) = meshes(figure)
     axis = mesh.axes

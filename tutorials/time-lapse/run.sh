@@ -10,14 +10,11 @@ lsm synth faults -o baseline --snr 0.7 --shots 30 --shot-spacing 80
 lsm synth produced -o monitor --snr 0.7 --seed 2 --shots 20 --shot-spacing 120 --first-shot 630 --channels 60 --near-offset 60
 lsm plot baseline/reflectivity.h5 monitor/reflectivity.h5 --difference -o truth.png
 
-lsm check config.toml
+# Waves are faster where gas has gone.
 lsm run config.toml
-lsm plot joint.h5 -o joint.png
-
-# Without the penalty each survey is inverted for itself.
-lsm run config.toml --set survey.monitor.difference_weight=0 -o separate.h5
-lsm plot separate.h5 -o separate.png
+lsm run config.toml --set survey.file=monitor/survey.h5 --set velocity.file=monitor/model.h5 -o monitor.h5
+lsm plot baseline.h5 monitor.h5 --difference -o difference.png
 
 # Both surveys with the velocity of the baseline.
-lsm run config.toml --set survey.monitor.velocity_file= -o one-velocity.h5
-lsm plot one-velocity.h5 -o one-velocity.png
+lsm run config.toml --set survey.file=monitor/survey.h5 -o one-velocity.h5
+lsm plot baseline.h5 one-velocity.h5 --difference -o one-velocity.png

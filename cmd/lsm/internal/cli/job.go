@@ -73,7 +73,7 @@ func (a *App) Configure(path string) (*config.Config, error) {
 	for _, n := range cfg.Notes() {
 		a.Report.Warn(n.String())
 	}
-	return cfg, a.oneSurvey(cfg)
+	return cfg, nil
 }
 
 // Agree makes sure that all ranks run the same command of the same program with the
@@ -273,13 +273,4 @@ func (a *App) Closing(predicted int64) error {
 		a.Finish("trace", a.trace)
 		return nil
 	})
-}
-
-// oneSurvey refuses a repeat survey for the commands that have no use for one.
-func (a *App) oneSurvey(cfg *config.Config) error {
-	if !cfg.Survey.Monitor.IsSet() || slices.Contains([]string{"run", "migrate", "check", "target"}, a.Command) {
-		return nil
-	}
-	return status.Hint(status.Usage(fmt.Errorf("survey.monitor.file: lsm %s works on one survey", a.Command)),
-		`--set survey.monitor.file="" takes the baseline alone; survey.file names the monitor survey for itself`)
 }

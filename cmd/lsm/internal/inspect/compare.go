@@ -147,10 +147,7 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 		if err == nil {
 			d.note, err = conventions(a, b, dim)
 		}
-		if err != nil {
-			return nil, err
-		}
-		return d, d.repeats(a, b)
+		return d, err
 	case "survey":
 		if fit {
 			return nil, status.Usage(fmt.Errorf("compare: --scale is for images and models, %s is a survey", a))

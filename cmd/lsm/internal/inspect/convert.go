@@ -101,7 +101,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 	return nil
 }
 
-// write writes the image, its gathers and those of a repeat survey.
+// write writes the image and its gathers.
 func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im *h5.Image, s *velocity.Stretch) error {
 	record := provenance.New("convert")
 	for role, file := range map[string]string{"image": path, "velocity": f.velocity} {
@@ -123,21 +123,11 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 		defer gathers.Close()
 		out.Gathers = &gathers.Gathers
 	}
-	repeat, err := h5.ReadRepeat(path)
-	if err != nil {
-		return err
-	}
-	out.Repeat = repeat != nil
 	w, err := h5.CreateImage(f.output, out, h5.WriteOptions{Force: a.Force, Attrs: record.Attrs()})
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	if repeat != nil {
-		if err := stretchRepeat(ctx, w, repeat, s); err != nil {
-			return err
-		}
-	}
 	if gathers != nil {
 		if !gathers.Grid().Equal(im.Grid) {
 			return status.Input(fmt.Errorf("%s: the gathers lie on %s, the image on %s", path, inputs.Extent(gathers.Grid()), inputs.Extent(im.Grid)))

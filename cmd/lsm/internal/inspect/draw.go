@@ -28,7 +28,7 @@ type drawing struct {
 	convergence, velocity bool
 	common, difference    bool
 	wiggles               bool
-	under, survey, field  string
+	under, field          string
 	profile               string
 
 	used []string // names of flags that have had an effect
@@ -38,8 +38,6 @@ type drawing struct {
 type item struct {
 	title  string
 	values []float32
-
-	image bool // of an image file
 
 	grid  grid.Grid
 	bar   string // of a model's colours; "" for what has signs
@@ -66,11 +64,7 @@ func (d *drawing) draw(files []string) (*picture.Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, err := d.surveys(file, it, len(files) == 1)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, all...)
+		items = append(items, it)
 	}
 	opt, err := d.options(items)
 	if err != nil {
@@ -287,7 +281,7 @@ func (d *drawing) loadImage(file string) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	it := &item{title: filepath.Base(file), image: true, grid: im.Grid, values: im.Data}
+	it := &item{title: filepath.Base(file), grid: im.Grid, values: im.Data}
 	if len(im.ResidualNorm) > 0 {
 		it.title += ": least squares, " + readable.Count(im.Iterations(), "iteration")
 	} else if provenance.FromAttrs(im.Attrs).Command == "migrate" {

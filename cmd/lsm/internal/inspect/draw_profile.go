@@ -21,9 +21,6 @@ func (d *drawing) profiles(files []string) (*picture.Figure, error) {
 	if d.convergence {
 		return nil, status.Usage(errors.New("plot: --profile and --convergence are two pictures"))
 	}
-	if err := d.knowsSurvey(); err != nil {
-		return nil, err
-	}
 	opt, err := d.options(nil)
 	if err != nil {
 		return nil, err
@@ -67,8 +64,11 @@ func (d *drawing) lineOf(file string) (line picture.Line, axis, place string, er
 	if err != nil {
 		return line, "", "", status.Usage(fmt.Errorf("plot: --profile %q: %s: %w", d.profile, file, err))
 	}
-	name, deviation, which := d.imageOf(r.Has)
-	line.Name = filepath.Base(file) + which
+	name, deviation := "/image", "/standard_deviation"
+	if !r.Has(name) {
+		name, deviation = "/reflectivity", ""
+	}
+	line.Name = filepath.Base(file)
 	if line.Y, err = readLine(r.File, name, part); err != nil {
 		return line, "", "", err
 	}
@@ -90,26 +90,6 @@ func (d *drawing) lineOf(file string) (line picture.Line, axis, place string, er
 		}
 	}
 	return line, fmt.Sprintf("%s (%s)", g.AxisName(along), g.Unit(along)), strings.Join(at, ", "), nil
-}
-
-// imageOf names the dataset of an image file that is drawn, that of its standard deviation ("" for
-// none), and the image of --survey, as it follows the file's name.
-func (d *drawing) imageOf(has func(string) bool) (name, deviation, which string) {
-	if !has("/image") {
-		return "/reflectivity", "", ""
-	}
-	if d.survey == "" || !has("/difference") {
-		return "/image", "/standard_deviation", ""
-	}
-	d.used = append(d.used, "survey")
-	which = ": " + d.survey
-	switch d.survey {
-	case "monitor":
-		return "/monitor", "", which // lsm target finds deviations of the baseline and of the difference
-	case "difference":
-		return "/difference", "/difference_standard_deviation", which
-	}
-	return "/image", "/standard_deviation", which
 }
 
 // readLine reads part of a dataset.

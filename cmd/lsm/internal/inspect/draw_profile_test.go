@@ -56,36 +56,3 @@ func TestProfileOfFile(t *testing.T) {
 		}
 	}
 }
-
-// Of an image of two surveys --survey says which profile is drawn, and with which deviation.
-func TestProfileOfTwoSurveys(t *testing.T) {
-	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{1, 3}}
-	path := filepath.Join(t.TempDir(), "pair.h5")
-	w, err := h5.CreateImage(path, &h5.Image{Grid: g, Repeat: true}, h5.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range []error{
-		w.WriteImage([]float32{1, 2, 3}, 0), w.WriteMonitor([]float32{5, 7, 9}, 0), w.WriteDifference([]float32{4, 5, 6}, 0),
-		w.WriteField(h5.Field{Name: "standard_deviation", Data: []float32{.1, .2, .3}}),
-		w.WriteField(h5.Field{Name: "difference_standard_deviation", Data: []float32{.5, .25, .125}}), w.Commit(),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for survey, want := range map[string]struct {
-		name    string
-		y, band float64
-	}{
-		"":           {"pair.h5 ± one standard deviation", 1, float64(float32(.1))},
-		"baseline":   {"pair.h5: baseline ± one standard deviation", 1, float64(float32(.1))},
-		"monitor":    {"pair.h5: monitor", 5, 0},
-		"difference": {"pair.h5: difference ± one standard deviation", 4, .5},
-	} {
-		line, _, _, err := (&drawing{profile: "x=0", survey: survey}).lineOf(path)
-		if err != nil || line.Name != want.name || line.Y[0] != want.y || append(line.Deviation, 0)[0] != want.band {
-			t.Errorf("--survey %q: %+v (%v), want %+v", survey, line, err, want)
-		}
-	}
-}

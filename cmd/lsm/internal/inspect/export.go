@@ -49,7 +49,6 @@ does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
 the east coordinate. 3-D files know their frame, and go back to the map.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
-  lsm export pair.h5 -o difference.sgy --survey difference
   lsm export survey.h5 -o shots.sgy
   lsm export model.h5 -o model.rsf --units km/s
   lsm export survey.h5 --metadata datacite -o record.json`,
@@ -193,7 +192,7 @@ func (f *exportOptions) export(ctx context.Context, a *cli.App, path, kind strin
 		defer r.Close()
 		return fielddata.ExportGathers(ctx, f.output, r, f.opt, a.Report)
 	case kind == "image":
-		im, err := readImageOf(path, f.array.survey)
+		im, err := h5.ReadImage(path)
 		if err != nil {
 			return nil, err
 		}

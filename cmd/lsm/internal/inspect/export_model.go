@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/modelfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
@@ -20,12 +21,10 @@ import (
 type arrayOptions struct {
 	modelfile.ExportOptions
 	output string // where its name means HDF5, which export does not write
-	survey string // of an image of two surveys; "" for another
 }
 
 func (f *arrayOptions) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.survey, "survey", "", "of two surveys, the `image` to write: baseline, monitor or difference")
 	fl.StringVar(&f.Property, "property", "", "of a model, in place of velocity: `epsilon`, delta, tilt, azimuth, eta")
 	fl.StringVar(&f.Units, "units", "", "of a model: `m/s` (default), km/s, ft/s, s/m, s/km, s2/m2, s2/km2")
 	fl.StringVar(&f.Type, "type", "", "RSF, raw, NetCDF: `float32` or float64 (default: as in the input)")
@@ -66,8 +65,6 @@ func (f *arrayOptions) refuse(path, kind string, velocity bool) error {
 	switch {
 	case f.output != "":
 		return status.Usage(fmt.Errorf("export: %s: HDF5 is not written, the input is HDF5 already", f.output))
-	case f.survey != "" && (kind != "image" || velocity):
-		return status.Usage(fmt.Errorf("export: --survey is for images, %s is of kind %s", path, kind))
 	case f.Property != "" && !model:
 		return status.Usage(fmt.Errorf("export: --property is for models, %s is of kind %s", path, kind))
 	case f.Units != "" && !model:
@@ -83,7 +80,7 @@ func (f *arrayOptions) read(path, kind string) (*modelfile.Array, error) {
 	if kind != "image" {
 		return modelfile.ReadArray(path, f.Property, f.Units)
 	}
-	im, err := readImageOf(path, f.survey)
+	im, err := h5.ReadImage(path)
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,7 @@ the resolution, the standard deviation and the like. With --profile x=… an ima
 its other axis, as a curve, and where it has a standard deviation in a band of one to either
 side; in 3-D two axes are given. Two files are drawn side by side, with
 --difference and their difference, two histories or profiles in one diagram. Below an image that
-has gathers, some of them are drawn. Of an image of two surveys all three images are drawn, on
-one scale, or beside another file that of the baseline. A picture that plot drew of the same files is
+has gathers, some of them are drawn. A picture that plot drew of the same files is
 replaced; any other file of that name is kept, unless --force is given.`,
 		Example: `  lsm plot image.h5
   lsm plot adjoint.h5 image.h5 -o both.png
@@ -60,7 +59,6 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.Float64SliceVar(&o.size, "size", nil, "`width,height` of the frame in inches (0: as usual)")
 	flags.Float64Var(&o.gain, "gain", 0, "`power` of depth or time by which to multiply before drawing")
 	flags.BoolVar(&o.wiggles, "wiggles", false, "draw traces as lines, their positive side filled")
-	flags.StringVar(&o.survey, "survey", "", "of two surveys, the `image` to draw: baseline, monitor or difference")
 	flags.StringVar(&o.under, "under", "", "velocity model `FILE` that colours the ground of an image")
 	flags.BoolVar(&o.common, "common", false, "give two pictures one scale of colours")
 	flags.BoolVar(&o.difference, "difference", false, "draw the second file less the first as well, all on one scale")
@@ -106,7 +104,6 @@ func plotFiles(a *cli.App, files []string, d *drawing, flags *pflag.FlagSet) err
 		{"window", "no 2-D array is drawn"},
 		{"under", "no 2-D image is drawn"},
 		{"size", "no array is drawn"},
-		{"survey", "no image of two surveys is drawn"},
 		{"common", "no arrays are drawn"},
 		{"difference", "no arrays are drawn"},
 		{"row", "no traveltime table is drawn"},

@@ -134,12 +134,6 @@ func (c *collector) readRun() (err error) {
 	if c.run.Image, err = c.readImage(c.run.File); err != nil {
 		return err
 	}
-	if c.run.Repeat, err = h5.ReadRepeat(c.run.File); err != nil {
-		return err
-	}
-	if c.run.Repeat != nil {
-		c.note("The adjoint, spectra, shots and residuals shown are those of the baseline.")
-	}
 	c.inputs = inputsOf(c.run.Image)
 	if c.run.Fields, err = h5.ReadFields(c.run.File); err != nil {
 		return err

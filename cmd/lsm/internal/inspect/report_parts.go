@@ -75,7 +75,7 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) && (j.Classes.N > 0 || j.Monitor != nil) { // no file tells it
+	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) && j.Classes.N > 0 { // no file tells it
 		return nil
 	}
 	return c.computeResidual(j, d, src)
@@ -94,9 +94,6 @@ func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) 
 			return err
 		}
 		return j.WriteTraces(c.residual, predicted, src)
-	}
-	if j.Monitor != nil {
-		d = d.Parts[0] // of the baseline, whose shots are shown
 	}
 	image, err := h5.OpenImage(r.File)
 	if err != nil {

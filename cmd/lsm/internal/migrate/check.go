@@ -106,10 +106,6 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 			return err
 		}
 	}
-	if cfg.Survey.Monitor.IsSet() && (o.window || o.arrivals != "") {
-		return status.Hint(status.Usage(fmt.Errorf("check: --window and --arrivals look at one survey, found survey.monitor.file = %s", cfg.Value("survey.monitor.file"))),
-			`--set survey.monitor.file="" looks at the baseline`)
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	here := *cfg
 	if a.World.Size() == 1 { // whatever the grid of the run to come
@@ -149,7 +145,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		show(found)
 	}
 	memory := f.Memory.Check()
-	spectra, time := func() error { return compareAllSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
+	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
 	if err := cli.InOrder(spectra, time); err != nil {
 		return err
 	}
@@ -205,11 +201,6 @@ func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *plan.Plan, f 
 	if o.qc {
 		if err := inspect.CheckQuality(ctx, a, p.Config.Survey.File.File, show); err != nil {
 			return err
-		}
-		if p.Monitor != nil {
-			if err := inspect.CheckQuality(ctx, a, p.Monitor.Config.Survey.File.File, ofMonitor(show)); err != nil {
-				return err
-			}
 		}
 	}
 	if o.window {
@@ -350,20 +341,4 @@ func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Fin
 		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}
 	return err
-}
-
-// ofMonitor shows findings as those of the repeat survey.
-func ofMonitor(show func(forecast.Finding)) func(forecast.Finding) {
-	return func(f forecast.Finding) {
-		f.Topic, f.Text = "monitor", f.Topic+": "+f.Text
-		show(f)
-	}
-}
-
-// compareAllSpectra compares the wavelet of each survey with its traces.
-func compareAllSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
-	if err := compareSpectra(a, j, show); err != nil || j.Monitor == nil {
-		return err
-	}
-	return compareSpectra(a, j.Monitor, ofMonitor(show))
 }

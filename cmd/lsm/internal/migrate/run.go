@@ -109,14 +109,9 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 
 // tellWork adds to the event "done" what all ranks held and did together.
 func tellWork(a *cli.App, j *job.Job) error {
-	all, traces := []float64{0, 0}, 0
-	for s := j; s != nil; s = s.Monitor {
-		all[0] += float64(s.Problem(s.Share).Triples())
-		all[1] += float64(s.Engine.TableBytes())
-		traces += s.Shots.Traces()
-	}
+	all := []float64{float64(j.Problem(j.Share).Triples()), float64(j.Engine.TableBytes())}
 	err := a.World.Host().AllReduce(all, comm.Sum)
-	a.Finish("traces", traces, "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	a.Finish("traces", j.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/operator"
 	"github.com/kirchhoff-lsm/lsm/internal/plan"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/target"
@@ -40,10 +41,6 @@ around the window.
 The problem is that of lsm run with the same configuration: weights, topography, damping
 and regularization. The engine of the configuration makes the Hessian, or cpu if that is
 on a GPU; the matrix lies in the memory of the ranks.
-
-With survey.monitor H is that of both surveys and of the penalty on their difference, and
-the file also has the monitor's image, the difference, and how sure and how well resolved the
-difference is.
 
 --image is what lsm run made of the same configuration. The noise in a weighted sample is
 taken from its residual, and lsm target says how far the window's image is from it, also
@@ -141,7 +138,11 @@ func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Optio
 	if err != nil {
 		return nil, 0, err
 	}
-	q, err := job.Quadratic(ctx, j, d, given.Images...)
+	var solution operator.Reader
+	if given.Image != nil {
+		solution = given.Image.Read
+	}
+	q, err := job.Quadratic(ctx, j, d, solution)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -168,10 +169,6 @@ func tellTarget(a *cli.App, out string, s *target.Summary) {
 	if s.Noise > 0 {
 		a.Report.Printf("noise: %.4g in a weighted sample; standard deviation of the image: %.4g on average\n", s.Noise, s.Deviation)
 		a.Finish("noise", s.Noise, "standard_deviation", s.Deviation)
-		if s.Difference > 0 {
-			a.Report.Printf("difference: standard deviation %.4g on average\n", s.Difference)
-			a.Finish("difference_standard_deviation", s.Difference)
-		}
 	} else {
 		a.Report.Infof("no standard deviation: --image or --noise tells the noise")
 	}
