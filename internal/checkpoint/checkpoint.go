@@ -34,7 +34,7 @@ const (
 
 // Store is the checkpoints of a run.
 type Store struct {
-	inputs.Ranks
+	ranks  inputs.Ranks
 	folder string
 	base   string            // how their names begin
 	plan   map[string]string // what must be the same for one to be continued
@@ -44,7 +44,7 @@ type Store struct {
 // New returns the store of a configuration. A checkpoint can be continued if its plan is
 // the same.
 func New(r inputs.Ranks, cfg *config.Config, plan map[string]string) *Store {
-	return &Store{Ranks: r, folder: cfg.Checkpoint.Folder.File, base: base(cfg), plan: plan}
+	return &Store{ranks: r, folder: cfg.Checkpoint.Folder.File, base: base(cfg), plan: plan}
 }
 
 func base(cfg *config.Config) string {
@@ -89,13 +89,13 @@ func (s *Store) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
 // Save writes a checkpoint, on all ranks. It keeps only the previous one besides: other
 // checkpoints belong to a run that this one replaces.
 func (s *Store) Save(m *solver.Method, besides map[string]*dist.Vector) (string, error) {
-	defer s.Report.Time("checkpoint")()
+	defer s.ranks.Report.Time("checkpoint")()
 	path := filepath.Join(s.folder, fmt.Sprintf("%s%0*d%s", s.base, digits, m.State().Iteration, suffix))
 	if err := s.write(path, m, besides); err != nil {
 		return "", err
 	}
 	s.adopt(path)
-	if s.Root() {
+	if s.ranks.Root() {
 		for _, other := range s.all() {
 			if !slices.Contains(s.own, other) {
 				os.Remove(other) // one that stays does no harm
@@ -116,7 +116,7 @@ func (s *Store) adopt(path string) {
 
 // write writes one file on rank 0.
 func (s *Store) write(path string, m *solver.Method, besides map[string]*dist.Vector) error {
-	return inputs.Publish(&s.Ranks, func() (*h5.Writer, error) { return s.begin(path, m) }, func(w *h5.Writer) error {
+	return inputs.Publish(&s.ranks, func() (*h5.Writer, error) { return s.begin(path, m) }, func(w *h5.Writer) error {
 		all := m.Vectors()
 		maps.Copy(all, besides)
 		return eachLeaf(all, func(name string, v *dist.Vector) error {
@@ -151,7 +151,7 @@ func (s *Store) begin(path string, m *solver.Method) (*h5.Writer, error) {
 }
 
 func save[T float32 | float64](s *Store, w *h5.Writer, name string, v *dist.Vector) error {
-	to, err := inputs.First(&s.Ranks, func() (*h5.Section, error) { return h5.NewSection[T](w, name, []int{v.Layout.Size()}) })
+	to, err := inputs.First(&s.ranks, func() (*h5.Section, error) { return h5.NewSection[T](w, name, []int{v.Layout.Size()}) })
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func save[T float32 | float64](s *Store, w *h5.Writer, name string, v *dist.Vect
 }
 
 func load[T float32 | float64](s *Store, f *h5.File, name string, v *dist.Vector) error {
-	from, err := inputs.First(&s.Ranks, func() (*h5.Dataset, error) {
+	from, err := inputs.First(&s.ranks, func() (*h5.Dataset, error) {
 		from, err := f.Dataset(name)
 		if err == nil {
 			err = from.Want("the vector of this run", v.Layout.Size())

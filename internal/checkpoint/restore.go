@@ -28,13 +28,13 @@ func (s *Store) Newest() (string, error) {
 
 // find opens the newest checkpoint on rank 0. Its name is known to all ranks.
 func (s *Store) find() (f *h5.File, from string, err error) {
-	if f, err = inputs.First(&s.Ranks, s.newest); err != nil {
+	if f, err = inputs.First(&s.ranks, s.newest); err != nil {
 		return nil, "", err
 	}
 	if f != nil {
 		from = f.Path()
 	}
-	name, err := comm.FromFirst(s.World, []byte(from))
+	name, err := comm.FromFirst(s.ranks.World, []byte(from))
 	return f, string(name), err
 }
 
@@ -51,7 +51,7 @@ func (s *Store) newest() (*h5.File, error) {
 		case i == len(paths)-1:
 			return nil, status.Hint(err, "without --resume the run starts from the beginning")
 		}
-		s.Report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
+		s.ranks.Report.Warn(fmt.Sprintf("%v; trying the checkpoint before it", err))
 	}
 	return nil, nil
 }
@@ -60,7 +60,7 @@ func (s *Store) newest() (*h5.File, error) {
 // none. It is collective, and compares nothing.
 func (s *Store) Recorded(key string) (string, error) {
 	value := ""
-	if s.Root() {
+	if s.ranks.Root() {
 		for _, path := range s.all() {
 			f, err := h5.Open(path)
 			if err != nil {
@@ -74,7 +74,7 @@ func (s *Store) Recorded(key string) (string, error) {
 			}
 		}
 	}
-	all, err := comm.FromFirst(s.World, []byte(value))
+	all, err := comm.FromFirst(s.ranks.World, []byte(value))
 	return string(all), err
 }
 
@@ -141,11 +141,11 @@ func (s *Store) judge(f *h5.File) error {
 
 // load reads a checkpoint, which is open on rank 0, and hands every rank its share.
 func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem, besides map[string]*dist.Vector) error {
-	text, err := inputs.First(&s.Ranks, func() (string, error) { return f.Text("/state") })
+	text, err := inputs.First(&s.ranks, func() (string, error) { return f.Text("/state") })
 	if err != nil {
 		return err
 	}
-	everywhere, err := comm.FromFirst(s.World, []byte(text))
+	everywhere, err := comm.FromFirst(s.ranks.World, []byte(text))
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *Store) load(f *h5.File, path string, m *solver.Method, p solver.Problem
 	if err != nil {
 		err = status.Input(fmt.Errorf("%s: %w", path, err))
 	}
-	if err := s.Together(err); err != nil {
+	if err := s.ranks.Together(err); err != nil {
 		return err
 	}
 	all := m.Vectors()

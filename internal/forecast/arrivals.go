@@ -46,8 +46,8 @@ func (f *Forecast) FindWeak(ctx context.Context, report *progress.Reporter) (*Ar
 	if found.Text != "" {
 		return nil, found, nil
 	}
-	need := p.Times.ScratchBytes(p.Places, places, opt) + 12*int64(p.Image.Len())
-	if room := m.Limit - modelBytes(p) - m.Lists - m.Program; !p.Velocity.IsConstant() && need > room {
+	need := p.Times.ScratchBytes(p.Inputs.Places, places, opt) + 12*int64(p.Image.Len())
+	if room := m.Limit - modelBytes(p) - m.Lists - m.Program; !p.Inputs.Velocity.IsConstant() && need > room {
 		found.Level, found.Text = "warning", fmt.Sprintf("not looked at: solving takes %s, the limit leaves %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
 		return nil, found, nil
@@ -78,14 +78,14 @@ func findWeak(ctx context.Context, p *plan.Plan, report *progress.Reporter, plac
 	homogeneous, nz := opt.Spreading.Homogeneous(p.Image), p.Image.Shape[p.Image.Dim()-1]
 	weak, count := 0.0, 0
 	x := make([]float64, p.Image.Dim())
-	err := p.Times.Solve(ctx, p.Places, places, opt, func(place int, f traveltime.Field) error {
+	err := p.Times.Solve(ctx, p.Inputs.Places, places, opt, func(place int, f traveltime.Field) error {
 		i := 0
 		for column := range f.Window.Columns(p.Image) {
 			for point := column; point < column+nz; point++ {
 				if f.Time[i] <= p.RecordEnd() {
 					p.Image.Point(x, point)
 					squares := 0.0
-					for axis, at := range p.Places.At(place) {
+					for axis, at := range p.Inputs.Places.At(place) {
 						squares += (x[axis] - at) * (x[axis] - at)
 					}
 					if f.Spreading[i] < weakArrival*homogeneous(math.Sqrt(squares)) {

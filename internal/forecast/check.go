@@ -26,7 +26,7 @@ type Finding struct {
 
 // report collects findings about a plan.
 type report struct {
-	*plan.Plan
+	plan   *plan.Plan
 	blocks int // of the image, over ranks
 	found  []Finding
 }
@@ -41,14 +41,14 @@ func (r *report) say(level, topic, format string, args ...any) {
 // Findings is everything that can be judged without computing traveltimes or applying the
 // operator. The plan must have the whole velocity model at hand.
 func (f *Forecast) Findings() []Finding {
-	r := &report{Plan: f.plan, blocks: f.Grid[1]}
+	r := &report{plan: f.plan, blocks: f.Grid[1]}
 	r.sampling()
 	r.surface()
-	for _, d := range r.Config.Differences(r.Found.Made) {
+	for _, d := range r.plan.Config.Differences(r.plan.Found.Made) {
 		r.say("warning", "operator", "%s", d)
 	}
-	r.say("warning", "operator", "%s", FilterText(r.Plan))
-	r.say("warning", "solver", "%s", UndampedText(r.Plan))
+	r.say("warning", "operator", "%s", FilterText(r.plan))
+	r.say("warning", "solver", "%s", UndampedText(r.plan))
 	r.settings()
 	if f.Ranks() > 1 {
 		r.say("ok", "ranks", "%s", f)
@@ -62,8 +62,8 @@ func (r *report) sampling() {
 	r.traces()
 	r.image()
 	r.media()
-	if vmin, vmax := plan.Speeds(r.Plan); vmin > 0 {
-		b := plan.BandOf(r.Wavelet)
+	if vmin, vmax := plan.Speeds(r.plan); vmin > 0 {
+		b := plan.BandOf(r.plan.Wavelet)
 		r.depthSampling(b, vmin)
 		r.aliases(b, vmin)
 		r.record(vmax)
@@ -73,29 +73,29 @@ func (r *report) sampling() {
 
 // traces describes what the survey holds and how much of it counts.
 func (r *report) traces() {
-	s := r.Survey
+	s := r.plan.Inputs.Survey
 	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
-		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.RecordEnd()),
+		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.plan.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
-	if !r.HasData {
-		r.say("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.Config.Survey.File.File)
+	if !r.plan.Inputs.HasData {
+		r.say("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.plan.Config.Survey.File.File)
 	}
-	r.say("ok", "selection", "%s", r.SelectionText(r.Config))
-	r.say("ok", "frame", "%s", r.FrameText())
+	r.say("ok", "selection", "%s", r.plan.Inputs.SelectionText(r.plan.Config))
+	r.say("ok", "frame", "%s", r.plan.Inputs.FrameText())
 	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
-	r.say("warning", "traces", "%s", DeadText(r.Plan))
-	r.say("warning", "aperture", "%s", MissedText(r.Plan))
+	r.say("warning", "traces", "%s", DeadText(r.plan))
+	r.say("warning", "aperture", "%s", MissedText(r.plan))
 	r.weighting()
-	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.Places.Len(), "distinct position"))
+	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.plan.Inputs.Places.Len(), "distinct position"))
 }
 
 // image says where the image lies, what it is made of and whether it suits the wavelet.
 func (r *report) image() {
-	r.say("ok", "image", "%s", inputs.Extent(r.Image))
-	r.say("ok", "gathers", "%s", r.Classes.String())
-	r.say("note", "gathers", "%s", Beyond(r.Plan))
-	b, nyquist := plan.BandOf(r.Wavelet), 0.5/r.Survey.DT
+	r.say("ok", "image", "%s", inputs.Extent(r.plan.Image))
+	r.say("ok", "gathers", "%s", r.plan.Classes.String())
+	r.say("note", "gathers", "%s", Beyond(r.plan))
+	b, nyquist := plan.BandOf(r.plan.Wavelet), 0.5/r.plan.Inputs.Survey.DT
 	if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
@@ -106,7 +106,7 @@ func (r *report) image() {
 
 // media says whether waves are converted and models anisotropic.
 func (r *report) media() {
-	for _, m := range plan.Media(r.Plan) {
+	for _, m := range plan.Media(r.plan) {
 		level := "ok"
 		if m.Doubtful {
 			level = "note"
@@ -118,22 +118,22 @@ func (r *report) media() {
 // settings comments on settings that deserve a second look.
 func (r *report) settings() {
 	out := 0
-	for i := range r.Places.Len() {
-		if !r.Image.Contains(r.onDatum(r.Places.At(i))) {
+	for i := range r.plan.Inputs.Places.Len() {
+		if !r.plan.Image.Contains(r.onDatum(r.plan.Inputs.Places.At(i))) {
 			out++
 		}
 	}
 	if out > 0 {
-		r.say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.Places.Len(), "position"))
+		r.say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.plan.Inputs.Places.Len(), "position"))
 	}
-	for _, n := range r.Config.Notes() {
+	for _, n := range r.plan.Config.Notes() {
 		r.say("note", "configuration", "%s", n)
 	}
-	if c := r.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
+	if c := r.plan.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
 		r.say("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
 	}
-	if r.Matches() {
-		r.say("ok", "matching", "%s", r.Filters.About(r.Image.Shape))
+	if r.plan.Matches() {
+		r.say("ok", "matching", "%s", r.plan.Filters.About(r.plan.Image.Shape))
 	}
 }
 
@@ -143,15 +143,15 @@ func (r *report) memory(f *Forecast) {
 	switch {
 	case m.Total() > m.Limit:
 		level = "warning"
-	case m.Compact && r.Config.Kirchhoff.Tables == "auto", m.Recompute:
+	case m.Compact && r.plan.Config.Kirchhoff.Tables == "auto", m.Recompute:
 		level = "note"
 	}
 	if m.Stream {
 		r.say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %s in %s",
-			humanize.IBytes(uint64(m.AllData)), readable.Count(r.Readings(), "time"), readable.Count(r.Config.Solver.Iterations, "iteration"))
+			humanize.IBytes(uint64(m.AllData)), readable.Count(r.plan.Readings(), "time"), readable.Count(r.plan.Config.Solver.Iterations, "iteration"))
 		if f.Copied > 0 {
 			r.say("note", "traces", "chunks of the file hold traces of many shots: %s are copied once, in the order of shots, to the disk of %s",
-				humanize.IBytes(uint64(f.Copied)), r.Config.Output.File)
+				humanize.IBytes(uint64(f.Copied)), r.plan.Config.Output.File)
 		}
 	}
 	of := humanize.IBytes(uint64(m.Limit))
@@ -167,7 +167,7 @@ func DeadText(p *plan.Plan) string {
 	if n == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, n, readable.Count(p.Survey.NumTraces(), "trace"), english.PluralWord(n, "is", "are"))
+	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, n, readable.Count(p.Inputs.Survey.NumTraces(), "trace"), english.PluralWord(n, "is", "are"))
 	if p.Config.Data.Dead == "mask" {
 		text += ", their weight is 0"
 	}
@@ -180,7 +180,7 @@ func MissedText(p *plan.Plan) string {
 	traces, columns := plan.Missed(p)
 	var list []string
 	if traces > 0 {
-		list = append(list, fmt.Sprintf("%d of %s %s at no point of the image", traces, readable.Count(p.Survey.NumTraces(), "trace"), english.PluralWord(traces, "counts", "count")))
+		list = append(list, fmt.Sprintf("%d of %s %s at no point of the image", traces, readable.Count(p.Inputs.Survey.NumTraces(), "trace"), english.PluralWord(traces, "counts", "count")))
 	}
 	if columns > 0 {
 		list = append(list, fmt.Sprintf("the image stays zero in %d of its %s of points, which lie in no trace's aperture", columns, readable.Count(p.Image.Len()/p.Image.Shape[p.Image.Dim()-1], "column")))
@@ -193,43 +193,43 @@ func MissedText(p *plan.Plan) string {
 
 // weighting says how much of the data the weights leave.
 func (r *report) weighting() {
-	d, s := r.Config.Data, r.Survey
-	if r.White != nil {
+	d, s := r.plan.Config.Data, r.plan.Inputs.Survey
+	if r.plan.White != nil {
 		r.say("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
-			readable.Count(len(s.Wavelet.Samples), "sample"), len(r.Wavelet.Samples), plan.WhitenLoss)
+			readable.Count(len(s.Wavelet.Samples), "sample"), len(r.plan.Wavelet.Samples), plan.WhitenLoss)
 	}
-	if r.Mute.On() {
+	if r.plan.Mute.On() {
 		silent := 0.0
 		for i := range s.NumTraces() {
-			silent += float64(r.Mute.Silent(s.Offset(i), s.NT))
+			silent += float64(r.plan.Mute.Silent(s.Offset(i), s.NT))
 		}
 		r.say("ok", "mute", "%.1f %% of all samples have weight 0", 100*silent/(float64(s.NumTraces())*float64(s.NT)))
 	}
-	if r.Found.Live == 0 {
+	if r.plan.Found.Live == 0 {
 		return
 	}
-	n := r.Shots.Traces() - r.Found.Live
+	n := r.plan.Shots.Traces() - r.plan.Found.Live
 	if d.Dead == "mask" {
-		n -= r.Found.Dead
+		n -= r.plan.Found.Dead
 	}
 	if n > 0 {
-		r.say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.Shots.Traces(), "trace"))
+		r.say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.plan.Shots.Traces(), "trace"))
 	}
 }
 
 // surface says where the topography lies.
 func (r *report) surface() {
-	t := r.Surface
+	t := r.plan.Surface
 	if t == nil {
-		if r.Config.Image.Surface != "none" {
+		if r.plan.Config.Image.Surface != "none" {
 			r.say("note", "surface", "it lies above the image and cuts nothing")
 		}
 		return
 	}
 	r.say("ok", "surface", "z = %s to %s m", readable.Length(slices.Min(t.Z)), readable.Length(slices.Max(t.Z)))
 	above, highest, height := 0, 0, 0.0 // places more than a cell above it; the highest, and by how much
-	for i := range r.Places.Len() {
-		at := r.Places.At(i)
+	for i := range r.plan.Inputs.Places.Len() {
+		at := r.plan.Inputs.Places.At(i)
 		z, inside := t.At(at)
 		if !inside {
 			continue
@@ -244,21 +244,21 @@ func (r *report) surface() {
 	}
 	if above > 0 {
 		r.say("warning", "surface", "%d of %s lie more than %s m above it, %s %d at %s m by %.4g m",
-			above, readable.Count(r.Places.Len(), "position"), readable.Length(t.Cell), r.Places.Role[highest], r.Places.Row[highest], inputs.Point(r.Places.At(highest)), height)
+			above, readable.Count(r.plan.Inputs.Places.Len(), "position"), readable.Length(t.Cell), r.plan.Inputs.Places.Role[highest], r.plan.Inputs.Places.Row[highest], inputs.Point(r.plan.Inputs.Places.At(highest)), height)
 	}
 }
 
 func (r *report) depthSampling(b plan.Band, vmin float64) {
 	// A reflection's shortest wavelength in depth is v/(2f); two points each.
 	limit := vmin / (4 * b.High)
-	for a, h := range r.Image.Spacing {
-		if r.Image.Unit(a) == "s" {
+	for a, h := range r.plan.Image.Spacing {
+		if r.plan.Image.Unit(a) == "s" {
 			r.timeSampling(b, h)
 			continue
 		}
-		if r.Image.Shape[a] > 1 && h > limit*1.001 {
+		if r.plan.Image.Shape[a] > 1 && h > limit*1.001 {
 			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
-				r.Image.AxisName(a), readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
+				r.plan.Image.AxisName(a), readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
@@ -266,19 +266,19 @@ func (r *report) depthSampling(b plan.Band, vmin float64) {
 }
 
 func (r *report) record(vmax float64) {
-	if r.Image.Domain == grid.Time {
+	if r.plan.Image.Domain == grid.Time {
 		r.recordInTime()
 		return
 	}
-	z := r.Image.Dim() - 1
+	z := r.plan.Image.Dim() - 1
 	top := math.Inf(-1)
-	for i := range r.Places.Len() {
-		top = max(top, r.Places.At(i)[z])
+	for i := range r.plan.Inputs.Places.Len() {
+		top = max(top, r.plan.Inputs.Places.At(i)[z])
 	}
-	reach := top + 0.5*vmax*r.RecordEnd()
-	if deep := r.Image.End(z); reach < deep {
+	reach := top + 0.5*vmax*r.plan.RecordEnd()
+	if deep := r.plan.Image.End(z); reach < deep {
 		r.say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
-			readable.Time(r.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
+			readable.Time(r.plan.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
 	}
 }
 
@@ -311,21 +311,21 @@ func aliasing(pl *plan.Plan, spacing []float64, f float64) (largest, share float
 
 // aliases says where the sums over traces alias, and what anti-aliasing does.
 func (r *report) aliases(b plan.Band, vmin float64) {
-	spacing := r.AliasSpacing()
+	spacing := r.plan.AliasSpacing()
 	dx := slices.Max(spacing)
 	if dx == 0 {
 		return
 	}
 	const topic = "trace spacing"
 	what := fmt.Sprintf("traces %s m apart", readable.Join("%.4g", " × ", spacing))
-	largest, share := aliasing(r.Plan, spacing, b.High)
+	largest, share := aliasing(r.plan, spacing, b.High)
 	sin := vmin / (2 * b.High * dx)
 	switch {
 	case sin >= 1:
 		r.say("ok", topic, "%s: no arrival aliases at %.3g Hz", what, b.High)
-	case r.Config.Kirchhoff.Antialias != "off":
+	case r.plan.Config.Kirchhoff.Antialias != "off":
 		r.say("ok", topic, "%s: arrivals steeper than %.0f° would alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias smooths them, the steepest to %.3g Hz, from %d bands of each trace",
-			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest), r.Problem(&plan.Share{Places: r.Places}).Bands())
+			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest), r.plan.Problem(&plan.Share{Places: r.plan.Inputs.Places}).Bands())
 	default:
 		r.say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
 			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest))

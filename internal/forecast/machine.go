@@ -190,10 +190,10 @@ func (m *Machine) Plan(p *plan.Plan, ranks int) (*plan.Plan, error) {
 		return nil, status.Usage(fmt.Errorf("the machine's file has no table in_%dd, which this image needs", p.Image.Dim()))
 	}
 	q := *p
-	if q.Threads = p.Config.Machine.Threads; q.Threads == 0 {
-		q.Threads = m.threads(ranks)
+	if q.Hardware.Threads = p.Config.Machine.Threads; q.Hardware.Threads == 0 {
+		q.Hardware.Threads = m.threads(ranks)
 	}
-	q.Memory = int64(m.NodeGiB * (1 << 30) / float64(m.onNode(ranks)))
+	q.Hardware.Memory = int64(m.NodeGiB * (1 << 30) / float64(m.onNode(ranks)))
 	return &q, nil
 }
 

@@ -137,7 +137,7 @@ func (m Memory) Check() error {
 // Of predicts what a rank holds of its share in a run of the configured solver. With
 // tables that are "exact" it also decides whether this rank recomputes them.
 func Of(p *plan.Plan, s *plan.Share) Memory {
-	c := &count{Plan: p, share: s, problem: p.Problem(s)}
+	c := &count{plan: p, share: s, problem: p.Problem(s)}
 	m := c.common()
 	m.Vectors = c.vectors() + c.halo() + c.fitBytes()
 	m.Late = m.Vectors + m.Gather
@@ -145,7 +145,7 @@ func Of(p *plan.Plan, s *plan.Share) Memory {
 	case p.Held.Stream:
 		m.Stream = true
 		return c.tables(m, c.streamed)
-	case p.Engine == "reference":
+	case p.Hardware.Engine == "reference":
 		return c.reference(m)
 	}
 	return c.tables(m, c.resident)
@@ -153,14 +153,14 @@ func Of(p *plan.Plan, s *plan.Share) Memory {
 
 // count counts the memory of one share.
 type count struct {
-	*plan.Plan
+	plan    *plan.Plan
 	share   *plan.Share
 	problem *kirchhoff.Problem
 }
 
 func (c *count) places() int64  { return int64(c.problem.Positions.Len()) }
-func (c *count) points() int64  { return int64(c.Points(c.share)) }
-func (c *count) samples() int64 { return int64(c.share.Traces()) * int64(c.Survey.NT) }
+func (c *count) points() int64  { return int64(c.plan.Points(c.share)) }
+func (c *count) samples() int64 { return int64(c.share.Traces()) * int64(c.plan.Inputs.Survey.NT) }
 
 // common counts what a rank holds with every engine.
 func (c *count) common() Memory {
@@ -169,10 +169,10 @@ func (c *count) common() Memory {
 		AllData: c.samples() * 4,
 		Model:   c.model(),
 		Lists:   c.lists(),
-		Program: c.Resident + Garbage + touched,
-		Limit:   c.Hardware.Memory,
+		Program: c.plan.Hardware.Resident + Garbage + touched,
+		Limit:   c.plan.Hardware.Memory,
 	}
-	if g := c.Config.Machine.MemoryGiB; g > 0 {
+	if g := c.plan.Config.Machine.MemoryGiB; g > 0 {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
@@ -188,23 +188,23 @@ func modelPoint(p *plan.Plan, role survey.Role) (read, solver int64) {
 	if !m.Anisotropic {
 		return 8, 4
 	}
-	return 8 * int64(p.Models[role].Point), 4 * int64(1+3+m.Grid.Dim())
+	return 8 * int64(p.Inputs.Models[role].Point), 4 * int64(1+3+m.Grid.Dim())
 }
 
 // model is what a rank holds of the velocity models.
 func (c *count) model() (bytes int64) {
-	slabs := c.ModelSlabs(c.share)
+	slabs := c.plan.ModelSlabs(c.share)
 	for role, slab := range slabs {
-		v := plan.LegMedium(c.Plan, survey.Role(role))
+		v := plan.LegMedium(c.plan, survey.Role(role))
 		if v.IsConstant() {
 			continue
 		}
 		points := int64((slab[1] - slab[0]) * v.Plane())
-		if c.Image.Domain == grid.Time {
-			bytes += c.modelInTime(v, 8*int64(c.Models[role].Point), points)
+		if c.plan.Image.Domain == grid.Time {
+			bytes += c.modelInTime(v, 8*int64(c.plan.Inputs.Models[role].Point), points)
 			continue
 		}
-		read, solver := modelPoint(c.Plan, survey.Role(role))
+		read, solver := modelPoint(c.plan, survey.Role(role))
 		bytes += (read + solver) * points
 	}
 	return bytes
@@ -213,8 +213,8 @@ func (c *count) model() (bytes int64) {
 // modelInTime is model for so many points of a model in time, of so many bytes each: as they are
 // read, and at the image's points where these are others.
 func (c *count) modelInTime(v traveltime.Medium, each, points int64) int64 {
-	if columns := plan.TimedColumns(c.Plan, c.share); !v.Grid.Equal(c.Image) {
-		points += int64((columns[1] - columns[0]) * (c.Image.Len() / c.Image.Shape[0]))
+	if columns := plan.TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Image) {
+		points += int64((columns[1] - columns[0]) * (c.plan.Image.Len() / c.plan.Image.Shape[0]))
 	}
 	return each * points
 }
@@ -235,23 +235,23 @@ func (c *count) stretches() int64 {
 // lists is what is known of each trace of the survey, and of each of the share.
 func (c *count) lists() int64 {
 	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
-	for _, has := range []bool{!c.Shots.InOrder(), c.Numbers != nil, c.Classes.ByTrace != nil} {
+	for _, has := range []bool{!c.plan.Shots.InOrder(), c.plan.Inputs.Numbers != nil, c.plan.Classes.ByTrace != nil} {
 		if has {
 			each += 4
 		}
 	}
-	return each*int64(c.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
+	return each*int64(c.plan.Inputs.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
 }
 
 // unsorted is what reading traces takes that are not in the file's order: a part of the file, the order
 // and, where they are streamed, where each lies in a copy.
 func (c *count) unsorted() int64 {
-	if c.Shots.InOrder() || !c.HasData {
+	if c.plan.Shots.InOrder() || !c.plan.Inputs.HasData {
 		return 0
 	}
-	bytes := c.Chunks.Buffer(c.share.Traces()) + 3*4*int64(c.share.Traces())
-	if c.Held.Stream {
-		bytes += 4 * int64(c.Recorded)
+	bytes := c.plan.Inputs.Chunks.Buffer(c.share.Traces()) + 3*4*int64(c.share.Traces())
+	if c.plan.Held.Stream {
+		bytes += 4 * int64(c.plan.Inputs.Recorded)
 	}
 	return bytes
 }
@@ -267,7 +267,7 @@ func (c *count) reference(m Memory) Memory {
 
 // tables completes the memory for the way in which the host's engine holds its tables.
 func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
-	switch tables := c.Held.Tables; tables {
+	switch tables := c.plan.Held.Tables; tables {
 	case "full", "uint16":
 		m.Compact = tables == "uint16"
 		c.problem.Compact = m.Compact
@@ -278,7 +278,7 @@ func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 		}
 	}
 	m.Recompute = true
-	if c.Held.Tables == "coarse" {
+	if c.plan.Held.Tables == "coarse" {
 		_, opt := c.problem.TimesNeeded()
 		if outline, err := traveltime.OutlineCoarse(c.problem.Times, c.problem.Positions, plan.CoarseFactor, opt); err == nil { // else the run will tell
 			m.Coarse, c.problem.Times = outline.Bytes(), outline
@@ -292,16 +292,16 @@ func (c *count) tables(m Memory, with func(Memory) Memory) Memory {
 func (c *count) resident(m Memory) Memory {
 	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
 	with := c.onHost
-	if c.Card != nil {
+	if c.plan.Hardware.Card != nil {
 		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
-		work.Classes = c.Classes.Of(c.Shots.List(c.share.First, c.share.Last))
+		work.Classes = c.plan.Classes.Of(c.plan.Shots.List(c.share.First, c.share.Last))
 	}
 	all := c.needs(p, work)
 	if !m.Recompute {
 		return with(m, all)
 	}
 	if p.Dynamic {
-		m.Model += 8 * int64(c.Reached(c.share)) // on the image, for weights
+		m.Model += 8 * int64(c.plan.Reached(c.share)) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
 		k := m
@@ -315,8 +315,8 @@ func (c *count) resident(m Memory) Memory {
 
 // needs is what the engine of the run takes.
 func (c *count) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
-	if w.Exact = c.Exact(); c.Card != nil {
-		return kernels.Needs(p, w, c.Card.Multiprocessors)
+	if w.Exact = c.plan.Exact(); c.plan.Hardware.Card != nil {
+		return kernels.Needs(p, w, c.plan.Hardware.Card.Multiprocessors)
 	}
 	return kirchhoff.Needs(p, w)
 }
@@ -331,7 +331,7 @@ func (c *count) onHost(m Memory, n kirchhoff.Need) Memory {
 // onCard counts what an engine takes that works on a card, where the vectors and so many
 // bytes of data are.
 func (c *count) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
-	m.CardLimit = c.Card.Free
+	m.CardLimit = c.plan.Hardware.Card.Free
 	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
 	m.Vectors, m.Late = 0, 0
 	m.Tables, m.AllTables = n.Tables, n.AllTables
@@ -355,7 +355,7 @@ func (m *Memory) engine(n kirchhoff.Need) {
 func (c *count) most(with func(places int64) Memory) Memory {
 	const steps = 64
 	all := c.places()
-	least := min(all, int64(c.problem.LeastPlaces(c.Exact())))
+	least := min(all, int64(c.problem.LeastPlaces(c.plan.Exact())))
 	places := func(step int) int64 { return all - (all-least)*int64(step)/steps }
 	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
@@ -366,13 +366,13 @@ func (c *count) halo() int64 {
 	if c.share.Lent == 0 {
 		return 0
 	}
-	return int64(c.Reached(c.share))*int64(c.Type().Size()) + int64(c.share.Lent*c.Plane())*8
+	return int64(c.plan.Reached(c.share))*int64(c.plan.Type().Size()) + int64(c.share.Lent*c.plan.Plane())*8
 }
 
 // overlap is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
 func (c *count) overlap(pieces int64) (bytes int64) {
-	if c.Config.Comm.Overlap == "off" {
+	if c.plan.Config.Comm.Overlap == "off" {
 		return 0
 	}
 	if c.share.Grid[1] > 1 { // data are summed over blocks
@@ -380,7 +380,7 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 	}
 	if c.share.Grid[0] > 1 && !c.share.Local() { // images are summed over shots
 		word := int64(4)
-		if c.Exact() {
+		if c.plan.Exact() {
 			word = 8
 		}
 		bytes += word * c.points()
@@ -392,7 +392,7 @@ func (c *count) overlap(pieces int64) (bytes int64) {
 // cards, where they may go through the host: as much as is under way, each piece in the next
 // power of two.
 func (c *count) crossing(pieces int64) int64 {
-	if b := c.Config.Comm; (b.Backend == "nccl" || b.Backend == "rccl") && b.Fallback != "mpi" {
+	if b := c.plan.Config.Comm; (b.Backend == "nccl" || b.Backend == "rccl") && b.Fallback != "mpi" {
 		return 0
 	}
 	return 2 * c.overlap(pieces)
@@ -408,13 +408,13 @@ const (
 // streamed completes the memory of a run whose traces are streamed: in groups as large as
 // they may be, or smaller where memory asks for it.
 func (c *count) streamed(m Memory) Memory {
-	p, nt := c.problem, int64(c.Survey.NT)
-	for most := max(1, groupBytes/(4*groupBuffers*c.Survey.NT)); ; most /= 2 {
+	p, nt := c.problem, int64(c.plan.Inputs.Survey.NT)
+	for most := max(1, groupBytes/(4*groupBuffers*c.plan.Inputs.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
 		longest, second := TwoLongest(m.Groups)
 		n := c.needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})
 		k := m
-		if c.Card != nil {
+		if c.plan.Hardware.Card != nil {
 			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
 			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
 		} else {
@@ -432,7 +432,7 @@ func (c *count) streamed(m Memory) Memory {
 // cardRooms is how many buffers of a group's traces a card has: two that are filled in turn,
 // one that is computed, and their weights.
 func (c *count) cardRooms() int64 {
-	if c.Knowing(plan.Found{Dead: 1}).Weighted() {
+	if c.plan.Knowing(plan.Found{Dead: 1}).Weighted() {
 		return 4
 	}
 	return 3

@@ -78,7 +78,7 @@ func New(p *plan.Plan, want []int, ranks int) (*Forecast, error) {
 	}
 	f.spreadWork(all)
 	if s, m := all[f.Rank], f.Memory; m.Stream && !p.Shots.InOrder() {
-		if list := p.InFile(p.Shots.List(s.First, s.First+s.Traces())); p.Chunks.Scattered(list, m.Groups) {
+		if list := p.Inputs.InFile(p.Shots.List(s.First, s.First+s.Traces())); p.Inputs.Chunks.Scattered(list, m.Groups) {
 			f.Copied = m.AllData
 		}
 	}
@@ -118,7 +118,7 @@ func (f *Forecast) findSums(all []*plan.Share) {
 	most := slices.MaxFunc(all, func(a, b *plan.Share) int {
 		return cmp.Or(cmp.Compare(p.Reached(a), p.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
 	})
-	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Survey.NT}, dist.Backward: {0, p.Reached(most)}}
+	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Inputs.Survey.NT}, dist.Backward: {0, p.Reached(most)}}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
 		cuts = p.Problem(most).Pieces(most.Local())
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
@@ -255,7 +255,7 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 		return Duration{}
 	}
 	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
-	samples := float64(f.Traces[1]) * float64(p.Survey.NT)
+	samples := float64(f.Traces[1]) * float64(p.Inputs.Survey.NT)
 	d := Duration{Iteration: seconds((p.Heard()*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
@@ -307,7 +307,7 @@ func Decide(p *plan.Plan, fits func(plan.Residency) (bool, error)) (plan.Residen
 	switch t := p.Config.Kirchhoff.Tables; {
 	case t != "auto":
 		whole, remade = []string{t}, nil
-	case p.Engine == "reference":
+	case p.Hardware.Engine == "reference":
 		whole, remade = whole[:1], nil
 	}
 	all := slices.Concat(whole, remade)

@@ -21,41 +21,41 @@ import (
 // two iterations. The share's part of the image and of the data stand for the whole
 // there. Errors are ignored here; they are reported when the real problem is made.
 func (c *count) vectors() int64 {
-	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.Type(), c.share.Traces(), c.Survey.NT)}
-	v.image = dist.Local(c.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.Image.Shape[1:]...)...)
-	if n := c.Classes.N; n > 0 {
+	v := &imagined{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.plan.Type(), c.share.Traces(), c.plan.Inputs.Survey.NT)}
+	v.image = dist.Local(c.plan.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.plan.Image.Shape[1:]...)...)
+	if n := c.plan.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
 	s := v.setting()
-	if c.Config.Solver.Start.IsSet() {
+	if c.plan.Config.Solver.Start.IsSet() {
 		s.Start = v.vector(v.image)
 	}
-	if c.Held.Stream {
+	if c.plan.Held.Stream {
 		s.Passes = v
 	} else {
 		s.Data = v.vector(v.data)
 	}
 	peak, _ := formulation.Peak(s)
-	if c.Held.Stream {
+	if c.plan.Held.Stream {
 		return peak
 	}
-	if n := c.Classes.N; n > 1 {
+	if n := c.plan.Classes.N; n > 1 {
 		v.vector(v.image.Parts[0]) // their sum
-		if c.Config.Output.Filter == "agreement" {
+		if c.plan.Config.Output.Filter == "agreement" {
 			v.vector(v.image.Parts[0])
 		}
-		if c.Classes.Normalized() {
+		if c.plan.Classes.Normalized() {
 			v.illuminate(s)
 		}
-		if c.Config.Output.Adjoint.IsSet() {
+		if c.plan.Config.Output.Adjoint.IsSet() {
 			v.vector(v.image) // written before the solve, and not at once given back
 		}
 	}
-	if c.Config.Output.Residual.IsSet() {
+	if c.plan.Config.Output.Residual.IsSet() {
 		v.vector(v.data)
 	}
 	peak = max(peak, v.on.Peak())
-	if c.Engine != "reference" { // which has the traces in double precision, too
+	if c.plan.Hardware.Engine != "reference" { // which has the traces in double precision, too
 		peak -= 4 * c.samples()
 	}
 	return peak
@@ -70,7 +70,7 @@ func (v *imagined) illuminate(s *formulation.Setting) {
 
 // imagined is a problem that is made to count its vectors.
 type imagined struct {
-	*count
+	count       *count
 	on          *device.Counter
 	image, data *dist.Layout
 }
@@ -84,28 +84,28 @@ func (v *imagined) vector(l *dist.Layout) *dist.Vector {
 func (v *imagined) setting() *formulation.Setting {
 	image, data := v.image, v.data
 	s := &formulation.Setting{
-		Config: v.Config.Solver, Options: v.SolverOptions(), Image: v.Image,
+		Config: v.count.plan.Config.Solver, Options: v.count.plan.SolverOptions(), Image: v.count.plan.Image,
 		World: comm.Self(), Device: v.on,
-		Report: progress.Discard(), KeepData: v.Config.Output.Residual.IsSet(), Kept: v.share.Kept(v.Plan),
+		Report: progress.Discard(), KeepData: v.count.plan.Config.Output.Residual.IsSet(), Kept: v.count.share.Kept(v.count.plan),
 		Operator: dist.Unapplied(image, data),
 		Squared:  func() (dist.Operator, error) { return squared{dist.Unapplied(image, data), v}, nil },
 		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
 		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
 	}
-	if v.Weighted() && !v.Held.Stream {
+	if v.count.plan.Weighted() && !v.count.plan.Held.Stream {
 		s.Weights = v.vector(data)
 	}
-	s.Coherent = plan.Coherent(v.Plan) && v.Config.Solver.Iterations > plan.FirstIterations
-	if plan.Banded(v.Plan) {
+	s.Coherent = plan.Coherent(v.count.plan) && v.count.plan.Config.Solver.Iterations > plan.FirstIterations
+	if plan.Banded(v.count.plan) {
 		one := image
 		for one.Parts != nil {
 			one = one.Parts[0]
 		}
 		nz := one.Shape[len(one.Shape)-1]
-		s.Band, _ = imaging.NewBand(v.on, plan.Pulse(v.Plan), nil, one.N/nz, nz, 1)
+		s.Band, _ = imaging.NewBand(v.on, plan.Pulse(v.count.plan), nil, one.N/nz, nz, 1)
 	}
-	if v.Surface != nil {
-		s.Surface = v.Surface.Weight
+	if v.count.plan.Surface != nil {
+		s.Surface = v.count.plan.Surface.Weight
 		s.Below, _ = formulation.Diagonal(v.on, image, s.Surface)
 	}
 	return s
@@ -120,10 +120,10 @@ type squared struct {
 
 func (s squared) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
 	v := s.v
-	if v.Card != nil || v.Engine == "reference" {
+	if v.count.plan.Hardware.Card != nil || v.count.plan.Hardware.Engine == "reference" {
 		return nil
 	}
-	bytes := kirchhoff.SquareBytes(v.problem, kirchhoff.Work{Exact: v.Exact(), Classes: v.Classes.Of(v.Shots.List(v.share.First, v.share.Last))}, !v.Weighted())
+	bytes := kirchhoff.SquareBytes(v.count.problem, kirchhoff.Work{Exact: v.count.plan.Exact(), Classes: v.count.plan.Classes.Of(v.count.plan.Shots.List(v.count.share.First, v.count.share.Last))}, !v.count.plan.Weighted())
 	x := v.vector(dist.Local(device.F32, int(bytes/4)))
 	x.Free()
 	return nil
@@ -145,27 +145,27 @@ func (v *imagined) Gradient(context.Context, *dist.Vector, *dist.Vector) (float6
 
 // fitBytes is what finding the wavelet from what spikes predict takes besides vectors.
 func (c *count) fitBytes() int64 {
-	if !c.Spikes {
+	if !c.plan.Spikes {
 		return 0
 	}
-	_, taps := kirchhoff.LinearTaps(plan.Taps(c.Plan, c.Wavelet))
-	return wavelet.Bytes(len(taps(c.Wavelet.Samples)), c.Survey.NT, c.Threads)
+	_, taps := kirchhoff.LinearTaps(plan.Taps(c.plan, c.plan.Wavelet))
+	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Inputs.Survey.NT, c.plan.Hardware.Threads)
 }
 
 // rootBytes is what rank 0 holds of whole images, for directions of layers, for matching filters and for
 // the agreement of halves.
 func (c *count) rootBytes() (bytes int64) {
-	if r := formulation.RegulariserOf(c.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
-		bytes += 4*int64(c.Image.Len()) + r.HostBytes(c.Image)
+	if r := formulation.RegulariserOf(c.plan.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
+		bytes += 4*int64(c.plan.Image.Len()) + r.HostBytes(c.plan.Image)
 	}
-	if c.Classes.Halves() {
-		bytes += 4*int64(c.Image.Len()) + agreement.Bytes(c.Image.Shape)
-		if c.Config.Output.Filter == "agreement" {
-			bytes += 4 * int64(c.Image.Len())
+	if c.plan.Classes.Halves() {
+		bytes += 4*int64(c.plan.Image.Len()) + agreement.Bytes(c.plan.Image.Shape)
+		if c.plan.Config.Output.Filter == "agreement" {
+			bytes += 4 * int64(c.plan.Image.Len())
 		}
 	}
-	if c.Matches() {
-		bytes += 12*int64(c.Image.Len()) + c.Filters.Bytes(c.Image.Shape)
+	if c.plan.Matches() {
+		bytes += 12*int64(c.plan.Image.Len()) + c.plan.Filters.Bytes(c.plan.Image.Shape)
 	}
 	return bytes
 }

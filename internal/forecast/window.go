@@ -47,7 +47,7 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", p.Times.Name())
 	case opt.Windows == nil:
 		found.Text = "without kirchhoff.aperture the whole model is solved: nothing is cut off"
-	case p.Engine == "reference":
+	case p.Hardware.Engine == "reference":
 		found.Text = "engine reference solves the whole model: nothing is cut off"
 	case len(all) == 0:
 		found.Text = "no trace counts at any image point: nothing is solved"
@@ -59,7 +59,7 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	opt.Threads = 1 // one batch, and one field of the image at a time
 	whole := opt
 	whole.Margin = math.Inf(1)
-	need := p.Times.ScratchBytes(p.Places, places, whole)
+	need := p.Times.ScratchBytes(p.Inputs.Places, places, whole)
 	for _, place := range places {
 		need += 8 * int64(opt.Windows[place].Grid(p.Image).Len())
 	}
@@ -74,15 +74,15 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	}
 	models := 0.0
 	for _, place := range all {
-		if e := plan.Eikonal(p, p.Places.Role[place]); e != nil {
-			c.Columns += float64(e.Region(p.Places, place, opt).Grid(*e.Domain()).Len())
+		if e := plan.Eikonal(p, p.Inputs.Places.Role[place]); e != nil {
+			c.Columns += float64(e.Region(p.Inputs.Places, place, opt).Grid(*e.Domain()).Len())
 			models += float64(e.Domain().Len())
 		}
 	}
 	c.Columns /= models
 	found.Text = fmt.Sprintf("%d of %s, solved in windows and in the whole model: %s; a window holds %s of the model's columns on average",
 		len(places), readable.Count(len(all), "place"), c.difference(p), readable.Percent(c.Columns))
-	if c.Largest > windowLimit*p.Survey.DT {
+	if c.Largest > windowLimit*p.Inputs.Survey.DT {
 		found.Level = "warning"
 		found.Text += fmt.Sprintf("; more than %g samples: raise traveltime.margin (now %s m)", windowLimit, readable.Length(opt.Margin))
 	}
@@ -108,7 +108,7 @@ func (c *WindowCost) difference(p *plan.Plan) string {
 	at := make([]float64, p.Image.Dim())
 	p.Image.Point(at, c.Point)
 	return fmt.Sprintf("times differ by up to %.3g ms (%.3g samples), rms %.3g ms, most from %s %d at %s m to the image point %s m",
-		1e3*c.Largest, c.Largest/p.Survey.DT, 1e3*c.RMS, p.Places.Role[c.Place], p.Places.Row[c.Place], inputs.Point(p.Places.At(c.Place)), inputs.Point(at))
+		1e3*c.Largest, c.Largest/p.Inputs.Survey.DT, 1e3*c.RMS, p.Inputs.Places.Role[c.Place], p.Inputs.Places.Row[c.Place], inputs.Point(p.Inputs.Places.At(c.Place)), inputs.Point(at))
 }
 
 // compareWindows compares the times of places under two options with the same windows and
@@ -120,7 +120,7 @@ func compareWindows(ctx context.Context, p *plan.Plan, report *progress.Reporter
 	cut.Progress = func() { stage.Add(1) }
 	whole.Progress = cut.Progress
 	times := map[int][]float64{}
-	err := p.Times.Solve(ctx, p.Places, places, cut, func(place int, f traveltime.Field) error {
+	err := p.Times.Solve(ctx, p.Inputs.Places, places, cut, func(place int, f traveltime.Field) error {
 		times[place] = slices.Clone(f.Time)
 		return nil
 	})
@@ -128,7 +128,7 @@ func compareWindows(ctx context.Context, p *plan.Plan, report *progress.Reporter
 		return nil, err
 	}
 	c, n, nz := &WindowCost{Place: places[0]}, 0, p.Image.Shape[p.Image.Dim()-1]
-	err = p.Times.Solve(ctx, p.Places, places, whole, func(place int, f traveltime.Field) error {
+	err = p.Times.Solve(ctx, p.Inputs.Places, places, whole, func(place int, f traveltime.Field) error {
 		i := 0
 		for column := range f.Window.Columns(p.Image) {
 			for point := column; point < column+nz; point++ {

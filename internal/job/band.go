@@ -11,10 +11,10 @@ func band(op *operator.Operator) (*imaging.Band, error) {
 	if !plan.Banded(op.Plan) {
 		return nil, nil
 	}
-	times, err := plan.VerticalTimes(op.Plan, op.Share.Own, op.ReadSlabs)
+	times, err := plan.VerticalTimes(op.Plan, op.Share.Own, op.Plan.Inputs.ReadSlabs)
 	if err != nil {
 		return nil, err
 	}
-	nz := op.Image.Shape[op.Image.Dim()-1]
-	return imaging.NewBand(op.Device, plan.Pulse(op.Plan), times, len(times)/nz, nz, op.Host.Threads())
+	nz := op.Plan.Image.Shape[op.Plan.Image.Dim()-1]
+	return imaging.NewBand(op.Here.Device, plan.Pulse(op.Plan), times, len(times)/nz, nz, op.Here.Host.Threads())
 }

@@ -22,14 +22,14 @@ import (
 func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
-		if j.set, err = settingOf(j.Operator); err != nil {
+		if j.set, err = settingOf(j.Op); err != nil {
 			return nil, err
 		}
 	}
 	s := *j.set
-	s.Again = j.Again
-	if s.Data = d; j.Held.Stream {
-		s.Passes = j.Stream
+	s.Again = j.Op.Here.Again
+	if s.Data = d; j.Op.Plan.Held.Stream {
+		s.Passes = j.Op.Stream
 	}
 	return &s, nil
 }
@@ -37,20 +37,20 @@ func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 // settingOf is the setting of an operator without data.
 func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
-		Config: op.Config.Solver, Options: op.SolverOptions(), Image: op.Image,
-		World: op.World, Device: op.Device, Threads: op.Host.Threads(), Report: op.Report,
-		Operator: op.Operator, KeepData: op.Config.Output.Residual.IsSet(),
+		Config: op.Plan.Config.Solver, Options: op.Plan.SolverOptions(), Image: op.Plan.Image,
+		World: op.Here.Ranks.World, Device: op.Here.Device, Threads: op.Here.Host.Threads(), Report: op.Here.Ranks.Report,
+		Operator: op.Operator, KeepData: op.Plan.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squared(op) },
-		Gather:  op.Whole, Scatter: op.Spread,
+		Gather:  op.Here.Whole, Scatter: op.Here.Spread,
 	}
 	if s.Band, err = band(op); err != nil {
 		return nil, err
 	}
-	if s.Weights, err = weights(op); err != nil || op.Surface == nil {
+	if s.Weights, err = weights(op); err != nil || op.Plan.Surface == nil {
 		return s, err
 	}
-	s.Surface = op.Surface.Weight
-	s.Below, err = formulation.Diagonal(op.Device, op.Domain(), s.Surface)
+	s.Surface = op.Plan.Surface.Weight
+	s.Below, err = formulation.Diagonal(op.Here.Device, op.Domain(), s.Surface)
 	return s, err
 }
 
@@ -58,18 +58,18 @@ func settingOf(op *operator.Operator) (s *formulation.Setting, err error) {
 // of the mute. It is nil if W is the identity, and for streamed traces, which are weighed
 // as they are read.
 func weights(op *operator.Operator) (*dist.Vector, error) {
-	if op.Traces == nil || op.Traces.Weight == nil || op.Held.Stream {
+	if op.Traces == nil || op.Traces.Weight == nil || op.Plan.Held.Stream {
 		return nil, nil
 	}
-	v, err := dist.NewVector(op.Device, op.Range())
+	v, err := dist.NewVector(op.Here.Device, op.Range())
 	if err != nil {
 		return nil, err
 	}
-	nt, n := op.Survey.NT, op.Share.Traces()
+	nt, n := op.Plan.Inputs.Survey.NT, op.Share.Traces()
 	each := max(1, forecast.Chunk/nt)
 	for first := 0; first < n; first += each {
 		w := slices.Repeat([]float32{1}, min(each, n-first)*nt)
-		if err := op.Traces.Weigh(first*nt, device.Wrap(op.Host, w)); err != nil {
+		if err := op.Traces.Weigh(first*nt, device.Wrap(op.Here.Host, w)); err != nil {
 			return nil, err
 		}
 		if err := device.Upload(v.Buf.Slice(first*nt, len(w)), w); err != nil {
@@ -88,7 +88,7 @@ func squared(op *operator.Operator) (dist.Operator, error) {
 	o := op.LiftOptions()
 	o.Choose = nil
 	lifted, err := dist.LiftWith(o, op.Domain(), op.Range(), k...)
-	return lifted, comm.Together(op.World, err)
+	return lifted, comm.Together(op.Here.Ranks.World, err)
 }
 
 // formulate turns the operator and the data into the problem to be solved.
@@ -98,7 +98,7 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 		err = j.LoadStart()
 	}
 	if err == nil && j.start != nil {
-		s.Start, err = j.ImageVector(j.start.ReadReflectivity)
+		s.Start, err = j.Op.ImageVector(j.start.ReadReflectivity)
 		s.StartSolved = j.start.HasReflectivity()
 	}
 	if err != nil {
@@ -136,9 +136,9 @@ func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	live := j.Report.Solver("solver vectors", 1)
+	live := j.Op.Here.Ranks.Report.Solver("solver vectors", 1)
 	defer live.End()
-	m, err := f.Match(ctx, j.Filters)
+	m, err := f.Match(ctx, j.Op.Plan.Filters)
 	if err != nil {
 		return nil, failure(err)
 	}

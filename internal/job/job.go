@@ -27,7 +27,7 @@ import (
 // Job is one rank's part of a run: the plan, the rank's place among the others, what it
 // has read, and the operator. It is made by Open. Methods that say so are collective.
 type Job struct {
-	*operator.Operator // without kernels before Build
+	Op *operator.Operator // without kernels before Build
 
 	// Alone says that this process runs this job and nothing else: the job may then
 	// bound the heap of the process. It is set before Build.
@@ -56,12 +56,12 @@ func Resume(world comm.Comm, cfg *config.Config, need plan.Need, report *progres
 
 // open is Open for the first shots of the survey. 0 means all shots.
 func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter, shots int, resume bool) (*Job, error) {
-	j := &Job{Operator: &operator.Operator{}, began: time.Now()}
+	j := &Job{Op: &operator.Operator{}, began: time.Now()}
 	here, hardware, err := operator.Join(world, cfg, report)
 	if err != nil {
 		return nil, err
 	}
-	j.Here = here
+	j.Op.Here = here
 	kept := ""
 	if resume {
 		kept, err = checkpoint.New(here.Ranks, cfg, nil).Recorded("engine")
@@ -79,35 +79,35 @@ func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.
 // prepare reads the inputs, makes the plan and reads this rank's traces. kept is the engine
 // of the checkpoint that the run resumes from, "" for none.
 func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need, shots int, kept string) error {
-	in, err := inputs.Read(j.Ranks, cfg)
+	in, err := inputs.Read(j.Op.Here.Ranks, cfg)
 	if err != nil {
 		return err
 	}
-	j.Plan = &plan.Plan{Inputs: in} // to be closed
+	j.Op.Plan = &plan.Plan{Inputs: in} // to be closed
 	j.digests = in.Digests
-	end := j.Report.Time("plan")
+	end := j.Op.Here.Ranks.Report.Time("plan")
 	p, err := plan.New(cfg, in, hardware, need)
 	end()
-	if err := j.Together(err); err != nil {
+	if err := j.Op.Here.Ranks.Together(err); err != nil {
 		return err
 	}
 	for _, text := range p.Remarks() {
-		j.Report.Infof("%s", text)
+		j.Op.Here.Ranks.Report.Infof("%s", text)
 	}
 	p = p.First(shots)
 	if need == plan.Planning { // rays all over the image are sampled, and places solved in the whole model
 		p, err = operator.LoadAll(p)
-		if err := j.Together(err); err != nil {
+		if err := j.Op.Here.Ranks.Together(err); err != nil {
 			return err
 		}
 	}
-	if j.Share, err = p.Share(j.Grid, j.World.Rank()); err != nil {
+	if j.Op.Share, err = p.Share(j.Op.Here.Grid, j.Op.Here.Ranks.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
-	if p, err = j.Settle(p, j.Share, kept); err != nil {
+	if p, err = j.Op.Here.Settle(p, j.Op.Share, kept); err != nil {
 		return err
 	}
-	j.Plan = p
+	j.Op.Plan = p
 	if need == plan.Planning && !in.HasData {
 		return nil // Build decides where things are, if it is called
 	}
@@ -115,58 +115,58 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 		return err
 	}
 	var found plan.Found
-	j.Traces, found, err = operator.ReadTraces(j.Plan, j.Here, j.Share, j.Memory().Groups)
-	j.Plan = j.Knowing(found)
+	j.Op.Traces, found, err = operator.ReadTraces(j.Op.Plan, j.Op.Here, j.Op.Share, j.Memory().Groups)
+	j.Op.Plan = j.Op.Plan.Knowing(found)
 	return err
 }
 
 // decide decides where traces and tables are. It is collective.
 func decide(j *Job) error {
-	p, _, err := j.Hold(j.Plan, j.Share)
+	p, _, err := j.Op.Here.Hold(j.Op.Plan, j.Op.Share)
 	if err == nil {
-		j.Plan = p
+		j.Op.Plan = p
 	}
 	return err
 }
 
 // Close releases the operator, and the files and the card that the job keeps open.
 func (j *Job) Close() {
-	if j.Engine != nil {
-		j.Engine.Close()
+	if j.Op.Engine != nil {
+		j.Op.Engine.Close()
 	}
-	if j.Plan != nil {
-		j.Inputs.Close()
+	if j.Op.Plan != nil {
+		j.Op.Plan.Inputs.Close()
 	}
-	j.Traces.Close()
+	j.Op.Traces.Close()
 	for _, f := range j.files {
 		f.Close()
 	}
-	j.Leave()
+	j.Op.Here.Leave()
 }
 
 // Memory predicts what this rank holds in a run of the configured solver.
-func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
+func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Op.Plan, j.Op.Share) }
 
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	if text := forecast.MissedText(j.Plan); text != "" {
-		j.Report.Warn(text)
+	if text := forecast.MissedText(j.Op.Plan); text != "" {
+		j.Op.Here.Ranks.Report.Warn(text)
 	}
-	for _, d := range j.Config.Differences(j.Found.Made) {
-		j.Report.Warn(d)
+	for _, d := range j.Op.Plan.Config.Differences(j.Op.Plan.Found.Made) {
+		j.Op.Here.Ranks.Report.Warn(d)
 	}
-	if text := forecast.FilterText(j.Plan); text != "" {
-		j.Report.Warn(text)
+	if text := forecast.FilterText(j.Op.Plan); text != "" {
+		j.Op.Here.Ranks.Report.Warn(text)
 	}
 }
 
 // Build computes the traveltimes and makes the operator, on all ranks.
 func (j *Job) Build(ctx context.Context) error {
-	if text := forecast.Beyond(j.Plan); text != "" {
-		j.Report.Infof("image.gathers: %s", text)
+	if text := forecast.Beyond(j.Op.Plan); text != "" {
+		j.Op.Here.Ranks.Report.Infof("image.gathers: %s", text)
 	}
-	if j.Held.Tables == "" {
+	if j.Op.Plan.Held.Tables == "" {
 		if err := decide(j); err != nil {
 			return err
 		}
@@ -174,11 +174,11 @@ func (j *Job) Build(ctx context.Context) error {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	op, err := operator.Build(ctx, j.Plan, j.Here, j.Share, j.Traces)
+	op, err := operator.Build(ctx, j.Op.Plan, j.Op.Here, j.Op.Share, j.Op.Traces)
 	if err != nil {
 		return err
 	}
-	j.Operator, j.set = op, nil
+	j.Op, j.set = op, nil
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (j *Job) Build(ctx context.Context) error {
 // doubled. With late unset it leaves out what is only allocated later. With a card the
 // forecast for the host is only rough, so there is no bound.
 func (j *Job) boundHeap(m forecast.Memory, late bool) {
-	if !j.Alone || j.Card != nil {
+	if !j.Alone || j.Op.Here.Card != nil {
 		return
 	}
 	_, heap := operator.Program()
@@ -205,8 +205,8 @@ var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.
 func (j *Job) Data() (*dist.Vector, error) {
-	if text := forecast.DeadText(j.Plan); text != "" {
-		j.Report.Warn(text)
+	if text := forecast.DeadText(j.Op.Plan); text != "" {
+		j.Op.Here.Ranks.Report.Warn(text)
 	}
-	return j.Operator.Data()
+	return j.Op.Data()
 }

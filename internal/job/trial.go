@@ -61,26 +61,26 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	setup, op := time.Since(began).Seconds(), j.Operator
+	setup, op := time.Since(began).Seconds(), j.Op
 	plain, err := try(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
 	if err != nil {
 		return nil, err
 	}
-	t, several := plain, op.World.Size() > 1
+	t, several := plain, op.Here.Ranks.World.Size() > 1
 	if several {
 		if t, err = try(ctx, op, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
 	left, share := t.sums, t.Waiting // with overlap
-	if several && op.Card != nil {
+	if several && op.Here.Card != nil {
 		if t, err = try(ctx, op, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
-	t.Sums, t.Shots, t.Traces = j.Carrier(), op.Shots.Len(), op.Shots.Traces()
+	t.Sums, t.Shots, t.Traces = j.Op.Here.Carrier(), op.Plan.Shots.Len(), op.Plan.Shots.Traces()
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
-	if err := op.World.Host().AllReduce(worst, comm.Max); err != nil {
+	if err := op.Here.Ranks.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
@@ -114,7 +114,7 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 	if err != nil {
 		return nil, err
 	}
-	opt := solver.Options{Orthogonalize: min(op.Config.Solver.Orthogonalize, iterations)}
+	opt := solver.Options{Orthogonalize: min(op.Plan.Config.Solver.Orthogonalize, iterations)}
 	m, err := solver.New("cgls", opt)
 	if err != nil {
 		return nil, err
@@ -125,14 +125,14 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 	waiting, r.Bytes, r.Collective, r.Last = 0, 0, 0, 0
 	var took []float64
 	for range iterations {
-		if err := op.Device.Sync(); err != nil {
+		if err := op.Here.Device.Sync(); err != nil {
 			return nil, err
 		}
 		begin := time.Now()
 		if err := m.Step(ctx); err != nil {
 			return nil, err
 		}
-		if err := op.Device.Sync(); err != nil {
+		if err := op.Here.Device.Sync(); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Since(begin).Seconds())
@@ -152,10 +152,10 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 func (t *tried) bring(j *Job) error {
 	x, err := formulation.Stack(t.x, 1/float64(len(t.x.Rows())))
 	if err == nil {
-		t.Image, err = j.Whole(x)
+		t.Image, err = j.Op.Here.Whole(x)
 	}
-	if err == nil && j.Root() {
-		t.Digest = h5.ImageDigest(j.Image.Shape, t.Image)
+	if err == nil && j.Op.Here.Ranks.Root() {
+		t.Digest = h5.ImageDigest(j.Op.Plan.Image.Shape, t.Image)
 	}
 	return err
 }

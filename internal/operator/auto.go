@@ -71,7 +71,7 @@ func (h *Here) offerCard(cfg *config.Config) error {
 	case !absent || asked:
 		mine.Why = err.Error()
 	}
-	all, err := comm.GatherJSON(h.World.Host().AllGather, mine)
+	all, err := comm.GatherJSON(h.Ranks.World.Host().AllGather, mine)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (h *Here) offerCard(cfg *config.Config) error {
 		if other.Card == "" && slices.ContainsFunc(all, func(one struct{ Card, Why string }) bool { return one.Card+one.Why != "" }) {
 			why := fmt.Sprintf("rank %d has no GPU: %s", rank, cmp.Or(other.Why, "none was found"))
 			if asked {
-				h.Report.Warn(fmt.Sprintf("comm.backend: %q carries buffers of a GPU; the cpu computes, and sums go by %s: %s", backend, h.World.Name(), why))
-				h.Report.Event("fallback", "to", h.World.Name(), "why", why, "seconds", 0.)
+				h.Ranks.Report.Warn(fmt.Sprintf("comm.backend: %q carries buffers of a GPU; the cpu computes, and sums go by %s: %s", backend, h.Ranks.World.Name(), why))
+				h.Ranks.Report.Event("fallback", "to", h.Ranks.World.Name(), "why", why, "seconds", 0.)
 			}
 			return h.useCPU(why)
 		}
@@ -110,14 +110,14 @@ func (h *Here) useCPU(why string) (err error) {
 // say reports what kirchhoff.engine = "auto" takes, and keeps it for the provenance.
 func (h *Here) say(engine, why string) {
 	h.Choice = engine + ": " + why
-	h.Report.Infof("kirchhoff.engine: auto takes %s", h.Choice)
+	h.Ranks.Report.Infof("kirchhoff.engine: auto takes %s", h.Choice)
 }
 
 // Hold returns the plan with traces and tables where they are held, and reports whether that
 // fits into the memory of all ranks. It is collective.
 func (h *Here) Hold(p *plan.Plan, s *plan.Share) (held *plan.Plan, fits bool, err error) {
 	r, err := forecast.Decide(p, func(r plan.Residency) (bool, error) {
-		short, err := comm.Any(h.World, !forecast.Of(p.Holding(r), s).Fits())
+		short, err := comm.Any(h.Ranks.World, !forecast.Of(p.Holding(r), s).Fits())
 		fits = !short
 		return fits, err
 	})
@@ -153,7 +153,7 @@ func (h *Here) settle(p *plan.Plan, s *plan.Share, kept string, m measure) (*pla
 	}
 	if take != "cpu" {
 		h.say(take, why)
-	} else if err := comm.Together(h.World, h.useCPU(why)); err != nil {
+	} else if err := comm.Together(h.Ranks.World, h.useCPU(why)); err != nil {
 		return nil, err
 	}
 	if err := h.take(p.Config, h.sameHardware, h.joinCarriers, h.measureCard); err != nil {
@@ -176,41 +176,41 @@ func (h *Here) choose(p *plan.Plan, s *plan.Share, kept string, m measure) (engi
 		return "", "", err
 	}
 	if !fits {
-		return cpu, fmt.Sprint(comm.Together(h.World, forecast.Of(onCard, s).Check())), nil
+		return cpu, fmt.Sprint(comm.Together(h.Ranks.World, forecast.Of(onCard, s).Check())), nil
 	}
 	onCPU, fits, err := h.Hold(using(p, without), s)
 	if err != nil {
 		return "", "", err
 	}
 	if !fits {
-		return card, fmt.Sprint(comm.Together(h.World, forecast.Of(onCPU, s).Check())), nil
+		return card, fmt.Sprint(comm.Together(h.Ranks.World, forecast.Of(onCPU, s).Check())), nil
 	}
-	defer h.Report.Time("engines")()
+	defer h.Ranks.Report.Time("engines")()
 	room := min(h.hardware.Memory, h.hardware.Card.Free) / tableBytes
-	sample, err := plan.NewSample(p, s, sampleVisits*int64(p.Threads), min(room, samplePoints*int64(p.Threads)))
-	if err := comm.Together(h.World, err); err != nil {
+	sample, err := plan.NewSample(p, s, sampleVisits*int64(p.Hardware.Threads), min(room, samplePoints*int64(p.Hardware.Threads)))
+	if err := comm.Together(h.Ranks.World, err); err != nil {
 		return "", "", err
 	}
 	var took [2]float64 // s, of the slowest rank
 	for i, on := range []*plan.Plan{onCPU, onCard} {
 		took[i], err = m(on, sample, forecast.Of(on, s).Recompute)
-		if err := comm.Together(h.World, err); err != nil && i == 0 {
+		if err := comm.Together(h.Ranks.World, err); err != nil && i == 0 {
 			return "", "", err
 		} else if err != nil {
 			return cpu, "the GPU failed: " + err.Error(), nil
 		}
 	}
-	if err := h.World.Host().AllReduce(took[:], comm.Max); err != nil {
+	if err := h.Ranks.World.Host().AllReduce(took[:], comm.Max); err != nil {
 		return "", "", err
 	}
 	engine = cpu
 	if took[1] < took[0] {
 		engine = card
 	}
-	h.Report.Event("engine", "taken", engine, "cpu_seconds", took[0], "gpu_seconds", took[1],
-		"traces", sample.NumTraces(), "shape", sample.Grid.Shape)
+	h.Ranks.Report.Event("engine", "taken", engine, "cpu_seconds", took[0], "gpu_seconds", took[1],
+		"traces", sample.Problem.NumTraces(), "shape", sample.Problem.Grid.Shape)
 	return engine, fmt.Sprintf("a sample of %d traces, image %s, takes %.3g s on the cpu, %.3g s on %s",
-		sample.NumTraces(), sample.Grid, took[0], took[1], h.Card.Name()), nil
+		sample.Problem.NumTraces(), sample.Problem.Grid, took[0], took[1], h.Card.Name()), nil
 }
 
 // A sample has so many visits of a trace at a point for each thread, and so many points of
@@ -232,7 +232,7 @@ func (h *Here) timeSample(p *plan.Plan, k *plan.Sample, remake bool) (seconds fl
 	work := kirchhoff.Work{Exact: p.Exact(), Classes: k.Classes, Remake: remake, Budget: sampleBytes}
 	d := device.Device(h.Host)
 	var e kirchhoff.Engine
-	if p.Card != nil {
+	if p.Hardware.Card != nil {
 		d = h.Card
 		e, err = kernels.New(ctx, h.Card, &problem, work)
 	} else {
@@ -242,7 +242,7 @@ func (h *Here) timeSample(p *plan.Plan, k *plan.Sample, remake bool) (seconds fl
 		return 0, err
 	}
 	defer e.Close()
-	image, data := dist.Local(e.Type(), k.Grid.Shape...), dist.Local(e.Type(), k.NumTraces(), k.NT)
+	image, data := dist.Local(e.Type(), k.Problem.Grid.Shape...), dist.Local(e.Type(), k.Problem.NumTraces(), k.Problem.NT)
 	if n := len(k.Classes); n > 0 {
 		image = dist.Stack(slices.Repeat([]*dist.Layout{image}, n)...)
 	}

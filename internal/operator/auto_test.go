@@ -84,7 +84,7 @@ func settled(t *testing.T, ranks int, kept string, times measured, set ...string
 					t.Errorf("tables made anew: %v", remake)
 				}
 				cpu, gpu, err := times(rank)
-				if p.Card == nil {
+				if p.Hardware.Card == nil {
 					return cpu, nil
 				}
 				return gpu, err
@@ -96,9 +96,9 @@ func settled(t *testing.T, ranks int, kept string, times measured, set ...string
 		if rank == 0 {
 			choice = h.Choice
 		}
-		engines[rank] = p.Engine
-		if card := p.Engine != "cpu"; card != (h.Card != nil) || card != (p.Card != nil) || card == (h.Device == h.Host) || card == (h.ISA != "") {
-			return fmt.Errorf("engine %s with GPU %v, device %v, instruction set %q", p.Engine, h.Card, h.Device, h.ISA)
+		engines[rank] = p.Hardware.Engine
+		if card := p.Hardware.Engine != "cpu"; card != (h.Card != nil) || card != (p.Hardware.Card != nil) || card == (h.Device == h.Host) || card == (h.ISA != "") {
+			return fmt.Errorf("engine %s with GPU %v, device %v, instruction set %q", p.Hardware.Engine, h.Card, h.Device, h.ISA)
 		}
 		return nil
 	})

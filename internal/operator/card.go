@@ -28,12 +28,12 @@ const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
 func (h *Here) openCard(engine driver.Engine) error {
-	card, err := OpenCard(engine, h.onNode, h.Report.Warn)
+	card, err := OpenCard(engine, h.onNode, h.Ranks.Report.Warn)
 	if err != nil {
 		return err
 	}
 	h.Card, h.Device, h.hardware.Engine = card, card, engine.String()
-	h.Report.Infof("%s: %s", card.Name(), card.Programs())
+	h.Ranks.Report.Infof("%s: %s", card.Name(), card.Programs())
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (h *Here) sameHardware(cfg *config.Config) error {
 	if h.Card != nil {
 		facts = []comm.Fact{{Name: "the GPU", Value: h.Card.Card().Name}}
 	}
-	return status.Hint(status.Usage(comm.Same(h.World, facts)),
+	return status.Hint(status.Usage(comm.Same(h.Ranks.World, facts)),
 		`solver.reproducible = "ranks" wants like hardware, or the environment variable LSM_CPU_ISA with the same value on all ranks; "run" and "off" do not`)
 }
 
@@ -98,7 +98,7 @@ func (h *Here) measureCard(*config.Config) error {
 		return nil
 	}
 	free, _, err := h.Card.Context().MemoryInfo()
-	if err := comm.Together(h.World, err); err != nil {
+	if err := comm.Together(h.Ranks.World, err); err != nil {
 		return err
 	}
 	type card struct {
@@ -106,7 +106,7 @@ func (h *Here) measureCard(*config.Config) error {
 		Free  int64
 	}
 	own := card{gpu.Place(h.Card.Card()), free}
-	all, err := comm.GatherJSON(h.World.Host().AllGather, own)
+	all, err := comm.GatherJSON(h.Ranks.World.Host().AllGather, own)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (h *Here) measureCard(*config.Config) error {
 		}
 	}
 	if w := gpu.SharedCards(places); w != "" && !h.open {
-		h.Report.Warn(w)
+		h.Ranks.Report.Warn(w)
 	}
 	h.hardware.Card = &plan.Card{Multiprocessors: h.Card.Card().Multiprocessors, Free: free / sharers}
 	return nil
@@ -140,15 +140,15 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 		return h.joinMPI(cfg)
 	}
 	card, library := h.Card.Context(), new(atomic.Pointer[nccl.Group])
-	h.unwatch = append(h.unwatch, watch.OnLook(h.World, func() bool {
+	h.unwatch = append(h.unwatch, watch.OnLook(h.Ranks.World, func() bool {
 		g := library.Load()
 		return card.Awaited() && (g == nil || !g.Stuck())
 	}))
-	h.Card.OnMark = h.Report.Time
-	if h.Report.Books() {
-		h.Card.Clock.OnSpan = func(s gpu.Span) { h.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
+	h.Card.OnMark = h.Ranks.Report.Time
+	if h.Ranks.Report.Books() {
+		h.Card.Clock.OnSpan = func(s gpu.Span) { h.Ranks.Report.Beside(s.Lane, s.Name, s.Begin, s.Took, s.Own) }
 	}
-	name, alone := nccl.Backend(h.Card.Engine()), h.World.Size() == 1
+	name, alone := nccl.Backend(h.Card.Engine()), h.Ranks.World.Size() == 1
 	oneSided := cfg.Comm.Accumulate == "onesided"
 	switch {
 	case asked && want != name:
@@ -164,7 +164,7 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 		others = h.waysOfMPI()
 	}
 	began := time.Now()
-	g, err := nccl.New(h.World, h.Card, nccl.Options{Timeout: time.Duration(cfg.Comm.Timeout * float64(time.Second))})
+	g, err := nccl.New(h.Ranks.World, h.Card, nccl.Options{Timeout: time.Duration(cfg.Comm.Timeout * float64(time.Second))})
 	if err == nil {
 		err = h.carry(append([]comm.Comm{g}, others...))
 	}
@@ -178,9 +178,9 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 	if asked {
 		why = "comm.backend asks for it"
 	}
-	h.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
+	h.Ranks.Report.Infof("communicator of the GPUs: %s: %s", g.About(), why)
 	library.Store(g)
-	h.nccl, h.unwatch = g, append(h.unwatch, watch.OnVerdict(h.World, g.Cut))
+	h.nccl, h.unwatch = g, append(h.unwatch, watch.OnVerdict(h.Ranks.World, g.Cut))
 	return nil
 }
 
@@ -203,11 +203,11 @@ func (h *Here) joinMPI(cfg *config.Config) (err error) {
 // it takes their memory, through the host, and by one-sided access if it has that.
 func (h *Here) waysOfMPI() (ways []comm.Comm) {
 	if mpi.Aware(h.Card.Space()) {
-		ways = append(ways, h.World)
+		ways = append(ways, h.Ranks.World)
 	}
-	ways = append(ways, comm.Staged(h.World))
-	oneSided, err := comm.OneSidedSums(h.World, func(err error) {
-		h.Report.Infof("comm.backend: auto: all-reduces take the place of one-sided sums: %v", err)
+	ways = append(ways, comm.Staged(h.Ranks.World))
+	oneSided, err := comm.OneSidedSums(h.Ranks.World, func(err error) {
+		h.Ranks.Report.Infof("comm.backend: auto: all-reduces take the place of one-sided sums: %v", err)
 	})
 	if err == nil {
 		ways = append(ways, oneSided)
@@ -219,9 +219,9 @@ func (h *Here) waysOfMPI() (ways []comm.Comm) {
 // another is chosen, or the run's if there is none.
 func (h *Here) carry(carriers []comm.Comm) error {
 	if h.carriers = nil; len(carriers) == 0 {
-		return h.split(h.World)
+		return h.split(h.Ranks.World)
 	}
-	h.carriers = comm.NewSwitch(h.World, carriers...)
+	h.carriers = comm.NewSwitch(h.Ranks.World, carriers...)
 	return h.split(h.carriers)
 }
 
@@ -229,22 +229,22 @@ func (h *Here) carry(carriers []comm.Comm) error {
 // fails, as the configuration may ask. Ranks tell each other of a failure by the watch, and
 // must do the same in an iteration, which they do not if traces are streamed over blocks.
 func (op *Operator) recover() error {
-	if op.nccl == nil || !op.Share.Kept(op.Plan) {
+	if op.Here.nccl == nil || !op.Share.Kept(op.Plan) {
 		return nil
 	}
-	tell, cancel := watch.OnTold(op.World, op.nccl.Told)
-	op.unwatch = append(op.unwatch, cancel)
+	tell, cancel := watch.OnTold(op.Here.Ranks.World, op.Here.nccl.Told)
+	op.Here.unwatch = append(op.Here.unwatch, cancel)
 	if tell == nil {
 		return nil
 	}
-	name := op.nccl.Name()
-	return op.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
-		op.carriers.Drop(name)
-		to := op.carriers.Name()
-		op.left, op.taken = append(op.left, name), ""
-		op.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
+	name := op.Here.nccl.Name()
+	return op.Here.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
+		op.Here.carriers.Drop(name)
+		to := op.Here.carriers.Name()
+		op.Here.left, op.Here.taken = append(op.Here.left, name), ""
+		op.Here.Ranks.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
 			name, to, after.Seconds(), why))
-		op.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
+		op.Here.Ranks.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
 	}})
 }
 
@@ -265,31 +265,31 @@ func (h *Here) leaveLibrary(cfg *config.Config, asked bool, why error, after tim
 		return status.Hint(fmt.Errorf("comm.backend: %q: %w", cfg.Comm.Backend, why),
 			`fallback = "mpi" goes on by MPI; `+status.HintOf(why))
 	}
-	say := h.Report.Warn
+	say := h.Ranks.Report.Warn
 	if !asked && status.Code(why) == status.NoResource {
-		say = func(text string) { h.Report.Infof("%s", text) }
+		say = func(text string) { h.Ranks.Report.Infof("%s", text) }
 	}
 	say(fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs, after %.3g s: %v",
-		h.World.Name(), after.Seconds(), why))
-	h.Report.Event("fallback", "to", h.World.Name(), "why", why.Error(), "seconds", after.Seconds())
+		h.Ranks.World.Name(), after.Seconds(), why))
+	h.Ranks.Report.Event("fallback", "to", h.Ranks.World.Name(), "why", why.Error(), "seconds", after.Seconds())
 	return nil
 }
 
 // registerSums registers with the cards' library the buffers that an engine sums over
 // ranks, once for all applications, and reports how.
 func (op *Operator) registerSums(e *kernels.Engine) error {
-	if op.nccl == nil {
+	if op.Here.nccl == nil {
 		return nil
 	}
-	image, traces, err := e.Sums(op.Exact())
-	if err := comm.Together(op.World, err); err != nil {
+	image, traces, err := e.Sums(op.Plan.Exact())
+	if err := comm.Together(op.Here.Ranks.World, err); err != nil {
 		return err
 	}
 	for _, s := range []struct {
 		name string
 		buf  device.Buf
 		over comm.Comm
-	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.BlockAxis}} {
+	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.Here.BlockAxis}} {
 		g, ok := comm.As[*nccl.Group](s.over)
 		if !ok || g.Size() == 1 {
 			continue
@@ -298,7 +298,7 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 		if err != nil {
 			return err
 		}
-		op.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+		op.Here.Ranks.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ import (
 // Here is this rank's place among the others, and its hardware. Rank r of the run has row
 // r / blocks and column r % blocks of the process grid.
 type Here struct {
-	inputs.Ranks
+	Ranks     inputs.Ranks
 	Grid      [2]int    // ranks over shots, over image blocks
 	ShotAxis  comm.Comm // ranks with the same image block
 	BlockAxis comm.Comm // ranks with the same shots
@@ -71,7 +71,7 @@ func Join(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here
 // take takes steps, all ranks together.
 func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) error {
 	for _, step := range steps {
-		if err := comm.Together(h.World, step(cfg)); err != nil {
+		if err := comm.Together(h.Ranks.World, step(cfg)); err != nil {
 			return err
 		}
 	}
@@ -95,10 +95,10 @@ func (h *Here) Leave() {
 
 // joinGrid lays the ranks of a run out as the configuration says.
 func (h *Here) joinGrid(cfg *config.Config) (err error) {
-	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.World.Size()); err != nil {
+	if h.Grid, err = plan.GridFor(cfg.Comm.Grid, h.Ranks.World.Size()); err != nil {
 		return err
 	}
-	return h.split(h.World)
+	return h.split(h.Ranks.World)
 }
 
 // split joins the ranks with the same image block and those with the same shots.
@@ -121,16 +121,16 @@ func (h *Here) split(world comm.Comm) (err error) {
 
 // joinMachine shares the processors and the memory of this machine with its other ranks.
 func (h *Here) joinMachine(cfg *config.Config) error {
-	seats, err := comm.GatherJSON(h.World.Host().AllGather, machine.OwnSeat())
+	seats, err := comm.GatherJSON(h.Ranks.World.Host().AllGather, machine.OwnSeat())
 	if err != nil {
 		return err
 	}
-	threads, ranks := machine.Share(seats[h.World.Rank()], seats)
+	threads, ranks := machine.Share(seats[h.Ranks.World.Rank()], seats)
 	if t := cfg.Machine.Threads; t > 0 {
 		threads = t
 	}
 	h.Host = device.NewHost(threads)
-	h.Host.OnMark = h.Report.Time
+	h.Host.OnMark = h.Ranks.Report.Time
 	h.Device = h.Host
 	resident, _ := Program()
 	h.hardware = plan.Hardware{Threads: threads, Memory: availableMemory(ranks), Resident: resident}
@@ -146,8 +146,8 @@ func (h *Here) chooseEngine(cfg *config.Config) error {
 		return h.useCPU("")
 	case "reference":
 		h.hardware.Engine = e
-		if h.World.Size() > 1 && cfg.Solver.Reproducible == "ranks" {
-			return status.Hint(status.Usage(fmt.Errorf("solver.reproducible: \"ranks\" is not offered by kirchhoff.engine = \"reference\" on %d ranks", h.World.Size())),
+		if h.Ranks.World.Size() > 1 && cfg.Solver.Reproducible == "ranks" {
+			return status.Hint(status.Usage(fmt.Errorf("solver.reproducible: \"ranks\" is not offered by kirchhoff.engine = \"reference\" on %d ranks", h.Ranks.World.Size())),
 				`reproducible = "run" gives the same bits on the same ranks; engine = "cpu" gives them on any number`)
 		}
 	case "cuda":
@@ -181,10 +181,10 @@ func availableMemory(processes int) int64 {
 
 // late is comm.Together where ranks may come late.
 func (h *Here) late(err error) error {
-	if h.World.Size() > 1 {
-		defer h.Report.Time("waiting for ranks")()
+	if h.Ranks.World.Size() > 1 {
+		defer h.Ranks.Report.Time("waiting for ranks")()
 	}
-	return comm.Together(h.World, err)
+	return comm.Together(h.Ranks.World, err)
 }
 
 // Gather brings a vector to rank 0 and hands it to take there, in order and in parts that
@@ -212,8 +212,8 @@ func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) erro
 
 // Whole gathers an image on rank 0. It returns nil on the others.
 func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
-	defer h.Report.Time("gather")()
-	if h.Root() {
+	defer h.Ranks.Report.Time("gather")()
+	if h.Ranks.Root() {
 		image = make([]float32, v.Layout.Size())
 	}
 	return image, dist.GatherEach(v, forecast.Chunk, func(first int, part device.Buf) error {

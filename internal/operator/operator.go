@@ -24,8 +24,8 @@ import (
 // [nx, (ny,) nz], or a stack of one for each class, to the data [ntrace, nt], in the
 // engine's precision.
 type Operator struct {
-	*plan.Plan
-	*Here
+	Plan   *plan.Plan
+	Here   *Here
 	Share  *plan.Share
 	Traces *Traces // nil without any
 
@@ -41,7 +41,7 @@ type Operator struct {
 // long part of getting ready; its progress is reported place by place.
 func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces) (*Operator, error) {
 	op := &Operator{Plan: p, Here: h, Share: s, Traces: t}
-	if err := comm.Together(h.World, op.join()); err != nil {
+	if err := comm.Together(h.Ranks.World, op.join()); err != nil {
 		return nil, err
 	}
 	m := forecast.Of(p, s)
@@ -55,17 +55,17 @@ func Build(ctx context.Context, p *plan.Plan, h *Here, s *plan.Share, t *Traces)
 	if err := h.late(err); err != nil {
 		return nil, err
 	}
-	if err := comm.Together(h.World, op.recover()); err != nil {
+	if err := comm.Together(h.Ranks.World, op.recover()); err != nil {
 		return nil, err
 	}
 	if m.Stream {
-		return op, comm.Together(h.World, op.liftStream(m.Groups))
+		return op, comm.Together(h.Ranks.World, op.liftStream(m.Groups))
 	}
 	lifted, err := op.Lift(op.LiftOptions())
-	if err := comm.Together(h.World, err); err != nil {
+	if err := comm.Together(h.Ranks.World, err); err != nil {
 		return nil, err
 	}
-	op.Operator = op.timed(lifted)
+	op.Operator = op.Here.timed(lifted)
 	if e, ok := op.Engine.(*kernels.Engine); ok {
 		return op, op.registerSums(e)
 	}
@@ -78,8 +78,8 @@ func (op *Operator) join() (err error) {
 		return nil
 	}
 	team, member := op.Share.Team()
-	if op.team, err = op.AllRanks.Split(team*op.Grid[1]+op.Share.Column(), op.Share.Rank); err == nil {
-		op.teams, err = op.AllRanks.Split(member, op.Share.Rank)
+	if op.team, err = op.Here.AllRanks.Split(team*op.Here.Grid[1]+op.Share.Column(), op.Share.Rank); err == nil {
+		op.teams, err = op.Here.AllRanks.Split(member, op.Share.Rank)
 	}
 	if err == nil {
 		watch.Name(op.team, "team")
@@ -90,17 +90,17 @@ func (op *Operator) join() (err error) {
 
 // LiftOptions says how contributions of the ranks are added up.
 func (op *Operator) LiftOptions() dist.LiftOptions {
-	overlap := op.Config.Comm.Overlap
+	overlap := op.Plan.Config.Comm.Overlap
 	o := dist.LiftOptions{
-		Exact:       op.Exact(),
+		Exact:       op.Plan.Exact(),
 		Overlap:     overlap != "off",
-		KeepOverlap: overlap != "auto" || op.Config.Comm.Accumulate == "onesided", // which hides nothing
+		KeepOverlap: overlap != "auto" || op.Plan.Config.Comm.Accumulate == "onesided", // which hides nothing
 		Choose:      op.sayChoice,
 		Reach:       op.reach(),
 	}
-	if op.Report.Books() {
+	if op.Here.Ranks.Report.Books() {
 		o.InFlight = func(begin time.Time, took time.Duration) {
-			op.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
+			op.Here.Ranks.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
 		}
 	}
 	return o
@@ -109,7 +109,7 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 // sayChoice reports how sums go over ranks, and why.
 func (op *Operator) sayChoice(c dist.Choice) {
 	taken := c.Ways[c.Taken]
-	op.taken = taken.Carrier
+	op.Here.taken = taken.Carrier
 	type row struct {
 		Carrier string  `json:"carrier"`
 		Overlap bool    `json:"overlap"`
@@ -119,11 +119,11 @@ func (op *Operator) sayChoice(c dist.Choice) {
 	for _, w := range c.Ways {
 		rows = append(rows, row{w.Carrier, w.Overlap, w.Took.Seconds()})
 	}
-	op.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
+	op.Here.Ranks.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
 	if several := rows[0].Carrier != rows[1].Carrier; several {
-		op.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
+		op.Here.Ranks.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
 		for _, r := range rows {
-			op.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
+			op.Here.Ranks.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
 		}
 	}
 	hidden, with, without, both := c.Hidden()
@@ -134,14 +134,14 @@ func (op *Operator) sayChoice(c dist.Choice) {
 	if taken.Overlap {
 		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*hidden)
 	}
-	op.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
+	op.Here.Ranks.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
 		text, with.Took.Seconds(), without.Took.Seconds(), without.Sums.Seconds())
 }
 
 // Lift joins the ranks' parts of the operator.
 func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	domain := op.imageLayout()
-	if n := op.Classes.N; n > 0 {
+	if n := op.Plan.Classes.N; n > 0 {
 		domain = dist.Stack(slices.Repeat([]*dist.Layout{domain}, n)...)
 	}
 	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
@@ -150,15 +150,15 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 // imageLayout is the image's, split along x over blocks or, with an aperture, over teams and
 // blocks.
 func (op *Operator) imageLayout() *dist.Layout {
-	plane, width := op.Plane(), kirchhoff.SlabPoints(op.Image.Dim())
+	plane, width := op.Plan.Plane(), kirchhoff.SlabPoints(op.Plan.Image.Dim())
 	l := &dist.Layout{
-		Shape: op.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Points(op.Share),
-		Type: op.Type(), Shards: op.BlockAxis, Copies: op.ShotAxis,
+		Shape: op.Plan.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Plan.Points(op.Share),
+		Type: op.Plan.Type(), Shards: op.Here.BlockAxis, Copies: op.Here.ShotAxis,
 	}
 	if op.Share.Local() {
 		l.Shards, l.Copies = op.teams, op.team
 	}
-	if op.Exact() {
+	if op.Plan.Exact() {
 		l.Units = []int{}
 		for x := op.Share.Own[0]; x < op.Share.Own[1]; x += width {
 			l.Units = append(l.Units, x*plane-l.Off)
@@ -172,9 +172,9 @@ func (op *Operator) reach() *dist.Reach {
 	if !op.Share.Local() {
 		return nil
 	}
-	plane := op.Plane()
-	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Reached(op.Share)}
-	r.Units, r.Sums = op.Problem(op.Share).Slabs()
+	plane := op.Plan.Plane()
+	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Plan.Reached(op.Share)}
+	r.Units, r.Sums = op.Plan.Problem(op.Share).Slabs()
 	for i := range r.Units {
 		r.Units[i] *= plane
 	}
@@ -183,12 +183,12 @@ func (op *Operator) reach() *dist.Reach {
 
 // dataLayout is that of the data, split over shots.
 func (op *Operator) dataLayout() *dist.Layout {
-	nt := op.Survey.NT
+	nt := op.Plan.Inputs.Survey.NT
 	l := &dist.Layout{
-		Shape: op.DataShape(), Off: op.Share.First * nt, N: op.Share.Traces() * nt,
-		Type: op.Type(), Shards: op.ShotAxis, Copies: op.BlockAxis,
+		Shape: op.Plan.DataShape(), Off: op.Share.First * nt, N: op.Share.Traces() * nt,
+		Type: op.Plan.Type(), Shards: op.Here.ShotAxis, Copies: op.Here.BlockAxis,
 	}
-	if op.Exact() {
+	if op.Plan.Exact() {
 		for _, first := range op.Share.Shots {
 			l.Units = append(l.Units, first*nt)
 		}
@@ -198,13 +198,13 @@ func (op *Operator) dataLayout() *dist.Layout {
 
 // load reads the parts of the velocity models that this rank needs, unless the plan has them.
 func (op *Operator) load() error {
-	slabs := op.ModelSlabs(op.Share)
-	if op.Velocity.Holds(slabs[survey.AtSource]) && op.Receiver.Holds(slabs[survey.AtReceiver]) {
+	slabs := op.Plan.ModelSlabs(op.Share)
+	if op.Plan.Inputs.Velocity.Holds(slabs[survey.AtSource]) && op.Plan.Inputs.Receiver.Holds(slabs[survey.AtReceiver]) {
 		return nil
 	}
-	source, receiver, err := op.ReadSlabs(slabs)
+	source, receiver, err := op.Plan.Inputs.ReadSlabs(slabs)
 	if err == nil {
-		op.Plan, err = op.With(source, receiver)
+		op.Plan, err = op.Plan.With(source, receiver)
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func (op *Operator) load() error {
 // LoadAll returns the plan with the whole velocity models at hand.
 func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 	var all [2][2]int
-	for role, m := range [2]traveltime.Medium{survey.AtSource: p.Velocity, survey.AtReceiver: p.Receiver} {
+	for role, m := range [2]traveltime.Medium{survey.AtSource: p.Inputs.Velocity, survey.AtReceiver: p.Inputs.Receiver} {
 		if !m.IsConstant() {
 			all[role][1] = m.Grid.Shape[0]
 		}
@@ -220,7 +220,7 @@ func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 	if all == [2][2]int{} {
 		return p, nil
 	}
-	source, receiver, err := p.ReadSlabs(all)
+	source, receiver, err := p.Inputs.ReadSlabs(all)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func LoadAll(p *plan.Plan) (*plan.Plan, error) {
 // build makes this rank's part in the memory that was foreseen.
 func (op *Operator) build(ctx context.Context, m forecast.Memory) (err error) {
 	p := op.weighed(op.Share)
-	stage := op.Report.Stage("traveltimes")
+	stage := op.Here.Ranks.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(op.Share.Places.Len(), "places")
 	p.Progress = func() { stage.Add(1) }
@@ -243,12 +243,12 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (err error) {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Exact(), Whole: op.Share.Local(),
-		Classes: op.Classes.Of(op.Shots.List(op.Share.First, op.Share.Last))}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Plan.Exact(), Whole: op.Share.Local(),
+		Classes: op.Plan.Classes.Of(op.Plan.Shots.List(op.Share.First, op.Share.Last))}
 	switch {
-	case op.Card != nil:
-		op.Engine, err = kernels.New(ctx, op.Card, p, w)
-	case op.Plan.Engine == "reference":
+	case op.Here.Card != nil:
+		op.Engine, err = kernels.New(ctx, op.Here.Card, p, w)
+	case op.Plan.Hardware.Engine == "reference":
 		op.Engine, err = kirchhoff.NewReference(ctx, p, w)
 	default:
 		op.Engine, err = kirchhoff.New(ctx, p, w)
@@ -258,16 +258,16 @@ func (op *Operator) build(ctx context.Context, m forecast.Memory) (err error) {
 	}
 	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
 	if w.Classes != nil {
-		op.Info += " by " + op.Classes.By()
+		op.Info += " by " + op.Plan.Classes.By()
 	}
 	return nil
 }
 
 // weighed is the problem of a share with what dynamic weights need of the slab.
 func (op *Operator) weighed(s *plan.Share) *kirchhoff.Problem {
-	p := op.Problem(s)
+	p := op.Plan.Problem(s)
 	if p.Dynamic {
-		p.Velocity = op.Velocity.On(op.Image, s.Slab)
+		p.Velocity = op.Plan.Inputs.Velocity.On(op.Plan.Image, s.Slab)
 	}
 	return p
 }
@@ -295,11 +295,11 @@ func Points(image []float32) Reader {
 
 // ImageVector is this rank's share of an image, in each of several classes. It is collective.
 func (op *Operator) ImageVector(read Reader) (*dist.Vector, error) {
-	v, err := dist.NewVector(op.Device, op.Domain())
+	v, err := dist.NewVector(op.Here.Device, op.Domain())
 	if err == nil {
 		err = op.readImage(v, read)
 	}
-	return v, comm.Together(op.World, err)
+	return v, comm.Together(op.Here.Ranks.World, err)
 }
 
 // readImage fills this rank's share of an image.
@@ -325,13 +325,13 @@ func (op *Operator) readImage(v *dist.Vector, read Reader) error {
 func (op *Operator) Data() (*dist.Vector, error) {
 	data := op.Traces.Samples
 	op.Traces.Samples = nil // the vector has them now
-	if op.Held.Stream {
+	if op.Plan.Held.Stream {
 		return nil, nil
 	}
-	if op.Range().Type == device.F32 && op.Device == device.Device(op.Host) {
-		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(op.Host, data)}, nil
+	if op.Range().Type == device.F32 && op.Here.Device == device.Device(op.Here.Host) {
+		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(op.Here.Host, data)}, nil
 	}
-	d, err := dist.NewVector(op.Device, op.Range())
+	d, err := dist.NewVector(op.Here.Device, op.Range())
 	if err != nil {
 		return nil, err
 	}
@@ -341,13 +341,13 @@ func (op *Operator) Data() (*dist.Vector, error) {
 // liftStream spreads the operator of streamed traces over the ranks.
 func (op *Operator) liftStream(cuts []int) (err error) {
 	domain, rng := op.imageLayout(), op.dataLayout()
-	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Device}
+	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Here.Device}
 	if op.Operator, err = dist.LiftWith(dist.LiftOptions{Reach: o.Reach}, domain, rng, op.Engine.Kernels()[0]); err != nil {
 		return err
 	}
 	if t := op.Traces; t != nil {
-		if longest, _ := forecast.TwoLongest(cuts); op.Card != nil {
-			if err := t.onCard(longest * op.Survey.NT); err != nil {
+		if longest, _ := forecast.TwoLongest(cuts); op.Here.Card != nil {
+			if err := t.onCard(longest * op.Plan.Inputs.Survey.NT); err != nil {
 				return err
 			}
 		}
@@ -367,11 +367,11 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 func (h *Here) timed(a dist.Operator) dist.Operator {
 	return dist.Map("timed", a.Domain(), a.Range(),
 		func(w *dist.Work, dst, src *dist.Vector) {
-			defer h.Report.Time("forward")()
+			defer h.Ranks.Report.Time("forward")()
 			w.Apply(a, dst, src)
 		},
 		func(w *dist.Work, dst, src *dist.Vector) {
-			defer h.Report.Time("adjoint")()
+			defer h.Ranks.Report.Time("adjoint")()
 			w.ApplyAdjoint(a, dst, src)
 		})
 }

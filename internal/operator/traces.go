@@ -30,8 +30,8 @@ import (
 // data.read = "stream" a rank never holds all of them: they are read group by group, a
 // group being some shots, whenever a gradient is computed.
 type Traces struct {
-	*plan.Plan // without what the traces tell
-	*Here
+	plan  *plan.Plan // without what the traces tell
+	here  *Here
 	share *plan.Share
 
 	Samples []float32     // [trace, NT] until Data moves them; nil where they are streamed
@@ -66,13 +66,13 @@ type tally struct {
 // ranks. It holds the traces unless cuts gives the groups in which they are streamed
 // (kirchhoff.Work). It is collective.
 func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan.Found, error) {
-	t := &Traces{Plan: p, Here: h, share: s}
+	t := &Traces{plan: p, here: h, share: s}
 	t.weighs = p.Held.Stream || p.Knowing(plan.Found{Dead: 1}).Weighted()
-	file, made, err := p.OpenTraces(h.Ranks, p.Config)
-	if err := h.Together(err); err != nil {
+	file, made, err := p.Inputs.OpenTraces(h.Ranks, p.Config)
+	if err := h.Ranks.Together(err); err != nil {
 		return nil, plan.Found{}, err
 	}
-	t.counts = plan.NewWeights(p.Config.Data, p.Survey)
+	t.counts = plan.NewWeights(p.Config.Data, p.Inputs.Survey)
 	if cuts != nil {
 		t.file = file
 		err = t.lookAhead(cuts)
@@ -80,7 +80,7 @@ func ReadTraces(p *plan.Plan, h *Here, s *plan.Share, cuts []int) (*Traces, plan
 		err = t.hold(file)
 	}
 	found := plan.Found{Made: made}
-	if err = h.Together(err); err == nil {
+	if err = h.Ranks.Together(err); err == nil {
 		err = t.knowAll(&found)
 	}
 	if err != nil {
@@ -108,18 +108,18 @@ func (t *Traces) Close() {
 // hold reads the traces at once.
 func (t *Traces) hold(file *h5.SurveyReader) error {
 	defer file.Close()
-	defer t.Report.Time("read survey")()
-	nt := t.Survey.NT
+	defer t.here.Ranks.Report.Time("read survey")()
+	nt := t.plan.Inputs.Survey.NT
 	t.Samples = make([]float32, t.share.Traces()*nt)
-	if err := file.ReadTraceList(t.Samples, t.InFile(t.list(0, t.share.Traces()))); err != nil {
+	if err := file.ReadTraceList(t.Samples, t.plan.Inputs.InFile(t.list(0, t.share.Traces()))); err != nil {
 		return err
 	}
-	end := t.Report.Time("whiten")
-	t.White.Traces(t.Samples, nt, t.Threads)
+	end := t.here.Ranks.Report.Time("whiten")
+	t.plan.White.Traces(t.Samples, nt, t.plan.Hardware.Threads)
 	end()
 	for shot := range t.share.Shots {
 		first, last := t.share.Shot(shot)
-		if err := t.look(first, device.Wrap(t.Host, t.Samples[first*nt:last*nt])); err != nil {
+		if err := t.look(first, device.Wrap(t.here.Host, t.Samples[first*nt:last*nt])); err != nil {
 			return err
 		}
 	}
@@ -128,13 +128,13 @@ func (t *Traces) hold(file *h5.SurveyReader) error {
 
 // lookAhead reads the traces once before they are streamed.
 func (t *Traces) lookAhead(cuts []int) error {
-	defer t.Report.Time("read survey")()
-	began, nt := time.Now(), t.Survey.NT
-	folder := filepath.Dir(t.Config.Output.File.File)
-	if size, err := t.file.Arrange(t.InFile(t.list(0, t.share.Traces())), cuts, folder); err != nil {
+	defer t.here.Ranks.Report.Time("read survey")()
+	began, nt := time.Now(), t.plan.Inputs.Survey.NT
+	folder := filepath.Dir(t.plan.Config.Output.File.File)
+	if size, err := t.file.Arrange(t.plan.Inputs.InFile(t.list(0, t.share.Traces())), cuts, folder); err != nil {
 		return err
 	} else if size > 0 {
-		t.Report.Infof("traces copied in the order of shots, %s in %s: chunks of %s hold traces of many shots", humanize.IBytes(uint64(size)), folder, t.Config.Survey.File.File)
+		t.here.Ranks.Report.Infof("traces copied in the order of shots, %s in %s: chunks of %s hold traces of many shots", humanize.IBytes(uint64(size)), folder, t.plan.Config.Survey.File.File)
 	}
 	next, stop, err := t.read(context.Background(), cuts, nil)
 	if err != nil {
@@ -161,7 +161,7 @@ func (t *Traces) lookAhead(cuts []int) error {
 // look tallies the traces of a shot, which begin with the given one of this rank's. It
 // replaces streamed traces by W d.
 func (t *Traces) look(first int, data device.Buf) error {
-	nt, x := t.Survey.NT, device.Slice[float32](data)
+	nt, x := t.plan.Inputs.Survey.NT, device.Slice[float32](data)
 	w := make([]float32, nt)
 	var of tally
 	for i, n := range t.list(first, len(x)/nt) {
@@ -178,7 +178,7 @@ func (t *Traces) look(first int, data device.Buf) error {
 			of.Dead++
 		}
 		of.Peak = max(of.Peak, float64(survey.Peak(trace)))
-		if !t.Held.Stream {
+		if !t.plan.Held.Stream {
 			continue
 		}
 		a, b := 0.0, 0.0
@@ -190,8 +190,8 @@ func (t *Traces) look(first int, data device.Buf) error {
 		of.Once += a
 		of.Largest += b * weight
 	}
-	if t.Held.Stream {
-		dots, err := t.Host.Dots([2]device.Buf{data, data})
+	if t.plan.Held.Stream {
+		dots, err := t.here.Host.Dots([2]device.Buf{data, data})
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (t *Traces) look(first int, data device.Buf) error {
 
 // list returns the numbers in the survey of n of this rank's traces, beginning at first.
 func (t *Traces) list(first, n int) []int32 {
-	return t.Shots.List(t.share.First+first, t.share.First+first+n)
+	return t.plan.Shots.List(t.share.First+first, t.share.First+first+n)
 }
 
 // allShots is what the shots of all ranks tell, in their order: the same on each.
@@ -212,7 +212,7 @@ func (t *Traces) allShots() (all []tally, err error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := t.ShotAxis.Host().AllGather(own)
+	parts, err := t.here.ShotAxis.Host().AllGather(own)
 	for _, part := range parts {
 		of := make([]tally, len(part)/binary.Size(tally{}))
 		if _, err := binary.Decode(part, binary.LittleEndian, of); err != nil {
@@ -237,26 +237,26 @@ func (t *Traces) knowAll(f *plan.Found) error {
 		all.Peak = max(all.Peak, s.Peak)
 		squares, largest, once = append(squares, s.Squares), append(largest, s.Largest), append(once, s.Once)
 	}
-	file := t.Config.Survey.File.File
-	if f.Dead = int(all.Dead); f.Dead == t.Shots.Traces() {
+	file := t.plan.Config.Survey.File.File
+	if f.Dead = int(all.Dead); f.Dead == t.plan.Shots.Traces() {
 		what := fmt.Sprintf("all %d traces are", f.Dead)
 		if f.Dead == 1 {
 			what = "its only trace is"
 		}
 		return status.Input(fmt.Errorf("%s: %s dead (every sample is zero)", file, what))
 	}
-	if err := inputs.CheckTraces(file, all.Peak, t.Wavelet); err != nil {
+	if err := inputs.CheckTraces(file, all.Peak, t.plan.Wavelet); err != nil {
 		return err
 	}
-	if !t.Knowing(*f).Weighted() {
+	if !t.plan.Knowing(*f).Weighted() {
 		t.Weight = nil
 	} else {
 		if all.Live == 0 {
-			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.Shots.Traces(), "trace")))
+			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.plan.Shots.Traces(), "trace")))
 		}
 		f.Live = int(all.Live)
 	}
-	if !t.Held.Stream {
+	if !t.plan.Held.Stream {
 		return nil
 	}
 	for to, of := range map[*float64][]float64{&t.norm: squares, &t.sum: largest, &t.sumOnce: once} {
@@ -279,7 +279,7 @@ func (t *Traces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next fun
 	rooms, full := t.rooms, make(chan group)
 	t.rooms = nil
 	longest, _ := forecast.TwoLongest(cuts)
-	if n := longest * t.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
+	if n := longest * t.plan.Inputs.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
 		if rooms, err = t.makeRooms(n); err != nil {
 			return nil, nil, err
 		}
@@ -292,7 +292,7 @@ func (t *Traces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next fun
 		defer close(full)
 		for i := 0; i < len(cuts)-1 && ctx.Err() == nil; i++ {
 			// Whoever took group i−1 has given back the buffer of the one before.
-			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.Survey.NT)
+			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.plan.Inputs.Survey.NT)
 			err := t.readGroup(device.Slice[float32](data), cuts[i])
 			if err == nil && feed != nil {
 				data, err = feed.Send(data)
@@ -327,11 +327,11 @@ func (t *Traces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next fun
 
 // readGroup reads some of this rank's traces, from the given one on.
 func (t *Traces) readGroup(dst []float32, first int) error {
-	nt := t.Survey.NT
-	if err := t.file.ReadTraceList(dst, t.InFile(t.list(first, len(dst)/nt))); err != nil {
+	nt := t.plan.Inputs.Survey.NT
+	if err := t.file.ReadTraceList(dst, t.plan.Inputs.InFile(t.list(first, len(dst)/nt))); err != nil {
 		return inputs.FileError(err)
 	}
-	t.White.Traces(dst, nt, t.Threads)
+	t.plan.White.Traces(dst, nt, t.plan.Hardware.Threads)
 	return inputs.FileError(t.file.Unchanged())
 }
 
@@ -339,11 +339,11 @@ func (t *Traces) readGroup(dst []float32, first int) error {
 func (t *Traces) makeRooms(n int) (rooms []device.Buf, err error) {
 	for range 2 {
 		var room device.Buf
-		if t.Card == nil {
-			room, err = t.Host.Alloc(n, device.F32)
+		if t.here.Card == nil {
+			room, err = t.here.Host.Alloc(n, device.F32)
 		} else {
 			var done func()
-			if room, done, err = t.Card.Stage(n, device.F32); err == nil {
+			if room, done, err = t.here.Card.Stage(n, device.F32); err == nil {
 				t.done = append(t.done, done)
 			}
 		}
@@ -357,14 +357,14 @@ func (t *Traces) makeRooms(n int) (rooms []device.Buf, err error) {
 
 // onCard makes ready what brings groups of at most n samples to the card.
 func (t *Traces) onCard(n int) (err error) {
-	if t.feed, err = t.Card.NewFeed(n, device.F32); err != nil {
+	if t.feed, err = t.here.Card.NewFeed(n, device.F32); err != nil {
 		return err
 	}
 	t.done = append(t.done, t.feed.Close)
 	if t.Weight == nil {
 		return nil
 	}
-	w, err := t.Card.Alloc(n, device.F32)
+	w, err := t.here.Card.Alloc(n, device.F32)
 	t.weights = &weights{at: -1, room: w}
 	return err
 }
@@ -396,29 +396,29 @@ func (t *Traces) Weigh(lo int, data device.Buf) error {
 	w := t.weights.room.Slice(0, data.Len())
 	if t.weights.at != lo {
 		t.weights.at = -1
-		nt := t.Survey.NT
+		nt := t.plan.Inputs.Survey.NT
 		if err := device.Upload(w, t.Weights(lo/nt, data.Len()/nt)); err != nil {
 			return err
 		}
 		t.weights.at = lo
 	}
-	return t.Device.Multiply(data, w)
+	return t.here.Device.Multiply(data, w)
 }
 
 // Weights are those of n of this rank's traces from first on, [n, NT].
 func (t *Traces) Weights(first, n int) []float32 {
-	w := slices.Repeat([]float32{1}, n*t.Survey.NT)
-	t.weigh(first*t.Survey.NT, w)
+	w := slices.Repeat([]float32{1}, n*t.plan.Inputs.Survey.NT)
+	t.weigh(first*t.plan.Inputs.Survey.NT, w)
 	return w
 }
 
 // weigh multiplies samples on the host.
 func (t *Traces) weigh(lo int, x []float32) {
-	m, nt := t.Mute, t.Survey.NT
+	m, nt := t.plan.Mute, t.plan.Inputs.Survey.NT
 	first := lo / nt
 	list := t.list(first, len(x)/nt)
 	var group errgroup.Group
-	each := len(list)/t.Threads + 1
+	each := len(list)/t.plan.Hardware.Threads + 1
 	for from := 0; from < len(list); from += each {
 		group.Go(func() error {
 			w := make([]float32, nt)
@@ -427,7 +427,7 @@ func (t *Traces) weigh(lo int, x []float32) {
 				if t.Weight != nil {
 					whole = t.Weight[first+i]
 				}
-				m.Fill(w, t.Survey.Offset(int(list[i])), whole)
+				m.Fill(w, t.plan.Inputs.Survey.Offset(int(list[i])), whole)
 				if t.coherence != nil {
 					t.coherence.Multiply(w, first+i)
 				}

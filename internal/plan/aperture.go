@@ -37,7 +37,7 @@ func (p *Plan) limit(k *kirchhoff.Problem) {
 // kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
 // velocity.
 func (p *Plan) Heard() float64 {
-	if least, _ := p.Velocity.Range(); least <= 0 {
+	if least, _ := p.Inputs.Velocity.Range(); least <= 0 {
 		return 1
 	}
 	k := &kirchhoff.Problem{Grid: p.Image}
@@ -67,7 +67,7 @@ func tileCost(p *Plan, q Pair) float64 {
 	case math.Abs(early) < width/2:
 		return kirchhoff.EndCost
 	case early > 0:
-		return kirchhoff.TileCost(p.Image.Dim(), width/p.Survey.DT)
+		return kirchhoff.TileCost(p.Image.Dim(), width/p.Inputs.Survey.DT)
 	}
 	return 0
 }
@@ -130,7 +130,7 @@ func tileWidth(p *Plan, gradient []float64) (width float64) {
 // Missed returns the number of traces that count at no point of a plan's image, and the
 // number of the image's columns of points at which no trace counts.
 func Missed(p *Plan) (traces, columns int) {
-	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places}
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places}
 	p.limit(k)
 	return k.Missed()
 }
@@ -138,7 +138,7 @@ func Missed(p *Plan) (traces, columns int) {
 // TimesNeeded lists the places of the whole survey that some trace uses where it may count,
 // and says how their traveltimes are solved. Without an aperture there are no windows.
 func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
-	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places, AllWindows: p.windows, Threads: p.Threads}
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places, AllWindows: p.windows, Threads: p.Hardware.Threads}
 	p.limit(k)
 	return k.TimesNeeded()
 }
@@ -166,7 +166,7 @@ func (p *Plan) Solved(s *Share) (n float64) {
 // where nothing is needed.
 func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 	if p.Config.Kirchhoff.Dynamic {
-		slabs[survey.AtSource] = p.Velocity.Below(p.Image, s.Slab)
+		slabs[survey.AtSource] = p.Inputs.Velocity.Below(p.Image, s.Slab)
 	}
 	if p.Image.Domain == grid.Time && !p.Config.Traveltime.Given() {
 		for role := range media(p) {
@@ -187,7 +187,7 @@ func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 // places of a share have times.
 func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 	places, opt := p.Problem(s).TimesNeeded()
-	if p.Engine == "reference" && len(places) > 0 { // which solves for all places everywhere
+	if p.Hardware.Engine == "reference" && len(places) > 0 { // which solves for all places everywhere
 		return [2]int{0, p.Image.Shape[0]}
 	}
 	for i, place := range places {
@@ -209,7 +209,7 @@ func regions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 		}
 		places, opt := p.Problem(s).TimesNeeded()
 		switch {
-		case p.Engine == "reference": // which solves for all places in the whole model
+		case p.Hardware.Engine == "reference": // which solves for all places in the whole model
 			opt.Windows, places = nil, make([]int, s.Places.Len())
 			for i := range places {
 				places[i] = i
@@ -229,7 +229,7 @@ func regions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 // findWindows finds the windows of all places of the survey. Traveltimes depend on them,
 // so they must not depend on how traces are dealt to ranks.
 func (p *Plan) findWindows() {
-	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places}
+	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places}
 	p.limit(k)
 	p.windows = k.Windows()
 }

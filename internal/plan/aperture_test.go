@@ -32,7 +32,7 @@ func TestHeard(t *testing.T) {
 		{1001, []float64{900}, 2000, wide},
 		{1001, nil, 0, 1}, // not known
 	} {
-		s.NT, p.Config.Kirchhoff.Aperture, p.Velocity = c.samples, c.aperture, traveltime.Medium{Constant: c.velocity}
+		s.NT, p.Config.Kirchhoff.Aperture, p.Inputs.Velocity = c.samples, c.aperture, traveltime.Medium{Constant: c.velocity}
 		if got := p.Heard(); math.Abs(got-c.want) > 0.01*c.want {
 			t.Errorf("%+v: %g", c, got)
 		}
@@ -46,11 +46,11 @@ func TestHeard(t *testing.T) {
 // The slowness of a ray is that of the model along it.
 func TestStraightRays(t *testing.T) {
 	p := planned(&survey.Survey{Dim: 2, Fixed: true, NT: 2, DT: 0.001, Sources: []float64{0, 0}, Receivers: []float64{0, 0}})
-	p.Velocity = traveltime.Medium{Grid: p.Image, Values: make([]float64, p.Image.Len())}
-	for i := range p.Velocity.Values { // 1000 m/s down to 100 m, 2000 m/s below
-		p.Velocity.Values[i] = 1000
+	p.Inputs.Velocity = traveltime.Medium{Grid: p.Image, Values: make([]float64, p.Image.Len())}
+	for i := range p.Inputs.Velocity.Values { // 1000 m/s down to 100 m, 2000 m/s below
+		p.Inputs.Velocity.Values[i] = 1000
 		if i%20 > 10 {
-			p.Velocity.Values[i] = 2000
+			p.Inputs.Velocity.Values[i] = 2000
 		}
 	}
 	arrival, width := straight(p, Pair{Source: []float64{500, 0}, Receiver: []float64{500, 0}, X: []float64{500, 190}})

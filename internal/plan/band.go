@@ -12,7 +12,7 @@ func Banded(p *Plan) bool { return p.Config.Solver.Band && p.Image.Shape[p.Image
 
 // Pulse is that of solver.band: the recorded wavelet's band with zero phase.
 func Pulse(p *Plan) imaging.Pulse {
-	w := p.Survey.Wavelet
+	w := p.Inputs.Survey.Wavelet
 	return imaging.ZeroPhase(w.Samples, w.DT, BandOf(w).High)
 }
 

@@ -13,11 +13,11 @@ import (
 
 func checkWavelet(p *Plan) error {
 	file := p.Config.Survey.WaveletFile()
-	if err := inputs.CheckWavelet(file, p.Survey.Wavelet); err != nil || p.Config.Kirchhoff.WaveletFilter != kirchhoff.PyLopsFilter.String() {
+	if err := inputs.CheckWavelet(file, p.Inputs.Survey.Wavelet); err != nil || p.Config.Kirchhoff.WaveletFilter != kirchhoff.PyLopsFilter.String() {
 		return err
 	}
 	// The filter has no constant part, and in 3-D no part at Nyquist either.
-	if n, least := len(p.Survey.Wavelet.Samples), p.Survey.Dim; n < least {
+	if n, least := len(p.Inputs.Survey.Wavelet.Samples), p.Inputs.Survey.Dim; n < least {
 		return status.Usage(fmt.Errorf("kirchhoff.wavelet_filter = \"pylops\": makes nothing of %s's wavelet of %s, needs at least %d", file, readable.Count(n, "sample"), least))
 	}
 	return nil
@@ -37,8 +37,8 @@ func placeImage(p *Plan) error {
 		return fits(p)
 	}
 	p.Image = c.Grid()
-	if p.Image.Dim() != p.Survey.Dim {
-		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Survey.Dim))
+	if p.Image.Dim() != p.Inputs.Survey.Dim {
+		return status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, p.Image.Dim(), p.Inputs.Survey.Dim))
 	}
 	return fits(p)
 }
@@ -46,7 +46,7 @@ func placeImage(p *Plan) error {
 // fits makes sure that the image lies in the models, and that its axis of two-way time can be one.
 func fits(p *Plan) error {
 	if p.Image.Dim() == 3 {
-		p.Image.Frame = p.Survey.Frame // which is that of the model
+		p.Image.Frame = p.Inputs.Survey.Frame // which is that of the model
 	}
 	if err := insideModels(p); err != nil {
 		return status.Usage(err)
@@ -67,7 +67,7 @@ func fits(p *Plan) error {
 
 // checkWeights makes sure that the survey has the weights asked for.
 func checkWeights(p *Plan) error {
-	if p.Need != Geometry && p.Config.Data.Weights == "survey" && p.Survey.Weight == nil {
+	if p.Need != Geometry && p.Config.Data.Weights == "survey" && p.Inputs.Survey.Weight == nil {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", p.Config.Survey.File.File)),
 			`weights = "coherence" finds weights in the traces themselves`)
 	}
@@ -76,7 +76,7 @@ func checkWeights(p *Plan) error {
 
 // checkTables makes sure that the table file is for this image and survey.
 func checkTables(p *Plan) error {
-	t, s, file := p.Tables, p.Survey, p.Config.Traveltime.File.File
+	t, s, file := p.Inputs.Tables, p.Inputs.Survey, p.Config.Traveltime.File.File
 	if !t.Grid().Equal(p.Image) {
 		return status.Input(fmt.Errorf("%s: tables are on %s, the image on %s", file, inputs.Extent(t.Grid()), inputs.Extent(p.Image)))
 	}
@@ -89,15 +89,15 @@ func checkTables(p *Plan) error {
 
 // checkPlaces makes sure that the traveltimes can start at every place.
 func checkPlaces(p *Plan) error {
-	for i := range p.Places.Len() {
-		g := traveltime.Leg(p.Times, p.Places.Role[i]).Domain()
-		if at := p.Places.At(i); g != nil && !g.Contains(at) {
+	for i := range p.Inputs.Places.Len() {
+		g := traveltime.Leg(p.Times, p.Inputs.Places.Role[i]).Domain()
+		if at := p.Inputs.Places.At(i); g != nil && !g.Contains(at) {
 			hint := "extend the velocity model so that it holds every source and receiver"
-			if p.Turned != "" {
-				hint = p.Turned + "; " + hint + "; " + inputs.FrameHint
+			if p.Inputs.Turned != "" {
+				hint = p.Inputs.Turned + "; " + hint + "; " + inputs.FrameHint
 			}
 			return status.Hint(status.Input(fmt.Errorf("%s: %s %d at %s m lies outside the velocity model, %s",
-				p.Config.Survey.File.File, p.Places.Role[i], p.Places.Row[i], inputs.Point(at), inputs.Extent(*g))), hint)
+				p.Config.Survey.File.File, p.Inputs.Places.Role[i], p.Inputs.Places.Row[i], inputs.Point(at), inputs.Extent(*g))), hint)
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func checkUnits(p *Plan) error {
 		err := fmt.Errorf("%s: %w", p.Config.Survey.File.File, fmt.Errorf(format, args...))
 		return status.Hint(status.Input(err), `survey.units = "si" takes it as it stands`)
 	}
-	if dt := p.Survey.DT; dt > longestInterval {
+	if dt := p.Inputs.Survey.DT; dt > longestInterval {
 		return refuse("dt is %g s, above %g s: looks like ms or µs", dt, longestInterval)
 	}
 	fastest := 0.0
@@ -126,11 +126,11 @@ func checkUnits(p *Plan) error {
 		_, most := m.Range()
 		fastest = max(fastest, most)
 	}
-	high := BandOf(p.Survey.Wavelet).High
+	high := BandOf(p.Inputs.Survey.Wavelet).High
 	if !(fastest > 0 && high > 0) {
 		return nil
 	}
-	extent, length := p.Places.Extent(), fastest/high
+	extent, length := p.Inputs.Places.Extent(), fastest/high
 	if extent > 0 && extent < nearestPlaces*length {
 		return refuse("all sources and receivers lie within %.3g m, the shortest wavelength is %.3g m (%.4g m/s at %.3g Hz): positions look like km", extent, length, fastest, high)
 	}

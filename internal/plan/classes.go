@@ -31,12 +31,12 @@ func newClasses(p *Plan) Classes {
 	switch kind := c.image.Gathers; {
 	case p.Need == Geometry:
 	case c.image.Halves:
-		c.N, c.ByTrace = 2, halves(p.Survey)
+		c.N, c.ByTrace = 2, halves(p.Inputs.Survey)
 	case kind == "offset": // traces of no class are not among the survey's
 		c.N = len(c.image.GatherBins) - 1
-		c.ByTrace = make([]int32, p.Survey.NumTraces())
+		c.ByTrace = make([]int32, p.Inputs.Survey.NumTraces())
 		for i := range c.ByTrace {
-			c.ByTrace[i] = inputs.Interval(c.image.GatherBins, p.Survey.Offset(i))
+			c.ByTrace[i] = inputs.Interval(c.image.GatherBins, p.Inputs.Survey.Offset(i))
 		}
 	case kind == "angle":
 		c.Windows = angleWindows(c.image)

@@ -169,7 +169,7 @@ type Pair struct {
 // alone. A pair is valid until the next one.
 func (p *Plan) SamplePairs() iter.Seq[Pair] {
 	const pairs = 1 << 16
-	g, s := p.Image, p.Survey
+	g, s := p.Image, p.Inputs.Survey
 	numbers := g.Dim() + 1 // that make a pair
 	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
 	for range 60 {

@@ -23,16 +23,16 @@ func leg(p *Plan, role survey.Role) survey.Role {
 
 // media are the media of the legs, by role; without converted waves the first is that of both.
 func media(p *Plan) []traveltime.Medium {
-	all := []traveltime.Medium{p.Velocity, p.Receiver}
+	all := []traveltime.Medium{p.Inputs.Velocity, p.Inputs.Receiver}
 	return all[:1+leg(p, survey.AtReceiver)]
 }
 
 // LegMedium returns the medium of the waves from, or to, places in a role.
 func LegMedium(p *Plan, role survey.Role) traveltime.Medium {
 	if leg(p, role) == survey.AtReceiver {
-		return p.Receiver
+		return p.Inputs.Receiver
 	}
-	return p.Velocity
+	return p.Inputs.Velocity
 }
 
 // Eikonal returns what solves the traveltimes of places in a role; nil: nothing does.
@@ -44,9 +44,9 @@ func Eikonal(p *Plan, role survey.Role) *traveltime.Eikonal {
 // Speeds returns the least and the greatest velocity, in m/s, that make the length of waves
 // in an image: of converted waves the harmonic means of those of the two legs.
 func Speeds(p *Plan) (least, greatest float64) {
-	least, greatest = p.Velocity.Range()
+	least, greatest = p.Inputs.Velocity.Range()
 	if p.Config.Velocity.Converted() {
-		slow, fast := p.Receiver.Range()
+		slow, fast := p.Inputs.Receiver.Range()
 		least, greatest = 2/(1/least+1/slow), 2/(1/greatest+1/fast)
 	}
 	return least, greatest
@@ -69,9 +69,9 @@ func Media(p *Plan) (list []Remark) {
 			}
 			return fmt.Sprintf("%s, %s to %s m/s", file, readable.Speed(m.Least), readable.Speed(m.Greatest))
 		}
-		list = append(list, Remark{Topic: "converted waves", Text: fmt.Sprintf("from the sources %s; to the receivers %s", of(p.Velocity, v.File.File), of(p.Receiver, v.ReceiverFile.File))})
+		list = append(list, Remark{Topic: "converted waves", Text: fmt.Sprintf("from the sources %s; to the receivers %s", of(p.Inputs.Velocity, v.File.File), of(p.Inputs.Receiver, v.ReceiverFile.File))})
 	}
-	for _, m := range p.Models {
+	for _, m := range p.Inputs.Models {
 		if m.Anisotropy != "" {
 			list = append(list, Remark{"anisotropy", m.Anisotropy, !m.Used})
 		}
@@ -83,7 +83,7 @@ func Media(p *Plan) (list []Remark) {
 func timesOf(p *Plan, role survey.Role, s traveltime.Spec) (traveltime.Method, error) {
 	s.Medium = LegMedium(p, role)
 	m, err := traveltime.New(p.Config.Traveltime.Method, s)
-	if file := p.Models[leg(p, role)].File; err != nil && file != "" {
+	if file := p.Inputs.Models[leg(p, role)].File; err != nil && file != "" {
 		if err = fmt.Errorf("%s: %w", file, err); status.Code(err) == status.Other {
 			err = status.Input(err)
 		}

@@ -21,10 +21,10 @@ import (
 // Plan is what a run computes. It is the same on all ranks except for the hardware. New
 // makes it and nothing changes it: methods that decide more return a new plan.
 type Plan struct {
-	Config *config.Config
-	*inputs.Inputs
-	Hardware
-	Need Need
+	Config   *config.Config
+	Inputs   *inputs.Inputs
+	Hardware Hardware
+	Need     Need
 
 	Image   grid.Grid // where the image lies
 	Times   traveltime.Method
@@ -123,9 +123,9 @@ func New(cfg *config.Config, in *inputs.Inputs, hw Hardware, need Need) (*Plan, 
 		}
 	}
 	if a := cfg.Kirchhoff.Aperture; len(a) > 0 {
-		p.Shots = p.Shots.along(p.Places, a[0])
+		p.Shots = p.Shots.along(p.Inputs.Places, a[0])
 	}
-	p.farthest = farthest(p.Image, p.Places)
+	p.farthest = farthest(p.Image, p.Inputs.Places)
 	p.Classes = newClasses(p)
 	if err := checkHalves(p); err != nil {
 		return nil, err
@@ -178,14 +178,14 @@ func (p *Plan) Knowing(f Found) *Plan {
 
 // Remarks describe choices of the program that may surprise the user.
 func (p *Plan) Remarks() (list []string) {
-	if p.Classes.ByTrace != nil && p.Numbers != nil {
-		list = append(list, p.SelectionText(p.Config))
+	if p.Classes.ByTrace != nil && p.Inputs.Numbers != nil {
+		list = append(list, p.Inputs.SelectionText(p.Config))
 	}
 	if p.Times.Name() != p.Config.Traveltime.Method {
 		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
 	}
 	if p.Need != Planning { // whose findings say it
-		if text := p.FrameText(); text != "" {
+		if text := p.Inputs.FrameText(); text != "" {
 			list = append(list, "frame: "+text)
 		}
 		for _, r := range Media(p) {
@@ -197,12 +197,12 @@ func (p *Plan) Remarks() (list []string) {
 
 // Exact reports whether sums must be the same on any number of ranks.
 func (p *Plan) Exact() bool {
-	return p.Config.Solver.Reproducible == "ranks" && p.Engine != "reference"
+	return p.Config.Solver.Reproducible == "ranks" && p.Hardware.Engine != "reference"
 }
 
 // Type is the precision in which the engine works.
 func (p *Plan) Type() device.Type {
-	if p.Engine == "reference" {
+	if p.Hardware.Engine == "reference" {
 		return device.F64
 	}
 	return device.F32
@@ -210,23 +210,23 @@ func (p *Plan) Type() device.Type {
 
 // RecordEnd is the time of the last sample of the traces, s.
 func (p *Plan) RecordEnd() float64 {
-	return p.Survey.T0 + float64(p.Survey.NT-1)*p.Survey.DT
+	return p.Inputs.Survey.T0 + float64(p.Inputs.Survey.NT-1)*p.Inputs.Survey.DT
 }
 
 // DataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie shot
 // by shot.
 func (p *Plan) DataShape() []int {
-	if s := p.Survey; s.Fixed && p.Shots.order == nil && p.Shots.Traces() == s.NumTraces() {
+	if s := p.Inputs.Survey; s.Fixed && p.Shots.order == nil && p.Shots.Traces() == s.NumTraces() {
 		return []int{s.NumSources(), s.NumReceivers(), s.NT}
 	}
-	return []int{p.Shots.Traces(), p.Survey.NT}
+	return []int{p.Shots.Traces(), p.Inputs.Survey.NT}
 }
 
 // Weighted reports whether any weight of the data differs from 1.
 func (p *Plan) Weighted() bool {
 	d := p.Config.Data
 	if d.Weights == "survey" {
-		for _, w := range p.Survey.Weight {
+		for _, w := range p.Inputs.Survey.Weight {
 			if w != 1 {
 				return true
 			}
@@ -238,13 +238,13 @@ func (p *Plan) Weighted() bool {
 // chooseTimes makes the configured traveltime method.
 func chooseTimes(p *Plan) (err error) {
 	s := traveltime.Spec{Image: p.Image}
-	if p.Tables != nil {
+	if p.Inputs.Tables != nil {
 		if err := checkTables(p); err != nil {
 			return err
 		}
-		s.TablesGrid = p.Tables.Grid()
+		s.TablesGrid = p.Inputs.Tables.Grid()
 		s.Tables = func(dst []float64, role survey.Role, row int) error {
-			return p.Tables.ReadRow(dst, role, h5.Time, row)
+			return p.Inputs.Tables.ReadRow(dst, role, h5.Time, row)
 		}
 	}
 	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil {
@@ -279,8 +279,8 @@ func smooth(p *Plan, k *kirchhoff.Problem) {
 	if p.Config.Kirchhoff.Antialias != "off" {
 		k.Antialias = p.AliasSpacing()
 	}
-	if k.Antialias != nil || p.Tables == nil {
-		k.Slowest = p.Slowest
+	if k.Antialias != nil || p.Inputs.Tables == nil {
+		k.Slowest = p.Inputs.Slowest
 		if p.Image.Domain == grid.Time {
 			k.Slowest /= 2 // where the velocity changes sideways times change faster
 		}
@@ -295,14 +295,14 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Grid:          p.Image,
 		Slab:          s.Slab,
 		Positions:     s.Places,
-		NT:            p.Survey.NT,
-		DT:            p.Survey.DT,
-		T0:            p.Survey.T0,
+		NT:            p.Inputs.Survey.NT,
+		DT:            p.Inputs.Survey.DT,
+		T0:            p.Inputs.Survey.T0,
 		Wavelet:       p.Wavelet,
 		WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter),
 		Times:         p.Times,
 		Dynamic:       c.Dynamic,
-		Threads:       p.Threads,
+		Threads:       p.Hardware.Threads,
 	}
 	if p.Spikes {
 		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, kirchhoff.NoFilter
@@ -332,10 +332,10 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 			k.AngleLimit = c.AngleLimit
 		}
 		askRays(k, c)
-		if t := p.Tables; givenAmplitudes(p) {
+		if t := p.Inputs.Tables; givenAmplitudes(p) {
 			k.Amplitude = func(own int) ([]float64, error) {
 				b, place := make([]float64, p.Image.Len()), s.From[own]
-				return b, t.ReadRow(b, p.Places.Role[place], h5.Amplitude, int(p.Places.Row[place]))
+				return b, t.ReadRow(b, p.Inputs.Places.Role[place], h5.Amplitude, int(p.Inputs.Places.Row[place]))
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func chooseSpreading(p *Plan) {
 		return
 	}
 	c.Kirchhoff.Spreading = "distance"
-	if c.Kirchhoff.Tables != "coarse" && !givenAmplitudes(p) && traveltime.Spreads(p.Times) && !p.Velocity.Anisotropic && !p.Receiver.Anisotropic {
+	if c.Kirchhoff.Tables != "coarse" && !givenAmplitudes(p) && traveltime.Spreads(p.Times) && !p.Inputs.Velocity.Anisotropic && !p.Inputs.Receiver.Anisotropic {
 		c.Kirchhoff.Spreading = "ray"
 	}
 	p.Config = &c
@@ -45,20 +45,20 @@ func FollowsRays(p *Plan) bool {
 
 // givenAmplitudes reports whether the spreading comes from a table file.
 func givenAmplitudes(p *Plan) bool {
-	t := p.Tables
+	t := p.Inputs.Tables
 	return t != nil && t.Has(survey.AtSource, h5.Amplitude) && t.Has(survey.AtReceiver, h5.Amplitude)
 }
 
 // checkScale returns an error if the scale of reflection coefficients is not known: it is derived for
 // isotropic media.
 func checkScale(p *Plan) error {
-	m := p.Models[survey.AtSource]
+	m := p.Inputs.Models[survey.AtSource]
 	switch {
 	case p.Config.Output.Scale != "reflectivity":
 		return nil
-	case !p.Velocity.Anisotropic && p.Config.Kirchhoff.Spreading != "ray":
+	case !p.Inputs.Velocity.Anisotropic && p.Config.Kirchhoff.Spreading != "ray":
 		return status.Usage(fmt.Errorf(`output.scale = "reflectivity" needs kirchhoff.spreading = "ray", which the traveltimes (%s) do not tell`, p.Times.Name()))
-	case !p.Velocity.Anisotropic:
+	case !p.Inputs.Velocity.Anisotropic:
 		return nil
 	}
 	return status.Hint(status.Usage(fmt.Errorf(`output.scale = "reflectivity": the scale is that of isotropic media, %s is anisotropic`, m.File)),

@@ -11,7 +11,7 @@ import (
 
 // Sample is a piece of the operator on which engines are timed.
 type Sample struct {
-	*kirchhoff.Problem
+	Problem *kirchhoff.Problem
 	Classes []kirchhoff.Class // nil for one image
 }
 
@@ -29,18 +29,18 @@ const (
 // those of straight rays at one velocity, so a sample needs neither the model nor a solve.
 // This changes little in the work of an application.
 func NewSample(p *Plan, s *Share, visits, points int64) (*Sample, error) {
-	tables := func(k *Sample) int64 { return int64(k.Positions.Len()) * int64(k.Grid.Len()) }
+	tables := func(k *Sample) int64 { return int64(k.Problem.Positions.Len()) * int64(k.Problem.Grid.Len()) }
 	traces := candidates(p, s)
 	n, part := min(fewTraces, len(traces)), 1.0
 	k, err := newSample(p, s, traces[:n], part)
-	for err == nil && part > 1e-3 && (k.Visits() > visits || tables(k) > points/4) {
+	for err == nil && part > 1e-3 && (k.Problem.Visits() > visits || tables(k) > points/4) {
 		part /= 2
 		k, err = newSample(p, s, traces[:n], part)
 	}
 	for err == nil && n < len(traces) {
 		n = min(n+n/2, len(traces))
 		more, err := newSample(p, s, traces[:n], part)
-		if err != nil || more.Visits() > visits || tables(more) > points {
+		if err != nil || more.Problem.Visits() > visits || tables(more) > points {
 			return k, err
 		}
 		k = more
@@ -55,11 +55,11 @@ func candidates(p *Plan, s *Share) (list []int) {
 	order := p.Shots.List(first, min(s.Last, first+mostTraces))
 	near := map[int32]bool{}
 	for _, trace := range order[:min(fewTraces, len(order))] {
-		near[p.Places.Receiver[trace]] = true
+		near[p.Inputs.Places.Receiver[trace]] = true
 	}
 	for _, want := range []bool{true, false} {
 		for i, trace := range order {
-			if near[p.Places.Receiver[trace]] == want {
+			if near[p.Inputs.Places.Receiver[trace]] == want {
 				list = append(list, first+i)
 			}
 		}
@@ -73,7 +73,7 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	for _, i := range slices.Sorted(slices.Values(at)) {
 		traces = append(traces, p.Shots.List(i, i+1)...)
 	}
-	t.Places, t.From = p.Places.Subset(traces)
+	t.Places, t.From = p.Inputs.Places.Subset(traces)
 	q.Image, q.windows = pieceOf(p, s, &t, part), nil
 	least, most := Speeds(p)
 	velocity := math.Sqrt(least * most)
@@ -85,9 +85,9 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 		q.Times = traveltime.NewUnequal(times, nil) // as much work as the operator
 	}
 	k := &Sample{Problem: q.Problem(&t)}
-	k.Amplitude = nil
-	if k.Dynamic {
-		k.Velocity = slices.Repeat([]float64{velocity}, k.ImageLen())
+	k.Problem.Amplitude = nil
+	if k.Problem.Dynamic {
+		k.Problem.Velocity = slices.Repeat([]float64{velocity}, k.Problem.ImageLen())
 	}
 	if p.Classes.N > 0 {
 		k.Classes = p.Classes.Of(traces)

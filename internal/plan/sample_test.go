@@ -29,9 +29,9 @@ func TestSample(t *testing.T) {
 	} {
 		p := planned(s)
 		p.Image = grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{100, 100, 20}}
-		p.Velocity = traveltime.Medium{Constant: 2000}
+		p.Inputs.Velocity = traveltime.Medium{Constant: 2000}
 		p.Config.Kirchhoff.Aperture, p.Config.Kirchhoff.Antialias = c.aperture, "off"
-		p.farthest = farthest(p.Image, p.Places)
+		p.farthest = farthest(p.Image, p.Inputs.Places)
 		share, err := p.Share([2]int{1, 1}, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -40,16 +40,16 @@ func TestSample(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		visits, points := k.Visits(), int64(k.Positions.Len()*k.Grid.Len())
-		if n := k.NumTraces(); n < c.traces[0] || n > c.traces[1] || visits == 0 || c.visits > 1 && (visits > c.visits || points > c.points) {
-			t.Errorf("%s: %d traces, %d visits, %d points of tables on %v", name, n, visits, points, k.Grid)
+		visits, points := k.Problem.Visits(), int64(k.Problem.Positions.Len()*k.Problem.Grid.Len())
+		if n := k.Problem.NumTraces(); n < c.traces[0] || n > c.traces[1] || visits == 0 || c.visits > 1 && (visits > c.visits || points > c.points) {
+			t.Errorf("%s: %d traces, %d visits, %d points of tables on %v", name, n, visits, points, k.Problem.Grid)
 		}
-		if shared := k.Positions.Len(); name == "few visits" && shared > 40 {
-			t.Errorf("%s: %d places for %d traces", name, shared, k.NumTraces())
+		if shared := k.Problem.Positions.Len(); name == "few visits" && shared > 40 {
+			t.Errorf("%s: %d places for %d traces", name, shared, k.Problem.NumTraces())
 		}
 		for a, most := range c.shape {
-			if k.Grid.Shape[a] > most || k.Grid.Origin[a] < 0 || k.Grid.End(a) > p.Image.End(a)+1e-9 {
-				t.Errorf("%s: a sample's image is %v from %v", name, k.Grid, k.Grid.Origin)
+			if k.Problem.Grid.Shape[a] > most || k.Problem.Grid.Origin[a] < 0 || k.Problem.Grid.End(a) > p.Image.End(a)+1e-9 {
+				t.Errorf("%s: a sample's image is %v from %v", name, k.Problem.Grid, k.Problem.Grid.Origin)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func TestSharesAreThoseOfEachRank(t *testing.T) {
 			}
 			for i, n := range p.Shots.List(s.First, s.Last) {
 				met[n] += s.Slab[1] - s.Slab[0]
-				if p.Places.Source[n] != s.From[a.Source[i]] || p.Places.Receiver[n] != s.From[a.Receiver[i]] {
+				if p.Inputs.Places.Source[n] != s.From[a.Source[i]] || p.Inputs.Places.Receiver[n] != s.From[a.Receiver[i]] {
 					t.Fatalf("rank %d of %v: trace %d has other places", rank, grid, n)
 				}
 			}
@@ -84,7 +84,7 @@ func TestSharesWithAnAperture(t *testing.T) {
 		p.Image.Shape[0] = rapid.IntRange(1, 900).Draw(t, "points")
 		aperture := rapid.Float64Range(1, 900).Draw(t, "aperture")
 		p.Config.Kirchhoff.Aperture = []float64{aperture}
-		p.Shots = p.Shots.along(p.Places, aperture)
+		p.Shots = p.Shots.along(p.Inputs.Places, aperture)
 		grid := [2]int{rapid.IntRange(2, p.Shots.Len()).Draw(t, "rows"), 1}
 		if slabs, _ := p.slabs(); slabs > 1 {
 			grid[1] = rapid.IntRange(1, 2).Draw(t, "columns")
@@ -118,7 +118,7 @@ func TestSharesWithAnAperture(t *testing.T) {
 			row := all[team*(grid[0]/s.Teams)*grid[1]:][:grid[1]]
 			middle := math.Inf(1)
 			for _, n := range p.Shots.List(s.First, s.Last) {
-				m := (p.Places.At(int(p.Places.Source[n]))[0] + p.Places.At(int(p.Places.Receiver[n]))[0]) / 2
+				m := (p.Inputs.Places.At(int(p.Inputs.Places.Source[n]))[0] + p.Inputs.Places.At(int(p.Inputs.Places.Receiver[n]))[0]) / 2
 				middle = min(middle, m)
 				for x := range p.Image.Shape[0] {
 					if math.Abs(p.Image.Coord(0, x)-m) < aperture && !slices.ContainsFunc(row, func(s *Share) bool { return x >= s.Slab[0] && x < s.Slab[1] }) {
@@ -191,7 +191,7 @@ func TestPlansTakeLittleMemory(t *testing.T) {
 		most float64 // bytes a trace
 		do   func()
 	}{
-		"order of shots": {6, func() { newShots(p.Places) }},
+		"order of shots": {6, func() { newShots(p.Inputs.Places) }},
 		"spacing":        {40, func() { traceSpacing(s) }}, // a third of the receivers
 		"shares":         {14, func() { _, _ = p.Shares([2]int{64, 1}) }},
 		"shares, blocks": {14, func() { _, _ = p.Shares([2]int{64, 4}) }},

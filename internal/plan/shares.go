@@ -139,9 +139,9 @@ func shotCosts(p *Plan) []int64 {
 		return cost
 	}
 	for i := range cost {
-		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
 		p.limit(k)
-		cost[i] = cost[i]*16*int64(p.Survey.NT) + k.Visits()
+		cost[i] = cost[i]*16*int64(p.Inputs.Survey.NT) + k.Visits()
 	}
 	return cost
 }
@@ -215,7 +215,7 @@ func (s *Share) Column() int { return s.Rank % s.Grid[1] }
 func (s *Share) Kept(p *Plan) bool {
 	c := p.Config.Comm
 	library := c.Backend == "auto" || c.Backend == "nccl" || c.Backend == "rccl"
-	return c.Fallback == "mpi" && library && p.Card != nil && s.Grid[0]*s.Grid[1] > 1 && !(p.Held.Stream && s.Grid[1] > 1)
+	return c.Fallback == "mpi" && library && p.Hardware.Card != nil && s.Grid[0]*s.Grid[1] > 1 && !(p.Held.Stream && s.Grid[1] > 1)
 }
 
 // Traces is the number of traces.
@@ -253,7 +253,9 @@ func (p *Plan) Share(grid [2]int, rank int) (*Share, error) {
 }
 
 // place finds the places of a share's traces.
-func (p *Plan) place(s *Share) { s.Places, s.From = p.Places.Subset(p.Shots.List(s.First, s.Last)) }
+func (p *Plan) place(s *Share) {
+	s.Places, s.From = p.Inputs.Places.Subset(p.Shots.List(s.First, s.Last))
+}
 
 // cut makes shares without their places.
 func (p *Plan) cut(grid [2]int) ([]*Share, error) {
@@ -390,7 +392,7 @@ func mostTeams(rows, slabs int) int {
 func reaches(p *Plan, rows []int, each int) (out [][2]int) {
 	_, width := p.slabs()
 	for row := 0; row+each < len(rows); row += each {
-		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Places.Of(p.Shots.List(rows[row], rows[row+each]))}
+		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places.Of(p.Shots.List(rows[row], rows[row+each]))}
 		p.limit(k)
 		lo, hi := k.Reach()
 		out = append(out, [2]int{lo / width, (hi + width - 1) / width})

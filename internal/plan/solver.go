@@ -32,7 +32,7 @@ func chooseFilters(p *Plan) error {
 	if !p.Matches() {
 		return nil
 	}
-	o := imaging.MatchOptions{Threads: p.Threads}
+	o := imaging.MatchOptions{Threads: p.Hardware.Threads}
 	c, dim := p.Config.Solver, p.Image.Dim()
 	for _, k := range []struct {
 		key  string
@@ -79,7 +79,7 @@ func (p *Plan) PSFSpacing() []int {
 		return given
 	}
 	lo, hi := Speeds(p)
-	peak := BandOf(p.Survey.Wavelet).Peak
+	peak := BandOf(p.Inputs.Survey.Wavelet).Peak
 	lengths := slices.Repeat([]float64{(lo + hi) / 2 / peak}, p.Image.Dim())
 	if p.Image.Domain == grid.Time {
 		lengths[len(lengths)-1] = 2 / peak

@@ -51,7 +51,7 @@ func findSurface(p *Plan) error {
 	case "none":
 		return nil
 	case "survey":
-		s.Z = topography(p.Places, columns(p.Image), s.Cell)
+		s.Z = topography(p.Inputs.Places, columns(p.Image), s.Cell)
 	case "file":
 		var err error
 		if s.Z, err = p.givenSurface(); err != nil {
@@ -71,7 +71,7 @@ func findSurface(p *Plan) error {
 
 // givenSurface is the surface of a file at the image's columns.
 func (p *Plan) givenSurface() ([]float64, error) {
-	g, to := p.Relief.Grid, columns(p.Image)
+	g, to := p.Inputs.Relief.Grid, columns(p.Image)
 	for a, name := range grid.AxisNames(p.Image.Dim())[:to.Dim()] {
 		slack := 1e-6 * g.Spacing[a]
 		if to.Origin[a] < g.Origin[a]-slack || to.End(a) > g.End(a)+slack {
@@ -80,7 +80,7 @@ func (p *Plan) givenSurface() ([]float64, error) {
 		}
 	}
 	z := make([]float64, to.Len())
-	g.Interpolate(z, p.Relief.Z, to)
+	g.Interpolate(z, p.Inputs.Relief.Z, to)
 	return z, nil
 }
 

@@ -115,13 +115,13 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 // Taps is a problem that says by which taps kirchhoff.wavelet_filter makes of a wavelet what traces
 // are convolved with.
 func Taps(p *Plan, w survey.Wavelet) *kirchhoff.Problem {
-	return &kirchhoff.Problem{Grid: p.Image, NT: p.Survey.NT, DT: p.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(p.Config.Kirchhoff.WaveletFilter)}
+	return &kirchhoff.Problem{Grid: p.Image, NT: p.Inputs.Survey.NT, DT: p.Inputs.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(p.Config.Kirchhoff.WaveletFilter)}
 }
 
 // whiten makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
 func whiten(p *Plan) {
-	s, e := p.Survey, p.Config.Data.Whiten
+	s, e := p.Inputs.Survey, p.Config.Data.Whiten
 	if p.Need == Geometry || e == 0 {
 		return
 	}

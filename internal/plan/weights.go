@@ -26,7 +26,7 @@ func Coherent(p *Plan) bool {
 // CoherenceWindows are those over which the means of these weights are taken.
 func CoherenceWindows(p *Plan) coherence.Windows {
 	slowest, _ := Speeds(p)
-	return coherence.WindowsFor(1/BandOf(p.Survey.Wavelet).Peak, slowest, p.Survey.DT, p.Threads)
+	return coherence.WindowsFor(1/BandOf(p.Inputs.Survey.Wavelet).Peak, slowest, p.Inputs.Survey.DT, p.Hardware.Threads)
 }
 
 // NewWeights returns those of a survey.

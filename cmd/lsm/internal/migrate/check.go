@@ -125,7 +125,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	defer j.Close()
-	p, ranks := j.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size())
+	p, ranks := j.Op.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size())
 	if m != nil {
 		if p, err = m.Plan(p, ranks); err != nil {
 			return fmt.Errorf("%s: %w", o.machine, err)
@@ -139,7 +139,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	if cfg.Kirchhoff.Engine == "auto" {
-		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Choice, p.Engine)})
+		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Op.Here.Choice, p.Hardware.Engine)})
 	}
 	for _, found := range f.Findings() {
 		show(found)
@@ -149,7 +149,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 	if err := cli.InOrder(spectra, time); err != nil {
 		return err
 	}
-	if err := o.measure(ctx, a, j.Plan, f, path, show); err != nil {
+	if err := o.measure(ctx, a, j.Op.Plan, f, path, show); err != nil {
 		return err
 	}
 	if o.dotTest && memory == nil {
@@ -189,7 +189,7 @@ func compareSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
 		text += "; lsm wavelet estimates another"
 	}
 	show(forecast.Finding{Topic: "wavelet", Level: level, Text: text})
-	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && forecast.FilterFits(j.Plan) {
+	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && forecast.FilterFits(j.Op.Plan) {
 		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
 	}
 	a.Finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
@@ -222,13 +222,13 @@ func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast,
 		d = f.On(m)
 		show(forecast.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
 	} else {
-		here, err := measureHere(ctx, a, j.Plan)
+		here, err := measureHere(ctx, a, j.Op.Plan)
 		if err != nil {
 			return err
 		}
 		var reading time.Duration
-		if j.Traces != nil {
-			reading = j.Traces.Took
+		if j.Op.Traces != nil {
+			reading = j.Op.Traces.Took
 		}
 		d = f.Duration(here, reading)
 	}
@@ -247,10 +247,10 @@ func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast,
 // measureHere measures this machine for a plan, which takes about half a second. The speed of a
 // GPU is not known.
 func measureHere(ctx context.Context, a *cli.App, p *plan.Plan) (*forecast.Machine, error) {
-	if p.Card != nil {
+	if p.Hardware.Card != nil {
 		return &forecast.Machine{}, nil
 	}
-	k := bench.KernelSize{Engine: p.Engine, Threads: p.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
+	k := bench.KernelSize{Engine: p.Hardware.Engine, Threads: p.Hardware.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
 	return benchmarks.MeasureCores(ctx, a, k, []int{p.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
 }
 
@@ -329,11 +329,11 @@ func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Fin
 	}
 	limit := j.DotLimit()
 	if !(e <= limit) {
-		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Info, e, limit))
+		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Op.Info, e, limit))
 	}
-	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Info, e, limit)})
+	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Op.Info, e, limit)})
 	a.Finish("dot_error", e)
-	if j.Traces == nil {
+	if j.Op.Traces == nil {
 		return nil
 	}
 	text, err := j.DampingText(ctx)
