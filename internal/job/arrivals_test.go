@@ -16,7 +16,7 @@ func TestFindWeak(t *testing.T) {
 	find := func(p *problem, set ...string) (*forecast.Arrivals, forecast.Finding) {
 		t.Helper()
 		j := p.open(t, plan.Planning, progress.Discard(), "cpu", append(set, `survey.units="si"`)...)
-		f, err := forecast.New(j.Op.Plan, []int{0, 1}, 1)
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
 		a, found, err := f.FindWeak(t.Context(), progress.Discard())
 		must(t, err)

@@ -102,7 +102,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				result = r
 			}
 			return err
@@ -156,8 +156,8 @@ func TestResumeWithAuto(t *testing.T) {
 		j, err := Resume(comm.Self(), cfg, plan.Traces, progress.Discard())
 		must(t, err)
 		t.Cleanup(j.Close)
-		if j.Op.Plan.Hardware.Engine != engine || !strings.Contains(j.Op.Here.Choice, "checkpoint") {
-			t.Errorf("resumed with %s, want %s: %s", j.Op.Plan.Hardware.Engine, engine, j.Op.Here.Choice)
+		if j.Plan.Hardware.Engine != engine || !strings.Contains(j.Here.Choice, "checkpoint") {
+			t.Errorf("resumed with %s, want %s: %s", j.Plan.Hardware.Engine, engine, j.Here.Choice)
 		}
 		r, err := j.solve(context.Background(), build(t, j), true)
 		must(t, err)
@@ -190,10 +190,10 @@ func TestCardTables(t *testing.T) {
 	memory := func(ranks int) (m forecast.Memory) {
 		t.Helper()
 		must(t, p.onCards(ranks, nil, func(j *Job) error {
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				m = j.Memory()
 			}
-			_, err := j.Op.Here.Ranks.World.Host().Agree(0)
+			_, err := j.Ranks.World.Host().Agree(0)
 			return err
 		}))
 		return m
@@ -297,16 +297,16 @@ func TestCardTimes(t *testing.T) {
 	defer op.Engine.Close()
 	data, err := j.Data()
 	must(t, err)
-	image, err := dist.NewVector(j.Op.Here.Device, op.Domain())
+	image, err := dist.NewVector(j.Here.Device, op.Domain())
 	must(t, err)
 	for range iterations {
 		must(t, op.ApplyAdjoint(context.Background(), image, data))
 		must(t, op.Apply(context.Background(), data, image))
 		norm, err := dist.Norm(data)
 		must(t, err)
-		must(t, j.Op.Here.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
+		must(t, j.Here.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
 	}
-	must(t, j.Op.Here.Card.Sync())
+	must(t, j.Here.Card.Sync())
 	calls := map[string]int{}
 	account := report.Account()
 	for _, lane := range account.Beside.Inner {

@@ -30,8 +30,8 @@ func TestSumsThroughTheHostAreForeseen(t *testing.T) {
 	p := wide(t)
 	total := func(set ...string) (bytes, points int64) {
 		must(t, p.onEngine(2, "cuda", set, func(j *Job) error {
-			if j.Op.Here.Ranks.Root() {
-				bytes, points = forecast.Of(j.Op.Plan, j.Op.Share).Total(), int64(j.Op.Plan.Points(j.Op.Share))
+			if j.Ranks.Root() {
+				bytes, points = forecast.Of(j.Plan, j.Share).Total(), int64(j.Plan.Points(j.Share))
 			}
 			return nil
 		}))
@@ -87,8 +87,8 @@ func TestCarriersAreMeasured(t *testing.T) {
 			set := slices.Concat([]string{"kirchhoff.engine=cuda", "solver.iterations=12"}, c.problem, c.set)
 			said, err := p.watched(t, c.ranks, 30, set, func(j *Job, op *operator.Operator, d *dist.Vector) error {
 				r, err := j.whole(j.Solve(t.Context(), d, false))
-				if j.Op.Here.Ranks.Root() {
-					got, carrier = r, j.Op.Here.Carrier()
+				if j.Ranks.Root() {
+					got, carrier = r, j.Here.Carrier()
 				}
 				return err
 			})

@@ -49,7 +49,7 @@ var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.me
 func (p *problem) check(t *testing.T, set ...string) []forecast.Finding {
 	t.Helper()
 	j := p.open(t, plan.Planning, progress.Discard(), "cpu", slices.Concat(onGrid(p.grid), flat, []string{"kirchhoff.wavelet_filter=on", "kirchhoff.spreading=auto", "solver.iterations=3"}, set)...)
-	f, err := forecast.New(j.Op.Plan, []int{0, 1}, 1)
+	f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 	must(t, err)
 	return f.Findings()
 }

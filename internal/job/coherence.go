@@ -14,16 +14,16 @@ import (
 // findCoherence finds the weights of data.weights = "coherence" from what an iterate x predicts, and puts
 // them into the problem. It is collective and costs a forward.
 func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
-	defer s.job.Op.Here.Ranks.Report.Time("coherence weights")()
+	defer s.job.Ranks.Report.Time("coherence weights")()
 	y, err := s.f.ReflectivityOf(x)
 	if err != nil {
 		return err
 	}
-	found := coherence.New(plan.CoherenceWindows(s.job.Op.Plan), s.job.Op.Share.Traces(), s.job.Op.Plan.Inputs.Survey.NT)
+	found := coherence.New(plan.CoherenceWindows(s.job.Plan), s.job.Share.Traces(), s.job.Plan.Inputs.Survey.NT)
 	var squares []float64 // of the norm of streamed data with their new weights
-	err = s.job.Op.Here.Again(func(bool) error {
-		if squares = nil; s.job.Op.Plan.Held.Stream {
-			return s.job.Op.Stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
+	err = s.job.Here.Again(func(bool) error {
+		if squares = nil; s.job.Plan.Held.Stream {
+			return s.job.Operator.Stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
 				more, err := findShots(s.job, found, lo, predicted, recorded)
 				squares = append(squares, more...)
 				return err
@@ -35,17 +35,17 @@ func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
 		}
 		defer predicted.Free()
 		_, err = findShots(s.job, found, 0, predicted.Buf, s.f.Weighed().Buf)
-		return s.job.Op.Here.Ranks.Together(err)
+		return s.job.Ranks.Together(err)
 	})
 	if err != nil {
 		return err
 	}
-	if s.job.Op.Plan.Held.Stream {
-		square, err := dist.SumExactly(s.job.Op.Here.ShotAxis, squares, nil)
+	if s.job.Plan.Held.Stream {
+		square, err := dist.SumExactly(s.job.Here.ShotAxis, squares, nil)
 		if err != nil {
 			return err
 		}
-		s.job.Op.Stream.Reweighed(math.Sqrt(square))
+		s.job.Operator.Stream.Reweighed(math.Sqrt(square))
 	}
 	s.job.collect()
 	return s.useCoherence(found)
@@ -54,9 +54,9 @@ func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
 // findShots finds the weights of whole shots, of which these are prediction and record from sample lo
 // of this rank's on. It returns the sum of squares of each record with its new weights.
 func findShots(j *Job, c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
-	nt, w := j.Op.Plan.Inputs.Survey.NT, plan.CoherenceWindows(j.Op.Plan)
-	for shot := range j.Op.Share.Shots {
-		first, last := j.Op.Share.Shot(shot)
+	nt, w := j.Plan.Inputs.Survey.NT, plan.CoherenceWindows(j.Plan)
+	for shot := range j.Share.Shots {
+		first, last := j.Share.Shot(shot)
 		at, n := first*nt-lo, (last-first)*nt
 		if at < 0 || at+n > predicted.Len() {
 			continue
@@ -67,7 +67,7 @@ func findShots(j *Job, c *coherence.Weights, lo int, predicted, recorded device.
 				return nil, err
 			}
 		}
-		c.Find(w, j.Op.Plan.Inputs.Survey, j.Op.Plan.Shots.List(j.Op.Share.First+first, j.Op.Share.First+last), first, traces[0], traces[1])
+		c.Find(w, j.Plan.Inputs.Survey, j.Plan.Shots.List(j.Share.First+first, j.Share.First+last), first, traces[0], traces[1])
 		square := 0.0
 		for trace := first; trace < last; trace++ {
 			x := traces[1][(trace-first)*nt:][:nt]
@@ -93,16 +93,16 @@ func (s *solve) useCoherence(found *coherence.Weights) error {
 	for _, v := range found.Values {
 		mean += float64(v) / coherence.One
 	}
-	s.job.Op.Traces.WeighBy(found)
+	s.job.Traces.WeighBy(found)
 	sums := []float64{mean, float64(len(found.Values))}
-	if err := s.job.Op.Here.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
+	if err := s.job.Here.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
-	s.job.Op.Here.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.State().Iteration, sums[0]/max(1, sums[1]))
-	if s.job.Op.Plan.Held.Stream {
+	s.job.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.State().Iteration, sums[0]/max(1, sums[1]))
+	if s.job.Plan.Held.Stream {
 		return nil // which are weighed as they are read
 	}
-	v, err := dist.NewVector(s.job.Op.Here.Device, s.job.Op.Range())
+	v, err := dist.NewVector(s.job.Here.Device, s.job.Operator.Range())
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (s *solve) useCoherence(found *coherence.Weights) error {
 
 // fillCoherence sets a vector of data to the weights of its samples.
 func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
-	nt := j.Op.Plan.Inputs.Survey.NT
+	nt := j.Plan.Inputs.Survey.NT
 	w := make([]float32, nt)
-	for trace := range j.Op.Share.Traces() {
+	for trace := range j.Share.Traces() {
 		for k := range w {
 			w[k] = 1
 		}
@@ -131,18 +131,18 @@ func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
 // savedWeights is a vector with the values of the weights found, on the host, as checkpoints keep it. Where
 // none were found it is for those of a checkpoint.
 func (s *solve) savedWeights() map[string]*dist.Vector {
-	c := coherence.New(plan.CoherenceWindows(s.job.Op.Plan), 0, s.job.Op.Plan.Inputs.Survey.NT)
+	c := coherence.New(plan.CoherenceWindows(s.job.Plan), 0, s.job.Plan.Inputs.Survey.NT)
 	l := &dist.Layout{
-		Shape: []int{s.job.Op.Plan.Shots.Traces(), c.Nodes}, Off: s.job.Op.Share.First * c.Nodes, N: s.job.Op.Share.Traces() * c.Nodes,
-		Type: device.F32, Shards: s.job.Op.Here.ShotAxis, Copies: s.job.Op.Here.BlockAxis,
+		Shape: []int{s.job.Plan.Shots.Traces(), c.Nodes}, Off: s.job.Share.First * c.Nodes, N: s.job.Share.Traces() * c.Nodes,
+		Type: device.F32, Shards: s.job.Here.ShotAxis, Copies: s.job.Here.BlockAxis,
 	}
 	values := make([]float32, l.N)
-	if of := s.job.Op.Traces.Coherence(); of != nil {
+	if of := s.job.Traces.Coherence(); of != nil {
 		for k, v := range of.Values {
 			values[k] = float32(v)
 		}
 	}
-	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.job.Op.Here.Host, values)}}
+	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.job.Here.Host, values)}}
 }
 
 // savedName is the name of weights in a checkpoint.
@@ -150,7 +150,7 @@ const savedName = "coherence"
 
 // restoreWeights puts the weights of a checkpoint into the problem.
 func (s *solve) restoreWeights(saved map[string]*dist.Vector) error {
-	found := coherence.New(plan.CoherenceWindows(s.job.Op.Plan), s.job.Op.Share.Traces(), s.job.Op.Plan.Inputs.Survey.NT)
+	found := coherence.New(plan.CoherenceWindows(s.job.Plan), s.job.Share.Traces(), s.job.Plan.Inputs.Survey.NT)
 	for k, v := range device.Slice[float32](saved[savedName].Buf) {
 		found.Values[k] = uint16(v)
 	}

@@ -140,18 +140,18 @@ func options() (list []option) {
 // may says how many bytes at most go to a card and come from it in an iteration: lists of
 // opened units and streamed traces; numbers, images of halves, and counts of the times in tables that are made.
 func (o *option) may(j *Job, image int) (up, down int64) {
-	if j.Op.Here.Card == nil {
+	if j.Here.Card == nil {
 		return 0, 0
 	}
 	up, down = int64(o.opens)*(16<<10), int64(4*image)+int64(o.opens)*(8<<10)
-	if j.Op.Plan.Classes.Halves() {
-		down += int64(8 * j.Op.Plan.Image.Len())
+	if j.Plan.Classes.Halves() {
+		down += int64(8 * j.Plan.Image.Len())
 	}
-	if j.Op.Plan.Held.Stream {
+	if j.Plan.Held.Stream {
 		up += j.Memory().AllData
 	}
-	if o.times || !j.Op.Here.Card.Compiles() { // the program that solves is not carried
-		up += int64(o.opens * 8 * j.Op.Plan.Image.Len() * (j.Op.Plan.Inputs.Survey.NumSources() + j.Op.Plan.Inputs.Survey.NumReceivers()))
+	if o.times || !j.Here.Card.Compiles() { // the program that solves is not carried
+		up += int64(o.opens * 8 * j.Plan.Image.Len() * (j.Plan.Inputs.Survey.NumSources() + j.Plan.Inputs.Survey.NumReceivers()))
 	}
 	return up, down
 }
@@ -175,7 +175,7 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 				return nil, err
 			}
 			for _, v := range r.Classes.Rows() {
-				image, err := j.Op.Here.Whole(v)
+				image, err := j.Here.Whole(v)
 				if err != nil {
 					return nil, err
 				}
@@ -195,19 +195,19 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 		}
 		var at [2]int64 // when the last iteration ended
 		ended := 0      // iterations
-		j.Op.Here.Ranks.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
+		j.Ranks.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
 			if !strings.Contains(string(line), `"iteration":`) {
 				return
 			}
-			up, down := j.Op.Here.Device.Traffic()
+			up, down := j.Here.Device.Traffic()
 			ended++
-			if found := plan.Coherent(j.Op.Plan) && ended == plan.FirstIterations+1; at != [2]int64{} && !found {
+			if found := plan.Coherent(j.Plan) && ended == plan.FirstIterations+1; at != [2]int64{} && !found {
 				mine.up, mine.down = max(mine.up, up-at[0]), max(mine.down, down-at[1])
 			}
 			at = [2]int64{up, down}
 		})})
 		r, err := j.Solve(context.Background(), d, false)
-		if mine.image, err = whole(r, err); err != nil || !j.Op.Here.Ranks.Root() {
+		if mine.image, err = whole(r, err); err != nil || !j.Ranks.Root() {
 			return err
 		}
 		if up, down := o.may(j, len(mine.image)); mine.up > up || mine.down > down {
@@ -316,9 +316,9 @@ func TestConformance(t *testing.T) {
 func (p *problem) cardMemory(t *testing.T, set []string, share float64) (bytes string) {
 	t.Helper()
 	must(t, p.onCards(1, set, func(j *Job) error {
-		ample, little := j.Memory(), *j.Op.Plan
-		little.Hardware.Card = &plan.Card{Multiprocessors: j.Op.Here.Card.Card().Multiprocessors, Free: 1}
-		least := forecast.Of(&little, j.Op.Share).Card
+		ample, little := j.Memory(), *j.Plan
+		little.Hardware.Card = &plan.Card{Multiprocessors: j.Here.Card.Card().Multiprocessors, Free: 1}
+		least := forecast.Of(&little, j.Share).Card
 		bytes = fmt.Sprint(1<<30 - ample.CardLimit + least + int64(share*float64(ample.Card-least)))
 		return nil
 	}))

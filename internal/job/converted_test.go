@@ -217,12 +217,12 @@ func TestConvertedModelSlabs(t *testing.T) {
 		for role, m := range []traveltime.Medium{op.Plan.Inputs.Velocity, op.Plan.Inputs.Receiver} {
 			n := m.Slab[1] - m.Slab[0]
 			if n < 100 || n > 900 || len(m.Values) != n*m.Plane() {
-				t.Errorf("rank %d holds %d values of slab %v of the %s's model", j.Op.Here.Ranks.World.Rank(), len(m.Values), m.Slab, survey.Role(role))
+				t.Errorf("rank %d holds %d values of slab %v of the %s's model", j.Ranks.World.Rank(), len(m.Values), m.Slab, survey.Role(role))
 			}
 			bytes += []int64{4*8 + 4*6, 12}[role] * int64(n*m.Plane())
 		}
-		if got := forecast.Of(j.Op.Plan, j.Op.Share).Model; got != bytes {
-			t.Errorf("rank %d: %d bytes of the models are foreseen, want %d", j.Op.Here.Ranks.World.Rank(), got, bytes)
+		if got := forecast.Of(j.Plan, j.Share).Model; got != bytes {
+			t.Errorf("rank %d: %d bytes of the models are foreseen, want %d", j.Ranks.World.Rank(), got, bytes)
 		}
 		return nil
 	}))
@@ -235,7 +235,7 @@ func TestAnisotropicMedium(t *testing.T) {
 	isotropic := p.open(t, plan.Planning, progress.Discard(), "cpu")
 	p.lean(t)
 	j := p.open(t, plan.Planning, progress.Discard(), "cpu")
-	m, a := j.Op.Plan.Inputs.Velocity, j.Op.Plan.Inputs.Velocity.Anisotropy
+	m, a := j.Plan.Inputs.Velocity, j.Plan.Inputs.Velocity.Anisotropy
 	if n := p.grid.Len(); !m.Anisotropic || len(a.Epsilon) != n || len(a.Delta) != n || len(a.Tilt) != n || a.Azimuth != nil {
 		t.Fatalf("anisotropic %v, %d, %d, %d and %d values", m.Anisotropic, len(a.Epsilon), len(a.Delta), len(a.Tilt), len(a.Azimuth))
 	}
@@ -243,21 +243,21 @@ func TestAnisotropicMedium(t *testing.T) {
 	for i, v := range m.Values {
 		least = min(least, traveltime.LeastSpeed(v, a.Epsilon[i], a.Delta[i]))
 	}
-	if j.Op.Plan.Inputs.Slowest != least || least >= 1.2*m.Least {
-		t.Errorf("the least speed is %g m/s, want %g", j.Op.Plan.Inputs.Slowest, least)
+	if j.Plan.Inputs.Slowest != least || least >= 1.2*m.Least {
+		t.Errorf("the least speed is %g m/s, want %g", j.Plan.Inputs.Slowest, least)
 	}
-	source, _, err := j.Op.Plan.Inputs.ReadSlabs([2][2]int{{3, 7}})
+	source, _, err := j.Plan.Inputs.ReadSlabs([2][2]int{{3, 7}})
 	must(t, err)
 	plane := m.Plane()
 	equal(t, "a part of epsilon", source.Anisotropy.Epsilon, a.Epsilon[3*plane:7*plane])
 	equal(t, "a part of tilt", source.Anisotropy.Tilt, a.Tilt[3*plane:7*plane])
-	text := fmt.Sprint(plan.Media(j.Op.Plan))
+	text := fmt.Sprint(plan.Media(j.Plan))
 	if want := "model.h5: transversely isotropic, epsilon 0.15 to 0.166, delta -0.1 to -0.092, tilt 20 to 20 degrees"; !strings.Contains(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 
 	ignored := p.open(t, plan.Planning, progress.Discard(), "cpu", "velocity.anisotropy=none")
-	if text, want := fmt.Sprint(plan.Media(ignored.Op.Plan)), `velocity.anisotropy = "none" ignores /epsilon, /delta, /tilt`; ignored.Op.Plan.Inputs.Velocity.Anisotropic || ignored.Op.Plan.Inputs.Slowest != isotropic.Op.Plan.Inputs.Slowest || !strings.Contains(text, want) {
+	if text, want := fmt.Sprint(plan.Media(ignored.Plan)), `velocity.anisotropy = "none" ignores /epsilon, /delta, /tilt`; ignored.Plan.Inputs.Velocity.Anisotropic || ignored.Plan.Inputs.Slowest != isotropic.Plan.Inputs.Slowest || !strings.Contains(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 	_, v, err := h5.ReadModel(p.path("model.h5"))
@@ -265,7 +265,7 @@ func TestAnisotropicMedium(t *testing.T) {
 	zeros := make([]float64, len(v))
 	must(t, h5.WriteModel(p.path("model.h5"), p.grid, v, h5.WriteOptions{Force: true}, h5.Beside{Property: h5.Epsilon, Values: zeros}, h5.Beside{Property: h5.Tilt, Values: a.Tilt}))
 	upright := p.open(t, plan.Planning, progress.Discard(), "cpu")
-	if text, want := fmt.Sprint(plan.Media(upright.Op.Plan)), "epsilon and delta are 0 everywhere"; upright.Op.Plan.Inputs.Velocity.Anisotropic || upright.Op.Plan.Inputs.Velocity.Anisotropy.Tilt != nil || !strings.Contains(text, want) {
+	if text, want := fmt.Sprint(plan.Media(upright.Plan)), "epsilon and delta are 0 everywhere"; upright.Plan.Inputs.Velocity.Anisotropic || upright.Plan.Inputs.Velocity.Anisotropy.Tilt != nil || !strings.Contains(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 }

@@ -14,7 +14,7 @@ func TestEstimateDuration(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
 		j := p.open(t, plan.Planning, progress.Discard(), engine, "solver.iterations=7")
-		f, err := forecast.New(j.Op.Plan, []int{0, 1}, 1)
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
 		d := f.Duration(&forecast.Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: forecast.Speed{Triples: 3e8, Points: 5e5}}, 0)
 		if d.Iteration <= 0 || d.Total != d.Traveltimes+8*d.Iteration {
@@ -33,7 +33,7 @@ func TestEstimateCountsRaysAndDiagonal(t *testing.T) {
 	machine := &forecast.Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: forecast.Speed{Triples: 3e8, Dynamic: 3e8, Points: 5e5}}
 	of := func(set ...string) (forecast.Duration, forecast.Memory) {
 		j := p.open(t, plan.Planning, progress.Discard(), "cpu", set...)
-		f, err := forecast.New(j.Op.Plan, []int{0, 1}, 1)
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
 		return f.Duration(machine, 0), f.Memory
 	}

@@ -23,7 +23,7 @@ func (p *problem) solveBack(t *testing.T, ranks int, set ...string) (result *sol
 	t.Helper()
 	said, err = p.watched(t, ranks, 0.3, set, func(j *Job, op *operator.Operator, d *dist.Vector) error {
 		r, err := j.whole(j.Solve(context.Background(), d, false))
-		if j.Op.Here.Ranks.Root() {
+		if j.Ranks.Root() {
 			result = r
 		}
 		return err
@@ -126,7 +126,7 @@ func TestGoesOnAfterAFailure(t *testing.T) {
 			var r *solved
 			body := func(j *Job, op *operator.Operator, d *dist.Vector) error {
 				got, err := c.do(j, d)
-				if j.Op.Here.Ranks.Root() {
+				if j.Ranks.Root() {
 					r = got
 				}
 				return err

@@ -22,14 +22,14 @@ import (
 func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 	if j.set == nil {
 		var err error
-		if j.set, err = settingOf(j.Op); err != nil {
+		if j.set, err = settingOf(j.Operator); err != nil {
 			return nil, err
 		}
 	}
 	s := *j.set
-	s.Again = j.Op.Here.Again
-	if s.Data = d; j.Op.Plan.Held.Stream {
-		s.Passes = j.Op.Stream
+	s.Again = j.Here.Again
+	if s.Data = d; j.Plan.Held.Stream {
+		s.Passes = j.Operator.Stream
 	}
 	return &s, nil
 }
@@ -98,7 +98,7 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 		err = j.LoadStart()
 	}
 	if err == nil && j.start != nil {
-		s.Start, err = j.Op.ImageVector(j.start.ReadReflectivity)
+		s.Start, err = j.Operator.ImageVector(j.start.ReadReflectivity)
 		s.StartSolved = j.start.HasReflectivity()
 	}
 	if err != nil {
@@ -136,9 +136,9 @@ func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	live := j.Op.Here.Ranks.Report.Solver("solver vectors", 1)
+	live := j.Ranks.Report.Solver("solver vectors", 1)
 	defer live.End()
-	m, err := f.Match(ctx, j.Op.Plan.Filters)
+	m, err := f.Match(ctx, j.Plan.Filters)
 	if err != nil {
 		return nil, failure(err)
 	}

@@ -163,7 +163,7 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 		if err != nil {
 			return err
 		}
-		if j.Op.Here.Ranks.Root() {
+		if j.Ranks.Root() {
 			result = r
 		}
 		return j.WriteResult(path, r.Result, Source{Force: true})
@@ -248,7 +248,7 @@ func TestResumeWithGathers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if j.Op.Here.Ranks.Root() {
+		if j.Ranks.Root() {
 			sameResult(t, "resumed", r, want)
 		}
 		return j.WriteResult(p.path("image.h5"), r.Result, Source{})
@@ -271,8 +271,8 @@ func TestTracesOutsideTheClasses(t *testing.T) {
 	if text := fmt.Sprintf("%d of 189 traces are left by image.gather_bins from 100 to 300 m", inside); !strings.Contains(log.String(), text) {
 		t.Errorf("the log does not say %q: %s", text, &log)
 	}
-	if j.Op.Plan.Shots.Traces() != inside {
-		t.Errorf("%d traces in use, want %d", j.Op.Plan.Shots.Traces(), inside)
+	if j.Plan.Shots.Traces() != inside {
+		t.Errorf("%d traces in use, want %d", j.Plan.Shots.Traces(), inside)
 	}
 	err := p.on(1, []string{"image.gathers=offset", "image.gather_bins=5000,6000"}, func(*Job) error { return nil })
 	if status.Code(err) != status.BadInput || !strings.Contains(fmt.Sprint(err), "image.gather_bins") {

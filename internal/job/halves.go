@@ -20,28 +20,28 @@ const (
 // agree returns on all ranks how well the images of the odd and of the even shots agree. take, if not nil, is handed
 // the agreement around each point on rank 0. It is collective.
 func agree(j *Job, halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
-	defer j.Op.Here.Ranks.Report.Time("agreement of halves")()
+	defer j.Ranks.Report.Time("agreement of halves")()
 	a, b := halves.Parts[0], halves.Parts[1]
 	squares, err := dist.Dots([2]*dist.Vector{a, a}, [2]*dist.Vector{b, b})
 	if err != nil {
 		return 0, err
 	}
-	first, err := j.Op.Here.Whole(a)
+	first, err := j.Here.Whole(a)
 	if err != nil {
 		return 0, err
 	}
 	var scan *agreement.Scan
-	if j.Op.Here.Ranks.Root() {
-		scan = agreement.NewScan(j.Op.Plan.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
+	if j.Ranks.Root() {
+		scan = agreement.NewScan(j.Plan.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
 	}
-	err = j.Op.Here.Gather(b, j.Op.Plan.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
+	err = j.Here.Gather(b, j.Plan.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
 	if err == nil && scan != nil {
 		whole, err = scan.End()
 	}
-	if err := j.Op.Here.Ranks.Together(err); err != nil {
+	if err := j.Ranks.Together(err); err != nil {
 		return 0, err
 	}
-	all, err := comm.GatherJSON(j.Op.Here.Ranks.World.Host().AllGather, whole)
+	all, err := comm.GatherJSON(j.Ranks.World.Host().AllGather, whole)
 	if err != nil {
 		return 0, err
 	}
@@ -52,13 +52,13 @@ func agree(j *Job, halves *dist.Vector, take func(first int, local []float32) er
 // their mean or sum, by the Wiener filter of that: where a share γ of the power of each half is in both, it is
 // 2γ/(1+γ) of the power of their mean.
 func judgeHalves(j *Job, r *Result) (err error) {
-	if j.Op.Plan.Config.Output.Filter != "agreement" {
+	if j.Plan.Config.Output.Filter != "agreement" {
 		r.Agreed, err = agree(j, r.Classes, nil)
 		return err
 	}
 	var filter []float32
-	if j.Op.Here.Ranks.Root() {
-		filter = make([]float32, 0, j.Op.Plan.Image.Len())
+	if j.Ranks.Root() {
+		filter = make([]float32, 0, j.Plan.Image.Len())
 	}
 	r.Agreed, err = agree(j, r.Classes, func(_ int, local []float32) error {
 		for _, g := range local {
@@ -69,7 +69,7 @@ func judgeHalves(j *Job, r *Result) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := j.Op.Here.Spread(filter, r.Image.Layout)
+	v, err := j.Here.Spread(filter, r.Image.Layout)
 	if err == nil {
 		err = dist.Multiply(r.Image, v)
 		v.Free()
@@ -79,7 +79,7 @@ func judgeHalves(j *Job, r *Result) (err error) {
 
 // agreement returns how well the halves of an iterate agree, and adds it to the history. It is nil where there are none.
 func (s *solve) agreement(m *solver.Method) (*float64, error) {
-	if !s.job.Op.Plan.Classes.Halves() {
+	if !s.job.Plan.Classes.Halves() {
 		return nil, nil
 	}
 	images, err := s.f.ImageOf(m.X())
@@ -114,12 +114,12 @@ func growApart(s *solver.State) bool {
 
 // warnApart warns where later iterations have taken the halves apart.
 func warnApart(j *Job, h []float64) {
-	if len(h) == 0 || !j.Op.Here.Ranks.Root() {
+	if len(h) == 0 || !j.Ranks.Root() {
 		return
 	}
 	best, last := slices.Max(h), h[len(h)-1]
 	if best-last > muchApart {
-		j.Op.Here.Ranks.Report.Warn(fmt.Sprintf("images of the odd and of the even shots agree by %.3f after %s, and agreed by %.3f after %d: what came since is not in all shots (solver.iterations, solver.damping)",
+		j.Ranks.Report.Warn(fmt.Sprintf("images of the odd and of the even shots agree by %.3f after %s, and agreed by %.3f after %d: what came since is not in all shots (solver.iterations, solver.damping)",
 			last, readable.Count(len(h), "iteration"), best, slices.Index(h, best)+1))
 	}
 }

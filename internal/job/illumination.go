@@ -9,18 +9,18 @@ import (
 // weighClasses makes the image of a result the mean of its classes by their illumination,
 // with image.gather_normalize, and keeps their illumination. Migrated classes are first divided by it.
 func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
-	if !j.Op.Plan.Classes.Normalized() {
+	if !j.Plan.Classes.Normalized() {
 		return nil
 	}
-	defer j.Op.Here.Ranks.Report.Time("illumination")()
+	defer j.Ranks.Report.Time("illumination")()
 	s, err := j.setting(nil)
 	if err != nil {
 		return err
 	}
 	var light *formulation.Illumination
-	err = j.Op.Here.Again(func(bool) error {
+	err = j.Here.Again(func(bool) error {
 		light, err = s.Illumination(ctx)
-		return j.Op.Here.Ranks.Together(err)
+		return j.Ranks.Together(err)
 	})
 	if err != nil {
 		return err
@@ -34,5 +34,5 @@ func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
 	if err == nil {
 		r.Light, err = light.Shares()
 	}
-	return j.Op.Here.Ranks.Together(err)
+	return j.Ranks.Together(err)
 }

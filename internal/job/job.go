@@ -27,7 +27,12 @@ import (
 // Job is one rank's part of a run: the plan, the rank's place among the others, what it
 // has read, and the operator. It is made by Open. Methods that say so are collective.
 type Job struct {
-	Op *operator.Operator // without kernels before Build
+	Plan     *plan.Plan
+	Ranks    inputs.Ranks
+	Here     *operator.Here
+	Share    *plan.Share
+	Traces   *operator.Traces   // nil where none were asked for
+	Operator *operator.Operator // nil before Build
 
 	// Alone says that this process runs this job and nothing else: the job may then
 	// bound the heap of the process. It is set before Build.
@@ -56,12 +61,12 @@ func Resume(world comm.Comm, cfg *config.Config, need plan.Need, report *progres
 
 // open is Open for the first shots of the survey. 0 means all shots.
 func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.Reporter, shots int, resume bool) (*Job, error) {
-	j := &Job{Op: &operator.Operator{}, began: time.Now()}
+	j := &Job{began: time.Now()}
 	here, hardware, err := operator.Join(world, cfg, report)
 	if err != nil {
 		return nil, err
 	}
-	j.Op.Here = here
+	j.Here, j.Ranks = here, here.Ranks
 	kept := ""
 	if resume {
 		kept, err = checkpoint.New(here.Ranks, cfg, nil).Recorded("engine")
@@ -79,35 +84,35 @@ func open(world comm.Comm, cfg *config.Config, need plan.Need, report *progress.
 // prepare reads the inputs, makes the plan and reads this rank's traces. kept is the engine
 // of the checkpoint that the run resumes from, "" for none.
 func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need, shots int, kept string) error {
-	in, err := inputs.Read(j.Op.Here.Ranks, cfg)
+	in, err := inputs.Read(j.Ranks, cfg)
 	if err != nil {
 		return err
 	}
-	j.Op.Plan = &plan.Plan{Inputs: in} // to be closed
+	j.Plan = &plan.Plan{Inputs: in} // to be closed
 	j.digests = in.Digests
-	end := j.Op.Here.Ranks.Report.Time("plan")
+	end := j.Ranks.Report.Time("plan")
 	p, err := plan.New(cfg, in, hardware, need)
 	end()
-	if err := j.Op.Here.Ranks.Together(err); err != nil {
+	if err := j.Ranks.Together(err); err != nil {
 		return err
 	}
 	for _, text := range p.Remarks() {
-		j.Op.Here.Ranks.Report.Infof("%s", text)
+		j.Ranks.Report.Infof("%s", text)
 	}
 	p = p.First(shots)
 	if need == plan.Planning { // rays all over the image are sampled, and places solved in the whole model
 		p, err = operator.LoadAll(p)
-		if err := j.Op.Here.Ranks.Together(err); err != nil {
+		if err := j.Ranks.Together(err); err != nil {
 			return err
 		}
 	}
-	if j.Op.Share, err = p.Share(j.Op.Here.Grid, j.Op.Here.Ranks.World.Rank()); err != nil {
+	if j.Share, err = p.Share(j.Here.Grid, j.Ranks.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
-	if p, err = j.Op.Here.Settle(p, j.Op.Share, kept); err != nil {
+	if p, err = j.Here.Settle(p, j.Share, kept); err != nil {
 		return err
 	}
-	j.Op.Plan = p
+	j.Plan = p
 	if need == plan.Planning && !in.HasData {
 		return nil // Build decides where things are, if it is called
 	}
@@ -115,58 +120,58 @@ func (j *Job) prepare(cfg *config.Config, hardware plan.Hardware, need plan.Need
 		return err
 	}
 	var found plan.Found
-	j.Op.Traces, found, err = operator.ReadTraces(j.Op.Plan, j.Op.Here, j.Op.Share, j.Memory().Groups)
-	j.Op.Plan = j.Op.Plan.Knowing(found)
+	j.Traces, found, err = operator.ReadTraces(j.Plan, j.Here, j.Share, j.Memory().Groups)
+	j.Plan = j.Plan.Knowing(found)
 	return err
 }
 
 // decide decides where traces and tables are. It is collective.
 func decide(j *Job) error {
-	p, _, err := j.Op.Here.Hold(j.Op.Plan, j.Op.Share)
+	p, _, err := j.Here.Hold(j.Plan, j.Share)
 	if err == nil {
-		j.Op.Plan = p
+		j.Plan = p
 	}
 	return err
 }
 
 // Close releases the operator, and the files and the card that the job keeps open.
 func (j *Job) Close() {
-	if j.Op.Engine != nil {
-		j.Op.Engine.Close()
+	if j.Operator != nil {
+		j.Operator.Engine.Close()
 	}
-	if j.Op.Plan != nil {
-		j.Op.Plan.Inputs.Close()
+	if j.Plan != nil {
+		j.Plan.Inputs.Close()
 	}
-	j.Op.Traces.Close()
+	j.Traces.Close()
 	for _, f := range j.files {
 		f.Close()
 	}
-	j.Op.Here.Leave()
+	j.Here.Leave()
 }
 
 // Memory predicts what this rank holds in a run of the configured solver.
-func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Op.Plan, j.Op.Share) }
+func (j *Job) Memory() forecast.Memory { return forecast.Of(j.Plan, j.Share) }
 
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	if text := forecast.MissedText(j.Op.Plan); text != "" {
-		j.Op.Here.Ranks.Report.Warn(text)
+	if text := forecast.MissedText(j.Plan); text != "" {
+		j.Ranks.Report.Warn(text)
 	}
-	for _, d := range j.Op.Plan.Config.Differences(j.Op.Plan.Found.Made) {
-		j.Op.Here.Ranks.Report.Warn(d)
+	for _, d := range j.Plan.Config.Differences(j.Plan.Found.Made) {
+		j.Ranks.Report.Warn(d)
 	}
-	if text := forecast.FilterText(j.Op.Plan); text != "" {
-		j.Op.Here.Ranks.Report.Warn(text)
+	if text := forecast.FilterText(j.Plan); text != "" {
+		j.Ranks.Report.Warn(text)
 	}
 }
 
 // Build computes the traveltimes and makes the operator, on all ranks.
 func (j *Job) Build(ctx context.Context) error {
-	if text := forecast.Beyond(j.Op.Plan); text != "" {
-		j.Op.Here.Ranks.Report.Infof("image.gathers: %s", text)
+	if text := forecast.Beyond(j.Plan); text != "" {
+		j.Ranks.Report.Infof("image.gathers: %s", text)
 	}
-	if j.Op.Plan.Held.Tables == "" {
+	if j.Plan.Held.Tables == "" {
 		if err := decide(j); err != nil {
 			return err
 		}
@@ -174,11 +179,11 @@ func (j *Job) Build(ctx context.Context) error {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	op, err := operator.Build(ctx, j.Op.Plan, j.Op.Here, j.Op.Share, j.Op.Traces)
+	op, err := operator.Build(ctx, j.Plan, j.Here, j.Share, j.Traces)
 	if err != nil {
 		return err
 	}
-	j.Op, j.set = op, nil
+	j.Operator, j.Plan, j.set = op, op.Plan, nil
 	return nil
 }
 
@@ -187,7 +192,7 @@ func (j *Job) Build(ctx context.Context) error {
 // doubled. With late unset it leaves out what is only allocated later. With a card the
 // forecast for the host is only rough, so there is no bound.
 func (j *Job) boundHeap(m forecast.Memory, late bool) {
-	if !j.Alone || j.Op.Here.Card != nil {
+	if !j.Alone || j.Here.Card != nil {
 		return
 	}
 	_, heap := operator.Program()
@@ -205,8 +210,8 @@ var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.
 func (j *Job) Data() (*dist.Vector, error) {
-	if text := forecast.DeadText(j.Op.Plan); text != "" {
-		j.Op.Here.Ranks.Report.Warn(text)
+	if text := forecast.DeadText(j.Plan); text != "" {
+		j.Ranks.Report.Warn(text)
 	}
-	return j.Op.Data()
+	return j.Operator.Data()
 }

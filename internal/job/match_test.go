@@ -165,7 +165,7 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 		defer op.Engine.Close()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		if j.Op.Here.Ranks.World.Rank() == 1 {
+		if j.Ranks.World.Rank() == 1 {
 			cancel()
 		}
 		if _, err = j.solve(ctx, op, false); status.Code(err) != status.Stopped {
@@ -183,8 +183,8 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 func TestMatchingOverflow(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.method=matching")
-	for i := range j.Op.Traces.Samples { // a file with such numbers is refused
-		j.Op.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	for i := range j.Traces.Samples { // a file with such numbers is refused
+		j.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical {
 		t.Errorf("status %d: %v", status.Code(err), err)

@@ -259,7 +259,7 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	for i := range all {
 		all[i] = i
 	}
-	whole, err := operator.LoadAll(j.Op.Plan)
+	whole, err := operator.LoadAll(j.Plan)
 	must(t, err)
 	must(t, whole.Times.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
 		at := rows[place][0]
@@ -284,7 +284,7 @@ func TestUnseenImage(t *testing.T) {
 	for name, walk := range map[string]func(j *Job, op *operator.Operator) error{
 		"migrate": func(j *Job, op *operator.Operator) error { _, err := j.migrate(context.Background(), op); return err },
 		"model": func(j *Job, op *operator.Operator) error {
-			_, err := j.Model(context.Background(), operator.Points(noise(j.Op.Plan.Image.Len(), 1)))
+			_, err := j.Model(context.Background(), operator.Points(noise(j.Plan.Image.Len(), 1)))
 			return err
 		},
 		"solve": func(j *Job, op *operator.Operator) error {
@@ -318,7 +318,7 @@ func TestVelocityOnImage(t *testing.T) {
 		}
 	}
 	j = p.open(t, plan.Traces, progress.Discard(), "cpu", constant(g, "1900")...)
-	for _, v := range j.Op.Plan.Inputs.Velocity.On(g, all) {
+	for _, v := range j.Plan.Inputs.Velocity.On(g, all) {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}

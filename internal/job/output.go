@@ -37,13 +37,13 @@ func CheckOutput(path string, force bool) error { return inputs.FileError(h5.Che
 // removes the run's checkpoints.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	scale, err := newScaling(j, len(r.History.Residual)-1)
-	if err := j.Op.Here.Ranks.Together(err); err != nil {
+	if err := j.Ranks.Together(err); err != nil {
 		return err
 	}
 	if err := writeImage(j, path, r, src, scale); err != nil {
 		return err
 	}
-	if j.Op.Here.Ranks.Root() {
+	if j.Ranks.Root() {
 		j.checkpoints().Forget()
 	}
 	return nil
@@ -55,8 +55,8 @@ func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
 }
 
 func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err error) {
-	defer j.Op.Here.Ranks.Report.Time("write")()
-	gathers := j.Op.Plan.Classes.Gathers()
+	defer j.Ranks.Report.Time("write")()
+	gathers := j.Plan.Classes.Gathers()
 	if gathers != nil {
 		gathers.Light = r.Light != nil
 	}
@@ -64,26 +64,26 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 	if solved == r.Classes || gathers != nil {
 		solved = nil
 	}
-	if solved != nil && j.Op.Plan.Classes.Halves() {
+	if solved != nil && j.Plan.Classes.Halves() {
 		if solved, err = formulation.Stack(solved, 0.5); err != nil {
 			return err
 		}
 	}
 	var agreed *float64
-	if j.Op.Plan.Classes.Halves() {
+	if j.Plan.Classes.Halves() {
 		agreed = &r.Agreed
 	}
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Op.Plan.Image, Gathers: gathers, Solved: solved != nil,
+			Grid: j.Plan.Image, Gathers: gathers, Solved: solved != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Agreement: r.History.Agreement, Agreed: agreed,
-			Config: j.Op.Plan.Config.TOML(),
+			Config: j.Plan.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j)...)})
 	}
-	return j.Op.Here.Again(func(bool) error {
-		return inputs.Publish(&j.Op.Here.Ranks, create, func(w *h5.ImageWriter) error {
-			err := j.Op.Here.Gather(r.Image, 1, func(first int, part []float32) error {
+	return j.Here.Again(func(bool) error {
+		return inputs.Publish(&j.Ranks, create, func(w *h5.ImageWriter) error {
+			err := j.Here.Gather(r.Image, 1, func(first int, part []float32) error {
 				if scale != nil {
 					part = slices.Clone(part)
 				}
@@ -93,7 +93,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 				return w.WriteImage(part, first)
 			})
 			if err == nil && solved != nil {
-				err = j.Op.Here.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
+				err = j.Here.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
 			}
 			if err == nil && agreed != nil {
 				_, err = agree(j, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
@@ -101,20 +101,20 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 			if err != nil || gathers == nil {
 				return err
 			}
-			if err = j.Op.Here.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) }); err != nil || r.Light == nil {
+			if err = j.Here.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) }); err != nil || r.Light == nil {
 				return err
 			}
-			return j.Op.Here.Gather(r.Light, 1, func(first int, part []float32) error { return w.WriteLight(part, first) })
+			return j.Here.Gather(r.Light, 1, func(first int, part []float32) error { return w.WriteLight(part, first) })
 		})
 	})
 }
 
 // WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
-	defer j.Op.Here.Ranks.Report.Time("write")()
-	nt := j.Op.Plan.Inputs.Survey.NT
+	defer j.Ranks.Report.Time("write")()
+	nt := j.Plan.Inputs.Survey.NT
 	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
-		return j.Op.Here.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
+		return j.Here.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
 	})
 }
 
@@ -122,13 +122,13 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 // rank 0, in parts, with the number in the order of shots of the first trace of a part.
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
 	create := func() (*h5.SurveyWriter, error) {
-		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Op.Plan.Config.Modelled(j.Op.Plan.White != nil))...)
-		return h5.CreateSurvey(path, j.Op.Plan.Inputs.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
+		attrs := append(j.Attrs(src, ""), inputs.OperatorAttrs(j.Plan.Config.Modelled(j.Plan.White != nil))...)
+		return h5.CreateSurvey(path, j.Plan.Inputs.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
-	return j.Op.Here.Again(func(bool) error {
-		return inputs.Publish(&j.Op.Here.Ranks, create, func(w *h5.SurveyWriter) error {
+	return j.Here.Again(func(bool) error {
+		return inputs.Publish(&j.Ranks, create, func(w *h5.SurveyWriter) error {
 			return each(func(first int, traces []float32) error {
-				return w.WriteTraceList(traces, j.Op.Plan.Shots.List(first, first+len(traces)/j.Op.Plan.Inputs.Survey.NT))
+				return w.WriteTraceList(traces, j.Plan.Shots.List(first, first+len(traces)/j.Plan.Inputs.Survey.NT))
 			})
 		})
 	})
@@ -141,7 +141,7 @@ func (j *Job) WritePredicted(ctx context.Context, path string, image operator.Re
 	if err != nil {
 		return err
 	}
-	if j.Op.Plan.Held.Stream {
+	if j.Plan.Held.Stream {
 		return j.writeStream(ctx, x, false, path, src)
 	}
 	d, err := j.forward(ctx, x)
@@ -155,13 +155,13 @@ func (j *Job) WritePredicted(ctx context.Context, path string, image operator.Re
 // survey of the job's geometry. x is what predicts, the result's Solved. It is collective
 // and costs one forward.
 func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector, src Source) error {
-	if j.Op.Plan.Held.Stream {
+	if j.Plan.Held.Stream {
 		return j.writeStream(ctx, x, true, path, src)
 	}
 	var left *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(j.Op.Here.Device, j.Op.Range(), &left)
-	w.Do(func() error { return j.Op.Here.Again(func(bool) error { return j.Op.Apply(ctx, left, x) }) })
+	w.New(j.Here.Device, j.Operator.Range(), &left)
+	w.Do(func() error { return j.Here.Again(func(bool) error { return j.Operator.Apply(ctx, left, x) }) })
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })
 	return w.Err
@@ -170,21 +170,21 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 // WriteWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
 // residuals by, mutes and data.weights. It is collective.
 func WriteWeights(j *Job, path string, src Source) error {
-	defer j.Op.Here.Ranks.Report.Time("write")()
-	each := max(1, (1<<20)/j.Op.Plan.Inputs.Survey.NT) // traces of a rank at once, 4 MiB
-	rounds := []float64{math.Ceil(float64(j.Op.Share.Traces()) / float64(each))}
-	if err := j.Op.Here.Ranks.World.Host().AllReduce(rounds, comm.Max); err != nil {
+	defer j.Ranks.Report.Time("write")()
+	each := max(1, (1<<20)/j.Plan.Inputs.Survey.NT) // traces of a rank at once, 4 MiB
+	rounds := []float64{math.Ceil(float64(j.Share.Traces()) / float64(each))}
+	if err := j.Ranks.World.Host().AllReduce(rounds, comm.Max); err != nil {
 		return err
 	}
 	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
 		for r := range int(rounds[0]) {
-			lo := min(r*each, j.Op.Share.Traces())
-			n := min(each, j.Op.Share.Traces()-lo)
-			v, first, err := j.round(lo*j.Op.Plan.Inputs.Survey.NT, device.Wrap(j.Op.Here.Host, j.Op.Traces.Weights(lo, n)))
+			lo := min(r*each, j.Share.Traces())
+			n := min(each, j.Share.Traces()-lo)
+			v, first, err := j.round(lo*j.Plan.Inputs.Survey.NT, device.Wrap(j.Here.Host, j.Traces.Weights(lo, n)))
 			if err != nil {
 				return err
 			}
-			if err := j.Op.Here.Gather(v, j.Op.Plan.Inputs.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
+			if err := j.Here.Gather(v, j.Plan.Inputs.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
 				return err
 			}
 		}
@@ -199,22 +199,22 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
-	r.Ranks, r.Communicator = j.Op.Here.Ranks.World.Size(), j.Op.Here.Carrier()
-	if j.Op.Here.Ranks.World.Name() == "mpi" {
+	r.Ranks, r.Communicator = j.Ranks.World.Size(), j.Here.Carrier()
+	if j.Ranks.World.Name() == "mpi" {
 		r.MPI, _, _ = strings.Cut(mpi.About(), ",")
-		if j.Op.Here.Card != nil && mpi.Aware(j.Op.Here.Card.Space()) {
-			r.MPI += fmt.Sprintf(", given memory of %v", j.Op.Here.Card.Space())
+		if j.Here.Card != nil && mpi.Aware(j.Here.Card.Space()) {
+			r.MPI += fmt.Sprintf(", given memory of %v", j.Here.Card.Space())
 		}
 	}
-	r.Threads = j.Op.Here.Host.Threads()
-	r.Engine, r.ISA, r.Tables = j.Op.Plan.Hardware.Engine, j.Op.Here.ISA, j.Op.Plan.Held.Precision()
-	r.Choice = j.Op.Here.Choice
-	if j.Op.Here.Card != nil {
-		r.Device = j.Op.Here.Card.Card().Name
+	r.Threads = j.Here.Host.Threads()
+	r.Engine, r.ISA, r.Tables = j.Plan.Hardware.Engine, j.Here.ISA, j.Plan.Held.Precision()
+	r.Choice = j.Here.Choice
+	if j.Here.Card != nil {
+		r.Device = j.Here.Card.Card().Name
 	}
 	r.Inputs = j.digests
 	r.Reason = string(reason)
-	r.Timeless(j.Op.Plan.Exact())
+	r.Timeless(j.Plan.Exact())
 	return r.Attrs()
 }
 
@@ -235,18 +235,18 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 	}
 	all := true // zero
 	err = j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
-		return j.Op.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
+		return j.Operator.Stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
 			v, first, err := j.round(lo, data)
 			if err != nil {
 				return err
 			}
-			return j.Op.Here.Gather(v, j.Op.Plan.Inputs.Survey.NT, func(at int, traces []float32) error {
+			return j.Here.Gather(v, j.Plan.Inputs.Survey.NT, func(at int, traces []float32) error {
 				all = all && survey.Silent(traces)
 				return write(first(at), traces)
 			})
 		})
 	})
-	if err == nil && j.Op.Here.Ranks.Root() && !residual && all && size > 0 {
+	if err == nil && j.Ranks.Root() && !residual && all && size > 0 {
 		j.warnUnseen()
 	}
 	return err
@@ -256,16 +256,16 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 // rank that is data, which begins at element lo of its traces. first returns the number of
 // the trace, in the order of shots, that begins at an element of the vector.
 func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
-	nt := j.Op.Plan.Inputs.Survey.NT
-	all, err := comm.GatherJSON(j.Op.Here.ShotAxis.Host().AllGather, [2]int{data.Len(), j.Op.Share.First*nt + lo})
+	nt := j.Plan.Inputs.Survey.NT
+	all, err := comm.GatherJSON(j.Here.ShotAxis.Host().AllGather, [2]int{data.Len(), j.Share.First*nt + lo})
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &dist.Layout{N: data.Len(), Type: data.Type(), Shards: j.Op.Here.ShotAxis, Copies: j.Op.Here.BlockAxis}
+	l := &dist.Layout{N: data.Len(), Type: data.Type(), Shards: j.Here.ShotAxis, Copies: j.Here.BlockAxis}
 	from, to := make([]int, len(all)), make([]int, len(all))
 	total := 0
 	for row, part := range all {
-		if row == j.Op.Here.ShotAxis.Rank() {
+		if row == j.Here.ShotAxis.Rank() {
 			l.Off = total
 		}
 		from[row], to[row] = total, part[1]

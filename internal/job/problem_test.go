@@ -159,7 +159,7 @@ func (p *problem) ready(t *testing.T, engine string, set ...string) (*Job, *oper
 // built is the job's operator once Build has made it.
 func built(ctx context.Context, j *Job) (*operator.Operator, error) {
 	err := j.Build(ctx)
-	return j.Op, err
+	return j.Operator, err
 }
 
 func build(t *testing.T, j *Job) *operator.Operator {
@@ -185,8 +185,8 @@ func (p *problem) model(t *testing.T, image []float32, engine string, set ...str
 	must(t, err)
 	sorted := make([]float32, d.Buf.Len())
 	must(t, device.Download(sorted, d.Buf))
-	traces, nt := make([]float32, len(sorted)), j.Op.Plan.Inputs.Survey.NT
-	for i, n := range j.Op.Plan.Shots.List(j.Op.Share.First, j.Op.Share.Last) {
+	traces, nt := make([]float32, len(sorted)), j.Plan.Inputs.Survey.NT
+	for i, n := range j.Plan.Shots.List(j.Share.First, j.Share.Last) {
 		copy(traces[int(n)*nt:], sorted[i*nt:(i+1)*nt])
 	}
 	return traces
@@ -224,7 +224,7 @@ func (j *Job) whole(r *Result, err error) (*solved, error) {
 	if err != nil {
 		return nil, err
 	}
-	image, err := j.Op.Here.Whole(r.Image)
+	image, err := j.Here.Whole(r.Image)
 	return &solved{r, image}, err
 }
 

@@ -28,9 +28,9 @@ func (p *problem) probed(t *testing.T, engine string, set []string, f func(j *Jo
 // column is AᵀA e_i.
 func column(t *testing.T, j *Job, a dist.Operator, i int) []float64 {
 	t.Helper()
-	e, err := dist.NewVector(j.Op.Here.Device, a.Domain())
+	e, err := dist.NewVector(j.Here.Device, a.Domain())
 	must(t, err)
-	d, err := dist.NewVector(j.Op.Here.Device, a.Range())
+	d, err := dist.NewVector(j.Here.Device, a.Range())
 	must(t, err)
 	x := make([]float64, e.Layout.N)
 	x[i] = 1
@@ -87,7 +87,7 @@ func TestPSF(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.whole(j.PSF(context.Background()))
-			if err == nil && j.Op.Here.Ranks.Root() {
+			if err == nil && j.Ranks.Root() {
 				got := r.Image
 				if i == 0 {
 					want = got

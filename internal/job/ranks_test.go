@@ -100,7 +100,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 		}
 		defer op.Engine.Close()
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.Op.Here.Ranks.Root() {
+		if err == nil && j.Ranks.Root() {
 			result = r
 		}
 		return err
@@ -206,13 +206,13 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 	// The reference engine, too.
 	var image []float32
 	must(t, p.on(4, []string{"solver.reproducible=run", "comm.grid=2,2"}, func(j *Job) error {
-		j.Op.Plan.Hardware.Engine = "reference"
+		j.Plan.Hardware.Engine = "reference"
 		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
 		}
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.Op.Here.Ranks.Root() {
+		if err == nil && j.Ranks.Root() {
 			image = r.Image
 		}
 		return err
@@ -257,7 +257,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, false)
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				result = r
 			}
 			return err
@@ -284,7 +284,7 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				o.image = r.Image
 			}
 			d, err = j.Model(context.Background(), operator.Points(reflectivity))
@@ -362,7 +362,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			ctx, cancel := context.WithCancel(context.Background())
-			if j.Op.Here.Ranks.World.Rank() == 2 { // one rank's signal stops all
+			if j.Ranks.World.Rank() == 2 { // one rank's signal stops all
 				cancel()
 			}
 			defer cancel()
@@ -393,7 +393,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err := j.WriteResult(p.path("image.h5"), r.Result, Source{}); err != nil {
 				return err
 			}
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				got = r
 			}
 			return nil
@@ -459,7 +459,7 @@ func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	var whole, part forecast.Memory
 	for grid, m := range map[string]*forecast.Memory{"1,1": &whole, "1,2": &part} {
 		must(t, p.on(int(grid[2]-'0'), []string{"comm.grid=" + grid}, func(j *Job) error {
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				*m = j.Memory()
 			}
 			return nil
@@ -538,7 +538,7 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 		t.Errorf("%d bytes of numbers in an iteration", v.exchanged)
 	}
 	// lsm check predicts them. Over 3 ranks a rank sends 4 messages for each sum.
-	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu").Op.Plan, []int{0, 1}, 3)
+	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu").Plan, []int{0, 1}, 3)
 	must(t, err)
 	if messages, _ := f.Sent(); f.Reduced != v.summed || int64(messages) != 4*(v.sums+v.exchanges) {
 		t.Errorf("%d bytes and %d messages are predicted", f.Reduced, messages)
@@ -557,7 +557,7 @@ func TestCommunicationWithAnAperture(t *testing.T) {
 		if most.summed == 0 || most.summed > int64(8*p.grid.Len())/2 {
 			t.Errorf("%d ranks: %d bytes of buffers in an iteration, the image has %d", ranks, most.summed, 8*p.grid.Len())
 		}
-		f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Op.Plan, []int{0, 1}, ranks)
+		f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, ranks)
 		must(t, err)
 		numbers := 2 * int64(bits.Len(uint(ranks-1))) * most.exchanges
 		if messages, _ := f.Sent(); f.Reduced != most.summed || int64(messages) != most.sums+numbers {
@@ -581,7 +581,7 @@ func TestTeamsHaveTheSameBits(t *testing.T) {
 			ranks := map[string]int{"8,1": 8, "8,2": 16}[g]
 			sameResult(t, g, p.solveOn(t, ranks, set...), want)
 			must(t, p.on(ranks, set, func(j *Job) error {
-				if s := j.Op.Share; s.Teams != 4 {
+				if s := j.Share; s.Teams != 4 {
 					return fmt.Errorf("%d teams, want 4", s.Teams)
 				}
 				return nil
@@ -591,7 +591,7 @@ func TestTeamsHaveTheSameBits(t *testing.T) {
 	set := []string{"kirchhoff.aperture=120"}
 	all := p.volumes(t, 8, set...)
 	most := slices.MaxFunc(all, func(a, b perIteration) int { return int(a.summed - b.summed) })
-	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Op.Plan, []int{0, 1}, 8)
+	f, err := forecast.New(p.open(t, plan.Traces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, 8)
 	must(t, err)
 	if f.Reduced != most.summed {
 		t.Errorf("%d bytes are predicted, %+v were sent", f.Reduced, all)
@@ -658,7 +658,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 		}
 		defer op.Engine.Close()
 		r, err := j.solve(context.Background(), op, true)
-		if j.Op.Here.Ranks.Root() {
+		if j.Ranks.Root() {
 			got = r
 		}
 		return err

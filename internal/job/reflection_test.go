@@ -25,9 +25,9 @@ func TestReflectionCoefficients(t *testing.T) {
 		"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", fmt.Sprintf("data.offset=[0,%g]", farthest)}
 	must(t, p.onEngine(1, "cpu", set, withData(func(j *Job, op *operator.Operator, recorded *dist.Vector) error {
 		e := op.Plan.Problem(op.Share).Fading().Stabiliser
-		m, err := dist.NewVector(j.Op.Here.Device, j.Op.Domain())
+		m, err := dist.NewVector(j.Here.Device, j.Operator.Domain())
 		must(t, err)
-		g := j.Op.Plan.Image
+		g := j.Plan.Image
 		for b, class := range m.Rows() {
 			image := make([]float32, g.Len())
 			angle := 5 * float64(b) * math.Pi / 180
@@ -40,20 +40,20 @@ func TestReflectionCoefficients(t *testing.T) {
 			}
 			must(t, device.Upload(class.Buf, image))
 		}
-		made, err := dist.NewVector(j.Op.Here.Device, j.Op.Range())
+		made, err := dist.NewVector(j.Here.Device, j.Operator.Range())
 		must(t, err)
 		must(t, op.Apply(t.Context(), made, m))
 		got, want := make([]float64, made.Layout.N), make([]float64, made.Layout.N)
 		must(t, device.Download(got, made.Buf))
 		must(t, device.Download(want, recorded.Buf))
-		for trace := range j.Op.Plan.Inputs.Survey.NumTraces() {
+		for trace := range j.Plan.Inputs.Survey.NumTraces() {
 			both, own, left := 0.0, 0.0, 0.0
-			for k := trace * j.Op.Plan.Inputs.Survey.NT; k < (trace+1)*j.Op.Plan.Inputs.Survey.NT; k++ {
+			for k := trace * j.Plan.Inputs.Survey.NT; k < (trace+1)*j.Plan.Inputs.Survey.NT; k++ {
 				both, own = both+got[k]*want[k], own+want[k]*want[k]
 				left += math.Pow(got[k]-want[k], 2)
 			}
 			if share, rest := both/own, math.Sqrt(left/own); !(math.Abs(share-1) <= 0.03 && rest <= 0.1) {
-				t.Errorf("trace %d, offset %g m: %.4f times ray theory, a norm of %.3f is different", trace, j.Op.Plan.Inputs.Survey.Offset(trace), share, rest)
+				t.Errorf("trace %d, offset %g m: %.4f times ray theory, a norm of %.3f is different", trace, j.Plan.Inputs.Survey.Offset(trace), share, rest)
 			}
 		}
 		return nil

@@ -33,35 +33,35 @@ type scaling struct {
 
 // newScaling is that of an image after so many iterations; nil for one in the operator's units.
 func newScaling(j *Job, iterations int) (*scaling, error) {
-	if j.Op.Plan.Config.Output.Scale != reflectivityScale || iterations == 0 {
+	if j.Plan.Config.Output.Scale != reflectivityScale || iterations == 0 {
 		return nil, nil
 	}
-	h := j.Op.Plan.Image.Spacing
+	h := j.Plan.Image.Spacing
 	row := h[0] * h[1] / (4 * math.Pi)
-	if j.Op.Plan.Image.Dim() == 2 {
+	if j.Plan.Image.Dim() == 2 {
 		v, err := surfaceVelocity(j)
 		if err != nil {
 			return nil, err
 		}
 		row = h[0] * math.Sqrt(v/(8*math.Pi))
 	}
-	return &scaling{j, j.Op.Plan.Inputs.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j, iterations))}, nil
+	return &scaling{j, j.Plan.Inputs.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j, iterations))}, nil
 }
 
 // surfaceVelocity is the mean velocity at the sources and receivers, m/s.
 func surfaceVelocity(j *Job) (float64, error) {
-	medium := j.Op.Plan.Inputs.Velocity
+	medium := j.Plan.Inputs.Velocity
 	if !medium.IsConstant() {
 		var err error
-		if medium, _, err = j.Op.Plan.Inputs.ReadSlabs([2][2]int{{0, medium.Grid.Shape[0]}}); err != nil {
+		if medium, _, err = j.Plan.Inputs.ReadSlabs([2][2]int{{0, medium.Grid.Shape[0]}}); err != nil {
 			return 0, err
 		}
 	}
 	sum := 0.0
-	for i := range j.Op.Plan.Inputs.Places.Len() {
-		sum += medium.At(j.Op.Plan.Inputs.Places.At(i))
+	for i := range j.Plan.Inputs.Places.Len() {
+		sum += medium.At(j.Plan.Inputs.Places.At(i))
 	}
-	return sum / float64(j.Op.Plan.Inputs.Places.Len()), nil
+	return sum / float64(j.Plan.Inputs.Places.Len()), nil
 }
 
 // apply scales image points from the given one on, in place.
@@ -70,16 +70,16 @@ func (s *scaling) apply(part []float32, first int) error {
 		return nil
 	}
 	j := s.job
-	plane := j.Op.Plan.Image.Len() / j.Op.Plan.Image.Shape[0]
+	plane := j.Plan.Image.Len() / j.Plan.Image.Shape[0]
 	slab := [2]int{first / plane, (first + len(part) + plane - 1) / plane}
-	medium := j.Op.Plan.Inputs.Velocity
+	medium := j.Plan.Inputs.Velocity
 	if !medium.IsConstant() {
 		var err error
-		if medium, _, err = j.Op.Plan.Inputs.ReadSlabs([2][2]int{medium.Below(j.Op.Plan.Image, slab)}); err != nil {
+		if medium, _, err = j.Plan.Inputs.ReadSlabs([2][2]int{medium.Below(j.Plan.Image, slab)}); err != nil {
 			return err
 		}
 	}
-	v := medium.On(j.Op.Plan.Image, slab)[first-slab[0]*plane:]
+	v := medium.On(j.Plan.Image, slab)[first-slab[0]*plane:]
 	for i := range part {
 		part[i] *= float32(s.constant * v[i])
 	}
@@ -92,14 +92,14 @@ func (s *scaling) attrs(j *Job) []h5.Attr {
 	if s != nil {
 		scale = reflectivityScale
 	}
-	return []h5.Attr{{Name: h5.ScaleAttr, Value: scale}, {Name: h5.FilterAttr, Value: j.Op.Plan.Config.Kirchhoff.WaveletFilter}}
+	return []h5.Attr{{Name: h5.ScaleAttr, Value: scale}, {Name: h5.FilterAttr, Value: j.Plan.Config.Kirchhoff.WaveletFilter}}
 }
 
 // pulsePeak is the sample at time zero of what so many iterations of conjugate gradients, from zero,
 // make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
 // filter, leaves a flat reflector this convolution along its normal. With solver.band its pulse comes last.
 func pulsePeak(j *Job, iterations int) float64 {
-	w := j.Op.Plan.Wavelet
+	w := j.Plan.Wavelet
 	n := 4*len(w.Samples) + 1
 	middle := n / 2
 	apply := func(x, h []float64, zero int, adjoint bool) []float64 {
@@ -134,8 +134,8 @@ func pulsePeak(j *Job, iterations int) float64 {
 		floats.Scale(norm/last, p)
 		floats.Add(p, g)
 	}
-	if plan.Banded(j.Op.Plan) {
-		b := plan.Pulse(j.Op.Plan).Sampled(w.DT)
+	if plan.Banded(j.Plan) {
+		b := plan.Pulse(j.Plan).Sampled(w.DT)
 		x = apply(x, b, len(b)/2, false)
 	}
 	return x[middle]

@@ -16,7 +16,7 @@ func TestOnePrecision(t *testing.T) {
 	p := line(t)
 	j := p.open(t, plan.Traces, progress.Discard(), "cpu", "data.read=memory")
 	all := func(tables string) int64 {
-		return forecast.Of(j.Op.Plan.Holding(plan.Residency{Tables: tables}), j.Op.Share).Total()
+		return forecast.Of(j.Plan.Holding(plan.Residency{Tables: tables}), j.Share).Total()
 	}
 	full, rounded := all("full"), all("uint16")
 	if rounded >= full {
@@ -32,11 +32,11 @@ func TestOnePrecision(t *testing.T) {
 		{"one has room for neither", []int64{full, rounded - 1, full}, "exact"},
 		{"one has room for 16 bits, one for neither", []int64{rounded, rounded - 1, full}, "exact"},
 	} {
-		p := *j.Op.Plan
+		p := *j.Plan
 		r, err := forecast.Decide(&p, func(r plan.Residency) (bool, error) {
 			fits := true
 			for rank, limit := range c.limits {
-				s := *j.Op.Share
+				s := *j.Share
 				s.Rank, p.Hardware.Memory = rank, limit
 				fits = fits && forecast.Of(p.Holding(r), &s).Fits()
 			}
@@ -47,7 +47,7 @@ func TestOnePrecision(t *testing.T) {
 			t.Errorf("%s: tables are %q, want %q", c.what, r.Tables, c.want)
 		}
 		p.Hardware.Memory = full
-		if m := forecast.Of(p.Holding(r), j.Op.Share); m.Compact != (c.want == "uint16") {
+		if m := forecast.Of(p.Holding(r), j.Share); m.Compact != (c.want == "uint16") {
 			t.Errorf("%s: a rank with room for full tables holds them in 16 bits: %v", c.what, m.Compact)
 		}
 	}

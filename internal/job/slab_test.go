@@ -43,9 +43,9 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 	var result *solved
 	seen := &atHand{slabs: make([][2]int, ranks), model: make([]int64, ranks)}
 	must(t, p.on(ranks, set, func(j *Job) (err error) {
-		rank := j.Op.Here.Ranks.World.Rank()
+		rank := j.Ranks.World.Rank()
 		if all {
-			if j.Op.Plan, err = operator.LoadAll(j.Op.Plan); err != nil {
+			if j.Plan, err = operator.LoadAll(j.Plan); err != nil {
 				return err
 			}
 		}
@@ -55,13 +55,13 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 		}
 		defer op.Engine.Close()
 		seen.Lock()
-		seen.slabs[rank], seen.model[rank] = op.Plan.Inputs.Velocity.Slab, forecast.Of(j.Op.Plan, j.Op.Share).Model
+		seen.slabs[rank], seen.model[rank] = op.Plan.Inputs.Velocity.Slab, forecast.Of(j.Plan, j.Share).Model
 		seen.Unlock()
 		if n := len(op.Plan.Inputs.Velocity.Values); n != (op.Plan.Inputs.Velocity.Slab[1]-op.Plan.Inputs.Velocity.Slab[0])*op.Plan.Inputs.Velocity.Plane() {
 			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.Plan.Inputs.Velocity.Slab)
 		}
 		r, err := j.solve(context.Background(), op, false)
-		if err == nil && j.Op.Here.Ranks.Root() {
+		if err == nil && j.Ranks.Root() {
 			result = r
 		}
 		return err
@@ -135,8 +135,8 @@ func TestSlowestOnImage(t *testing.T) {
 		{Origin: []float64{100.5, 1.25}, Spacing: []float64{0.5, 0.25}, Shape: []int{9001, 90}}, // several parts
 	} {
 		j := p.open(t, plan.Planning, progress.Discard(), "cpu", append(onGrid(g), "kirchhoff.antialias=triangle")...)
-		if want := slices.Min(j.Op.Plan.Inputs.Velocity.On(g, [2]int{0, g.Shape[0]})); j.Op.Plan.Inputs.Slowest != want {
-			t.Errorf("%v: slowest %v m/s, want %v", g, j.Op.Plan.Inputs.Slowest, want)
+		if want := slices.Min(j.Plan.Inputs.Velocity.On(g, [2]int{0, g.Shape[0]})); j.Plan.Inputs.Slowest != want {
+			t.Errorf("%v: slowest %v m/s, want %v", g, j.Plan.Inputs.Slowest, want)
 		}
 	}
 }

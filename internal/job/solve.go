@@ -37,9 +37,9 @@ type Result struct {
 // status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	defer j.collect()
-	if j.Op.Plan.Matches() {
+	if j.Plan.Matches() {
 		if resume {
-			j.Op.Here.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
+			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
 		return j.match(ctx, d)
 	}
@@ -72,7 +72,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	if err := weighClasses(whole, j, r, false); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1/float64(max(1, j.Op.Plan.Classes.N)), r.History.Gradient[0] == 0)
+	return r, j.finish(r, 1/float64(max(1, j.Plan.Classes.N)), r.History.Gradient[0] == 0)
 }
 
 // takeImage sets the images of a solution x.
@@ -101,14 +101,14 @@ func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
 	if r.Image == nil {
 		r.Image, err = formulation.Stack(r.Classes, factor)
 	}
-	if err == nil && j.Op.Plan.Classes.Halves() {
+	if err == nil && j.Plan.Classes.Halves() {
 		err = judgeHalves(j, r)
 	}
 	if err != nil || !empty {
 		return err
 	}
 	size, err := dist.Norm(r.Image)
-	if err == nil && j.Op.Here.Ranks.Root() && size == 0 {
+	if err == nil && j.Ranks.Root() && size == 0 {
 		j.warnUnseen()
 	}
 	return err
@@ -137,27 +137,27 @@ func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bo
 					return err
 				}
 			}
-			s.job.Op.Here.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.State().Iteration, "iteration"))
+			s.job.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.State().Iteration, "iteration"))
 			return nil
 		}
-		s.job.Op.Here.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.Op.Plan.Config.Checkpoint.Folder)
+		s.job.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.Plan.Config.Checkpoint.Folder)
 	}
-	defer s.job.Op.Here.Ranks.Report.Time("solver vectors")()
-	return failure(s.job.Op.Here.Again(func(bool) error { return s.Init(ctx, f.Problem, f.Start) }))
+	defer s.job.Ranks.Report.Time("solver vectors")()
+	return failure(s.job.Here.Again(func(bool) error { return s.Init(ctx, f.Problem, f.Start) }))
 }
 
 // run iterates until the solver is done.
 func (s *solve) run(ctx context.Context) (solver.Reason, error) {
-	state, cfg := s.State(), s.job.Op.Plan.Config.Solver
-	live := s.job.Op.Here.Ranks.Report.Solver("solver vectors", relative(state.History.Residual))
+	state, cfg := s.State(), s.job.Plan.Config.Solver
+	live := s.job.Ranks.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
-		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.job.Op.Here.Ranks.World,
+		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.job.Ranks.World,
 		Asked: func() solver.Reason {
 			if ctx.Err() != nil {
 				return solver.StoppedSignal
 			}
-			if limit := s.job.Op.Plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.job.began).Minutes() >= limit {
+			if limit := s.job.Plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.job.began).Minutes() >= limit {
 				return solver.StoppedTime
 			}
 			if growApart(state) {
@@ -166,8 +166,8 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 			return ""
 		},
 	}
-	if s.job.Op.Share.Kept(s.job.Op.Plan) {
-		stop.Again = s.job.Op.Here.Again
+	if s.job.Share.Kept(s.job.Plan) {
+		stop.Again = s.job.Here.Again
 	}
 	whole := context.WithoutCancel(ctx)
 	iterate := func(until int) (solver.Reason, error) {
@@ -177,7 +177,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 		return solver.Run(whole, s.Method, first, s.observe(live, from), s.saveNowAndThen(from))
 	}
 	reason, err := solver.StoppedIterations, error(nil)
-	if plan.Coherent(s.job.Op.Plan) && state.Restarted == 0 && stop.Iterations > plan.FirstIterations {
+	if plan.Coherent(s.job.Plan) && state.Restarted == 0 && stop.Iterations > plan.FirstIterations {
 		if reason, err = iterate(plan.FirstIterations); err == nil && reason == solver.StoppedIterations {
 			if err = s.findCoherence(whole, s.X()); err == nil {
 				err = s.restart(whole)
@@ -199,19 +199,19 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	}
 	why := "stopped"
 	if reason == solver.StoppedTime {
-		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.Op.Plan.Config.Checkpoint.TimeLimit)
+		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.Plan.Config.Checkpoint.TimeLimit)
 	}
 	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
-	return "", comm.Together(s.job.Op.Here.Ranks.World, err) // all stop for the same reason
+	return "", comm.Together(s.job.Ranks.World, err) // all stop for the same reason
 }
 
 // restart begins the iterations anew, after the weights of the data have changed.
 func (s *solve) restart(ctx context.Context) error {
-	if !s.job.Op.Share.Kept(s.job.Op.Plan) {
+	if !s.job.Share.Kept(s.job.Plan) {
 		return s.Restart(ctx)
 	}
-	return s.job.Op.Here.Again(func(again bool) (err error) {
+	return s.job.Here.Again(func(again bool) (err error) {
 		if again {
 			err = s.Back()
 		} else {
@@ -229,7 +229,7 @@ func (s *solve) save() (path string, err error) {
 	if err := s.job.intact(); err != nil {
 		return "", err
 	}
-	err = s.job.Op.Here.Again(func(bool) error {
+	err = s.job.Here.Again(func(bool) error {
 		var weights map[string]*dist.Vector
 		if s.State().Restarted > 0 {
 			weights = s.savedWeights()
@@ -244,7 +244,7 @@ func (s *solve) save() (path string, err error) {
 // solve calls it before anything is computed, so that a model that does not fit
 // costs nothing.
 func (j *Job) LoadStart() error {
-	path := j.Op.Plan.Config.Solver.Start
+	path := j.Plan.Config.Solver.Start
 	if !path.IsSet() || j.start != nil {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (j *Job) LoadStart() error {
 // OpenImage opens, on all ranks and until Close, an image that must lie on the job's grid.
 // Its role names it in the provenance of what is made from it.
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
-	image, digest, err := j.Op.Here.Ranks.OpenImage(role, path, j.Op.Plan.Image)
+	image, digest, err := j.Ranks.OpenImage(role, path, j.Plan.Image)
 	if err == nil {
 		if err = checkConvention(j, path.File); err != nil {
 			image.Close()
@@ -269,14 +269,14 @@ func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) 
 
 // checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
 func checkConvention(j *Job, path string) error {
-	return j.Op.Here.Ranks.AtRoot(func() error {
-		of, err := inputs.ConventionOf(path, j.Op.Plan.Image.Dim())
+	return j.Ranks.AtRoot(func() error {
+		of, err := inputs.ConventionOf(path, j.Plan.Image.Dim())
 		if err != nil {
 			return err
 		}
-		warning, err := of.CheckImage(path, inputs.Convention{Filter: j.Op.Plan.Config.Kirchhoff.WaveletFilter})
+		warning, err := of.CheckImage(path, inputs.Convention{Filter: j.Plan.Config.Kirchhoff.WaveletFilter})
 		if warning != "" {
-			j.Op.Here.Ranks.Report.Warn(warning)
+			j.Ranks.Report.Warn(warning)
 		}
 		return err
 	})
@@ -297,15 +297,15 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 			return err
 		}
 		live.Iteration(progress.Iteration{
-			N: r.Iteration, Limit: s.job.Op.Plan.Config.Solver.Iterations,
+			N: r.Iteration, Limit: s.job.Plan.Config.Solver.Iterations,
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
 			Agrees: agrees, Took: took,
 		})
 		if r.AdjointWarning {
-			s.job.Op.Here.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+			s.job.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
 		if r.Replaced > 0 && r.HasDrift {
-			s.job.Op.Here.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
+			s.job.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
 		}
 		return nil
 	}
@@ -313,16 +313,16 @@ func (s *solve) observe(live *progress.Solver, from int) solver.Observer {
 
 // saveNowAndThen writes checkpoints at intervals of time and of iterations.
 func (s *solve) saveNowAndThen(from int) solver.Observer {
-	cfg := s.job.Op.Plan.Config.Checkpoint
+	cfg := s.job.Plan.Config.Checkpoint
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
-		if r.Iteration == from || r.Iteration == s.job.Op.Plan.Config.Solver.Iterations {
+		if r.Iteration == from || r.Iteration == s.job.Plan.Config.Solver.Iterations {
 			return nil
 		}
-		if cfg.Minutes > 0 && s.job.Op.Here.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
+		if cfg.Minutes > 0 && s.job.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
 			var err error
-			if due, err = comm.Any(s.job.Op.Here.Ranks.World, due && s.job.Op.Here.Ranks.Root()); err != nil {
+			if due, err = comm.Any(s.job.Ranks.World, due && s.job.Ranks.Root()); err != nil {
 				return err
 			}
 		}
@@ -354,8 +354,8 @@ func failure(err error) error {
 // identity returns what must be unchanged for a checkpoint to be continued: every key
 // that changes the iterates, and the inputs' hashes.
 func (j *Job) identity() map[string]string {
-	p := map[string]string{"engine": j.Op.Plan.Hardware.Engine, "data.read": "memory", "traveltimes": j.Op.Plan.Held.Precision()}
-	if j.Op.Plan.Held.Stream {
+	p := map[string]string{"engine": j.Plan.Hardware.Engine, "data.read": "memory", "traveltimes": j.Plan.Held.Precision()}
+	if j.Plan.Held.Stream {
 		p["data.read"] = "stream"
 	}
 	for _, f := range config.Fields() {
@@ -369,7 +369,7 @@ func (j *Job) identity() map[string]string {
 			"survey.file", "survey.wavelet_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}
-		p[f.Name()] = j.Op.Plan.Config.Value(f.Name())
+		p[f.Name()] = j.Plan.Config.Value(f.Name())
 	}
 	for _, in := range j.digests {
 		p[in.Role+" file's contents"] = in.SHA256
@@ -378,14 +378,14 @@ func (j *Job) identity() map[string]string {
 }
 
 func (j *Job) checkpoints() *checkpoint.Store {
-	return checkpoint.New(j.Op.Here.Ranks, j.Op.Plan.Config, j.identity())
+	return checkpoint.New(j.Ranks, j.Plan.Config, j.identity())
 }
 
 // CanResume reports whether there is a checkpoint to resume from. It returns an error,
 // before anything is computed, if the run cannot be resumed, as from a checkpoint of
 // another plan.
 func (j *Job) CanResume() (bool, error) {
-	if j.Op.Plan.Matches() {
+	if j.Plan.Matches() {
 		return false, nil
 	}
 	from, err := j.checkpoints().Newest()
@@ -396,8 +396,8 @@ func (j *Job) CanResume() (bool, error) {
 // were computed. It is called before their results are written.
 func (j *Job) intact() error {
 	var err error
-	if j.Op.Engine != nil {
-		err = status.Hint(status.Numerical(j.Op.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	if j.Operator != nil {
+		err = status.Hint(status.Numerical(j.Operator.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
 	}
-	return comm.Together(j.Op.Here.Ranks.World, err)
+	return comm.Together(j.Ranks.World, err)
 }

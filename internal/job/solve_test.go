@@ -59,13 +59,13 @@ func TestImageThatOneRankCannotRead(t *testing.T) {
 		}
 		defer op.Engine.Close()
 		_, err = op.ImageVector(func([]float32, int) error {
-			if j.Op.Here.Ranks.World.Rank() == 1 {
+			if j.Ranks.World.Rank() == 1 {
 				return errors.New("cannot be read")
 			}
 			return nil
 		})
 		if err == nil {
-			return fmt.Errorf("rank %d has no error", j.Op.Here.Ranks.World.Rank())
+			return fmt.Errorf("rank %d has no error", j.Ranks.World.Rank())
 		}
 		return nil
 	}))
@@ -178,8 +178,8 @@ func TestOverflowIsNumerical(t *testing.T) {
 	p := line(t)
 	for _, method := range solver.Names() {
 		j, op := p.ready(t, "cpu", "solver.method="+method)
-		for i := range j.Op.Traces.Samples { // a file with such numbers is refused
-			j.Op.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
+		for i := range j.Traces.Samples { // a file with such numbers is refused
+			j.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 		}
 		_, err := j.solve(context.Background(), op, false)
 		if status.Code(err) != status.NotNumerical {
@@ -200,10 +200,10 @@ func TestBuildIsInterrupted(t *testing.T) {
 		if _, err := built(ctx, j); status.Code(err) != status.Stopped {
 			t.Errorf("status %d: %v", status.Code(err), err)
 		}
-		if err := j.WriteTimes(ctx, j.Op.Plan.Config.Output.File.File, true, Source{}); status.Code(err) != status.Stopped {
+		if err := j.WriteTimes(ctx, j.Plan.Config.Output.File.File, true, Source{}); status.Code(err) != status.Stopped {
 			t.Errorf("status %d: %v", status.Code(err), err)
 		}
-		if _, err := os.Stat(j.Op.Plan.Config.Output.File.File); !os.IsNotExist(err) {
+		if _, err := os.Stat(j.Plan.Config.Output.File.File); !os.IsNotExist(err) {
 			t.Error("a part of the tables was left behind")
 		}
 	})

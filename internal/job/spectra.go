@@ -24,11 +24,11 @@ type Spectra struct {
 // has no traces, where those that were read are silent, and on all ranks but rank 0. It is
 // collective.
 func CompareSpectra(j *Job) (*Spectra, error) {
-	if !j.Op.Plan.Inputs.HasData {
+	if !j.Plan.Inputs.HasData {
 		return nil, nil
 	}
 	var c *Spectra
-	err := j.Op.Here.Ranks.AtRoot(func() (err error) {
+	err := j.Ranks.AtRoot(func() (err error) {
 		c, err = compareSpectra(j)
 		return err
 	})
@@ -36,22 +36,22 @@ func CompareSpectra(j *Job) (*Spectra, error) {
 }
 
 func compareSpectra(j *Job) (*Spectra, error) {
-	file, err := h5.OpenSurvey(j.Op.Plan.Config.Survey.File.File)
+	file, err := h5.OpenSurvey(j.Plan.Config.Survey.File.File)
 	if err != nil {
 		return nil, inputs.FileError(err)
 	}
 	defer file.Close()
-	s := j.Op.Plan.Inputs.Survey
+	s := j.Plan.Inputs.Survey
 	n := min(comparedTraces, s.NumTraces())
 	list := make([]int32, n)
 	for i := range list {
 		list[i] = int32(i * s.NumTraces() / n)
 	}
 	data := make([]float32, n*s.NT)
-	if err := file.ReadTraceList(data, j.Op.Plan.Inputs.InFile(list)); err != nil {
+	if err := file.ReadTraceList(data, j.Plan.Inputs.InFile(list)); err != nil {
 		return nil, inputs.FileError(err)
 	}
-	weights := plan.NewWeights(j.Op.Plan.Config.Data, s)
+	weights := plan.NewWeights(j.Plan.Config.Data, s)
 	w := make([]float32, s.NT)
 	for i, trace := range list {
 		samples := data[i*s.NT : (i+1)*s.NT]
@@ -62,7 +62,7 @@ func compareSpectra(j *Job) (*Spectra, error) {
 			samples[k] *= v
 		}
 	}
-	taps := plan.Taps(j.Op.Plan, s.Wavelet).Taps()
+	taps := plan.Taps(j.Plan, s.Wavelet).Taps()
 	spectrum := wavelet.NewSpectrum(max(s.NT, len(taps.Samples)), s.DT)
 	v := spectrum.Reflected(taps, s.Dim)
 	turn := spectrum.Turn(v)

@@ -67,14 +67,14 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 func (p *problem) tight(t *testing.T, set ...string) string {
 	t.Helper()
 	j := p.open(t, plan.Traces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
-	little := *j.Op.Plan
+	little := *j.Plan
 	little.Hardware.Memory = 1
-	m := forecast.Of(&little, j.Op.Share)
-	if n := len(m.Groups) - 1; n != len(j.Op.Share.Shots) {
-		t.Fatalf("%d groups, %d shots", n, len(j.Op.Share.Shots))
+	m := forecast.Of(&little, j.Share)
+	if n := len(m.Groups) - 1; n != len(j.Share.Shots) {
+		t.Fatalf("%d groups, %d shots", n, len(j.Share.Shots))
 	}
-	j.Op.Plan.Config.Data.Read = "memory"
-	all := forecast.Of(j.Op.Plan.Holding(plan.Residency{Tables: j.Op.Plan.Config.Kirchhoff.Tables}), j.Op.Share)
+	j.Plan.Config.Data.Read = "memory"
+	all := forecast.Of(j.Plan.Holding(plan.Residency{Tables: j.Plan.Config.Kirchhoff.Tables}), j.Share)
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -132,11 +132,11 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	limit := p.tight(t)
 	j := p.open(t, plan.Traces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
-	if !m.Stream || !j.Op.Plan.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
+	if !m.Stream || !j.Plan.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
 	}
 	var now, most int64
-	j.Op.Here.Device = counting{j.Op.Here.Host, &now, &most}
+	j.Here.Device = counting{j.Here.Host, &now, &most}
 	op := build(t, j)
 	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.Info, want) {
 		t.Errorf("%q does not say %q", op.Info, want)
@@ -155,15 +155,15 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	must(t, err)
 	sameResult(t, "as asked for", r, p.solveOn(t, 1, "data.read=stream"))
 
-	three, err := forecast.New(j.Op.Plan, []int{3, 1}, 3) // a third of the traces on each of three ranks
+	three, err := forecast.New(j.Plan, []int{3, 1}, 3) // a third of the traces on each of three ranks
 	must(t, err)
 	if three.Memory.Total() > m.Limit {
 		t.Errorf("planned memory on three ranks %v", three.Memory)
 	}
 	for _, set := range [][]string{{"data.read=memory"}, {"solver.regularization=dip", "solver.regularization_weight=0.1"}} {
 		j := p.open(t, plan.Traces, progress.Discard(), "cpu", append(set, limit, "kirchhoff.tables=full")...)
-		if err := j.Memory().Check(); j.Op.Plan.Held.Stream || status.Code(err) != status.NoResource {
-			t.Errorf("%v: streamed %v, %v", set, j.Op.Plan.Held.Stream, err)
+		if err := j.Memory().Check(); j.Plan.Held.Stream || status.Code(err) != status.NoResource {
+			t.Errorf("%v: streamed %v, %v", set, j.Plan.Held.Stream, err)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				o.image = image.Image
 			}
 			if e, err := j.DotTest(context.Background()); err != nil || !(e <= j.DotLimit()) || e == 0 {
@@ -189,7 +189,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), operator.Points(reflectivity), Source{Force: true}); err != nil {
 				return err
 			}
-			x, err := j.Op.ImageVector(operator.Points(reflectivity))
+			x, err := j.Operator.ImageVector(operator.Points(reflectivity))
 			if err != nil {
 				return err
 			}
@@ -226,7 +226,7 @@ func TestWeightsAreThoseOfTheMisfit(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if j.Op.Here.Ranks.Root() {
+			if j.Ranks.Root() {
 				norm = r.History.Residual[len(r.History.Residual)-1]
 			}
 			if err := WriteWeights(j, p.path("weights.h5"), Source{Force: true}); err != nil {
@@ -274,8 +274,8 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			if j.Op.Here.Ranks.World.Rank() == 1 {
-				j.Op.Here.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
+			if j.Ranks.World.Rank() == 1 {
+				j.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
 					if bytes.Contains(line, []byte(`"iteration":3,`)) {
 						stop()
 					}
@@ -305,7 +305,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			}
 			defer op.Engine.Close()
 			r, err := j.solve(context.Background(), op, true)
-			if err == nil && j.Op.Here.Ranks.Root() {
+			if err == nil && j.Ranks.Root() {
 				got = r
 			}
 			return err
@@ -326,11 +326,11 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	residual := func(j *Job, op *operator.Operator) error {
-		x, err := j.Op.ImageVector(operator.Points(make([]float32, j.Op.Plan.Image.Len())))
+		x, err := j.Operator.ImageVector(operator.Points(make([]float32, j.Plan.Image.Len())))
 		if err != nil {
 			return err
 		}
-		return j.WriteResidual(context.Background(), j.Op.Plan.Config.Survey.File.File+".residual", nil, x, Source{})
+		return j.WriteResidual(context.Background(), j.Plan.Config.Survey.File.File+".residual", nil, x, Source{})
 	}
 	for _, c := range []struct {
 		what  string
@@ -357,7 +357,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 				return err
 			}
 			defer op.Engine.Close()
-			if err := j.Op.Here.Ranks.AtRoot(func() error {
+			if err := j.Ranks.AtRoot(func() error {
 				at, err := os.Stat(p.path("survey.h5"))
 				if err != nil {
 					return err
@@ -366,7 +366,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 			}); err != nil {
 				return err
 			}
-			errs[j.Op.Here.Ranks.World.Rank()] = c.do(j, op)
+			errs[j.Ranks.World.Rank()] = c.do(j, op)
 			return nil
 		}))
 		for rank, err := range errs {
@@ -410,8 +410,8 @@ func TestDeadTracesAreCountedWhileStreamed(t *testing.T) {
 	p.record(t, &s)
 	for _, ranks := range []int{1, 3} {
 		must(t, p.on(ranks, []string{"data.read=stream"}, func(j *Job) error {
-			if j.Op.Plan.Found.Dead != 6 {
-				return fmt.Errorf("%d dead traces, must be 6", j.Op.Plan.Found.Dead)
+			if j.Plan.Found.Dead != 6 {
+				return fmt.Errorf("%d dead traces, must be 6", j.Plan.Found.Dead)
 			}
 			return nil
 		}))
@@ -438,7 +438,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 					return err
 				}
 				defer op.Engine.Close()
-				x, err := op.ImageVector(operator.Points(noise(j.Op.Plan.Image.Len(), 3)))
+				x, err := op.ImageVector(operator.Points(noise(j.Plan.Image.Len(), 3)))
 				if err != nil {
 					return err
 				}
@@ -459,8 +459,8 @@ func TestWrongGuessesAreMended(t *testing.T) {
 				if op.Stream.Again() != again+1 {
 					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.Stream.Again()-again)
 				}
-				image, err := j.Op.Here.Whole(q)
-				if err != nil || !j.Op.Here.Ranks.Root() {
+				image, err := j.Here.Whole(q)
+				if err != nil || !j.Ranks.Root() {
 					return err
 				}
 				if want == nil {

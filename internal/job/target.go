@@ -15,7 +15,7 @@ import (
 func Quadratic(ctx context.Context, j *Job, d *dist.Vector, image operator.Reader) (*formulation.Quadratic, error) {
 	s, err := j.setting(d)
 	if err == nil && image != nil {
-		s.Start, err = j.Op.ImageVector(image)
+		s.Start, err = j.Operator.ImageVector(image)
 	}
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func Live(j *Job) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	traces, nt, n := j.Op.Plan.Shots.Traces(), j.Op.Plan.Inputs.Survey.NT, 0
+	traces, nt, n := j.Plan.Shots.Traces(), j.Plan.Inputs.Survey.NT, 0
 	for _, v := range w {
 		if v > 0 {
 			n++
@@ -49,7 +49,7 @@ func Live(j *Job) (int, error) {
 // the squared weights: nil for ones, of traces, or with a mute of samples. Where the operator is on
 // a card, the cpu engine makes them. It is collective.
 func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
-	defer j.Op.Here.Ranks.Report.Time("traveltimes of the target")()
+	defer j.Ranks.Report.Time("traveltimes of the target")()
 	w2, err := allWeights(j)
 	if err != nil {
 		return nil, nil, err
@@ -58,11 +58,11 @@ func Hessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessia
 		w2[i] = w * w
 	}
 	h, err := hessianOf(ctx, j, t)
-	return h, w2, comm.Together(j.Op.Here.Ranks.World, err)
+	return h, w2, comm.Together(j.Ranks.World, err)
 }
 
 func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
-	p, err := operator.LoadAll(j.Op.Plan)
+	p, err := operator.LoadAll(j.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 	if k.Dynamic {
 		k.Velocity = p.Inputs.Velocity.On(p.Image, s.Slab)
 	}
-	engine := j.Op.Plan.Hardware.Engine
-	if j.Op.Here.Card != nil {
+	engine := j.Plan.Hardware.Engine
+	if j.Here.Card != nil {
 		engine = "cpu"
 	}
 	h, err := kirchhoff.NewHessian(ctx, engine, k, t)
@@ -93,26 +93,26 @@ func allWeights(j *Job) ([]float32, error) {
 		Weight []float64
 	}
 	var mine part
-	if j.Op.Traces != nil && j.Op.Traces.Weight != nil {
-		mine = part{j.Op.Share.First, j.Op.Traces.Weight}
+	if j.Traces != nil && j.Traces.Weight != nil {
+		mine = part{j.Share.First, j.Traces.Weight}
 	}
-	all, err := comm.GatherJSON(j.Op.Here.Ranks.World.Host().AllGather, mine)
-	if err != nil || !j.Op.Plan.Weighted() {
+	all, err := comm.GatherJSON(j.Ranks.World.Host().AllGather, mine)
+	if err != nil || !j.Plan.Weighted() {
 		return nil, err
 	}
-	n, nt := j.Op.Plan.Shots.Traces(), j.Op.Plan.Inputs.Survey.NT
+	n, nt := j.Plan.Shots.Traces(), j.Plan.Inputs.Survey.NT
 	w := make([]float32, n)
 	for _, p := range all {
 		for i, v := range p.Weight {
 			w[p.First+i] = float32(v)
 		}
 	}
-	if !j.Op.Plan.Mute.On() {
+	if !j.Plan.Mute.On() {
 		return w, nil
 	}
 	samples := make([]float32, n*nt)
-	for i, trace := range j.Op.Plan.Shots.List(0, n) {
-		j.Op.Plan.Mute.Fill(samples[i*nt:(i+1)*nt], j.Op.Plan.Inputs.Survey.Offset(int(trace)), float64(w[i]))
+	for i, trace := range j.Plan.Shots.List(0, n) {
+		j.Plan.Mute.Fill(samples[i*nt:(i+1)*nt], j.Plan.Inputs.Survey.Offset(int(trace)), float64(w[i]))
 	}
 	return samples, nil
 }

@@ -61,7 +61,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	setup, op := time.Since(began).Seconds(), j.Op
+	setup, op := time.Since(began).Seconds(), j.Operator
 	plain, err := try(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 			return nil, err
 		}
 	}
-	t.Sums, t.Shots, t.Traces = j.Op.Here.Carrier(), op.Plan.Shots.Len(), op.Plan.Shots.Traces()
+	t.Sums, t.Shots, t.Traces = j.Here.Carrier(), op.Plan.Shots.Len(), op.Plan.Shots.Traces()
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
 	if err := op.Here.Ranks.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
@@ -152,10 +152,10 @@ func try(ctx context.Context, op *operator.Operator, d *dist.Vector, iterations 
 func (t *tried) bring(j *Job) error {
 	x, err := formulation.Stack(t.x, 1/float64(len(t.x.Rows())))
 	if err == nil {
-		t.Image, err = j.Op.Here.Whole(x)
+		t.Image, err = j.Here.Whole(x)
 	}
-	if err == nil && j.Op.Here.Ranks.Root() {
-		t.Digest = h5.ImageDigest(j.Op.Plan.Image.Shape, t.Image)
+	if err == nil && j.Ranks.Root() {
+		t.Digest = h5.ImageDigest(j.Plan.Image.Shape, t.Image)
 	}
 	return err
 }

@@ -24,10 +24,10 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.New(j.Op.Here.Device, s.Operator.Domain(), &r.Classes)
+	w.New(j.Here.Device, s.Operator.Domain(), &r.Classes)
 	w.Do(func() error {
-		if j.Op.Plan.Held.Stream {
-			return j.Op.Here.Again(func(bool) error { return j.Op.Stream.Adjoint(ctx, r.Classes) })
+		if j.Plan.Held.Stream {
+			return j.Here.Again(func(bool) error { return j.Operator.Stream.Adjoint(ctx, r.Classes) })
 		}
 		s.KeepData = true
 		weighted, err := s.WeightedData()
@@ -37,7 +37,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return j.Op.Here.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
+		return j.Here.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return j.cutAbove(r.Classes) })
 	w.Do(func() error { return weighClasses(ctx, j, r, true) })
@@ -48,8 +48,8 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 // warnUnseen warns that the data and the image have no pair in common, most often because
 // of a wrong unit.
 func (j *Job) warnUnseen() {
-	j.Op.Here.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
-		readable.Time(j.Op.Plan.Inputs.Survey.T0), readable.Time(j.Op.Plan.RecordEnd()), inputs.Extent(j.Op.Plan.Image)))
+	j.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		readable.Time(j.Plan.Inputs.Survey.T0), readable.Time(j.Plan.RecordEnd()), inputs.Extent(j.Plan.Image)))
 }
 
 // Model applies the forward to the part below the topography of an image on the job's
@@ -64,7 +64,7 @@ func (j *Job) Model(ctx context.Context, image operator.Reader) (*dist.Vector, e
 
 // below returns this rank's share of the part of an image that lies below the topography.
 func (j *Job) below(image operator.Reader) (*dist.Vector, error) {
-	m, err := j.Op.ImageVector(image)
+	m, err := j.Operator.ImageVector(image)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func (j *Job) below(image operator.Reader) (*dist.Vector, error) {
 // forward applies the forward.
 func (j *Job) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
 	w := dist.Work{Ctx: ctx}
-	w.New(j.Op.Here.Device, j.Op.Range(), &d)
-	w.Do(func() error { return j.Op.Here.Again(func(bool) error { return j.Op.Apply(ctx, d, m) }) })
+	w.New(j.Here.Device, j.Operator.Range(), &d)
+	w.Do(func() error { return j.Here.Again(func(bool) error { return j.Operator.Apply(ctx, d, m) }) })
 	traces, image := w.Norm(d), w.Norm(m)
 	if w.Err == nil && traces == 0 && image > 0 {
 		j.warnUnseen()
@@ -86,20 +86,20 @@ func (j *Job) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err 
 // DotTest measures how far the two directions of the operator, with weights and
 // surface, are from adjoint.
 func (j *Job) DotTest(ctx context.Context) (float64, error) {
-	if j.Op.Plan.Held.Stream {
-		return j.Op.Stream.DotTest(ctx, 1)
+	if j.Plan.Held.Stream {
+		return j.Operator.Stream.DotTest(ctx, 1)
 	}
 	s, err := j.setting(nil)
 	if err != nil {
 		return 0, err
 	}
-	return dist.DotTest(ctx, j.Op.Here.Device, s.Scaled(), 1)
+	return dist.DotTest(ctx, j.Here.Device, s.Scaled(), 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's
 // precision.
 func (j *Job) DotLimit() float64 {
-	if j.Op.Plan.Type() == device.F64 {
+	if j.Plan.Type() == device.F64 {
 		return 1e-13
 	}
 	return 1e-6
@@ -108,10 +108,10 @@ func (j *Job) DotLimit() float64 {
 // ModelGathers applies the forward to the images by class of an image file, on the
 // job's grid and of its classes, and returns the predicted traces.
 func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, error) {
-	r, err := inputs.First(&j.Op.Here.Ranks, func() (*h5.GatherReader, error) {
+	r, err := inputs.First(&j.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
-		want := j.Op.Plan.Classes.Gathers()
-		if err == nil && (r == nil || !r.Grid().Equal(j.Op.Plan.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+		want := j.Plan.Classes.Gathers()
+		if err == nil && (r == nil || !r.Grid().Equal(j.Plan.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
 			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return r, err
@@ -124,9 +124,9 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 	}
 	var m *dist.Vector
 	w := dist.Work{}
-	w.New(j.Op.Here.Device, j.Op.Domain(), &m)
+	w.New(j.Here.Device, j.Operator.Domain(), &m)
 	w.Do(func() error {
-		return j.Op.Here.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
+		return j.Here.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
 	})
 	if w.Err != nil {
 		return nil, w.Err
@@ -138,11 +138,11 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 func (j *Job) PSF(ctx context.Context) (*Result, error) {
 	var m, d *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(j.Op.Here.Device, j.Op.Domain(), &m)
-	w.New(j.Op.Here.Device, j.Op.Range(), &d)
-	w.Do(func() error { return device.Upload(m.Buf, lattice(m.Layout, j.Op.Plan.PSFSpacing())) })
-	w.Apply(j.Op, d, m)
-	w.ApplyAdjoint(j.Op, m, d)
+	w.New(j.Here.Device, j.Operator.Domain(), &m)
+	w.New(j.Here.Device, j.Operator.Range(), &d)
+	w.Do(func() error { return device.Upload(m.Buf, lattice(m.Layout, j.Plan.PSFSpacing())) })
+	w.Apply(j.Operator, d, m)
+	w.ApplyAdjoint(j.Operator, m, d)
 	if w.Err == nil {
 		d.Free()
 	}
@@ -168,9 +168,9 @@ func lattice(l *dist.Layout, step []int) []float32 {
 // WriteTimes computes the traveltimes from every source and receiver row and
 // writes them as a table file; with gradient, ∇T as well.
 func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src Source) error {
-	s := j.Op.Plan.Inputs.Survey
+	s := j.Plan.Inputs.Survey
 	w, err := h5.CreateTables(path, h5.TablesLayout{
-		Grid:       j.Op.Plan.Image,
+		Grid:       j.Plan.Image,
 		NumSources: s.NumSources(), NumReceivers: s.NumReceivers(),
 		Gradient: gradient,
 		Float64:  true,
@@ -180,20 +180,20 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	}
 	defer w.Abort()
 
-	places, rows := everyRow(s, func(s *survey.Survey) *survey.Positions { return inputs.Places(s, j.Op.Plan.Config) })
+	places, rows := everyRow(s, func(s *survey.Survey) *survey.Positions { return inputs.Places(s, j.Plan.Config) })
 	all := make([]int, places.Len())
 	for i := range all {
 		all[i] = i
 	}
-	whole, err := operator.LoadAll(j.Op.Plan)
+	whole, err := operator.LoadAll(j.Plan)
 	if err != nil {
 		return err
 	}
-	stage := j.Op.Here.Ranks.Report.Stage("traveltimes")
+	stage := j.Ranks.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(len(all), "places")
 	opt := traveltime.Options{
-		Gradient: gradient, Threads: j.Op.Plan.Config.Machine.Threads,
+		Gradient: gradient, Threads: j.Plan.Config.Machine.Threads,
 		Progress: func() { stage.Add(1) },
 	}
 	err = whole.Times.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {

@@ -29,13 +29,13 @@ func FitWavelet(ctx context.Context, j *Job, d *dist.Vector, image operator.Read
 	}
 	w := &dist.Work{Ctx: ctx}
 	var spikes *dist.Vector
-	w.New(j.Op.Here.Device, j.Op.Range(), &spikes)
-	w.Apply(j.Op, spikes, x)
+	w.New(j.Here.Device, j.Operator.Range(), &spikes)
+	w.Apply(j.Operator, spikes, x)
 	if w.Err != nil {
 		return nil, failure(w.Err)
 	}
-	zero, taps := kirchhoff.LinearTaps(plan.Taps(j.Op.Plan, given))
-	of := wavelet.Signature{Spikes: spikes, Data: d, Weights: s.Weights, NT: j.Op.Plan.Inputs.Survey.NT, Threads: j.Op.Here.Host.Threads(), Taps: taps, Zero: zero}
+	zero, taps := kirchhoff.LinearTaps(plan.Taps(j.Plan, given))
+	of := wavelet.Signature{Spikes: spikes, Data: d, Weights: s.Weights, NT: j.Plan.Inputs.Survey.NT, Threads: j.Here.Host.Threads(), Taps: taps, Zero: zero}
 	fit, err := of.Fit(given, ridge)
-	return fit, failure(comm.Together(j.Op.Here.Ranks.World, err))
+	return fit, failure(comm.Together(j.Ranks.World, err))
 }

@@ -51,7 +51,7 @@ func TestFitWavelet(t *testing.T) {
 		s.Wavelet = guess
 		p.record(t, &s)
 		j := p.open(t, plan.Traces, progress.Discard(), "cpu", c.set...)
-		j.Op.Plan = j.Op.Plan.OfSpikes()
+		j.Plan = j.Plan.OfSpikes()
 		must(t, j.Build(t.Context()))
 		d, err := j.Data()
 		must(t, err)

@@ -43,7 +43,7 @@ func TestCompareWindows(t *testing.T) {
 	compare := func(t *testing.T, engine string, set ...string) (*Job, *forecast.WindowCost, forecast.Finding) {
 		t.Helper()
 		j := p.open(t, plan.Planning, progress.Discard(), engine, append(set, `survey.units="si"`)...)
-		f, err := forecast.New(j.Op.Plan, []int{0, 1}, 1)
+		f, err := forecast.New(j.Plan, []int{0, 1}, 1)
 		must(t, err)
 		c, found, err := f.CompareWindows(t.Context(), progress.Discard())
 		must(t, err)
@@ -62,14 +62,14 @@ func TestCompareWindows(t *testing.T) {
 		if c.Columns != 68./601 || !(c.RMS > 0 && c.RMS < c.Largest && c.Largest > 0.1) {
 			t.Errorf("%+v", c)
 		}
-		all, opt := j.Op.Plan.TimesNeeded()
+		all, opt := j.Plan.TimesNeeded()
 		if len(all) != 10 || !slices.Contains(all, c.Place) {
 			t.Errorf("place %d of %v", c.Place, all)
 		}
 		var times [2]float64
 		for i, opt := range []traveltime.Options{opt, {}} {
-			must(t, j.Op.Plan.Times.Solve(t.Context(), j.Op.Plan.Inputs.Places, []int{c.Place}, opt, func(_ int, f traveltime.Field) error {
-				times[i] = f.Time[c.Point-f.Window.Lo[0]*j.Op.Plan.Image.Shape[1]]
+			must(t, j.Plan.Times.Solve(t.Context(), j.Plan.Inputs.Places, []int{c.Place}, opt, func(_ int, f traveltime.Field) error {
+				times[i] = f.Time[c.Point-f.Window.Lo[0]*j.Plan.Image.Shape[1]]
 				return nil
 			}))
 		}

@@ -13,17 +13,17 @@ import (
 // Forecast says what a target takes, and how many bytes a rank holds at most. It refuses a target
 // for which this rank has no memory.
 func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
-	box := o.Window.Grow(o.Frame, j.Op.Plan.Image)
+	box := o.Window.Grow(o.Frame, j.Plan.Image)
 	n, weights := int64(box.Len()), int64(0)
-	tables := 8 * n * int64(j.Op.Plan.Inputs.Places.Len())
-	if j.Op.Plan.Mute.On() {
-		weights = 4 * int64(j.Op.Plan.Shots.Traces()) * int64(j.Op.Plan.Inputs.Survey.NT)
+	tables := 8 * n * int64(j.Plan.Inputs.Places.Len())
+	if j.Plan.Mute.On() {
+		weights = 4 * int64(j.Plan.Shots.Traces()) * int64(j.Plan.Inputs.Survey.NT)
 	}
-	if j.Op.Plan.Config.Kirchhoff.Dynamic || len(j.Op.Plan.Config.Kirchhoff.DipLimit) > 0 || len(j.Op.Plan.Config.Kirchhoff.OpeningLimit) > 0 {
-		tables *= 2 * int64(j.Op.Plan.Image.Dim()) // times, amplitudes, angles or directions
+	if j.Plan.Config.Kirchhoff.Dynamic || len(j.Plan.Config.Kirchhoff.DipLimit) > 0 || len(j.Plan.Config.Kirchhoff.OpeningLimit) > 0 {
+		tables *= 2 * int64(j.Plan.Image.Dim()) // times, amplitudes, angles or directions
 	}
 	m := j.Memory()
-	across, down := dense.Shape(j.Op.Here.Ranks.World.Size())
+	across, down := dense.Shape(j.Ranks.World.Size())
 	cuts := dense.Cut(int(n), dense.Tile)
 	matrix := dense.Bytes(device.F64, cuts, cuts, across, down)
 	batches := 4 * n * batch * 8 // columns to solve for, and those of H⁻¹ on rank 0

@@ -44,7 +44,7 @@ func bitsOn(t *testing.T, folder string, ranks int, set []string) *bits {
 	t.Helper()
 	var found *bits
 	must(t, on(folder, ranks, set, func(j *job.Job) error {
-		target, _, err := of(j, Options{Window: Box{First: make([]int, j.Op.Plan.Image.Dim()), Count: j.Op.Plan.Image.Shape}})
+		target, _, err := of(j, Options{Window: Box{First: make([]int, j.Plan.Image.Dim()), Count: j.Plan.Image.Shape}})
 		if err != nil {
 			return err
 		}
@@ -57,10 +57,10 @@ func bitsOn(t *testing.T, folder string, ranks int, set []string) *bits {
 		switch {
 		case err != nil:
 			return err
-		case j.Op.Here.Ranks.Root():
+		case j.Ranks.Root():
 			found = &bits{h, f.post, f.image}
 		case f.post != nil:
-			return fmt.Errorf("rank %d has the posterior", j.Op.Here.Ranks.World.Rank())
+			return fmt.Errorf("rank %d has the posterior", j.Ranks.World.Rank())
 		}
 		return nil
 	}))

@@ -71,11 +71,11 @@ const unbounded = "solver.damping and solver.regularization_weight are 0: nothin
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
 func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
-	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Op.Plan.Image)}
+	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Plan.Image)}
 	if q.Damping == 0 && q.Penalty == nil {
-		j.Op.Here.Ranks.Report.Warn(unbounded)
+		j.Ranks.Report.Warn(unbounded)
 	}
-	b, err := newPenalty(ctx, j.Op.Here.Ranks.World, q.Damping, q.Penalty, t.box, q.Right, j.Op.Here.Whole)
+	b, err := newPenalty(ctx, j.Ranks.World, q.Damping, q.Penalty, t.box, q.Right, j.Here.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if err != nil {
 		return nil, err
 	}
-	defer j.Op.Here.Ranks.Report.Time("Hessian")()
+	defer j.Ranks.Report.Time("Hessian")()
 	done, end := t.stage("Hessian", share(of.cuts, ranks), "elements")
 	defer end()
 	t.system, err = newSystem(ctx, ranks, of, b.rows(of.at), t.add, done)
@@ -96,20 +96,20 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 
 // newGrid shares a matrix in host memory out to the ranks of a job. It is collective.
 func newGrid(j *job.Job) (*dense.Grid, error) {
-	rows, columns := dense.Shape(j.Op.Here.Ranks.World.Size())
-	l, err := blas.Choose("auto", j.Op.Here.Host.Threads())
-	if err := j.Op.Here.Ranks.Together(err); err != nil {
+	rows, columns := dense.Shape(j.Ranks.World.Size())
+	l, err := blas.Choose("auto", j.Here.Host.Threads())
+	if err := j.Ranks.Together(err); err != nil {
 		return nil, err
 	}
-	return dense.NewGrid(j.Op.Here.Ranks.World, rows, columns, j.Op.Here.Host, l)
+	return dense.NewGrid(j.Ranks.World, rows, columns, j.Here.Host, l)
 }
 
 // rows are the points of the box as the Hessian has them: given are its grid points and cuts.
 func (t *Target) rows(numbered []int32, cuts []int) points {
-	grid := t.box.Grid(t.job.Op.Plan.Image)
+	grid := t.box.Grid(t.job.Plan.Image)
 	of := points{box: grid}
 	numbers := map[int]int{} // of the box, by point of the image
-	for i, p := range t.box.Points(t.job.Op.Plan.Image.Shape) {
+	for i, p := range t.box.Points(t.job.Plan.Image.Shape) {
 		numbers[p] = i
 	}
 	row := make([]int, grid.Len())
@@ -117,8 +117,8 @@ func (t *Target) rows(numbered []int32, cuts []int) points {
 		of.at = append(of.at, numbers[int(p)])
 		row[numbers[int(p)]] = i
 		s := 1.0
-		if t.job.Op.Plan.Surface != nil {
-			s = float64(float32(t.job.Op.Plan.Surface.Weight(int(p))))
+		if t.job.Plan.Surface != nil {
+			s = float64(float32(t.job.Plan.Surface.Weight(int(p))))
 		}
 		of.scale = append(of.scale, s)
 	}
@@ -170,7 +170,7 @@ func share(cuts dense.Cuts, g *dense.Grid) (elements int) {
 func (t *Target) stage(name string, total int, unit string) (done func(n int), end func()) {
 	var s *progress.Stage
 	if total > 0 {
-		s = t.job.Op.Here.Ranks.Report.Stage(name)
+		s = t.job.Ranks.Report.Stage(name)
 		s.Total(total, unit)
 	}
 	return func(n int) { s.Add(n) }, func() {
@@ -190,7 +190,7 @@ func (t *Target) Close() {
 
 // inBox is the part of a vector like an image in the box, by row, on all ranks. It is collective.
 func (t *Target) inBox(v *dist.Vector) ([]float64, error) {
-	image, err := t.job.Op.Here.Whole(v)
+	image, err := t.job.Here.Whole(v)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (t *Target) inBox(v *dist.Vector) ([]float64, error) {
 			b = append(b, float64(image[p]))
 		}
 	}
-	return broadcast(t.job.Op.Here.Ranks.World, b)
+	return broadcast(t.job.Ranks.World, b)
 }
 
 // byRow puts values of the box in the order of the rows of H.
@@ -224,9 +224,9 @@ func (t *Target) inWindow(column []float64) []float32 {
 // Solve finds H⁻¹ of right sides, by row and the same on all ranks, as images of the window on
 // rank 0. It is collective.
 func (t *Target) Solve(ctx context.Context, right [][]float64) (images [][]float32, err error) {
-	defer t.job.Op.Here.Ranks.Report.Time("solve")()
+	defer t.job.Ranks.Report.Time("solve")()
 	columns, err := t.solve(ctx, len(right), func(i, j int) float64 { return right[j][i] })
-	if err != nil || !t.job.Op.Here.Ranks.Root() {
+	if err != nil || !t.job.Ranks.Root() {
 		return nil, err
 	}
 	for _, c := range columns {

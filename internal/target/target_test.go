@@ -54,7 +54,7 @@ func isThatOfTheRun(j *job.Job, window Box) error {
 	if err != nil {
 		return err
 	}
-	top, points := largest(h), target.box.Points(j.Op.Plan.Image.Shape)
+	top, points := largest(h), target.box.Points(j.Plan.Image.Shape)
 	for b, point := range points {
 		want, err := columnOf(j, q, target.w2, point)
 		if err != nil {
@@ -90,7 +90,7 @@ func TestPosteriorIsTheTextbooks(t *testing.T) {
 			}
 			n := len(h)
 			whole, b := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
-			c, err := newPenalty(context.Background(), j.Op.Here.Ranks.World, q.Damping, q.Penalty, target.box, q.Right, j.Op.Here.Whole)
+			c, err := newPenalty(context.Background(), j.Ranks.World, q.Damping, q.Penalty, target.box, q.Right, j.Here.Whole)
 			if err != nil {
 				return err
 			}
@@ -170,11 +170,11 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		want, err := j.Op.Here.Whole(r.Image)
+		want, err := j.Here.Whole(r.Image)
 		if err != nil {
 			return err
 		}
-		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Op.Plan.Image.Shape}})
+		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Image.Shape}})
 		if err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func TestSurroundingsAreHeld(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		solution, err = j.Op.Here.Whole(r.Image)
+		solution, err = j.Here.Whole(r.Image)
 		return err
 	}))
 	for _, frame := range []int{0, 2} {
@@ -223,7 +223,7 @@ func TestSurroundingsAreHeld(t *testing.T) {
 			}
 			g := &Given{Image: &h5.ImageReader{}, Residual: 1}
 			o := Options{Window: inner, Frame: frame, Noise: 1}
-			if g.solution, err = readBox(j, inner.Grow(frame, j.Op.Plan.Image), operator.Points(solution)); err != nil {
+			if g.solution, err = readBox(j, inner.Grow(frame, j.Plan.Image), operator.Points(solution)); err != nil {
 				return err
 			}
 			target, err := New(context.Background(), j, o, g, q)

@@ -35,21 +35,21 @@ type findings struct {
 // the fields beside the image. It is collective.
 func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
-		im := &h5.Image{Grid: t.asked.Window.Grid(t.job.Op.Plan.Image), Config: t.job.Op.Plan.Config.TOML()}
+		im := &h5.Image{Grid: t.asked.Window.Grid(t.job.Plan.Image), Config: t.job.Plan.Config.TOML()}
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.job.Attrs(src, "")})
 	}
 	var f *findings
-	err := inputs.Publish(&t.job.Op.Here.Ranks, create, func(w *h5.ImageWriter) error {
+	err := inputs.Publish(&t.job.Ranks, create, func(w *h5.ImageWriter) error {
 		if err := t.writeHessian(w); err != nil {
 			return err
 		}
 		var err error
-		if f, err = t.find(ctx); err != nil || !t.job.Op.Here.Ranks.Root() {
+		if f, err = t.find(ctx); err != nil || !t.job.Ranks.Root() {
 			return err
 		}
 		return t.writeFound(w, f)
 	})
-	if err != nil || !t.job.Op.Here.Ranks.Root() {
+	if err != nil || !t.job.Ranks.Root() {
 		return nil, err
 	}
 	return t.summary(f), nil
@@ -62,7 +62,7 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	f := &findings{noise: t.asked.Noise, held: math.NaN(), alone: math.NaN()}
 	columns, start, err := t.columnsToSolve()
 	if err == nil {
-		end := t.job.Op.Here.Ranks.Report.Time("Cholesky")
+		end := t.job.Ranks.Report.Time("Cholesky")
 		err = t.factorize(ctx)
 		end()
 	}
@@ -80,7 +80,7 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	if err == nil && t.given.Image != nil {
 		live, err = job.Live(t.job)
 	}
-	if err != nil || !t.job.Op.Here.Ranks.Root() {
+	if err != nil || !t.job.Ranks.Root() {
 		return f, err
 	}
 	f.image = all[0]
@@ -95,7 +95,7 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	f.held, f.alone = difference(f.image, solution), difference(all[0], solution)
 	if f.noise == 0 {
 		mean := floats.Sum(f.post.Resolution) / float64(len(t.window))
-		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.job.Op.Plan.Image.Len()))
+		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.job.Plan.Image.Len()))
 	}
 	return f, err
 }
@@ -152,13 +152,13 @@ func difference(a, b []float32) float64 {
 }
 
 func (t *Target) writeHessian(w *h5.ImageWriter) error {
-	defer t.job.Op.Here.Ranks.Report.Time("write")()
+	defer t.job.Ranks.Report.Time("write")()
 	var s *h5.Section
 	var err error
-	if t.job.Op.Here.Ranks.Root() {
+	if t.job.Ranks.Root() {
 		s, err = w.Hessian(t.points.box)
 	}
-	if err := t.job.Op.Here.Ranks.Together(err); err != nil {
+	if err := t.job.Ranks.Together(err); err != nil {
 		return err
 	}
 	return t.hessianRows(func(row []float64, first int) error { return h5.WriteAt(s, row, first) })
@@ -166,7 +166,7 @@ func (t *Target) writeHessian(w *h5.ImageWriter) error {
 
 // writeFound writes what was found, on rank 0.
 func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
-	defer t.job.Op.Here.Ranks.Report.Time("write")()
+	defer t.job.Ranks.Report.Time("write")()
 	if err := w.WriteImage(f.image, 0); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (t *Target) fields(f *findings) (fields []h5.Field) {
 	}
 	add("resolution", func(i int) float64 { return f.post.Resolution[i] })
 	for a, width := range f.post.Width {
-		add("width_"+t.job.Op.Plan.Image.AxisName(a), func(i int) float64 { return width[i] })
+		add("width_"+t.job.Plan.Image.AxisName(a), func(i int) float64 { return width[i] })
 	}
 	if f.noise > 0 {
 		add("standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Variance[i]) })

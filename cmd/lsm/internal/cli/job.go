@@ -136,7 +136,7 @@ func (a *App) Produce(need plan.Need, kind string, write func(ctx context.Contex
 			return err
 		}
 		a.Wrote(kind, out)
-		if j.Op.Engine == nil { // the forecast counts an operator
+		if j.Operator == nil { // the forecast counts an operator
 			return a.Closing(0)
 		}
 		return a.Closing(j.Memory().Total())

@@ -47,10 +47,10 @@ func (c *collector) computeMissing() error {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
 		}
 	}
-	if !j.Op.Plan.Image.Equal(r.Image.Grid) {
-		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Op.Plan.Image))
+	if !j.Plan.Image.Equal(r.Image.Grid) {
+		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Plan.Image))
 	}
-	if err := c.findWeak(j.Op.Plan); err != nil {
+	if err := c.findWeak(j.Plan); err != nil {
 		return err
 	}
 	if err := j.Build(c.ctx); err != nil {
@@ -75,7 +75,7 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Op.Plan) && j.Op.Plan.Classes.N > 0 { // no file tells it
+	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) && j.Plan.Classes.N > 0 { // no file tells it
 		return nil
 	}
 	return c.computeResidual(j, d, src)
@@ -85,7 +85,7 @@ func (c *collector) computeMissing() error {
 func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) error {
 	r := c.run
 	c.residual = filepath.Join(c.scratch, "residual.h5")
-	if j.Op.Plan.Classes.N > 0 {
+	if j.Plan.Classes.N > 0 {
 		predicted, err := j.ModelGathers(c.ctx, r.File)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) 
 		return err
 	}
 	defer image.Close()
-	x, err := j.Op.ImageVector(image.ReadReflectivity)
+	x, err := j.Operator.ImageVector(image.ReadReflectivity)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	defer j.Close()
-	p, ranks := j.Op.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size())
+	p, ranks := j.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size())
 	if m != nil {
 		if p, err = m.Plan(p, ranks); err != nil {
 			return fmt.Errorf("%s: %w", o.machine, err)
@@ -139,7 +139,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	if cfg.Kirchhoff.Engine == "auto" {
-		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Op.Here.Choice, p.Hardware.Engine)})
+		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Here.Choice, p.Hardware.Engine)})
 	}
 	for _, found := range f.Findings() {
 		show(found)
@@ -149,7 +149,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 	if err := cli.InOrder(spectra, time); err != nil {
 		return err
 	}
-	if err := o.measure(ctx, a, j.Op.Plan, f, path, show); err != nil {
+	if err := o.measure(ctx, a, j.Plan, f, path, show); err != nil {
 		return err
 	}
 	if o.dotTest && memory == nil {
@@ -189,7 +189,7 @@ func compareSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
 		text += "; lsm wavelet estimates another"
 	}
 	show(forecast.Finding{Topic: "wavelet", Level: level, Text: text})
-	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && forecast.FilterFits(j.Op.Plan) {
+	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && forecast.FilterFits(j.Plan) {
 		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
 	}
 	a.Finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
@@ -222,13 +222,13 @@ func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast,
 		d = f.On(m)
 		show(forecast.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
 	} else {
-		here, err := measureHere(ctx, a, j.Op.Plan)
+		here, err := measureHere(ctx, a, j.Plan)
 		if err != nil {
 			return err
 		}
 		var reading time.Duration
-		if j.Op.Traces != nil {
-			reading = j.Op.Traces.Took
+		if j.Traces != nil {
+			reading = j.Traces.Took
 		}
 		d = f.Duration(here, reading)
 	}
@@ -329,11 +329,11 @@ func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Fin
 	}
 	limit := j.DotLimit()
 	if !(e <= limit) {
-		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Op.Info, e, limit))
+		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Operator.Info, e, limit))
 	}
-	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Op.Info, e, limit)})
+	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Operator.Info, e, limit)})
 	a.Finish("dot_error", e)
-	if j.Op.Traces == nil {
+	if j.Traces == nil {
 		return nil
 	}
 	text, err := j.DampingText(ctx)

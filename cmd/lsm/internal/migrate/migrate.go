@@ -26,7 +26,7 @@ func migrate(ctx context.Context, a *cli.App, j *job.Job, out string) error {
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.Op.Info)
+	a.Report.Infof("%s", j.Operator.Info)
 	d, err := j.Data()
 	if err != nil {
 		return err

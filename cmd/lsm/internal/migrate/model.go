@@ -34,6 +34,6 @@ func model(ctx context.Context, a *cli.App, j *job.Job, out string) error {
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.Op.Info)
+	a.Report.Infof("%s", j.Operator.Info)
 	return j.WritePredicted(ctx, out, image.ReadReflectivity, a.Source("model"))
 }

@@ -48,7 +48,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 	}
 	defer j.Close()
 	j.WarnOfDoubts()
-	if text := forecast.UndampedText(j.Op.Plan); text != "" {
+	if text := forecast.UndampedText(j.Plan); text != "" {
 		a.Report.Warn(text)
 	}
 	if err := j.LoadStart(); err != nil {
@@ -71,7 +71,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.Op.Info)
+	a.Report.Infof("%s", j.Operator.Info)
 	d, err := j.Data()
 	if err != nil {
 		return err
@@ -109,9 +109,9 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 
 // tellWork adds to the event "done" what all ranks held and did together.
 func tellWork(a *cli.App, j *job.Job) error {
-	all := []float64{float64(j.Op.Plan.Problem(j.Op.Share).Triples()), float64(j.Op.Engine.TableBytes())}
+	all := []float64{float64(j.Plan.Problem(j.Share).Triples()), float64(j.Operator.Engine.TableBytes())}
 	err := a.World.Host().AllReduce(all, comm.Sum)
-	a.Finish("traces", j.Op.Plan.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	a.Finish("traces", j.Plan.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
 	return err
 }
 
@@ -134,7 +134,7 @@ func tellResult(a *cli.App, out string, result *job.Result) {
 
 // tellHalves says how well the images of the odd and of the even shots agree, where they were made.
 func tellHalves(a *cli.App, j *job.Job, result *job.Result) {
-	if !j.Op.Plan.Classes.Halves() {
+	if !j.Plan.Classes.Halves() {
 		return
 	}
 	a.Report.Printf("the odd and the even shots agree by %.3f; lsm plot --field agreement shows where\n", result.Agreed)

@@ -71,7 +71,7 @@ func (o *targetOptions) given(j *job.Job) (target.Options, error) {
 		return out, status.Usage(fmt.Errorf("target: --noise is %g, must be finite and not negative", o.noise))
 	}
 	var err error
-	out.Window, err = target.ParseWindow(o.window, j.Op.Plan.Image)
+	out.Window, err = target.ParseWindow(o.window, j.Plan.Image)
 	return out, status.Usage(err)
 }
 
@@ -104,7 +104,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
 	j.WarnOfDoubts()
 	asked, err := o.given(j)
-	if err := j.Op.Here.Ranks.Together(err); err != nil {
+	if err := j.Ranks.Together(err); err != nil {
 		return err
 	}
 	summary, bytes, err := solveTarget(ctx, a, j, asked)
@@ -118,13 +118,13 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 // solveTarget makes the target of a job. bytes are what a rank holds.
 func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
 	text, bytes, err := target.Forecast(j, asked)
-	if err := j.Op.Here.Ranks.Together(err); err != nil {
+	if err := j.Ranks.Together(err); err != nil {
 		return nil, 0, err
 	}
 	a.Report.Printf("%s\n", text)
-	if j.Op.Plan.Held.Stream {
+	if j.Plan.Held.Stream {
 		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
-		return nil, 0, j.Op.Here.Ranks.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
+		return nil, 0, j.Ranks.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
 	}
 	given, err := target.Read(j, asked)
 	if err != nil {
@@ -133,7 +133,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Optio
 	if err := j.Build(ctx); err != nil {
 		return nil, 0, err
 	}
-	a.Report.Infof("%s", j.Op.Info)
+	a.Report.Infof("%s", j.Operator.Info)
 	d, err := j.Data()
 	if err != nil {
 		return nil, 0, err
@@ -151,7 +151,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Optio
 		return nil, 0, err
 	}
 	defer t.Close()
-	s, err = t.Write(ctx, j.Op.Plan.Config.Output.File.File, a.Source("target"))
+	s, err = t.Write(ctx, j.Plan.Config.Output.File.File, a.Source("target"))
 	return s, bytes, err
 }
 

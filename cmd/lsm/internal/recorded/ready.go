@@ -128,11 +128,11 @@ func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error
 		return nil, err
 	}
 	defer j.Close()
-	f, err := forecast.New(j.Op.Plan, here.Comm.Grid, 1)
+	f, err := forecast.New(j.Plan, here.Comm.Grid, 1)
 	if err != nil {
 		return nil, err
 	}
-	rows := []quality.Row{quality.Below(j.Op.Plan.Inputs.Survey, j.Op.Plan.Image)}
+	rows := []quality.Row{quality.Below(j.Plan.Inputs.Survey, j.Plan.Image)}
 	for _, found := range f.Findings() {
 		if !slices.Contains([]string{"selection", "aperture", "time sampling", "image sampling", "trace spacing", "record length", "geometry", "surface"}, found.Topic) {
 			continue
