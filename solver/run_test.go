@@ -3,7 +3,6 @@ package solver_test
 import (
 	"context"
 	"errors"
-	"math"
 	"math/rand/v2"
 	"testing"
 
