@@ -167,7 +167,7 @@ func (im *Import) duplicates() {
 		case before != nil && before.ns == t.ns && before.delay == t.delay && before.static == t.static && t.peak > 0:
 			im.QC.Duplicates++
 			if !im.opt.KeepDuplicates {
-				t.leave("same source, receiver and samples as trace %d of %s", before.number+1, before.in.Path)
+				t.leave("same source, receiver and samples as trace %d of %s", before.number+1, before.in.File.Path)
 			}
 			continue
 		case len(first) > 0:

@@ -13,7 +13,7 @@ import (
 // input is one file of an import: it reads the headers of its traces, and keeps what is
 // needed of them.
 type input struct {
-	*segy.File
+	File   *segy.File
 	number int // among the files, from 0
 	opt    *Options
 	found  *Findings
@@ -46,10 +46,10 @@ func newInput(number int, f *segy.File, opt *Options, found *Findings) *input {
 
 // holds checks that the headers may be long enough for all quantities.
 func (in *input) holds(mapping Mapping) error {
-	longest := 240 * (1 + in.Extra)
+	longest := 240 * (1 + in.File.Extra)
 	for _, name := range MappingNames() {
 		if p, ok := mapping[quantities[name]]; ok && p.End() > longest {
-			return status.Usage(fmt.Errorf("%s: header %s ends at byte %d, trace headers at byte %d", in.Path, name, p.End(), longest))
+			return status.Usage(fmt.Errorf("%s: header %s ends at byte %d, trace headers at byte %d", in.File.Path, name, p.End(), longest))
 		}
 	}
 	return nil
@@ -69,7 +69,7 @@ func (in *input) once(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !in.noted[text] {
 		in.noted[text] = true
-		in.found.Notes = append(in.found.Notes, in.Path+": "+text)
+		in.found.Notes = append(in.found.Notes, in.File.Path+": "+text)
 	}
 }
 
@@ -88,7 +88,7 @@ func (in *input) strange(quantity segy.Field, v float64, what string) {
 func (in *input) fault(quantity segy.Field, hint, format string, args ...any) {
 	if in.err == nil {
 		p := in.opt.Mapping[quantity]
-		in.err = status.Hint(&segy.Error{Path: in.Path, Trace: in.t.Number + 1, Byte: in.t.At + int64(p.Byte),
+		in.err = status.Hint(&segy.Error{Path: in.File.Path, Trace: in.t.Number + 1, Byte: in.t.At + int64(p.Byte),
 			Field: fmt.Sprintf("%s, header byte %d", nameOf(quantity), p.Byte), Err: fmt.Errorf(format, args...)}, hint)
 	}
 }
@@ -184,7 +184,7 @@ func (in *input) read(rec *record, t *segy.Trace) error {
 	in.navigate(rec)
 	in.units()
 	in.horizontal, in.vertical, in.time = in.scalar(segy.CoordinateScalar), in.scalar(segy.ElevationScalar), in.scalar(segy.TimeScalar)
-	if in.Kind == segy.SU {
+	if in.File.Kind == segy.SU {
 		in.time = 0 // unassigned there
 	}
 	for role, q := range [2]struct {
@@ -207,7 +207,7 @@ func (in *input) read(rec *record, t *segy.Trace) error {
 		}
 	}
 	rec.offset = in.length(segy.Offset, 1)
-	rec.own = in.TraceInterval(t)
+	rec.own = in.File.TraceInterval(t)
 	rec.delay = in.duration(segy.Delay)
 	rec.static = remaining(in.duration(segy.SourceStatic), in.duration(segy.ReceiverStatic), in.duration(segy.TotalStatic))
 	for i, quantity := range []segy.Field{segy.FieldRecord, segy.Channel, segy.CDP} {
@@ -247,10 +247,10 @@ func (in *input) units() {
 	angle := map[float64]string{2: "seconds of arc", 3: "decimal degrees", 4: "degrees, minutes, seconds"}[v]
 	switch {
 	case v == 0 || v == 1:
-	case angle != "" && (v == 2 || in.Major > 0):
+	case angle != "" && (v == 2 || in.File.Major > 0):
 		in.fault(segy.CoordinateUnits, "project the coordinates to a map grid first; --units m says that they are metres after all",
 			"is %g: coordinates are %s, want 1 (metres or feet)", v, angle)
 	default:
-		in.strange(segy.CoordinateUnits, v, fmt.Sprintf("which revision %d does not have; coordinates are taken as lengths", in.Major))
+		in.strange(segy.CoordinateUnits, v, fmt.Sprintf("which revision %d does not have; coordinates are taken as lengths", in.File.Major))
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // layout is how sources and receivers of a file lie to each other.
 type layout struct {
-	*input
+	input              *input
 	traces             int
 	first              *record
 	zero               [2]int // traces whose source, receiver is at (0, 0)
@@ -74,13 +74,13 @@ func (l *layout) judge() error {
 	if err := l.positive(true); err != nil {
 		return err
 	}
-	s, mapping := &l.seen, l.opt.Mapping
+	s, mapping := &l.input.seen, l.input.opt.Mapping
 	refuse := func(at int64, format string, args ...any) error {
-		err := fmt.Errorf("%s: byte %d: %s", l.Path, l.first.at+at, fmt.Sprintf(format, args...))
+		err := fmt.Errorf("%s: byte %d: %s", l.input.File.Path, l.first.at+at, fmt.Sprintf(format, args...))
 		return status.Hint(status.Input(err), l.zeroOffset())
 	}
 	all := func(n int) bool { return n == l.traces }
-	stack := l.Sorting == 4 || s.of(stackedTraces).hi > 1
+	stack := l.input.File.Sorting == 4 || s.of(stackedTraces).hi > 1
 	switch {
 	case all(l.both):
 		question := ""
@@ -98,11 +98,11 @@ func (l *layout) judge() error {
 		return refuse(73, "source and receiver are at one place in all %d traces, but the headers (byte 37) have offsets of %s: gathers after migration?",
 			l.traces, Between(l.offset[0], l.offset[1], "m"))
 	case all(l.together) && stack:
-		return refuse(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[l.Sorting == 4])
+		return refuse(73, "source and receiver are at one place in all %d traces, and %s says that these are sums: stacked?", l.traces, map[bool]string{true: "byte 3229", false: "header byte 33"}[l.input.File.Sorting == 4])
 	case all(l.together) && l.traces > 1:
-		l.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", l.Path, l.traces)
+		l.input.found.warn("%s: source and receiver are at one place in all %d traces: they are taken as zero-offset traces", l.input.File.Path, l.traces)
 	case l.both > 1:
-		l.found.warn("%s: %d traces have all coordinates 0", l.Path, l.both)
+		l.input.found.warn("%s: %d traces have all coordinates 0", l.input.File.Path, l.both)
 	}
 	return l.positive(false)
 }
@@ -113,8 +113,8 @@ const fewSamples = 16
 // positive refuses files whose samples are never negative: traces oscillate about 0.
 // With velocities alone it looks for numbers that are velocities by their size.
 func (l *layout) positive(velocities bool) error {
-	s := &l.seen
-	if l.opt.KeepPositive || s.all < fewSamples*int64(s.traces) || s.all == 0 || s.least < 0 || 2*s.zeros > s.all {
+	s := &l.input.seen
+	if l.input.opt.KeepPositive || s.all < fewSamples*int64(s.traces) || s.all == 0 || s.least < 0 || 2*s.zeros > s.all {
 		return nil
 	}
 	looks := ""
@@ -132,7 +132,7 @@ func (l *layout) positive(velocities bool) error {
 		}
 		looks = "looks like no traces, which oscillate about 0"
 	}
-	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.Path, looks, s.traces, s.least, s.most)
+	err := fmt.Errorf("%s: %s: no sample of %d traces is negative, they are %.6g to %.6g", l.input.File.Path, looks, s.traces, s.least, s.most)
 	return status.Hint(status.Input(err), "lsm import --model makes a velocity model of it; --keep-positive takes the samples as traces")
 }
 
@@ -158,11 +158,11 @@ func (l *layout) zeroOffset() string {
 		}
 	}
 	const threeD = "; --3d keeps both coordinates"
-	x, y, inline, crossline, cdp := l.seen.of(segy.CDPX), l.seen.of(segy.CDPY), l.seen.of(segy.Inline), l.seen.of(segy.Crossline), l.seen.of(segy.CDP)
+	x, y, inline, crossline, cdp := l.input.seen.of(segy.CDPX), l.input.seen.of(segy.CDPY), l.input.seen.of(segy.Inline), l.input.seen.of(segy.Crossline), l.input.seen.of(segy.CDP)
 	switch {
 	case x.n+y.n > 0 && (x.varies() || y.varies() || l.traces == 1):
 		return fmt.Sprintf("%s takes them as zero-offset traces at their CDPs, x %s, y %s, with the scalar %d of byte 71 (181:4:0.1 and 185:4:0.1 would scale by 0.1 instead)%s%s%s", flags("181:4", "185:4"),
-			Between(x.lo, x.hi, "m"), Between(y.lo, y.hi, "m"), l.seen.scalar, threeD, lone, gathers)
+			Between(x.lo, x.hi, "m"), Between(y.lo, y.hi, "m"), l.input.seen.scalar, threeD, lone, gathers)
 	case l.zero[source] < l.traces && l.positions:
 		return flags("73:4", "77:4") + " takes them as zero-offset traces where the sources are" + threeD + lone + gathers
 	case l.zero[receiver] < l.traces && l.positions:

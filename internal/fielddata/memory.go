@@ -47,10 +47,10 @@ func (in *input) grow() error {
 		return nil
 	}
 	n := max(1024, cap(in.records)+cap(in.records)/2)
-	if known := in.Traces(); known >= 0 {
+	if known := in.File.Traces(); known >= 0 {
 		n = len(in.records) + int(known)
 	}
-	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", in.Path, n)); err != nil {
+	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", in.File.Path, n)); err != nil {
 		return err
 	}
 	in.records = append(make([]record, 0, n), in.records...)

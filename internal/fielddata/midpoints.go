@@ -44,9 +44,9 @@ func (im *Import) spreadOut() error {
 	case middle == nil:
 		return im.nothingLeft()
 	case least == 0 && most == 0:
-		return status.Input(fmt.Errorf("%s: --midpoints: no trace has an offset in its header (byte 37)", im.Files[0].Path))
+		return status.Input(fmt.Errorf("%s: --midpoints: no trace has an offset in its header (byte 37)", im.Files[0].File.Path))
 	case im.opt.Midpoints.Spacing == 0 && im.opt.Azimuth == nil && single(middle):
-		err := status.Input(fmt.Errorf("%s: --midpoints: all CDPs lie at one place, so no line can be laid through them", im.Files[0].Path))
+		err := status.Input(fmt.Errorf("%s: --midpoints: all CDPs lie at one place, so no line can be laid through them", im.Files[0].File.Path))
 		return status.Hint(err, "--azimuth gives its direction, --midpoints METRES takes CDP numbers that far apart")
 	}
 	line := fitLine(im.opt, middle)

@@ -134,7 +134,7 @@ func (im *Import) open(paths []string) error {
 func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error {
 	var total int64
 	for _, f := range im.Files {
-		total += f.Span()
+		total += f.File.Span()
 	}
 	stage := report.Stage("read")
 	defer stage.End()
@@ -144,7 +144,7 @@ func (im *Import) scanAll(ctx context.Context, report *progress.Reporter) error 
 		if err := in.scan(ctx, before, stage); err != nil {
 			return err
 		}
-		before += in.Span()
+		before += in.File.Span()
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func inputError(err error) error {
 // Close closes the files.
 func (im *Import) Close() {
 	for _, f := range im.Files {
-		f.Close() // read only: nothing can be lost
+		f.File.Close() // read only: nothing can be lost
 	}
 }
 
@@ -218,7 +218,7 @@ func (t *record) leave(format string, args ...any) {
 	t.out = true
 	found := t.in.found
 	found.Left = append(found.Left, Left{
-		File: t.in.Path, Trace: int(t.number) + 1, Byte: t.at + 1, Label: t.label,
+		File: t.in.File.Path, Trace: int(t.number) + 1, Byte: t.at + 1, Label: t.label,
 		Reason: fmt.Sprintf(format, args...), order: int64(t.in.number)<<32 | int64(t.number)})
 }
 
@@ -227,12 +227,12 @@ func (in *input) lose(l segy.Lost) {
 	found := in.found
 	found.QC.Lost++
 	found.QC.LostBytes += l.Bytes
-	found.Left = append(found.Left, Left{File: in.Path, Trace: l.Number + 1, Byte: l.At + 1, Reason: l.Reason, order: int64(in.number)<<32 | int64(l.Number)})
+	found.Left = append(found.Left, Left{File: in.File.Path, Trace: l.Number + 1, Byte: l.At + 1, Reason: l.Reason, order: int64(in.number)<<32 | int64(l.Number)})
 }
 
 // scan reads the file; done is what has been read of the files before, in bytes.
 func (in *input) scan(ctx context.Context, done int64, stage *progress.Stage) error {
-	r := in.Reader()
+	r := in.File.Reader()
 	r.Stop = ctx.Err
 	for lost := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -250,10 +250,10 @@ func (in *input) scan(ctx context.Context, done int64, stage *progress.Stage) er
 			return err
 		}
 		if in.found.QC.Traces == math.MaxInt32 {
-			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", in.Path, math.MaxInt32))
+			return status.Input(fmt.Errorf("%s: more than %d traces, the most that a survey holds", in.File.Path, math.MaxInt32))
 		}
 		before := done / mebibyte
-		done += int64(len(t.Header)) + int64(t.NS)*int64(in.Format.Bytes())
+		done += int64(len(t.Header)) + int64(t.NS)*int64(in.File.Format.Bytes())
 		if n := done/mebibyte - before; n > 0 {
 			stage.Add(int(n))
 		}

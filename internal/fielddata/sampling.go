@@ -69,21 +69,21 @@ func (in *input) sampling() error {
 		return nil // what has no trace in the survey needs no interval
 	}
 	said, heard := float64(own.winner())*1e-9, len(own) > 0
-	at := &segy.Error{Path: in.Path, Byte: 3217, Field: "sample interval"}
-	if in.Kind == segy.SU {
+	at := &segy.Error{Path: in.File.Path, Byte: 3217, Field: "sample interval"}
+	if in.File.Kind == segy.SU {
 		at.Byte = 117
 	}
 	switch {
-	case !heard && in.Interval == 0:
+	case !heard && in.File.Interval == 0:
 		at.Err = fmt.Errorf("is 0 here and in every trace header (byte 117), must be positive")
 		return status.Hint(status.Input(at), "--dt S gives it in seconds")
-	case heard && in.Interval > 0 && math.Abs(said-in.Interval) > agree:
-		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*in.Interval, 1e3*said)
-		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", in.Interval, said))
+	case heard && in.File.Interval > 0 && math.Abs(said-in.File.Interval) > agree:
+		at.Err = fmt.Errorf("is %.10g ms, but the trace headers (byte 117) say %.10g ms", 1e3*in.File.Interval, 1e3*said)
+		return status.Hint(status.Input(at), fmt.Sprintf("--dt %g or --dt %g says which is right", in.File.Interval, said))
 	}
 	for t := range in.kept {
-		if t.own == 0 || in.Interval > 0 && math.Abs(t.own-in.Interval) <= agree {
-			t.own = cmp.Or(in.Interval, said)
+		if t.own == 0 || in.File.Interval > 0 && math.Abs(t.own-in.File.Interval) <= agree {
+			t.own = cmp.Or(in.File.Interval, said)
 		}
 	}
 	return nil
@@ -109,7 +109,7 @@ func (im *Import) window(dt float64) (Window, error) {
 		w.T0 = *im.opt.T0
 	}
 	if w.NT < 2 {
-		return w, status.Input(fmt.Errorf("%s: traces have %d samples, need at least 2", im.Files[0].Path, w.NT))
+		return w, status.Input(fmt.Errorf("%s: traces have %d samples, need at least 2", im.Files[0].File.Path, w.NT))
 	}
 	for t := range im.kept {
 		shift := (w.T0 - t.delay) / dt
@@ -142,7 +142,7 @@ func (im *Import) window(dt float64) (Window, error) {
 
 // nothingLeft is the error for files that hold no data at all.
 func (im *Import) nothingLeft() error {
-	err := fmt.Errorf("%s: none of the %d traces can be used", im.Files[0].Path, im.QC.Traces)
+	err := fmt.Errorf("%s: none of the %d traces can be used", im.Files[0].File.Path, im.QC.Traces)
 	if len(im.Left) > 0 {
 		l := im.Left[0]
 		err = fmt.Errorf("%w; the first, trace %d at byte %d: %s", err, l.Trace, l.Byte, l.Reason)

@@ -78,7 +78,7 @@ func (in *input) look(s quality.Samples) {
 	}
 	for i := range all.fields {
 		f := &all.fields[i]
-		if in.Kind == segy.SU && f.field.Byte > 180 {
+		if in.File.Kind == segy.SU && f.field.Byte > 180 {
 			continue // SU has other things there
 		}
 		v := f.field.Value(in.t.Header, in.order)
@@ -123,28 +123,28 @@ func (in *input) notes() {
 			in.once("%s (byte %d) is %s, not 0 in %d of %d traces: %s", f.name, f.field.Byte, Between(f.lo, f.hi, f.unit), f.n, in.seen.traces, f.what)
 		}
 	}
-	spoken := feet.FindString(in.Text)
+	spoken := feet.FindString(in.File.Text)
 	switch {
 	case in.opt.Units != "":
 		in.once("lengths are in %s, as --units says: 1 is %.10g m", in.opt.Units, in.unit)
-	case in.Units == 2:
+	case in.File.Units == 2:
 		in.once("lengths are in feet, as byte 3255 says: 1 is 0.3048 m; --units us-ft takes US survey feet")
-	case spoken != "" && in.Units == 0:
+	case spoken != "" && in.File.Units == 0:
 		in.found.warn("%s: lengths are taken in metres, since byte 3255 gives no unit; but the textual header speaks of feet (%q): --units ft or --units m says which",
-			in.Path, spoken)
-	case in.Units == 0:
+			in.File.Path, spoken)
+	case in.File.Units == 0:
 		in.once("lengths are taken in metres: the headers give no unit; --units ft says otherwise")
 	case spoken != "":
 		in.once("lengths are in metres, as byte 3255 says; the textual header speaks of feet (%q)", spoken)
 	}
-	if in.Reel == nil {
+	if in.File.Reel == nil {
 		return
 	}
 	// What the binary header says of the samples, and an import does not undo (section
 	// 5, bytes 3249 to 3258).
-	number := func(at int) int64 { return segy.Field{Byte: at, Length: 2}.Int(in.Reel, in.order) }
+	number := func(at int) int64 { return segy.Field{Byte: at, Length: 2}.Int(in.File.Reel, in.order) }
 	if number(3249) == 1 && (number(3233) != 0 || number(3235) != 0) { // with a sweep
-		in.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", in.Path)
+		in.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", in.File.Path)
 	}
 	if number(3251) == 2 {
 		in.once("byte 3251 says that binary gain is not recovered; samples are taken as they are")

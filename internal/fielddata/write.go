@@ -113,7 +113,7 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 // reread reads the traces of a file again, up to the one of a number, and calls put for each
 // one in the survey. copyTo puts its samples into the survey's window of time.
 func (in *input) reread(ctx context.Context, last int32, put func(t *record, copyTo func(window []float32)) error) error {
-	r := in.Reader()
+	r := in.File.Reader()
 	r.Stop = ctx.Err
 	var m mover
 	for i := range in.records {
@@ -126,7 +126,7 @@ func (in *input) reread(ctx context.Context, last int32, put func(t *record, cop
 		}
 		t, err := r.Next(!rec.out)
 		if err == io.EOF || err == nil && int32(t.NS) != rec.ns {
-			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", in.Path, rec.number+1))
+			return status.Input(fmt.Errorf("%s: trace %d is not what it was a moment ago: the file has changed", in.File.Path, rec.number+1))
 		}
 		if err == nil && !rec.out {
 			err = put(rec, func(window []float32) {

@@ -34,16 +34,16 @@ const startSteps = 20
 
 // unband turns a start, an image, into a reflectivity of which B y is close to it.
 func (f *Formulation) unband(ctx context.Context) error {
-	if f.Band == nil || f.Start == nil || f.StartSolved {
+	if f.Setting.Band == nil || f.Start == nil || f.Setting.StartSolved {
 		return nil
 	}
-	near := solver.Hold(onColumns(f.Band, f.Start.Layout), f.Start)
+	near := solver.Hold(onColumns(f.Setting.Band, f.Start.Layout), f.Start)
 	m, err := solver.For(near, "cgls", solver.Options{})
 	if err == nil {
 		err = m.Init(ctx, near, nil)
 	}
 	if err == nil {
-		_, err = solver.Run(ctx, m, solver.Stop{Iterations: startSteps, Comm: f.World})
+		_, err = solver.Run(ctx, m, solver.Stop{Iterations: startSteps, Comm: f.Setting.World})
 	}
 	if err == nil {
 		f.Start = m.X()

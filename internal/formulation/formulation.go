@@ -59,7 +59,7 @@ type Setting struct {
 
 // Formulation is a problem together with what its solver needs besides.
 type Formulation struct {
-	*Setting
+	Setting *Setting
 	Problem solver.Problem
 	Start   *dist.Vector // of x; nil stands for zero
 
@@ -100,12 +100,12 @@ func weighted(ctx context.Context, s *Setting) (*Formulation, error) {
 
 // cut multiplies the unknown by S.
 func (f *Formulation) cut() error {
-	if f.Below == nil {
+	if f.Setting.Below == nil {
 		return nil
 	}
 	if f.Start != nil {
-		inverse, err := Diagonal(f.Device, f.Below.Layout, func(point int) float64 {
-			if w := f.Surface(point); w >= leastStart {
+		inverse, err := Diagonal(f.Setting.Device, f.Setting.Below.Layout, func(point int) float64 {
+			if w := f.Setting.Surface(point); w >= leastStart {
 				return 1 / w
 			}
 			return 0
@@ -118,7 +118,7 @@ func (f *Formulation) cut() error {
 			return err
 		}
 	}
-	return f.change(dist.Diagonal(f.Below))
+	return f.change(dist.Diagonal(f.Setting.Below))
 }
 
 // leastStart is the least weight of S at which the start model is not left at zero.
@@ -168,7 +168,7 @@ func (f *Formulation) Weighed() *dist.Vector { return f.data }
 // Reweigh multiplies W and W d by further weights. Whoever solves the problem must begin anew.
 func (f *Formulation) Reweigh(by *dist.Vector) error {
 	w := &dist.Work{}
-	w.Multiply(f.Weights, by)
+	w.Multiply(f.Setting.Weights, by)
 	w.Multiply(f.data, by)
 	return w.Err
 }
@@ -189,14 +189,14 @@ func (f *Formulation) ReflectivityOf(x *dist.Vector) (*dist.Vector, error) {
 
 // ImageOf returns the image of an iterate: with a band S B y where the reflectivity is S y.
 func (f *Formulation) ImageOf(x *dist.Vector) (*dist.Vector, error) {
-	if f.Band == nil {
+	if f.Setting.Band == nil {
 		return f.ReflectivityOf(x)
 	}
 	first := 0
-	if f.Below != nil {
+	if f.Setting.Below != nil {
 		first = 1 // S is the first change
 	}
-	all := slices.Insert(slices.Clone(f.changes), first, onColumns(f.Band, x.Layout))
+	all := slices.Insert(slices.Clone(f.changes), first, onColumns(f.Setting.Band, x.Layout))
 	return applyAll(x, slices.Backward(all))
 }
 
@@ -218,8 +218,8 @@ func applyAll(x *dist.Vector, all iter.Seq2[int, dist.Operator]) (*dist.Vector, 
 
 // Method is the configured solver.
 func (f *Formulation) Method() (*solver.Method, error) {
-	o := f.Options
-	return solver.For(f.Problem, f.Config.Method, o)
+	o := f.Setting.Options
+	return solver.For(f.Problem, f.Setting.Config.Method, o)
 }
 
 // Peak is the number of bytes that vectors take at most while a problem is made and
@@ -262,7 +262,7 @@ func Peak(s *Setting) (int64, error) {
 	if err == nil {
 		_, err = f.ImageOf(x)
 	}
-	if err == nil && f.Band != nil {
+	if err == nil && f.Setting.Band != nil {
 		_, err = f.ReflectivityOf(x)
 	}
 	return counter.Peak(), err

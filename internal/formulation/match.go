@@ -25,12 +25,12 @@ type Matched struct {
 // between applications, on all ranks, not in the middle of one.
 func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Matched, error) {
 	h := f.Problem.(*solver.Held)
-	m := &matcher{Formulation: f, a: h.A, d: h.D, o: o}
+	m := &matcher{f: f, a: h.A, d: h.D, o: o}
 	residual, gradient := make([]float64, 2), make([]float64, 2)
 	m.History = solver.History{Residual: residual, Total: residual, Gradient: gradient}
 	m.w.Ctx = context.WithoutCancel(ctx)
-	m.w.New(f.Device, m.a.Domain(), &m.m1, &m.m2)
-	m.w.New(f.Device, m.d.Layout, &m.t)
+	m.w.New(f.Setting.Device, m.a.Domain(), &m.m1, &m.m2)
+	m.w.New(f.Setting.Device, m.d.Layout, &m.t)
 	for _, step := range []func(){m.migrate, m.remigrate, m.filter, m.fit} {
 		m.w.Do(func() error { return m.interrupted(ctx) })
 		if m.w.Err == nil {
@@ -42,7 +42,7 @@ func (f *Formulation) Match(ctx context.Context, o imaging.MatchOptions) (*Match
 
 // interrupted ends the work on all ranks if one of them was interrupted.
 func (m *matcher) interrupted(ctx context.Context) error {
-	stop, err := comm.Any(m.World, ctx.Err() != nil)
+	stop, err := comm.Any(m.f.Setting.World, ctx.Err() != nil)
 	if err == nil && stop {
 		err = fmt.Errorf("solver.method = \"matching\", which keeps no checkpoints, was interrupted: %w", context.Canceled)
 	}
@@ -51,7 +51,7 @@ func (m *matcher) interrupted(ctx context.Context) error {
 
 // matcher holds the vectors of one match.
 type matcher struct {
-	*Formulation
+	f *Formulation
 	Matched
 	w      dist.Work
 	o      imaging.MatchOptions
@@ -83,16 +83,16 @@ func (m *matcher) remigrate() {
 	if m.AdjointError > limit {
 		m.fail(&solver.Failure{Reason: solver.FailedAdjoint, Quantity: "the adjoint error", Value: m.AdjointError, Limit: limit})
 	} else if m.AdjointError > warn {
-		m.Report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.AdjointError))
+		m.f.Setting.Report.Warn(fmt.Sprintf("matching: operator and adjoint differ by %.1e relative; the image may be wrong", m.AdjointError))
 	}
 }
 
 // filter makes x = b ∗ m1, on rank 0.
 func (m *matcher) filter() {
-	defer m.Report.Time("filters")()
+	defer m.f.Setting.Report.Time("filters")()
 	gather := func(v *dist.Vector) (x []float32) {
 		m.w.Do(func() (err error) {
-			x, err = m.Gather(v)
+			x, err = m.f.Setting.Gather(v)
 			return err
 		})
 		return x
@@ -100,11 +100,11 @@ func (m *matcher) filter() {
 	m1, m2 := gather(m.m1), gather(m.m2)
 	var image []float32
 	if m.w.Err == nil && m1 != nil {
-		image = imaging.Match(m.Image.Shape, m2, m1, m.o).Apply(m1)
+		image = imaging.Match(m.f.Setting.Image.Shape, m2, m1, m.o).Apply(m1)
 	}
 	m.m2.Free()
 	m.w.Do(func() (err error) {
-		m.X, err = m.Scatter(image, m.m1.Layout)
+		m.X, err = m.f.Setting.Scatter(image, m.m1.Layout)
 		return err
 	})
 }
@@ -118,7 +118,7 @@ func (m *matcher) fit() {
 		factor = real(dots[0]) / tt
 	}
 	if m.w.Err == nil {
-		m.Report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)
+		m.f.Setting.Report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)
 	}
 	m.w.Axpby(factor, m.X, 0, m.X)
 	m.w.Axpby(1, m.d, -factor, m.t)

@@ -26,7 +26,7 @@ func (s *Setting) Quadratic(ctx context.Context) (*Quadratic, error) {
 	}
 	q := &Quadratic{Damping: f.damping, Penalty: f.penalty}
 	w := &dist.Work{Ctx: ctx}
-	w.New(f.Device, f.Problem.Domain(), &q.Right)
+	w.New(f.Setting.Device, f.Problem.Domain(), &q.Right)
 	w.Do(func() error { return f.Problem.Migrate(ctx, q.Right) })
 	held, ok := f.Problem.(*solver.Held)
 	if f.Start == nil || !ok {
@@ -34,10 +34,10 @@ func (s *Setting) Quadratic(ctx context.Context) (*Quadratic, error) {
 	}
 	q.Start = f.Start
 	var left *dist.Vector
-	w.New(f.Device, held.D.Layout, &left)
+	w.New(f.Setting.Device, held.D.Layout, &left)
 	w.Apply(held.A, left, q.Start)
 	w.Axpby(1, held.D, -1, left)
-	w.New(f.Device, f.Problem.Domain(), &q.Slope)
+	w.New(f.Setting.Device, f.Problem.Domain(), &q.Slope)
 	w.ApplyAdjoint(held.A, q.Slope, left)
 	if w.Err == nil {
 		left.Free()

@@ -35,17 +35,17 @@ func RegulariserOf(name string) *Regulariser { return regularisers[name] }
 func (f *Formulation) addRows(ctx context.Context) error {
 	var m scales
 	defer m.close()
-	kind := RegulariserOf(f.Config.Regularization)
-	if f.Config.RegWeight == 0 {
+	kind := RegulariserOf(f.Setting.Config.Regularization)
+	if f.Setting.Config.RegWeight == 0 {
 		kind = nil
 	}
-	relative := f.Config.PenaltyScale == "relative"
-	if relative && f.Config.Damping > 0 || kind != nil {
-		end := f.Report.Time("scales")
-		err := f.again(func() (err error) {
+	relative := f.Setting.Config.PenaltyScale == "relative"
+	if relative && f.Setting.Config.Damping > 0 || kind != nil {
+		end := f.Setting.Report.Time("scales")
+		err := f.Setting.again(func() (err error) {
 			m.close()
 			m, err = f.measure(ctx)
-			return comm.Together(f.World, err)
+			return comm.Together(f.Setting.World, err)
 		})
 		end()
 		if err != nil {
@@ -53,9 +53,9 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		}
 	}
 	if text := f.dampingText(m.singular); text != "" {
-		f.Report.Infof("%s", text)
+		f.Setting.Report.Infof("%s", text)
 	}
-	f.damping = f.Config.Damping
+	f.damping = f.Setting.Config.Damping
 	if relative {
 		f.damping *= m.singular
 	}
@@ -78,7 +78,7 @@ func (f *Formulation) addRows(ctx context.Context) error {
 // regularization is the row r √λ R of the problem, λ the largest eigenvalue of AᵀA. R is
 // the same in every class.
 func (f *Formulation) regularization(kind *Regulariser, m scales) (dist.Operator, error) {
-	defer f.Report.Time("regularization")()
+	defer f.Setting.Report.Time("regularization")()
 	stack, err := Stack(m.migrated, 1)
 	if err != nil {
 		return nil, err
@@ -90,8 +90,8 @@ func (f *Formulation) regularization(kind *Regulariser, m scales) (dist.Operator
 	if n := len(m.migrated.Parts); n > 0 {
 		r = dist.BlockDiag(slices.Repeat([]dist.Operator{r}, n)...)
 	}
-	weight := f.Config.RegWeight * m.singular
-	f.Report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
-		f.Config.Regularization, weight, f.Config.RegWeight, m.singular)
+	weight := f.Setting.Config.RegWeight * m.singular
+	f.Setting.Report.Infof("regularization: %s with weight %.4g, %g times the largest singular value of the operator, about %.4g",
+		f.Setting.Config.Regularization, weight, f.Setting.Config.RegWeight, m.singular)
 	return dist.Scale(weight, r), nil
 }

@@ -19,7 +19,7 @@ type scales struct {
 // measure finds the scales of a problem. It costs an adjoint and three applications of
 // AᵀA; close frees the migrated image.
 func (f *Formulation) measure(ctx context.Context) (m scales, err error) {
-	if m.migrated, err = dist.NewVector(f.Device, f.Problem.Domain()); err != nil {
+	if m.migrated, err = dist.NewVector(f.Setting.Device, f.Problem.Domain()); err != nil {
 		return m, err
 	}
 	if err = f.Problem.Migrate(ctx, m.migrated); err != nil {
@@ -72,11 +72,11 @@ func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error)
 // one that is not known; "" without damping.
 func (f *Formulation) dampingText(singular float64) string {
 	const what = "largest singular value of the operator"
-	weight := f.Config.Damping
+	weight := f.Setting.Config.Damping
 	switch {
 	case weight == 0:
 		return ""
-	case f.Config.PenaltyScale == "relative":
+	case f.Setting.Config.PenaltyScale == "relative":
 		return fmt.Sprintf("damping: weight %.4g, %g times the %s, about %.4g", weight*singular, weight, what, singular)
 	case singular > 0:
 		return fmt.Sprintf("damping: weight %g is %.3g times the %s, about %.4g: 1 %% of it would be %.3g", weight, weight/singular, what, singular, singular/100)

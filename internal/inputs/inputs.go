@@ -60,9 +60,9 @@ func (in *Inputs) Close() {
 		in.Tables = nil
 	}
 	for role := range in.Models {
-		if m := &in.Models[role]; m.ModelReader != nil {
-			m.Close()
-			m.ModelReader = nil
+		if m := &in.Models[role]; m.Reader != nil {
+			m.Reader.Close()
+			m.Reader = nil
 		}
 	}
 }

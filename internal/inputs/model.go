@@ -18,9 +18,9 @@ import (
 
 // Model is a velocity model file that is open; the zero Model: none.
 type Model struct {
-	*h5.ModelReader
-	File  string
-	Point int // numbers that a run reads at each point: the velocity, and what makes it anisotropic
+	Reader *h5.ModelReader
+	File   string
+	Point  int // numbers that a run reads at each point: the velocity, and what makes it anisotropic
 
 	// Anisotropy says what the file holds beside the velocity, "" for nothing. Used reports
 	// whether it acts.
@@ -58,7 +58,7 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 	model := &in.Models[role]
 	model.File = path.File
 	var err error
-	model.ModelReader, err = h5.OpenModel(path.File, unitOf(cfg.Velocity.Units))
+	model.Reader, err = h5.OpenModel(path.File, unitOf(cfg.Velocity.Units))
 	if err == nil {
 		err = model.check(cfg, in.Survey)
 	}
@@ -69,14 +69,14 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 	if err != nil {
 		return m, 0, err
 	}
-	model.Trust()
+	model.Reader.Trust()
 	all, err := comm.GatherJSON(r.World.Host().AllGather, found)
 	if err != nil {
 		return m, 0, err
 	}
 	found = all[0]
 	model.describe(found)
-	g := model.Grid()
+	g := model.Reader.Grid()
 	if g.Dim() == 3 {
 		g.Frame = in.Survey.Frame
 	}
@@ -87,19 +87,19 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 // check refuses a model of other dimensions than the survey, and opens what makes it
 // anisotropic.
 func (m *Model) check(cfg *config.Config, s *survey.Survey) error {
-	if n := m.Grid().Dim(); n != s.Dim {
+	if n := m.Reader.Grid().Dim(); n != s.Dim {
 		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, s.Dim))
 	}
-	if own := m.Grid().Frame; own != nil && !own.Equal(s.Frame) { // of the waves to the receivers
+	if own := m.Reader.Grid().Frame; own != nil && !own.Equal(s.Frame) { // of the waves to the receivers
 		return status.Hint(status.Input(fmt.Errorf("%s: lies in another frame, %s, than the other model and the survey, %s", m.File, own, s.Frame)), FrameHint)
 	}
-	if err := checkDomain(m.File, m.ModelReader, cfg); err != nil {
+	if err := checkDomain(m.File, m.Reader, cfg); err != nil {
 		return err
 	}
 	if cfg.Velocity.Anisotropy == "none" {
 		var names []string
-		for _, p := range m.Properties() {
-			if m.Has("/" + p.String()) {
+		for _, p := range m.Reader.Properties() {
+			if m.Reader.Has("/" + p.String()) {
 				names = append(names, "/"+p.String())
 			}
 		}
@@ -108,19 +108,19 @@ func (m *Model) check(cfg *config.Config, s *survey.Survey) error {
 		}
 		return nil
 	}
-	return m.OpenAnisotropy()
+	return m.Reader.OpenAnisotropy()
 }
 
 // find goes through the file.
 func (m *Model) find(cfg *config.Config) (w whole, err error) {
-	if w.Least, w.Greatest, err = m.Range(); err == nil {
+	if w.Least, w.Greatest, err = m.Reader.Range(); err == nil {
 		err = plausible(m.File, cfg.Velocity.Units, w.Least, w.Greatest)
 	}
 	w.Properties = map[h5.Property][2]float64{}
-	for _, p := range m.Properties() {
+	for _, p := range m.Reader.Properties() {
 		var of [2]float64
 		if err == nil {
-			of[0], of[1], err = m.PropertyRange(p)
+			of[0], of[1], err = m.Reader.PropertyRange(p)
 		}
 		w.Properties[p] = of
 	}
@@ -140,8 +140,8 @@ func (w *whole) anisotropic() bool {
 func (m *Model) describe(w whole) {
 	m.Used, m.Point = w.anisotropic(), 1
 	var held []string
-	for _, p := range m.Properties() {
-		if !m.Holds(p) {
+	for _, p := range m.Reader.Properties() {
+		if !m.Reader.Holds(p) {
 			continue
 		}
 		of := w.Properties[p]
@@ -156,7 +156,7 @@ func (m *Model) describe(w whole) {
 		m.Anisotropy = fmt.Sprintf("%s: transversely isotropic, %s", m.File, strings.Join(held, ", "))
 	default:
 		zero := "epsilon and delta are"
-		if m.Grid().Domain == grid.Time {
+		if m.Reader.Grid().Domain == grid.Time {
 			zero = "eta is"
 		}
 		m.Anisotropy = fmt.Sprintf("%s: %s 0 everywhere: taken as isotropic", m.File, zero)
@@ -169,7 +169,7 @@ const slabBytes = 1 << 20
 // slowest is the least velocity at the image's points in any direction. For an isotropic image
 // on the model's grid, or where nothing needs to be known, it is that of the model.
 func (m *Model) slowest(cfg *config.Config, w whole) (float64, error) {
-	medium := traveltime.Medium{Grid: m.Grid(), Anisotropic: w.anisotropic()}
+	medium := traveltime.Medium{Grid: m.Reader.Grid(), Anisotropic: w.anisotropic()}
 	g := cfg.Image.Grid()
 	if cfg.Kirchhoff.Antialias == "off" || !cfg.Image.IsSet() || !g.Inside(medium.Grid) {
 		g = medium.Grid
@@ -227,14 +227,14 @@ func (in *Inputs) ReadSlabs(slabs [2][2]int) (source, receiver traveltime.Medium
 // slab returns a model's medium with the values of a slab.
 func (m *Model) slab(medium traveltime.Medium, slab [2]int) (traveltime.Medium, error) {
 	first, n := slab[0]*medium.Plane(), (slab[1]-slab[0])*medium.Plane()
-	v, err := m.Read(first, n)
+	v, err := m.Reader.Read(first, n)
 	medium.Slab, medium.Values = slab, v
 	if !medium.Anisotropic {
 		return medium, FileError(err)
 	}
 	for p, to := range medium.Anisotropy.All() {
 		if err == nil {
-			*to, err = m.ReadProperty(h5.Property(p), first, n)
+			*to, err = m.Reader.ReadProperty(h5.Property(p), first, n)
 		}
 	}
 	return medium, FileError(err)

@@ -29,7 +29,7 @@ func (s *solve) findCoherence(ctx context.Context, x *dist.Vector) error {
 				return err
 			})
 		}
-		predicted, err := s.f.Predict(ctx, y)
+		predicted, err := s.f.Setting.Predict(ctx, y)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *solve) useCoherence(found *coherence.Weights) error {
 	if err := s.job.Here.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
-	s.job.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.State().Iteration, sums[0]/max(1, sums[1]))
+	s.job.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.method.State().Iteration, sums[0]/max(1, sums[1]))
 	if s.job.Plan.Held.Stream {
 		return nil // which are weighed as they are read
 	}

@@ -49,7 +49,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	}
 	j.collect()
 	s := &solve{job: j, f: f, store: j.checkpoints(), saved: time.Now()}
-	if s.Method, err = f.Method(); err != nil {
+	if s.method, err = f.Method(); err != nil {
 		return nil, status.Usage(err)
 	}
 	// A signal ends the solve between iterations, not in the middle of one.
@@ -64,8 +64,8 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	if err := j.intact(); err != nil {
 		return nil, err
 	}
-	r := &Result{History: s.State().History, Reason: reason}
-	if err := r.takeImage(f, s.X()); err != nil {
+	r := &Result{History: s.method.State().History, Reason: reason}
+	if err := r.takeImage(f, s.method.X()); err != nil {
 		return nil, err
 	}
 	warnApart(j, r.History.Agreement)
@@ -80,7 +80,7 @@ func (r *Result) takeImage(f *formulation.Formulation, x *dist.Vector) (err erro
 	if r.Classes, err = f.ImageOf(x); err != nil {
 		return err
 	}
-	if r.Solved = r.Classes; f.Band != nil {
+	if r.Solved = r.Classes; f.Setting.Band != nil {
 		r.Solved, err = f.ReflectivityOf(x)
 	}
 	return err
@@ -116,39 +116,39 @@ func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
 
 // solve is a solver under way.
 type solve struct {
-	job *Job
-	*solver.Method
-	f     *formulation.Formulation
-	store *checkpoint.Store
-	saved time.Time // when the last checkpoint was written
+	job    *Job
+	method *solver.Method
+	f      *formulation.Formulation
+	store  *checkpoint.Store
+	saved  time.Time // when the last checkpoint was written
 }
 
 // begin starts the solver, or puts it where the newest checkpoint left it.
 func (s *solve) begin(ctx context.Context, f *formulation.Formulation, resume bool) error {
 	if resume {
 		weights := s.savedWeights()
-		from, err := s.store.Restore(s.Method, f.Problem, weights)
+		from, err := s.store.Restore(s.method, f.Problem, weights)
 		if err != nil {
 			return err
 		}
 		if from != "" {
-			if s.State().Restarted > 0 {
+			if s.method.State().Restarted > 0 {
 				if err := s.restoreWeights(weights); err != nil {
 					return err
 				}
 			}
-			s.job.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.State().Iteration, "iteration"))
+			s.job.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
 			return nil
 		}
 		s.job.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.Plan.Config.Checkpoint.Folder)
 	}
 	defer s.job.Ranks.Report.Time("solver vectors")()
-	return failure(s.job.Here.Again(func(bool) error { return s.Init(ctx, f.Problem, f.Start) }))
+	return failure(s.job.Here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
 }
 
 // run iterates until the solver is done.
 func (s *solve) run(ctx context.Context) (solver.Reason, error) {
-	state, cfg := s.State(), s.job.Plan.Config.Solver
+	state, cfg := s.method.State(), s.job.Plan.Config.Solver
 	live := s.job.Ranks.Report.Solver("solver vectors", relative(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
@@ -173,13 +173,13 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	iterate := func(until int) (solver.Reason, error) {
 		first := stop
 		first.Iterations = until
-		from := s.State().Iteration
-		return solver.Run(whole, s.Method, first, s.observe(live, from), s.saveNowAndThen(from))
+		from := s.method.State().Iteration
+		return solver.Run(whole, s.method, first, s.observe(live, from), s.saveNowAndThen(from))
 	}
 	reason, err := solver.StoppedIterations, error(nil)
 	if plan.Coherent(s.job.Plan) && state.Restarted == 0 && stop.Iterations > plan.FirstIterations {
 		if reason, err = iterate(plan.FirstIterations); err == nil && reason == solver.StoppedIterations {
-			if err = s.findCoherence(whole, s.X()); err == nil {
+			if err = s.findCoherence(whole, s.method.X()); err == nil {
 				err = s.restart(whole)
 			}
 		}
@@ -201,7 +201,7 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 	if reason == solver.StoppedTime {
 		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.Plan.Config.Checkpoint.TimeLimit)
 	}
-	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.State().Iteration, stop.Iterations, path)),
+	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.method.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
 	return "", comm.Together(s.job.Ranks.World, err) // all stop for the same reason
 }
@@ -209,18 +209,18 @@ func (s *solve) run(ctx context.Context) (solver.Reason, error) {
 // restart begins the iterations anew, after the weights of the data have changed.
 func (s *solve) restart(ctx context.Context) error {
 	if !s.job.Share.Kept(s.job.Plan) {
-		return s.Restart(ctx)
+		return s.method.Restart(ctx)
 	}
 	return s.job.Here.Again(func(again bool) (err error) {
 		if again {
-			err = s.Back()
+			err = s.method.Back()
 		} else {
-			err = s.Keep()
+			err = s.method.Keep()
 		}
 		if err != nil {
 			return err
 		}
-		return s.Restart(ctx)
+		return s.method.Restart(ctx)
 	})
 }
 
@@ -231,10 +231,10 @@ func (s *solve) save() (path string, err error) {
 	}
 	err = s.job.Here.Again(func(bool) error {
 		var weights map[string]*dist.Vector
-		if s.State().Restarted > 0 {
+		if s.method.State().Restarted > 0 {
 			weights = s.savedWeights()
 		}
-		path, err = s.store.Save(s.Method, weights)
+		path, err = s.store.Save(s.method, weights)
 		return err
 	})
 	return path, err

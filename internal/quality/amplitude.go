@@ -21,7 +21,7 @@ const (
 
 // levels are the logarithms of the traces' amplitudes, with what their offsets expect.
 type levels struct {
-	*pass
+	pass     *pass
 	log      []float64 // of the rms; NaN where a trace is not compared
 	bin      []int
 	byOffset map[int][]float64 // sorted
@@ -61,7 +61,7 @@ func (l *levels) steps(groups []int32, of func(t *trace) int32, correct func(i i
 	values := map[int32][]float64{}
 	for i, v := range l.log {
 		if v == v && len(l.byOffset[l.bin[i]]) >= few {
-			g := of(&l.traces[i])
+			g := of(&l.pass.traces[i])
 			values[g] = append(values[g], v-l.expected(i)-correct(i))
 		}
 	}
@@ -127,7 +127,7 @@ func (l *levels) alone(i int) bool {
 
 // related reports whether two neighbouring traces look alike, but for the sign.
 func (l *levels) related(i, k int) bool {
-	later, earlier := &l.traces[max(i, k)], min(i, k)
+	later, earlier := &l.pass.traces[max(i, k)], min(i, k)
 	like := later.before
 	if earlier == max(i, k)-2 {
 		like = later.skip
@@ -139,7 +139,7 @@ func (l *levels) related(i, k int) bool {
 // away in the same gather.
 func (l *levels) neighbours(i, step int) (list []int) {
 	for k := i + step; k >= 0 && k < len(l.log) && max(k-i, i-k) <= 2; k += step {
-		if l.traces[k].source != l.traces[i].source {
+		if l.pass.traces[k].source != l.pass.traces[i].source {
 			break
 		}
 		if l.log[k] == l.log[k] {
@@ -152,11 +152,11 @@ func (l *levels) neighbours(i, step int) (list []int) {
 // along orders rows of sources or receivers along the survey: by x in 2-D, as in the file in
 // 3-D.
 func (p *pass) along(xyz []float64) []int32 {
-	rows := make([]int32, len(xyz)/p.Dim)
+	rows := make([]int32, len(xyz)/p.survey.Dim)
 	for i := range rows {
 		rows[i] = int32(i)
 	}
-	if p.Dim == 2 {
+	if p.survey.Dim == 2 {
 		slices.SortStableFunc(rows, func(i, j int32) int { return cmp.Compare(xyz[int(i)*2], xyz[int(j)*2]) })
 	}
 	return rows

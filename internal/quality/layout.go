@@ -88,11 +88,11 @@ func (p *pass) holes() (list []gap, traces int) {
 		end := first
 		var x []float64
 		for ; end < len(p.traces) && p.traces[end].source == p.traces[first].source; end++ {
-			x = append(x, p.Receiver(int(p.traces[end].receiver))[0])
+			x = append(x, p.survey.Receiver(int(p.traces[end].receiver))[0])
 		}
 		slices.Sort(x)
 		sources++
-		at := p.Source(int(p.traces[first].source))[0]
+		at := p.survey.Source(int(p.traces[first].source))[0]
 		if x[0] < at && x[len(x)-1] > at {
 			spans[0]++
 		}
@@ -149,8 +149,8 @@ func evenness(count []int) float64 {
 
 // midpoint is halfway between the source and the receiver of a trace, m.
 func (p *pass) midpoint(t *trace) (m [2]float64) {
-	s, r := p.Source(int(t.source)), p.Receiver(int(t.receiver))
-	for a := range p.Dim - 1 {
+	s, r := p.survey.Source(int(t.source)), p.survey.Receiver(int(t.receiver))
+	for a := range p.survey.Dim - 1 {
 		m[a] = (s[a] + r[a]) / 2
 	}
 	return m

@@ -30,7 +30,7 @@ func (t *trace) usable() bool { return !t.bad && !t.dead && !t.silent }
 
 // pass goes through the traces of a survey, source by source and there receiver by receiver.
 type pass struct {
-	*survey.Survey
+	survey *survey.Survey
 	data   *h5.Dataset
 	order  []int32 // traces in the order of the pass
 	traces []trace // in that order
@@ -67,7 +67,7 @@ const spectrumTraces = 500
 const blockSamples = 4 << 20
 
 func newPass(r *h5.SurveyReader) (*pass, error) {
-	p := &pass{Survey: r.Survey(), size: make([]int, r.Survey().NumSources())}
+	p := &pass{survey: r.Survey(), size: make([]int, r.Survey().NumSources())}
 	var err error
 	if r.HasData() {
 		if p.data, err = r.Dataset("/data"); err != nil {
@@ -76,43 +76,43 @@ func newPass(r *h5.SurveyReader) (*pass, error) {
 	}
 	p.space = p.receiverStep()
 	p.far = 2.5 * p.space
-	p.order = make([]int32, p.NumTraces())
+	p.order = make([]int32, p.survey.NumTraces())
 	for i := range p.order {
 		p.order[i] = int32(i)
-		from, _ := p.Pair(i)
+		from, _ := p.survey.Pair(i)
 		p.size[from]++
 	}
 	slices.SortStableFunc(p.order, func(i, j int32) int {
 		a, b := p.rank(int(i)), p.rank(int(j))
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(a[2], b[2]))
 	})
-	p.spec = wavelet.NewSpectrum(max(p.NT, len(p.Wavelet.Samples)), p.DT)
-	p.band = p.spec.Band(p.Wavelet.Samples)
-	p.period = 1 / max(p.band.Peak, 1/(float64(p.NT)*p.DT))
+	p.spec = wavelet.NewSpectrum(max(p.survey.NT, len(p.survey.Wavelet.Samples)), p.survey.DT)
+	p.band = p.spec.Band(p.survey.Wavelet.Samples)
+	p.period = 1 / max(p.band.Peak, 1/(float64(p.survey.NT)*p.survey.DT))
 	return p, nil
 }
 
 // rank orders traces: sources along the line, then receivers along it. In 3-D both keep the
 // order of the file.
 func (p *pass) rank(i int) [3]float64 {
-	s, r := p.Pair(i)
-	if p.Dim == 2 {
-		return [3]float64{p.Source(s)[0], float64(s), p.Receiver(r)[0]}
+	s, r := p.survey.Pair(i)
+	if p.survey.Dim == 2 {
+		return [3]float64{p.survey.Source(s)[0], float64(s), p.survey.Receiver(r)[0]}
 	}
 	return [3]float64{float64(s), float64(r), 0}
 }
 
 // receiverStep is the median step between neighbouring receivers, m.
-func (p *pass) receiverStep() float64 { return Median(steps(p.places(p.Receivers))) }
+func (p *pass) receiverStep() float64 { return Median(steps(p.places(p.survey.Receivers))) }
 
 // places are horizontal positions: in 2-D sorted along the line.
 func (p *pass) places(xyz []float64) (list [][2]float64) {
-	for at := range slices.Chunk(xyz, p.Dim) {
+	for at := range slices.Chunk(xyz, p.survey.Dim) {
 		q := [2]float64{}
-		copy(q[:], at[:p.Dim-1])
+		copy(q[:], at[:p.survey.Dim-1])
 		list = append(list, q)
 	}
-	if p.Dim == 2 {
+	if p.survey.Dim == 2 {
 		slices.SortFunc(list, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
 	}
 	return list
@@ -136,8 +136,8 @@ func (p *pass) run(ctx context.Context, report *progress.Reporter) error {
 	stage := report.Stage("quality")
 	defer stage.End()
 	stage.Total(len(p.order), "traces")
-	most := max(1, blockSamples/p.NT)
-	block := make([]float32, min(most, len(p.order))*p.NT)
+	most := max(1, blockSamples/p.survey.NT)
+	block := make([]float32, min(most, len(p.order))*p.survey.NT)
 	every := max(1, len(p.order)/spectrumTraces)
 	for list := range slices.Chunk(p.order, most) {
 		if err := ctx.Err(); err != nil {
@@ -149,10 +149,10 @@ func (p *pass) run(ctx context.Context, report *progress.Reporter) error {
 			}
 		}
 		for k, i := range list {
-			s, r := p.Pair(int(i))
+			s, r := p.survey.Pair(int(i))
 			t := trace{source: int32(s), receiver: int32(r), offset: float32(p.signed(s, r))}
 			if p.data != nil {
-				v := block[k*p.NT : (k+1)*p.NT]
+				v := block[k*p.survey.NT : (k+1)*p.survey.NT]
 				p.look(&t, v)
 				if len(p.traces)%every == 0 && t.usable() && t.spikes == 0 {
 					p.spec.Add(v)
@@ -196,7 +196,7 @@ func (p *pass) read(block []float32, list []int32) error {
 		for i+n < len(list) && list[i+n] == list[i]+int32(n) {
 			n++
 		}
-		if err := h5.ReadAt(p.data, block[i*p.NT:(i+n)*p.NT], int(list[i])*p.NT); err != nil {
+		if err := h5.ReadAt(p.data, block[i*p.survey.NT:(i+n)*p.survey.NT], int(list[i])*p.survey.NT); err != nil {
 			return err
 		}
 		i += n
@@ -206,8 +206,8 @@ func (p *pass) read(block []float32, list []int32) error {
 
 // signed is the offset, m: signed along the line in 2-D.
 func (p *pass) signed(s, r int) float64 {
-	at, to := p.Source(s), p.Receiver(r)
-	if p.Dim == 2 {
+	at, to := p.survey.Source(s), p.survey.Receiver(r)
+	if p.survey.Dim == 2 {
 		return to[0] - at[0]
 	}
 	return math.Hypot(to[0]-at[0], to[1]-at[1])
@@ -237,7 +237,7 @@ func (p *pass) look(t *trace, v []float32) {
 // compare says how alike two traces of a gather are. They may be shifted by what a wave of
 // 1000 m/s needs between the receivers, and by two periods at most.
 func (p *pass) compare(t, u *trace, v, w []float32) (l likeness) {
-	d := distance(p.Survey, t.receiver, u.receiver)
+	d := distance(p.survey, t.receiver, u.receiver)
 	if !t.usable() || !u.usable() || d > p.far {
 		return l
 	}
@@ -245,7 +245,7 @@ func (p *pass) compare(t, u *trace, v, w []float32) (l likeness) {
 	if l = alike(v, w, p.lags(d/slowest)); l.sign() != 0 {
 		return l
 	}
-	reach := int(math.Ceil(1.5 * p.period / p.DT))
+	reach := int(math.Ceil(1.5 * p.period / p.survey.DT))
 	if near := strongest(v, w, reach, p.lags(d/slowest)); near.sign() > 0 || near.sign() < 0 && near.least <= -strongestLeast {
 		return near
 	}
@@ -253,7 +253,7 @@ func (p *pass) compare(t, u *trace, v, w []float32) (l likeness) {
 }
 
 func (p *pass) lags(s float64) int {
-	return 1 + int(math.Ceil(min(s, 2*p.period)/p.DT))
+	return 1 + int(math.Ceil(min(s, 2*p.period)/p.survey.DT))
 }
 
 func distance(s *survey.Survey, i, j int32) float64 {

@@ -74,9 +74,9 @@ const (
 
 // builder adds rows to a table.
 type builder struct {
-	*pass
-	Table
-	opt Options
+	pass  *pass
+	table Table
+	opt   Options
 }
 
 // Look judges a survey file, in one pass over its traces.
@@ -88,7 +88,7 @@ func Look(ctx context.Context, r *h5.SurveyReader, opt Options, report *progress
 	if err := p.run(ctx, report); err != nil {
 		return nil, err
 	}
-	b := &builder{pass: p, opt: opt, Table: Table{Dim: p.Dim}}
+	b := &builder{pass: p, opt: opt, table: Table{Dim: p.survey.Dim}}
 	b.completeness()
 	b.duplicates()
 	if p.data != nil {
@@ -96,11 +96,11 @@ func Look(ctx context.Context, r *h5.SurveyReader, opt Options, report *progress
 	}
 	b.imbalance()
 	b.sampling()
-	return &b.Table, nil
+	return &b.table, nil
 }
 
 func (b *builder) note(group, name, format string, args ...any) {
-	b.Rows = append(b.Rows, Row{Group: group, Name: name, Level: Note, Text: fmt.Sprintf(format, args...)})
+	b.table.Rows = append(b.table.Rows, Row{Group: group, Name: name, Level: Note, Text: fmt.Sprintf(format, args...)})
 }
 
 // scored adds a row that is bad at a level if its score is below the limit.
@@ -109,17 +109,17 @@ func (b *builder) scored(group, name string, score, limit float64, bad Level, fo
 	if score < limit {
 		level = bad
 	}
-	b.Rows = append(b.Rows, Row{Group: group, Name: name, Level: level, Score: &score, Limit: &limit, Text: fmt.Sprintf(format, args...)})
+	b.table.Rows = append(b.table.Rows, Row{Group: group, Name: name, Level: level, Score: &score, Limit: &limit, Text: fmt.Sprintf(format, args...)})
 }
 
 // counted adds a row for traces at fault: which says what they have.
 func (b *builder) counted(group, name string, limit float64, bad Level, at []int, which string) {
 	text := "none"
 	if len(at) > 0 {
-		text = fmt.Sprintf("%d of %d traces %s", len(at), len(b.traces), which)
+		text = fmt.Sprintf("%d of %d traces %s", len(at), len(b.pass.traces), which)
 	}
-	b.scored(group, name, 1-float64(len(at))/float64(len(b.traces)), limit, bad, "%s", text)
-	row := &b.Rows[len(b.Rows)-1]
+	b.scored(group, name, 1-float64(len(at))/float64(len(b.pass.traces)), limit, bad, "%s", text)
+	row := &b.table.Rows[len(b.table.Rows)-1]
 	if row.Traces = at; len(at) > 0 && row.Level == OK {
 		row.Level = Note
 	}
@@ -127,9 +127,9 @@ func (b *builder) counted(group, name string, limit float64, bad Level, at []int
 
 // filter lists the traces, by their numbers in the file, that something is true of.
 func (b *builder) filter(is func(i int, t *trace) bool) (list []int) {
-	for i := range b.traces {
-		if is(i, &b.traces[i]) {
-			list = append(list, int(b.order[i]))
+	for i := range b.pass.traces {
+		if is(i, &b.pass.traces[i]) {
+			list = append(list, int(b.pass.order[i]))
 		}
 	}
 	slices.Sort(list)
@@ -137,32 +137,32 @@ func (b *builder) filter(is func(i int, t *trace) bool) (list []int) {
 }
 
 func (b *builder) completeness() {
-	if b.data == nil {
-		b.Rows = append(b.Rows, Row{Group: Completeness, Name: "traces", Level: Fault, Text: "the file holds no traces, only a geometry"})
+	if b.pass.data == nil {
+		b.table.Rows = append(b.table.Rows, Row{Group: Completeness, Name: "traces", Level: Fault, Text: "the file holds no traces, only a geometry"})
 	} else {
 		b.counted(Completeness, "finite", 1, Fault, b.filter(func(_ int, t *trace) bool { return t.bad }), "have NaN or infinite samples")
 		b.counted(Completeness, "silent", LeastAlive, Note, b.filter(func(_ int, t *trace) bool { return t.silent }), fmt.Sprintf("are as good as dead, %d powers of ten or more below the others: nothing else is said of them", survey.FaintDecades))
 		b.counted(Completeness, "dead", LeastAlive, Fault, b.filter(func(_ int, t *trace) bool { return t.dead }), "are dead: every sample is 0")
 	}
-	for role, xyz := range [2][]float64{b.Sources, b.Receivers} {
+	for role, xyz := range [2][]float64{b.pass.survey.Sources, b.pass.survey.Receivers} {
 		name := [2]string{"sources", "receivers"}[role]
 		b.gaps(name, xyz)
 	}
-	if b.Dim == 2 {
-		holes, missing := b.holes()
+	if b.table.Dim == 2 {
+		holes, missing := b.pass.holes()
 		text := "none missing between those that sources have"
 		if len(holes) > 0 {
 			text = fmt.Sprintf("about %d missing in %s between the receivers of a source, %s", missing, readable.Count(len(holes), "gap"), gapText(holes))
 		}
-		n := float64(len(b.traces))
+		n := float64(len(b.pass.traces))
 		b.scored(Completeness, "spread", n/(n+float64(missing)), 1-b.opt.Allow, Fault, "%s", text)
 	}
 }
 
 // gaps adds a row on the places of one role.
 func (b *builder) gaps(name string, xyz []float64) {
-	list := b.places(xyz)
-	if b.Dim == 2 {
+	list := b.pass.places(xyz)
+	if b.table.Dim == 2 {
 		var x []float64
 		for _, q := range list {
 			x = append(x, q[0])
@@ -183,9 +183,9 @@ func (b *builder) gaps(name string, xyz []float64) {
 		b.scored(Completeness, name, n/(n+float64(missing)), 1-b.opt.Allow, Fault, "%s", text)
 		return
 	}
-	l := b.latticeOf(xyz)
+	l := b.pass.latticeOf(xyz)
 	switch {
-	case name == "receivers" && 2*len(b.traces) < b.NumSources()*b.NumReceivers():
+	case name == "receivers" && 2*len(b.pass.traces) < b.pass.survey.NumSources()*b.pass.survey.NumReceivers():
 		b.note(Completeness, name, "%d places, of which a source has less than half: gaps are not looked for", len(list))
 		return
 	case l == nil:
@@ -209,40 +209,40 @@ func (b *builder) gaps(name string, xyz []float64) {
 // receivers then lie as the steps of the sources make them.
 func (b *builder) moving() bool {
 	bins := map[int]int{}
-	for i := range b.traces {
-		bins[int(math.Round(float64(b.traces[i].offset)/nearest))]++
+	for i := range b.pass.traces {
+		bins[int(math.Round(float64(b.pass.traces[i].offset)/nearest))]++
 	}
 	// A spread that stays has nearly as many offsets as the sources and receivers have pairs
 	// of places; one that moves has those of its channels.
-	return len(bins) <= 2*len(b.traces)/max(1, b.NumSources()) && b.NumReceivers() > len(bins)
+	return len(bins) <= 2*len(b.pass.traces)/max(1, b.pass.survey.NumSources()) && b.pass.survey.NumReceivers() > len(bins)
 }
 
 func (b *builder) imbalance() {
 	var x, y, offsets []float64
 	sector := make([]int, 8)
-	for i := range b.traces {
-		t := &b.traces[i]
-		m := b.midpoint(t)
+	for i := range b.pass.traces {
+		t := &b.pass.traces[i]
+		m := b.pass.midpoint(t)
 		x, y, offsets = append(x, m[0]), append(y, m[1]), append(offsets, float64(t.offset))
-		s, r := b.Source(int(t.source)), b.Receiver(int(t.receiver))
-		if dx, dy := r[0]-s[0], r[1]-s[1]; b.Dim == 3 && (dx != 0 || dy != 0) {
+		s, r := b.pass.survey.Source(int(t.source)), b.pass.survey.Receiver(int(t.receiver))
+		if dx, dy := r[0]-s[0], r[1]-s[1]; b.table.Dim == 3 && (dx != 0 || dy != 0) {
 			sector[int(8+math.Floor(8*math.Atan2(dy, dx)/(2*math.Pi)))%8]++
 		}
 	}
-	bin := b.space / 2
+	bin := b.pass.space / 2
 	if bin == 0 {
 		bin = 10
 	}
-	b.Offsets = Offsets(offsets, bin)
-	if b.Dim == 2 {
-		b.Fold = FoldAlong(x, bin)
+	b.table.Offsets = Offsets(offsets, bin)
+	if b.table.Dim == 2 {
+		b.table.Fold = FoldAlong(x, bin)
 	} else {
-		b.FoldMap = FoldMap(x, y, bin)
-		b.Fold = Histogram{Count: b.FoldMap.Count}
+		b.table.FoldMap = FoldMap(x, y, bin)
+		b.table.Fold = Histogram{Count: b.table.FoldMap.Count}
 	}
-	b.scored(Imbalance, "fold", evenness(b.Fold.Count), LeastEven, Note, "median %d, at most %d traces in a bin of %.4g m", b.Fold.Median(), b.Fold.Most(), max(b.Fold.Step, b.FoldMap.Step[0]))
-	b.scored(Imbalance, "offsets", evenness(b.Offsets.Count), LeastEven, Note, "%.6g to %.6g m", slices.Min(offsets), slices.Max(offsets))
-	if b.Dim == 3 {
+	b.scored(Imbalance, "fold", evenness(b.table.Fold.Count), LeastEven, Note, "median %d, at most %d traces in a bin of %.4g m", b.table.Fold.Median(), b.table.Fold.Most(), max(b.table.Fold.Step, b.table.FoldMap.Step[0]))
+	b.scored(Imbalance, "offsets", evenness(b.table.Offsets.Count), LeastEven, Note, "%.6g to %.6g m", slices.Min(offsets), slices.Max(offsets))
+	if b.table.Dim == 3 {
 		b.scored(Imbalance, "azimuths", evenness(sector), LeastEven, Note, "traces in 8 sectors: %v", sector)
 	}
 }

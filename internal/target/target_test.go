@@ -161,6 +161,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 	must(t, h5.WriteSurvey(file, s, h5.WriteOptions{Force: true}))
 	set := []string{"kirchhoff.dynamic=true", "solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
 		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.weights=survey"}
+	var want []float32
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		d, err := j.Data()
 		if err != nil {
@@ -170,10 +171,10 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		want, err := j.Here.Whole(r.Image)
-		if err != nil {
-			return err
-		}
+		want, err = j.Here.Whole(r.Image)
+		return err
+	}))
+	must(t, on(folder, 1, set, func(j *job.Job) error {
 		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Image.Shape}})
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ docs/performance.md derives the columns.`,
 			if err := a.Once(func() error { return cli.TryInputs(a, cfg) }); err != nil {
 				return err
 			}
-			b := &backends{App: a, cfg: cfg, o: o}
+			b := &backends{app: a, cfg: cfg, o: o}
 			return b.run(cmd.Context())
 		},
 	}
@@ -95,7 +95,7 @@ func (o *backendsOptions) check(force bool) (err error) {
 
 // backends is the comparison under way.
 type backends struct {
-	*cli.App
+	app     *cli.App
 	cfg     *config.Config
 	o       backendsOptions
 	ways    []*way
@@ -117,7 +117,7 @@ func (w *way) String() string { return w.engine + " " + w.backend }
 // run measures and tells everything.
 func (b *backends) run(ctx context.Context) error {
 	read := append(cli.Named("the configuration file", b.cfg.Path()), cli.Uses(b.cfg.Reads())...)
-	if err := b.Once(func() error { return b.CheckOutputs(read, cli.Named("--plot", b.o.plot), b.Force) }); err != nil {
+	if err := b.app.Once(func() error { return b.app.CheckOutputs(read, cli.Named("--plot", b.o.plot), b.app.Force) }); err != nil {
 		return err
 	}
 	if err := b.measureSums(ctx); err != nil {
@@ -134,12 +134,12 @@ func (b *backends) run(ctx context.Context) error {
 		b.tell(w)
 	}
 	if b.o.plot != "" {
-		if err := b.Once(b.plot); err != nil {
+		if err := b.app.Once(b.plot); err != nil {
 			return err
 		}
 	}
-	b.Finish("ranks", b.World.Size())
-	return b.Once(b.verdict)
+	b.app.Finish("ranks", b.app.World.Size())
+	return b.app.Once(b.verdict)
 }
 
 // excuse keeps an error as the reason why a way is not measured. An error of the first way,
@@ -149,7 +149,7 @@ func (b *backends) excuse(ctx context.Context, w *way, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil, w == b.ways[0], b.World.Size() > 1 && !errors.As(err, &agreed),
+	case ctx.Err() != nil, w == b.ways[0], b.app.World.Size() > 1 && !errors.As(err, &agreed),
 		status.Code(err) == status.Stopped, status.Code(err) == status.NotNumerical:
 		return err
 	}
@@ -159,7 +159,7 @@ func (b *backends) excuse(ctx context.Context, w *way, err error) error {
 
 // measureSums finds the ways and measures the all-reduce of each. GPUs are open meanwhile.
 func (b *backends) measureSums(ctx context.Context) error {
-	threads, onNode, err := b.o.joinMachine(b.World)
+	threads, onNode, err := b.o.joinMachine(b.app.World)
 	if err != nil {
 		return err
 	}
@@ -171,10 +171,10 @@ func (b *backends) measureSums(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.ways = []*way{{engine: "cpu", backend: b.World.Name()}}
+	b.ways = []*way{{engine: "cpu", backend: b.app.World.Name()}}
 	through := []string{"mpi-staged", "mpi", nccl.Backend(engine)}
-	if b.World.Size() == 1 { // which sends nothing: MPI's two ways are one
-		through = []string{b.World.Name(), nccl.Backend(engine)}
+	if b.app.World.Size() == 1 { // which sends nothing: MPI's two ways are one
+		through = []string{b.app.World.Name(), nccl.Backend(engine)}
 	}
 	for _, backend := range through {
 		b.ways = append(b.ways, &way{engine: engine.String(), backend: backend})
@@ -183,7 +183,7 @@ func (b *backends) measureSums(ctx context.Context) error {
 		return err
 	}
 	var claim comm.Claim
-	b.o.Card, claim, err = openCards(b.App, engine, onNode)
+	b.o.Card, claim, err = openCards(b.app, engine, onNode)
 	if err == nil {
 		defer b.o.Card.Close()
 	}
@@ -211,7 +211,7 @@ func (b *backends) cards() (driver.Engine, error) {
 	if err != nil {
 		mine = driver.CUDA
 	}
-	all, err := comm.GatherJSON(b.World.Host().AllGather, mine)
+	all, err := comm.GatherJSON(b.app.World.Host().AllGather, mine)
 	if err != nil {
 		return 0, err
 	}
@@ -220,21 +220,21 @@ func (b *backends) cards() (driver.Engine, error) {
 
 // reduce measures the all-reduce of a way.
 func (b *backends) reduce(ctx context.Context, w *way) error {
-	c, done, err := carrier(b.App, b.World, w.backend, b.o.Card, time.Duration(b.cfg.Comm.Timeout*float64(time.Second)))
+	c, done, err := carrier(b.app, b.app.World, w.backend, b.o.Card, time.Duration(b.cfg.Comm.Timeout*float64(time.Second)))
 	if err != nil {
 		return err
 	}
 	defer done()
 	spec := b.o.CommSpec
 	m, err := bench.NewComm(spec, c)
-	if err := comm.Together(b.World, err); err != nil {
+	if err := comm.Together(b.app.World, err); err != nil {
 		return err
 	}
 	return m.Run(ctx, spec.Operations[0], func(r bench.CommRow) {
 		r.Backend = w.backend
 		w.sums = append(w.sums, r)
 		b.wrong += r.Wrong
-		collectiveEvent(b.App, r, spec.Type, b.World.Size(), "engine", w.engine)
+		collectiveEvent(b.app, r, spec.Type, b.app.World.Size(), "engine", w.engine)
 	})
 }
 
@@ -242,6 +242,6 @@ func (b *backends) reduce(ctx context.Context, w *way) error {
 func (b *backends) solve(ctx context.Context, w *way) (err error) {
 	own := *b.cfg
 	own.Kirchhoff.Engine, own.Comm.Backend = w.engine, w.backend
-	w.trial, err = job.Try(ctx, b.World, &own, 0, b.o.iterations)
+	w.trial, err = job.Try(ctx, b.app.World, &own, 0, b.o.iterations)
 	return err
 }

@@ -21,34 +21,34 @@ import (
 // tellSums prints the bandwidth of the all-reduce: a line for each size, a column for each
 // way that was measured.
 func (b *backends) tellSums() {
-	if b.World.Size() == 1 {
-		b.Report.Printf("# one rank sums nothing with others: mpirun -n 2 compares the ways\n#\n")
+	if b.app.World.Size() == 1 {
+		b.app.Report.Printf("# one rank sums nothing with others: mpirun -n 2 compares the ways\n#\n")
 		return
 	}
 	ways := b.measured(func(w *way) bool { return len(w.sums) > 0 })
-	b.Report.Printf("# all-reduce of %v over %d ranks: busbw in GB/s, median of %d after %d of warm-up\n#%11s", b.o.Type, b.World.Size(),
+	b.app.Report.Printf("# all-reduce of %v over %d ranks: busbw in GB/s, median of %d after %d of warm-up\n#%11s", b.o.Type, b.app.World.Size(),
 		b.o.commOptions.Iterations, b.o.Warmup, "size")
 	var sizes []int64
 	for _, w := range ways {
-		b.Report.Printf("  %15v", w)
+		b.app.Report.Printf("  %15v", w)
 		for _, r := range w.sums {
 			sizes = append(sizes, r.Size)
 		}
 	}
-	b.Report.Printf("\n")
+	b.app.Report.Printf("\n")
 	slices.Sort(sizes)
 	for _, size := range slices.Compact(sizes) {
-		b.Report.Printf("%12s", humanize.IBytes(uint64(size)))
+		b.app.Report.Printf("%12s", humanize.IBytes(uint64(size)))
 		for _, w := range ways {
 			text := "-" // memory ended the list
 			if i := slices.IndexFunc(w.sums, func(r bench.CommRow) bool { return r.Size == size }); i >= 0 {
 				text = fmt.Sprintf("%.3g", w.sums[i].Bus/1e9)
 			}
-			b.Report.Printf("  %15s", text)
+			b.app.Report.Printf("  %15s", text)
 		}
-		b.Report.Printf("\n")
+		b.app.Report.Printf("\n")
 	}
-	b.Report.Printf("# Out of bounds values : %d %s\n#\n", b.wrong, passed(b.wrong == 0))
+	b.app.Report.Printf("# Out of bounds values : %d %s\n#\n", b.wrong, passed(b.wrong == 0))
 }
 
 // passed is a verdict of the NCCL tests.
@@ -73,21 +73,21 @@ func (b *backends) measured(holds func(w *way) bool) (list []*way) {
 func (b *backends) solved() []*way { return b.measured(func(w *way) bool { return w.trial != nil }) }
 
 func (b *backends) tellHead() {
-	b.Report.Printf("# solve: %d iterations of CGLS, reproducible = %q; medians of the slowest rank\n", b.o.iterations, b.cfg.Solver.Reproducible)
-	b.Report.Printf("#%6s  %-10s  %8s  %9s  %9s  %7s  %6s  %10s  %s\n", "engine", "backend", "setup s", "iter s", "overlap s", "alone %", "hid %", "residual", "image")
+	b.app.Report.Printf("# solve: %d iterations of CGLS, reproducible = %q; medians of the slowest rank\n", b.o.iterations, b.cfg.Solver.Reproducible)
+	b.app.Report.Printf("#%6s  %-10s  %8s  %9s  %9s  %7s  %6s  %10s  %s\n", "engine", "backend", "setup s", "iter s", "overlap s", "alone %", "hid %", "residual", "image")
 }
 
 // tell prints what is known of a way.
 func (b *backends) tell(w *way) {
 	t := w.trial
 	if t == nil {
-		b.Report.Printf("# not measured: %v: %s\n", w, w.why)
-		b.Report.Event("not_measured", "engine", w.engine, "backend", w.backend, "why", w.why)
+		b.app.Report.Printf("# not measured: %v: %s\n", w, w.why)
+		b.app.Report.Event("not_measured", "engine", w.engine, "backend", w.backend, "why", w.why)
 		return
 	}
-	b.Report.Printf("%7s  %-10s  %8.3f  %9.4f  %9.4f  %7.1f  %6.1f  %10.4e  %.12s\n", w.engine, w.backend, t.Setup, t.Plain, t.Iteration,
+	b.app.Report.Printf("%7s  %-10s  %8.3f  %9.4f  %9.4f  %7.1f  %6.1f  %10.4e  %.12s\n", w.engine, w.backend, t.Setup, t.Plain, t.Iteration,
 		100*t.Sequential, 100*t.Hidden, t.Residual, t.Digest)
-	b.Report.Event("backend", "engine", w.engine, "backend", w.backend, "ranks", b.World.Size(), "shots", t.Shots, "traces", t.Traces,
+	b.app.Report.Event("backend", "engine", w.engine, "backend", w.backend, "ranks", b.app.World.Size(), "shots", t.Shots, "traces", t.Traces,
 		"iterations", b.o.iterations, "setup_s", t.Setup, "iteration_s", t.Plain, "iteration_with_overlap_s", t.Iteration,
 		"bytes_sent", t.Bytes, "sums", t.Collective, "sums_s", t.Alone, "sums_with_overlap_s", t.Left,
 		"waiting_without_overlap", t.Sequential, "hidden", t.Hidden, "residual", t.Residual, "image_sha256", t.Digest)
@@ -121,8 +121,8 @@ func (b *backends) verdict() error {
 	if b.wrong > 0 {
 		wrong = append(wrong, fmt.Sprintf("%d elements of sums are wrong", b.wrong))
 	}
-	b.Report.Printf("#\n%s\n", strings.Join(lines, "\n"))
-	b.Report.Event("verdict", "fastest_engine", best.engine, "fastest_backend", best.backend, "text", lines, "agree", len(wrong) == 0)
+	b.app.Report.Printf("#\n%s\n", strings.Join(lines, "\n"))
+	b.app.Report.Event("verdict", "fastest_engine", best.engine, "fastest_backend", best.backend, "text", lines, "agree", len(wrong) == 0)
 	if len(wrong) > 0 {
 		return status.Numerical(errors.New("bench: " + strings.Join(wrong, "; ")))
 	}
@@ -226,7 +226,7 @@ func (b *backends) plot() error {
 			times = append(times, l)
 		}
 	}
-	figure, err := picture.Marks(names, "time, s", picture.Options{Title: fmt.Sprintf("CGLS on %s", readable.Count(b.World.Size(), "rank"))}, times...)
+	figure, err := picture.Marks(names, "time, s", picture.Options{Title: fmt.Sprintf("CGLS on %s", readable.Count(b.app.World.Size(), "rank"))}, times...)
 	if err == nil && len(sums) > 0 {
 		var above *picture.Figure
 		above, err = picture.Lines("size: power of two, bytes", "bus bandwidth, GB/s", picture.Options{Title: "all-reduce"}, sums...)
@@ -237,5 +237,5 @@ func (b *backends) plot() error {
 	if err != nil {
 		return err
 	}
-	return picture.WriteFile(b.o.plot, figure, b.Force)
+	return picture.WriteFile(b.o.plot, figure, b.app.Force)
 }

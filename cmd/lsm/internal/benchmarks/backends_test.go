@@ -46,7 +46,7 @@ func TestBenchBackendsThatAreMissing(t *testing.T) {
 			}
 			own := *cfg
 			own.Comm.Fallback = "none"
-			b := &backends{App: a, cfg: &own, o: backendsOptions{iterations: 1}}
+			b := &backends{app: a, cfg: &own, o: backendsOptions{iterations: 1}}
 			b.o.first, b.o.last, b.o.engine = "1KiB", "4KiB", "cuda"
 			if err := b.o.check(false); err != nil {
 				return err
@@ -108,7 +108,7 @@ func TestBenchBackendsVerdict(t *testing.T) {
 	} {
 		cfg := &config.Config{}
 		cfg.Solver.Reproducible = c.reproducible
-		b := &backends{App: &cli.App{Report: progress.Discard(), World: comm.Self()}, cfg: cfg, wrong: c.wrong}
+		b := &backends{app: &cli.App{Report: progress.Discard(), World: comm.Self()}, cfg: cfg, wrong: c.wrong}
 		for _, w := range []struct {
 			engine, backend string
 			v               float32

@@ -203,7 +203,7 @@ func (at *place) bench(ctx context.Context, a *cli.App, o matmulOptions) error {
 
 // grid measures one grid by a carrier on the first ranks while the others wait.
 func (p *products) grid(ctx context.Context, carrier comm.Comm, grid []int, at *place) error {
-	world, color := p.World, 0
+	world, color := p.app.World, 0
 	if world.Rank() >= grid[0]*grid[1] {
 		color = 1
 	}
@@ -269,7 +269,7 @@ func wait(world comm.Comm, err error) error {
 
 // products is the table of lsm bench matmul.
 type products struct {
-	*cli.App
+	app   *cli.App
 	o     matmulOptions
 	first map[string]float64 // s, of one rank, by library and carrier
 	wrong int
@@ -279,7 +279,7 @@ func newProducts(a *cli.App, o matmulOptions, where string) *products {
 	a.Report.Printf("# C = A B of %d × %d %v in tiles of %d; median of the slowest rank's times on %s\n", o.Size, o.Size, o.Type, o.Tile, where)
 	a.Report.Printf("#%6s  %7s  %-13s  %9s  %9s  %8s  %10s  %10s  %8s  %9s  %-7s  %s\n",
 		"ranks", "grid", "way", "seconds", "GFLOP/s", "speed-up", "MB a rank", "formula", "messages", "error", "overlap", "library"+behind(o.engine != "cpu", "carrier"))
-	return &products{App: a, o: o, first: map[string]float64{}}
+	return &products{app: a, o: o, first: map[string]float64{}}
 }
 
 func (p *products) row(r *bench.MatmulRow) {
@@ -294,9 +294,9 @@ func (p *products) row(r *bench.MatmulRow) {
 	if r.Overlap && ranks > 1 {
 		overlap = "yes"
 	}
-	p.Report.Printf("%7d  %7s  %-13s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9.1e  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
+	p.app.Report.Printf("%7d  %7s  %-13s  %9.4f  %9.2f  %8.2f  %10.3f  %10.3f  %8d  %9.1e  %-7s  %s\n", ranks, fmt.Sprintf("%d×%d", r.Rows, r.Columns),
 		way, r.Seconds, r.Flops/1e9, p.first[by]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, r.Error, overlap, r.Library+behind(p.o.engine != "cpu", r.Carrier))
-	p.Report.Event("matmul", "ranks", ranks, "grid", []int{r.Rows, r.Columns}, "way", way, "size", p.o.Size, "tile", p.o.Tile, "type", p.o.Type.String(),
+	p.app.Report.Event("matmul", "ranks", ranks, "grid", []int{r.Rows, r.Columns}, "way", way, "size", p.o.Size, "tile", p.o.Tile, "type", p.o.Type.String(),
 		"seconds", r.Seconds, "gflops", r.Flops/1e9, "speed_up", p.first[by]/r.Seconds, "bytes_received", r.Bytes, "bytes_formula", r.Formula,
 		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "engine", p.o.engine, "carrier", r.Carrier, "verdict", verdictOf(r),
 		"error", r.Error, "tolerance", r.Tolerance)
@@ -328,10 +328,10 @@ func (p *products) end(ranks int) error {
 	if p.wrong > 0 {
 		verdict = "FAILED"
 	}
-	p.Report.Printf("# values and bytes: %s\n", verdict)
-	p.Finish("ranks", ranks, "wrong", p.wrong)
+	p.app.Report.Printf("# values and bytes: %s\n", verdict)
+	p.app.Finish("ranks", ranks, "wrong", p.wrong)
 	if p.wrong > 0 {
-		return comm.Together(p.World, status.Numerical(fmt.Errorf("bench: %d products are wrong", p.wrong)))
+		return comm.Together(p.app.World, status.Numerical(fmt.Errorf("bench: %d products are wrong", p.wrong)))
 	}
 	return nil
 }

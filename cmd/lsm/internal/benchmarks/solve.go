@@ -133,7 +133,7 @@ func benchSolve(ctx context.Context, a *cli.App, cfg *config.Config, o solveOpti
 
 // scaling is the table of lsm bench solve.
 type scaling struct {
-	*cli.App
+	app   *cli.App
 	o     solveOptions
 	kind  string
 	first map[string]float64 // s, an iteration of one rank, by backend
@@ -160,10 +160,10 @@ func (s *scaling) row(ranks int, grid []int, backend string, t *job.Trial) {
 	if s.o.weak {
 		speed *= float64(ranks)
 	}
-	s.Report.Printf("%7d  %7s  %6d  %9.3f  %9.4f  %8.2f  %6.1f  %10s  %7d  %7.1f  %6.1f  %9.4e  %s\n",
+	s.app.Report.Printf("%7d  %7s  %6d  %9.3f  %9.4f  %8.2f  %6.1f  %10s  %7d  %7.1f  %6.1f  %9.4e  %s\n",
 		ranks, fmt.Sprintf("%d×%d", grid[0], grid[1]), t.Shots, t.Setup, t.Iteration, speed, 100*speed/float64(ranks),
 		humanize.IBytes(uint64(t.Bytes)), t.Collective, 100*t.Sequential, 100*t.Hidden, t.Residual, t.Sums)
-	s.Report.Event("solve", "scaling", s.kind, "backend", t.Sums, "ranks", ranks, "grid", grid, "shots", t.Shots, "traces", t.Traces,
+	s.app.Report.Event("solve", "scaling", s.kind, "backend", t.Sums, "ranks", ranks, "grid", grid, "shots", t.Shots, "traces", t.Traces,
 		"setup_s", t.Setup, "iteration_s", t.Iteration, "iterations", s.o.iterations, "seconds", t.Iteration*float64(s.o.iterations),
 		"speed_up", speed, "efficiency", speed/float64(ranks), "bytes_sent", t.Bytes, "sums", t.Collective,
 		"waiting", t.Waiting, "waiting_without_overlap", t.Sequential, "hidden", t.Hidden, "residual", t.Residual)

@@ -46,8 +46,8 @@ func tellImport(a *cli.App, im *fielddata.Import) {
 	tellUnmatched(a, im)
 	q := im.QC
 	for _, f := range im.Files {
-		a.Report.Event("file", "path", f.Path, "kind", string(f.Kind), "revision", fmt.Sprintf("%d.%d", f.Major, f.Minor),
-			"byte_order", string(f.Order), "samples", f.Format.String(), "bytes", f.Size)
+		a.Report.Event("file", "path", f.File.Path, "kind", string(f.File.Kind), "revision", fmt.Sprintf("%d.%d", f.File.Major, f.File.Minor),
+			"byte_order", string(f.File.Order), "samples", f.File.Format.String(), "bytes", f.File.Size)
 	}
 	a.Report.Event("qc", "traces", q.Traces, "kept", q.Kept, "lost", q.Lost, "lost_bytes", q.LostBytes, "unplaced", q.Unplaced, "no_data", q.NoData, "dead", q.Dead, "not_finite", q.NotFinite,
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
@@ -74,11 +74,11 @@ func summaryLines(im *fielddata.Import) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, f := range im.Files {
-		kind := fmt.Sprintf("SEG-Y revision %d", f.Major)
-		if f.Kind == segy.SU {
+		kind := fmt.Sprintf("SEG-Y revision %d", f.File.Major)
+		if f.File.Kind == segy.SU {
 			kind = "SU"
 		}
-		add("%s: %s, %s, %s-endian, %s", f.Path, kind, f.Format, f.Order, humanize.IBytes(uint64(f.Size)))
+		add("%s: %s, %s, %s-endian, %s", f.File.Path, kind, f.File.Format, f.File.Order, humanize.IBytes(uint64(f.File.Size)))
 	}
 	for _, n := range readable.Alike(im.Notes) {
 		add("note: %s", n)
@@ -156,8 +156,8 @@ func writeReport(a *cli.App, im *fielddata.Import, folder string) error {
 	}
 	text := strings.Join(append(summaryLines(im), readable.Alike(im.Warnings)...), "\n") + "\n"
 	for _, f := range im.Files {
-		if f.Text != "" {
-			text += "\ntextual header of " + f.Path + "\n" + f.Text + "\n"
+		if f.File.Text != "" {
+			text += "\ntextual header of " + f.File.Path + "\n" + f.File.Text + "\n"
 		}
 	}
 	if err := job.WriteText(filepath.Join(folder, reportText), text); err != nil {
