@@ -103,9 +103,10 @@ func newSite(t *testing.T, c *cluster, b library, bin string) *site {
 	return s
 }
 
-// with is the environment of a run of so many iterations.
+// with is the environment of a run of so many iterations, without damping, with which it would converge before a signal
+// comes.
 func (s *site) with(iterations int, more ...string) []string {
-	return slices.Concat(s.env, []string{fmt.Sprintf("LSM_SOLVER_ITERATIONS=%d", iterations)}, more)
+	return slices.Concat(s.env, []string{fmt.Sprintf("LSM_SOLVER_ITERATIONS=%d", iterations), "LSM_SOLVER_DAMPING=0"}, more)
 }
 
 func (s *site) image(t *testing.T, name string) []float32 {
