@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "rewrite the table of docs/gpu.md")
 
 // option is a row of the table: a run with some options.
 type option struct {
+	most     int // iterations; 0: no limit. Halves of noise grow apart after a few, which ends a run
 	name     string
 	features feature.Features // of the engine that it shows
 	make     func(*testing.T) *problem
@@ -46,7 +47,8 @@ var (
 	dynamic     = "kirchhoff.dynamic=true"
 	antialias   = "kirchhoff.antialias=triangle kirchhoff.antialias_spacing=60"
 	opening     = "kirchhoff.opening_limit=[40,110]"
-	banded      = "solver.band=true solver.damping=0.1 solver.penalty_scale=relative"
+	damped      = "solver.damping=0.1 solver.penalty_scale=relative"
+	banded      = "solver.band=true " + damped
 	illumined   = "image.gather_normalize=illumination"
 	stream      = "data.read=stream"
 	local       = "kirchhoff.aperture=150 kirchhoff.aperture_taper=60 traveltime.margin=20"
@@ -100,7 +102,7 @@ func options() (list []option) {
 	add(option{name: "anti-aliasing", within: true, features: feature.Antialias, make: slice}, antialias)
 	add(option{name: "gathers by offset", within: true, features: feature.Gathers, make: slice, says: "3 images by offset"}, byOffset...)
 	add(option{name: "gathers by angle", within: true, features: feature.Gathers, make: slice, says: "3 images by opening angle"}, byAngle...)
-	add(option{name: "halves", features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true output.filter=agreement")
+	add(option{name: "halves", most: 4, features: feature.Gathers, make: slice, says: "2 images by half of the shots"}, "image.halves=true output.filter=agreement")
 	add(option{name: "gathers by illumination", within: true, features: feature.Diagonal, make: slice}, append(byOffset, illumined)...)
 	add(option{name: "band", ptx: true, make: slice}, banded)
 	add(option{name: "band, 3-D", make: block}, banded, dynamic)
@@ -117,7 +119,7 @@ func options() (list []option) {
 	add(option{name: "streamed, weighted traces", ptx: true, make: slice, opens: 1}, append(weighing, stream)...)
 	add(option{name: "weighted traces, regularized", make: slice}, append(everything,
 		"solver.regularization=dip solver.regularization_weight=0.1 solver.damping=0.1")...)
-	add(option{name: "cg, traces in no order", make: shuffledSlice}, "solver.method=cg")
+	add(option{name: "cg, traces in no order", make: shuffledSlice}, "solver.method=cg", damped)
 	for i, at := range []string{"", ", 3-D"} {
 		o := option{make: []func(*testing.T) *problem{slice, block}[i]}
 		all := []string{local, local3}[i] + " " + together
@@ -168,6 +170,9 @@ type outcome struct {
 
 // run runs a row with an engine on some ranks.
 func (o *option) run(p *problem, ranks int, engine string, iterations int, set ...string) (out outcome, err error) {
+	if o.most > 0 {
+		iterations = min(iterations, o.most)
+	}
 	set = append(slices.Concat(o.set, set), fmt.Sprint("solver.iterations=", iterations))
 	err = p.onEngine(ranks, engine, set, withData(func(j *Job, op *operator.Operator, d *dist.Vector) error {
 		whole := func(r *Result, err error) (all []float32, _ error) {

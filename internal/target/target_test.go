@@ -161,19 +161,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 	must(t, h5.WriteSurvey(file, s, h5.WriteOptions{Force: true}))
 	set := []string{"kirchhoff.dynamic=true", "solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
 		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.weights=survey"}
-	var want []float32
-	must(t, on(folder, 1, set, func(j *job.Job) error {
-		d, err := j.Data()
-		if err != nil {
-			return err
-		}
-		r, err := j.Solve(context.Background(), d, false)
-		if err != nil {
-			return err
-		}
-		want, err = j.Here.Whole(r.Image)
-		return err
-	}))
+	want := solve(t, folder, set)
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Image.Shape}})
 		if err != nil {
@@ -194,12 +182,9 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 	}))
 }
 
-// With the rest of the image as in a solution, the window's image is that of the solution,
-// whatever the frame; with zero around it, it is not.
-func TestSurroundingsAreHeld(t *testing.T) {
-	folder := line(t)
-	set := []string{"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150", "image.surface=survey", "image.surface_taper=60.0"}
-	var solution []float32
+// solve is the image of a run with settings in a folder.
+func solve(t *testing.T, folder string, set []string) (image []float32) {
+	t.Helper()
 	must(t, on(folder, 1, set, func(j *job.Job) error {
 		d, err := j.Data()
 		if err != nil {
@@ -209,9 +194,18 @@ func TestSurroundingsAreHeld(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		solution, err = j.Here.Whole(r.Image)
+		image, err = j.Here.Whole(r.Image)
 		return err
 	}))
+	return image
+}
+
+// With the rest of the image as in a solution, the window's image is that of the solution,
+// whatever the frame; with zero around it, it is not.
+func TestSurroundingsAreHeld(t *testing.T) {
+	folder := line(t)
+	set := []string{"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150", "image.surface=survey", "image.surface_taper=60.0"}
+	solution := solve(t, folder, set)
 	for _, frame := range []int{0, 2} {
 		must(t, on(folder, 1, set, func(j *job.Job) error {
 			d, err := j.Data()
