@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/analysis"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -105,11 +105,11 @@ func (t task) start() error {
 	for i := range v {
 		v[i] *= t.slow
 	}
-	a, err := inputs.ReadAnisotropy(t.in(synth.ModelFile))
+	a, err := pipeline.ReadAnisotropy(t.in(synth.ModelFile))
 	if err != nil {
 		return err
 	}
-	return h5.WriteModel(t.in("start.h5"), g, v, h5.WriteOptions{Force: true}, inputs.Beside(a)...)
+	return h5.WriteModel(t.in("start.h5"), g, v, h5.WriteOptions{Force: true}, pipeline.PropertiesBeside(a)...)
 }
 
 // tell prints what the loop has come to.

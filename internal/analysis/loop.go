@@ -11,10 +11,10 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -84,7 +84,7 @@ func (l *Loop) Check() error {
 	}
 	s, _, err := h5.ReadSurveyHeader(l.Config.Survey.File.File)
 	if err != nil {
-		return inputs.FileError(err)
+		return pipeline.FileError(err)
 	}
 	return flat(l.Config.Survey.File.File, s)
 }
@@ -164,7 +164,7 @@ func (l *Loop) Begin() error {
 	if err != nil {
 		return err
 	}
-	return job.WriteText(path, string(out)+"\n")
+	return pipeline.WriteText(path, string(out)+"\n")
 }
 
 // same makes sure that a loop that is resumed is the one that was begun.
@@ -228,7 +228,7 @@ func (l *Loop) Run(ctx context.Context, done func(s Step, scan *Scan) error) err
 func (l *Loop) atRoot(do func() error) error {
 	var err error
 	if l.World.Rank() == 0 {
-		err = inputs.FileError(do())
+		err = pipeline.FileError(do())
 	}
 	return comm.Together(l.World, err)
 }
@@ -260,7 +260,7 @@ func (l *Loop) migrated(cfg *config.Config, folder, image string) (bool, error) 
 
 // migrate makes the image of a step.
 func (l *Loop) migrate(ctx context.Context, cfg *config.Config, image string) error {
-	j, err := job.Open(l.World, cfg, plan.Traces, l.Report)
+	j, err := pipeline.Open(l.World, cfg, pipeline.NeedTraces, l.Report)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (l *Loop) migrate(ctx context.Context, cfg *config.Config, image string) er
 	if err != nil {
 		return err
 	}
-	return j.WriteAdjoint(image, migrated, job.Source{Command: "loop", Force: true})
+	return j.WriteAdjoint(image, migrated, pipeline.Source{Command: "loop", Force: true})
 }
 
 // analyse picks the image of a step, and writes the next model unless this was the last loop. It
@@ -324,11 +324,11 @@ func (l *Loop) analyse(ctx context.Context, cfg *config.Config, s Step, next str
 
 // between is the relative change from one model to another, both in files.
 func between(from, units, to string) (float64, error) {
-	_, v, err := inputs.ReadVelocity(from, units)
+	_, v, err := pipeline.ReadVelocity(from, units)
 	if err != nil {
 		return 0, err
 	}
-	_, w, err := inputs.ReadVelocity(to, "auto")
+	_, w, err := pipeline.ReadVelocity(to, "auto")
 	if err == nil && len(v) != len(w) {
 		err = status.Input(fmt.Errorf("%s: has %d points, %s has %d", to, len(w), from, len(v)))
 	}

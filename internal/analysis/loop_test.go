@@ -12,9 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/internal/tomography"
@@ -66,13 +65,13 @@ func recorded(t *testing.T) (string, []float64) {
 	must(t, h5.WriteModel(in(synth.ModelFile), line, v, h5.WriteOptions{}))
 	must(t, os.WriteFile(in(synth.ConfigFile), []byte(c.Config), 0o644))
 	must(t, h5.WriteSurvey(in(synth.SurveyFile), c.Survey, h5.WriteOptions{}))
-	j, err := job.Open(comm.Self(), load(t, folder), plan.Geometry, progress.Discard())
+	j, err := pipeline.Open(comm.Self(), load(t, folder), pipeline.NeedGeometry, progress.Discard())
 	must(t, err)
 	defer j.Close()
 	must(t, j.Build(context.Background()))
-	d, err := j.Model(context.Background(), operator.Points(c.Reflectivity))
+	d, err := j.Model(context.Background(), pipeline.ReadPoints(c.Reflectivity))
 	must(t, err)
-	must(t, j.WriteTraces(in(synth.SurveyFile), d, job.Source{Command: "test", Force: true}))
+	must(t, j.WriteTraces(in(synth.SurveyFile), d, pipeline.Source{Command: "test", Force: true}))
 	return folder, v
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/counts"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -80,7 +80,7 @@ type Scan struct {
 func Open(ctx context.Context, path, model, recorded string, s Settings) (*Scan, error) {
 	r, err := h5.OpenGathers(path)
 	if err != nil {
-		return nil, inputs.FileError(err)
+		return nil, pipeline.FileError(err)
 	}
 	if r == nil {
 		return nil, noOffsets(path, "has no /gathers")
@@ -88,7 +88,7 @@ func Open(ctx context.Context, path, model, recorded string, s Settings) (*Scan,
 	c := &Scan{path: path, reader: r}
 	if err := c.scan(ctx, path, model, recorded, s); err != nil {
 		r.Close()
-		return nil, inputs.FileError(err)
+		return nil, pipeline.FileError(err)
 	}
 	return c, nil
 }
@@ -175,12 +175,12 @@ func (c *Scan) readSpeeds(path, model string) error {
 	if want := digest(c.made, "velocity"); want != "" && want != in.SHA256 {
 		return status.Input(fmt.Errorf("%s: %s was migrated with another velocity model", model, path))
 	}
-	on, v, err := inputs.ReadVelocity(model, "auto")
+	on, v, err := pipeline.ReadVelocity(model, "auto")
 	if err != nil {
 		return err
 	}
 	if on.Domain != grid.Time || !g.Inside(on) {
-		return status.Input(fmt.Errorf("%s: the model, %s, does not hold the image, %s", model, inputs.Extent(on), inputs.Extent(g)))
+		return status.Input(fmt.Errorf("%s: the model, %s, does not hold the image, %s", model, pipeline.ExtentText(on), pipeline.ExtentText(g)))
 	}
 	c.Gathers.Speeds = make([]float64, g.Len())
 	on.Interpolate(c.Gathers.Speeds, v, g)
@@ -208,7 +208,7 @@ func (c *Scan) readMidpoints(path, file string) error {
 	}
 	c.Gathers.Midpoints = make([][]float64, len(c.limits)-1)
 	for i := range s.NumTraces() {
-		if class := inputs.Interval(c.limits, s.Offset(i)); class >= 0 {
+		if class := pipeline.FindInterval(c.limits, s.Offset(i)); class >= 0 {
 			from, to := s.Pair(i)
 			c.Gathers.Midpoints[class] = append(c.Gathers.Midpoints[class], (s.Source(from)[0]+s.Receiver(to)[0])/2)
 		}
@@ -280,7 +280,7 @@ func (c *Scan) WritePicks(path string, force bool) error {
 	}
 	r := provenance.New("moveout")
 	r.Inputs = append([]provenance.Input{image}, c.made.Inputs...)
-	return inputs.FileError(h5.WritePicks(path, p, h5.WriteOptions{Force: force, Attrs: r.Attrs()}))
+	return pipeline.FileError(h5.WritePicks(path, p, h5.WriteOptions{Force: force, Attrs: r.Attrs()}))
 }
 
 // columns and values are the same things of a file and of a pick, in one order.
@@ -303,11 +303,11 @@ type Picks struct {
 func ReadPicks(path string) (*Picks, error) {
 	p, err := h5.ReadPicks(path)
 	if err != nil {
-		return nil, inputs.FileError(err)
+		return nil, pipeline.FileError(err)
 	}
 	attrs, err := h5.ReadAttrs(path)
 	if err != nil {
-		return nil, inputs.FileError(err)
+		return nil, pipeline.FileError(err)
 	}
 	out := &Picks{Picks: p, Made: provenance.FromAttrs(attrs), List: make([]moveout.Pick, len(p.Columns.X))}
 	for i := range out.List {

@@ -11,8 +11,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -122,7 +122,7 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 	if err := updatable(cfg); err != nil {
 		return nil, err
 	}
-	in, err := inputs.Read(inputs.Ranks{World: comm.Self(), Report: report}, cfg)
+	in, err := pipeline.ReadInputs(pipeline.Ranks{World: comm.Self(), Report: report}, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,11 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 		return nil, err
 	}
 	out.Before = out.medium.Values
-	beside, err := inputs.ReadAnisotropy(cfg.Velocity.File.File)
+	beside, err := pipeline.ReadAnisotropy(cfg.Velocity.File.File)
 	if err != nil {
 		return nil, err
 	}
-	out.beside = inputs.Beside(beside)
+	out.beside = pipeline.PropertiesBeside(beside)
 	spacing := c.Knots
 	out.Resolved = resolved(in.Survey, p.List, out.Grid, out.Before)
 	if least := out.Resolved.Along(); spacing == nil {
@@ -195,7 +195,7 @@ func updatable(cfg *config.Config) error {
 }
 
 // fits makes sure that picks belong to the configuration.
-func fits(cfg *config.Config, in *inputs.Inputs, p *Picks, file string) error {
+func fits(cfg *config.Config, in *pipeline.Inputs, p *Picks, file string) error {
 	if err := flat(cfg.Survey.File.File, in.Survey); err != nil {
 		return err
 	}
@@ -210,14 +210,14 @@ func fits(cfg *config.Config, in *inputs.Inputs, p *Picks, file string) error {
 	}
 	for i, q := range p.List {
 		if x := []float64{q.X, q.Z}; !in.Velocity.Grid.Contains(x) {
-			return status.Input(fmt.Errorf("%s: pick %d at %s lies outside the velocity model, %s", file, i, in.Velocity.Grid.Place(x), inputs.Extent(in.Velocity.Grid)))
+			return status.Input(fmt.Errorf("%s: pick %d at %s lies outside the velocity model, %s", file, i, in.Velocity.Grid.Place(x), pipeline.ExtentText(in.Velocity.Grid)))
 		}
 	}
 	return nil
 }
 
 // rows are those of the picks.
-func (c *Change) rows(ctx context.Context, cfg *config.Config, in *inputs.Inputs, p *Picks, knots *tomography.Knots, choices Choices, report *progress.Reporter) (*tomography.Rows, error) {
+func (c *Change) rows(ctx context.Context, cfg *config.Config, in *pipeline.Inputs, p *Picks, knots *tomography.Knots, choices Choices, report *progress.Reporter) (*tomography.Rows, error) {
 	if p.Domain == grid.Time {
 		return tomography.TimeRows(p.List, knots), nil
 	}
@@ -243,9 +243,9 @@ func (c *Change) Write(path, command string, force bool) error {
 	r.Inputs = c.inputs
 	opt := h5.WriteOptions{Force: force, Attrs: r.Attrs()}
 	if c.Grid.Domain == grid.Time {
-		return inputs.FileError(h5.WriteTimeModel(path, c.Grid, h5.RMS, c.After, opt, c.beside...))
+		return pipeline.FileError(h5.WriteTimeModel(path, c.Grid, h5.RMS, c.After, opt, c.beside...))
 	}
-	return inputs.FileError(h5.WriteModel(path, c.Grid, c.After, opt, c.beside...))
+	return pipeline.FileError(h5.WriteModel(path, c.Grid, c.After, opt, c.beside...))
 }
 
 // Relative is the root mean square of the relative change of the velocity.

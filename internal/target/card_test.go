@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 )
 
 func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
@@ -27,7 +27,7 @@ func TestHessianOnCard(t *testing.T) {
 			box    Box
 		}{{flat, inner}, {solid, Box{First: []int{2, 1, 1}, Count: []int{3, 2, 4}}}} {
 			t.Run(fmt.Sprintf("%s, %d-D", name, len(c.box.First)), func(t *testing.T) {
-				must(t, on(c.folder, 1, append(slices.Clone(set), "kirchhoff.engine=cuda"), func(j *job.Job) error { return isThatOfTheRun(j, c.box) }))
+				must(t, on(c.folder, 1, append(slices.Clone(set), "kirchhoff.engine=cuda"), func(j *pipeline.Job) error { return isThatOfTheRun(j, c.box) }))
 			})
 		}
 	}

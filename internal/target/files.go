@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -33,7 +33,7 @@ type Given struct {
 
 // Read opens the solution that was asked for and reads what it leaves. It refuses
 // one of another problem. It is collective.
-func Read(j *job.Job, o Options) (*Given, error) {
+func Read(j *pipeline.Job, o Options) (*Given, error) {
 	g, path := &Given{}, o.Image
 	if !path.IsSet() {
 		return g, nil
@@ -60,7 +60,7 @@ func Read(j *job.Job, o Options) (*Given, error) {
 }
 
 // readBox reads the points of a box of an image on the job's grid.
-func readBox(j *job.Job, box Box, read func(dst []float32, first int) error) ([]float64, error) {
+func readBox(j *pipeline.Job, box Box, read func(dst []float32, first int) error) ([]float64, error) {
 	points := box.Points(j.Plan.Image.Shape)
 	values := make([]float64, len(points))
 	line := make([]float32, box.Count[len(box.Count)-1]) // points that follow each other
@@ -77,7 +77,7 @@ func readBox(j *job.Job, box Box, read func(dst []float32, first int) error) ([]
 
 // sameAs makes sure that an image file was made by lsm run, from the files of the job and with
 // the same values of problemKeys.
-func sameAs(j *job.Job, file string) error {
+func sameAs(j *pipeline.Job, file string) error {
 	im, err := h5.ReadImage(file)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func sameAs(j *job.Job, file string) error {
 }
 
 // sameKeys compares the configuration of a file with this job's.
-func sameKeys(j *job.Job, file, text string) error {
+func sameKeys(j *pipeline.Job, file, text string) error {
 	theirs, err := config.Recorded(filepath.Join(filepath.Dir(file), "config.toml"), []byte(text), nil)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: /config: %w", file, err))

@@ -5,14 +5,14 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Forecast says what a target takes, and how many bytes a rank holds at most. It refuses a target
 // for which this rank has no memory.
-func Forecast(j *job.Job, o Options) (text string, bytes int64, err error) {
+func Forecast(j *pipeline.Job, o Options) (text string, bytes int64, err error) {
 	box := o.Window.Grow(o.Frame, j.Plan.Image)
 	n, weights := int64(box.Len()), int64(0)
 	tables := 8 * n * int64(j.Plan.Inputs.Places.Len())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 )
 
 // Images that CGLS finds scatter as the target says: by the noise alone, and around the truth
@@ -17,12 +17,12 @@ import (
 func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 	folder := line(t)
 	damping := 0.0
-	must(t, on(folder, 1, []string{"solver.damping=0.05", "solver.penalty_scale=relative"}, func(j *job.Job) error {
+	must(t, on(folder, 1, []string{"solver.damping=0.05", "solver.penalty_scale=relative"}, func(j *pipeline.Job) error {
 		d, err := j.Data()
 		if err != nil {
 			return err
 		}
-		q, err := job.Quadratic(context.Background(), j, d, nil)
+		q, err := pipeline.MakeQuadratic(context.Background(), j, d, nil)
 		if err == nil {
 			damping = q.Damping
 		}
@@ -30,7 +30,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 	}))
 	const sigma, solves = 0.7, 200
 	set := []string{fmt.Sprintf("solver.damping=%v", damping), "solver.iterations=60", "solver.tolerance=0"}
-	must(t, on(folder, 1, set, func(j *job.Job) error {
+	must(t, on(folder, 1, set, func(j *pipeline.Job) error {
 		p, err := posteriorOf(j)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 }
 
 // posteriorOf is what the Hessian of the whole image says of its points.
-func posteriorOf(j *job.Job) (*Posterior, error) {
+func posteriorOf(j *pipeline.Job) (*Posterior, error) {
 	target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Image.Shape}})
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func posteriorOf(j *job.Job) (*Posterior, error) {
 }
 
 // solveNoise solves for traces of a random image of a standard deviation, and noise of another.
-func solveNoise(j *job.Job, sigma, image float64, seed uint64) (x, truth []float32, err error) {
+func solveNoise(j *pipeline.Job, sigma, image float64, seed uint64) (x, truth []float32, err error) {
 	w := &dist.Work{Ctx: context.Background()}
 	var d, e, m *dist.Vector
 	w.New(j.Here.Device, j.Operator.Range(), &d, &e)
@@ -127,7 +127,7 @@ func (s *spread) compare(t *testing.T, what string, variance []float64, sigma fl
 func TestNoiseIsThatOfTheResidual(t *testing.T) {
 	folder := line(t)
 	const sigma = 0.7
-	must(t, on(folder, 1, []string{"solver.damping=0.02", "solver.penalty_scale=relative", "solver.iterations=60"}, func(j *job.Job) error {
+	must(t, on(folder, 1, []string{"solver.damping=0.02", "solver.penalty_scale=relative", "solver.iterations=60"}, func(j *pipeline.Job) error {
 		p, err := posteriorOf(j)
 		if err != nil {
 			return err

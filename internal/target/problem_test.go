@@ -15,8 +15,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -104,13 +104,13 @@ file = "image.h5"
 `
 
 // on builds the operator of a folder's problem on every rank of some.
-func on(folder string, ranks int, set []string, body func(j *job.Job) error) error {
+func on(folder string, ranks int, set []string, body func(j *pipeline.Job) error) error {
 	return commtest.Ranks(ranks, func(world comm.Comm) error {
 		cfg, err := config.Parse(filepath.Join(folder, "config.toml"), []byte(baseConfig), slices.Concat([]string{"kirchhoff.engine=reference"}, set), nil)
 		if err != nil {
 			return err
 		}
-		j, err := job.Open(world, cfg, plan.Traces, progress.Discard())
+		j, err := pipeline.Open(world, cfg, pipeline.NeedTraces, progress.Discard())
 		if err != nil {
 			return err
 		}
@@ -123,12 +123,12 @@ func on(folder string, ranks int, set []string, body func(j *job.Job) error) err
 }
 
 // of makes the target of a job.
-func of(j *job.Job, o Options) (*Target, *formulation.Quadratic, error) {
+func of(j *pipeline.Job, o Options) (*Target, *formulation.Quadratic, error) {
 	d, err := j.Data()
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := job.Quadratic(context.Background(), j, d, nil)
+	q, err := pipeline.MakeQuadratic(context.Background(), j, d, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +153,7 @@ func (t *Target) matrix() ([][]float64, error) {
 }
 
 // columnOf is H e_j by the operator: S AᵀW²A S e_j + λ² e_j + PᵀP e_j.
-func columnOf(j *job.Job, q *formulation.Quadratic, w2 []float32, point int) (column []float64, err error) {
+func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int) (column []float64, err error) {
 	w := &dist.Work{Ctx: context.Background()}
 	var x, y, d, rows *dist.Vector
 	w.New(j.Here.Device, j.Operator.Domain(), &x, &y)

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 )
 
 // H and what follows from it have the same bits on any number of ranks, and with exact sums the
@@ -43,7 +43,7 @@ type bits struct {
 func bitsOn(t *testing.T, folder string, ranks int, set []string) *bits {
 	t.Helper()
 	var found *bits
-	must(t, on(folder, ranks, set, func(j *job.Job) error {
+	must(t, on(folder, ranks, set, func(j *pipeline.Job) error {
 		target, _, err := of(j, Options{Window: Box{First: make([]int, j.Plan.Image.Dim()), Count: j.Plan.Image.Shape}})
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -28,7 +28,7 @@ type Options struct {
 
 // Target is the Hessian of a window of the image of a job.
 type Target struct {
-	job *job.Job
+	job *pipeline.Job
 	*system
 
 	asked  Options
@@ -70,7 +70,7 @@ const unbounded = "solver.damping and solver.regularization_weight are 0: nothin
 
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
-func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
+func New(ctx context.Context, j *pipeline.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
 	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Plan.Image)}
 	if q.Damping == 0 && q.Penalty == nil {
 		j.Ranks.Report.Warn(unbounded)
@@ -79,7 +79,7 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 	if err != nil {
 		return nil, err
 	}
-	if t.hess, t.w2, err = job.Hessian(ctx, j, t.box.target()); err != nil {
+	if t.hess, t.w2, err = pipeline.MakeHessian(ctx, j, t.box.target()); err != nil {
 		return nil, err
 	}
 	of := t.rows(t.hess.Points(), t.hess.Cuts())
@@ -95,7 +95,7 @@ func New(ctx context.Context, j *job.Job, o Options, g *Given, q *formulation.Qu
 }
 
 // newGrid shares a matrix in host memory out to the ranks of a job. It is collective.
-func newGrid(j *job.Job) (*dense.Grid, error) {
+func newGrid(j *pipeline.Job) (*dense.Grid, error) {
 	rows, columns := dense.Shape(j.Ranks.World.Size())
 	l, err := blas.Choose("auto", j.Here.Host.Threads())
 	if err := j.Ranks.Together(err); err != nil {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/surveytest"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -34,17 +34,17 @@ func TestHessianIsThatOfTheRun(t *testing.T) {
 		"dip":      {"solver.regularization=dip", "solver.regularization_weight=0.3", "solver.damping=0.01", "solver.penalty_scale=relative"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			must(t, on(flat, 1, set, func(j *job.Job) error { return isThatOfTheRun(j, inner) }))
+			must(t, on(flat, 1, set, func(j *pipeline.Job) error { return isThatOfTheRun(j, inner) }))
 		})
 		t.Run(name+" in 3-D", func(t *testing.T) {
 			box := Box{First: []int{2, 1, 1}, Count: []int{3, 2, 4}}
-			must(t, on(solid, 1, set, func(j *job.Job) error { return isThatOfTheRun(j, box) }))
+			must(t, on(solid, 1, set, func(j *pipeline.Job) error { return isThatOfTheRun(j, box) }))
 		})
 	}
 }
 
 // isThatOfTheRun compares H of a window and a frame of one point with the operator.
-func isThatOfTheRun(j *job.Job, window Box) error {
+func isThatOfTheRun(j *pipeline.Job, window Box) error {
 	target, q, err := of(j, Options{Window: window, Frame: 1})
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func TestPosteriorIsTheTextbooks(t *testing.T) {
 	set := []string{"solver.damping=0.2", "solver.penalty_scale=relative", "solver.regularization=dip", "solver.regularization_weight=0.1",
 		"image.surface=survey", "image.surface_taper=60.0"}
 	for _, some := range [][]string{set, set[:2]} {
-		must(t, on(line(t), 1, some, func(j *job.Job) error {
+		must(t, on(line(t), 1, some, func(j *pipeline.Job) error {
 			o := Options{Window: inner, Frame: 1}
 			target, q, err := of(j, o)
 			if err != nil {
@@ -162,7 +162,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 	set := []string{"kirchhoff.dynamic=true", "solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150",
 		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.weights=survey"}
 	want := solve(t, folder, set)
-	must(t, on(folder, 1, set, func(j *job.Job) error {
+	must(t, on(folder, 1, set, func(j *pipeline.Job) error {
 		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Image.Shape}})
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 		if d := difference(f.image, want); !(d <= 1e-4) {
 			t.Errorf("the image is %.1e from that of the solve", d)
 		}
-		if live, err := job.Live(j); err != nil || live != 28*80 {
+		if live, err := pipeline.CountLiveSamples(j); err != nil || live != 28*80 {
 			t.Errorf("%d samples count, want those of 28 traces: %v", live, err)
 		}
 		return nil
@@ -185,7 +185,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 // solve is the image of a run with settings in a folder.
 func solve(t *testing.T, folder string, set []string) (image []float32) {
 	t.Helper()
-	must(t, on(folder, 1, set, func(j *job.Job) error {
+	must(t, on(folder, 1, set, func(j *pipeline.Job) error {
 		d, err := j.Data()
 		if err != nil {
 			return err
@@ -207,18 +207,18 @@ func TestSurroundingsAreHeld(t *testing.T) {
 	set := []string{"solver.damping=0.1", "solver.penalty_scale=relative", "solver.iterations=150", "image.surface=survey", "image.surface_taper=60.0"}
 	solution := solve(t, folder, set)
 	for _, frame := range []int{0, 2} {
-		must(t, on(folder, 1, set, func(j *job.Job) error {
+		must(t, on(folder, 1, set, func(j *pipeline.Job) error {
 			d, err := j.Data()
 			if err != nil {
 				return err
 			}
-			q, err := job.Quadratic(context.Background(), j, d, operator.Points(solution))
+			q, err := pipeline.MakeQuadratic(context.Background(), j, d, pipeline.ReadPoints(solution))
 			if err != nil {
 				return err
 			}
 			g := &Given{Image: &h5.ImageReader{}, Residual: 1}
 			o := Options{Window: inner, Frame: frame, Noise: 1}
-			if g.solution, err = readBox(j, inner.Grow(frame, j.Plan.Image), operator.Points(solution)); err != nil {
+			if g.solution, err = readBox(j, inner.Grow(frame, j.Plan.Image), pipeline.ReadPoints(solution)); err != nil {
 				return err
 			}
 			target, err := New(context.Background(), j, o, g, q)
@@ -244,7 +244,7 @@ func TestSolutionOfAnotherProblem(t *testing.T) {
 	set := []string{"solver.damping=0.3", "solver.iterations=2", "image.surface=survey", "image.surface_taper=60.0",
 		"data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]", "data.mute_taper=0.0"}
 	file := filepath.Join(folder, "image.h5")
-	must(t, on(folder, 1, set, func(j *job.Job) error {
+	must(t, on(folder, 1, set, func(j *pipeline.Job) error {
 		d, err := j.Data()
 		if err != nil {
 			return err
@@ -253,9 +253,9 @@ func TestSolutionOfAnotherProblem(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return j.WriteResult(file, r, job.Source{Command: "run"})
+		return j.WriteResult(file, r, pipeline.Source{Command: "run"})
 	}))
-	read := func(j *job.Job) error {
+	read := func(j *pipeline.Job) error {
 		_, err := Read(j, Options{Window: inner, Image: config.Path{Text: file, File: file}})
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -33,13 +33,13 @@ type findings struct {
 
 // Write answers what was asked for and publishes it: an image file of the window with H and
 // the fields beside the image. It is collective.
-func (t *Target) Write(ctx context.Context, path string, src job.Source) (*Summary, error) {
+func (t *Target) Write(ctx context.Context, path string, src pipeline.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
 		im := &h5.Image{Grid: t.asked.Window.Grid(t.job.Plan.Image), Config: t.job.Plan.Config.TOML()}
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.job.Attrs(src, "")})
 	}
 	var f *findings
-	err := inputs.Publish(&t.job.Ranks, create, func(w *h5.ImageWriter) error {
+	err := pipeline.PublishFile(&t.job.Ranks, create, func(w *h5.ImageWriter) error {
 		if err := t.writeHessian(w); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	end()
 	live := 0
 	if err == nil && t.given.Image != nil {
-		live, err = job.Live(t.job)
+		live, err = pipeline.CountLiveSamples(t.job)
 	}
 	if err != nil || !t.job.Ranks.Root() {
 		return f, err

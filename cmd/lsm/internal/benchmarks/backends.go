@@ -16,8 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -109,7 +109,7 @@ type way struct {
 
 	why   string // why it was not measured; "" if it was
 	sums  []bench.CommRow
-	trial *job.Trial
+	trial *pipeline.Trial
 }
 
 func (w *way) String() string { return w.engine + " " + w.backend }
@@ -207,7 +207,7 @@ func (b *backends) cards() (driver.Engine, error) {
 	if b.o.engine != "auto" {
 		return cli.EngineOf(b.o.engine), nil
 	}
-	mine, err := operator.Auto()
+	mine, err := pipeline.FindGPU()
 	if err != nil {
 		mine = driver.CUDA
 	}
@@ -242,6 +242,6 @@ func (b *backends) reduce(ctx context.Context, w *way) error {
 func (b *backends) solve(ctx context.Context, w *way) (err error) {
 	own := *b.cfg
 	own.Kirchhoff.Engine, own.Comm.Backend = w.engine, w.backend
-	w.trial, err = job.Try(ctx, b.app.World, &own, 0, b.o.iterations)
+	w.trial, err = pipeline.Try(ctx, b.app.World, &own, 0, b.o.iterations)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -94,7 +94,7 @@ func (b *backends) tell(w *way) {
 }
 
 // fastest is the time of an iteration, with overlap or without, whichever is less.
-func fastest(t *job.Trial) float64 { return min(t.Plain, t.Iteration) }
+func fastest(t *pipeline.Trial) float64 { return min(t.Plain, t.Iteration) }
 
 // verdict says in words how the ways compare. Its error says that a result is wrong.
 func (b *backends) verdict() error {
@@ -210,10 +210,10 @@ func (b *backends) plot() error {
 	var names []string
 	for _, of := range []struct {
 		name string
-		s    func(t *job.Trial) float64
+		s    func(t *pipeline.Trial) float64
 	}{
-		{"iteration without overlap", func(t *job.Trial) float64 { return t.Plain }}, {"iteration with overlap", func(t *job.Trial) float64 { return t.Iteration }},
-		{"its sums without overlap", func(t *job.Trial) float64 { return t.Alone }}, {"its sums with overlap", func(t *job.Trial) float64 { return t.Left }},
+		{"iteration without overlap", func(t *pipeline.Trial) float64 { return t.Plain }}, {"iteration with overlap", func(t *pipeline.Trial) float64 { return t.Iteration }},
+		{"its sums without overlap", func(t *pipeline.Trial) float64 { return t.Alone }}, {"its sums with overlap", func(t *pipeline.Trial) float64 { return t.Left }},
 	} {
 		l := picture.Line{Name: of.name}
 		names = nil

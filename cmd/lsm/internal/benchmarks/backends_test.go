@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -113,7 +113,7 @@ func TestBenchBackendsVerdict(t *testing.T) {
 			engine, backend string
 			v               float32
 		}{{"cpu", "mpi", 1}, {"cuda", "mpi-staged", c.cuda}, {"cuda", "nccl", c.nccl}} {
-			trial := &job.Trial{Plain: 2, Iteration: 1, Alone: 0.5, Left: 0.1, Last: 1. / 6, Hidden: 0.8, Sequential: 0.25,
+			trial := &pipeline.Trial{Plain: 2, Iteration: 1, Alone: 0.5, Left: 0.1, Last: 1. / 6, Hidden: 0.8, Sequential: 0.25,
 				Image: image(w.v), Digest: h5.ImageDigest([]int{2}, image(w.v))}
 			b.ways = append(b.ways, &way{engine: w.engine, backend: w.backend, trial: trial})
 		}
@@ -128,21 +128,21 @@ func TestBenchBackendsVerdict(t *testing.T) {
 func TestBenchBackendsLimit(t *testing.T) {
 	for _, c := range []struct {
 		engine, backend string
-		trial           job.Trial
+		trial           pipeline.Trial
 		threads         int
 		want            string
 	}{
-		{"cpu", "self", job.Trial{Plain: 1}, 0, ""},
-		{"cpu", "mpi", job.Trial{Plain: 1, Alone: 0.1, Sequential: 0.1, Last: 1}, 0,
+		{"cpu", "self", pipeline.Trial{Plain: 1}, 0, ""},
+		{"cpu", "mpi", pipeline.Trial{Plain: 1, Alone: 0.1, Sequential: 0.1, Last: 1}, 0,
 			"sums take 10.0 % of an iteration without overlap. Each is one piece, which no kernel runs beside, so overlap hides nothing."},
-		{"cpu", "mpi", job.Trial{Plain: 1, Alone: 0.1, Sequential: 0.1, Last: 1. / 5, Hidden: 0.4}, 0,
+		{"cpu", "mpi", pipeline.Trial{Plain: 1, Alone: 0.1, Sequential: 0.1, Last: 1. / 5, Hidden: 0.4}, 0,
 			"Overlap hides 40 % of that, of about 80 % that it could: the last piece of a sum has no kernel beside it. The kernels use all processors, so the sums share these with them."},
-		{"cpu", "mpi", job.Trial{Plain: 1, Alone: 0.1, Sequential: 0.1, Last: 1. / 5, Hidden: 0.4}, 1, "no kernel beside it."},
-		{"cuda", "nccl", job.Trial{Plain: 1, Alone: 0.8, Sequential: 0.8, Last: 1. / 4, Hidden: 0.2}, 0,
+		{"cpu", "mpi", pipeline.Trial{Plain: 1, Alone: 0.1, Sequential: 0.1, Last: 1. / 5, Hidden: 0.4}, 1, "no kernel beside it."},
+		{"cuda", "nccl", pipeline.Trial{Plain: 1, Alone: 0.8, Sequential: 0.8, Last: 1. / 4, Hidden: 0.2}, 0,
 			"Overlap hides 20 % of that, of about 25 % that it could: the sums take longer than the kernels."},
-		{"cuda", "nccl", job.Trial{Plain: 1, Alone: 0.5, Sequential: 0.5, Last: 1. / 4, Hidden: 0.8}, 0,
+		{"cuda", "nccl", pipeline.Trial{Plain: 1, Alone: 0.5, Sequential: 0.5, Last: 1. / 4, Hidden: 0.8}, 0,
 			"Overlap hides 80 % of that, all that it can: the last piece of a sum has no kernel beside it."},
-		{"cuda", "mpi-staged", job.Trial{Plain: 1, Alone: 0.5, Sequential: 0.5, Last: 1. / 4, Hidden: 0.2}, 0,
+		{"cuda", "mpi-staged", pipeline.Trial{Plain: 1, Alone: 0.5, Sequential: 0.5, Last: 1. / 4, Hidden: 0.2}, 0,
 			"Overlapped sums are copied to the host and back, and the card waits for these copies."},
 	} {
 		cfg := &config.Config{}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -106,7 +106,7 @@ func (o *kernelOptions) check() error {
 
 func benchKernel(ctx context.Context, a *cli.App, o kernelOptions) error {
 	if o.Engine == "cuda" || o.Engine == "hip" {
-		card, err := operator.OpenCard(cli.EngineOf(o.Engine), 1, a.Report.Warn)
+		card, err := pipeline.OpenCard(cli.EngineOf(o.Engine), 1, a.Report.Warn)
 		if err != nil {
 			return err
 		}

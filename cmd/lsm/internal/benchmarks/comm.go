@@ -23,9 +23,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -100,7 +100,7 @@ func (o *commOptions) readSizes(force bool) (err error) {
 	if o.Last, err = byteCount("last", o.last); err != nil || o.plot == "" {
 		return err
 	}
-	return job.CheckOutput(o.plot, force)
+	return pipeline.CheckOutput(o.plot, force)
 }
 
 // joinAndBench joins the other ranks, opens cards and communicators, and measures.
@@ -127,7 +127,7 @@ func joinAndBench(ctx context.Context, a *cli.App, o commOptions) error {
 		}
 		defer o.Card.Close()
 		aware = claim.Takes
-		beside, err := operator.OpenCard(cli.EngineOf(o.engine), node, nil) // with a stream of its own
+		beside, err := pipeline.OpenCard(cli.EngineOf(o.engine), node, nil) // with a stream of its own
 		if err := comm.Together(a.World, err); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (o *commOptions) joinMachine(world comm.Comm) (threads, ranks int, err erro
 // openCards opens the GPU of every rank, and says whether MPI takes their memory. An error
 // is one of all ranks, and no card is then open.
 func openCards(a *cli.App, engine driver.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
-	card, err = operator.OpenCard(engine, onNode, a.Report.Warn)
+	card, err = pipeline.OpenCard(engine, onNode, a.Report.Warn)
 	if err := comm.Together(a.World, err); err != nil {
 		if card != nil {
 			card.Close() // another rank has none

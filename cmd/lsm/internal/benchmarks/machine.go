@@ -11,8 +11,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -29,7 +29,7 @@ func benchMachine(ctx context.Context, a *cli.App, file string) error {
 	if err := a.Agree(cfg); err != nil {
 		return err
 	}
-	if err := a.Once(func() error { return job.CheckOutput(file, a.Force) }); err != nil {
+	if err := a.Once(func() error { return pipeline.CheckOutput(file, a.Force) }); err != nil {
 		return err
 	}
 	seats, err := comm.GatherJSON(a.World.Host().AllGather, machine.OwnSeat())
@@ -70,7 +70,7 @@ func benchMachine(ctx context.Context, a *cli.App, file string) error {
 	}
 	for _, d := range []struct {
 		dim   int
-		speed forecast.Speed
+		speed pipeline.Speed
 	}{{2, m.Speed2D}, {3, m.Speed3D}} {
 		a.Report.Printf("%d-D: %.3g triples, %.3g with amplitude weights, and %.3g points of traveltimes a second and core\n",
 			d.dim, d.speed.Triples, d.speed.Dynamic, d.speed.Points)
@@ -78,7 +78,7 @@ func benchMachine(ctx context.Context, a *cli.App, file string) error {
 	a.Report.Printf("%.3g samples of traces a second and core; the forward takes %.0f %% of the kernels' time\n", m.Samples, 100*m.Forward)
 	for _, l := range []struct {
 		where, source string
-		forecast.Link
+		pipeline.Link
 	}{{"within a node", within, m.Within}, {"between nodes", between, m.Between}} {
 		a.Report.Printf("sums %s: %.3g GB/s, %.3g µs; %s\n", l.where, l.Bytes/1e9, 1e6*l.Latency, l.source)
 	}
@@ -90,12 +90,12 @@ func benchMachine(ctx context.Context, a *cli.App, file string) error {
 // MeasureCores measures the cores of the machine of all ranks, for images of some dimensions,
 // with amplitude weights or without. k says what engine, how many threads of this rank and what
 // sums. The speeds are those of the slowest rank.
-func MeasureCores(ctx context.Context, a *cli.App, k bench.KernelSize, dims []int, dynamic []bool) (*forecast.Machine, error) {
+func MeasureCores(ctx context.Context, a *cli.App, k bench.KernelSize, dims []int, dynamic []bool) (*pipeline.Machine, error) {
 	seats, err := comm.GatherJSON(a.World.Host().AllGather, machine.OwnSeat())
 	if err != nil {
 		return nil, err
 	}
-	m := &forecast.Machine{}
+	m := &pipeline.Machine{}
 	m.Nodes, m.Cores = machine.Nodes(seats[a.World.Rank()], seats)
 	k.Sources, k.Receivers, k.Samples, k.Runs = 32, 64, 750, 5
 	shapes := [][]int{2: {192, 192}, 3: {32, 32, 32}}
@@ -154,7 +154,7 @@ const (
 
 // measureLinks measures the links of m that the ranks have, and says where its numbers are from.
 // node is a number of this rank's node.
-func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, node int, memory int64) (within, between string, err error) {
+func measureLinks(ctx context.Context, world comm.Comm, m *pipeline.Machine, node int, memory int64) (within, between string, err error) {
 	local, err := world.Split(node, world.Rank())
 	if err != nil {
 		return "", "", err
@@ -163,8 +163,8 @@ func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, nod
 	if err != nil {
 		return "", "", err
 	}
-	m.Within = forecast.Link{Bytes: copied / copiesOfSum, Latency: withinLatency}
-	m.Between = forecast.Link{Bytes: betweenBytes, Latency: betweenLatency}
+	m.Within = pipeline.Link{Bytes: copied / copiesOfSum, Latency: withinLatency}
+	m.Between = pipeline.Link{Bytes: betweenBytes, Latency: betweenLatency}
 	within = fmt.Sprintf("not measured: a third of the %.3g GB/s at which a rank copies memory, and a usual latency", copied/1e9)
 	between = "not measured: put in the numbers of your network"
 	if local.Size() > 1 {
@@ -182,7 +182,7 @@ func measureLinks(ctx context.Context, world comm.Comm, m *forecast.Machine, nod
 }
 
 // measureLink is the link of sums over the ranks of c.
-func measureLink(ctx context.Context, c comm.Comm, memory int64) (forecast.Link, error) {
+func measureLink(ctx context.Context, c comm.Comm, memory int64) (pipeline.Link, error) {
 	bytes, seconds, err := bench.LinkSpeed(ctx, c, memory)
-	return forecast.Link{Bytes: bytes, Latency: seconds / float64(forecast.Rounds(c.Size()))}, err
+	return pipeline.Link{Bytes: bytes, Latency: seconds / float64(pipeline.AllReduceRounds(c.Size()))}, err
 }

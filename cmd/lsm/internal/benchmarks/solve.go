@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -98,7 +98,7 @@ func counts(n int) (list []int) {
 
 func benchSolve(ctx context.Context, a *cli.App, cfg *config.Config, o solveOptions) error {
 	n := a.World.Size()
-	shots, err := job.Shots(a.World, cfg)
+	shots, err := pipeline.ConfiguredShots(a.World, cfg)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func newScaling(a *cli.App, o solveOptions) *scaling {
 }
 
 // row prints what a trial took.
-func (s *scaling) row(ranks int, grid []int, backend string, t *job.Trial) {
+func (s *scaling) row(ranks int, grid []int, backend string, t *pipeline.Trial) {
 	if ranks == 1 {
 		s.first[backend] = t.Iteration
 	}
@@ -171,7 +171,7 @@ func (s *scaling) row(ranks int, grid []int, backend string, t *job.Trial) {
 
 // trySolve measures one grid on the first ranks while the others wait. Where the survey
 // or the image cannot be laid out on the grid, unfit says why.
-func trySolve(ctx context.Context, world comm.Comm, cfg *config.Config, backend string, ranks int, grid []int, shots, iterations int) (t *job.Trial, unfit, err error) {
+func trySolve(ctx context.Context, world comm.Comm, cfg *config.Config, backend string, ranks int, grid []int, shots, iterations int) (t *pipeline.Trial, unfit, err error) {
 	color := 0
 	if world.Rank() >= ranks {
 		color = 1
@@ -189,7 +189,7 @@ func trySolve(ctx context.Context, world comm.Comm, cfg *config.Config, backend 
 		if laid.Comm.Accumulate == "onesided" && laid.Solver.Reproducible == "run" {
 			err = status.Usage(fmt.Errorf("backend %s adds in any order, solver.reproducible is \"run\"", backend))
 		} else {
-			t, err = job.Try(ctx, part, &laid, shots, iterations)
+			t, err = pipeline.Try(ctx, part, &laid, shots, iterations)
 		}
 		if status.Code(err) == status.BadUsage { // too many blocks for the image
 			t, unfit, err = nil, err, nil

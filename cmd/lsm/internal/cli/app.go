@@ -28,8 +28,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
@@ -155,7 +155,7 @@ func Run(args []string, out, errs io.Writer, commands func(a *App) []Group, chan
 		a.World.Abort(status.Code(err), err)
 		time.Sleep(farewell)
 	}
-	a.mayEnd(status.Code(inputs.FileError(err)))
+	a.mayEnd(status.Code(pipeline.FileError(err)))
 	code = a.end(err, a.began)
 	a.ending.Store(int32(code) + 1)
 	a.tidy() // a launcher may end this rank once another has left
@@ -190,7 +190,7 @@ func (a *App) end(err error, begin time.Time) int {
 
 // fail tells the user about err and returns its exit status.
 func (a *App) fail(errs io.Writer, err error) int {
-	err = nameLimit(inputs.FileError(err))
+	err = nameLimit(pipeline.FileError(err))
 	who := "lsm"
 	if a.Launcher.Rank > 0 {
 		var agreed *comm.Agreed

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/probe"
 )
 
@@ -16,7 +16,7 @@ import (
 // process that hands it a card it does not know.
 func newCompileKernel(*App) *cobra.Command {
 	return &cobra.Command{
-		Use:    operator.CompileCommand,
+		Use:    pipeline.CompileCommand,
 		Short:  "Compile a GPU kernel from the standard input",
 		Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
@@ -38,7 +38,7 @@ func newTryLibrary(*App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return probe.Serve(args[0], []string{program, operator.CompileCommand}, os.Stdout)
+			return probe.Serve(args[0], []string{program, pipeline.CompileCommand}, os.Stdout)
 		},
 	}
 }

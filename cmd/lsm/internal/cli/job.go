@@ -12,13 +12,12 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/lockfile"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -89,7 +88,7 @@ func (a *App) Agree(cfg *config.Config) error {
 
 // Open makes sure that the outputs can be written before anything is computed,
 // then loads and checks the inputs.
-func (a *App) Open(cfg *config.Config, need plan.Need, outputs ...config.Path) (*job.Job, error) {
+func (a *App) Open(cfg *config.Config, need pipeline.Need, outputs ...config.Path) (*pipeline.Job, error) {
 	if a.trace != "" {
 		a.Report.KeepTrace(a.World.Size())
 	}
@@ -107,9 +106,9 @@ func (a *App) Open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 	if a.Command == "run" {
 		a.resumable.Store(cfg)
 	}
-	start := job.Open
+	start := pipeline.Open
 	if a.Resume {
-		start = job.Resume
+		start = pipeline.Resume
 	}
 	j, err := start(a.World, cfg, need, a.Report)
 	if err == nil {
@@ -120,7 +119,7 @@ func (a *App) Open(cfg *config.Config, need plan.Need, outputs ...config.Path) (
 
 // Produce is the work of a job command that writes the one file output.file, of a kind:
 // it lets write write it, and says so.
-func (a *App) Produce(need plan.Need, kind string, write func(ctx context.Context, j *job.Job, out string) error) func(ctx context.Context, config string) error {
+func (a *App) Produce(need pipeline.Need, kind string, write func(ctx context.Context, j *pipeline.Job, out string) error) func(ctx context.Context, config string) error {
 	return func(ctx context.Context, path string) error {
 		cfg, err := a.Configure(path)
 		if err != nil {
@@ -144,15 +143,15 @@ func (a *App) Produce(need plan.Need, kind string, write func(ctx context.Contex
 }
 
 // Source says which command makes an output, for its provenance.
-func (a *App) Source(command string) job.Source {
-	return job.Source{Command: command, Force: a.Force}
+func (a *App) Source(command string) pipeline.Source {
+	return pipeline.Source{Command: command, Force: a.Force}
 }
 
 // Once lets rank 0 do something for all ranks.
 func (a *App) Once(do func() error) error {
 	var err error
 	if a.First() {
-		err = inputs.FileError(do())
+		err = pipeline.FileError(do())
 	}
 	return comm.Together(a.World, err)
 }
@@ -167,7 +166,7 @@ func checkJobFiles(a *App, cfg *config.Config, outputs []config.Path) error {
 		if !out.IsSet() {
 			continue
 		}
-		if err := job.CheckOutput(out.File, a.Force); err != nil {
+		if err := pipeline.CheckOutput(out.File, a.Force); err != nil {
 			return err
 		}
 	}
@@ -223,7 +222,7 @@ func lockCheckpoints(a *App, cfg *config.Config) error {
 		a.atEnd(func() { os.Remove(folder) })
 	}
 	var held *lockfile.Held
-	if err := a.Lock(checkpoint.Lock(cfg)); errors.As(err, &held) {
+	if err := a.Lock(pipeline.CheckpointLock(cfg)); errors.As(err, &held) {
 		return fmt.Errorf("checkpoint.folder: %w", err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -111,7 +111,7 @@ func engineFor(cfg *config.Config) (driver.Engine, bool) {
 	case "cuda", "hip":
 		return EngineOf(cfg.Kirchhoff.Engine), true
 	case "auto":
-		engine, err := operator.Auto()
+		engine, err := pipeline.FindGPU()
 		return engine, err == nil
 	}
 	return 0, false

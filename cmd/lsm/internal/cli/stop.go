@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/internal/checkpoint"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -104,5 +104,5 @@ func (a *App) newestCheckpoint() string {
 	if a.Resume {
 		since = time.Time{}
 	}
-	return checkpoint.NewestSince(cfg, since)
+	return pipeline.NewestCheckpointSince(cfg, since)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -165,11 +165,11 @@ func compareFiles(ctx context.Context, a, b string, fit bool) (*difference, erro
 // conventions says how the values of two images differ in meaning; "": they do not as far as the
 // files say.
 func conventions(a, b string, dim int) (string, error) {
-	x, err := inputs.ConventionOf(a, dim)
+	x, err := pipeline.ConventionOf(a, dim)
 	if err != nil {
 		return "", err
 	}
-	y, err := inputs.ConventionOf(b, dim)
+	y, err := pipeline.ConventionOf(b, dim)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -67,7 +67,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 	if err != nil {
 		return err
 	}
-	m, err := inputs.ReadWholeModel(f.velocity, f.units)
+	m, err := pipeline.ReadWholeModel(f.velocity, f.units)
 	if err != nil {
 		return cli.WithUnitsFlag(err)
 	}
@@ -78,7 +78,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 		return status.Input(fmt.Errorf("%s has %d axes, %s %d", f.velocity, m.Grid.Dim(), path, im.Grid.Dim()))
 	}
 	if m.Grid.Frame != nil && !m.Grid.Frame.Equal(im.Grid.Frame) {
-		return status.Hint(status.Input(fmt.Errorf("%s lies in the frame %s, %s in %s", path, im.Grid.Frame, f.velocity, m.Grid.Frame)), inputs.FrameHint)
+		return status.Hint(status.Input(fmt.Errorf("%s lies in the frame %s, %s in %s", path, im.Grid.Frame, f.velocity, m.Grid.Frame)), pipeline.FrameHint)
 	}
 	cli.WarnOfEta(a, f.velocity, m)
 	s, err := velocity.NewStretch(m, im.Grid, f.spacing)
@@ -96,7 +96,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 	if err := f.write(ctx, a, path, im, s); err != nil {
 		return err
 	}
-	a.Report.Printf("%s\n", inputs.Extent(s.To))
+	a.Report.Printf("%s\n", pipeline.ExtentText(s.To))
 	a.Wrote("image", f.output, "shape", s.To.Shape, "domain", to.String())
 	return nil
 }
@@ -130,7 +130,7 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 	defer w.Abort()
 	if gathers != nil {
 		if !gathers.Grid().Equal(im.Grid) {
-			return status.Input(fmt.Errorf("%s: the gathers lie on %s, the image on %s", path, inputs.Extent(gathers.Grid()), inputs.Extent(im.Grid)))
+			return status.Input(fmt.Errorf("%s: the gathers lie on %s, the image on %s", path, pipeline.ExtentText(gathers.Grid()), pipeline.ExtentText(im.Grid)))
 		}
 		for class := range gathers.Centers {
 			if err := ctx.Err(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/record"
@@ -144,7 +144,7 @@ func exportRecord(a *cli.App, path, format, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := job.WriteText(out, string(text)); err != nil {
+	if err := pipeline.WriteText(out, string(text)); err != nil {
 		return err
 	}
 	a.Wrote(format+" record", out)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -97,7 +97,7 @@ func tellQuality(ctx context.Context, a *cli.App, path string) error {
 }
 
 // CheckQuality shows the rows of a survey file's table, for lsm check.
-func CheckQuality(ctx context.Context, a *cli.App, path string, show func(forecast.Finding)) error {
+func CheckQuality(ctx context.Context, a *cli.App, path string, show func(pipeline.Finding)) error {
 	return a.Once(func() error {
 		t, err := Readiness(ctx, a, path, quality.Options{})
 		if err != nil {
@@ -108,7 +108,7 @@ func CheckQuality(ctx context.Context, a *cli.App, path string, show func(foreca
 			if r.Level == quality.Fault {
 				level = "warning"
 			}
-			show(forecast.Finding{Topic: r.Name, Level: level, Text: RowText(r)})
+			show(pipeline.Finding{Topic: r.Name, Level: level, Text: RowText(r)})
 		}
 		return nil
 	})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -98,7 +98,7 @@ func (c *collector) makeReport(image string) error {
 	if err := check(); err != nil {
 		return err // somebody has written it meanwhile
 	}
-	if err := job.WriteText(c.output, page.String()); err != nil {
+	if err := pipeline.WriteText(c.output, page.String()); err != nil {
 		return err
 	}
 	a.Wrote("report", c.output, "bytes", page.Len(), "adjoint", r.Adjoint != nil, "gathers", len(r.Gathers),

@@ -7,12 +7,10 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -34,7 +32,7 @@ func (c *collector) computeMissing() error {
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: its configuration cannot be used: %w", r.File, err))
 	}
-	j, err := c.a.Open(cfg, plan.Traces)
+	j, err := c.a.Open(cfg, pipeline.NeedTraces)
 	if status.Code(err) == status.BadInput {
 		return status.Hint(err, "--folder DIR says which folder the paths of the run's configuration start from")
 	} else if err != nil {
@@ -75,14 +73,14 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 || plan.Banded(j.Plan) && j.Plan.Classes.N > 0 { // no file tells it
+	if c.residual != "" || cfg.Data.Whiten > 0 || pipeline.Banded(j.Plan) && j.Plan.Classes.N > 0 { // no file tells it
 		return nil
 	}
 	return c.computeResidual(j, d, src)
 }
 
 // computeResidual writes the residual of the run's image, of the traces d of its job.
-func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) error {
+func (c *collector) computeResidual(j *pipeline.Job, d *dist.Vector, src pipeline.Source) error {
 	r := c.run
 	c.residual = filepath.Join(c.scratch, "residual.h5")
 	if j.Plan.Classes.N > 0 {
@@ -108,21 +106,21 @@ func (c *collector) computeResidual(j *job.Job, d *dist.Vector, src job.Source) 
 }
 
 // findWeak looks where first arrivals of the run are weak.
-func (c *collector) findWeak(p *plan.Plan) error {
+func (c *collector) findWeak(p *pipeline.Plan) error {
 	if !c.run.MayBeWeak() {
 		return nil
 	}
-	p, err := operator.LoadAll(p) // the job reads what its traces need when it is built
+	p, err := pipeline.LoadAll(p) // the job reads what its traces need when it is built
 	if err != nil {
 		return err
 	}
-	f, err := forecast.New(p, []int{0, 1}, 1)
+	f, err := pipeline.NewForecast(p, []int{0, 1}, 1)
 	if err != nil {
 		return err
 	}
 	weak, found, err := f.FindWeak(c.ctx, c.a.Report)
 	if err != nil {
-		return operator.BlameInput(err)
+		return pipeline.BlameInput(err)
 	}
 	c.run.Arrivals = &report.Arrivals{Says: found.Text, Warning: found.Level == "warning"}
 	if weak != nil {
@@ -219,7 +217,7 @@ func (c *collector) readShots() error {
 		files[i] = file
 	}
 	if path != "" {
-		in, err := inputs.Selected(r.Config)
+		in, err := pipeline.SelectTraces(r.Config)
 		if err != nil {
 			return err
 		}
@@ -259,16 +257,16 @@ func (c *collector) readShots() error {
 }
 
 // weights are those of the run's data, nil where the page does not know both.
-func (c *collector) weights(s *survey.Survey, data *h5.SurveyReader) *plan.Weights {
+func (c *collector) weights(s *survey.Survey, data *h5.SurveyReader) *pipeline.TraceWeights {
 	if data == nil || c.run.Config == nil {
 		return nil
 	}
-	return plan.NewWeights(c.run.Config.Data, s)
+	return pipeline.NewTraceWeights(c.run.Config.Data, s)
 }
 
 // weigh multiplies data and residual of a shot by the weights with which the solve counts them, over
 // the largest of its traces, and says so where any is not 1.
-func weigh(g *report.Gather, weights *plan.Weights, traces []int32) {
+func weigh(g *report.Gather, weights *pipeline.TraceWeights, traces []int32) {
 	if weights == nil {
 		return
 	}

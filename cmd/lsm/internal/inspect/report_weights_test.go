@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -42,7 +42,7 @@ func TestShotsAreWeighed(t *testing.T) {
 				g.Data, g.Residual = append(g.Data, d), append(g.Residual, r)
 			}
 		}
-		weigh(&g, plan.NewWeights(c.data, s), []int32{0, 1})
+		weigh(&g, pipeline.NewTraceWeights(c.data, s), []int32{0, 1})
 		if left := energy(g.Residual) / energy(g.Data); math.Abs(left-c.left) > 1e-3 || g.Weighted != c.weighted {
 			t.Errorf("%+v: the residual holds %.4f of the energy (weighted %v), want %.4f", c.data, left, g.Weighted, c.left)
 		}

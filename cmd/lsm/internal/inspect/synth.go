@@ -16,10 +16,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
@@ -181,7 +179,7 @@ func claim(folder string, files []string, force bool) (undo func(), err error) {
 		return nil, status.Resource(fmt.Errorf("synth: %w", err))
 	}
 	for _, path := range files {
-		if err := job.CheckOutput(path, force); err != nil {
+		if err := pipeline.CheckOutput(path, force); err != nil {
 			undo()
 			return nil, err
 		}
@@ -199,16 +197,16 @@ func (f *synthOptions) write(ctx context.Context, a *cli.App, c *synth.Case) err
 	opt := h5.WriteOptions{Force: a.Force}
 	err := cli.InOrder(
 		func() error {
-			return h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt, inputs.Beside(c.SmoothTilted)...)
+			return h5.WriteModel(in(synth.ModelFile), c.Grid, c.Smooth, opt, pipeline.PropertiesBeside(c.SmoothTilted)...)
 		},
 		func() error {
-			return h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt, inputs.Beside(c.Tilted)...)
+			return h5.WriteModel(in(synth.TrueModelFile), c.Grid, c.Velocity, opt, pipeline.PropertiesBeside(c.Tilted)...)
 		},
 		func() error {
 			return h5.WriteImage(in(synth.ReflectivityFile), &h5.Image{Grid: c.Grid, Data: c.Reflectivity}, opt)
 		},
-		func() error { return job.WriteText(in(synth.ConfigFile), c.Config) },
-		func() error { return job.WriteText(in(readme), c.Readme) },
+		func() error { return pipeline.WriteText(in(synth.ConfigFile), c.Config) },
+		func() error { return pipeline.WriteText(in(readme), c.Readme) },
 		func() error {
 			if c.Survey.Data == nil {
 				return nil
@@ -247,14 +245,14 @@ func (f *synthOptions) fromModel(a *cli.App) (*synth.Case, error) {
 	if err := cli.CheckUnits("synth", f.units); err != nil {
 		return nil, err
 	}
-	g, v, err := inputs.ReadVelocity(f.model, f.units)
+	g, v, err := pipeline.ReadVelocity(f.model, f.units)
 	if err != nil {
 		return nil, cli.WithUnitsFlag(err)
 	}
 	if g.Domain != grid.Depth {
 		return nil, status.Input(fmt.Errorf("%s: /velocity lies in %s, a survey needs a model in depth", f.model, g.Domain))
 	}
-	tilted, err := inputs.ReadAnisotropy(f.model)
+	tilted, err := pipeline.ReadAnisotropy(f.model)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +278,7 @@ func (f *synthOptions) addData(ctx context.Context, a *cli.App, c *synth.Case) e
 	if err != nil {
 		return err
 	}
-	j, err := job.Open(comm.Self(), cfg, plan.Geometry, a.Report)
+	j, err := pipeline.Open(comm.Self(), cfg, pipeline.NeedGeometry, a.Report)
 	if err != nil {
 		return err
 	}
@@ -288,7 +286,7 @@ func (f *synthOptions) addData(ctx context.Context, a *cli.App, c *synth.Case) e
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	d, err := j.Model(ctx, operator.Points(c.Reflectivity))
+	d, err := j.Model(ctx, pipeline.ReadPoints(c.Reflectivity))
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -93,9 +91,9 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 	if err != nil {
 		return err
 	}
-	var m *forecast.Machine
+	var m *pipeline.Machine
 	if o.machine != "" {
-		m, err = forecast.ReadMachine(o.machine)
+		m, err = pipeline.ReadMachine(o.machine)
 		if err := comm.Together(a.World, err); err != nil {
 			return err
 		}
@@ -112,7 +110,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		here.Comm.Grid = []int{0, 1}
 	}
 	warnings := 0
-	show := func(f forecast.Finding) {
+	show := func(f pipeline.Finding) {
 		if f.Level == "warning" {
 			warnings++
 		}
@@ -120,7 +118,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		a.Report.Event("finding", "level", f.Level, "topic", f.Topic, "text", f.Text)
 	}
 	refused := tryOutputs(a, cfg, show)
-	j, err := a.Open(&here, plan.Planning)
+	j, err := a.Open(&here, pipeline.NeedPlanning)
 	if err != nil {
 		return err
 	}
@@ -131,7 +129,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 			return fmt.Errorf("%s: %w", o.machine, err)
 		}
 	}
-	f, err := forecast.New(p, cfg.Comm.Grid, ranks)
+	f, err := pipeline.NewForecast(p, cfg.Comm.Grid, ranks)
 	if err != nil {
 		return err
 	}
@@ -139,7 +137,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	if cfg.Kirchhoff.Engine == "auto" {
-		show(forecast.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Here.Choice, p.Hardware.Engine)})
+		show(pipeline.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Here.Choice, p.Hardware.Engine)})
 	}
 	for _, found := range f.Findings() {
 		show(found)
@@ -170,8 +168,8 @@ const (
 
 // compareSpectra says whether the wavelet has the frequencies of the traces, and what phase it may
 // lack.
-func compareSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
-	c, err := job.CompareSpectra(j)
+func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) error {
+	c, err := pipeline.CompareSpectra(j)
 	if err != nil || c == nil {
 		return err
 	}
@@ -188,16 +186,16 @@ func compareSpectra(a *cli.App, j *job.Job, show func(forecast.Finding)) error {
 	if level == "warning" {
 		text += "; lsm wavelet estimates another"
 	}
-	show(forecast.Finding{Topic: "wavelet", Level: level, Text: text})
-	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && forecast.FilterFits(j.Plan) {
-		show(forecast.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
+	show(pipeline.Finding{Topic: "wavelet", Level: level, Text: text})
+	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && pipeline.FilterFits(j.Plan) {
+		show(pipeline.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
 	}
 	a.Finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
 	return nil
 }
 
 // measure shows what the options ask for beyond the plan.
-func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *plan.Plan, f *forecast.Forecast, path string, show func(forecast.Finding)) error {
+func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *pipeline.Plan, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
 	if o.qc {
 		if err := inspect.CheckQuality(ctx, a, p.Config.Survey.File.File, show); err != nil {
 			return err
@@ -216,11 +214,11 @@ func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *plan.Plan, f 
 
 // tellTime shows what a run takes on a machine, nil for this one. The numbers are of the
 // rank that needs most.
-func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast, m *forecast.Machine, show func(forecast.Finding)) error {
-	var d forecast.Duration
+func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, m *pipeline.Machine, show func(pipeline.Finding)) error {
+	var d pipeline.Duration
 	if m != nil {
 		d = f.On(m)
-		show(forecast.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
+		show(pipeline.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
 	} else {
 		here, err := measureHere(ctx, a, j.Plan)
 		if err != nil {
@@ -232,11 +230,11 @@ func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast,
 		}
 		d = f.Duration(here, reading)
 	}
-	show(forecast.Finding{Topic: "time", Level: "ok", Text: d.String()})
+	show(pipeline.Finding{Topic: "time", Level: "ok", Text: d.String()})
 	messages, sent := f.Sent()
 	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced,
 		"messages_per_iteration", messages, "sent_bytes_per_iteration", sent}
-	if d != (forecast.Duration{}) {
+	if d != (pipeline.Duration{}) {
 		numbers = append(numbers, "seconds_per_iteration", d.Iteration.Seconds(), "run_seconds", d.Total.Seconds())
 	}
 	a.Report.Event("forecast", numbers...)
@@ -246,9 +244,9 @@ func tellTime(ctx context.Context, a *cli.App, j *job.Job, f *forecast.Forecast,
 
 // measureHere measures this machine for a plan, which takes about half a second. The speed of a
 // GPU is not known.
-func measureHere(ctx context.Context, a *cli.App, p *plan.Plan) (*forecast.Machine, error) {
+func measureHere(ctx context.Context, a *cli.App, p *pipeline.Plan) (*pipeline.Machine, error) {
 	if p.Hardware.Card != nil {
-		return &forecast.Machine{}, nil
+		return &pipeline.Machine{}, nil
 	}
 	k := bench.KernelSize{Engine: p.Hardware.Engine, Threads: p.Hardware.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
 	return benchmarks.MeasureCores(ctx, a, k, []int{p.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
@@ -256,10 +254,10 @@ func measureHere(ctx context.Context, a *cli.App, p *plan.Plan) (*forecast.Machi
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
 // one's error.
-func tryOutputs(a *cli.App, cfg *config.Config, show func(forecast.Finding)) (refused error) {
+func tryOutputs(a *cli.App, cfg *config.Config, show func(pipeline.Finding)) (refused error) {
 	for _, out := range cfg.Writes() {
-		if err := a.Once(func() error { return job.CheckOutput(out.Path.File, a.Force) }); err != nil {
-			show(forecast.Finding{Topic: "output", Level: "warning", Text: err.Error()})
+		if err := a.Once(func() error { return pipeline.CheckOutput(out.Path.File, a.Force) }); err != nil {
+			show(pipeline.Finding{Topic: "output", Level: "warning", Text: err.Error()})
 			refused = cmp.Or(refused, err)
 		}
 	}
@@ -279,11 +277,11 @@ func plannedRanks(asked int, grid []int, here int) int {
 }
 
 // compareWindows says what windows of the model change in the traveltimes.
-func compareWindows(ctx context.Context, a *cli.App, f *forecast.Forecast, show func(forecast.Finding)) error {
+func compareWindows(ctx context.Context, a *cli.App, f *pipeline.Forecast, show func(pipeline.Finding)) error {
 	return a.Once(func() error {
 		cost, found, err := f.CompareWindows(ctx, a.Report)
 		if err != nil {
-			return operator.BlameInput(err)
+			return pipeline.BlameInput(err)
 		}
 		show(found)
 		if cost != nil {
@@ -294,11 +292,11 @@ func compareWindows(ctx context.Context, a *cli.App, f *forecast.Forecast, show 
 }
 
 // findWeak says where first arrivals are weak, and draws it.
-func findWeak(ctx context.Context, a *cli.App, p *plan.Plan, f *forecast.Forecast, config, out string, show func(forecast.Finding)) error {
+func findWeak(ctx context.Context, a *cli.App, p *pipeline.Plan, f *pipeline.Forecast, config, out string, show func(pipeline.Finding)) error {
 	return a.Once(func() error {
 		weak, found, err := f.FindWeak(ctx, a.Report)
 		if err != nil {
-			return operator.BlameInput(err)
+			return pipeline.BlameInput(err)
 		}
 		show(found)
 		if weak == nil {
@@ -319,7 +317,7 @@ func findWeak(ctx context.Context, a *cli.App, p *plan.Plan, f *forecast.Forecas
 }
 
 // dotTest measures the adjointness of the run's own operator.
-func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Finding)) error {
+func dotTest(ctx context.Context, a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) error {
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
@@ -331,14 +329,14 @@ func dotTest(ctx context.Context, a *cli.App, j *job.Job, show func(forecast.Fin
 	if !(e <= limit) {
 		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Operator.Info, e, limit))
 	}
-	show(forecast.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Operator.Info, e, limit)})
+	show(pipeline.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Operator.Info, e, limit)})
 	a.Finish("dot_error", e)
 	if j.Traces == nil {
 		return nil
 	}
 	text, err := j.DampingText(ctx)
 	if text != "" {
-		show(forecast.Finding{Topic: "penalty", Level: "ok", Text: text})
+		show(pipeline.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}
 	return err
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 )
 
 func newMigrate(a *cli.App) *cobra.Command {
@@ -16,12 +15,12 @@ func newMigrate(a *cli.App) *cobra.Command {
 plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
 image goes to output.file.`,
 		`  lsm migrate config.toml -o adjoint.h5`,
-		a.Produce(plan.Once, "image", func(ctx context.Context, j *job.Job, out string) error {
+		a.Produce(pipeline.NeedTracesOnce, "image", func(ctx context.Context, j *pipeline.Job, out string) error {
 			return migrate(ctx, a, j, out)
 		}))))
 }
 
-func migrate(ctx context.Context, a *cli.App, j *job.Job, out string) error {
+func migrate(ctx context.Context, a *cli.App, j *pipeline.Job, out string) error {
 	j.WarnOfDoubts()
 	if err := j.Build(ctx); err != nil {
 		return err

@@ -7,8 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 )
 
 func newModel(a *cli.App) *cobra.Command {
@@ -17,7 +16,7 @@ func newModel(a *cli.App) *cobra.Command {
 (demigration) and writes them as a survey file to output.file. The survey of the
 configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
 		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
-		a.Produce(plan.Geometry, "survey", func(ctx context.Context, j *job.Job, out string) error {
+		a.Produce(pipeline.NeedGeometry, "survey", func(ctx context.Context, j *pipeline.Job, out string) error {
 			return model(ctx, a, j, out)
 		})))
 	cmd.Flags().StringVar(&a.Reflectivity, "reflectivity", "", "image `FILE` to demigrate: /image or /reflectivity on the image grid")
@@ -26,7 +25,7 @@ configuration gives sources, receivers, sampling and wavelet; it needs no data.`
 	return cmd
 }
 
-func model(ctx context.Context, a *cli.App, j *job.Job, out string) error {
+func model(ctx context.Context, a *cli.App, j *pipeline.Job, out string) error {
 	image, err := j.OpenImage("reflectivity", config.Path{Text: a.Reflectivity, File: a.Reflectivity})
 	if err != nil {
 		return err

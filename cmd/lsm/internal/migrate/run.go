@@ -11,9 +11,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
@@ -42,13 +41,13 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 	if err != nil {
 		return err
 	}
-	j, err := a.Open(cfg, plan.Traces, cfg.Output.File, cfg.Output.Residual, cfg.Output.Weights)
+	j, err := a.Open(cfg, pipeline.NeedTraces, cfg.Output.File, cfg.Output.Residual, cfg.Output.Weights)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
 	j.WarnOfDoubts()
-	if text := forecast.UndampedText(j.Plan); text != "" {
+	if text := pipeline.UndampedText(j.Plan); text != "" {
 		a.Report.Warn(text)
 	}
 	if err := j.LoadStart(); err != nil {
@@ -94,7 +93,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 		a.Report.Printf("residual: %s\n", path.File)
 	}
 	if path := cfg.Output.Weights; path.IsSet() {
-		if err := job.WriteWeights(j, path.File, a.Source("run")); err != nil {
+		if err := pipeline.WriteWeights(j, path.File, a.Source("run")); err != nil {
 			return err
 		}
 		a.Report.Printf("weights: %s\n", path.File)
@@ -108,7 +107,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 }
 
 // tellWork adds to the event "done" what all ranks held and did together.
-func tellWork(a *cli.App, j *job.Job) error {
+func tellWork(a *cli.App, j *pipeline.Job) error {
 	all := []float64{float64(j.Plan.Problem(j.Share).Triples()), float64(j.Operator.Engine.TableBytes())}
 	err := a.World.Host().AllReduce(all, comm.Sum)
 	a.Finish("traces", j.Plan.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
@@ -116,7 +115,7 @@ func tellWork(a *cli.App, j *job.Job) error {
 }
 
 // tellResult says how the solver ended and where the image is.
-func tellResult(a *cli.App, out string, result *job.Result) {
+func tellResult(a *cli.App, out string, result *pipeline.Result) {
 	h := result.History.Residual
 	last, relative := len(h)-1, 0.0
 	if h[0] > 0 {
@@ -133,7 +132,7 @@ func tellResult(a *cli.App, out string, result *job.Result) {
 }
 
 // tellHalves says how well the images of the odd and of the even shots agree, where they were made.
-func tellHalves(a *cli.App, j *job.Job, result *job.Result) {
+func tellHalves(a *cli.App, j *pipeline.Job, result *pipeline.Result) {
 	if !j.Plan.Classes.Halves() {
 		return
 	}
@@ -143,7 +142,7 @@ func tellHalves(a *cli.App, j *job.Job, result *job.Result) {
 
 // writeBeside writes the images that stand beside the result, "" for none: the adjoint
 // of the data and the point-spread functions.
-func writeBeside(ctx context.Context, a *cli.App, j *job.Job, d *dist.Vector, adjoint, psf string) error {
+func writeBeside(ctx context.Context, a *cli.App, j *pipeline.Job, d *dist.Vector, adjoint, psf string) error {
 	if adjoint != "" {
 		migrated, err := j.Migrate(ctx, d)
 		if err != nil {
@@ -182,7 +181,7 @@ func besideToWrite(a *cli.App, path config.Path, resumes bool) (string, error) {
 			there = true
 			return nil
 		}
-		return job.CheckOutput(path.File, a.Force)
+		return pipeline.CheckOutput(path.File, a.Force)
 	})
 	if err != nil {
 		return "", err

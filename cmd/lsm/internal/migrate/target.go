@@ -14,9 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/operator"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/target"
 )
@@ -62,7 +61,7 @@ with zero around it.`,
 }
 
 // given are the options for a configuration.
-func (o *targetOptions) given(j *job.Job) (target.Options, error) {
+func (o *targetOptions) given(j *pipeline.Job) (target.Options, error) {
 	out := target.Options{Frame: o.frame, Image: pathOf(o.image), Noise: o.noise}
 	if o.frame < 0 {
 		return out, status.Usage(fmt.Errorf("target: --frame is %d points, must not be negative", o.frame))
@@ -95,7 +94,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	if err := comm.Together(a.World, err); err != nil {
 		return err
 	}
-	j, err := a.Open(cfg, plan.Traces, cfg.Output.File)
+	j, err := a.Open(cfg, pipeline.NeedTraces, cfg.Output.File)
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 }
 
 // solveTarget makes the target of a job. bytes are what a rank holds.
-func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
+func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
 	text, bytes, err := target.Forecast(j, asked)
 	if err := j.Ranks.Together(err); err != nil {
 		return nil, 0, err
@@ -138,11 +137,11 @@ func solveTarget(ctx context.Context, a *cli.App, j *job.Job, asked target.Optio
 	if err != nil {
 		return nil, 0, err
 	}
-	var solution operator.Reader
+	var solution pipeline.PointReader
 	if given.Image != nil {
 		solution = given.Image.Read
 	}
-	q, err := job.Quadratic(ctx, j, d, solution)
+	q, err := pipeline.MakeQuadratic(ctx, j, d, solution)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 )
 
 func newTraveltime(a *cli.App) *cobra.Command {
@@ -18,7 +17,7 @@ image point and writes them as a table file to output.file. You can look at such
 file, change it, and use it with traveltime.method = "table". Remove the digest of a
 dataset that you change: docs/format.md shows how.`,
 		`  lsm traveltime config.toml -o times.h5`,
-		a.Produce(plan.Geometry, "tables", func(ctx context.Context, j *job.Job, out string) error {
+		a.Produce(pipeline.NeedGeometry, "tables", func(ctx context.Context, j *pipeline.Job, out string) error {
 			return j.WriteTimes(ctx, out, gradient, a.Source("traveltime"))
 		})))
 	cmd.Flags().BoolVar(&gradient, "gradient", false, "also write the gradients of the times, s/m")

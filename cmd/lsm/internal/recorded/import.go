@@ -15,7 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -367,7 +367,7 @@ func writeLeft(a *cli.App, im *fielddata.Import, path string) error {
 	if err := im.WriteLeft(&b); err != nil {
 		return err
 	}
-	if err := job.WriteText(path, b.String()); err != nil {
+	if err := pipeline.WriteText(path, b.String()); err != nil {
 		return err
 	}
 	a.Report.Printf("left out: %s, listed in %s\n", readable.Count(len(im.Left), "trace"), path)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/navigation"
@@ -184,5 +184,5 @@ func writeUnmatched(im *fielddata.Import, folder string) error {
 		}
 	}
 	w.Flush()
-	return job.WriteText(filepath.Join(folder, reportUnmatched), text.String())
+	return pipeline.WriteText(filepath.Join(folder, reportUnmatched), text.String())
 }

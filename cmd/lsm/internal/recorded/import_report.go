@@ -14,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -160,7 +160,7 @@ func writeReport(a *cli.App, im *fielddata.Import, folder string) error {
 			text += "\ntextual header of " + f.File.Path + "\n" + f.File.Text + "\n"
 		}
 	}
-	if err := job.WriteText(filepath.Join(folder, reportText), text); err != nil {
+	if err := pipeline.WriteText(filepath.Join(folder, reportText), text); err != nil {
 		return err
 	}
 	if err := writeLeft(a, im, filepath.Join(folder, reportTraces)); err != nil {
@@ -209,5 +209,5 @@ func writeReadiness(ctx context.Context, a *cli.App, survey, folder string) erro
 	for _, r := range t.Faults() {
 		a.Report.Warn(fmt.Sprintf("%s: %s: %s", survey, r.Name, inspect.RowText(r)))
 	}
-	return job.WriteText(filepath.Join(folder, reportReady), inspect.TableText(t))
+	return pipeline.WriteText(filepath.Join(folder, reportReady), inspect.TableText(t))
 }

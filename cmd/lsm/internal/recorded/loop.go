@@ -12,8 +12,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/analysis"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/report"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -101,7 +101,7 @@ func loopStep(a *cli.App, s analysis.Step, scan *analysis.Scan) (out report.Loop
 	}
 	a.Report.Event("loop", "number", s.Number, "picks", len(s.Picks), "unresolved", scan.Unresolved, "mean_residual", s.MeanResidual(), "gamma", out.Gamma, "relative_change", s.Relative)
 	out.Velocity = &report.Model{File: s.Model}
-	if out.Velocity.Grid, out.Velocity.Values, err = inputs.ReadVelocity(s.Model, s.Units); err != nil {
+	if out.Velocity.Grid, out.Velocity.Values, err = pipeline.ReadVelocity(s.Model, s.Units); err != nil {
 		return out, err
 	}
 	out.Image = &h5.Image{Grid: g, Data: scan.Gathers.Image}
@@ -124,7 +124,7 @@ func writeLoop(a *cli.App, l *analysis.Loop, steps []report.LoopStep) error {
 		return err
 	}
 	file := filepath.Join(l.Folder, "report.html")
-	if err := job.WriteText(file, page.String()); err != nil {
+	if err := pipeline.WriteText(file, page.String()); err != nil {
 		return err
 	}
 	last := filepath.Join(l.Folder, fmt.Sprintf("loop-%d", l.Loops))

@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/condition"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -71,22 +71,22 @@ func straight(s *survey.Survey, v float64) ([]float64, error) {
 
 // eikonal are the times in a model, solved from the sources or the receivers, whichever are fewer.
 func eikonal(ctx context.Context, a *cli.App, s *survey.Survey, file string) ([]float64, error) {
-	g, v, err := inputs.ReadVelocity(file, "auto")
+	g, v, err := pipeline.ReadVelocity(file, "auto")
 	if err != nil {
 		return nil, err
 	}
 	if g.Domain != grid.Depth || g.Dim() != s.Dim {
 		return nil, fmt.Errorf("%s: the model is %d-D in %s, want %d-D in depth", file, g.Dim(), g.Domain, s.Dim)
 	}
-	if more, err := inputs.ReadAnisotropy(file); err != nil {
+	if more, err := pipeline.ReadAnisotropy(file); err != nil {
 		return nil, err
-	} else if len(inputs.Beside(more)) > 0 {
+	} else if len(pipeline.PropertiesBeside(more)) > 0 {
 		a.Report.Warn(fmt.Sprintf("%s: first arrivals are those of its velocity alone, without its anisotropy", file))
 	}
 	places := s.Distinct(true)
 	for i := range places.Len() {
 		if x := places.At(i); !g.Contains(x) {
-			return nil, fmt.Errorf("%s at %s lies outside the velocity model %s, %s", places.Role[i], g.Place(x), file, inputs.Extent(g))
+			return nil, fmt.Errorf("%s at %s lies outside the velocity model %s, %s", places.Role[i], g.Place(x), file, pipeline.ExtentText(g))
 		}
 	}
 	from, to := places.Source, places.Receiver

@@ -11,9 +11,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
-	"github.com/kirchhoff-lsm/lsm/internal/forecast"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -123,12 +122,12 @@ func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error
 	}
 	here := *cfg
 	here.Comm.Grid = []int{0, 1}
-	j, err := a.Open(&here, plan.Planning)
+	j, err := a.Open(&here, pipeline.NeedPlanning)
 	if err != nil {
 		return nil, err
 	}
 	defer j.Close()
-	f, err := forecast.New(j.Plan, here.Comm.Grid, 1)
+	f, err := pipeline.NewForecast(j.Plan, here.Comm.Grid, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +161,7 @@ func writeFaults(a *cli.App, path, out string, t *quality.Table) error {
 		}
 	}
 	w.Flush()
-	if err := job.WriteText(out, text.String()); err != nil {
+	if err := pipeline.WriteText(out, text.String()); err != nil {
 		return err
 	}
 	a.Report.Printf("traces at fault: %s\n", out)

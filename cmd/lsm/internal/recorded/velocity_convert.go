@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/counts"
-	"github.com/kirchhoff-lsm/lsm/internal/inputs"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -92,7 +92,7 @@ func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) 
 	if err := a.CheckOutput(cli.Alike("the model", path), f.output, a.Force); err != nil {
 		return err
 	}
-	m, err := inputs.ReadWholeModel(path, f.units)
+	m, err := pipeline.ReadWholeModel(path, f.units)
 	if err != nil {
 		return cli.WithUnitsFlag(err)
 	}
@@ -121,7 +121,7 @@ func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) 
 	if err != nil {
 		return err
 	}
-	a.Report.Printf("model: %s, %s velocities, %s, %s to %s m/s\n", f.output, out.Kind, inputs.Extent(out.Grid),
+	a.Report.Printf("model: %s, %s velocities, %s, %s to %s m/s\n", f.output, out.Kind, pipeline.ExtentText(out.Grid),
 		readable.Speed(slices.Min(out.V)), readable.Speed(slices.Max(out.V)))
 	if out.Eta != nil {
 		a.Report.Printf("effective eta from %.3g to %.3g\n", slices.Min(out.Eta), slices.Max(out.Eta))

@@ -7,8 +7,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/job"
-	"github.com/kirchhoff-lsm/lsm/internal/plan"
+	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
@@ -27,7 +27,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 	if cfg, err = o.spikes(cfg); err != nil {
 		return err
 	}
-	j, err := a.Open(cfg, plan.Traces)
+	j, err := a.Open(cfg, pipeline.NeedTraces)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 	if n := len(given.Samples); n > wavelet.Longest || n > j.Plan.Inputs.Survey.NT {
 		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Plan.Inputs.Survey.NT))
 	}
-	f, err := job.FitWavelet(ctx, j, d, image.ReadReflectivity, given, o.ridge)
+	f, err := pipeline.FitWavelet(ctx, j, d, image.ReadReflectivity, given, o.ridge)
 	if err != nil {
 		return err
 	}

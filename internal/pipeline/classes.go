@@ -1,0 +1,199 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Classes are the groups of traces or of opening angles that image.gathers or image.halves makes
+// an image of each. The zero Classes make one image of all traces and angles.
+type Classes struct {
+	N       int                // number of classes; 0: one image
+	ByTrace []int32            // by trace of the survey, the class of its image; nil: by angle
+	Windows []kirchhoff.Window // of opening angles, by class; nil: not by angle
+	image   config.Image
+}
+
+// newClasses assigns traces or angles to the classes. Commands that use no traces have no
+// classes.
+func newClasses(p *Plan) Classes {
+	c := Classes{image: p.Config.Image}
+	switch kind := c.image.Gathers; {
+	case p.Need == NeedGeometry:
+	case c.image.Halves:
+		c.N, c.ByTrace = 2, findHalves(p.Inputs.Survey)
+	case kind == "offset": // traces of no class are not among the survey's
+		c.N = len(c.image.GatherBins) - 1
+		c.ByTrace = make([]int32, p.Inputs.Survey.NumTraces())
+		for i := range c.ByTrace {
+			c.ByTrace[i] = FindInterval(c.image.GatherBins, p.Inputs.Survey.Offset(i))
+		}
+	case kind == "angle":
+		c.Windows = angleWindows(c.image)
+		c.N = len(c.Windows)
+	}
+	return c
+}
+
+// halves assigns a survey's traces to the odd and the even ones of the sources that it uses.
+func findHalves(s *survey.Survey) []int32 {
+	half := make([]int32, s.NumTraces())
+	number := make([]int32, s.NumSources())
+	for i := range half {
+		from, _ := s.Pair(i)
+		number[from] = 1
+	}
+	used := int32(0)
+	for from, uses := range number {
+		number[from] = used % 2
+		used += uses
+	}
+	for i := range half {
+		from, _ := s.Pair(i)
+		half[i] = number[from]
+	}
+	return half
+}
+
+// Of lists what belongs to each class, nil without classes. Traces are numbered by their
+// place in the given list.
+func (c Classes) Of(traces []int32) []kirchhoff.Class {
+	if c.N == 0 {
+		return nil
+	}
+	out := make([]kirchhoff.Class, c.N)
+	for i, w := range c.Windows {
+		out[i] = kirchhoff.Class{All: true, Opening: w}
+	}
+	if c.ByTrace == nil {
+		return out
+	}
+	for i, trace := range traces {
+		k := &out[c.ByTrace[trace]]
+		k.Traces = append(k.Traces, int32(i))
+	}
+	return out
+}
+
+// Normalized reports whether the classes count by their illumination.
+func (c Classes) Normalized() bool { return c.N > 0 && c.image.Normalize == "illumination" }
+
+// String says what the classes hold, "" where there are none.
+func (c Classes) String() string {
+	if c.Halves() {
+		return "2 images, of the odd and of the even shots, whose mean is the image: an application costs as much as for one"
+	}
+	if c.ByTrace == nil {
+		if c.N > 0 {
+			return fmt.Sprintf("%d images by %s angle: an application costs %d times that of one image", c.N, c.image.GatherAngle, c.N)
+		}
+		return ""
+	}
+	count := make([]int, c.N)
+	for _, k := range c.ByTrace {
+		count[k]++
+	}
+	each := readable.Count(slices.Max(count), "trace")
+	if least := slices.Min(count); least < slices.Max(count) {
+		each = fmt.Sprintf("%d to %s", least, each)
+	}
+	return fmt.Sprintf("%s by offset of %s each", readable.Count(c.N, "image"), each)
+}
+
+// checkHalves makes sure that there are shots for both.
+func checkHalves(p *Plan) error {
+	if c := p.Classes; c.Halves() && !slices.Contains(c.ByTrace, 1) {
+		return status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
+	}
+	return nil
+}
+
+// By is what the classes differ by.
+func (c Classes) By() string {
+	if c.image.Halves {
+		return "half of the shots"
+	}
+	return c.Gathers().Name()
+}
+
+// Halves reports whether the classes are the odd and the even shots.
+func (c Classes) Halves() bool { return c.N > 0 && c.image.Halves }
+
+// Gathers describes the images by class for a file, nil where it has none.
+func (c Classes) Gathers() *h5.Gathers {
+	switch im := c.image; {
+	case c.N == 0, im.Halves:
+		return nil
+	case c.Windows != nil:
+		return &h5.Gathers{Kind: im.Gathers, Angle: im.GatherAngle, Centers: im.GatherBins, Limits: AngleLimits(im)}
+	default:
+		g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
+		for i := range c.N {
+			g.Centers = append(g.Centers, (im.GatherBins[i]+im.GatherBins[i+1])/2)
+		}
+		return g
+	}
+}
+
+// AngleLimits returns, in degrees of image.gather_angle, where the classes of angles of
+// image.gather_bins begin, where each passes into the next, and where the last one ends.
+// The first and the last class are as wide on their outer side as towards their
+// neighbour, or open.
+func AngleLimits(im config.Image) []float64 {
+	centers, last, most := im.GatherBins, len(im.GatherBins)-1, im.LargestAngle()
+	limits := make([]float64, last+2)
+	for i := range last {
+		limits[i+1] = (centers[i] + centers[i+1]) / 2
+	}
+	limits[last+1] = most
+	if im.GatherEnds == "closed" {
+		limits[0] = max(0, 2*centers[0]-limits[1])
+		limits[last+1] = min(most, 2*centers[last]-limits[last])
+	}
+	return limits
+}
+
+// angleWindows are the windows of the classes, of opening angles. From the
+// first centre to the last they add up to 1. Beyond, their sum falls as between classes:
+// to 1/2 at the limit and to 0 as far again, or it stays 1 where the limit is 0 or 180.
+func angleWindows(im config.Image) (out []kirchhoff.Window) {
+	opening := 180 / im.LargestAngle() // 2 or 1: no rounding
+	scaled := func(x []float64) []float64 {
+		x = slices.Clone(x)
+		floats.Scale(opening, x)
+		return x
+	}
+	centers, limits := scaled(im.GatherBins), scaled(AngleLimits(im))
+	last := len(centers) - 1
+	for i, c := range centers {
+		w := kirchhoff.Window{Rise1: c, Fall0: c}
+		switch {
+		case i > 0:
+			w.Rise0 = centers[i-1]
+		case limits[0] > 0:
+			w.Rise0 = max(0, 2*limits[0]-c)
+		default:
+			w.Rise1 = 0
+		}
+		switch {
+		case i < last:
+			w.Fall1 = centers[i+1]
+		case limits[i+1] < 180:
+			w.Fall1 = min(180, 2*limits[i+1]-c)
+		default:
+			w.Fall0, w.Fall1 = 180, 180
+		}
+		out = append(out, w)
+	}
+	return out
+}

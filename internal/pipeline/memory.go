@@ -1,0 +1,465 @@
+package pipeline
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/grid"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Memory is what a rank holds at once, in bytes.
+type Memory struct {
+	Tables    int64 // traveltimes and weights, at once; on the GPU, if there is one
+	AllTables int64 // of every place; more than Tables where they are recomputed
+	Data      int64 // traces, at once
+	AllData   int64 // all of the rank's; more than Data where they are streamed
+	Vectors   int64 // of the solver
+	Scratch   int64 // of the engine and the traveltimes
+	Model     int64 // the velocity model
+	Gather    int64 // what the rank that writes the image holds of it, and of whole images
+	Lists     int64 // of the survey: which trace has which places
+	Program   int64 // the program itself, its libraries, and garbage that the collector lets stand
+	Limit     int64
+
+	Outside int64 // the part that is not on Go's heap, without Program
+	Late    int64 // the part of the heap that is taken only once the tables are made
+
+	// On the GPU, if there is one: the bytes of tables, vectors and scratch, and the
+	// bytes that are free there for this rank.
+	Card, CardLimit int64
+
+	Compact   bool  // the tables' times are held in 16 bits
+	Recompute bool  // tables are made anew in every application
+	Budget    int64 // of bytes for these, see kirchhoff.Work
+	Coarse    int64 // the coarse tables that they are made from; 0 for none
+
+	Stream bool  // traces are read as they are needed
+	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
+}
+
+// Garbage is what the collector may leave on the heap besides what is counted. Touched is
+// how much more code and library data becomes resident during a run.
+const (
+	Garbage      = 4 << 20
+	touchedBytes = 6 << 20
+)
+
+// Total is the sum on the host.
+func (m Memory) Total() int64 {
+	total := m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
+	if m.Card == 0 {
+		total += m.Tables
+	}
+	return total
+}
+
+// rest is what messages do not name.
+func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
+
+// making counts memory outside the heap: what making tables needs, and what the traces
+// need once they are made. The solver's vectors come after the tables, unless tables are
+// made anew in every application.
+func (m *Memory) making(tables, traces int64) {
+	m.add(traces)
+	if !m.Recompute {
+		traces += m.Late
+	}
+	m.add(max(0, tables-traces))
+}
+
+// add counts scratch outside the heap.
+func (m *Memory) add(bytes int64) {
+	m.Scratch += bytes
+	m.Outside += bytes
+}
+
+func (m Memory) String() string {
+	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	data := "data " + h(m.Data)
+	if m.Stream {
+		longest, _ := TwoLongest(m.Groups)
+		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest, "trace"))
+	}
+	if m.Card > 0 {
+		return fmt.Sprintf("%s (%s, the rest %s) and %s", h(m.Total()), data, h(m.Scratch+m.Coarse+m.rest()), m.card())
+	}
+	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
+		h(m.Total()), m.tables(), data, h(m.Vectors), h(m.Scratch), h(m.rest()))
+}
+
+func (m Memory) tables() string {
+	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
+	text := "tables " + h(m.Tables)
+	switch {
+	case m.Compact:
+		text += " with times in 16 bits"
+	case m.Coarse > 0:
+		text += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
+	case m.Recompute:
+		text += " of " + h(m.AllTables) + " at a time, recomputed in every application"
+	}
+	return text
+}
+
+func (m Memory) card() string {
+	return fmt.Sprintf("%s of %s free on the GPU (%s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), m.tables())
+}
+
+// Fits reports whether there is as much memory.
+func (m Memory) Fits() bool { return m.Total() <= m.Limit && m.Card <= m.CardLimit }
+
+// Check refuses what does not fit.
+func (m Memory) Check() error {
+	if m.Card > m.CardLimit {
+		return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s", m.card())),
+			"use more ranks with a GPU each, a coarser or smaller image grid or fewer traces")
+	}
+	if m.Fits() {
+		return nil
+	}
+	hint := "use more ranks, a coarser or smaller image grid or fewer traces, or raise machine.memory_gib"
+	if !m.Stream {
+		hint += `; data.read = "stream" holds few traces at a time`
+	}
+	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
+}
+
+// Of predicts what a rank holds of its share in a run of the configured solver. With
+// tables that are "exact" it also decides whether this rank recomputes them.
+func CountMemory(p *Plan, s *Share) Memory {
+	c := &memoryCount{plan: p, share: s, problem: p.Problem(s)}
+	m := c.common()
+	m.Vectors = c.vectors() + c.halo() + c.fitBytes()
+	m.Late = m.Vectors + m.Gather
+	switch {
+	case p.Held.Stream:
+		m.Stream = true
+		return c.tables(m, c.streamed)
+	case p.Hardware.Engine == "reference":
+		return c.reference(m)
+	}
+	return c.tables(m, c.resident)
+}
+
+// count counts the memory of one share.
+type memoryCount struct {
+	plan    *Plan
+	share   *Share
+	problem *kirchhoff.Problem
+}
+
+func (c *memoryCount) places() int64 { return int64(c.problem.Positions.Len()) }
+func (c *memoryCount) points() int64 { return int64(c.plan.Points(c.share)) }
+func (c *memoryCount) samples() int64 {
+	return int64(c.share.Traces()) * int64(c.plan.Inputs.Survey.NT)
+}
+
+// common counts what a rank holds with every engine.
+func (c *memoryCount) common() Memory {
+	m := Memory{
+		Data:    c.samples() * 4,
+		AllData: c.samples() * 4,
+		Model:   c.model(),
+		Lists:   c.lists(),
+		Program: c.plan.Hardware.Resident + Garbage + touchedBytes,
+		Limit:   c.plan.Hardware.Memory,
+	}
+	if g := c.plan.Config.Machine.MemoryGiB; g > 0 {
+		m.Limit = int64(g * (1 << 30))
+	}
+	if c.share.Rank == 0 {
+		m.Gather = c.stretches() + c.rootBytes()
+	}
+	return m
+}
+
+// modelPoint is what a point of a velocity model takes as it is read, and solver what the
+// eikonal solver takes of it.
+func modelPoint(p *Plan, role survey.Role) (read, solver int64) {
+	m := LegMedium(p, role)
+	if !m.Anisotropic {
+		return 8, 4
+	}
+	return 8 * int64(p.Inputs.Models[role].Point), 4 * int64(1+3+m.Grid.Dim())
+}
+
+// model is what a rank holds of the velocity models.
+func (c *memoryCount) model() (bytes int64) {
+	slabs := c.plan.ModelSlabs(c.share)
+	for role, slab := range slabs {
+		v := LegMedium(c.plan, survey.Role(role))
+		if v.IsConstant() {
+			continue
+		}
+		points := int64((slab[1] - slab[0]) * v.Plane())
+		if c.plan.Image.Domain == grid.Time {
+			bytes += c.modelInTime(v, 8*int64(c.plan.Inputs.Models[role].Point), points)
+			continue
+		}
+		read, solver := modelPoint(c.plan, survey.Role(role))
+		bytes += (read + solver) * points
+	}
+	return bytes
+}
+
+// modelInTime is model for so many points of a model in time, of so many bytes each: as they are
+// read, and at the image's points where these are others.
+func (c *memoryCount) modelInTime(v traveltime.Medium, each, points int64) int64 {
+	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Image) {
+		points += int64((columns[1] - columns[0]) * (c.plan.Image.Len() / c.plan.Image.Shape[0]))
+	}
+	return each * points
+}
+
+// Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.
+const GatherChunk = 4 << 20
+
+// stretches is what rank 0 takes to write an image: a stretch of it and, if it comes from
+// several ranks, as much where it arrives and where it is read back.
+func (c *memoryCount) stretches() int64 {
+	n := min(GatherChunk, c.points())
+	if c.share.Grid == [2]int{1, 1} {
+		return 4 * n
+	}
+	return 12 * n
+}
+
+// lists is what is known of each trace of the survey, and of each of the share.
+func (c *memoryCount) lists() int64 {
+	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
+	for _, has := range []bool{!c.plan.Shots.InOrder(), c.plan.Inputs.Numbers != nil, c.plan.Classes.ByTrace != nil} {
+		if has {
+			each += 4
+		}
+	}
+	return each*int64(c.plan.Inputs.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
+}
+
+// unsorted is what reading traces takes that are not in the file's order: a part of the file, the order
+// and, where they are streamed, where each lies in a copy.
+func (c *memoryCount) unsorted() int64 {
+	if c.plan.Shots.InOrder() || !c.plan.Inputs.HasData {
+		return 0
+	}
+	bytes := c.plan.Inputs.Chunks.Buffer(c.share.Traces()) + 3*4*int64(c.share.Traces())
+	if c.plan.Held.Stream {
+		bytes += 4 * int64(c.plan.Inputs.Recorded)
+	}
+	return bytes
+}
+
+// reference completes the memory of the reference engine, whose tables are on the heap.
+func (c *memoryCount) reference(m Memory) Memory {
+	n := kirchhoff.ReferenceNeeds(c.problem)
+	m.Scratch = n.Heap
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.making(n.Making, 0)
+	return m
+}
+
+// tables completes the memory for the way in which the host's engine holds its tables.
+func (c *memoryCount) tables(m Memory, with func(Memory) Memory) Memory {
+	switch tables := c.plan.Held.Tables; tables {
+	case "full", "uint16":
+		m.Compact = tables == "uint16"
+		c.problem.Compact = m.Compact
+		return with(m)
+	case "exact":
+		if whole := with(m); whole.Fits() {
+			return whole
+		}
+	}
+	m.Recompute = true
+	if c.plan.Held.Tables == "coarse" {
+		_, opt := c.problem.TimesNeeded()
+		if outline, err := traveltime.OutlineCoarse(c.problem.Times, c.problem.Positions, CoarseFactor, opt); err == nil { // else the run will tell
+			m.Coarse, c.problem.Times = outline.Bytes(), outline
+		}
+	}
+	return with(m)
+}
+
+// resident completes the memory of a run that holds its traces: with the tables of all
+// places, or where they are made anew of as many as fit.
+func (c *memoryCount) resident(m Memory) Memory {
+	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
+	with := c.onHost
+	if c.plan.Hardware.Card != nil {
+		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
+		work.Classes = c.plan.Classes.Of(c.plan.Shots.List(c.share.First, c.share.Last))
+	}
+	all := c.needs(p, work)
+	if !m.Recompute {
+		return with(m, all)
+	}
+	if p.Dynamic {
+		m.Model += 8 * int64(c.plan.Reached(c.share)) // on the image, for weights
+	}
+	return c.most(func(places int64) Memory {
+		k := m
+		k.Budget = places * all.Place
+		work.Budget = k.Budget
+		n := c.needs(p, work)
+		n.Tables = k.Budget // of which even the largest stretch may take less
+		return with(k, n)
+	})
+}
+
+// needs is what the engine of the run takes.
+func (c *memoryCount) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
+	if w.Exact = c.plan.Exact(); c.plan.Hardware.Card != nil {
+		return kernels.Needs(p, w, c.plan.Hardware.Card.Multiprocessors)
+	}
+	return kirchhoff.Needs(p, w)
+}
+
+// onHost counts what an engine takes that works on the host.
+func (c *memoryCount) onHost(m Memory, n kirchhoff.Need) Memory {
+	m.add(c.overlap(n.Pieces))
+	m.engine(n)
+	return m
+}
+
+// onCard counts what an engine takes that works on a card, where the vectors and so many
+// bytes of data are.
+func (c *memoryCount) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
+	m.CardLimit = c.plan.Hardware.Card.Free
+	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
+	m.Vectors, m.Late = 0, 0
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.Scratch += n.Making
+	m.add(c.crossing(n.Pieces))
+	return m
+}
+
+// engine counts what the host's engine takes.
+func (m *Memory) engine(n kirchhoff.Need) {
+	m.Tables, m.AllTables = n.Tables, n.AllTables
+	m.Outside += n.Tables
+	m.Scratch += n.Heap
+	m.add(n.Scratch)
+	m.making(n.Making, n.Traces)
+}
+
+// most returns the memory with the tables of as many places as fit, in steps of a 64th of
+// all places, and at least of those that belong together. Fewer places mean fewer traces
+// in the lists, which leaves more room.
+func (c *memoryCount) most(with func(places int64) Memory) Memory {
+	const steps = 64
+	all := c.places()
+	least := min(all, int64(c.problem.LeastPlaces(c.plan.Exact())))
+	places := func(step int) int64 { return all - (all-least)*int64(step)/steps }
+	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
+}
+
+// halo is what a rank takes to map points that others hold: the image there, and sums that
+// come of those points which it holds itself.
+func (c *memoryCount) halo() int64 {
+	if c.share.Lent == 0 {
+		return 0
+	}
+	return int64(c.plan.Reached(c.share))*int64(c.plan.Type().Size()) + int64(c.share.Lent*c.plan.Plane())*8
+}
+
+// overlap is what a library that sums over ranks beside the computation takes for it:
+// room for what comes from others, of as many pieces as are under way.
+func (c *memoryCount) overlap(pieces int64) (bytes int64) {
+	if c.plan.Config.Comm.Overlap == "off" {
+		return 0
+	}
+	if c.share.Grid[1] > 1 { // data are summed over blocks
+		bytes += pieces
+	}
+	if c.share.Grid[0] > 1 && !c.share.Local() { // images are summed over shots
+		word := int64(4)
+		if c.plan.Exact() {
+			word = 8
+		}
+		bytes += word * c.points()
+	}
+	return bytes
+}
+
+// crossing is the pinned memory of the host that sums over ranks take on their way between
+// cards, where they may go through the host: as much as is under way, each piece in the next
+// power of two.
+func (c *memoryCount) crossing(pieces int64) int64 {
+	if b := c.plan.Config.Comm; (b.Backend == "nccl" || b.Backend == "rccl") && b.Fallback != "mpi" {
+		return 0
+	}
+	return 2 * c.overlap(pieces)
+}
+
+// The traces of a streamed group take at most groupBytes in all buffers, unless a single
+// shot takes more.
+const (
+	groupBytes   = 64 << 20
+	groupBuffers = 3 // two that are read, one that is computed
+)
+
+// streamed completes the memory of a run whose traces are streamed: in groups as large as
+// they may be, or smaller where memory asks for it.
+func (c *memoryCount) streamed(m Memory) Memory {
+	p, nt := c.problem, int64(c.plan.Inputs.Survey.NT)
+	for most := max(1, groupBytes/(4*groupBuffers*c.plan.Inputs.Survey.NT)); ; most /= 2 {
+		m.Groups = cutShots(c.share, most)
+		longest, second := TwoLongest(m.Groups)
+		n := c.needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})
+		k := m
+		if c.plan.Hardware.Card != nil {
+			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
+			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
+		} else {
+			k.Data = 4 * nt * int64(2*longest+second)
+			k.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
+			k.add(c.overlap(n.Pieces))
+			k.engine(n)
+		}
+		if k.Fits() || len(k.Groups)-1 == len(c.share.Shots) {
+			return k
+		}
+	}
+}
+
+// cardRooms is how many buffers of a group's traces a card has: two that are filled in turn,
+// one that is computed, and their weights.
+func (c *memoryCount) cardRooms() int64 {
+	if c.plan.Knowing(Found{Dead: 1}).Weighted() {
+		return 4
+	}
+	return 3
+}
+
+// cutShots are the first traces of groups of shots with at most the given number of
+// traces, or of one shot, and the number of traces.
+func cutShots(s *Share, most int) (cuts []int) {
+	for i, at := range s.Shots {
+		_, end := s.Shot(i)
+		if len(cuts) == 0 || end-cuts[len(cuts)-1] > most {
+			cuts = append(cuts, at)
+		}
+	}
+	return append(cuts, s.Traces())
+}
+
+// TwoLongest are the numbers of traces in the two largest groups; second is 0 where there
+// is one group. Of two buffers that groups are read into in turn, one holds no more than
+// the second largest.
+func TwoLongest(cuts []int) (longest, second int) {
+	for i := range len(cuts) - 1 {
+		n := cuts[i+1] - cuts[i]
+		second = max(second, min(n, longest))
+		longest = max(longest, n)
+	}
+	return longest, second
+}

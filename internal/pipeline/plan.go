@@ -1,0 +1,343 @@
+// Package plan decides what a run computes. It makes an immutable plan from a
+// configuration, the contents of its files and the hardware. It opens no file, touches no
+// device and talks to no other rank, so a plan can be made anywhere for any number of
+// ranks.
+package pipeline
+
+import (
+	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Plan is what a run computes. It is the same on all ranks except for the hardware. New
+// makes it and nothing changes it: methods that decide more return a new plan.
+type Plan struct {
+	Config   *config.Config
+	Inputs   *Inputs
+	Hardware Hardware
+	Need     Need
+
+	Image   grid.Grid // where the image lies
+	Times   traveltime.Method
+	Shots   Shots    // in which traces are dealt to ranks
+	Classes Classes  // of the images by class
+	Surface *Surface // topography; nil: none that cuts the image
+	Mute    Mute
+	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
+	White   *Whitener            // with data.whiten; else nil
+	Filters imaging.MatchOptions // with solver.method = "matching"
+	Spikes  bool                 // the operator's wavelet is a spike, see OfSpikes
+
+	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
+
+	Held  Residency // once Holding has said it
+	Found Found     // once Knowing has said it
+
+	spacing  func() []float64  // of the traces, measured once
+	farthest func() [2]float64 // see kirchhoff.MaxDistance; found once
+}
+
+// Need says what of the survey a command uses.
+type Need int
+
+const (
+	NeedGeometry   Need = iota // sources, receivers, sampling, wavelet
+	NeedPlanning               // the recorded traces as well, if the survey file has any
+	NeedTraces                 // the recorded traces as well
+	NeedTracesOnce             // likewise, to which the operator is applied once
+)
+
+// Hardware is what a plan needs to know of a rank's machine.
+type Hardware struct {
+	Engine   string // "reference", "cpu", "cuda" or "hip"
+	Threads  int
+	Memory   int64       // bytes that this process may take, its program included
+	Resident int64       // bytes of it that the program takes
+	Card     *CardMemory // nil: none
+}
+
+// Card is a GPU.
+type CardMemory struct {
+	Multiprocessors int
+	Free            int64 // bytes that this rank may take
+}
+
+// Found is what only the traces tell.
+type Found struct {
+	Dead int              // traces without a sample other than zero
+	Live int              // traces with a weight above 0; 0 where all have weight 1
+	Made []config.Setting // that the traces were made with, as far as their file tells
+}
+
+// Residency says where traces and tables are while the solver runs. It is the same on all
+// ranks: a mixture of 16-bit and full times would make an image that neither makes alone.
+type Residency struct {
+	Stream bool   // traces are read as they are needed, never held
+	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
+}
+
+// CoarseFactor is the distance, in points, between those that coarse tables keep.
+const CoarseFactor = 2
+
+// Precision names the precision of the operator's traveltimes. Full tables and recomputed
+// tables have the same.
+func (r Residency) Precision() string {
+	switch r.Tables {
+	case "uint16", "coarse":
+		return r.Tables
+	}
+	return "exact"
+}
+
+// New makes the plan of a configuration. It returns an error if the configuration, its
+// files and the hardware do not fit together.
+func NewPlan(cfg *config.Config, in *Inputs, hw Hardware, need Need) (*Plan, error) {
+	p := &Plan{
+		Config: cfg, Inputs: in, Hardware: hw, Need: need,
+		Shots: newShots(in.Places), Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet,
+		spacing: sync.OnceValue(func() []float64 { return traceSpacing(in.Survey) }),
+	}
+	for _, step := range []func(*Plan) error{
+		checkWavelet,
+		placeImage,
+		checkAliasSpacing,
+		chooseFilters,
+		checkPSFSpacing,
+		chooseTimes,
+		checkUnits,
+		checkPlaces,
+		findSurface,
+		checkWeights,
+	} {
+		if err := step(p); err != nil {
+			return nil, err
+		}
+	}
+	if a := cfg.Kirchhoff.Aperture; len(a) > 0 {
+		p.Shots = p.Shots.along(p.Inputs.Places, a[0])
+	}
+	p.farthest = findFarthest(p.Image, p.Inputs.Places)
+	p.Classes = newClasses(p)
+	if err := checkHalves(p); err != nil {
+		return nil, err
+	}
+	p.findWindows()
+	whitenWavelet(p)
+	return p, nil
+}
+
+// First returns the plan for the first shots of the survey. 0 means all shots.
+func (p *Plan) First(shots int) *Plan {
+	q := *p
+	if shots > 0 && shots < q.Shots.Len() {
+		q.Shots.starts = q.Shots.starts[:shots+1]
+	}
+	return &q
+}
+
+// Holding returns the plan with traces and tables held as r says.
+func (p *Plan) Holding(r Residency) *Plan {
+	q := *p
+	q.Held = r
+	return &q
+}
+
+// With returns the plan with the parts of the velocity models that Velocity and Receiver hold
+// when they are source and receiver. Traveltimes can then be solved where ModelSlabs lie within
+// those parts.
+func (p *Plan) With(source, receiver traveltime.Medium) (*Plan, error) {
+	q, in := *p, *p.Inputs
+	in.Velocity, in.Receiver = source, receiver
+	q.Inputs = &in
+	return &q, chooseTimes(&q)
+}
+
+// OfSpikes returns the plan of an operator whose wavelet is a spike: from what it makes of an image
+// lsm wavelet finds the wavelet of the traces.
+func (p *Plan) OfSpikes() *Plan {
+	q := *p
+	q.Spikes = true
+	return &q
+}
+
+// Knowing returns the plan with what was found when the traces were read.
+func (p *Plan) Knowing(f Found) *Plan {
+	q := *p
+	q.Found = f
+	return &q
+}
+
+// Remarks describe choices of the program that may surprise the user.
+func (p *Plan) Remarks() (list []string) {
+	if p.Classes.ByTrace != nil && p.Inputs.Numbers != nil {
+		list = append(list, p.Inputs.SelectionText(p.Config))
+	}
+	if p.Times.Name() != p.Config.Traveltime.Method {
+		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
+	}
+	if p.Need != NeedPlanning { // whose findings say it
+		if text := p.Inputs.FrameText(); text != "" {
+			list = append(list, "frame: "+text)
+		}
+		for _, r := range RemarkMedia(p) {
+			list = append(list, r.Topic+": "+r.Text)
+		}
+	}
+	return list
+}
+
+// Exact reports whether sums must be the same on any number of ranks.
+func (p *Plan) Exact() bool {
+	return p.Config.Solver.Reproducible == "ranks" && p.Hardware.Engine != "reference"
+}
+
+// Type is the precision in which the engine works.
+func (p *Plan) Type() device.Type {
+	if p.Hardware.Engine == "reference" {
+		return device.F64
+	}
+	return device.F32
+}
+
+// RecordEnd is the time of the last sample of the traces, s.
+func (p *Plan) RecordEnd() float64 {
+	return p.Inputs.Survey.T0 + float64(p.Inputs.Survey.NT-1)*p.Inputs.Survey.DT
+}
+
+// DataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie shot
+// by shot.
+func (p *Plan) DataShape() []int {
+	if s := p.Inputs.Survey; s.Fixed && p.Shots.order == nil && p.Shots.Traces() == s.NumTraces() {
+		return []int{s.NumSources(), s.NumReceivers(), s.NT}
+	}
+	return []int{p.Shots.Traces(), p.Inputs.Survey.NT}
+}
+
+// Weighted reports whether any weight of the data differs from 1.
+func (p *Plan) Weighted() bool {
+	d := p.Config.Data
+	if d.Weights == "survey" {
+		for _, w := range p.Inputs.Survey.Weight {
+			if w != 1 {
+				return true
+			}
+		}
+	}
+	return p.Mute.On() || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
+}
+
+// chooseTimes makes the configured traveltime method.
+func chooseTimes(p *Plan) (err error) {
+	s := traveltime.Spec{Image: p.Image}
+	if p.Inputs.Tables != nil {
+		if err := checkTables(p); err != nil {
+			return err
+		}
+		s.TablesGrid = p.Inputs.Tables.Grid()
+		s.Tables = func(dst []float64, role survey.Role, row int) error {
+			return p.Inputs.Tables.ReadRow(dst, role, h5.Time, row)
+		}
+	}
+	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil {
+		return err
+	}
+	if p.Config.Velocity.Converted() {
+		receiver, err := timesOf(p, survey.AtReceiver, s)
+		if err == nil {
+			p.Times, err = traveltime.NewConverted(p.Times, receiver)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	chooseSpreading(p)
+	if err := checkScale(p); err != nil {
+		return err
+	}
+	return checkRays(p)
+}
+
+// farthest makes the function that finds the largest distances of a survey.
+func findFarthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
+	return sync.OnceValue(func() (most [2]float64) {
+		most[0], most[1] = kirchhoff.MaxDistance(image, places)
+		return most
+	})
+}
+
+// smooth says how k is anti-aliased and how fast times change at most.
+func setAntialias(p *Plan, k *kirchhoff.Problem) {
+	if p.Config.Kirchhoff.Antialias != "off" {
+		k.Antialias = p.AliasSpacing()
+	}
+	if k.Antialias != nil || p.Inputs.Tables == nil {
+		k.Slowest = p.Inputs.Slowest
+		if p.Image.Domain == grid.Time {
+			k.Slowest /= 2 // where the velocity changes sideways times change faster
+		}
+	}
+}
+
+// Problem describes the operator of a share for the engines, without the velocities that
+// dynamic weights need.
+func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
+	c := p.Config.Kirchhoff
+	k := &kirchhoff.Problem{
+		Grid:          p.Image,
+		Slab:          s.Slab,
+		Positions:     s.Places,
+		NT:            p.Inputs.Survey.NT,
+		DT:            p.Inputs.Survey.DT,
+		T0:            p.Inputs.Survey.T0,
+		Wavelet:       p.Wavelet,
+		WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter),
+		Times:         p.Times,
+		Dynamic:       c.Dynamic,
+		Threads:       p.Hardware.Threads,
+	}
+	if p.Spikes {
+		k.Wavelet, k.WaveletFilter = survey.Wavelet{Samples: []float64{1}, DT: k.DT}, kirchhoff.NoFilter
+	}
+	if p.White != nil { // its wavelet is filtered
+		k.WaveletFilter = kirchhoff.NoFilter
+	}
+	p.limit(k)
+	if p.windows != nil {
+		for _, place := range s.From {
+			k.AllWindows = append(k.AllWindows, p.windows[place])
+		}
+	}
+	if len(c.DipLimit) == 2 {
+		k.DipLimit = c.DipLimit
+	}
+	if o := c.OpeningLimit; len(o) == 2 {
+		k.Opening = kirchhoff.Window{Fall0: o[0], Fall1: o[1]}
+	}
+	if w := p.Classes.Windows; w != nil {
+		k.Opening = w[0]
+	}
+	setAntialias(p, k)
+	if c.Dynamic {
+		k.MaxDistance = p.farthest()
+		if len(c.AngleLimit) == 2 {
+			k.AngleLimit = c.AngleLimit
+		}
+		askRays(k, c)
+		if t := p.Inputs.Tables; givenAmplitudes(p) {
+			k.Amplitude = func(own int) ([]float64, error) {
+				b, place := make([]float64, p.Image.Len()), s.From[own]
+				return b, t.ReadRow(b, p.Inputs.Places.Role[place], h5.Amplitude, int(p.Inputs.Places.Row[place]))
+			}
+		}
+	}
+	return k
+}

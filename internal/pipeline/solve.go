@@ -1,0 +1,402 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/solver"
+)
+
+// Result is the outcome of a migration, by least squares or plain. Each rank has its share.
+type Result struct {
+	Image   *dist.Vector // for several images by class, their sum
+	Classes *dist.Vector // the stack of these, or Image
+	Solved  *dist.Vector // what the operator maps to the traces: Classes, or with solver.band what these are made of
+	Light   *dist.Vector // of these classes: how strongly each lights each point, over the most; nil: not known
+	Agreed  float64      // with image.halves, how well the images of both halves agree
+	History solver.History
+	Reason  solver.Reason
+}
+
+// Solve runs the configured solver on the survey's traces d, which it may change; with
+// resume it goes on from the newest checkpoint. When ctx ends or the time is up, the iteration
+// under way is finished, a checkpoint is written and the error says so (exit
+// status 75).
+func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
+	defer j.collect()
+	if j.Plan.Matches() {
+		if resume {
+			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
+		}
+		return j.match(ctx, d)
+	}
+	f, err := j.formulate(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	j.collect()
+	s := &solving{job: j, f: f, store: j.checkpoints(), saved: time.Now()}
+	if s.method, err = f.Method(); err != nil {
+		return nil, status.Usage(err)
+	}
+	// A signal ends the solve between iterations, not in the middle of one.
+	whole := context.WithoutCancel(ctx)
+	if err := s.begin(whole, f, resume); err != nil {
+		return nil, err
+	}
+	reason, err := s.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.intact(); err != nil {
+		return nil, err
+	}
+	r := &Result{History: s.method.State().History, Reason: reason}
+	if err := r.takeImage(f, s.method.X()); err != nil {
+		return nil, err
+	}
+	warnApart(j, r.History.Agreement)
+	if err := weighClasses(whole, j, r, false); err != nil {
+		return nil, err
+	}
+	return r, j.finish(r, 1/float64(max(1, j.Plan.Classes.N)), r.History.Gradient[0] == 0)
+}
+
+// takeImage sets the images of a solution x.
+func (r *Result) takeImage(f *formulation.Formulation, x *dist.Vector) (err error) {
+	if r.Classes, err = f.ImageOf(x); err != nil {
+		return err
+	}
+	if r.Solved = r.Classes; f.Setting.Band != nil {
+		r.Solved, err = f.ReflectivityOf(x)
+	}
+	return err
+}
+
+// collect gives back the vectors of what is done, since as much is asked for next and the
+// collector, beside the program, might come too late.
+func (j *Job) collect() {
+	if j.Alone {
+		runtime.GC()
+	}
+}
+
+// finish completes the image of a result. For several images by class it is their sum
+// times a factor, unless it is there. If empty is set, it warns of an image that is zero
+// everywhere.
+func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
+	if r.Image == nil {
+		r.Image, err = formulation.Stack(r.Classes, factor)
+	}
+	if err == nil && j.Plan.Classes.Halves() {
+		err = judgeHalves(j, r)
+	}
+	if err != nil || !empty {
+		return err
+	}
+	size, err := dist.Norm(r.Image)
+	if err == nil && j.Ranks.Root() && size == 0 {
+		j.warnUnseen()
+	}
+	return err
+}
+
+// solve is a solver under way.
+type solving struct {
+	job    *Job
+	method *solver.Method
+	f      *formulation.Formulation
+	store  *Checkpoints
+	saved  time.Time // when the last checkpoint was written
+}
+
+// begin starts the solver, or puts it where the newest checkpoint left it.
+func (s *solving) begin(ctx context.Context, f *formulation.Formulation, resume bool) error {
+	if resume {
+		weights := s.savedWeights()
+		from, err := s.store.Restore(s.method, f.Problem, weights)
+		if err != nil {
+			return err
+		}
+		if from != "" {
+			if s.method.State().Restarted > 0 {
+				if err := s.restoreWeights(weights); err != nil {
+					return err
+				}
+			}
+			s.job.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
+			return nil
+		}
+		s.job.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.Plan.Config.Checkpoint.Folder)
+	}
+	defer s.job.Ranks.Report.Time("solver vectors")()
+	return numericalFailure(s.job.Here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
+}
+
+// run iterates until the solver is done.
+func (s *solving) run(ctx context.Context) (solver.Reason, error) {
+	state, cfg := s.method.State(), s.job.Plan.Config.Solver
+	live := s.job.Ranks.Report.Solver("solver vectors", relativeNorm(state.History.Residual))
+	defer live.End()
+	stop := solver.Stop{
+		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.job.Ranks.World,
+		Asked: func() solver.Reason {
+			if ctx.Err() != nil {
+				return solver.StoppedSignal
+			}
+			if limit := s.job.Plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.job.began).Minutes() >= limit {
+				return solver.StoppedTime
+			}
+			if growApart(state) {
+				return solver.StoppedAgreement
+			}
+			return ""
+		},
+	}
+	if s.job.Share.Kept(s.job.Plan) {
+		stop.Again = s.job.Here.Again
+	}
+	whole := context.WithoutCancel(ctx)
+	iterate := func(until int) (solver.Reason, error) {
+		first := stop
+		first.Iterations = until
+		from := s.method.State().Iteration
+		return solver.Run(whole, s.method, first, s.observe(live, from), s.saveNowAndThen(from))
+	}
+	reason, err := solver.StoppedIterations, error(nil)
+	if Coherent(s.job.Plan) && state.Restarted == 0 && stop.Iterations > FirstIterations {
+		if reason, err = iterate(FirstIterations); err == nil && reason == solver.StoppedIterations {
+			if err = s.findCoherence(whole, s.method.X()); err == nil {
+				err = s.restart(whole)
+			}
+		}
+	}
+	if err == nil && reason == solver.StoppedIterations {
+		reason, err = iterate(stop.Iterations)
+	}
+	if err != nil {
+		return "", numericalFailure(err)
+	}
+	if reason != solver.StoppedSignal && reason != solver.StoppedTime {
+		return reason, nil
+	}
+	path, err := s.save()
+	if err != nil {
+		return "", err
+	}
+	why := "stopped"
+	if reason == solver.StoppedTime {
+		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.Plan.Config.Checkpoint.TimeLimit)
+	}
+	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.method.State().Iteration, stop.Iterations, path)),
+		"the same command with --resume goes on")
+	return "", comm.Together(s.job.Ranks.World, err) // all stop for the same reason
+}
+
+// restart begins the iterations anew, after the weights of the data have changed.
+func (s *solving) restart(ctx context.Context) error {
+	if !s.job.Share.Kept(s.job.Plan) {
+		return s.method.Restart(ctx)
+	}
+	return s.job.Here.Again(func(again bool) (err error) {
+		if again {
+			err = s.method.Back()
+		} else {
+			err = s.method.Keep()
+		}
+		if err != nil {
+			return err
+		}
+		return s.method.Restart(ctx)
+	})
+}
+
+// save writes a checkpoint, unless tables have changed.
+func (s *solving) save() (path string, err error) {
+	if err := s.job.intact(); err != nil {
+		return "", err
+	}
+	err = s.job.Here.Again(func(bool) error {
+		var weights map[string]*dist.Vector
+		if s.method.State().Restarted > 0 {
+			weights = s.savedWeights()
+		}
+		path, err = s.store.Save(s.method, weights)
+		return err
+	})
+	return path, err
+}
+
+// LoadStart opens the start model, where one is configured. A command that will
+// solve calls it before anything is computed, so that a model that does not fit
+// costs nothing.
+func (j *Job) LoadStart() error {
+	path := j.Plan.Config.Solver.Start
+	if !path.IsSet() || j.start != nil {
+		return nil
+	}
+	var err error
+	j.start, err = j.OpenImage("start", path)
+	return err
+}
+
+// OpenImage opens, on all ranks and until Close, an image that must lie on the job's grid.
+// Its role names it in the provenance of what is made from it.
+func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
+	image, digest, err := j.Ranks.OpenImage(role, path, j.Plan.Image)
+	if err == nil {
+		if err = checkConvention(j, path.File); err != nil {
+			image.Close()
+			return nil, err
+		}
+		j.digests, j.files = append(j.digests, digest), append(j.files, image)
+	}
+	return image, err
+}
+
+// checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
+func checkConvention(j *Job, path string) error {
+	return j.Ranks.AtRoot(func() error {
+		of, err := ConventionOf(path, j.Plan.Image.Dim())
+		if err != nil {
+			return err
+		}
+		warning, err := of.CheckImage(path, Convention{Filter: j.Plan.Config.Kirchhoff.WaveletFilter})
+		if warning != "" {
+			j.Ranks.Report.Warn(warning)
+		}
+		return err
+	})
+}
+
+// observe reports each iterate on the live line, except the one from which the run starts
+// or resumes.
+func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
+	var before time.Duration
+	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
+		took := r.Elapsed - before
+		before = r.Elapsed
+		if r.Iteration == from {
+			return nil
+		}
+		agrees, err := s.agreement(m)
+		if err != nil {
+			return err
+		}
+		live.Iteration(progress.Iteration{
+			N: r.Iteration, Limit: s.job.Plan.Config.Solver.Iterations,
+			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
+			Agrees: agrees, Took: took,
+		})
+		if r.AdjointWarning {
+			s.job.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+		}
+		if r.Replaced > 0 && r.HasDrift {
+			s.job.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
+		}
+		return nil
+	}
+}
+
+// saveNowAndThen writes checkpoints at intervals of time and of iterations.
+func (s *solving) saveNowAndThen(from int) solver.Observer {
+	cfg := s.job.Plan.Config.Checkpoint
+	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
+		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
+			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
+		if r.Iteration == from || r.Iteration == s.job.Plan.Config.Solver.Iterations {
+			return nil
+		}
+		if cfg.Minutes > 0 && s.job.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
+			var err error
+			if due, err = comm.Any(s.job.Ranks.World, due && s.job.Ranks.Root()); err != nil {
+				return err
+			}
+		}
+		if !due {
+			return nil
+		}
+		_, err := s.save()
+		s.saved = time.Now()
+		return err
+	}
+}
+
+// relative is the last of a history of norms, relative to the first.
+func relativeNorm(h []float64) float64 {
+	if h[0] == 0 {
+		return 0
+	}
+	return h[len(h)-1] / h[0]
+}
+
+// failure gives a solver's error its exit status.
+func numericalFailure(err error) error {
+	if status.Code(err) == status.Other {
+		return status.Numerical(err)
+	}
+	return err
+}
+
+// identity returns what must be unchanged for a checkpoint to be continued: every key
+// that changes the iterates, and the inputs' hashes.
+func (j *Job) identity() map[string]string {
+	p := map[string]string{"engine": j.Plan.Hardware.Engine, "data.read": "memory", "traveltimes": j.Plan.Held.Precision()}
+	if j.Plan.Held.Stream {
+		p["data.read"] = "stream"
+	}
+	for _, f := range config.Fields() {
+		switch f.Section {
+		case "output", "checkpoint", "machine", "comm":
+			continue
+		}
+		switch f.Name() {
+		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
+			"solver.iterations", "solver.tolerance", // where to stop, not how to go
+			"survey.file", "survey.wavelet_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
+			continue
+		}
+		p[f.Name()] = j.Plan.Config.Value(f.Name())
+	}
+	for _, in := range j.digests {
+		p[in.Role+" file's contents"] = in.SHA256
+	}
+	return p
+}
+
+func (j *Job) checkpoints() *Checkpoints {
+	return NewCheckpoints(j.Ranks, j.Plan.Config, j.identity())
+}
+
+// CanResume reports whether there is a checkpoint to resume from. It returns an error,
+// before anything is computed, if the run cannot be resumed, as from a checkpoint of
+// another plan.
+func (j *Job) CanResume() (bool, error) {
+	if j.Plan.Matches() {
+		return false, nil
+	}
+	from, err := j.checkpoints().Newest()
+	return from != "", err
+}
+
+// intact makes sure, on all ranks, that the tables in memory have not changed since they
+// were computed. It is called before their results are written.
+func (j *Job) intact() error {
+	var err error
+	if j.Operator != nil {
+		err = status.Hint(status.Numerical(j.Operator.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	}
+	return comm.Together(j.Ranks.World, err)
+}

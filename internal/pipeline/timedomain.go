@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"math"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+)
+
+// onDatum is a position as an image in the time domain takes it: at the image's first time.
+func (r *checkReport) onDatum(at []float64) []float64 {
+	if r.plan.Image.Domain != grid.Time {
+		return at
+	}
+	at, last := slices.Clone(at), len(at)-1
+	at[last] = r.plan.Image.Origin[last]
+	return at
+}
+
+// timeSampling judges the spacing, in s, of an image in two-way time: two points in the shortest
+// period.
+func (r *checkReport) timeSampling(b Band, h float64) {
+	if limit := 0.5 / b.High; h > limit*1.001 {
+		r.say("warning", "image sampling", "spacing along time is %s s; %s Hz needs at most %.3g s", readable.Time(h), readable.Frequency(b.High), limit)
+	}
+}
+
+// recordInTime says where the records end before the image.
+func (r *checkReport) recordInTime() {
+	last := r.plan.Image.Dim() - 1
+	if end, late := r.plan.RecordEnd(), r.plan.Image.End(last); end < late {
+		r.say("warning", "record length", "records end at %s s: nothing later can be seen; the image ends at a two-way time of %s s",
+			readable.Time(end), readable.Time(late))
+	}
+}
+
+// datum says how far places lie from the datum z = 0, on which time migration takes them to lie,
+// where that shifts their waves by more than a quarter of a period.
+func (r *checkReport) datum(b Band, vmin float64) {
+	if r.plan.Image.Domain != grid.Time {
+		return
+	}
+	off, worst, far := 0, 0, 0.0 // places that far off, the farthest one, and how far
+	for i := range r.plan.Inputs.Places.Len() {
+		at := r.plan.Inputs.Places.At(i)
+		h := math.Abs(at[len(at)-1])
+		if 2*h/vmin > 0.25/b.Peak {
+			off++
+		}
+		if h > far {
+			worst, far = i, h
+		}
+	}
+	if off > 0 {
+		r.say("warning", "datum", "%d of %s lie off the datum z = 0, on which time migration takes them to lie, by more than a quarter of a period: %s %d at %s m by %.4g ms of two-way time at %s m/s; bring the traces to the datum by statics",
+			off, readable.Count(r.plan.Inputs.Places.Len(), "position"), r.plan.Inputs.Places.Role[worst], r.plan.Inputs.Places.Row[worst], PointText(r.plan.Inputs.Places.At(worst)), 2e3*far/vmin, readable.Speed(vmin))
+	}
+}

@@ -1,0 +1,171 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/agreement"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// vectors returns the bytes that the solver and its problem hold
+// besides the traces. It makes the same problem on a device that counts and solves it for
+// two iterations. The share's part of the image and of the data stand for the whole
+// there. Errors are ignored here; they are reported when the real problem is made.
+func (c *memoryCount) vectors() int64 {
+	v := &countedProblem{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.plan.Type(), c.share.Traces(), c.plan.Inputs.Survey.NT)}
+	v.image = dist.Local(c.plan.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.plan.Image.Shape[1:]...)...)
+	if n := c.plan.Classes.N; n > 0 {
+		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
+	}
+	s := v.setting()
+	if c.plan.Config.Solver.Start.IsSet() {
+		s.Start = v.vector(v.image)
+	}
+	if c.plan.Held.Stream {
+		s.Passes = v
+	} else {
+		s.Data = v.vector(v.data)
+	}
+	peak, _ := formulation.Peak(s)
+	if c.plan.Held.Stream {
+		return peak
+	}
+	if n := c.plan.Classes.N; n > 1 {
+		v.vector(v.image.Parts[0]) // their sum
+		if c.plan.Config.Output.Filter == "agreement" {
+			v.vector(v.image.Parts[0])
+		}
+		if c.plan.Classes.Normalized() {
+			v.illuminate(s)
+		}
+		if c.plan.Config.Output.Adjoint.IsSet() {
+			v.vector(v.image) // written before the solve, and not at once given back
+		}
+	}
+	if c.plan.Config.Output.Residual.IsSet() {
+		v.vector(v.data)
+	}
+	peak = max(peak, v.on.Peak())
+	if c.plan.Hardware.Engine != "reference" { // which has the traces in double precision, too
+		peak -= 4 * c.samples()
+	}
+	return peak
+}
+
+// illuminate counts what the mean of the classes by their illumination takes.
+func (v *countedProblem) illuminate(s *formulation.Setting) {
+	if light, err := s.Illumination(context.Background()); err == nil {
+		light.Mean(v.vector(v.image))
+	}
+}
+
+// imagined is a problem that is made to count its vectors.
+type countedProblem struct {
+	count       *memoryCount
+	on          *device.Counter
+	image, data *dist.Layout
+}
+
+func (v *countedProblem) vector(l *dist.Layout) *dist.Vector {
+	x, _ := dist.NewVector(v.on, l) // a counter never fails
+	return x
+}
+
+// setting is that of the operator, without data.
+func (v *countedProblem) setting() *formulation.Setting {
+	image, data := v.image, v.data
+	s := &formulation.Setting{
+		Config: v.count.plan.Config.Solver, Options: v.count.plan.SolverOptions(), Image: v.count.plan.Image,
+		World: comm.Self(), Device: v.on,
+		Report: progress.Discard(), KeepData: v.count.plan.Config.Output.Residual.IsSet(), Kept: v.count.share.Kept(v.count.plan),
+		Operator: dist.Unapplied(image, data),
+		Squared:  func() (dist.Operator, error) { return countedSquare{dist.Unapplied(image, data), v}, nil },
+		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
+		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
+	}
+	if v.count.plan.Weighted() && !v.count.plan.Held.Stream {
+		s.Weights = v.vector(data)
+	}
+	s.Coherent = Coherent(v.count.plan) && v.count.plan.Config.Solver.Iterations > FirstIterations
+	if Banded(v.count.plan) {
+		one := image
+		for one.Parts != nil {
+			one = one.Parts[0]
+		}
+		nz := one.Shape[len(one.Shape)-1]
+		s.Band, _ = imaging.NewBand(v.on, Pulse(v.count.plan), nil, one.N/nz, nz, 1)
+	}
+	if v.count.plan.Surface != nil {
+		s.Surface = v.count.plan.Surface.Weight
+		s.Below, _ = formulation.Diagonal(v.on, image, s.Surface)
+	}
+	return s
+}
+
+// squared stands for the operator with its weights squared. Its adjoint on the host holds more than
+// an adjoint of the operator.
+type countedSquare struct {
+	dist.Operator
+	v *countedProblem
+}
+
+func (s countedSquare) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector) error {
+	v := s.v
+	if v.count.plan.Hardware.Card != nil || v.count.plan.Hardware.Engine == "reference" {
+		return nil
+	}
+	bytes := kirchhoff.SquareBytes(v.count.problem, kirchhoff.Work{Exact: v.count.plan.Exact(), Classes: v.count.plan.Classes.Of(v.count.plan.Shots.List(v.count.share.First, v.count.share.Last))}, !v.count.plan.Weighted())
+	x := v.vector(dist.Local(device.F32, int(bytes/4)))
+	x.Free()
+	return nil
+}
+
+// Domain and the methods below make it solver.Passes over streamed traces.
+func (v *countedProblem) Domain() *dist.Layout       { return v.image }
+func (v *countedProblem) Device() device.Device      { return v.on }
+func (v *countedProblem) DataNorm() (float64, error) { return 1, nil }
+func (v *countedProblem) Carried() []*float64        { return nil }
+
+func (v *countedProblem) Normal(context.Context, *dist.Vector, *dist.Vector) (float64, error) {
+	return 1, nil
+}
+
+func (v *countedProblem) Gradient(context.Context, *dist.Vector, *dist.Vector) (float64, error) {
+	return 1, nil
+}
+
+// fitBytes is what finding the wavelet from what spikes predict takes besides vectors.
+func (c *memoryCount) fitBytes() int64 {
+	if !c.plan.Spikes {
+		return 0
+	}
+	_, taps := kirchhoff.LinearTaps(TapsOf(c.plan, c.plan.Wavelet))
+	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Inputs.Survey.NT, c.plan.Hardware.Threads)
+}
+
+// rootBytes is what rank 0 holds of whole images, for directions of layers, for matching filters and for
+// the agreement of halves.
+func (c *memoryCount) rootBytes() (bytes int64) {
+	if r := formulation.RegulariserOf(c.plan.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
+		bytes += 4*int64(c.plan.Image.Len()) + r.HostBytes(c.plan.Image)
+	}
+	if c.plan.Classes.Halves() {
+		bytes += 4*int64(c.plan.Image.Len()) + agreement.Bytes(c.plan.Image.Shape)
+		if c.plan.Config.Output.Filter == "agreement" {
+			bytes += 4 * int64(c.plan.Image.Len())
+		}
+	}
+	if c.plan.Matches() {
+		bytes += 12*int64(c.plan.Image.Len()) + c.plan.Filters.Bytes(c.plan.Image.Shape)
+	}
+	return bytes
+}

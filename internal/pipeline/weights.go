@@ -1,0 +1,48 @@
+package pipeline
+
+import (
+	"github.com/kirchhoff-lsm/lsm/internal/coherence"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/survey"
+)
+
+// Weights say how much the samples of a survey's traces count: the mute, and what data.weights and
+// data.dead make of each trace.
+type TraceWeights struct {
+	data   config.Data
+	survey *survey.Survey
+	mute   Mute
+}
+
+// FirstIterations is after how many iterations data.weights = "coherence" takes the image for what
+// predicts the traces.
+const FirstIterations = 3
+
+// Coherent reports whether a solve finds weights for the samples by what its first image predicts.
+func Coherent(p *Plan) bool {
+	return p.Config.Data.Weights == "coherence" && (p.Need == NeedTraces || p.Need == NeedPlanning)
+}
+
+// CoherenceWindows are those over which the means of these weights are taken.
+func CoherenceWindows(p *Plan) coherence.Windows {
+	slowest, _ := Speeds(p)
+	return coherence.WindowsFor(1/BandOf(p.Inputs.Survey.Wavelet).Peak, slowest, p.Inputs.Survey.DT, p.Hardware.Threads)
+}
+
+// NewWeights returns those of a survey.
+func NewTraceWeights(d config.Data, s *survey.Survey) *TraceWeights {
+	return &TraceWeights{data: d, survey: s, mute: newMute(d, s)}
+}
+
+// Of returns the weight of trace n of the survey, given its samples, and sets mute to the mute's
+// weights of these.
+func (w *TraceWeights) Of(n int, trace, mute []float32) float64 {
+	w.mute.Fill(mute, w.survey.Offset(n), 1)
+	switch {
+	case survey.Silent(mute), w.data.Dead == "mask" && survey.Silent(trace):
+		return 0
+	case w.data.Weights == "survey":
+		return float64(w.survey.Weight[n])
+	}
+	return 1
+}
