@@ -128,6 +128,9 @@ func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
 }
 
+// Matches reports whether the image is found by matching filters.
+func (s Solver) Matches() bool { return s.Method == "matching" }
+
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is
 // none.
 func (c *Config) Unstreamed() string {

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -11,39 +10,19 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// limit sets the aperture of an operator.
-func (p *Plan) limit(k *kirchhoff.Problem) {
-	c := p.Config.Kirchhoff
-	if len(c.Aperture) == 0 {
-		return
-	}
-	for axis := range p.Image.Dim() - 1 {
-		a := c.Aperture[min(axis, len(c.Aperture)-1)]
-		taper := a / 10
-		if len(c.ApertureTaper) > 0 {
-			taper = min(a, c.ApertureTaper[0])
-		}
-		k.Aperture, k.ApertureTaper = append(k.Aperture, a), append(k.ApertureTaper, taper)
-	}
-	k.Margin = slices.Max(k.Aperture) / 2
-	if m := p.Config.Traveltime.Margin; len(m) > 0 {
-		k.Margin = m[0]
-	}
-}
-
-// Heard is about how much longer, or shorter, kernels take than kirchhoff's Visits say, since
+// arrivalCost is about how much longer, or shorter, kernels take than kirchhoff's Visits say, since
 // waves cross a tile in more samples or fewer than 20 (kirchhoff.TileCost), or arrive after
 // the record has ended: tiles beyond it take no time, those in which it ends
 // kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
 // velocity.
-func (p *Plan) Heard() float64 {
-	if least, _ := p.Inputs.Velocity.Range(); least <= 0 {
+func arrivalCost(g *Geometry, t *Times) float64 {
+	if least, _ := t.Source.Range(); least <= 0 {
 		return 1
 	}
-	k := &kirchhoff.Problem{Grid: p.Image}
-	p.limit(k)
+	k := &kirchhoff.Problem{Grid: g.Image}
+	g.limit(k)
 	all, total := 0, 0.0
-	for q := range p.SamplePairs() {
+	for q := range g.SamplePairs() {
 		inside := true
 		for axis, a := range k.Aperture {
 			inside = inside && (a == 0 || math.Abs(q.X[axis]-0.5*(q.Source[axis]+q.Receiver[axis])) < a)
@@ -52,7 +31,7 @@ func (p *Plan) Heard() float64 {
 			continue
 		}
 		all++
-		total += tileCost(p, q)
+		total += tileCost(g, t, q)
 	}
 	if all == 0 {
 		return 1
@@ -61,27 +40,27 @@ func (p *Plan) Heard() float64 {
 }
 
 // tileCost is how many times longer than another the tile of a pair takes.
-func tileCost(p *Plan, q Pair) float64 {
-	arrival, width := straightArrival(p, q)
-	switch early := p.RecordEnd() - arrival; {
+func tileCost(g *Geometry, t *Times, q Pair) float64 {
+	arrival, width := straightArrival(g, t, q)
+	switch early := g.RecordEnd() - arrival; {
 	case math.Abs(early) < width/2:
 		return kirchhoff.EndCost
 	case early > 0:
-		return kirchhoff.TileCost(p.Image.Dim(), width/p.Inputs.Survey.DT)
+		return kirchhoff.TileCost(g.Image.Dim(), width/g.Survey.DT)
 	}
 	return 0
 }
 
 // straight is about when a wave arrives on straight rays, and how far apart it does so at the
 // points of a tile, in s.
-func straightArrival(p *Plan, q Pair) (arrival, width float64) {
-	if p.Image.Domain == grid.Time {
-		return straightArrivalInTime(p, q)
+func straightArrival(g *Geometry, t *Times, q Pair) (arrival, width float64) {
+	if g.Image.Domain == grid.Time {
+		return straightArrivalInTime(g, t, q)
 	}
 	const parts = 8 // of a ray, whose slowness is their mean
 	at, gradient := make([]float64, len(q.X)), make([]float64, len(q.X))
 	for role, from := range [2][]float64{survey.AtSource: q.Source, survey.AtReceiver: q.Receiver} {
-		medium := LegMedium(p, survey.Role(role))
+		medium := t.Leg(survey.Role(role))
 		slowness := 1 / medium.At(q.X)
 		squares, sum := 0.0, 0.0
 		for a, x := range q.X {
@@ -102,45 +81,29 @@ func straightArrival(p *Plan, q Pair) (arrival, width float64) {
 			gradient[a] += (x - from[a]) / length * slowness
 		}
 	}
-	return arrival, tileWidth(p, gradient)
+	return arrival, g.tileWidth(gradient)
 }
 
 // straightInTime is straight for an image in the time domain, without η.
-func straightArrivalInTime(p *Plan, q Pair) (arrival, width float64) {
+func straightArrivalInTime(g *Geometry, t *Times, q Pair) (arrival, width float64) {
 	gradient := make([]float64, len(q.X))
 	for role, from := range [2][]float64{survey.AtSource: q.Source, survey.AtReceiver: q.Receiver} {
-		t, slope := LegMedium(p, survey.Role(role)).RMSTime(from, q.X)
+		t, slope := t.Leg(survey.Role(role)).RMSTime(from, q.X)
 		arrival += t
 		for a := range gradient {
 			gradient[a] += slope[a]
 		}
 	}
-	return arrival, tileWidth(p, gradient)
+	return arrival, g.tileWidth(gradient)
 }
 
 // tileWidth is how far apart waves of that gradient arrive at the points of a tile, in s.
-func tileWidth(p *Plan, gradient []float64) (width float64) {
+func (g *Geometry) tileWidth(gradient []float64) (width float64) {
 	side := float64(kirchhoff.TileSide(len(gradient)) - 1)
-	for a, g := range gradient {
-		width += math.Abs(g) * side * p.Image.Spacing[a]
+	for a, slope := range gradient {
+		width += math.Abs(slope) * side * g.Image.Spacing[a]
 	}
 	return width
-}
-
-// Missed returns the number of traces that count at no point of a plan's image, and the
-// number of the image's columns of points at which no trace counts.
-func Missed(p *Plan) (traces, columns int) {
-	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places}
-	p.limit(k)
-	return k.Missed()
-}
-
-// TimesNeeded lists the places of the whole survey that some trace uses where it may count,
-// and says how their traveltimes are solved. Without an aperture there are no windows.
-func (p *Plan) TimesNeeded() ([]int, traveltime.Options) {
-	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places, AllWindows: p.windows, Threads: p.Hardware.Threads}
-	p.limit(k)
-	return k.TimesNeeded()
 }
 
 // tiltedCost is about how many times longer a point of an anisotropic model takes to solve.
@@ -151,7 +114,7 @@ const tiltedCost = 5
 // for a method that solves nothing.
 func (p *Plan) Solved(s *Share) (n float64) {
 	for role, w := range solvedRegions(p, s) {
-		m, cost := LegMedium(p, role), 1.0
+		m, cost := p.Times.Leg(role), 1.0
 		if m.Anisotropic {
 			cost = tiltedCost
 		}
@@ -166,11 +129,11 @@ func (p *Plan) Solved(s *Share) (n float64) {
 // where nothing is needed.
 func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 	if p.Config.Kirchhoff.Dynamic {
-		slabs[survey.AtSource] = p.Inputs.Velocity.Below(p.Image, s.Slab)
+		slabs[survey.AtSource] = p.Times.Source.Below(p.Geometry.Image, s.Slab)
 	}
-	if p.Image.Domain == grid.Time && !p.Config.Traveltime.Given() {
-		for role := range media(p) {
-			slabs[role] = LegMedium(p, survey.Role(role)).Below(p.Image, TimedColumns(p, s))
+	if p.Geometry.Image.Domain == grid.Time && !p.Config.Traveltime.Given() {
+		for role := range p.Times.media() {
+			slabs[role] = p.Times.Leg(survey.Role(role)).Below(p.Geometry.Image, TimedColumns(p, s))
 		}
 	}
 	for role, w := range solvedRegions(p, s) {
@@ -188,10 +151,10 @@ func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 	places, opt := p.Problem(s).TimesNeeded()
 	if p.Hardware.Engine == "reference" && len(places) > 0 { // which solves for all places everywhere
-		return [2]int{0, p.Image.Shape[0]}
+		return [2]int{0, p.Geometry.Image.Shape[0]}
 	}
 	for i, place := range places {
-		w := opt.Window(p.Image, place)
+		w := opt.Window(p.Geometry.Image, place)
 		if i == 0 {
 			columns = [2]int{w.Lo[0], w.Hi[0]}
 		}
@@ -204,7 +167,7 @@ func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 // roles of the models; none for a method that solves nothing.
 func solvedRegions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 	return func(yield func(survey.Role, traveltime.Window) bool) {
-		if Eikonal(p, survey.AtSource) == nil && Eikonal(p, survey.AtReceiver) == nil {
+		if p.Times.Eikonal(survey.AtSource) == nil && p.Times.Eikonal(survey.AtReceiver) == nil {
 			return
 		}
 		places, opt := p.Problem(s).TimesNeeded()
@@ -215,21 +178,13 @@ func solvedRegions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] 
 				places[i] = i
 			}
 		case p.Held.Tables == "coarse":
-			opt = traveltime.CoarseOptions(p.Image, CoarseFactor, opt)
+			opt = traveltime.CoarseOptions(p.Geometry.Image, CoarseFactor, opt)
 		}
 		for _, place := range places {
-			role := legRole(p, s.Places.Role[place])
-			if e := Eikonal(p, role); e != nil && !yield(role, e.Region(s.Places, place, opt)) {
+			role := p.Times.legRole(s.Places.Role[place])
+			if e := p.Times.Eikonal(role); e != nil && !yield(role, e.Region(s.Places, place, opt)) {
 				return
 			}
 		}
 	}
-}
-
-// findWindows finds the windows of all places of the survey. Traveltimes depend on them,
-// so they must not depend on how traces are dealt to ranks.
-func (p *Plan) findWindows() {
-	k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places}
-	p.limit(k)
-	p.windows = k.Windows()
 }

@@ -116,7 +116,7 @@ func (h *Here) say(engine, why string) {
 // Hold returns the plan with traces and tables where they are held, and reports whether that
 // fits into the memory of all ranks. It is collective.
 func (h *Here) Hold(p *Plan, s *Share) (held *Plan, fits bool, err error) {
-	r, err := DecideResidency(p, func(r Residency) (bool, error) {
+	r, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
 		short, err := comm.Any(h.Ranks.World, !CountMemory(p.Holding(r), s).Fits())
 		fits = !short
 		return fits, err

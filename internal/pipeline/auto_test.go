@@ -73,7 +73,7 @@ func settled(t *testing.T, ranks int, kept string, times measured, set ...string
 		if err != nil {
 			return err
 		}
-		share, err := p.Share(h.Grid, rank)
+		share, err := p.Geometry.Share(h.Grid, rank)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestSumsThroughTheHostAreForeseen(t *testing.T) {
 	total := func(set ...string) (bytes, points int64) {
 		must(t, p.onEngine(2, "cuda", set, func(j *Job) error {
 			if j.Ranks.Root() {
-				bytes, points = CountMemory(j.Plan, j.Share).Total(), int64(j.Plan.Points(j.Share))
+				bytes, points = CountMemory(j.Plan, j.Share).Total(), int64(j.Plan.Geometry.Points(j.Share))
 			}
 			return nil
 		}))

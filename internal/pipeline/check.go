@@ -61,7 +61,7 @@ func (r *checkReport) sampling() {
 	r.traces()
 	r.image()
 	r.media()
-	if vmin, vmax := Speeds(r.plan); vmin > 0 {
+	if vmin, vmax := r.plan.Times.Speeds(); vmin > 0 {
 		b := BandOf(r.plan.Wavelet)
 		r.depthSampling(b, vmin)
 		r.aliases(b, vmin)
@@ -72,9 +72,9 @@ func (r *checkReport) sampling() {
 
 // traces describes what the survey holds and how much of it counts.
 func (r *checkReport) traces() {
-	s := r.plan.Inputs.Survey
+	s := r.plan.Geometry.Survey
 	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
-		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.plan.RecordEnd()),
+		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.plan.Geometry.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
 	if !r.plan.Inputs.HasData {
 		r.say("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.plan.Config.Survey.File.File)
@@ -84,17 +84,17 @@ func (r *checkReport) traces() {
 	near, far := s.Offsets()
 	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
 	r.say("warning", "traces", "%s", DeadText(r.plan))
-	r.say("warning", "aperture", "%s", MissedText(r.plan))
+	r.say("warning", "aperture", "%s", MissedText(r.plan.Geometry))
 	r.weighting()
-	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.plan.Inputs.Places.Len(), "distinct position"))
+	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.plan.Geometry.Places.Len(), "distinct position"))
 }
 
 // image says where the image lies, what it is made of and whether it suits the wavelet.
 func (r *checkReport) image() {
-	r.say("ok", "image", "%s", ExtentText(r.plan.Image))
+	r.say("ok", "image", "%s", ExtentText(r.plan.Geometry.Image))
 	r.say("ok", "gathers", "%s", r.plan.Classes.String())
 	r.say("note", "gathers", "%s", BeyondText(r.plan))
-	b, nyquist := BandOf(r.plan.Wavelet), 0.5/r.plan.Inputs.Survey.DT
+	b, nyquist := BandOf(r.plan.Wavelet), 0.5/r.plan.Geometry.Survey.DT
 	if b.High > 0.8*nyquist {
 		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
@@ -105,7 +105,7 @@ func (r *checkReport) image() {
 
 // media says whether waves are converted and models anisotropic.
 func (r *checkReport) media() {
-	for _, m := range RemarkMedia(r.plan) {
+	for _, m := range RemarkMedia(r.plan.Config.Velocity, r.plan.Times, r.plan.Inputs.Models) {
 		level := "ok"
 		if m.Doubtful {
 			level = "note"
@@ -117,13 +117,13 @@ func (r *checkReport) media() {
 // settings comments on settings that deserve a second look.
 func (r *checkReport) settings() {
 	out := 0
-	for i := range r.plan.Inputs.Places.Len() {
-		if !r.plan.Image.Contains(r.onDatum(r.plan.Inputs.Places.At(i))) {
+	for i := range r.plan.Geometry.Places.Len() {
+		if !r.plan.Geometry.Image.Contains(r.onDatum(r.plan.Geometry.Places.At(i))) {
 			out++
 		}
 	}
 	if out > 0 {
-		r.say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.plan.Inputs.Places.Len(), "position"))
+		r.say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.plan.Geometry.Places.Len(), "position"))
 	}
 	for _, n := range r.plan.Config.Notes() {
 		r.say("note", "configuration", "%s", n)
@@ -131,8 +131,8 @@ func (r *checkReport) settings() {
 	if c := r.plan.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
 		r.say("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
 	}
-	if r.plan.Matches() {
-		r.say("ok", "matching", "%s", r.plan.Filters.About(r.plan.Image.Shape))
+	if r.plan.Config.Solver.Matches() {
+		r.say("ok", "matching", "%s", r.plan.Filters.About(r.plan.Geometry.Image.Shape))
 	}
 }
 
@@ -166,7 +166,7 @@ func DeadText(p *Plan) string {
 	if n == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, n, readable.Count(p.Inputs.Survey.NumTraces(), "trace"), english.PluralWord(n, "is", "are"))
+	text := fmt.Sprintf("%s: %d of %s %s dead (every sample is zero)", p.Config.Survey.File.File, n, readable.Count(p.Geometry.Survey.NumTraces(), "trace"), english.PluralWord(n, "is", "are"))
 	if p.Config.Data.Dead == "mask" {
 		text += ", their weight is 0"
 	}
@@ -175,14 +175,14 @@ func DeadText(p *Plan) string {
 
 // MissedText says which traces and which points of the image no aperture brings together, ""
 // for none.
-func MissedText(p *Plan) string {
-	traces, columns := Missed(p)
+func MissedText(g *Geometry) string {
+	traces, columns := g.FindMissed()
 	var list []string
 	if traces > 0 {
-		list = append(list, fmt.Sprintf("%d of %s %s at no point of the image", traces, readable.Count(p.Inputs.Survey.NumTraces(), "trace"), english.PluralWord(traces, "counts", "count")))
+		list = append(list, fmt.Sprintf("%d of %s %s at no point of the image", traces, readable.Count(g.Survey.NumTraces(), "trace"), english.PluralWord(traces, "counts", "count")))
 	}
 	if columns > 0 {
-		list = append(list, fmt.Sprintf("the image stays zero in %d of its %s of points, which lie in no trace's aperture", columns, readable.Count(p.Image.Len()/p.Image.Shape[p.Image.Dim()-1], "column")))
+		list = append(list, fmt.Sprintf("the image stays zero in %d of its %s of points, which lie in no trace's aperture", columns, readable.Count(g.Image.Len()/g.Image.Shape[g.Image.Dim()-1], "column")))
 	}
 	if list == nil {
 		return ""
@@ -192,7 +192,7 @@ func MissedText(p *Plan) string {
 
 // weighting says how much of the data the weights leave.
 func (r *checkReport) weighting() {
-	d, s := r.plan.Config.Data, r.plan.Inputs.Survey
+	d, s := r.plan.Config.Data, r.plan.Geometry.Survey
 	if r.plan.White != nil {
 		r.say("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
 			readable.Count(len(s.Wavelet.Samples), "sample"), len(r.plan.Wavelet.Samples), WhitenLoss)
@@ -207,18 +207,18 @@ func (r *checkReport) weighting() {
 	if r.plan.Found.Live == 0 {
 		return
 	}
-	n := r.plan.Shots.Traces() - r.plan.Found.Live
+	n := r.plan.Geometry.Shots.Traces() - r.plan.Found.Live
 	if d.Dead == "mask" {
 		n -= r.plan.Found.Dead
 	}
 	if n > 0 {
-		r.say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.plan.Shots.Traces(), "trace"))
+		r.say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.plan.Geometry.Shots.Traces(), "trace"))
 	}
 }
 
 // surface says where the topography lies.
 func (r *checkReport) surface() {
-	t := r.plan.Surface
+	t := r.plan.Geometry.Surface
 	if t == nil {
 		if r.plan.Config.Image.Surface != "none" {
 			r.say("note", "surface", "it lies above the image and cuts nothing")
@@ -227,8 +227,8 @@ func (r *checkReport) surface() {
 	}
 	r.say("ok", "surface", "z = %s to %s m", readable.Length(slices.Min(t.Z)), readable.Length(slices.Max(t.Z)))
 	above, highest, height := 0, 0, 0.0 // places more than a cell above it; the highest, and by how much
-	for i := range r.plan.Inputs.Places.Len() {
-		at := r.plan.Inputs.Places.At(i)
+	for i := range r.plan.Geometry.Places.Len() {
+		at := r.plan.Geometry.Places.At(i)
 		z, inside := t.At(at)
 		if !inside {
 			continue
@@ -243,21 +243,21 @@ func (r *checkReport) surface() {
 	}
 	if above > 0 {
 		r.say("warning", "surface", "%d of %s lie more than %s m above it, %s %d at %s m by %.4g m",
-			above, readable.Count(r.plan.Inputs.Places.Len(), "position"), readable.Length(t.Cell), r.plan.Inputs.Places.Role[highest], r.plan.Inputs.Places.Row[highest], PointText(r.plan.Inputs.Places.At(highest)), height)
+			above, readable.Count(r.plan.Geometry.Places.Len(), "position"), readable.Length(t.Cell), r.plan.Geometry.Places.Role[highest], r.plan.Geometry.Places.Row[highest], PointText(r.plan.Geometry.Places.At(highest)), height)
 	}
 }
 
 func (r *checkReport) depthSampling(b Band, vmin float64) {
 	// A reflection's shortest wavelength in depth is v/(2f); two points each.
 	limit := vmin / (4 * b.High)
-	for a, h := range r.plan.Image.Spacing {
-		if r.plan.Image.Unit(a) == "s" {
+	for a, h := range r.plan.Geometry.Image.Spacing {
+		if r.plan.Geometry.Image.Unit(a) == "s" {
 			r.timeSampling(b, h)
 			continue
 		}
-		if r.plan.Image.Shape[a] > 1 && h > limit*1.001 {
+		if r.plan.Geometry.Image.Shape[a] > 1 && h > limit*1.001 {
 			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
-				r.plan.Image.AxisName(a), readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
+				r.plan.Geometry.Image.AxisName(a), readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
@@ -265,30 +265,30 @@ func (r *checkReport) depthSampling(b Band, vmin float64) {
 }
 
 func (r *checkReport) record(vmax float64) {
-	if r.plan.Image.Domain == grid.Time {
+	if r.plan.Geometry.Image.Domain == grid.Time {
 		r.recordInTime()
 		return
 	}
-	z := r.plan.Image.Dim() - 1
+	z := r.plan.Geometry.Image.Dim() - 1
 	top := math.Inf(-1)
-	for i := range r.plan.Inputs.Places.Len() {
-		top = max(top, r.plan.Inputs.Places.At(i)[z])
+	for i := range r.plan.Geometry.Places.Len() {
+		top = max(top, r.plan.Geometry.Places.At(i)[z])
 	}
-	reach := top + 0.5*vmax*r.plan.RecordEnd()
-	if deep := r.plan.Image.End(z); reach < deep {
+	reach := top + 0.5*vmax*r.plan.Geometry.RecordEnd()
+	if deep := r.plan.Geometry.Image.End(z); reach < deep {
 		r.say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
-			readable.Time(r.plan.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
+			readable.Time(r.plan.Geometry.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
 	}
 }
 
 // aliasing is what straight rays tell of some pairs of a trace and an image point: the
 // largest change of their time, in s, over half the spacing at source and receiver
 // together, and the share of pairs that alias at a frequency, in Hz.
-func aliasing(pl *Plan, spacing []float64, f float64) (largest, share float64) {
-	source, receiver := LegMedium(pl, survey.AtSource), LegMedium(pl, survey.AtReceiver)
+func aliasing(g *Geometry, t *Times, spacing []float64, f float64) (largest, share float64) {
+	source, receiver := t.Leg(survey.AtSource), t.Leg(survey.AtReceiver)
 	half := func(m traveltime.Medium, at, x []float64) (most float64) {
 		slowness := m.Slowness(at, x)
-		if pl.Image.Domain == grid.Time {
+		if g.Image.Domain == grid.Time {
 			_, slowness = m.RMSTime(at, x)
 		}
 		for a, h := range spacing {
@@ -297,7 +297,7 @@ func aliasing(pl *Plan, spacing []float64, f float64) (largest, share float64) {
 		return most
 	}
 	n, steep := 0, 0
-	for p := range pl.SamplePairs() {
+	for p := range g.SamplePairs() {
 		change := half(source, p.Source, p.X) + half(receiver, p.Receiver, p.X)
 		largest = max(largest, change)
 		n++
@@ -310,21 +310,21 @@ func aliasing(pl *Plan, spacing []float64, f float64) (largest, share float64) {
 
 // aliases says where the sums over traces alias, and what anti-aliasing does.
 func (r *checkReport) aliases(b Band, vmin float64) {
-	spacing := r.plan.AliasSpacing()
+	spacing := r.plan.Geometry.AliasSpacing()
 	dx := slices.Max(spacing)
 	if dx == 0 {
 		return
 	}
 	const topic = "trace spacing"
 	what := fmt.Sprintf("traces %s m apart", readable.Join("%.4g", " × ", spacing))
-	largest, share := aliasing(r.plan, spacing, b.High)
+	largest, share := aliasing(r.plan.Geometry, r.plan.Times, spacing, b.High)
 	sin := vmin / (2 * b.High * dx)
 	switch {
 	case sin >= 1:
 		r.say("ok", topic, "%s: no arrival aliases at %.3g Hz", what, b.High)
 	case r.plan.Config.Kirchhoff.Antialias != "off":
 		r.say("ok", topic, "%s: arrivals steeper than %.0f° would alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias smooths them, the steepest to %.3g Hz, from %d bands of each trace",
-			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest), r.plan.Problem(&Share{Places: r.plan.Inputs.Places}).Bands())
+			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest), r.plan.Problem(&Share{Places: r.plan.Geometry.Places}).Bands())
 	default:
 		r.say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
 			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest))
@@ -351,14 +351,14 @@ func BeyondText(p *Plan) string {
 		beyond = fmt.Sprintf("below %.6g and above %.6g degrees", first, last)
 	}
 	return fmt.Sprintf("%s angles %s, %s of all pairs of trace and image point along straight rays, are in no class and so not in the image (image.gather_ends = \"open\" takes them in)",
-		im.GatherAngle, beyond, readable.Percent(ShareBeyond(p, first*180/most, last*180/most)))
+		im.GatherAngle, beyond, readable.Percent(ShareBeyond(p.Geometry, first*180/most, last*180/most)))
 }
 
 // ShareBeyond is the share of pairs of a trace and an image point whose straight rays
 // meet at an opening angle outside [first, last] degrees.
-func ShareBeyond(pl *Plan, first, last float64) float64 {
+func ShareBeyond(g *Geometry, first, last float64) float64 {
 	n, beyond := 0, 0
-	for p := range pl.SamplePairs() {
+	for p := range g.SamplePairs() {
 		var sr, ss, rr float64
 		for a, x := range p.X {
 			u, v := x-p.Source[a], x-p.Receiver[a]

@@ -26,23 +26,25 @@ type Classes struct {
 
 // newClasses assigns traces or angles to the classes. Commands that use no traces have no
 // classes.
-func newClasses(p *Plan) Classes {
-	c := Classes{image: p.Config.Image}
+func newClasses(im config.Image, s *survey.Survey, need Need) (Classes, error) {
+	c := Classes{image: im}
 	switch kind := c.image.Gathers; {
-	case p.Need == NeedGeometry:
+	case need == NeedGeometry:
 	case c.image.Halves:
-		c.N, c.ByTrace = 2, findHalves(p.Inputs.Survey)
+		if c.N, c.ByTrace = 2, findHalves(s); !slices.Contains(c.ByTrace, 1) {
+			return c, status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
+		}
 	case kind == "offset": // traces of no class are not among the survey's
 		c.N = len(c.image.GatherBins) - 1
-		c.ByTrace = make([]int32, p.Inputs.Survey.NumTraces())
+		c.ByTrace = make([]int32, s.NumTraces())
 		for i := range c.ByTrace {
-			c.ByTrace[i] = FindInterval(c.image.GatherBins, p.Inputs.Survey.Offset(i))
+			c.ByTrace[i] = FindInterval(c.image.GatherBins, s.Offset(i))
 		}
 	case kind == "angle":
 		c.Windows = angleWindows(c.image)
 		c.N = len(c.Windows)
 	}
-	return c
+	return c, nil
 }
 
 // halves assigns a survey's traces to the odd and the even ones of the sources that it uses.
@@ -108,14 +110,6 @@ func (c Classes) String() string {
 		each = fmt.Sprintf("%d to %s", least, each)
 	}
 	return fmt.Sprintf("%s by offset of %s each", readable.Count(c.N, "image"), each)
-}
-
-// checkHalves makes sure that there are shots for both.
-func checkHalves(p *Plan) error {
-	if c := p.Classes; c.Halves() && !slices.Contains(c.ByTrace, 1) {
-		return status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
-	}
-	return nil
 }
 
 // By is what the classes differ by.

@@ -18,7 +18,7 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 	if err != nil {
 		return err
 	}
-	found := coherence.New(CoherenceWindows(s.job.Plan), s.job.Share.Traces(), s.job.Plan.Inputs.Survey.NT)
+	found := coherence.New(CoherenceWindows(s.job.Plan.Geometry, s.job.Plan.Times, s.job.Plan.Hardware.Threads), s.job.Share.Traces(), s.job.Plan.Geometry.Survey.NT)
 	var squares []float64 // of the norm of streamed data with their new weights
 	err = s.job.Here.Again(func(bool) error {
 		if squares = nil; s.job.Plan.Held.Stream {
@@ -53,7 +53,7 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 // findShots finds the weights of whole shots, of which these are prediction and record from sample lo
 // of this rank's on. It returns the sum of squares of each record with its new weights.
 func findShots(j *Job, c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
-	nt, w := j.Plan.Inputs.Survey.NT, CoherenceWindows(j.Plan)
+	nt, w := j.Plan.Geometry.Survey.NT, CoherenceWindows(j.Plan.Geometry, j.Plan.Times, j.Plan.Hardware.Threads)
 	for shot := range j.Share.Shots {
 		first, last := j.Share.Shot(shot)
 		at, n := first*nt-lo, (last-first)*nt
@@ -66,7 +66,7 @@ func findShots(j *Job, c *coherence.Weights, lo int, predicted, recorded device.
 				return nil, err
 			}
 		}
-		c.Find(w, j.Plan.Inputs.Survey, j.Plan.Shots.List(j.Share.First+first, j.Share.First+last), first, traces[0], traces[1])
+		c.Find(w, j.Plan.Geometry.Survey, j.Plan.Geometry.Shots.List(j.Share.First+first, j.Share.First+last), first, traces[0], traces[1])
 		square := 0.0
 		for trace := first; trace < last; trace++ {
 			x := traces[1][(trace-first)*nt:][:nt]
@@ -113,7 +113,7 @@ func (s *solving) useCoherence(found *coherence.Weights) error {
 
 // fillCoherence sets a vector of data to the weights of its samples.
 func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
-	nt := j.Plan.Inputs.Survey.NT
+	nt := j.Plan.Geometry.Survey.NT
 	w := make([]float32, nt)
 	for trace := range j.Share.Traces() {
 		for k := range w {
@@ -130,9 +130,9 @@ func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
 // savedWeights is a vector with the values of the weights found, on the host, as checkpoints keep it. Where
 // none were found it is for those of a checkpoint.
 func (s *solving) savedWeights() map[string]*dist.Vector {
-	c := coherence.New(CoherenceWindows(s.job.Plan), 0, s.job.Plan.Inputs.Survey.NT)
+	c := coherence.New(CoherenceWindows(s.job.Plan.Geometry, s.job.Plan.Times, s.job.Plan.Hardware.Threads), 0, s.job.Plan.Geometry.Survey.NT)
 	l := &dist.Layout{
-		Shape: []int{s.job.Plan.Shots.Traces(), c.Nodes}, Off: s.job.Share.First * c.Nodes, N: s.job.Share.Traces() * c.Nodes,
+		Shape: []int{s.job.Plan.Geometry.Shots.Traces(), c.Nodes}, Off: s.job.Share.First * c.Nodes, N: s.job.Share.Traces() * c.Nodes,
 		Type: device.F32, Shards: s.job.Here.ShotAxis, Copies: s.job.Here.BlockAxis,
 	}
 	values := make([]float32, l.N)
@@ -149,7 +149,7 @@ const savedName = "coherence"
 
 // restoreWeights puts the weights of a checkpoint into the problem.
 func (s *solving) restoreWeights(saved map[string]*dist.Vector) error {
-	found := coherence.New(CoherenceWindows(s.job.Plan), s.job.Share.Traces(), s.job.Plan.Inputs.Survey.NT)
+	found := coherence.New(CoherenceWindows(s.job.Plan.Geometry, s.job.Plan.Times, s.job.Plan.Hardware.Threads), s.job.Share.Traces(), s.job.Plan.Geometry.Survey.NT)
 	for k, v := range device.Slice[float32](saved[savedName].Buf) {
 		found.Values[k] = uint16(v)
 	}

@@ -146,13 +146,13 @@ func (o *option) may(j *Job, image int) (up, down int64) {
 	}
 	up, down = int64(o.opens)*(16<<10), int64(4*image)+int64(o.opens)*(8<<10)
 	if j.Plan.Classes.Halves() {
-		down += int64(8 * j.Plan.Image.Len())
+		down += int64(8 * j.Plan.Geometry.Image.Len())
 	}
 	if j.Plan.Held.Stream {
 		up += j.Memory().AllData
 	}
 	if o.times || !j.Here.Card.Compiles() { // the program that solves is not carried
-		up += int64(o.opens * 8 * j.Plan.Image.Len() * (j.Plan.Inputs.Survey.NumSources() + j.Plan.Inputs.Survey.NumReceivers()))
+		up += int64(o.opens * 8 * j.Plan.Geometry.Image.Len() * (j.Plan.Geometry.Survey.NumSources() + j.Plan.Geometry.Survey.NumReceivers()))
 	}
 	return up, down
 }
@@ -205,7 +205,7 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 			}
 			up, down := j.Here.Device.Traffic()
 			ended++
-			if found := Coherent(j.Plan) && ended == FirstIterations+1; at != [2]int64{} && !found {
+			if found := Coherent(j.Plan.Config.Data, j.Plan.Need) && ended == FirstIterations+1; at != [2]int64{} && !found {
 				mine.up, mine.down = max(mine.up, up-at[0]), max(mine.down, down-at[1])
 			}
 			at = [2]int64{up, down}

@@ -15,7 +15,7 @@ func FilterText(p *Plan) string {
 	if slices.ContainsFunc(p.Found.Made, func(s config.Setting) bool { return s.Key == filterKey }) {
 		return "" // see config.Differences
 	}
-	three := p.Image.Dim() == 3
+	three := p.Geometry.Image.Dim() == 3
 	switch p.Config.Kirchhoff.WaveletFilter {
 	case "off":
 		if three {
@@ -36,7 +36,7 @@ func FilterText(p *Plan) string {
 // eight iterations, or after four without band and weights by coherence (bench/wave/run.py --tried).
 func UndampedText(p *Plan) string {
 	s, most := p.Config.Solver, 3
-	if s.Band && Coherent(p) {
+	if s.Band && Coherent(p.Config.Data, p.Need) {
 		most = 8
 	}
 	switch {

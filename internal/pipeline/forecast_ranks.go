@@ -42,13 +42,13 @@ func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.Shares(grid)
+	all, err := p.Geometry.Shares(grid)
 	if err != nil {
 		return nil, err
 	}
 	var takes []Memory // of the first ranks, held as was tried last
 	var tried Residency
-	held, err := DecideResidency(p, func(r Residency) (bool, error) {
+	held, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
 		q := p.Holding(r)
 		takes, tried = takes[:0], r
 		for _, s := range all {
@@ -77,8 +77,8 @@ func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
 		}
 	}
 	f.spreadWork(all)
-	if s, m := all[f.Rank], f.Memory; m.Stream && !p.Shots.InOrder() {
-		if list := p.Inputs.InFile(p.Shots.List(s.First, s.First+s.Traces())); p.Inputs.Chunks.Scattered(list, m.Groups) {
+	if s, m := all[f.Rank], f.Memory; m.Stream && !p.Geometry.Shots.InOrder() {
+		if list := p.Inputs.InFile(p.Geometry.Shots.List(s.First, s.First+s.Traces())); p.Inputs.Chunks.Scattered(list, m.Groups) {
 			f.Copied = m.AllData
 		}
 	}
@@ -89,7 +89,7 @@ func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
 func (f *Forecast) spreadWork(all []*Share) {
 	p := f.plan
 	for rank, s := range all {
-		traces, points := s.Traces(), p.Points(s)
+		traces, points := s.Traces(), p.Geometry.Points(s)
 		widen(&f.Traces, rank, traces)
 		widen(&f.Points, rank, points)
 		widen(&f.Work, rank, p.Problem(s).Visits())
@@ -116,9 +116,9 @@ func (f *Forecast) findSums(all []*Share) {
 		word = 8
 	}
 	most := slices.MaxFunc(all, func(a, b *Share) int {
-		return cmp.Or(cmp.Compare(p.Reached(a), p.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
+		return cmp.Or(cmp.Compare(p.Geometry.Reached(a), p.Geometry.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
 	})
-	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Inputs.Survey.NT}, dist.Backward: {0, p.Reached(most)}}
+	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Geometry.Survey.NT}, dist.Backward: {0, p.Geometry.Reached(most)}}
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
 		cuts = p.Problem(most).Pieces(most.Local())
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
@@ -159,7 +159,7 @@ func (f *Forecast) halos(all []*Share, team, images, word int) (most []exchange)
 		}
 		return word * images * (at[slices.Index(points, min(a[1], b[1]))] - at[slices.Index(points, max(a[0], b[0]))])
 	}
-	each, bytes := images*f.plan.Plane()*f.plan.Type().Size(), -1
+	each, bytes := images*f.plan.Geometry.Plane()*f.plan.Type().Size(), -1
 	for _, s := range all {
 		halo := exchange{span: f.Ranks()}
 		for o := range s.Others(all) {
@@ -230,11 +230,11 @@ func (d Duration) String() string {
 // raysCost is how many times as long the eikonal solver takes for a place whose rays it follows.
 // BenchmarkEikonal401x301, Layers and BenchmarkEikonal101x101x101 of traveltime, with Spreading and
 // without, give 2.6 to 3.3 in 2-D and 4 in 3-D, in processor time.
-func raysCost(p *Plan) float64 {
+func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
 	switch {
-	case !FollowsRays(p):
+	case !FollowsRays(c, t):
 		return 1
-	case p.Image.Dim() == 2:
+	case dim == 2:
 		return 3
 	}
 	return 4
@@ -249,14 +249,14 @@ func (f *Forecast) Duration(m *Machine, reading time.Duration) Duration {
 }
 
 func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
-	p, speed := f.plan, m.Speed(f.plan.Image.Dim())
+	p, speed := f.plan, m.Speed(f.plan.Geometry.Image.Dim())
 	triples := *speed.Kind(p.Config.Kirchhoff.Dynamic)
 	if triples == 0 {
 		return Duration{}
 	}
 	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
-	samples := float64(f.Traces[1]) * float64(p.Inputs.Survey.NT)
-	d := Duration{Iteration: secondsOf((p.Heard()*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
+	samples := float64(f.Traces[1]) * float64(p.Geometry.Survey.NT)
+	d := Duration{Iteration: secondsOf((arrivalCost(p.Geometry, p.Times)*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
@@ -265,14 +265,14 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 	if c := p.Config.Solver; c.PenaltyScale == "relative" && c.Damping > 0 { // the migrated image, and three rounds
 		rounds += 3
 	}
-	if Coherent(p) && p.Config.Solver.Iterations > FirstIterations { // what is predicted, and a start
+	if Coherent(p.Config.Data, p.Need) && p.Config.Solver.Iterations > FirstIterations { // what is predicted, and a start
 		rounds += 2
 	}
-	if p.Matches() {
+	if p.Config.Solver.Matches() {
 		rounds = 3 // three adjoints, two forwards
 	}
 	if f.Solved[1] > 0 {
-		d.Traveltimes = secondsOf(raysCost(p) * f.Solved[1] / speed.Points / cores)
+		d.Traveltimes = secondsOf(raysCost(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()) * f.Solved[1] / speed.Points / cores)
 	}
 	held := f.Memory
 	if held.Recompute && held.Coarse == 0 {
@@ -298,16 +298,16 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 
 // Decide decides where traces and tables are: it returns the first way to hold them that
 // fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
-func DecideResidency(p *Plan, fits func(Residency) (bool, error)) (Residency, error) {
-	read := p.Config.Data.Read
-	if read == "auto" && p.Config.Unstreamed() != "" {
+func DecideResidency(cfg *config.Config, engine string, fits func(Residency) (bool, error)) (Residency, error) {
+	read := cfg.Data.Read
+	if read == "auto" && cfg.Unstreamed() != "" {
 		read = "memory"
 	}
 	whole, remade := []string{"full", "uint16"}, []string{"exact"}
-	switch t := p.Config.Kirchhoff.Tables; {
+	switch t := cfg.Kirchhoff.Tables; {
 	case t != "auto":
 		whole, remade = []string{t}, nil
-	case p.Hardware.Engine == "reference":
+	case engine == "reference":
 		whole, remade = whole[:1], nil
 	}
 	all := slices.Concat(whole, remade)

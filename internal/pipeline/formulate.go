@@ -37,7 +37,7 @@ func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
 // settingOf is the setting of an operator without data.
 func settingOf(op *Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
-		Config: op.Plan.Config.Solver, Options: op.Plan.SolverOptions(), Image: op.Plan.Image,
+		Config: op.Plan.Config.Solver, Options: SolverOptions(op.Plan.Config.Solver), Image: op.Plan.Geometry.Image,
 		World: op.Here.Ranks.World, Device: op.Here.Device, Threads: op.Here.Host.Threads(), Report: op.Here.Ranks.Report,
 		Operator: op.Operator, KeepData: op.Plan.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squareWeights(op) },
@@ -46,10 +46,10 @@ func settingOf(op *Operator) (s *formulation.Setting, err error) {
 	if s.Band, err = newBand(op); err != nil {
 		return nil, err
 	}
-	if s.Weights, err = weightVector(op); err != nil || op.Plan.Surface == nil {
+	if s.Weights, err = weightVector(op); err != nil || op.Plan.Geometry.Surface == nil {
 		return s, err
 	}
-	s.Surface = op.Plan.Surface.Weight
+	s.Surface = op.Plan.Geometry.Surface.Weight
 	s.Below, err = formulation.Diagonal(op.Here.Device, op.Domain(), s.Surface)
 	return s, err
 }
@@ -65,7 +65,7 @@ func weightVector(op *Operator) (*dist.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	nt, n := op.Plan.Inputs.Survey.NT, op.Share.Traces()
+	nt, n := op.Plan.Geometry.Survey.NT, op.Share.Traces()
 	each := max(1, GatherChunk/nt)
 	for first := 0; first < n; first += each {
 		w := slices.Repeat([]float32{1}, min(each, n-first)*nt)

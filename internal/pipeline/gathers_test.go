@@ -270,8 +270,8 @@ func TestTracesOutsideTheClasses(t *testing.T) {
 	if text := fmt.Sprintf("%d of 189 traces are left by image.gather_bins from 100 to 300 m", inside); !strings.Contains(log.String(), text) {
 		t.Errorf("the log does not say %q: %s", text, &log)
 	}
-	if j.Plan.Shots.Traces() != inside {
-		t.Errorf("%d traces in use, want %d", j.Plan.Shots.Traces(), inside)
+	if j.Plan.Geometry.Shots.Traces() != inside {
+		t.Errorf("%d traces in use, want %d", j.Plan.Geometry.Shots.Traces(), inside)
 	}
 	err := p.on(1, []string{"image.gathers=offset", "image.gather_bins=5000,6000"}, func(*Job) error { return nil })
 	if status.Code(err) != status.BadInput || !strings.Contains(fmt.Sprint(err), "image.gather_bins") {

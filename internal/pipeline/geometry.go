@@ -5,158 +5,223 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// AliasSpacing returns the distance, in m, between neighbouring traces along each
-// horizontal axis, over which anti-aliasing smooths them. It is
-// kirchhoff.antialias_spacing if that is set, or else is measured from the survey.
-func (p *Plan) AliasSpacing() []float64 {
-	across := p.Image.Dim() - 1
-	switch given := p.Config.Kirchhoff.AliasSpacing; {
-	case len(given) == 0:
-		return p.spacing()
-	case len(given) < across:
-		return []float64{given[0], given[0]}
-	default:
-		return given[:across]
-	}
+// Geometry says where everything lies: the traces, the image, and which of them meet.
+type Geometry struct {
+	Survey   *survey.Survey    // the traces that are used, without samples
+	Places   *survey.Positions // their distinct places
+	Image    grid.Grid
+	Surface  *Surface // topography; nil: none that cuts the image
+	Shots    Shots    // in which traces are dealt to ranks
+	Aperture Aperture
+
+	windows  []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
+	spacing  []float64           // m, of kirchhoff.antialias_spacing by axis; nil: measured
+	measured func() []float64    // spacing of the traces, measured once
+	farthest func() [2]float64   // see kirchhoff.MaxDistance; found once
 }
 
-func checkAliasSpacing(p *Plan) error {
-	for key, given := range map[string][]float64{"kirchhoff.antialias_spacing": p.Config.Kirchhoff.AliasSpacing, "kirchhoff.aperture": p.Config.Kirchhoff.Aperture} {
-		if len(given) > p.Image.Dim()-1 {
-			return status.Usage(fmt.Errorf("%s: %v m has %d values, a 2-D image has 1 horizontal axis", key, given, len(given)))
+// Aperture is how far from a trace's midpoint the trace counts, in m, by horizontal axis. The zero
+// Aperture has no limit.
+type Aperture struct {
+	Half, Taper []float64
+	Margin      float64 // by which the windows of traveltimes are wider
+}
+
+// NewGeometry places the image and the traces of a configuration. It returns an error where they do
+// not fit together.
+func NewGeometry(cfg *config.Config, in *Inputs) (*Geometry, error) {
+	g := &Geometry{
+		Survey: in.Survey, Places: in.Places, Shots: newShots(in.Places),
+		measured: sync.OnceValue(func() []float64 { return traceSpacing(in.Survey) }),
+	}
+	var err error
+	if g.Image, err = placeImage(cfg, in); err != nil {
+		return nil, err
+	}
+	if err := checkAxes(cfg, g.Image.Dim()); err != nil {
+		return nil, err
+	}
+	if g.Surface, err = findSurface(cfg.Image, g.Image, in); err != nil {
+		return nil, err
+	}
+	g.Aperture = newAperture(cfg, g.Image.Dim())
+	if g.Aperture.Half != nil {
+		g.Shots = g.Shots.along(g.Places, g.Aperture.Half[0])
+	}
+	if given := cfg.Kirchhoff.AliasSpacing; len(given) > 0 {
+		g.spacing = perAxis(given, g.Image.Dim()-1)
+	}
+	g.farthest = findFarthest(g.Image, g.Places)
+	g.findWindows()
+	return g, nil
+}
+
+// placeImage takes the image's grid from the configuration, if it gives one, or else from
+// the first velocity model. With constant velocities the configuration always gives a valid
+// grid.
+func placeImage(cfg *config.Config, in *Inputs) (image grid.Grid, err error) {
+	c := cfg.Image
+	if c.IsSet() {
+		image = c.Grid()
+		if image.Dim() != in.Survey.Dim {
+			return image, status.Usage(fmt.Errorf("image: shape %v has %d axes, the survey's positions have %d columns", c.Shape, image.Dim(), in.Survey.Dim))
 		}
+	} else {
+		for _, m := range in.media(cfg.Velocity.Converted()) {
+			if image.Shape == nil {
+				image = m.Grid
+			}
+		}
+	}
+	if image.Dim() == 3 {
+		image.Frame = in.Survey.Frame // which is that of the model
+	}
+	return image, checkImage(cfg, in, image)
+}
+
+// checkImage makes sure that the image lies in the models, and that its axis of two-way time can be one.
+func checkImage(cfg *config.Config, in *Inputs, image grid.Grid) error {
+	for _, m := range in.media(cfg.Velocity.Converted()) {
+		if !m.IsConstant() && !image.Inside(m.Grid) {
+			err := status.Usage(fmt.Errorf("image: %s reaches outside the velocity model, %s", ExtentText(image), ExtentText(m.Grid)))
+			return status.Hint(err, "choose image.origin and image.shape within the model, or make a larger one (lsm velocity --margin, --depth)")
+		}
+	}
+	last := image.Dim() - 1
+	if image.Domain != grid.Time {
+		return nil
+	}
+	if first := image.Origin[last]; first < 0 {
+		return status.Usage(fmt.Errorf("image.origin: two-way time starts at %g s, must be 0 s or later", first))
+	}
+	if h := image.Spacing[last]; h > longestInterval && cfg.Survey.Units == "auto" {
+		err := status.Usage(fmt.Errorf("image.spacing: %g s of two-way time, above %g s: looks like ms", h, longestInterval))
+		return status.Hint(err, `survey.units = "si" takes it as it stands`)
 	}
 	return nil
 }
 
-// traceSpacing returns the distance between neighbouring traces along each horizontal
-// axis, in m: that of the receivers of a shot or of the sources into one receiver,
-// whichever is smaller. If neither has neighbours, it is twice the distance of midpoints.
-// It is 0 along an axis on which nothing has neighbours.
-func traceSpacing(s *survey.Survey) []float64 {
-	shots := gatherPositions(s, s.NumSources(), func(src, rec int) (int, []float64) { return src, s.Receiver(rec) })
-	spreads := gatherPositions(s, s.NumReceivers(), func(src, rec int) (int, []float64) { return rec, s.Source(src) })
-	near, other := medianSpacings(shots, s.Dim), medianSpacings(spreads, s.Dim)
-	var twice []float64
-	out := make([]float64, s.Dim-1)
-	for a := range out {
-		switch {
-		case near[a] > 0 && other[a] > 0:
-			out[a] = min(near[a], other[a])
-		case near[a]+other[a] > 0:
-			out[a] = near[a] + other[a]
-		default:
-			if twice == nil {
-				twice = medianSpacings([][]float64{doubledMidpoints(s)}, s.Dim)
-			}
-			out[a] = twice[a]
+// checkAxes makes sure that keys with a value for each axis of the image have as many as it has.
+func checkAxes(cfg *config.Config, dim int) error {
+	for key, given := range map[string][]float64{"kirchhoff.antialias_spacing": cfg.Kirchhoff.AliasSpacing, "kirchhoff.aperture": cfg.Kirchhoff.Aperture} {
+		if len(given) > dim-1 {
+			return status.Usage(fmt.Errorf("%s: %v m has %d values, a 2-D image has 1 horizontal axis", key, given, len(given)))
 		}
+	}
+	if n := len(cfg.Output.PSFSpacing); n > 0 && n != dim {
+		return status.Usage(fmt.Errorf("output.psf_spacing: %s, the image has %d axes", readable.Count(n, "value"), dim))
+	}
+	return nil
+}
+
+// newAperture is that of [kirchhoff] for an image of so many axes.
+func newAperture(cfg *config.Config, dim int) (a Aperture) {
+	c := cfg.Kirchhoff
+	if len(c.Aperture) == 0 {
+		return a
+	}
+	a.Half = perAxis(c.Aperture, dim-1)
+	for _, half := range a.Half {
+		taper := half / 10
+		if len(c.ApertureTaper) > 0 {
+			taper = min(half, c.ApertureTaper[0])
+		}
+		a.Taper = append(a.Taper, taper)
+	}
+	a.Margin = slices.Max(a.Half) / 2
+	if m := cfg.Traveltime.Margin; len(m) > 0 {
+		a.Margin = m[0]
+	}
+	return a
+}
+
+// perAxis gives each of n axes its value, the last one of those given where there are fewer.
+func perAxis(given []float64, n int) []float64 {
+	out := make([]float64, n)
+	for axis := range out {
+		out[axis] = given[min(axis, len(given)-1)]
 	}
 	return out
 }
 
-// gathers are the positions of some gathers, [gather][position][dim]. The function of says
-// to which of the given number of gathers a trace belongs, and with which position.
-func gatherPositions(s *survey.Survey, n int, of func(src, rec int) (gather int, at []float64)) [][]float64 {
-	number := make([]int32, n) // from 1, among those that have traces and are taken
-	for i := range s.NumTraces() {
-		g, _ := of(s.Pair(i))
-		number[g] = 1
-	}
-	used := int32(0)
-	for _, n := range number {
-		used += n
-	}
-	step, met, taken := max(1, used/mostGathers), int32(0), int32(0)
-	for g, n := range number {
-		if n == 0 {
-			continue
-		}
-		if number[g] = 0; met%step == 0 {
-			taken++
-			number[g] = taken
-		}
-		met++
-	}
-	out := make([][]float64, taken)
-	for i := range s.NumTraces() {
-		g, at := of(s.Pair(i))
-		if k := number[g]; k > 0 {
-			out[k-1] = append(out[k-1], at...)
-		}
-	}
-	return out
+// limit sets the aperture of an operator.
+func (g *Geometry) limit(k *kirchhoff.Problem) {
+	k.Aperture, k.ApertureTaper, k.Margin = g.Aperture.Half, g.Aperture.Taper, g.Aperture.Margin
 }
 
-// middles are twice the midpoints of all traces.
-func doubledMidpoints(s *survey.Survey) []float64 {
-	out := make([]float64, 0, s.NumTraces()*s.Dim)
-	for i := range s.NumTraces() {
-		src, rec := s.Pair(i)
-		a, b := s.Source(src), s.Receiver(rec)
-		for k := range a {
-			out = append(out, a[k]+b[k])
-		}
-	}
-	return out
+// findWindows finds the windows of all places of the survey. Traveltimes depend on them,
+// so they must not depend on how traces are dealt to ranks.
+func (g *Geometry) findWindows() {
+	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places}
+	g.limit(k)
+	g.windows = k.Windows()
 }
 
-// Spacings are measured at some positions of some gathers.
-const (
-	mostGathers   = 20
-	mostPositions = 200 // of a gather
-)
-
-// spacings is the median distance to the nearest neighbour in each horizontal direction,
-// over gathers of positions, [position][dim]. A neighbour counts for the axis along which
-// it is farther away. The spacing is 0 where no position has a neighbour.
-func medianSpacings(gathers [][]float64, dim int) []float64 {
-	distances := make([][]float64, dim-1)
-	for _, xyz := range gathers {
-		n := len(xyz) / dim
-		for k := 0; k < n; k += max(1, n/mostPositions) {
-			for a, d := range nearestAlong(xyz, dim, k) {
-				if !math.IsInf(d, 1) {
-					distances[a] = append(distances[a], d)
-				}
-			}
-		}
-	}
-	out := make([]float64, dim-1)
-	for a, d := range distances {
-		if len(d) > 0 {
-			slices.Sort(d)
-			out[a] = d[len(d)/2]
-		}
-	}
-	return out
+// findFarthest makes the function that finds the largest distances of a survey.
+func findFarthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
+	return sync.OnceValue(func() (most [2]float64) {
+		most[0], most[1] = kirchhoff.MaxDistance(image, places)
+		return most
+	})
 }
 
-// nearest is the distance along each horizontal axis to the nearest position beside
-// position k, infinite where there is none.
-func nearestAlong(xyz []float64, dim, k int) []float64 {
-	best := make([]float64, dim-1)
-	for a := range best {
-		best[a] = math.Inf(1)
-	}
-	for i := 0; i < len(xyz); i += dim {
-		along, d := 0, 0.0
-		for a := range best {
-			if gap := math.Abs(xyz[i+a] - xyz[k*dim+a]); gap > d {
-				along, d = a, gap
-			}
-		}
-		if d > 0 {
-			best[along] = min(best[along], d)
-		}
-	}
-	return best
+// FindMissed returns the number of traces that count at no point of the image, and the
+// number of the image's columns of points at which no trace counts.
+func (g *Geometry) FindMissed() (traces, columns int) {
+	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places}
+	g.limit(k)
+	return k.Missed()
 }
+
+// TimesNeeded lists the places of the whole survey that some trace uses where it may count,
+// and says how their traveltimes are solved by so many threads. Without an aperture there are no windows.
+func (g *Geometry) TimesNeeded(threads int) ([]int, traveltime.Options) {
+	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places, AllWindows: g.windows, Threads: threads}
+	g.limit(k)
+	return k.TimesNeeded()
+}
+
+// AliasSpacing returns the distance, in m, between neighbouring traces along each
+// horizontal axis, over which anti-aliasing smooths them. It is
+// kirchhoff.antialias_spacing if that is set, or else is measured from the survey.
+func (g *Geometry) AliasSpacing() []float64 {
+	if g.spacing != nil {
+		return g.spacing
+	}
+	return g.measured()
+}
+
+// RecordEnd is the time of the last sample of the traces, s.
+func (g *Geometry) RecordEnd() float64 {
+	return g.Survey.T0 + float64(g.Survey.NT-1)*g.Survey.DT
+}
+
+// DataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie shot
+// by shot.
+func (g *Geometry) DataShape() []int {
+	if s := g.Survey; s.Fixed && g.Shots.order == nil && g.Shots.Traces() == s.NumTraces() {
+		return []int{s.NumSources(), s.NumReceivers(), s.NT}
+	}
+	return []int{g.Shots.Traces(), g.Survey.NT}
+}
+
+// Points is the number of image points that a share holds, Reached of those that it maps.
+func (g *Geometry) Points(s *Share) int  { return (s.Own[1] - s.Own[0]) * g.Plane() }
+func (g *Geometry) Reached(s *Share) int { return (s.Slab[1] - s.Slab[0]) * g.Plane() }
+
+// Plane is the number of image points with one x.
+func (g *Geometry) Plane() int { return g.Image.Len() / g.Image.Shape[0] }
 
 // Pair is a trace and an image point, given by positions.
 type Pair struct {
@@ -167,23 +232,23 @@ type Pair struct {
 // SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
 // traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
 // alone. A pair is valid until the next one.
-func (p *Plan) SamplePairs() iter.Seq[Pair] {
+func (g *Geometry) SamplePairs() iter.Seq[Pair] {
 	const pairs = 1 << 16
-	g, s := p.Image, p.Inputs.Survey
-	numbers := g.Dim() + 1 // that make a pair
+	image, s := g.Image, g.Survey
+	numbers := image.Dim() + 1 // that make a pair
 	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
 	for range 60 {
 		root = math.Pow(1+root, 1/float64(numbers+1))
 	}
 	return func(yield func(Pair) bool) {
-		q := Pair{X: make([]float64, g.Dim())}
+		q := Pair{X: make([]float64, image.Dim())}
 		for i := range pairs {
 			draw := func(number, n int) int {
 				_, f := math.Modf(0.5 + float64(i)*math.Pow(root, -float64(number)))
 				return min(n-1, int(f*float64(n)))
 			}
-			for a, n := range g.Shape {
-				q.X[a] = g.Coord(a, draw(a+1, n))
+			for a, n := range image.Shape {
+				q.X[a] = image.Coord(a, draw(a+1, n))
 			}
 			source, receiver := s.Pair(draw(numbers, s.NumTraces()))
 			q.Source, q.Receiver = s.Source(source), s.Receiver(receiver)

@@ -32,9 +32,9 @@ func measureAgreement(j *Job, halves *dist.Vector, take func(first int, local []
 	}
 	var scan *agreement.Scan
 	if j.Ranks.Root() {
-		scan = agreement.NewScan(j.Plan.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
+		scan = agreement.NewScan(j.Plan.Geometry.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
 	}
-	err = j.Here.Gather(b, j.Plan.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
+	err = j.Here.Gather(b, j.Plan.Geometry.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
 	if err == nil && scan != nil {
 		whole, err = scan.End()
 	}
@@ -58,7 +58,7 @@ func judgeHalves(j *Job, r *Result) (err error) {
 	}
 	var filter []float32
 	if j.Ranks.Root() {
-		filter = make([]float32, 0, j.Plan.Image.Len())
+		filter = make([]float32, 0, j.Plan.Geometry.Image.Len())
 	}
 	r.Agreed, err = measureAgreement(j, r.Classes, func(_ int, local []float32) error {
 		for _, g := range local {

@@ -53,6 +53,11 @@ func ReadInputs(r Ranks, cfg *config.Config) (*Inputs, error) {
 	return in, nil
 }
 
+// media are the media of the legs, by survey.Role; without converted waves the first is that of both.
+func (in *Inputs) media(converted bool) []traveltime.Medium {
+	return mediaOf(in.Velocity, in.Receiver, converted)
+}
+
 // Close closes the files that stay open.
 func (in *Inputs) Close() {
 	if in.Tables != nil {

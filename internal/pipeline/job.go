@@ -104,7 +104,7 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 			return err
 		}
 	}
-	if j.Share, err = p.Share(j.Here.Grid, j.Ranks.World.Rank()); err != nil {
+	if j.Share, err = p.Geometry.Share(j.Here.Grid, j.Ranks.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
 	if p, err = j.Here.Settle(p, j.Share, kept); err != nil {
@@ -153,7 +153,7 @@ func (j *Job) Memory() Memory { return CountMemory(j.Plan, j.Share) }
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
 // computed: each ends in another image than the one that was wanted.
 func (j *Job) WarnOfDoubts() {
-	if text := MissedText(j.Plan); text != "" {
+	if text := MissedText(j.Plan.Geometry); text != "" {
 		j.Ranks.Report.Warn(text)
 	}
 	for _, d := range j.Plan.Config.Differences(j.Plan.Found.Made) {

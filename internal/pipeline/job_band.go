@@ -6,13 +6,13 @@ import (
 
 // band is that of solver.band on the columns of this rank; nil: none.
 func newBand(op *Operator) (*imaging.Band, error) {
-	if !Banded(op.Plan) {
+	if !Banded(op.Plan.Config.Solver, op.Plan.Geometry.Image) {
 		return nil, nil
 	}
-	times, err := VerticalTimes(op.Plan, op.Share.Own, op.Plan.Inputs.ReadSlabs)
+	times, err := op.Plan.Times.VerticalTimes(op.Plan.Geometry.Image, op.Share.Own, op.Plan.Inputs.ReadSlabs)
 	if err != nil {
 		return nil, err
 	}
-	nz := op.Plan.Image.Shape[op.Plan.Image.Dim()-1]
-	return imaging.NewBand(op.Here.Device, Pulse(op.Plan), times, len(times)/nz, nz, op.Here.Host.Threads())
+	nz := op.Plan.Geometry.Image.Shape[op.Plan.Geometry.Image.Dim()-1]
+	return imaging.NewBand(op.Here.Device, Pulse(op.Plan.Geometry.Survey.Wavelet), times, len(times)/nz, nz, op.Here.Host.Threads())
 }

@@ -33,8 +33,8 @@ func FitWavelet(ctx context.Context, j *Job, d *dist.Vector, image PointReader, 
 	if w.Err != nil {
 		return nil, numericalFailure(w.Err)
 	}
-	zero, taps := kirchhoff.LinearTaps(TapsOf(j.Plan, given))
-	of := wavelet.Signature{Spikes: spikes, Data: d, Weights: s.Weights, NT: j.Plan.Inputs.Survey.NT, Threads: j.Here.Host.Threads(), Taps: taps, Zero: zero}
+	zero, taps := kirchhoff.LinearTaps(TapsOf(j.Plan.Config.Kirchhoff, j.Plan.Geometry, given))
+	of := wavelet.Signature{Spikes: spikes, Data: d, Weights: s.Weights, NT: j.Plan.Geometry.Survey.NT, Threads: j.Here.Host.Threads(), Taps: taps, Zero: zero}
 	fit, err := of.Fit(given, ridge)
 	return fit, numericalFailure(comm.Together(j.Ranks.World, err))
 }

@@ -186,8 +186,8 @@ latency = %.3g
 // Plan returns the plan of a run with so many ranks on the machine. It returns an error if
 // the machine's file has no speed for the plan's dimension.
 func (m *Machine) Plan(p *Plan, ranks int) (*Plan, error) {
-	if *m.Speed(p.Image.Dim()) == (Speed{}) {
-		return nil, status.Usage(fmt.Errorf("the machine's file has no table in_%dd, which this image needs", p.Image.Dim()))
+	if *m.Speed(p.Geometry.Image.Dim()) == (Speed{}) {
+		return nil, status.Usage(fmt.Errorf("the machine's file has no table in_%dd, which this image needs", p.Geometry.Image.Dim()))
 	}
 	q := *p
 	if q.Hardware.Threads = p.Config.Machine.Threads; q.Hardware.Threads == 0 {
@@ -264,7 +264,7 @@ func (f *Forecast) On(m *Machine) Duration {
 		sums += s.takes(m.link(s.span, f.Ranks()))
 	}
 	d := f.duration(m, secondsOf(float64(f.Memory.AllData)/m.File), secondsOf(sums))
-	d.Total += secondsOf(4 * float64(f.plan.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
+	d.Total += secondsOf(4 * float64(f.plan.Geometry.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
 	return d
 }
 

@@ -159,9 +159,9 @@ type memoryCount struct {
 }
 
 func (c *memoryCount) places() int64 { return int64(c.problem.Positions.Len()) }
-func (c *memoryCount) points() int64 { return int64(c.plan.Points(c.share)) }
+func (c *memoryCount) points() int64 { return int64(c.plan.Geometry.Points(c.share)) }
 func (c *memoryCount) samples() int64 {
-	return int64(c.share.Traces()) * int64(c.plan.Inputs.Survey.NT)
+	return int64(c.share.Traces()) * int64(c.plan.Geometry.Survey.NT)
 }
 
 // common counts what a rank holds with every engine.
@@ -185,28 +185,28 @@ func (c *memoryCount) common() Memory {
 
 // modelPoint is what a point of a velocity model takes as it is read, and solver what the
 // eikonal solver takes of it.
-func modelPoint(p *Plan, role survey.Role) (read, solver int64) {
-	m := LegMedium(p, role)
+func modelPoint(t *Times, models [2]ModelFile, role survey.Role) (read, solver int64) {
+	m := t.Leg(role)
 	if !m.Anisotropic {
 		return 8, 4
 	}
-	return 8 * int64(p.Inputs.Models[role].Point), 4 * int64(1+3+m.Grid.Dim())
+	return 8 * int64(models[role].Point), 4 * int64(1+3+m.Grid.Dim())
 }
 
 // model is what a rank holds of the velocity models.
 func (c *memoryCount) model() (bytes int64) {
 	slabs := c.plan.ModelSlabs(c.share)
 	for role, slab := range slabs {
-		v := LegMedium(c.plan, survey.Role(role))
+		v := c.plan.Times.Leg(survey.Role(role))
 		if v.IsConstant() {
 			continue
 		}
 		points := int64((slab[1] - slab[0]) * v.Plane())
-		if c.plan.Image.Domain == grid.Time {
+		if c.plan.Geometry.Image.Domain == grid.Time {
 			bytes += c.modelInTime(v, 8*int64(c.plan.Inputs.Models[role].Point), points)
 			continue
 		}
-		read, solver := modelPoint(c.plan, survey.Role(role))
+		read, solver := modelPoint(c.plan.Times, c.plan.Inputs.Models, survey.Role(role))
 		bytes += (read + solver) * points
 	}
 	return bytes
@@ -215,8 +215,8 @@ func (c *memoryCount) model() (bytes int64) {
 // modelInTime is model for so many points of a model in time, of so many bytes each: as they are
 // read, and at the image's points where these are others.
 func (c *memoryCount) modelInTime(v traveltime.Medium, each, points int64) int64 {
-	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Image) {
-		points += int64((columns[1] - columns[0]) * (c.plan.Image.Len() / c.plan.Image.Shape[0]))
+	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Geometry.Image) {
+		points += int64((columns[1] - columns[0]) * (c.plan.Geometry.Image.Len() / c.plan.Geometry.Image.Shape[0]))
 	}
 	return each * points
 }
@@ -237,18 +237,18 @@ func (c *memoryCount) stretches() int64 {
 // lists is what is known of each trace of the survey, and of each of the share.
 func (c *memoryCount) lists() int64 {
 	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
-	for _, has := range []bool{!c.plan.Shots.InOrder(), c.plan.Inputs.Numbers != nil, c.plan.Classes.ByTrace != nil} {
+	for _, has := range []bool{!c.plan.Geometry.Shots.InOrder(), c.plan.Inputs.Numbers != nil, c.plan.Classes.ByTrace != nil} {
 		if has {
 			each += 4
 		}
 	}
-	return each*int64(c.plan.Inputs.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
+	return each*int64(c.plan.Geometry.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
 }
 
 // unsorted is what reading traces takes that are not in the file's order: a part of the file, the order
 // and, where they are streamed, where each lies in a copy.
 func (c *memoryCount) unsorted() int64 {
-	if c.plan.Shots.InOrder() || !c.plan.Inputs.HasData {
+	if c.plan.Geometry.Shots.InOrder() || !c.plan.Inputs.HasData {
 		return 0
 	}
 	bytes := c.plan.Inputs.Chunks.Buffer(c.share.Traces()) + 3*4*int64(c.share.Traces())
@@ -296,14 +296,14 @@ func (c *memoryCount) resident(m Memory) Memory {
 	with := c.onHost
 	if c.plan.Hardware.Card != nil {
 		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
-		work.Classes = c.plan.Classes.Of(c.plan.Shots.List(c.share.First, c.share.Last))
+		work.Classes = c.plan.Classes.Of(c.plan.Geometry.Shots.List(c.share.First, c.share.Last))
 	}
 	all := c.needs(p, work)
 	if !m.Recompute {
 		return with(m, all)
 	}
 	if p.Dynamic {
-		m.Model += 8 * int64(c.plan.Reached(c.share)) // on the image, for weights
+		m.Model += 8 * int64(c.plan.Geometry.Reached(c.share)) // on the image, for weights
 	}
 	return c.most(func(places int64) Memory {
 		k := m
@@ -368,7 +368,7 @@ func (c *memoryCount) halo() int64 {
 	if c.share.Lent == 0 {
 		return 0
 	}
-	return int64(c.plan.Reached(c.share))*int64(c.plan.Type().Size()) + int64(c.share.Lent*c.plan.Plane())*8
+	return int64(c.plan.Geometry.Reached(c.share))*int64(c.plan.Type().Size()) + int64(c.share.Lent*c.plan.Geometry.Plane())*8
 }
 
 // overlap is what a library that sums over ranks beside the computation takes for it:
@@ -410,8 +410,8 @@ const (
 // streamed completes the memory of a run whose traces are streamed: in groups as large as
 // they may be, or smaller where memory asks for it.
 func (c *memoryCount) streamed(m Memory) Memory {
-	p, nt := c.problem, int64(c.plan.Inputs.Survey.NT)
-	for most := max(1, groupBytes/(4*groupBuffers*c.plan.Inputs.Survey.NT)); ; most /= 2 {
+	p, nt := c.problem, int64(c.plan.Geometry.Survey.NT)
+	for most := max(1, groupBytes/(4*groupBuffers*c.plan.Geometry.Survey.NT)); ; most /= 2 {
 		m.Groups = cutShots(c.share, most)
 		longest, second := TwoLongest(m.Groups)
 		n := c.needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})

@@ -148,9 +148,9 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 // imageLayout is the image's, split along x over blocks or, with an aperture, over teams and
 // blocks.
 func (op *Operator) imageLayout() *dist.Layout {
-	plane, width := op.Plan.Plane(), kirchhoff.SlabPoints(op.Plan.Image.Dim())
+	plane, width := op.Plan.Geometry.Plane(), kirchhoff.SlabPoints(op.Plan.Geometry.Image.Dim())
 	l := &dist.Layout{
-		Shape: op.Plan.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Plan.Points(op.Share),
+		Shape: op.Plan.Geometry.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Plan.Geometry.Points(op.Share),
 		Type: op.Plan.Type(), Shards: op.Here.BlockAxis, Copies: op.Here.ShotAxis,
 	}
 	if op.Share.Local() {
@@ -170,8 +170,8 @@ func (op *Operator) reach() *dist.Reach {
 	if !op.Share.Local() {
 		return nil
 	}
-	plane := op.Plan.Plane()
-	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Plan.Reached(op.Share)}
+	plane := op.Plan.Geometry.Plane()
+	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Plan.Geometry.Reached(op.Share)}
 	r.Units, r.Sums = op.Plan.Problem(op.Share).Slabs()
 	for i := range r.Units {
 		r.Units[i] *= plane
@@ -181,9 +181,9 @@ func (op *Operator) reach() *dist.Reach {
 
 // dataLayout is that of the data, split over shots.
 func (op *Operator) dataLayout() *dist.Layout {
-	nt := op.Plan.Inputs.Survey.NT
+	nt := op.Plan.Geometry.Survey.NT
 	l := &dist.Layout{
-		Shape: op.Plan.DataShape(), Off: op.Share.First * nt, N: op.Share.Traces() * nt,
+		Shape: op.Plan.Geometry.DataShape(), Off: op.Share.First * nt, N: op.Share.Traces() * nt,
 		Type: op.Plan.Type(), Shards: op.Here.ShotAxis, Copies: op.Here.BlockAxis,
 	}
 	if op.Plan.Exact() {
@@ -197,7 +197,7 @@ func (op *Operator) dataLayout() *dist.Layout {
 // load reads the parts of the velocity models that this rank needs, unless the plan has them.
 func (op *Operator) load() error {
 	slabs := op.Plan.ModelSlabs(op.Share)
-	if op.Plan.Inputs.Velocity.Holds(slabs[survey.AtSource]) && op.Plan.Inputs.Receiver.Holds(slabs[survey.AtReceiver]) {
+	if op.Plan.Times.Source.Holds(slabs[survey.AtSource]) && op.Plan.Times.Receiver.Holds(slabs[survey.AtReceiver]) {
 		return nil
 	}
 	source, receiver, err := op.Plan.Inputs.ReadSlabs(slabs)
@@ -210,7 +210,7 @@ func (op *Operator) load() error {
 // LoadAll returns the plan with the whole velocity models at hand.
 func LoadAll(p *Plan) (*Plan, error) {
 	var all [2][2]int
-	for role, m := range [2]traveltime.Medium{survey.AtSource: p.Inputs.Velocity, survey.AtReceiver: p.Inputs.Receiver} {
+	for role, m := range [2]traveltime.Medium{survey.AtSource: p.Times.Source, survey.AtReceiver: p.Times.Receiver} {
 		if !m.IsConstant() {
 			all[role][1] = m.Grid.Shape[0]
 		}
@@ -242,7 +242,7 @@ func (op *Operator) build(ctx context.Context, m Memory) (err error) {
 		p.Times = coarse
 	}
 	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Plan.Exact(), Whole: op.Share.Local(),
-		Classes: op.Plan.Classes.Of(op.Plan.Shots.List(op.Share.First, op.Share.Last))}
+		Classes: op.Plan.Classes.Of(op.Plan.Geometry.Shots.List(op.Share.First, op.Share.Last))}
 	switch {
 	case op.Here.Card != nil:
 		op.Engine, err = kernels.New(ctx, op.Here.Card, p, w)
@@ -265,7 +265,7 @@ func (op *Operator) build(ctx context.Context, m Memory) (err error) {
 func (op *Operator) weighed(s *Share) *kirchhoff.Problem {
 	p := op.Plan.Problem(s)
 	if p.Dynamic {
-		p.Velocity = op.Plan.Inputs.Velocity.On(op.Plan.Image, s.Slab)
+		p.Velocity = op.Plan.Times.Source.On(op.Plan.Geometry.Image, s.Slab)
 	}
 	return p
 }
@@ -345,7 +345,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 	}
 	if t := op.Traces; t != nil {
 		if longest, _ := TwoLongest(cuts); op.Here.Card != nil {
-			if err := t.onCard(longest * op.Plan.Inputs.Survey.NT); err != nil {
+			if err := t.onCard(longest * op.Plan.Geometry.Survey.NT); err != nil {
 				return err
 			}
 		}

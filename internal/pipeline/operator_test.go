@@ -259,7 +259,7 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	}
 	whole, err := LoadAll(j.Plan)
 	must(t, err)
-	must(t, whole.Times.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
+	must(t, whole.Times.Method.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
 		at := rows[place][0]
 		b := make([]float64, len(f.Time))
 		for i := range b {
@@ -282,7 +282,7 @@ func TestUnseenImage(t *testing.T) {
 	for name, walk := range map[string]func(j *Job, op *Operator) error{
 		"migrate": func(j *Job, op *Operator) error { _, err := j.migrate(context.Background(), op); return err },
 		"model": func(j *Job, op *Operator) error {
-			_, err := j.Model(context.Background(), ReadPoints(noise(j.Plan.Image.Len(), 1)))
+			_, err := j.Model(context.Background(), ReadPoints(noise(j.Plan.Geometry.Image.Len(), 1)))
 			return err
 		},
 		"solve": func(j *Job, op *Operator) error {
@@ -316,7 +316,7 @@ func TestVelocityOnImage(t *testing.T) {
 		}
 	}
 	j = p.open(t, NeedTraces, progress.Discard(), "cpu", constantModel(g, "1900")...)
-	for _, v := range j.Plan.Inputs.Velocity.On(g, all) {
+	for _, v := range j.Plan.Times.Source.On(g, all) {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}
@@ -331,11 +331,11 @@ func TestConstantVelocityIsExact(t *testing.T) {
 	equal(t, "image", p.migrate(t, "cpu", eikonal...), p.migrate(t, "cpu", analytic...))
 }
 
-func toml[T int | float64](v []T) string { return strings.ReplaceAll(fmt.Sprint(v), " ", ",") }
+func tomlList[T int | float64](v []T) string { return strings.ReplaceAll(fmt.Sprint(v), " ", ",") }
 
 // onGrid sets the image's grid.
 func onGrid(g grid.Grid) []string {
 	return []string{
-		"image.origin=" + toml(g.Origin), "image.spacing=" + toml(g.Spacing), "image.shape=" + toml(g.Shape),
+		"image.origin=" + tomlList(g.Origin), "image.spacing=" + tomlList(g.Spacing), "image.shape=" + tomlList(g.Shape),
 	}
 }

@@ -74,7 +74,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 	}
 	create := func() (*h5.ImageWriter, error) {
 		return h5.CreateImage(path, &h5.Image{
-			Grid: j.Plan.Image, Gathers: gathers, Solved: solved != nil,
+			Grid: j.Plan.Geometry.Image, Gathers: gathers, Solved: solved != nil,
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Agreement: r.History.Agreement, Agreed: agreed,
 			Config: j.Plan.Config.TOML(),
@@ -111,7 +111,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 // WriteTraces publishes traces as a survey of the job's geometry.
 func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.Ranks.Report.Time("write")()
-	nt := j.Plan.Inputs.Survey.NT
+	nt := j.Plan.Geometry.Survey.NT
 	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
 		return j.Here.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
 	})
@@ -122,12 +122,12 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 func (j *Job) writeSurvey(path string, src Source, each func(write func(first int, traces []float32) error) error) error {
 	create := func() (*h5.SurveyWriter, error) {
 		attrs := append(j.Attrs(src, ""), OperatorAttrs(j.Plan.Config.Modelled(j.Plan.White != nil))...)
-		return h5.CreateSurvey(path, j.Plan.Inputs.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
+		return h5.CreateSurvey(path, j.Plan.Geometry.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
 	return j.Here.Again(func(bool) error {
 		return PublishFile(&j.Ranks, create, func(w *h5.SurveyWriter) error {
 			return each(func(first int, traces []float32) error {
-				return w.WriteTraceList(traces, j.Plan.Shots.List(first, first+len(traces)/j.Plan.Inputs.Survey.NT))
+				return w.WriteTraceList(traces, j.Plan.Geometry.Shots.List(first, first+len(traces)/j.Plan.Geometry.Survey.NT))
 			})
 		})
 	})
@@ -170,7 +170,7 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 // residuals by, mutes and data.weights. It is collective.
 func WriteWeights(j *Job, path string, src Source) error {
 	defer j.Ranks.Report.Time("write")()
-	each := max(1, (1<<20)/j.Plan.Inputs.Survey.NT) // traces of a rank at once, 4 MiB
+	each := max(1, (1<<20)/j.Plan.Geometry.Survey.NT) // traces of a rank at once, 4 MiB
 	rounds := []float64{math.Ceil(float64(j.Share.Traces()) / float64(each))}
 	if err := j.Ranks.World.Host().AllReduce(rounds, comm.Max); err != nil {
 		return err
@@ -179,11 +179,11 @@ func WriteWeights(j *Job, path string, src Source) error {
 		for r := range int(rounds[0]) {
 			lo := min(r*each, j.Share.Traces())
 			n := min(each, j.Share.Traces()-lo)
-			v, first, err := j.round(lo*j.Plan.Inputs.Survey.NT, device.Wrap(j.Here.Host, j.Traces.Weights(lo, n)))
+			v, first, err := j.round(lo*j.Plan.Geometry.Survey.NT, device.Wrap(j.Here.Host, j.Traces.Weights(lo, n)))
 			if err != nil {
 				return err
 			}
-			if err := j.Here.Gather(v, j.Plan.Inputs.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
+			if err := j.Here.Gather(v, j.Plan.Geometry.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
 				return err
 			}
 		}
@@ -239,7 +239,7 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 			if err != nil {
 				return err
 			}
-			return j.Here.Gather(v, j.Plan.Inputs.Survey.NT, func(at int, traces []float32) error {
+			return j.Here.Gather(v, j.Plan.Geometry.Survey.NT, func(at int, traces []float32) error {
 				all = all && survey.Silent(traces)
 				return write(first(at), traces)
 			})
@@ -255,7 +255,7 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 // rank that is data, which begins at element lo of its traces. first returns the number of
 // the trace, in the order of shots, that begins at an element of the vector.
 func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
-	nt := j.Plan.Inputs.Survey.NT
+	nt := j.Plan.Geometry.Survey.NT
 	all, err := comm.GatherJSON(j.Here.ShotAxis.Host().AllGather, [2]int{data.Len(), j.Share.First*nt + lo})
 	if err != nil {
 		return nil, nil, err

@@ -5,8 +5,6 @@
 package pipeline
 
 import (
-	"sync"
-
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
@@ -26,24 +24,17 @@ type Plan struct {
 	Hardware Hardware
 	Need     Need
 
-	Image   grid.Grid // where the image lies
-	Times   traveltime.Method
-	Shots   Shots    // in which traces are dealt to ranks
-	Classes Classes  // of the images by class
-	Surface *Surface // topography; nil: none that cuts the image
-	Mute    Mute
-	Wavelet survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
-	White   *Whitener            // with data.whiten; else nil
-	Filters imaging.MatchOptions // with solver.method = "matching"
-	Spikes  bool                 // the operator's wavelet is a spike, see OfSpikes
-
-	windows []traveltime.Window // of each place, with an aperture; see kirchhoff.Problem.Windows
+	Geometry *Geometry
+	Times    *Times
+	Classes  Classes // of the images by class
+	Mute     Mute
+	Wavelet  survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
+	White    *Whitener            // with data.whiten; else nil
+	Filters  imaging.MatchOptions // with solver.method = "matching"
+	Spikes   bool                 // the operator's wavelet is a spike, see OfSpikes
 
 	Held  Residency // once Holding has said it
 	Found Found     // once Knowing has said it
-
-	spacing  func() []float64  // of the traces, measured once
-	farthest func() [2]float64 // see kirchhoff.MaxDistance; found once
 }
 
 // Need says what of the survey a command uses.
@@ -98,49 +89,63 @@ func (r Residency) Precision() string {
 	return "exact"
 }
 
-// New makes the plan of a configuration. It returns an error if the configuration, its
+// NewPlan makes the plan of a configuration. It returns an error if the configuration, its
 // files and the hardware do not fit together.
 func NewPlan(cfg *config.Config, in *Inputs, hw Hardware, need Need) (*Plan, error) {
-	p := &Plan{
-		Config: cfg, Inputs: in, Hardware: hw, Need: need,
-		Shots: newShots(in.Places), Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet,
-		spacing: sync.OnceValue(func() []float64 { return traceSpacing(in.Survey) }),
-	}
-	for _, step := range []func(*Plan) error{
-		checkWavelet,
-		placeImage,
-		checkAliasSpacing,
-		chooseFilters,
-		checkPSFSpacing,
-		chooseTimes,
-		checkUnits,
-		checkPlaces,
-		findSurface,
-		checkWeights,
-	} {
-		if err := step(p); err != nil {
-			return nil, err
-		}
-	}
-	if a := cfg.Kirchhoff.Aperture; len(a) > 0 {
-		p.Shots = p.Shots.along(p.Inputs.Places, a[0])
-	}
-	p.farthest = findFarthest(p.Image, p.Inputs.Places)
-	p.Classes = newClasses(p)
-	if err := checkHalves(p); err != nil {
+	if err := checkWavelet(cfg, in.Survey); err != nil {
 		return nil, err
 	}
-	p.findWindows()
-	whitenWavelet(p)
+	g, err := NewGeometry(cfg, in)
+	if err != nil {
+		return nil, err
+	}
+	filters, err := chooseFilters(cfg.Solver, g.Image, hw.Threads)
+	if err != nil {
+		return nil, err
+	}
+	t, err := NewTimes(cfg, in, g)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Config: chooseSpreading(cfg, t), Inputs: in, Hardware: hw, Need: need, Geometry: g, Times: t,
+		Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet, Filters: filters,
+	}
+	if err := checkPlan(p); err != nil {
+		return nil, err
+	}
+	if p.Classes, err = newClasses(cfg.Image, in.Survey, need); err != nil {
+		return nil, err
+	}
+	if cfg.Data.Whiten > 0 && need != NeedGeometry {
+		p.White, p.Wavelet = whitenWavelet(cfg, g)
+	}
 	return p, nil
+}
+
+// checkPlan refuses what each stage takes, and what does not fit together.
+func checkPlan(p *Plan) error {
+	for _, err := range []error{
+		checkScale(p.Config, p.Times),
+		checkRays(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()),
+		checkUnits(p.Config.Survey, p.Geometry, p.Times),
+		checkPlaces(p.Config.Survey, p.Geometry, p.Times, p.Inputs.Turned),
+		checkWeights(p.Config, p.Geometry.Survey, p.Need),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // First returns the plan for the first shots of the survey. 0 means all shots.
 func (p *Plan) First(shots int) *Plan {
-	q := *p
-	if shots > 0 && shots < q.Shots.Len() {
-		q.Shots.starts = q.Shots.starts[:shots+1]
+	q, g := *p, *p.Geometry
+	if shots > 0 && shots < g.Shots.Len() {
+		g.Shots.starts = g.Shots.starts[:shots+1]
 	}
+	q.Geometry = &g
 	return &q
 }
 
@@ -151,14 +156,14 @@ func (p *Plan) Holding(r Residency) *Plan {
 	return &q
 }
 
-// With returns the plan with the parts of the velocity models that Velocity and Receiver hold
-// when they are source and receiver. Traveltimes can then be solved where ModelSlabs lie within
+// With returns the plan with the parts of the velocity models that Times.Source and Times.Receiver
+// hold when they are source and receiver. Traveltimes can then be solved where ModelSlabs lie within
 // those parts.
 func (p *Plan) With(source, receiver traveltime.Medium) (*Plan, error) {
-	q, in := *p, *p.Inputs
-	in.Velocity, in.Receiver = source, receiver
-	q.Inputs = &in
-	return &q, chooseTimes(&q)
+	q := *p
+	var err error
+	q.Times, err = p.Times.with(source, receiver, p.Config, p.Geometry, p.Inputs)
+	return &q, err
 }
 
 // OfSpikes returns the plan of an operator whose wavelet is a spike: from what it makes of an image
@@ -181,14 +186,14 @@ func (p *Plan) Remarks() (list []string) {
 	if p.Classes.ByTrace != nil && p.Inputs.Numbers != nil {
 		list = append(list, p.Inputs.SelectionText(p.Config))
 	}
-	if p.Times.Name() != p.Config.Traveltime.Method {
+	if p.Times.Method.Name() != p.Config.Traveltime.Method {
 		list = append(list, "the velocity is constant: traveltimes are computed exactly instead of by the eikonal solver")
 	}
 	if p.Need != NeedPlanning { // whose findings say it
 		if text := p.Inputs.FrameText(); text != "" {
 			list = append(list, "frame: "+text)
 		}
-		for _, r := range RemarkMedia(p) {
+		for _, r := range RemarkMedia(p.Config.Velocity, p.Times, p.Inputs.Models) {
 			list = append(list, r.Topic+": "+r.Text)
 		}
 	}
@@ -208,80 +213,28 @@ func (p *Plan) Type() device.Type {
 	return device.F32
 }
 
-// RecordEnd is the time of the last sample of the traces, s.
-func (p *Plan) RecordEnd() float64 {
-	return p.Inputs.Survey.T0 + float64(p.Inputs.Survey.NT-1)*p.Inputs.Survey.DT
-}
-
-// DataShape is [ns, nr, nt] for a fixed spread, [ntrace, nt] otherwise; traces lie shot
-// by shot.
-func (p *Plan) DataShape() []int {
-	if s := p.Inputs.Survey; s.Fixed && p.Shots.order == nil && p.Shots.Traces() == s.NumTraces() {
-		return []int{s.NumSources(), s.NumReceivers(), s.NT}
-	}
-	return []int{p.Shots.Traces(), p.Inputs.Survey.NT}
-}
-
 // Weighted reports whether any weight of the data differs from 1.
 func (p *Plan) Weighted() bool {
 	d := p.Config.Data
 	if d.Weights == "survey" {
-		for _, w := range p.Inputs.Survey.Weight {
+		for _, w := range p.Geometry.Survey.Weight {
 			if w != 1 {
 				return true
 			}
 		}
 	}
-	return p.Mute.On() || Coherent(p) || d.Dead == "mask" && p.Found.Dead > 0
+	return p.Mute.On() || Coherent(p.Config.Data, p.Need) || d.Dead == "mask" && p.Found.Dead > 0
 }
 
-// chooseTimes makes the configured traveltime method.
-func chooseTimes(p *Plan) (err error) {
-	s := traveltime.Spec{Image: p.Image}
-	if p.Inputs.Tables != nil {
-		if err := checkTables(p); err != nil {
-			return err
-		}
-		s.TablesGrid = p.Inputs.Tables.Grid()
-		s.Tables = func(dst []float64, role survey.Role, row int) error {
-			return p.Inputs.Tables.ReadRow(dst, role, h5.Time, row)
-		}
+// setAntialias says how k is anti-aliased and how fast times change at most: slowest is the least
+// velocity at the image's points in any direction, m/s.
+func setAntialias(k *kirchhoff.Problem, g *Geometry, on bool, given bool, slowest float64) {
+	if on {
+		k.Antialias = g.AliasSpacing()
 	}
-	if p.Times, err = timesOf(p, survey.AtSource, s); err != nil {
-		return err
-	}
-	if p.Config.Velocity.Converted() {
-		receiver, err := timesOf(p, survey.AtReceiver, s)
-		if err == nil {
-			p.Times, err = traveltime.NewConverted(p.Times, receiver)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	chooseSpreading(p)
-	if err := checkScale(p); err != nil {
-		return err
-	}
-	return checkRays(p)
-}
-
-// farthest makes the function that finds the largest distances of a survey.
-func findFarthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
-	return sync.OnceValue(func() (most [2]float64) {
-		most[0], most[1] = kirchhoff.MaxDistance(image, places)
-		return most
-	})
-}
-
-// smooth says how k is anti-aliased and how fast times change at most.
-func setAntialias(p *Plan, k *kirchhoff.Problem) {
-	if p.Config.Kirchhoff.Antialias != "off" {
-		k.Antialias = p.AliasSpacing()
-	}
-	if k.Antialias != nil || p.Inputs.Tables == nil {
-		k.Slowest = p.Inputs.Slowest
-		if p.Image.Domain == grid.Time {
+	if k.Antialias != nil || !given {
+		k.Slowest = slowest
+		if g.Image.Domain == grid.Time {
 			k.Slowest /= 2 // where the velocity changes sideways times change faster
 		}
 	}
@@ -292,15 +245,15 @@ func setAntialias(p *Plan, k *kirchhoff.Problem) {
 func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	c := p.Config.Kirchhoff
 	k := &kirchhoff.Problem{
-		Grid:          p.Image,
+		Grid:          p.Geometry.Image,
 		Slab:          s.Slab,
 		Positions:     s.Places,
-		NT:            p.Inputs.Survey.NT,
-		DT:            p.Inputs.Survey.DT,
-		T0:            p.Inputs.Survey.T0,
+		NT:            p.Geometry.Survey.NT,
+		DT:            p.Geometry.Survey.DT,
+		T0:            p.Geometry.Survey.T0,
 		Wavelet:       p.Wavelet,
 		WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter),
-		Times:         p.Times,
+		Times:         p.Times.Method,
 		Dynamic:       c.Dynamic,
 		Threads:       p.Hardware.Threads,
 	}
@@ -310,10 +263,10 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if p.White != nil { // its wavelet is filtered
 		k.WaveletFilter = kirchhoff.NoFilter
 	}
-	p.limit(k)
-	if p.windows != nil {
+	p.Geometry.limit(k)
+	if p.Geometry.windows != nil {
 		for _, place := range s.From {
-			k.AllWindows = append(k.AllWindows, p.windows[place])
+			k.AllWindows = append(k.AllWindows, p.Geometry.windows[place])
 		}
 	}
 	if len(c.DipLimit) == 2 {
@@ -325,17 +278,17 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if w := p.Classes.Windows; w != nil {
 		k.Opening = w[0]
 	}
-	setAntialias(p, k)
+	setAntialias(k, p.Geometry, c.Antialias != "off", p.Times.Tables != nil, p.Inputs.Slowest)
 	if c.Dynamic {
-		k.MaxDistance = p.farthest()
+		k.MaxDistance = p.Geometry.farthest()
 		if len(c.AngleLimit) == 2 {
 			k.AngleLimit = c.AngleLimit
 		}
 		askRays(k, c)
-		if t := p.Inputs.Tables; givenAmplitudes(p) {
+		if t := p.Times.Tables; p.Times.givesAmplitudes() {
 			k.Amplitude = func(own int) ([]float64, error) {
-				b, place := make([]float64, p.Image.Len()), s.From[own]
-				return b, t.ReadRow(b, p.Inputs.Places.Role[place], h5.Amplitude, int(p.Inputs.Places.Row[place]))
+				b, place := make([]float64, p.Geometry.Image.Len()), s.From[own]
+				return b, t.ReadRow(b, p.Geometry.Places.Role[place], h5.Amplitude, int(p.Geometry.Places.Row[place]))
 			}
 		}
 	}

@@ -184,8 +184,8 @@ func (p *problem) model(t *testing.T, image []float32, engine string, set ...str
 	must(t, err)
 	sorted := make([]float32, d.Buf.Len())
 	must(t, device.Download(sorted, d.Buf))
-	traces, nt := make([]float32, len(sorted)), j.Plan.Inputs.Survey.NT
-	for i, n := range j.Plan.Shots.List(j.Share.First, j.Share.Last) {
+	traces, nt := make([]float32, len(sorted)), j.Plan.Geometry.Survey.NT
+	for i, n := range j.Plan.Geometry.Shots.List(j.Share.First, j.Share.Last) {
 		copy(traces[int(n)*nt:], sorted[i*nt:(i+1)*nt])
 	}
 	return traces

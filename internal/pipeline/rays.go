@@ -5,9 +5,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -16,17 +14,17 @@ var spreadings = map[string]traveltime.Spreading{
 	"distance": traveltime.NoSpreading, "ray": traveltime.RaySpreading, "ray-2.5d": traveltime.PointSpreading,
 }
 
-// chooseSpreading puts what kirchhoff.spreading = "auto" stands for into the plan's configuration.
-func chooseSpreading(p *Plan) {
-	c := *p.Config
-	if c.Kirchhoff.Spreading != "auto" {
-		return
+// chooseSpreading returns the configuration with what kirchhoff.spreading = "auto" stands for.
+func chooseSpreading(cfg *config.Config, t *Times) *config.Config {
+	if cfg.Kirchhoff.Spreading != "auto" {
+		return cfg
 	}
+	c := *cfg
 	c.Kirchhoff.Spreading = "distance"
-	if c.Kirchhoff.Tables != "coarse" && !givenAmplitudes(p) && traveltime.Spreads(p.Times) && !p.Inputs.Velocity.Anisotropic && !p.Inputs.Receiver.Anisotropic {
+	if c.Kirchhoff.Tables != "coarse" && !t.givesAmplitudes() && traveltime.Spreads(t.Method) && !t.Source.Anisotropic && !t.Receiver.Anisotropic {
 		c.Kirchhoff.Spreading = "ray"
 	}
-	p.Config = &c
+	return &c
 }
 
 // askRays sets what dynamic weights take from the rays.
@@ -38,50 +36,41 @@ func askRays(k *kirchhoff.Problem, c config.Kirchhoff) {
 }
 
 // FollowsRays reports whether the weights need what rays tell of their way: spreading or take-off.
-func FollowsRays(p *Plan) bool {
-	c := p.Config.Kirchhoff
-	return c.Dynamic && (c.Spreading != "distance" && !givenAmplitudes(p) || len(c.TakeoffLimit) > 0)
-}
-
-// givenAmplitudes reports whether the spreading comes from a table file.
-func givenAmplitudes(p *Plan) bool {
-	t := p.Inputs.Tables
-	return t != nil && t.Has(survey.AtSource, h5.Amplitude) && t.Has(survey.AtReceiver, h5.Amplitude)
+func FollowsRays(c config.Kirchhoff, t *Times) bool {
+	return c.Dynamic && (c.Spreading != "distance" && !t.givesAmplitudes() || len(c.TakeoffLimit) > 0)
 }
 
 // checkScale returns an error if the scale of reflection coefficients is not known: it is derived for
 // isotropic media.
-func checkScale(p *Plan) error {
-	m := p.Inputs.Models[survey.AtSource]
+func checkScale(cfg *config.Config, t *Times) error {
 	switch {
-	case p.Config.Output.Scale != "reflectivity":
+	case cfg.Output.Scale != "reflectivity":
 		return nil
-	case !p.Inputs.Velocity.Anisotropic && p.Config.Kirchhoff.Spreading != "ray":
-		return status.Usage(fmt.Errorf(`output.scale = "reflectivity" needs kirchhoff.spreading = "ray", which the traveltimes (%s) do not tell`, p.Times.Name()))
-	case !p.Inputs.Velocity.Anisotropic:
+	case !t.Source.Anisotropic && cfg.Kirchhoff.Spreading != "ray":
+		return status.Usage(fmt.Errorf(`output.scale = "reflectivity" needs kirchhoff.spreading = "ray", which the traveltimes (%s) do not tell`, t.Method.Name()))
+	case !t.Source.Anisotropic:
 		return nil
 	}
-	return status.Hint(status.Usage(fmt.Errorf(`output.scale = "reflectivity": the scale is that of isotropic media, %s is anisotropic`, m.File)),
+	return status.Hint(status.Usage(fmt.Errorf(`output.scale = "reflectivity": the scale is that of isotropic media, %s is anisotropic`, cfg.Velocity.File.File)),
 		`output.scale = "operator" goes with every model, and velocity.anisotropy = "none" ignores what is anisotropic`)
 }
 
 // checkRays returns an error if the weights need what the traveltimes do not tell of their rays.
-func checkRays(p *Plan) error {
-	c := p.Config.Kirchhoff
+func checkRays(c config.Kirchhoff, t *Times, dim int) error {
 	if !c.Dynamic {
 		return nil
 	}
 	key, value := "spreading", c.Spreading
 	switch {
-	case c.Spreading == "ray-2.5d" && p.Image.Dim() != 2:
-		return status.Usage(fmt.Errorf(`kirchhoff.spreading = "ray-2.5d" is for lines, but the image has %d axes: want "ray"`, p.Image.Dim()))
+	case c.Spreading == "ray-2.5d" && dim != 2:
+		return status.Usage(fmt.Errorf(`kirchhoff.spreading = "ray-2.5d" is for lines, but the image has %d axes: want "ray"`, dim))
 	case len(c.TakeoffLimit) > 0:
 		key, value = "takeoff_limit", fmt.Sprint(c.TakeoffLimit)
-	case c.Spreading == "distance" || givenAmplitudes(p):
+	case c.Spreading == "distance" || t.givesAmplitudes():
 		return nil
 	}
-	if !traveltime.Spreads(p.Times) {
-		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.%s = %s needs to know how rays leave and spread, which the traveltimes (%s) of this model do not tell", key, value, p.Times.Name())),
+	if !traveltime.Spreads(t.Method) {
+		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.%s = %s needs to know how rays leave and spread, which the traveltimes (%s) of this model do not tell", key, value, t.Method.Name())),
 			`they are known of isotropic velocity models in depth, with traveltime.method = "eikonal" or "analytic"`)
 	}
 	return nil

@@ -27,7 +27,7 @@ func TestReflectionCoefficients(t *testing.T) {
 		e := op.Plan.Problem(op.Share).Fading().Stabiliser
 		m, err := dist.NewVector(j.Here.Device, j.Operator.Domain())
 		must(t, err)
-		g := j.Plan.Image
+		g := j.Plan.Geometry.Image
 		for b, class := range m.Rows() {
 			image := make([]float32, g.Len())
 			angle := 5 * float64(b) * math.Pi / 180
@@ -46,14 +46,14 @@ func TestReflectionCoefficients(t *testing.T) {
 		got, want := make([]float64, made.Layout.N), make([]float64, made.Layout.N)
 		must(t, device.Download(got, made.Buf))
 		must(t, device.Download(want, recorded.Buf))
-		for trace := range j.Plan.Inputs.Survey.NumTraces() {
+		for trace := range j.Plan.Geometry.Survey.NumTraces() {
 			both, own, left := 0.0, 0.0, 0.0
-			for k := trace * j.Plan.Inputs.Survey.NT; k < (trace+1)*j.Plan.Inputs.Survey.NT; k++ {
+			for k := trace * j.Plan.Geometry.Survey.NT; k < (trace+1)*j.Plan.Geometry.Survey.NT; k++ {
 				both, own = both+got[k]*want[k], own+want[k]*want[k]
 				left += math.Pow(got[k]-want[k], 2)
 			}
 			if share, rest := both/own, math.Sqrt(left/own); !(math.Abs(share-1) <= 0.03 && rest <= 0.1) {
-				t.Errorf("trace %d, offset %g m: %.4f times ray theory, a norm of %.3f is different", trace, j.Plan.Inputs.Survey.Offset(trace), share, rest)
+				t.Errorf("trace %d, offset %g m: %.4f times ray theory, a norm of %.3f is different", trace, j.Plan.Geometry.Survey.Offset(trace), share, rest)
 			}
 		}
 		return nil

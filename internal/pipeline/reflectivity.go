@@ -35,21 +35,21 @@ func newScaling(j *Job, iterations int) (*scaling, error) {
 	if j.Plan.Config.Output.Scale != reflectivityScale || iterations == 0 {
 		return nil, nil
 	}
-	h := j.Plan.Image.Spacing
+	h := j.Plan.Geometry.Image.Spacing
 	row := h[0] * h[1] / (4 * math.Pi)
-	if j.Plan.Image.Dim() == 2 {
+	if j.Plan.Geometry.Image.Dim() == 2 {
 		v, err := surfaceVelocity(j)
 		if err != nil {
 			return nil, err
 		}
 		row = h[0] * math.Sqrt(v/(8*math.Pi))
 	}
-	return &scaling{j, j.Plan.Inputs.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j, iterations))}, nil
+	return &scaling{j, j.Plan.Geometry.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j, iterations))}, nil
 }
 
 // surfaceVelocity is the mean velocity at the sources and receivers, m/s.
 func surfaceVelocity(j *Job) (float64, error) {
-	medium := j.Plan.Inputs.Velocity
+	medium := j.Plan.Times.Source
 	if !medium.IsConstant() {
 		var err error
 		if medium, _, err = j.Plan.Inputs.ReadSlabs([2][2]int{{0, medium.Grid.Shape[0]}}); err != nil {
@@ -57,10 +57,10 @@ func surfaceVelocity(j *Job) (float64, error) {
 		}
 	}
 	sum := 0.0
-	for i := range j.Plan.Inputs.Places.Len() {
-		sum += medium.At(j.Plan.Inputs.Places.At(i))
+	for i := range j.Plan.Geometry.Places.Len() {
+		sum += medium.At(j.Plan.Geometry.Places.At(i))
 	}
-	return sum / float64(j.Plan.Inputs.Places.Len()), nil
+	return sum / float64(j.Plan.Geometry.Places.Len()), nil
 }
 
 // apply scales image points from the given one on, in place.
@@ -69,16 +69,16 @@ func (s *scaling) apply(part []float32, first int) error {
 		return nil
 	}
 	j := s.job
-	plane := j.Plan.Image.Len() / j.Plan.Image.Shape[0]
+	plane := j.Plan.Geometry.Image.Len() / j.Plan.Geometry.Image.Shape[0]
 	slab := [2]int{first / plane, (first + len(part) + plane - 1) / plane}
-	medium := j.Plan.Inputs.Velocity
+	medium := j.Plan.Times.Source
 	if !medium.IsConstant() {
 		var err error
-		if medium, _, err = j.Plan.Inputs.ReadSlabs([2][2]int{medium.Below(j.Plan.Image, slab)}); err != nil {
+		if medium, _, err = j.Plan.Inputs.ReadSlabs([2][2]int{medium.Below(j.Plan.Geometry.Image, slab)}); err != nil {
 			return err
 		}
 	}
-	v := medium.On(j.Plan.Image, slab)[first-slab[0]*plane:]
+	v := medium.On(j.Plan.Geometry.Image, slab)[first-slab[0]*plane:]
 	for i := range part {
 		part[i] *= float32(s.constant * v[i])
 	}
@@ -133,8 +133,8 @@ func pulsePeak(j *Job, iterations int) float64 {
 		floats.Scale(norm/last, p)
 		floats.Add(p, g)
 	}
-	if Banded(j.Plan) {
-		b := Pulse(j.Plan).Sampled(w.DT)
+	if Banded(j.Plan.Config.Solver, j.Plan.Geometry.Image) {
+		b := Pulse(j.Plan.Geometry.Survey.Wavelet).Sampled(w.DT)
 		x = apply(x, b, len(b)/2, false)
 	}
 	return x[middle]

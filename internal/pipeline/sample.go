@@ -30,7 +30,7 @@ const (
 // This changes little in the work of an application.
 func NewSample(p *Plan, s *Share, visits, points int64) (*Sample, error) {
 	tables := func(k *Sample) int64 { return int64(k.Problem.Positions.Len()) * int64(k.Problem.Grid.Len()) }
-	traces := candidates(p, s)
+	traces := candidates(p.Geometry, s)
 	n, part := min(fewTraces, len(traces)), 1.0
 	k, err := newSample(p, s, traces[:n], part)
 	for err == nil && part > 1e-3 && (k.Problem.Visits() > visits || tables(k) > points/4) {
@@ -50,16 +50,16 @@ func NewSample(p *Plan, s *Share, visits, points int64) (*Sample, error) {
 
 // candidates lists traces of a share by their place in the order of shots, from the middle
 // shot on: first those of the receivers of its first traces, then the others.
-func candidates(p *Plan, s *Share) (list []int) {
+func candidates(g *Geometry, s *Share) (list []int) {
 	first := s.First + s.Shots[len(s.Shots)/2]
-	order := p.Shots.List(first, min(s.Last, first+mostTraces))
+	order := g.Shots.List(first, min(s.Last, first+mostTraces))
 	near := map[int32]bool{}
 	for _, trace := range order[:min(fewTraces, len(order))] {
-		near[p.Inputs.Places.Receiver[trace]] = true
+		near[g.Places.Receiver[trace]] = true
 	}
 	for _, want := range []bool{true, false} {
 		for i, trace := range order {
-			if near[p.Inputs.Places.Receiver[trace]] == want {
+			if near[g.Places.Receiver[trace]] == want {
 				list = append(list, first+i)
 			}
 		}
@@ -70,19 +70,21 @@ func candidates(p *Plan, s *Share) (list []int) {
 // newSample is a sample of traces in a part of the width of the image that they reach.
 func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	q, t, traces := *p, Share{Grid: [2]int{1, 1}}, make([]int32, 0, len(at))
+	geometry, way := *p.Geometry, *p.Times
+	q.Geometry, q.Times = &geometry, &way
 	for _, i := range slices.Sorted(slices.Values(at)) {
-		traces = append(traces, p.Shots.List(i, i+1)...)
+		traces = append(traces, p.Geometry.Shots.List(i, i+1)...)
 	}
-	t.Places, t.From = p.Inputs.Places.Subset(traces)
-	q.Image, q.windows = pieceOf(p, s, &t, part), nil
-	least, most := Speeds(p)
+	t.Places, t.From = p.Geometry.Places.Subset(traces)
+	geometry.Image, geometry.windows = pieceOf(p.Geometry, s, &t, part), nil
+	least, most := p.Times.Speeds()
 	velocity := math.Sqrt(least * most)
-	times, err := constantTimes(velocity, q.Image)
+	times, err := constantTimes(velocity, geometry.Image)
 	if err != nil {
 		return nil, err
 	}
-	if q.Times = times; traveltime.Unequal(p.Times) {
-		q.Times = traveltime.NewUnequal(times, nil) // as much work as the operator
+	if way.Method = times; traveltime.Unequal(p.Times.Method) {
+		way.Method = traveltime.NewUnequal(times, nil) // as much work as the operator
 	}
 	k := &Sample{Problem: q.Problem(&t)}
 	k.Problem.Amplitude = nil
@@ -105,10 +107,11 @@ func constantTimes(velocity float64, image grid.Grid) (traveltime.Method, error)
 
 // pieceOf is the part of a share's image that a sample's traces reach, or of that a part
 // around their midpoints which is as wide, but at least a slab.
-func pieceOf(p *Plan, s, sample *Share, part float64) grid.Grid {
-	reach := &kirchhoff.Problem{Grid: p.Image, Positions: sample.Places}
-	p.limit(reach)
-	g := grid.Grid{Origin: slices.Clone(p.Image.Origin), Spacing: p.Image.Spacing, Shape: slices.Clone(p.Image.Shape), Domain: p.Image.Domain, Frame: p.Image.Frame}
+func pieceOf(all *Geometry, s, sample *Share, part float64) grid.Grid {
+	whole := all.Image
+	reach := &kirchhoff.Problem{Grid: whole, Positions: sample.Places}
+	all.limit(reach)
+	g := grid.Grid{Origin: slices.Clone(whole.Origin), Spacing: whole.Spacing, Shape: slices.Clone(whole.Shape), Domain: whole.Domain, Frame: whole.Frame}
 	for axis := range g.Dim() - 1 {
 		lo, hi := 0, g.Shape[axis]
 		if axis == 0 && s.Slab[0] < s.Slab[1] {

@@ -28,11 +28,11 @@ func TestSample(t *testing.T) {
 		"aperture, a piece": {[]float64{60, 20}, 2e6, all, [2]int{32, 100}, []int{60, 60, 20}},
 	} {
 		p := planned(s)
-		p.Image = grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{100, 100, 20}}
-		p.Inputs.Velocity = traveltime.Medium{Constant: 2000}
+		p.Geometry.Image = grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{100, 100, 20}}
+		p.Times.Source = traveltime.Medium{Constant: 2000}
 		p.Config.Kirchhoff.Aperture, p.Config.Kirchhoff.Antialias = c.aperture, "off"
-		p.farthest = findFarthest(p.Image, p.Inputs.Places)
-		share, err := p.Share([2]int{1, 1}, 0)
+		p.Geometry.farthest = findFarthest(p.Geometry.Image, p.Geometry.Places)
+		share, err := p.Geometry.Share([2]int{1, 1}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestSample(t *testing.T) {
 			t.Errorf("%s: %d places for %d traces", name, shared, k.Problem.NumTraces())
 		}
 		for a, most := range c.shape {
-			if k.Problem.Grid.Shape[a] > most || k.Problem.Grid.Origin[a] < 0 || k.Problem.Grid.End(a) > p.Image.End(a)+1e-9 {
+			if k.Problem.Grid.Shape[a] > most || k.Problem.Grid.Origin[a] < 0 || k.Problem.Grid.End(a) > p.Geometry.Image.End(a)+1e-9 {
 				t.Errorf("%s: a sample's image is %v from %v", name, k.Problem.Grid, k.Problem.Grid.Origin)
 			}
 		}

@@ -44,14 +44,14 @@ func scattered(r *rand.Rand, dim, sources, n int) *survey.Survey {
 // have every trace and every point once.
 func TestSharesAreThoseOfEachRank(t *testing.T) {
 	p := planned(scattered(rand.New(rand.NewPCG(1, 1)), 2, 90, 3000))
-	for _, grid := range [][2]int{{1, 1}, {7, 1}, {p.Shots.Len(), 1}, {16, 4}, {1, 5}} {
-		all, err := p.Shares(grid)
+	for _, grid := range [][2]int{{1, 1}, {7, 1}, {p.Geometry.Shots.Len(), 1}, {16, 4}, {1, 5}} {
+		all, err := p.Geometry.Shares(grid)
 		if err != nil {
 			t.Fatal(err)
 		}
 		met := make([]int, 3000)
 		for rank, s := range all {
-			own, err := p.Share(grid, rank)
+			own, err := p.Geometry.Share(grid, rank)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,9 +61,9 @@ func TestSharesAreThoseOfEachRank(t *testing.T) {
 				!slices.Equal(a.Source, b.Source) || !slices.Equal(a.Receiver, b.Receiver) {
 				t.Fatalf("rank %d of %v: %+v, alone %+v", rank, grid, s, own)
 			}
-			for i, n := range p.Shots.List(s.First, s.Last) {
+			for i, n := range p.Geometry.Shots.List(s.First, s.Last) {
 				met[n] += s.Slab[1] - s.Slab[0]
-				if p.Inputs.Places.Source[n] != s.From[a.Source[i]] || p.Inputs.Places.Receiver[n] != s.From[a.Receiver[i]] {
+				if p.Geometry.Places.Source[n] != s.From[a.Source[i]] || p.Geometry.Places.Receiver[n] != s.From[a.Receiver[i]] {
 					t.Fatalf("rank %d of %v: trace %d has other places", rank, grid, n)
 				}
 			}
@@ -81,15 +81,15 @@ func TestSharesWithAnAperture(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := scattered(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)), 2, 30, 400)
 		p := planned(s)
-		p.Image.Shape[0] = rapid.IntRange(1, 900).Draw(t, "points")
+		p.Geometry.Image.Shape[0] = rapid.IntRange(1, 900).Draw(t, "points")
 		aperture := rapid.Float64Range(1, 900).Draw(t, "aperture")
 		p.Config.Kirchhoff.Aperture = []float64{aperture}
-		p.Shots = p.Shots.along(p.Inputs.Places, aperture)
-		grid := [2]int{rapid.IntRange(2, p.Shots.Len()).Draw(t, "rows"), 1}
-		if slabs, _ := p.slabs(); slabs > 1 {
+		p.Geometry.Shots = p.Geometry.Shots.along(p.Geometry.Places, aperture)
+		grid := [2]int{rapid.IntRange(2, p.Geometry.Shots.Len()).Draw(t, "rows"), 1}
+		if slabs, _ := p.Geometry.slabs(); slabs > 1 {
 			grid[1] = rapid.IntRange(1, 2).Draw(t, "columns")
 		}
-		all, err := p.Shares(grid)
+		all, err := p.Geometry.Shares(grid)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,11 +117,11 @@ func TestSharesWithAnAperture(t *testing.T) {
 			}
 			row := all[team*(grid[0]/s.Teams)*grid[1]:][:grid[1]]
 			middle := math.Inf(1)
-			for _, n := range p.Shots.List(s.First, s.Last) {
-				m := (p.Inputs.Places.At(int(p.Inputs.Places.Source[n]))[0] + p.Inputs.Places.At(int(p.Inputs.Places.Receiver[n]))[0]) / 2
+			for _, n := range p.Geometry.Shots.List(s.First, s.Last) {
+				m := (p.Geometry.Places.At(int(p.Geometry.Places.Source[n]))[0] + p.Geometry.Places.At(int(p.Geometry.Places.Receiver[n]))[0]) / 2
 				middle = min(middle, m)
-				for x := range p.Image.Shape[0] {
-					if math.Abs(p.Image.Coord(0, x)-m) < aperture && !slices.ContainsFunc(row, func(s *Share) bool { return x >= s.Slab[0] && x < s.Slab[1] }) {
+				for x := range p.Geometry.Image.Shape[0] {
+					if math.Abs(p.Geometry.Image.Coord(0, x)-m) < aperture && !slices.ContainsFunc(row, func(s *Share) bool { return x >= s.Slab[0] && x < s.Slab[1] }) {
 						t.Fatalf("rank %d of %v: a trace at %g m reaches column %d, which no rank of its row maps", rank, grid, m, x)
 					}
 				}
@@ -131,8 +131,8 @@ func TestSharesWithAnAperture(t *testing.T) {
 			}
 			before = middle
 		}
-		if next != p.Image.Shape[0] {
-			t.Fatalf("%v hold %d of %d columns", grid, next, p.Image.Shape[0])
+		if next != p.Geometry.Image.Shape[0] {
+			t.Fatalf("%v hold %d of %d columns", grid, next, p.Geometry.Image.Shape[0])
 		}
 	})
 }
@@ -191,10 +191,10 @@ func TestPlansTakeLittleMemory(t *testing.T) {
 		most float64 // bytes a trace
 		do   func()
 	}{
-		"order of shots": {6, func() { newShots(p.Inputs.Places) }},
+		"order of shots": {6, func() { newShots(p.Geometry.Places) }},
 		"spacing":        {40, func() { traceSpacing(s) }}, // a third of the receivers
-		"shares":         {14, func() { _, _ = p.Shares([2]int{64, 1}) }},
-		"shares, blocks": {14, func() { _, _ = p.Shares([2]int{64, 4}) }},
+		"shares":         {14, func() { _, _ = p.Geometry.Shares([2]int{64, 1}) }},
+		"shares, blocks": {14, func() { _, _ = p.Geometry.Shares([2]int{64, 4}) }},
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -29,7 +29,7 @@ func TestOffsetsSelect(t *testing.T) {
 		o := math.Abs(p.survey.Receiver(q[1])[0] - p.survey.Source(q[0])[0])
 		return o < 14 || o > 40
 	})
-	if got := pairs(j.Plan.Inputs.Survey.NumTraces(), j.Plan.Inputs.Survey.Pair); !slices.Equal(got, want) {
+	if got := pairs(j.Plan.Geometry.Survey.NumTraces(), j.Plan.Geometry.Survey.Pair); !slices.Equal(got, want) {
 		t.Fatalf("traces %v, want %v", got, want)
 	}
 	for i, q := range want {
@@ -39,7 +39,7 @@ func TestOffsetsSelect(t *testing.T) {
 	if j.Plan.Inputs.Recorded != 15 {
 		t.Errorf("%d traces in the file, want 15", j.Plan.Inputs.Recorded)
 	}
-	if all := p.open(t, NeedTraces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Plan.Inputs.Survey.Fixed || all.Plan.Inputs.Numbers != nil {
+	if all := p.open(t, NeedTraces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Plan.Geometry.Survey.Fixed || all.Plan.Inputs.Numbers != nil {
 		t.Error("limits that leave everything change the layout")
 	}
 }
@@ -57,14 +57,14 @@ func TestSelectedIsAllThereIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
 			j := p.open(t, NeedTraces, progress.Discard(), "cpu", c.set)
-			n := j.Plan.Shots.Traces()
+			n := j.Plan.Geometry.Shots.Traces()
 			if n == 0 || n == p.survey.NumTraces() {
 				t.Fatalf("%d of %d traces: the test shows nothing", n, p.survey.NumTraces())
 			}
 			got := p.solveOn(t, 4, c.set, "comm.grid=2,2", "solver.iterations=2")
 			must(t, writeSelected(t, p, j))
 			alone := p.open(t, NeedTraces, progress.Discard(), "cpu")
-			if a, b := j.Plan.Inputs.Places.Len(), alone.Plan.Inputs.Places.Len(); a != b {
+			if a, b := j.Plan.Geometry.Places.Len(), alone.Plan.Geometry.Places.Len(); a != b {
 				t.Errorf("%d places, alone there are %d", a, b)
 			}
 			if a, b := j.Memory(), alone.Memory(); a.AllTables != b.AllTables || a.Vectors != b.Vectors {

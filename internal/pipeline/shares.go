@@ -129,19 +129,19 @@ func (s Shots) InOrder() bool { return s.order == nil }
 // shotCosts is what each shot costs an application: its number of traces or, with an
 // aperture, of pairs of a trace and a point that kernels go through. What a trace costs
 // besides is about that of 16 points for each sample.
-func shotCosts(p *Plan) []int64 {
-	s := p.Shots
+func (g *Geometry) shotCosts() []int64 {
+	s := g.Shots
 	cost := make([]int64, s.Len())
 	for i := range cost {
 		cost[i] = int64(s.starts[i+1] - s.starts[i])
 	}
-	if len(p.Config.Kirchhoff.Aperture) == 0 {
+	if g.Aperture.Half == nil {
 		return cost
 	}
 	for i := range cost {
-		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
-		p.limit(k)
-		cost[i] = cost[i]*16*int64(p.Inputs.Survey.NT) + k.Visits()
+		k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
+		g.limit(k)
+		cost[i] = cost[i]*16*int64(g.Survey.NT) + k.Visits()
 	}
 	return cost
 }
@@ -230,45 +230,45 @@ func (s *Share) Shot(i int) (first, last int) {
 }
 
 // Shares returns the share of each rank of a grid.
-func (p *Plan) Shares(grid [2]int) ([]*Share, error) {
-	all, err := p.cut(grid)
+func (g *Geometry) Shares(grid [2]int) ([]*Share, error) {
+	all, err := g.cut(grid)
 	for i, s := range all {
 		if column := i % grid[1]; column > 0 { // the traces of the rank before
 			s.Places, s.From = all[i-1].Places, all[i-1].From
 			continue
 		}
-		p.place(s)
+		g.place(s)
 	}
 	return all, err
 }
 
 // Share is what one rank of a grid holds.
-func (p *Plan) Share(grid [2]int, rank int) (*Share, error) {
-	all, err := p.cut(grid)
+func (g *Geometry) Share(grid [2]int, rank int) (*Share, error) {
+	all, err := g.cut(grid)
 	if err != nil {
 		return nil, err
 	}
-	p.place(all[rank])
+	g.place(all[rank])
 	return all[rank], nil
 }
 
 // place finds the places of a share's traces.
-func (p *Plan) place(s *Share) {
-	s.Places, s.From = p.Inputs.Places.Subset(p.Shots.List(s.First, s.Last))
+func (g *Geometry) place(s *Share) {
+	s.Places, s.From = g.Places.Subset(g.Shots.List(s.First, s.Last))
 }
 
 // cut makes shares without their places.
-func (p *Plan) cut(grid [2]int) ([]*Share, error) {
-	if err := laysOut(p, grid); err != nil {
-		if way, hint := otherGrid(p, grid), status.HintOf(err); way != "" && hint != "" {
+func (g *Geometry) cut(grid [2]int) ([]*Share, error) {
+	if err := g.laysOut(grid); err != nil {
+		if way, hint := g.otherGrid(grid), status.HintOf(err); way != "" && hint != "" {
 			err = status.Hint(err, way+"; otherwise "+hint)
 		} else if way != "" {
 			err = status.Hint(err, way)
 		}
 		return nil, err
 	}
-	starts := p.Shots.starts
-	cuts := dealShots(shotCosts(p), grid[0])
+	starts := g.Shots.starts
+	cuts := dealShots(g.shotCosts(), grid[0])
 	rows := make([]int, len(cuts))
 	for row, shot := range cuts {
 		rows[row] = starts[shot]
@@ -283,16 +283,16 @@ func (p *Plan) cut(grid [2]int) ([]*Share, error) {
 			out = append(out, &Share{Grid: grid, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
 		}
 	}
-	p.lay(out)
+	g.lay(out)
 	return out, nil
 }
 
 // laysOut refuses a grid of ranks of which some would hold nothing.
-func laysOut(p *Plan, grid [2]int) error {
-	if shots := p.Shots.Len(); grid[0] > shots {
+func (g *Geometry) laysOut(grid [2]int) error {
+	if shots := g.Shots.Len(); grid[0] > shots {
 		return status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot")))
 	}
-	if slabs, width := p.slabs(); grid[1] > slabs {
+	if slabs, width := g.slabs(); grid[1] > slabs {
 		return status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width))
 	}
 	return nil
@@ -300,11 +300,11 @@ func laysOut(p *Plan, grid [2]int) error {
 
 // otherGrid names the grid that lays out as many ranks as another one, with most of them over shots, or
 // the most ranks that any does; "" for none.
-func otherGrid(p *Plan, grid [2]int) string {
+func (g *Geometry) otherGrid(grid [2]int) string {
 	all := grid[0] * grid[1]
 	for n := all; n > 0; n-- {
 		for shots := n; shots > 0; shots-- {
-			if n%shots != 0 || laysOut(p, [2]int{shots, n / shots}) != nil {
+			if n%shots != 0 || g.laysOut([2]int{shots, n / shots}) != nil {
 				continue
 			}
 			if n == all {
@@ -318,26 +318,26 @@ func otherGrid(p *Plan, grid [2]int) string {
 
 // slabs is the number of blocks that the image may be cut into at most, and how many points
 // along x each has.
-func (p *Plan) slabs() (n, width int) {
-	width = kirchhoff.SlabPoints(p.Image.Dim())
-	return (p.Image.Shape[0] + width - 1) / width, width
+func (g *Geometry) slabs() (n, width int) {
+	width = kirchhoff.SlabPoints(g.Image.Dim())
+	return (g.Image.Shape[0] + width - 1) / width, width
 }
 
 // lay shares out the image among all ranks of a grid, which have their traces. The columns
 // of the grid cut the whole image into slabs or, with an aperture, what a team's traces
 // reach.
-func (p *Plan) lay(all []*Share) {
+func (g *Geometry) lay(all []*Share) {
 	grid, rows := all[0].Grid, all[0].rows
-	slabs, width := p.slabs()
+	slabs, width := g.slabs()
 	points := func(lo, hi int) [2]int {
-		return [2]int{min(lo*width, p.Image.Shape[0]), min(hi*width, p.Image.Shape[0])}
+		return [2]int{min(lo*width, g.Image.Shape[0]), min(hi*width, g.Image.Shape[0])}
 	}
 	teams, reach, held := 1, [][2]int{{0, slabs}}, [][2]int{{0, slabs}}
-	if len(p.Config.Kirchhoff.Aperture) > 0 {
+	if g.Aperture.Half != nil {
 		teams = mostTeams(grid[0], slabs)
 	}
 	if teams > 1 {
-		reach = findReaches(p, rows, grid[0]/teams)
+		reach = g.findReaches(rows, grid[0]/teams)
 		held = findHeldSlabs(reach, slabs)
 	}
 	for _, s := range all {
@@ -388,12 +388,12 @@ func mostTeams(rows, slabs int) int {
 	return teams
 }
 
-// reaches returns the slabs [lo, hi) that the traces of each team of some rows of ranks reach.
-func findReaches(p *Plan, rows []int, each int) (out [][2]int) {
-	_, width := p.slabs()
+// findReaches returns the slabs [lo, hi) that the traces of each team of some rows of ranks reach.
+func (g *Geometry) findReaches(rows []int, each int) (out [][2]int) {
+	_, width := g.slabs()
 	for row := 0; row+each < len(rows); row += each {
-		k := &kirchhoff.Problem{Grid: p.Image, Positions: p.Inputs.Places.Of(p.Shots.List(rows[row], rows[row+each]))}
-		p.limit(k)
+		k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places.Of(g.Shots.List(rows[row], rows[row+each]))}
+		g.limit(k)
 		lo, hi := k.Reach()
 		out = append(out, [2]int{lo / width, (hi + width - 1) / width})
 	}
@@ -420,10 +420,3 @@ func findHeldSlabs(reach [][2]int, slabs int) [][2]int {
 
 // Overlap is the number of points in both of two ranges [lo, hi).
 func Overlap(a, b [2]int) int { return max(0, min(a[1], b[1])-max(a[0], b[0])) }
-
-// Points is the number of image points that a share holds, Reached of those that it maps.
-func (p *Plan) Points(s *Share) int  { return (s.Own[1] - s.Own[0]) * p.Plane() }
-func (p *Plan) Reached(s *Share) int { return (s.Slab[1] - s.Slab[0]) * p.Plane() }
-
-// Plane is the number of image points with one x.
-func (p *Plan) Plane() int { return p.Image.Len() / p.Image.Shape[0] }

@@ -53,10 +53,10 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 		}
 		defer op.Engine.Close()
 		seen.Lock()
-		seen.slabs[rank], seen.model[rank] = op.Plan.Inputs.Velocity.Slab, CountMemory(j.Plan, j.Share).Model
+		seen.slabs[rank], seen.model[rank] = op.Plan.Times.Source.Slab, CountMemory(j.Plan, j.Share).Model
 		seen.Unlock()
-		if n := len(op.Plan.Inputs.Velocity.Values); n != (op.Plan.Inputs.Velocity.Slab[1]-op.Plan.Inputs.Velocity.Slab[0])*op.Plan.Inputs.Velocity.Plane() {
-			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.Plan.Inputs.Velocity.Slab)
+		if n := len(op.Plan.Times.Source.Values); n != (op.Plan.Times.Source.Slab[1]-op.Plan.Times.Source.Slab[0])*op.Plan.Times.Source.Plane() {
+			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.Plan.Times.Source.Slab)
 		}
 		r, err := j.solve(context.Background(), op, false)
 		if err == nil && j.Ranks.Root() {
@@ -110,10 +110,10 @@ func TestModelUnread(t *testing.T) {
 	tables := append(p.amplitudes(t, 1, 1), "kirchhoff.dynamic=false")
 	for _, set := range [][]string{tables, constantModel(p.grid, "1900")} {
 		_, op := p.ready(t, "cpu", set...)
-		if op.Plan.Inputs.Velocity.Slab != [2]int{} || op.Plan.Inputs.Velocity.Values != nil && len(op.Plan.Inputs.Velocity.Values) > 0 {
-			t.Errorf("%v: slab %v was read", set, op.Plan.Inputs.Velocity.Slab)
+		if op.Plan.Times.Source.Slab != [2]int{} || op.Plan.Times.Source.Values != nil && len(op.Plan.Times.Source.Values) > 0 {
+			t.Errorf("%v: slab %v was read", set, op.Plan.Times.Source.Slab)
 		}
-		if got := op.Plan.Inputs.Slowest; !op.Plan.Inputs.Velocity.IsConstant() && got != op.Plan.Inputs.Velocity.Least {
+		if got := op.Plan.Inputs.Slowest; !op.Plan.Times.Source.IsConstant() && got != op.Plan.Times.Source.Least {
 			t.Errorf("%v: slowest %g m/s", set, got)
 		}
 	}
@@ -133,7 +133,7 @@ func TestSlowestOnImage(t *testing.T) {
 		{Origin: []float64{100.5, 1.25}, Spacing: []float64{0.5, 0.25}, Shape: []int{9001, 90}}, // several parts
 	} {
 		j := p.open(t, NeedPlanning, progress.Discard(), "cpu", append(onGrid(g), "kirchhoff.antialias=triangle")...)
-		if want := slices.Min(j.Plan.Inputs.Velocity.On(g, [2]int{0, g.Shape[0]})); j.Plan.Inputs.Slowest != want {
+		if want := slices.Min(j.Plan.Times.Source.On(g, [2]int{0, g.Shape[0]})); j.Plan.Inputs.Slowest != want {
 			t.Errorf("%v: slowest %v m/s, want %v", g, j.Plan.Inputs.Slowest, want)
 		}
 	}

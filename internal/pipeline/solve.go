@@ -36,7 +36,7 @@ type Result struct {
 // status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	defer j.collect()
-	if j.Plan.Matches() {
+	if j.Plan.Config.Solver.Matches() {
 		if resume {
 			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
@@ -176,7 +176,7 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 		return solver.Run(whole, s.method, first, s.observe(live, from), s.saveNowAndThen(from))
 	}
 	reason, err := solver.StoppedIterations, error(nil)
-	if Coherent(s.job.Plan) && state.Restarted == 0 && stop.Iterations > FirstIterations {
+	if Coherent(s.job.Plan.Config.Data, s.job.Plan.Need) && state.Restarted == 0 && stop.Iterations > FirstIterations {
 		if reason, err = iterate(FirstIterations); err == nil && reason == solver.StoppedIterations {
 			if err = s.findCoherence(whole, s.method.X()); err == nil {
 				err = s.restart(whole)
@@ -255,7 +255,7 @@ func (j *Job) LoadStart() error {
 // OpenImage opens, on all ranks and until Close, an image that must lie on the job's grid.
 // Its role names it in the provenance of what is made from it.
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
-	image, digest, err := j.Ranks.OpenImage(role, path, j.Plan.Image)
+	image, digest, err := j.Ranks.OpenImage(role, path, j.Plan.Geometry.Image)
 	if err == nil {
 		if err = checkConvention(j, path.File); err != nil {
 			image.Close()
@@ -269,7 +269,7 @@ func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) 
 // checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
 func checkConvention(j *Job, path string) error {
 	return j.Ranks.AtRoot(func() error {
-		of, err := ConventionOf(path, j.Plan.Image.Dim())
+		of, err := ConventionOf(path, j.Plan.Geometry.Image.Dim())
 		if err != nil {
 			return err
 		}
@@ -384,7 +384,7 @@ func (j *Job) checkpoints() *Checkpoints {
 // before anything is computed, if the run cannot be resumed, as from a checkpoint of
 // another plan.
 func (j *Job) CanResume() (bool, error) {
-	if j.Plan.Matches() {
+	if j.Plan.Config.Solver.Matches() {
 		return false, nil
 	}
 	from, err := j.checkpoints().Newest()

@@ -39,7 +39,7 @@ func compareSpectra(j *Job) (*Spectra, error) {
 		return nil, FileError(err)
 	}
 	defer file.Close()
-	s := j.Plan.Inputs.Survey
+	s := j.Plan.Geometry.Survey
 	n := min(comparedTraces, s.NumTraces())
 	list := make([]int32, n)
 	for i := range list {
@@ -60,7 +60,7 @@ func compareSpectra(j *Job) (*Spectra, error) {
 			samples[k] *= v
 		}
 	}
-	taps := TapsOf(j.Plan, s.Wavelet).Taps()
+	taps := TapsOf(j.Plan.Config.Kirchhoff, j.Plan.Geometry, s.Wavelet).Taps()
 	spectrum := wavelet.NewSpectrum(max(s.NT, len(taps.Samples)), s.DT)
 	v := spectrum.Reflected(taps, s.Dim)
 	turn := spectrum.Turn(v)

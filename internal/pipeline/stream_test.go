@@ -324,7 +324,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	residual := func(j *Job, op *Operator) error {
-		x, err := j.Operator.ImageVector(ReadPoints(make([]float32, j.Plan.Image.Len())))
+		x, err := j.Operator.ImageVector(ReadPoints(make([]float32, j.Plan.Geometry.Image.Len())))
 		if err != nil {
 			return err
 		}
@@ -436,7 +436,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 					return err
 				}
 				defer op.Engine.Close()
-				x, err := op.ImageVector(ReadPoints(noise(j.Plan.Image.Len(), 3)))
+				x, err := op.ImageVector(ReadPoints(noise(j.Plan.Geometry.Image.Len(), 3)))
 				if err != nil {
 					return err
 				}

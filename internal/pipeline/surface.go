@@ -44,43 +44,42 @@ func columnsOf(g grid.Grid) grid.Grid {
 }
 
 // findSurface finds the topography at the image's columns.
-func findSurface(p *Plan) error {
-	c, axis := p.Config.Image, p.Image.Dim()-1
-	s := &Surface{image: p.Image, taper: c.SurfaceTaper, Cell: p.Image.Spacing[axis]}
+func findSurface(c config.Image, image grid.Grid, in *Inputs) (*Surface, error) {
+	axis := image.Dim() - 1
+	s := &Surface{image: image, taper: c.SurfaceTaper, Cell: image.Spacing[axis]}
 	switch c.Surface {
 	case "none":
-		return nil
+		return nil, nil
 	case "survey":
-		s.Z = topography(p.Inputs.Places, columnsOf(p.Image), s.Cell)
+		s.Z = topography(in.Places, columnsOf(image), s.Cell)
 	case "file":
 		var err error
-		if s.Z, err = p.givenSurface(); err != nil {
-			return err
+		if s.Z, err = givenSurface(c.SurfaceFile.File, in.Relief, image); err != nil {
+			return nil, err
 		}
 	}
-	top, bottom := p.Image.Origin[axis], p.Image.End(axis)
+	top, bottom := image.Origin[axis], image.End(axis)
 	if high := slices.Min(s.Z); high > bottom {
-		return status.Input(fmt.Errorf("image.surface: its highest point, z = %s m, lies below the image, which ends at %s m: nothing would be left", readable.Length(high), readable.Length(bottom)))
+		return nil, status.Input(fmt.Errorf("image.surface: its highest point, z = %s m, lies below the image, which ends at %s m: nothing would be left", readable.Length(high), readable.Length(bottom)))
 	}
-	p.Surface = s
 	if slices.Max(s.Z)+c.SurfaceTaper <= top {
-		p.Surface = nil // all above the image
+		return nil, nil // all above the image
 	}
-	return nil
+	return s, nil
 }
 
 // givenSurface is the surface of a file at the image's columns.
-func (p *Plan) givenSurface() ([]float64, error) {
-	g, to := p.Inputs.Relief.Grid, columnsOf(p.Image)
-	for a, name := range grid.AxisNames(p.Image.Dim())[:to.Dim()] {
+func givenSurface(file string, r Relief, image grid.Grid) ([]float64, error) {
+	g, to := r.Grid, columnsOf(image)
+	for a, name := range grid.AxisNames(image.Dim())[:to.Dim()] {
 		slack := 1e-6 * g.Spacing[a]
 		if to.Origin[a] < g.Origin[a]-slack || to.End(a) > g.End(a)+slack {
 			return nil, status.Input(fmt.Errorf("%s: /surface covers %s %s to %s m, the image needs %s to %s m",
-				p.Config.Image.SurfaceFile.File, name, readable.Length(g.Origin[a]), readable.Length(g.End(a)), readable.Length(to.Origin[a]), readable.Length(to.End(a))))
+				file, name, readable.Length(g.Origin[a]), readable.Length(g.End(a)), readable.Length(to.Origin[a]), readable.Length(to.End(a))))
 		}
 	}
 	z := make([]float64, to.Len())
-	g.Interpolate(z, p.Inputs.Relief.Z, to)
+	g.Interpolate(z, r.Z, to)
 	return z, nil
 }
 

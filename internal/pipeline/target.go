@@ -30,7 +30,7 @@ func CountLiveSamples(j *Job) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	traces, nt, n := j.Plan.Shots.Traces(), j.Plan.Inputs.Survey.NT, 0
+	traces, nt, n := j.Plan.Geometry.Shots.Traces(), j.Plan.Geometry.Survey.NT, 0
 	for _, v := range w {
 		if v > 0 {
 			n++
@@ -66,13 +66,13 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.Share([2]int{1, 1}, 0)
+	s, err := p.Geometry.Share([2]int{1, 1}, 0)
 	if err != nil {
 		return nil, err
 	}
 	k := p.Problem(s)
 	if k.Dynamic {
-		k.Velocity = p.Inputs.Velocity.On(p.Image, s.Slab)
+		k.Velocity = p.Times.Source.On(p.Geometry.Image, s.Slab)
 	}
 	engine := j.Plan.Hardware.Engine
 	if j.Here.Card != nil {
@@ -100,7 +100,7 @@ func allWeights(j *Job) ([]float32, error) {
 	if err != nil || !j.Plan.Weighted() {
 		return nil, err
 	}
-	n, nt := j.Plan.Shots.Traces(), j.Plan.Inputs.Survey.NT
+	n, nt := j.Plan.Geometry.Shots.Traces(), j.Plan.Geometry.Survey.NT
 	w := make([]float32, n)
 	for _, p := range all {
 		for i, v := range p.Weight {
@@ -111,8 +111,8 @@ func allWeights(j *Job) ([]float32, error) {
 		return w, nil
 	}
 	samples := make([]float32, n*nt)
-	for i, trace := range j.Plan.Shots.List(0, n) {
-		j.Plan.Mute.Fill(samples[i*nt:(i+1)*nt], j.Plan.Inputs.Survey.Offset(int(trace)), float64(w[i]))
+	for i, trace := range j.Plan.Geometry.Shots.List(0, n) {
+		j.Plan.Mute.Fill(samples[i*nt:(i+1)*nt], j.Plan.Geometry.Survey.Offset(int(trace)), float64(w[i]))
 	}
 	return samples, nil
 }

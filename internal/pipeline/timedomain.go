@@ -11,11 +11,11 @@ import (
 
 // onDatum is a position as an image in the time domain takes it: at the image's first time.
 func (r *checkReport) onDatum(at []float64) []float64 {
-	if r.plan.Image.Domain != grid.Time {
+	if r.plan.Geometry.Image.Domain != grid.Time {
 		return at
 	}
 	at, last := slices.Clone(at), len(at)-1
-	at[last] = r.plan.Image.Origin[last]
+	at[last] = r.plan.Geometry.Image.Origin[last]
 	return at
 }
 
@@ -29,8 +29,8 @@ func (r *checkReport) timeSampling(b Band, h float64) {
 
 // recordInTime says where the records end before the image.
 func (r *checkReport) recordInTime() {
-	last := r.plan.Image.Dim() - 1
-	if end, late := r.plan.RecordEnd(), r.plan.Image.End(last); end < late {
+	last := r.plan.Geometry.Image.Dim() - 1
+	if end, late := r.plan.Geometry.RecordEnd(), r.plan.Geometry.Image.End(last); end < late {
 		r.say("warning", "record length", "records end at %s s: nothing later can be seen; the image ends at a two-way time of %s s",
 			readable.Time(end), readable.Time(late))
 	}
@@ -39,12 +39,12 @@ func (r *checkReport) recordInTime() {
 // datum says how far places lie from the datum z = 0, on which time migration takes them to lie,
 // where that shifts their waves by more than a quarter of a period.
 func (r *checkReport) datum(b Band, vmin float64) {
-	if r.plan.Image.Domain != grid.Time {
+	if r.plan.Geometry.Image.Domain != grid.Time {
 		return
 	}
 	off, worst, far := 0, 0, 0.0 // places that far off, the farthest one, and how far
-	for i := range r.plan.Inputs.Places.Len() {
-		at := r.plan.Inputs.Places.At(i)
+	for i := range r.plan.Geometry.Places.Len() {
+		at := r.plan.Geometry.Places.At(i)
 		h := math.Abs(at[len(at)-1])
 		if 2*h/vmin > 0.25/b.Peak {
 			off++
@@ -55,6 +55,6 @@ func (r *checkReport) datum(b Band, vmin float64) {
 	}
 	if off > 0 {
 		r.say("warning", "datum", "%d of %s lie off the datum z = 0, on which time migration takes them to lie, by more than a quarter of a period: %s %d at %s m by %.4g ms of two-way time at %s m/s; bring the traces to the datum by statics",
-			off, readable.Count(r.plan.Inputs.Places.Len(), "position"), r.plan.Inputs.Places.Role[worst], r.plan.Inputs.Places.Row[worst], PointText(r.plan.Inputs.Places.At(worst)), 2e3*far/vmin, readable.Speed(vmin))
+			off, readable.Count(r.plan.Geometry.Places.Len(), "position"), r.plan.Geometry.Places.Role[worst], r.plan.Geometry.Places.Row[worst], PointText(r.plan.Geometry.Places.At(worst)), 2e3*far/vmin, readable.Speed(vmin))
 	}
 }

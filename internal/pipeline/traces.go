@@ -70,7 +70,7 @@ func ReadTraces(p *Plan, h *Here, s *Share, cuts []int) (*RankTraces, Found, err
 	if err := h.Ranks.Together(err); err != nil {
 		return nil, Found{}, err
 	}
-	t.counts = NewTraceWeights(p.Config.Data, p.Inputs.Survey)
+	t.counts = NewTraceWeights(p.Config.Data, p.Geometry.Survey)
 	if cuts != nil {
 		t.file = file
 		err = t.lookAhead(cuts)
@@ -107,7 +107,7 @@ func (t *RankTraces) Close() {
 func (t *RankTraces) hold(file *h5.SurveyReader) error {
 	defer file.Close()
 	defer t.here.Ranks.Report.Time("read survey")()
-	nt := t.plan.Inputs.Survey.NT
+	nt := t.plan.Geometry.Survey.NT
 	t.Samples = make([]float32, t.share.Traces()*nt)
 	if err := file.ReadTraceList(t.Samples, t.plan.Inputs.InFile(t.list(0, t.share.Traces()))); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (t *RankTraces) hold(file *h5.SurveyReader) error {
 // lookAhead reads the traces once before they are streamed.
 func (t *RankTraces) lookAhead(cuts []int) error {
 	defer t.here.Ranks.Report.Time("read survey")()
-	began, nt := time.Now(), t.plan.Inputs.Survey.NT
+	began, nt := time.Now(), t.plan.Geometry.Survey.NT
 	folder := filepath.Dir(t.plan.Config.Output.File.File)
 	if size, err := t.file.Arrange(t.plan.Inputs.InFile(t.list(0, t.share.Traces())), cuts, folder); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (t *RankTraces) lookAhead(cuts []int) error {
 // look tallies the traces of a shot, which begin with the given one of this rank's. It
 // replaces streamed traces by W d.
 func (t *RankTraces) look(first int, data device.Buf) error {
-	nt, x := t.plan.Inputs.Survey.NT, device.Slice[float32](data)
+	nt, x := t.plan.Geometry.Survey.NT, device.Slice[float32](data)
 	w := make([]float32, nt)
 	var of shotTally
 	for i, n := range t.list(first, len(x)/nt) {
@@ -201,7 +201,7 @@ func (t *RankTraces) look(first int, data device.Buf) error {
 
 // list returns the numbers in the survey of n of this rank's traces, beginning at first.
 func (t *RankTraces) list(first, n int) []int32 {
-	return t.plan.Shots.List(t.share.First+first, t.share.First+first+n)
+	return t.plan.Geometry.Shots.List(t.share.First+first, t.share.First+first+n)
 }
 
 // allShots is what the shots of all ranks tell, in their order: the same on each.
@@ -236,7 +236,7 @@ func (t *RankTraces) knowAll(f *Found) error {
 		squares, largest, once = append(squares, s.Squares), append(largest, s.Largest), append(once, s.Once)
 	}
 	file := t.plan.Config.Survey.File.File
-	if f.Dead = int(all.Dead); f.Dead == t.plan.Shots.Traces() {
+	if f.Dead = int(all.Dead); f.Dead == t.plan.Geometry.Shots.Traces() {
 		what := fmt.Sprintf("all %d traces are", f.Dead)
 		if f.Dead == 1 {
 			what = "its only trace is"
@@ -250,7 +250,7 @@ func (t *RankTraces) knowAll(f *Found) error {
 		t.Weight = nil
 	} else {
 		if all.Live == 0 {
-			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.plan.Shots.Traces(), "trace")))
+			return status.Input(fmt.Errorf("%s: no sample counts: each of %s is dead, muted or has weight 0", file, readable.Count(t.plan.Geometry.Shots.Traces(), "trace")))
 		}
 		f.Live = int(all.Live)
 	}
@@ -277,7 +277,7 @@ func (t *RankTraces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next
 	rooms, full := t.rooms, make(chan group)
 	t.rooms = nil
 	longest, _ := TwoLongest(cuts)
-	if n := longest * t.plan.Inputs.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
+	if n := longest * t.plan.Geometry.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
 		if rooms, err = t.makeRooms(n); err != nil {
 			return nil, nil, err
 		}
@@ -290,7 +290,7 @@ func (t *RankTraces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next
 		defer close(full)
 		for i := 0; i < len(cuts)-1 && ctx.Err() == nil; i++ {
 			// Whoever took group i−1 has given back the buffer of the one before.
-			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.plan.Inputs.Survey.NT)
+			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.plan.Geometry.Survey.NT)
 			err := t.readGroup(device.Slice[float32](data), cuts[i])
 			if err == nil && feed != nil {
 				data, err = feed.Send(data)
@@ -325,7 +325,7 @@ func (t *RankTraces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next
 
 // readGroup reads some of this rank's traces, from the given one on.
 func (t *RankTraces) readGroup(dst []float32, first int) error {
-	nt := t.plan.Inputs.Survey.NT
+	nt := t.plan.Geometry.Survey.NT
 	if err := t.file.ReadTraceList(dst, t.plan.Inputs.InFile(t.list(first, len(dst)/nt))); err != nil {
 		return FileError(err)
 	}
@@ -394,7 +394,7 @@ func (t *RankTraces) Weigh(lo int, data device.Buf) error {
 	w := t.weights.room.Slice(0, data.Len())
 	if t.weights.at != lo {
 		t.weights.at = -1
-		nt := t.plan.Inputs.Survey.NT
+		nt := t.plan.Geometry.Survey.NT
 		if err := device.Upload(w, t.Weights(lo/nt, data.Len()/nt)); err != nil {
 			return err
 		}
@@ -405,14 +405,14 @@ func (t *RankTraces) Weigh(lo int, data device.Buf) error {
 
 // Weights are those of n of this rank's traces from first on, [n, NT].
 func (t *RankTraces) Weights(first, n int) []float32 {
-	w := slices.Repeat([]float32{1}, n*t.plan.Inputs.Survey.NT)
-	t.weigh(first*t.plan.Inputs.Survey.NT, w)
+	w := slices.Repeat([]float32{1}, n*t.plan.Geometry.Survey.NT)
+	t.weigh(first*t.plan.Geometry.Survey.NT, w)
 	return w
 }
 
 // weigh multiplies samples on the host.
 func (t *RankTraces) weigh(lo int, x []float32) {
-	m, nt := t.plan.Mute, t.plan.Inputs.Survey.NT
+	m, nt := t.plan.Mute, t.plan.Geometry.Survey.NT
 	first := lo / nt
 	list := t.list(first, len(x)/nt)
 	var group errgroup.Group
@@ -425,7 +425,7 @@ func (t *RankTraces) weigh(lo int, x []float32) {
 				if t.Weight != nil {
 					whole = t.Weight[first+i]
 				}
-				m.Fill(w, t.plan.Inputs.Survey.Offset(int(list[i])), whole)
+				m.Fill(w, t.plan.Geometry.Survey.Offset(int(list[i])), whole)
 				if t.coherence != nil {
 					t.coherence.Multiply(w, first+i)
 				}

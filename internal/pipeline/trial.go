@@ -76,7 +76,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 			return nil, err
 		}
 	}
-	t.Sums, t.Shots, t.Traces = j.Here.Carrier(), op.Plan.Shots.Len(), op.Plan.Shots.Traces()
+	t.Sums, t.Shots, t.Traces = j.Here.Carrier(), op.Plan.Geometry.Shots.Len(), op.Plan.Geometry.Shots.Traces()
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
 	if err := op.Here.Ranks.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (t *tried) bring(j *Job) error {
 		t.Image, err = j.Here.Whole(x)
 	}
 	if err == nil && j.Ranks.Root() {
-		t.Digest = h5.ImageDigest(j.Plan.Image.Shape, t.Image)
+		t.Digest = h5.ImageDigest(j.Plan.Geometry.Image.Shape, t.Image)
 	}
 	return err
 }

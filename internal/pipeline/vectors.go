@@ -21,8 +21,8 @@ import (
 // two iterations. The share's part of the image and of the data stand for the whole
 // there. Errors are ignored here; they are reported when the real problem is made.
 func (c *memoryCount) vectors() int64 {
-	v := &countedProblem{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.plan.Type(), c.share.Traces(), c.plan.Inputs.Survey.NT)}
-	v.image = dist.Local(c.plan.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.plan.Image.Shape[1:]...)...)
+	v := &countedProblem{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.plan.Type(), c.share.Traces(), c.plan.Geometry.Survey.NT)}
+	v.image = dist.Local(c.plan.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.plan.Geometry.Image.Shape[1:]...)...)
 	if n := c.plan.Classes.N; n > 0 {
 		v.image = dist.Stack(slices.Repeat([]*dist.Layout{v.image}, n)...)
 	}
@@ -84,7 +84,7 @@ func (v *countedProblem) vector(l *dist.Layout) *dist.Vector {
 func (v *countedProblem) setting() *formulation.Setting {
 	image, data := v.image, v.data
 	s := &formulation.Setting{
-		Config: v.count.plan.Config.Solver, Options: v.count.plan.SolverOptions(), Image: v.count.plan.Image,
+		Config: v.count.plan.Config.Solver, Options: SolverOptions(v.count.plan.Config.Solver), Image: v.count.plan.Geometry.Image,
 		World: comm.Self(), Device: v.on,
 		Report: progress.Discard(), KeepData: v.count.plan.Config.Output.Residual.IsSet(), Kept: v.count.share.Kept(v.count.plan),
 		Operator: dist.Unapplied(image, data),
@@ -95,17 +95,17 @@ func (v *countedProblem) setting() *formulation.Setting {
 	if v.count.plan.Weighted() && !v.count.plan.Held.Stream {
 		s.Weights = v.vector(data)
 	}
-	s.Coherent = Coherent(v.count.plan) && v.count.plan.Config.Solver.Iterations > FirstIterations
-	if Banded(v.count.plan) {
+	s.Coherent = Coherent(v.count.plan.Config.Data, v.count.plan.Need) && v.count.plan.Config.Solver.Iterations > FirstIterations
+	if Banded(v.count.plan.Config.Solver, v.count.plan.Geometry.Image) {
 		one := image
 		for one.Parts != nil {
 			one = one.Parts[0]
 		}
 		nz := one.Shape[len(one.Shape)-1]
-		s.Band, _ = imaging.NewBand(v.on, Pulse(v.count.plan), nil, one.N/nz, nz, 1)
+		s.Band, _ = imaging.NewBand(v.on, Pulse(v.count.plan.Geometry.Survey.Wavelet), nil, one.N/nz, nz, 1)
 	}
-	if v.count.plan.Surface != nil {
-		s.Surface = v.count.plan.Surface.Weight
+	if v.count.plan.Geometry.Surface != nil {
+		s.Surface = v.count.plan.Geometry.Surface.Weight
 		s.Below, _ = formulation.Diagonal(v.on, image, s.Surface)
 	}
 	return s
@@ -123,7 +123,7 @@ func (s countedSquare) ApplyAdjoint(context.Context, *dist.Vector, *dist.Vector)
 	if v.count.plan.Hardware.Card != nil || v.count.plan.Hardware.Engine == "reference" {
 		return nil
 	}
-	bytes := kirchhoff.SquareBytes(v.count.problem, kirchhoff.Work{Exact: v.count.plan.Exact(), Classes: v.count.plan.Classes.Of(v.count.plan.Shots.List(v.count.share.First, v.count.share.Last))}, !v.count.plan.Weighted())
+	bytes := kirchhoff.SquareBytes(v.count.problem, kirchhoff.Work{Exact: v.count.plan.Exact(), Classes: v.count.plan.Classes.Of(v.count.plan.Geometry.Shots.List(v.count.share.First, v.count.share.Last))}, !v.count.plan.Weighted())
 	x := v.vector(dist.Local(device.F32, int(bytes/4)))
 	x.Free()
 	return nil
@@ -148,24 +148,24 @@ func (c *memoryCount) fitBytes() int64 {
 	if !c.plan.Spikes {
 		return 0
 	}
-	_, taps := kirchhoff.LinearTaps(TapsOf(c.plan, c.plan.Wavelet))
-	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Inputs.Survey.NT, c.plan.Hardware.Threads)
+	_, taps := kirchhoff.LinearTaps(TapsOf(c.plan.Config.Kirchhoff, c.plan.Geometry, c.plan.Wavelet))
+	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Geometry.Survey.NT, c.plan.Hardware.Threads)
 }
 
 // rootBytes is what rank 0 holds of whole images, for directions of layers, for matching filters and for
 // the agreement of halves.
 func (c *memoryCount) rootBytes() (bytes int64) {
 	if r := formulation.RegulariserOf(c.plan.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
-		bytes += 4*int64(c.plan.Image.Len()) + r.HostBytes(c.plan.Image)
+		bytes += 4*int64(c.plan.Geometry.Image.Len()) + r.HostBytes(c.plan.Geometry.Image)
 	}
 	if c.plan.Classes.Halves() {
-		bytes += 4*int64(c.plan.Image.Len()) + agreement.Bytes(c.plan.Image.Shape)
+		bytes += 4*int64(c.plan.Geometry.Image.Len()) + agreement.Bytes(c.plan.Geometry.Image.Shape)
 		if c.plan.Config.Output.Filter == "agreement" {
-			bytes += 4 * int64(c.plan.Image.Len())
+			bytes += 4 * int64(c.plan.Geometry.Image.Len())
 		}
 	}
-	if c.plan.Matches() {
-		bytes += 12*int64(c.plan.Image.Len()) + c.plan.Filters.Bytes(c.plan.Image.Shape)
+	if c.plan.Config.Solver.Matches() {
+		bytes += 12*int64(c.plan.Geometry.Image.Len()) + c.plan.Filters.Bytes(c.plan.Geometry.Image.Shape)
 	}
 	return bytes
 }

@@ -48,7 +48,7 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 // of a wrong unit.
 func (j *Job) warnUnseen() {
 	j.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
-		readable.Time(j.Plan.Inputs.Survey.T0), readable.Time(j.Plan.RecordEnd()), ExtentText(j.Plan.Image)))
+		readable.Time(j.Plan.Geometry.Survey.T0), readable.Time(j.Plan.Geometry.RecordEnd()), ExtentText(j.Plan.Geometry.Image)))
 }
 
 // Model applies the forward to the part below the topography of an image on the job's
@@ -110,7 +110,7 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 	r, err := CallOnRoot(&j.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
 		want := j.Plan.Classes.Gathers()
-		if err == nil && (r == nil || !r.Grid().Equal(j.Plan.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+		if err == nil && (r == nil || !r.Grid().Equal(j.Plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
 			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return r, err
@@ -139,7 +139,9 @@ func (j *Job) PSF(ctx context.Context) (*Result, error) {
 	w := dist.Work{Ctx: ctx}
 	w.New(j.Here.Device, j.Operator.Domain(), &m)
 	w.New(j.Here.Device, j.Operator.Range(), &d)
-	w.Do(func() error { return device.Upload(m.Buf, lattice(m.Layout, j.Plan.PSFSpacing())) })
+	w.Do(func() error {
+		return device.Upload(m.Buf, lattice(m.Layout, PSFSpacing(j.Plan.Config.Output.PSFSpacing, j.Plan.Geometry, j.Plan.Times)))
+	})
 	w.Apply(j.Operator, d, m)
 	w.ApplyAdjoint(j.Operator, m, d)
 	if w.Err == nil {
@@ -167,9 +169,9 @@ func lattice(l *dist.Layout, step []int) []float32 {
 // WriteTimes computes the traveltimes from every source and receiver row and
 // writes them as a table file; with gradient, ∇T as well.
 func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src Source) error {
-	s := j.Plan.Inputs.Survey
+	s := j.Plan.Geometry.Survey
 	w, err := h5.CreateTables(path, h5.TablesLayout{
-		Grid:       j.Plan.Image,
+		Grid:       j.Plan.Geometry.Image,
 		NumSources: s.NumSources(), NumReceivers: s.NumReceivers(),
 		Gradient: gradient,
 		Float64:  true,
@@ -195,7 +197,7 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		Gradient: gradient, Threads: j.Plan.Config.Machine.Threads,
 		Progress: func() { stage.Add(1) },
 	}
-	err = whole.Times.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
+	err = whole.Times.Method.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
 		var grad []float64
 		for _, g := range f.Gradient {
 			grad = append(grad, g...)

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -114,20 +115,17 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 
 // Taps is a problem that says by which taps kirchhoff.wavelet_filter makes of a wavelet what traces
 // are convolved with.
-func TapsOf(p *Plan, w survey.Wavelet) *kirchhoff.Problem {
-	return &kirchhoff.Problem{Grid: p.Image, NT: p.Inputs.Survey.NT, DT: p.Inputs.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(p.Config.Kirchhoff.WaveletFilter)}
+func TapsOf(c config.Kirchhoff, g *Geometry, w survey.Wavelet) *kirchhoff.Problem {
+	return &kirchhoff.Problem{Grid: g.Image, NT: g.Survey.NT, DT: g.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter)}
 }
 
 // whiten makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
-func whitenWavelet(p *Plan) {
-	s, e := p.Inputs.Survey, p.Config.Data.Whiten
-	if p.Need == NeedGeometry || e == 0 {
-		return
-	}
-	w := TapsOf(p, s.Wavelet).Taps()
-	p.White = newWhitener(w, s.NT, e)
-	p.Wavelet = p.White.wavelet(w, s.NT)
+func whitenWavelet(cfg *config.Config, g *Geometry) (*Whitener, survey.Wavelet) {
+	s := g.Survey
+	w := TapsOf(cfg.Kirchhoff, g, s.Wavelet).Taps()
+	white := newWhitener(w, s.NT, cfg.Data.Whiten)
+	return white, white.wavelet(w, s.NT)
 }
 
 // Traces filters traces [n, nt] in place, each thread some of them. A nil Whitener leaves

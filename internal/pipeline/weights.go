@@ -19,14 +19,14 @@ type TraceWeights struct {
 const FirstIterations = 3
 
 // Coherent reports whether a solve finds weights for the samples by what its first image predicts.
-func Coherent(p *Plan) bool {
-	return p.Config.Data.Weights == "coherence" && (p.Need == NeedTraces || p.Need == NeedPlanning)
+func Coherent(d config.Data, need Need) bool {
+	return d.Weights == "coherence" && (need == NeedTraces || need == NeedPlanning)
 }
 
 // CoherenceWindows are those over which the means of these weights are taken.
-func CoherenceWindows(p *Plan) coherence.Windows {
-	slowest, _ := Speeds(p)
-	return coherence.WindowsFor(1/BandOf(p.Inputs.Survey.Wavelet).Peak, slowest, p.Inputs.Survey.DT, p.Hardware.Threads)
+func CoherenceWindows(g *Geometry, t *Times, threads int) coherence.Windows {
+	slowest, _ := t.Speeds()
+	return coherence.WindowsFor(1/BandOf(g.Survey.Wavelet).Peak, slowest, g.Survey.DT, threads)
 }
 
 // NewWeights returns those of a survey.

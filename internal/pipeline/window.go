@@ -39,10 +39,10 @@ type WindowCost struct {
 func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter) (*WindowCost, Finding, error) {
 	p, m := f.plan, f.Memory
 	found := Finding{Topic: "window", Level: "ok"}
-	all, opt := p.TimesNeeded()
+	all, opt := p.Geometry.TimesNeeded(p.Hardware.Threads)
 	switch {
-	case Eikonal(p, survey.AtSource) == nil && Eikonal(p, survey.AtReceiver) == nil:
-		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", p.Times.Name())
+	case p.Times.Eikonal(survey.AtSource) == nil && p.Times.Eikonal(survey.AtReceiver) == nil:
+		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", p.Times.Method.Name())
 	case opt.Windows == nil:
 		found.Text = "without kirchhoff.aperture the whole model is solved: nothing is cut off"
 	case p.Hardware.Engine == "reference":
@@ -57,30 +57,30 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	opt.Threads = 1 // one batch, and one field of the image at a time
 	whole := opt
 	whole.Margin = math.Inf(1)
-	need := p.Times.ScratchBytes(p.Inputs.Places, places, whole)
+	need := p.Times.Method.ScratchBytes(p.Geometry.Places, places, whole)
 	for _, place := range places {
-		need += 8 * int64(opt.Windows[place].Grid(p.Image).Len())
+		need += 8 * int64(opt.Windows[place].Grid(p.Geometry.Image).Len())
 	}
-	if room := m.Limit - modelBytes(p) - m.Lists - m.Program; need > room {
+	if room := m.Limit - modelBytes(p.Times, p.Inputs.Models) - m.Lists - m.Program; need > room {
 		found.Level, found.Text = "warning", fmt.Sprintf("not compared: a solve of the whole model takes %s, the limit leaves %s",
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
 		return nil, found, nil
 	}
-	c, err := compareWindows(ctx, p, report, places, opt, whole)
+	c, err := compareWindows(ctx, p.Geometry, p.Times, report, places, opt, whole)
 	if err != nil {
 		return nil, found, err
 	}
 	models := 0.0
 	for _, place := range all {
-		if e := Eikonal(p, p.Inputs.Places.Role[place]); e != nil {
-			c.Columns += float64(e.Region(p.Inputs.Places, place, opt).Grid(*e.Domain()).Len())
+		if e := p.Times.Eikonal(p.Geometry.Places.Role[place]); e != nil {
+			c.Columns += float64(e.Region(p.Geometry.Places, place, opt).Grid(*e.Domain()).Len())
 			models += float64(e.Domain().Len())
 		}
 	}
 	c.Columns /= models
 	found.Text = fmt.Sprintf("%d of %s, solved in windows and in the whole model: %s; a window holds %s of the model's columns on average",
-		len(places), readable.Count(len(all), "place"), c.difference(p), readable.Percent(c.Columns))
-	if c.Largest > windowLimit*p.Inputs.Survey.DT {
+		len(places), readable.Count(len(all), "place"), c.difference(p.Geometry), readable.Percent(c.Columns))
+	if c.Largest > windowLimit*p.Geometry.Survey.DT {
 		found.Level = "warning"
 		found.Text += fmt.Sprintf("; more than %g samples: raise traveltime.margin (now %s m)", windowLimit, readable.Length(opt.Margin))
 	}
@@ -88,10 +88,10 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 }
 
 // modelBytes is what the whole velocity models take.
-func modelBytes(p *Plan) (bytes int64) {
+func modelBytes(t *Times, models [2]ModelFile) (bytes int64) {
 	for _, role := range []survey.Role{survey.AtSource, survey.AtReceiver} {
-		if m := LegMedium(p, role); !m.IsConstant() && (role == survey.AtSource || p.Config.Velocity.Converted()) {
-			read, solver := modelPoint(p, role)
+		if m := t.Leg(role); !m.IsConstant() && (role == survey.AtSource || t.Converted) {
+			read, solver := modelPoint(t, models, role)
 			bytes += (read + solver) * int64(m.Grid.Len())
 		}
 	}
@@ -99,38 +99,38 @@ func modelBytes(p *Plan) (bytes int64) {
 }
 
 // difference says how large the difference is, and where it is largest.
-func (c *WindowCost) difference(p *Plan) string {
+func (c *WindowCost) difference(g *Geometry) string {
 	if c.Largest == 0 {
 		return "all times are the same"
 	}
-	at := make([]float64, p.Image.Dim())
-	p.Image.Point(at, c.Point)
+	at := make([]float64, g.Image.Dim())
+	g.Image.Point(at, c.Point)
 	return fmt.Sprintf("times differ by up to %.3g ms (%.3g samples), rms %.3g ms, most from %s %d at %s m to the image point %s m",
-		1e3*c.Largest, c.Largest/p.Inputs.Survey.DT, 1e3*c.RMS, p.Inputs.Places.Role[c.Place], p.Inputs.Places.Row[c.Place], PointText(p.Inputs.Places.At(c.Place)), PointText(at))
+		1e3*c.Largest, c.Largest/g.Survey.DT, 1e3*c.RMS, g.Places.Role[c.Place], g.Places.Row[c.Place], PointText(g.Places.At(c.Place)), PointText(at))
 }
 
 // compareWindows compares the times of places under two options with the same windows and
 // one thread.
-func compareWindows(ctx context.Context, p *Plan, report *progress.Reporter, places []int, cut, whole traveltime.Options) (*WindowCost, error) {
+func compareWindows(ctx context.Context, g *Geometry, t *Times, report *progress.Reporter, places []int, cut, whole traveltime.Options) (*WindowCost, error) {
 	stage := report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(2*len(places), "solves")
 	cut.Progress = func() { stage.Add(1) }
 	whole.Progress = cut.Progress
 	times := map[int][]float64{}
-	err := p.Times.Solve(ctx, p.Inputs.Places, places, cut, func(place int, f traveltime.Field) error {
+	err := t.Method.Solve(ctx, g.Places, places, cut, func(place int, f traveltime.Field) error {
 		times[place] = slices.Clone(f.Time)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c, n, nz := &WindowCost{Place: places[0]}, 0, p.Image.Shape[p.Image.Dim()-1]
-	err = p.Times.Solve(ctx, p.Inputs.Places, places, whole, func(place int, f traveltime.Field) error {
+	c, n, nz := &WindowCost{Place: places[0]}, 0, g.Image.Shape[g.Image.Dim()-1]
+	err = t.Method.Solve(ctx, g.Places, places, whole, func(place int, f traveltime.Field) error {
 		i := 0
-		for column := range f.Window.Columns(p.Image) {
+		for column := range f.Window.Columns(g.Image) {
 			for point := column; point < column+nz; point++ {
-				if d := math.Abs(times[place][i] - f.Time[i]); f.Time[i] <= p.RecordEnd() {
+				if d := math.Abs(times[place][i] - f.Time[i]); f.Time[i] <= g.RecordEnd() {
 					if d > c.Largest {
 						c.Largest, c.Place, c.Point = d, place, point
 					}

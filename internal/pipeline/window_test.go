@@ -61,14 +61,14 @@ func TestCompareWindows(t *testing.T) {
 		if c.Columns != 68./601 || !(c.RMS > 0 && c.RMS < c.Largest && c.Largest > 0.1) {
 			t.Errorf("%+v", c)
 		}
-		all, opt := j.Plan.TimesNeeded()
+		all, opt := j.Plan.Geometry.TimesNeeded(j.Plan.Hardware.Threads)
 		if len(all) != 10 || !slices.Contains(all, c.Place) {
 			t.Errorf("place %d of %v", c.Place, all)
 		}
 		var times [2]float64
 		for i, opt := range []traveltime.Options{opt, {}} {
-			must(t, j.Plan.Times.Solve(t.Context(), j.Plan.Inputs.Places, []int{c.Place}, opt, func(_ int, f traveltime.Field) error {
-				times[i] = f.Time[c.Point-f.Window.Lo[0]*j.Plan.Image.Shape[1]]
+			must(t, j.Plan.Times.Method.Solve(t.Context(), j.Plan.Geometry.Places, []int{c.Place}, opt, func(_ int, f traveltime.Field) error {
+				times[i] = f.Time[c.Point-f.Window.Lo[0]*j.Plan.Geometry.Image.Shape[1]]
 				return nil
 			}))
 		}

@@ -45,7 +45,7 @@ func Read(j *pipeline.Job, o Options) (*Given, error) {
 	if err := j.Ranks.AtRoot(func() error { return sameAs(j, path.File) }); err != nil {
 		return nil, err
 	}
-	box := o.Window.Grow(o.Frame, j.Plan.Image)
+	box := o.Window.Grow(o.Frame, j.Plan.Geometry.Image)
 	return g, j.Ranks.AtRoot(func() error {
 		im, err := h5.ReadImage(path.File)
 		if err != nil {
@@ -61,7 +61,7 @@ func Read(j *pipeline.Job, o Options) (*Given, error) {
 
 // readBox reads the points of a box of an image on the job's grid.
 func readBox(j *pipeline.Job, box Box, read func(dst []float32, first int) error) ([]float64, error) {
-	points := box.Points(j.Plan.Image.Shape)
+	points := box.Points(j.Plan.Geometry.Image.Shape)
 	values := make([]float64, len(points))
 	line := make([]float32, box.Count[len(box.Count)-1]) // points that follow each other
 	for i := 0; i < len(points); i += len(line) {

@@ -35,7 +35,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		byNoise, byBoth := newSpread(j.Plan.Image.Len()), newSpread(j.Plan.Image.Len())
+		byNoise, byBoth := newSpread(j.Plan.Geometry.Image.Len()), newSpread(j.Plan.Geometry.Image.Len())
 		for k := range solves {
 			x, truth, err := solveNoise(j, sigma, 0, uint64(k))
 			if err != nil {
@@ -55,7 +55,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 
 // posteriorOf is what the Hessian of the whole image says of its points.
 func posteriorOf(j *pipeline.Job) (*Posterior, error) {
-	target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Image.Shape}})
+	target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Geometry.Image.Shape}})
 	if err != nil {
 		return nil, err
 	}

@@ -160,10 +160,10 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 	w.New(j.Here.Device, j.Operator.Range(), &d)
 	unit := make([]float64, x.Layout.N)
 	cut := func(i int) float64 {
-		if j.Plan.Surface == nil {
+		if j.Plan.Geometry.Surface == nil {
 			return 1
 		}
-		return j.Plan.Surface.Weight(i)
+		return j.Plan.Geometry.Surface.Weight(i)
 	}
 	unit[point] = cut(point)
 	w.Do(func() error { return device.Upload(x.Buf, unit) })
@@ -179,7 +179,7 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 			case len(v):
 				v[i] *= float64(w2[i])
 			default:
-				v[i] *= float64(w2[i/j.Plan.Inputs.Survey.NT])
+				v[i] *= float64(w2[i/j.Plan.Geometry.Survey.NT])
 			}
 		}
 		return device.Upload(d.Buf, v)

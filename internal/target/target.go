@@ -71,7 +71,7 @@ const unbounded = "solver.damping and solver.regularization_weight are 0: nothin
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
 func New(ctx context.Context, j *pipeline.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
-	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Plan.Image)}
+	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Plan.Geometry.Image)}
 	if q.Damping == 0 && q.Penalty == nil {
 		j.Ranks.Report.Warn(unbounded)
 	}
@@ -106,10 +106,10 @@ func newGrid(j *pipeline.Job) (*dense.Grid, error) {
 
 // rows are the points of the box as the Hessian has them: given are its grid points and cuts.
 func (t *Target) rows(numbered []int32, cuts []int) points {
-	grid := t.box.Grid(t.job.Plan.Image)
+	grid := t.box.Grid(t.job.Plan.Geometry.Image)
 	of := points{box: grid}
 	numbers := map[int]int{} // of the box, by point of the image
-	for i, p := range t.box.Points(t.job.Plan.Image.Shape) {
+	for i, p := range t.box.Points(t.job.Plan.Geometry.Image.Shape) {
 		numbers[p] = i
 	}
 	row := make([]int, grid.Len())
@@ -117,8 +117,8 @@ func (t *Target) rows(numbered []int32, cuts []int) points {
 		of.at = append(of.at, numbers[int(p)])
 		row[numbers[int(p)]] = i
 		s := 1.0
-		if t.job.Plan.Surface != nil {
-			s = float64(float32(t.job.Plan.Surface.Weight(int(p))))
+		if t.job.Plan.Geometry.Surface != nil {
+			s = float64(float32(t.job.Plan.Geometry.Surface.Weight(int(p))))
 		}
 		of.scale = append(of.scale, s)
 	}

@@ -45,8 +45,8 @@ func (c *collector) computeMissing() error {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
 		}
 	}
-	if !j.Plan.Image.Equal(r.Image.Grid) {
-		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Plan.Image))
+	if !j.Plan.Geometry.Image.Equal(r.Image.Grid) {
+		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Plan.Geometry.Image))
 	}
 	if err := c.findWeak(j.Plan); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 || pipeline.Banded(j.Plan) && j.Plan.Classes.N > 0 { // no file tells it
+	if c.residual != "" || cfg.Data.Whiten > 0 || pipeline.Banded(j.Plan.Config.Solver, j.Plan.Geometry.Image) && j.Plan.Classes.N > 0 { // no file tells it
 		return nil
 	}
 	return c.computeResidual(j, d, src)

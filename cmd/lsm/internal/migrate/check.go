@@ -249,7 +249,7 @@ func measureHere(ctx context.Context, a *cli.App, p *pipeline.Plan) (*pipeline.M
 		return &pipeline.Machine{}, nil
 	}
 	k := bench.KernelSize{Engine: p.Hardware.Engine, Threads: p.Hardware.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
-	return benchmarks.MeasureCores(ctx, a, k, []int{p.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
+	return benchmarks.MeasureCores(ctx, a, k, []int{p.Geometry.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
@@ -302,7 +302,7 @@ func findWeak(ctx context.Context, a *cli.App, p *pipeline.Plan, f *pipeline.For
 		if weak == nil {
 			return nil
 		}
-		figure, err := picture.Model(p.Image, weak.Weak, picture.Options{Title: "weak first arrivals", Bar: "share of the places"})
+		figure, err := picture.Model(p.Geometry.Image, weak.Weak, picture.Options{Title: "weak first arrivals", Bar: "share of the places"})
 		if err != nil {
 			return err
 		}

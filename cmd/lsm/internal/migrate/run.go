@@ -110,7 +110,7 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 func tellWork(a *cli.App, j *pipeline.Job) error {
 	all := []float64{float64(j.Plan.Problem(j.Share).Triples()), float64(j.Operator.Engine.TableBytes())}
 	err := a.World.Host().AllReduce(all, comm.Sum)
-	a.Finish("traces", j.Plan.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	a.Finish("traces", j.Plan.Geometry.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
 	return err
 }
 

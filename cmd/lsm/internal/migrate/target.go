@@ -70,7 +70,7 @@ func (o *targetOptions) given(j *pipeline.Job) (target.Options, error) {
 		return out, status.Usage(fmt.Errorf("target: --noise is %g, must be finite and not negative", o.noise))
 	}
 	var err error
-	out.Window, err = target.ParseWindow(o.window, j.Plan.Image)
+	out.Window, err = target.ParseWindow(o.window, j.Plan.Geometry.Image)
 	return out, status.Usage(err)
 }
 

@@ -131,7 +131,7 @@ func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error
 	if err != nil {
 		return nil, err
 	}
-	rows := []quality.Row{quality.Below(j.Plan.Inputs.Survey, j.Plan.Image)}
+	rows := []quality.Row{quality.Below(j.Plan.Geometry.Survey, j.Plan.Geometry.Image)}
 	for _, found := range f.Findings() {
 		if !slices.Contains([]string{"selection", "aperture", "time sampling", "image sampling", "trace spacing", "record length", "geometry", "surface"}, found.Topic) {
 			continue

@@ -51,15 +51,15 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 		n, zero := o.samples(given.DT)
 		given = wavelet.Resized(given, n, zero)
 	}
-	if n := len(given.Samples); n > wavelet.Longest || n > j.Plan.Inputs.Survey.NT {
-		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Plan.Inputs.Survey.NT))
+	if n := len(given.Samples); n > wavelet.Longest || n > j.Plan.Geometry.Survey.NT {
+		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Plan.Geometry.Survey.NT))
 	}
 	f, err := pipeline.FitWavelet(ctx, j, d, image.ReadReflectivity, given, o.ridge)
 	if err != nil {
 		return err
 	}
 	return a.Once(func() error {
-		how := fmt.Sprintf("by least squares from %s and the image %s", readable.Count(j.Plan.Shots.Traces(), "trace"), o.image)
+		how := fmt.Sprintf("by least squares from %s and the image %s", readable.Count(j.Plan.Geometry.Shots.Traces(), "trace"), o.image)
 		a.Report.Printf("%s\n", how)
 		a.Report.Printf("residual with it %.4g, with the wavelet of %s %.4g: %.3f of that\n", math.Sqrt(f.After), cfg.Survey.WaveletFile(), math.Sqrt(f.Before), f.Share())
 		a.Report.Event("fit", "before", math.Sqrt(f.Before), "after", math.Sqrt(f.After), "share", f.Share())
