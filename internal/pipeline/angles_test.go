@@ -38,21 +38,21 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 		j := p.open(t, NeedTraces, progress.New(progress.Options{Out: &log, Err: &log}), "cpu", append(slices.Clone(byAngle), set...)...)
 		op, err := built(context.Background(), j)
 		must(t, err)
-		op.Engine.Close()
+		op.engine.Close()
 		return j, log.String()
 	}
 	j, log := build("image.gather_bins=40,60,80")
 	if want := "opening angles below 30 and above 90 degrees"; !strings.Contains(log, want) {
 		t.Errorf("the log does not say %q: %s", want, log)
 	}
-	n, beyond, x := 0, 0, make([]float64, j.Plan.Geometry.Image.Dim())
-	for trace := range j.Plan.Geometry.Survey.NumTraces() {
-		s, r := j.Plan.Geometry.Survey.Pair(trace)
-		for i := range j.Plan.Geometry.Image.Len() {
-			for a, k := range []int{i / j.Plan.Geometry.Image.Shape[1], i % j.Plan.Geometry.Image.Shape[1]} {
-				x[a] = j.Plan.Geometry.Image.Coord(a, k)
+	n, beyond, x := 0, 0, make([]float64, j.plan.Geometry.Image.Dim())
+	for trace := range j.plan.Geometry.Survey.NumTraces() {
+		s, r := j.plan.Geometry.Survey.Pair(trace)
+		for i := range j.plan.Geometry.Image.Len() {
+			for a, k := range []int{i / j.plan.Geometry.Image.Shape[1], i % j.plan.Geometry.Image.Shape[1]} {
+				x[a] = j.plan.Geometry.Image.Coord(a, k)
 			}
-			src, rec := j.Plan.Geometry.Survey.Source(s), j.Plan.Geometry.Survey.Receiver(r)
+			src, rec := j.plan.Geometry.Survey.Source(s), j.plan.Geometry.Survey.Receiver(r)
 			angle := 180 / math.Pi * math.Abs(math.Atan2(x[0]-src[0], x[1]-src[1])-math.Atan2(x[0]-rec[0], x[1]-rec[1]))
 			n++
 			if angle < 30 || angle > 90 {
@@ -60,10 +60,10 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 			}
 		}
 	}
-	if got, want := ShareBeyond(j.Plan.Geometry, 30, 90), float64(beyond)/float64(n); !(math.Abs(got-want) < 0.01) || !(want > 0.05 && want < 0.95) {
+	if got, want := ShareBeyond(j.plan.Geometry, 30, 90), float64(beyond)/float64(n); !(math.Abs(got-want) < 0.01) || !(want > 0.05 && want < 0.95) {
 		t.Errorf("%.4f of all pairs lie beyond, want %.4f", got, want)
 	}
-	if j, log := build("image.gather_ends=open"); strings.Contains(log, "in no class") || BeyondText(j.Plan) != "" {
+	if j, log := build("image.gather_ends=open"); strings.Contains(log, "in no class") || BeyondText(j.plan) != "" {
 		t.Errorf("open classes: %s", log)
 	}
 }

@@ -58,7 +58,7 @@ func TestBandedSolve(t *testing.T) {
 			must(t, err)
 			at, nz := make([]float64, g.Dim()), g.Shape[g.Dim()-1]
 			for i := range n {
-				normal.SetCol(i, column(t, j, op, i))
+				normal.SetCol(i, column(t, j, op.lifted, i))
 				if i%nz > 0 {
 					continue
 				}

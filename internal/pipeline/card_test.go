@@ -98,7 +98,7 @@ func TestSumsAreRegistered(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			r, err := j.solve(context.Background(), op, false)
 			if j.Ranks.Root() {
 				result = r
@@ -154,8 +154,8 @@ func TestResumeWithAuto(t *testing.T) {
 		j, err := Resume(comm.Self(), cfg, NeedTraces, progress.Discard())
 		must(t, err)
 		t.Cleanup(j.Close)
-		if j.Plan.Hardware.Engine != engine || !strings.Contains(j.Here.Choice, "checkpoint") {
-			t.Errorf("resumed with %s, want %s: %s", j.Plan.Hardware.Engine, engine, j.Here.Choice)
+		if j.plan.Hardware.Engine != engine || !strings.Contains(j.here.Choice, "checkpoint") {
+			t.Errorf("resumed with %s, want %s: %s", j.plan.Hardware.Engine, engine, j.here.Choice)
 		}
 		r, err := j.solve(context.Background(), build(t, j), true)
 		must(t, err)
@@ -253,13 +253,13 @@ func TestCardRemakesTables(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				defer op.Engine.Close()
+				defer op.engine.Close()
 				m := j.Memory()
 				if !m.Recompute || m.Card > m.CardLimit || m.Tables >= full.Tables || (m.Coarse > 0) != (c.tables == "coarse") {
 					return fmt.Errorf("memory plan %v", m)
 				}
-				if op.Engine.TableBytes() > m.Tables || !strings.Contains(op.Info, "stretches") {
-					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.Engine.TableBytes(), m.Tables, op.Info)
+				if op.engine.TableBytes() > m.Tables || !strings.Contains(op.info, "stretches") {
+					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.engine.TableBytes(), m.Tables, op.info)
 				}
 				r, err := j.solve(context.Background(), op, false)
 				if err != nil {
@@ -292,19 +292,19 @@ func TestCardTimes(t *testing.T) {
 	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
 	op, err := built(context.Background(), j)
 	must(t, err)
-	defer op.Engine.Close()
+	defer op.engine.Close()
 	data, err := j.Data()
 	must(t, err)
-	image, err := dist.NewVector(j.Here.Device, op.Domain())
+	image, err := dist.NewVector(j.here.Device, op.lifted.Domain())
 	must(t, err)
 	for range iterations {
-		must(t, op.ApplyAdjoint(context.Background(), image, data))
-		must(t, op.Apply(context.Background(), data, image))
+		must(t, op.lifted.ApplyAdjoint(context.Background(), image, data))
+		must(t, op.lifted.Apply(context.Background(), data, image))
 		norm, err := dist.Norm(data)
 		must(t, err)
-		must(t, j.Here.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
+		must(t, j.here.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
 	}
-	must(t, j.Here.Card.Sync())
+	must(t, j.here.Card.Sync())
 	calls := map[string]int{}
 	account := report.Account()
 	for _, lane := range account.Beside.Inner {

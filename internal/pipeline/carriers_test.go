@@ -30,7 +30,7 @@ func TestSumsThroughTheHostAreForeseen(t *testing.T) {
 	total := func(set ...string) (bytes, points int64) {
 		must(t, p.onEngine(2, "cuda", set, func(j *Job) error {
 			if j.Ranks.Root() {
-				bytes, points = CountMemory(j.Plan, j.Share).Total(), int64(j.Plan.Geometry.Points(j.Share))
+				bytes, points = CountMemory(j.plan, j.share).Total(), int64(j.plan.Geometry.Points(j.share))
 			}
 			return nil
 		}))
@@ -87,7 +87,7 @@ func TestCarriersAreMeasured(t *testing.T) {
 			said, err := p.watched(t, c.ranks, 30, set, func(j *Job, op *Operator, d *dist.Vector) error {
 				r, err := j.whole(j.Solve(t.Context(), d, false))
 				if j.Ranks.Root() {
-					got, carrier = r, j.Here.Carrier()
+					got, carrier = r, j.here.Carrier()
 				}
 				return err
 			})

@@ -47,7 +47,7 @@ var flat = []string{`velocity.file=""`, "velocity.constant=2000", "traveltime.me
 func (p *problem) check(t *testing.T, set ...string) []Finding {
 	t.Helper()
 	j := p.open(t, NeedPlanning, progress.Discard(), "cpu", slices.Concat(onGrid(p.grid), flat, []string{"kirchhoff.wavelet_filter=on", "kirchhoff.spreading=auto", "solver.iterations=3"}, set)...)
-	f, err := NewForecast(j.Plan, []int{0, 1}, 1)
+	f, err := NewForecast(j.plan, []int{0, 1}, 1)
 	must(t, err)
 	return f.Findings()
 }
@@ -181,7 +181,7 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		m, err := j.migrate(t.Context(), op)
 		if err != nil {
 			t.Fatal(err)

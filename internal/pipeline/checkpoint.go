@@ -1,8 +1,3 @@
-// Package checkpoint keeps the state of a solver in files. A checkpoint holds the plan that
-// it belongs to, the solver's scalars and its vectors: all that a run needs to go on as if
-// it had never stopped, bit for bit. Vectors are whole in it, so that any number of ranks
-// can go on from it. The two newest are kept, so that a fault while one is written costs
-// one interval at most.
 package pipeline
 
 import (

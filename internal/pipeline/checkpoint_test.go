@@ -215,11 +215,11 @@ func TestTablesThatChange(t *testing.T) {
 	for name, set := range map[string][]string{"before a checkpoint": {"checkpoint.iterations=2"}, "before the image": nil} {
 		p := line(t)
 		j, op := p.ready(t, "cpu", set...)
-		if j.Operator == nil {
+		if j.op == nil {
 			t.Fatal("the tables are not watched")
 		}
 		must(t, j.intact())
-		j.Operator.Engine = changed{j.Operator.Engine}
+		j.op.engine = changed{j.op.engine}
 		if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical || !strings.Contains(err.Error(), "tables have changed") {
 			t.Errorf("%s: status %d: %v", name, status.Code(err), err)
 		}

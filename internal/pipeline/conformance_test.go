@@ -141,18 +141,18 @@ func options() (list []option) {
 // may says how many bytes at most go to a card and come from it in an iteration: lists of
 // opened units and streamed traces; numbers, images of halves, and counts of the times in tables that are made.
 func (o *option) may(j *Job, image int) (up, down int64) {
-	if j.Here.Card == nil {
+	if j.here.Card == nil {
 		return 0, 0
 	}
 	up, down = int64(o.opens)*(16<<10), int64(4*image)+int64(o.opens)*(8<<10)
-	if j.Plan.Classes.Halves() {
-		down += int64(8 * j.Plan.Geometry.Image.Len())
+	if j.plan.Classes.Halves() {
+		down += int64(8 * j.plan.Geometry.Image.Len())
 	}
-	if j.Plan.Held.Stream {
+	if j.plan.Held.Stream {
 		up += j.Memory().AllData
 	}
-	if o.times || !j.Here.Card.Compiles() { // the program that solves is not carried
-		up += int64(o.opens * 8 * j.Plan.Geometry.Image.Len() * (j.Plan.Geometry.Survey.NumSources() + j.Plan.Geometry.Survey.NumReceivers()))
+	if o.times || !j.here.Card.Compiles() { // the program that solves is not carried
+		up += int64(o.opens * 8 * j.plan.Geometry.Image.Len() * (j.plan.Geometry.Survey.NumSources() + j.plan.Geometry.Survey.NumReceivers()))
 	}
 	return up, down
 }
@@ -179,7 +179,7 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 				return nil, err
 			}
 			for _, v := range r.Classes.Rows() {
-				image, err := j.Here.Whole(v)
+				image, err := j.here.Whole(v)
 				if err != nil {
 					return nil, err
 				}
@@ -187,7 +187,7 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 			}
 			return all, nil
 		}
-		mine := outcome{info: op.Info}
+		mine := outcome{info: op.info}
 		var err error
 		if mine.adjoint, err = whole(j.Migrate(context.Background(), d)); err != nil {
 			return err
@@ -203,9 +203,9 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 			if !strings.Contains(string(line), `"iteration":`) {
 				return
 			}
-			up, down := j.Here.Device.Traffic()
+			up, down := j.here.Device.Traffic()
 			ended++
-			if found := Coherent(j.Plan.Config.Data, j.Plan.Need) && ended == FirstIterations+1; at != [2]int64{} && !found {
+			if found := Coherent(j.plan.Config.Data, j.plan.Need) && ended == FirstIterations+1; at != [2]int64{} && !found {
 				mine.up, mine.down = max(mine.up, up-at[0]), max(mine.down, down-at[1])
 			}
 			at = [2]int64{up, down}
@@ -320,9 +320,9 @@ func TestConformance(t *testing.T) {
 func (p *problem) cardMemory(t *testing.T, set []string, share float64) (bytes string) {
 	t.Helper()
 	must(t, p.onCards(1, set, func(j *Job) error {
-		ample, little := j.Memory(), *j.Plan
-		little.Hardware.Card = &CardMemory{Multiprocessors: j.Here.Card.Card().Multiprocessors, Free: 1}
-		least := CountMemory(&little, j.Share).Card
+		ample, little := j.Memory(), *j.plan
+		little.Hardware.Card = &CardMemory{Multiprocessors: j.here.Card.Card().Multiprocessors, Free: 1}
+		least := CountMemory(&little, j.share).Card
 		bytes = fmt.Sprint(1<<30 - ample.CardLimit + least + int64(share*float64(ample.Card-least)))
 		return nil
 	}))

@@ -211,16 +211,16 @@ func TestConvertedModelSlabs(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		bytes := int64(0)
-		for role, m := range []traveltime.Medium{op.Plan.Times.Source, op.Plan.Times.Receiver} {
+		for role, m := range []traveltime.Medium{op.plan.Times.Source, op.plan.Times.Receiver} {
 			n := m.Slab[1] - m.Slab[0]
 			if n < 100 || n > 900 || len(m.Values) != n*m.Plane() {
 				t.Errorf("rank %d holds %d values of slab %v of the %s's model", j.Ranks.World.Rank(), len(m.Values), m.Slab, survey.Role(role))
 			}
 			bytes += []int64{4*8 + 4*6, 12}[role] * int64(n*m.Plane())
 		}
-		if got := CountMemory(j.Plan, j.Share).Model; got != bytes {
+		if got := CountMemory(j.plan, j.share).Model; got != bytes {
 			t.Errorf("rank %d: %d bytes of the models are foreseen, want %d", j.Ranks.World.Rank(), got, bytes)
 		}
 		return nil
@@ -234,7 +234,7 @@ func TestAnisotropicMedium(t *testing.T) {
 	isotropic := p.open(t, NeedPlanning, progress.Discard(), "cpu")
 	p.lean(t)
 	j := p.open(t, NeedPlanning, progress.Discard(), "cpu")
-	m, a := j.Plan.Times.Source, j.Plan.Times.Source.Anisotropy
+	m, a := j.plan.Times.Source, j.plan.Times.Source.Anisotropy
 	if n := p.grid.Len(); !m.Anisotropic || len(a.Epsilon) != n || len(a.Delta) != n || len(a.Tilt) != n || a.Azimuth != nil {
 		t.Fatalf("anisotropic %v, %d, %d, %d and %d values", m.Anisotropic, len(a.Epsilon), len(a.Delta), len(a.Tilt), len(a.Azimuth))
 	}
@@ -242,21 +242,21 @@ func TestAnisotropicMedium(t *testing.T) {
 	for i, v := range m.Values {
 		least = min(least, traveltime.LeastSpeed(v, a.Epsilon[i], a.Delta[i]))
 	}
-	if j.Plan.Inputs.Slowest != least || least >= 1.2*m.Least {
-		t.Errorf("the least speed is %g m/s, want %g", j.Plan.Inputs.Slowest, least)
+	if j.plan.Inputs.Slowest != least || least >= 1.2*m.Least {
+		t.Errorf("the least speed is %g m/s, want %g", j.plan.Inputs.Slowest, least)
 	}
-	source, _, err := j.Plan.Inputs.ReadSlabs([2][2]int{{3, 7}})
+	source, _, err := j.plan.Inputs.ReadSlabs([2][2]int{{3, 7}})
 	must(t, err)
 	plane := m.Plane()
 	equal(t, "a part of epsilon", source.Anisotropy.Epsilon, a.Epsilon[3*plane:7*plane])
 	equal(t, "a part of tilt", source.Anisotropy.Tilt, a.Tilt[3*plane:7*plane])
-	text := fmt.Sprint(RemarkMedia(j.Plan.Config.Velocity, j.Plan.Times, j.Plan.Inputs.Models))
+	text := fmt.Sprint(RemarkMedia(j.plan.Config.Velocity, j.plan.Times, j.plan.Inputs.Models))
 	if want := "model.h5: transversely isotropic, epsilon 0.15 to 0.166, delta -0.1 to -0.092, tilt 20 to 20 degrees"; !strings.Contains(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 
 	ignored := p.open(t, NeedPlanning, progress.Discard(), "cpu", "velocity.anisotropy=none")
-	if text, want := fmt.Sprint(RemarkMedia(ignored.Plan.Config.Velocity, ignored.Plan.Times, ignored.Plan.Inputs.Models)), `velocity.anisotropy = "none" ignores /epsilon, /delta, /tilt`; ignored.Plan.Times.Source.Anisotropic || ignored.Plan.Inputs.Slowest != isotropic.Plan.Inputs.Slowest || !strings.Contains(text, want) {
+	if text, want := fmt.Sprint(RemarkMedia(ignored.plan.Config.Velocity, ignored.plan.Times, ignored.plan.Inputs.Models)), `velocity.anisotropy = "none" ignores /epsilon, /delta, /tilt`; ignored.plan.Times.Source.Anisotropic || ignored.plan.Inputs.Slowest != isotropic.plan.Inputs.Slowest || !strings.Contains(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 	_, v, err := h5.ReadModel(p.path("model.h5"))
@@ -264,7 +264,7 @@ func TestAnisotropicMedium(t *testing.T) {
 	zeros := make([]float64, len(v))
 	must(t, h5.WriteModel(p.path("model.h5"), p.grid, v, h5.WriteOptions{Force: true}, h5.Beside{Property: h5.Epsilon, Values: zeros}, h5.Beside{Property: h5.Tilt, Values: a.Tilt}))
 	upright := p.open(t, NeedPlanning, progress.Discard(), "cpu")
-	if text, want := fmt.Sprint(RemarkMedia(upright.Plan.Config.Velocity, upright.Plan.Times, upright.Plan.Inputs.Models)), "epsilon and delta are 0 everywhere"; upright.Plan.Times.Source.Anisotropic || upright.Plan.Times.Source.Anisotropy.Tilt != nil || !strings.Contains(text, want) {
+	if text, want := fmt.Sprint(RemarkMedia(upright.plan.Config.Velocity, upright.plan.Times, upright.plan.Inputs.Models)), "epsilon and delta are 0 everywhere"; upright.plan.Times.Source.Anisotropic || upright.plan.Times.Source.Anisotropy.Tilt != nil || !strings.Contains(text, want) {
 		t.Errorf("%q, want %q", text, want)
 	}
 }

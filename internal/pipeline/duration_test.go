@@ -12,7 +12,7 @@ func TestEstimateDuration(t *testing.T) {
 	p := line(t)
 	eachEngine(t, func(t *testing.T, engine string) {
 		j := p.open(t, NeedPlanning, progress.Discard(), engine, "solver.iterations=7")
-		f, err := NewForecast(j.Plan, []int{0, 1}, 1)
+		f, err := NewForecast(j.plan, []int{0, 1}, 1)
 		must(t, err)
 		d := f.Duration(&Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: Speed{Triples: 3e8, Points: 5e5}}, 0)
 		if d.Iteration <= 0 || d.Total != d.Traveltimes+8*d.Iteration {
@@ -31,7 +31,7 @@ func TestEstimateCountsRaysAndDiagonal(t *testing.T) {
 	machine := &Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: Speed{Triples: 3e8, Dynamic: 3e8, Points: 5e5}}
 	of := func(set ...string) (Duration, Memory) {
 		j := p.open(t, NeedPlanning, progress.Discard(), "cpu", set...)
-		f, err := NewForecast(j.Plan, []int{0, 1}, 1)
+		f, err := NewForecast(j.plan, []int{0, 1}, 1)
 		must(t, err)
 		return f.Duration(machine, 0), f.Memory
 	}

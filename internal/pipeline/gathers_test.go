@@ -157,7 +157,7 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		r, err := j.solve(context.Background(), op, false)
 		if err != nil {
 			return err
@@ -187,7 +187,7 @@ func gathersOperator(t *testing.T, classes []string) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		e, err := j.DotTest(context.Background())
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func TestResumeWithGathers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		if _, err = j.solve(ctx, op, false); status.Code(err) != status.Checkpointed {
@@ -242,7 +242,7 @@ func TestResumeWithGathers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		r, err := j.solve(context.Background(), op, true)
 		if err != nil {
 			return err
@@ -270,8 +270,8 @@ func TestTracesOutsideTheClasses(t *testing.T) {
 	if text := fmt.Sprintf("%d of 189 traces are left by image.gather_bins from 100 to 300 m", inside); !strings.Contains(log.String(), text) {
 		t.Errorf("the log does not say %q: %s", text, &log)
 	}
-	if j.Plan.Geometry.Shots.Traces() != inside {
-		t.Errorf("%d traces in use, want %d", j.Plan.Geometry.Shots.Traces(), inside)
+	if j.plan.Geometry.Shots.Traces() != inside {
+		t.Errorf("%d traces in use, want %d", j.plan.Geometry.Shots.Traces(), inside)
 	}
 	err := p.on(1, []string{"image.gathers=offset", "image.gather_bins=5000,6000"}, func(*Job) error { return nil })
 	if status.Code(err) != status.BadInput || !strings.Contains(fmt.Sprint(err), "image.gather_bins") {
@@ -325,7 +325,7 @@ func TestMoveoutOfGathers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		d, err := j.Model(context.Background(), ReadPoints(m))
 		if err != nil {
 			return err

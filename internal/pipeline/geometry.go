@@ -236,7 +236,7 @@ func (g *Geometry) SamplePairs() iter.Seq[Pair] {
 	const pairs = 1 << 16
 	image, s := g.Image, g.Survey
 	numbers := image.Dim() + 1 // that make a pair
-	root := 2.0            // of x^(numbers + 1) = x + 1, by repeated roots
+	root := 2.0                // of x^(numbers + 1) = x + 1, by repeated roots
 	for range 60 {
 		root = math.Pow(1+root, 1/float64(numbers+1))
 	}

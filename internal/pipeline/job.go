@@ -1,215 +1,128 @@
-// Package job carries out a plan: it joins the ranks, reads the inputs, builds the
-// operator, solves, and publishes the output. The commands run, migrate, model,
-// traveltime and check each use a part of it.
 package pipeline
 
 import (
-	"context"
-	"runtime/debug"
-	"sync"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
-
-	"github.com/kirchhoff-lsm/lsm/internal/config"
-
-	"github.com/kirchhoff-lsm/lsm/internal/formulation"
-
-	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Job is one rank's part of a run: the plan, the rank's place among the others, what it
-// has read, and the operator. It is made by Open. Methods that say so are collective.
-type Job struct {
-	Plan     *Plan
-	Ranks    Ranks
-	Here     *Here
-	Share    *Share
-	Traces   *RankTraces // nil where none were asked for
-	Operator *Operator   // nil before Build
+// What commands ask of a job.
 
-	// Alone says that this process runs this job and nothing else: the job may then
-	// bound the heap of the process. It is set before Build.
-	Alone bool
+// Config is the configuration with what was decided: kirchhoff.spreading = "auto" is replaced.
+func (j *Job) Config() *config.Config { return j.plan.Config }
 
-	set *formulation.Setting // of the operator, once it was asked for
+// Geometry says where traces and image lie.
+func (j *Job) Geometry() *Geometry { return j.plan.Geometry }
 
-	began   time.Time
-	files   []*h5.ImageReader  // that the job has opened besides the configuration's
-	start   *h5.ImageReader    // the start model, once LoadStart has opened it
-	digests []provenance.Input // of all files that were read
+// Classes are those of the images by class.
+func (j *Job) Classes() Classes { return j.plan.Classes }
+
+// Wavelet is that of the traces, see Plan.
+func (j *Job) Wavelet() survey.Wavelet { return j.plan.Wavelet }
+
+// HasTraces reports whether the job has read traces.
+func (j *Job) HasTraces() bool { return j.traces != nil }
+
+// Mutes reports whether the traces are muted.
+func (j *Job) Mutes() bool { return j.plan.Mute.On() }
+
+// Streams reports whether traces are read as they are needed.
+func (j *Job) Streams() bool { return j.plan.Held.Stream }
+
+// Host is this rank's processors.
+func (j *Job) Host() *device.Host { return j.here.Host }
+
+// Device is where vectors of this rank are.
+func (j *Job) Device() device.Device { return j.here.Device }
+
+// Operator is the linear operator of all ranks, from the image to the traces, nil before Build.
+func (j *Job) Operator() dist.Operator { return j.op.lifted }
+
+// Digests are those of the files that the configuration names.
+func (j *Job) Digests() []provenance.Input { return j.plan.Inputs.Digests }
+
+// OperatorText says what engine the operator has and what its tables take.
+func (j *Job) OperatorText() string { return j.op.info }
+
+// EngineText says which engine computes, and why where kirchhoff.engine = "auto" chose.
+func (j *Job) EngineText() string {
+	if j.here.Choice != "" {
+		return j.here.Choice
+	}
+	return j.plan.Hardware.Engine
 }
 
-// Open loads what the configuration names and checks that it fits together, on
-// all ranks of the world, which must be given the same configuration. Errors
-// carry the exit status that the command ends with, and are the same everywhere.
-func Open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
-	return open(world, cfg, need, report, 0, false)
+// Built reports whether the job has an operator.
+func (j *Job) Built() bool { return j.op != nil }
+
+// Whole gathers an image on rank 0. It returns nil on the others, and is collective.
+func (j *Job) Whole(v *dist.Vector) ([]float32, error) { return j.here.Whole(v) }
+
+// ImageVector is this rank's share of an image, in each of several classes. It is collective.
+func (j *Job) ImageVector(read PointReader) (*dist.Vector, error) { return j.op.ImageVector(read) }
+
+// UseSpikes gives the operator a spike for a wavelet: from what it makes of an image FitWavelet finds
+// the wavelet of the traces. It comes before Build.
+func (j *Job) UseSpikes() { j.plan = j.plan.OfSpikes() }
+
+// FilterFits reports whether the traces are, as far as is known, of the kirchhoff.wavelet_filter of the run.
+func (j *Job) FilterFits() bool { return filterFits(j.plan) }
+
+// PredictsFile reports whether the image that a run wrote is what its operator maps to the traces: the
+// file of a run in the wavelet's band has no images by class without it.
+func (j *Job) PredictsFile() bool {
+	return !Banded(j.plan.Config.Solver, j.plan.Geometry.Image) || j.plan.Classes.N == 0
 }
 
-// Resume is Open for a run that may go on from a checkpoint. kirchhoff.engine = "auto" then
-// takes the checkpoint's engine.
-func Resume(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter) (*Job, error) {
-	return open(world, cfg, need, report, 0, true)
-}
-
-// open is Open for the first shots of the survey. 0 means all shots.
-func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Reporter, shots int, resume bool) (*Job, error) {
-	j := &Job{began: time.Now()}
-	here, hardware, err := JoinRanks(world, cfg, report)
+// Forecast predicts the run on so many ranks, laid out as comm.grid: on a machine, nil for this one.
+func (j *Job) Forecast(m *Machine, grid []int, ranks int) (*Forecast, error) {
+	p, err := LoadAll(j.plan)
+	if err == nil && m != nil {
+		p, err = m.Plan(p, ranks)
+	}
 	if err != nil {
 		return nil, err
 	}
-	j.Here, j.Ranks = here, here.Ranks
-	kept := ""
-	if resume {
-		kept, err = NewCheckpoints(here.Ranks, cfg, nil).Recorded("engine")
-	}
-	if err == nil {
-		err = j.prepare(cfg, hardware, need, shots, kept)
-	}
-	if err != nil {
-		j.Close()
-		return nil, err
-	}
-	return j, nil
+	return NewForecast(p, grid, ranks)
 }
 
-// prepare reads the inputs, makes the plan and reads this rank's traces. kept is the engine
-// of the checkpoint that the run resumes from, "" for none.
-func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots int, kept string) error {
-	in, err := ReadInputs(j.Ranks, cfg)
-	if err != nil {
-		return err
-	}
-	j.Plan = &Plan{Inputs: in} // to be closed
-	j.digests = in.Digests
-	end := j.Ranks.Report.Time("plan")
-	p, err := NewPlan(cfg, in, hardware, need)
-	end()
-	if err := j.Ranks.Together(err); err != nil {
-		return err
-	}
-	for _, text := range p.Remarks() {
-		j.Ranks.Report.Infof("%s", text)
-	}
-	p = p.First(shots)
-	if need == NeedPlanning { // rays all over the image are sampled, and places solved in the whole model
-		p, err = LoadAll(p)
-		if err := j.Ranks.Together(err); err != nil {
-			return err
-		}
-	}
-	if j.Share, err = p.Geometry.Share(j.Here.Grid, j.Ranks.World.Rank()); err != nil {
-		return err // the same everywhere
-	}
-	if p, err = j.Here.Settle(p, j.Share, kept); err != nil {
-		return err
-	}
-	j.Plan = p
-	if need == NeedPlanning && !in.HasData {
-		return nil // Build decides where things are, if it is called
-	}
-	if err := decide(j); err != nil || need == NeedGeometry {
-		return err
-	}
-	var found Found
-	j.Traces, found, err = ReadTraces(j.Plan, j.Here, j.Share, j.Memory().Groups)
-	j.Plan = j.Plan.Knowing(found)
-	return err
+// Work is what one application of an operator goes through.
+type Work struct {
+	Traces     int   // of the survey
+	Triples    int64 // of a trace and an image point of this rank
+	TableBytes int64 // of this rank
 }
 
-// decide decides where traces and tables are. It is collective.
-func decide(j *Job) error {
-	p, _, err := j.Here.Hold(j.Plan, j.Share)
-	if err == nil {
-		j.Plan = p
-	}
-	return err
+// Work is that of this rank's part of the operator.
+func (j *Job) Work() Work {
+	return Work{j.plan.Geometry.Shots.Traces(), j.plan.Problem(j.share).Triples(), j.op.engine.TableBytes()}
 }
 
-// Close releases the operator, and the files and the card that the job keeps open.
-func (j *Job) Close() {
-	if j.Operator != nil {
-		j.Operator.Engine.Close()
-	}
-	if j.Plan != nil {
-		j.Plan.Inputs.Close()
-	}
-	j.Traces.Close()
-	for _, f := range j.files {
-		f.Close()
-	}
-	j.Here.Leave()
+// Kernel is what the speed of an operator's kernels depends on.
+type Kernel struct {
+	Engine  string
+	OnCard  bool
+	Threads int
+	Exact   bool // sums are
+	Taps    int  // samples of the wavelet
+	Dim     int
+	Dynamic bool // with amplitude weights
 }
 
-// Memory predicts what this rank holds in a run of the configured solver.
-func (j *Job) Memory() Memory { return CountMemory(j.Plan, j.Share) }
-
-// WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
-// computed: each ends in another image than the one that was wanted.
-func (j *Job) WarnOfDoubts() {
-	if text := MissedText(j.Plan.Geometry); text != "" {
-		j.Ranks.Report.Warn(text)
-	}
-	for _, d := range j.Plan.Config.Differences(j.Plan.Found.Made) {
-		j.Ranks.Report.Warn(d)
-	}
-	if text := FilterText(j.Plan); text != "" {
-		j.Ranks.Report.Warn(text)
-	}
+// Kernel is that of the job's operator.
+func (j *Job) Kernel() Kernel {
+	p := j.plan
+	return Kernel{p.Hardware.Engine, p.Hardware.Card != nil, p.Hardware.Threads, p.Exact(), len(p.Wavelet.Samples), p.Geometry.Image.Dim(), p.Config.Kirchhoff.Dynamic}
 }
 
-// Build computes the traveltimes and makes the operator, on all ranks.
-func (j *Job) Build(ctx context.Context) error {
-	if text := BeyondText(j.Plan); text != "" {
-		j.Ranks.Report.Infof("image.gathers: %s", text)
+// ReadingTime is what one reading of streamed traces took; 0 where they are not streamed.
+func (j *Job) ReadingTime() time.Duration {
+	if j.traces == nil {
+		return 0
 	}
-	if j.Plan.Held.Tables == "" {
-		if err := decide(j); err != nil {
-			return err
-		}
-	}
-	m := j.Memory()
-	j.boundHeap(m, false)
-	defer j.boundHeap(m, true)
-	op, err := BuildOperator(ctx, j.Plan, j.Here, j.Share, j.Traces)
-	if err != nil {
-		return err
-	}
-	j.Operator, j.Plan, j.set = op, op.Plan, nil
-	return nil
-}
-
-// boundHeap makes the collector keep Go's heap to the size that the forecast counts, if
-// this process runs nothing else. Otherwise garbage would stay until the heap has
-// doubled. With late unset it leaves out what is only allocated later. With a card the
-// forecast for the host is only rough, so there is no bound.
-func (j *Job) boundHeap(m Memory, late bool) {
-	if !j.Alone || j.Here.Card != nil {
-		return
-	}
-	_, heap := ProgramMemory()
-	bound := heap + Garbage + m.Total() - m.Program - m.Outside
-	if !late {
-		bound -= m.Late
-	}
-	bound += bound / 32 // of a limit the collector aims 3 per cent lower
-	debug.SetMemoryLimit(min(bound, userLimit()))
-}
-
-// userLimit is what the environment variable GOMEMLIMIT asks for.
-var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })
-
-// Data moves this rank's traces into a vector of the operator's range, nil where they
-// are streamed.
-func (j *Job) Data() (*dist.Vector, error) {
-	if text := DeadText(j.Plan); text != "" {
-		j.Ranks.Report.Warn(text)
-	}
-	return j.Operator.Data()
+	return j.traces.Took
 }

@@ -162,7 +162,7 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		if j.Ranks.World.Rank() == 1 {
@@ -183,8 +183,8 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 func TestMatchingOverflow(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.method=matching")
-	for i := range j.Traces.Samples { // a file with such numbers is refused
-		j.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
+	for i := range j.traces.Samples { // a file with such numbers is refused
+		j.traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 	}
 	if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical {
 		t.Errorf("status %d: %v", status.Code(err), err)

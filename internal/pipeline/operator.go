@@ -22,15 +22,15 @@ import (
 // [nx, (ny,) nz], or a stack of one for each class, to the data [ntrace, nt], in the
 // engine's precision.
 type Operator struct {
-	Plan   *Plan
-	Here   *Here
-	Share  *Share
-	Traces *RankTraces // nil without any
+	plan   *Plan
+	here   *Here
+	share  *Share
+	traces *RankTraces // nil without any
 
-	dist.Operator
-	Engine kirchhoff.Engine
-	Info   string       // engine, instruction set, memory of the tables
-	Stream *dist.Stream // where traces are streamed: what applies the operator then
+	lifted dist.Operator
+	engine kirchhoff.Engine
+	info   string       // engine, instruction set, memory of the tables
+	stream *dist.Stream // where traces are streamed: what applies the operator then
 
 	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
@@ -38,7 +38,7 @@ type Operator struct {
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
 func BuildOperator(ctx context.Context, p *Plan, h *Here, s *Share, t *RankTraces) (*Operator, error) {
-	op := &Operator{Plan: p, Here: h, Share: s, Traces: t}
+	op := &Operator{plan: p, here: h, share: s, traces: t}
 	if err := comm.Together(h.Ranks.World, op.join()); err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func BuildOperator(ctx context.Context, p *Plan, h *Here, s *Share, t *RankTrace
 	if err := comm.Together(h.Ranks.World, err); err != nil {
 		return nil, err
 	}
-	op.Operator = op.Here.timed(lifted)
-	if e, ok := op.Engine.(*kernels.Engine); ok {
+	op.lifted = op.here.timed(lifted)
+	if e, ok := op.engine.(*kernels.Engine); ok {
 		return op, op.registerSums(e)
 	}
 	return op, nil
@@ -72,12 +72,12 @@ func BuildOperator(ctx context.Context, p *Plan, h *Here, s *Share, t *RankTrace
 
 // join finds the ranks that share this rank's part of the image, and those that hold others.
 func (op *Operator) join() (err error) {
-	if !op.Share.Local() {
+	if !op.share.Local() {
 		return nil
 	}
-	team, member := op.Share.Team()
-	if op.team, err = op.Here.AllRanks.Split(team*op.Here.Grid[1]+op.Share.Column(), op.Share.Rank); err == nil {
-		op.teams, err = op.Here.AllRanks.Split(member, op.Share.Rank)
+	team, member := op.share.Team()
+	if op.team, err = op.here.AllRanks.Split(team*op.here.Grid[1]+op.share.Column(), op.share.Rank); err == nil {
+		op.teams, err = op.here.AllRanks.Split(member, op.share.Rank)
 	}
 	if err == nil {
 		watch.Name(op.team, "team")
@@ -88,17 +88,17 @@ func (op *Operator) join() (err error) {
 
 // LiftOptions says how contributions of the ranks are added up.
 func (op *Operator) LiftOptions() dist.LiftOptions {
-	overlap := op.Plan.Config.Comm.Overlap
+	overlap := op.plan.Config.Comm.Overlap
 	o := dist.LiftOptions{
-		Exact:       op.Plan.Exact(),
+		Exact:       op.plan.Exact(),
 		Overlap:     overlap != "off",
-		KeepOverlap: overlap != "auto" || op.Plan.Config.Comm.Accumulate == "onesided", // which hides nothing
+		KeepOverlap: overlap != "auto" || op.plan.Config.Comm.Accumulate == "onesided", // which hides nothing
 		Choose:      op.sayChoice,
 		Reach:       op.reach(),
 	}
-	if op.Here.Ranks.Report.Books() {
+	if op.here.Ranks.Report.Books() {
 		o.InFlight = func(begin time.Time, took time.Duration) {
-			op.Here.Ranks.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
+			op.here.Ranks.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
 		}
 	}
 	return o
@@ -107,7 +107,7 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 // sayChoice reports how sums go over ranks, and why.
 func (op *Operator) sayChoice(c dist.Choice) {
 	taken := c.Ways[c.Taken]
-	op.Here.taken = taken.Carrier
+	op.here.taken = taken.Carrier
 	type row struct {
 		Carrier string  `json:"carrier"`
 		Overlap bool    `json:"overlap"`
@@ -117,11 +117,11 @@ func (op *Operator) sayChoice(c dist.Choice) {
 	for _, w := range c.Ways {
 		rows = append(rows, row{w.Carrier, w.Overlap, w.Took.Seconds()})
 	}
-	op.Here.Ranks.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
+	op.here.Ranks.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
 	if several := rows[0].Carrier != rows[1].Carrier; several {
-		op.Here.Ranks.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
+		op.here.Ranks.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
 		for _, r := range rows {
-			op.Here.Ranks.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
+			op.here.Ranks.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
 		}
 	}
 	hidden, with, without, both := c.Hidden()
@@ -132,33 +132,33 @@ func (op *Operator) sayChoice(c dist.Choice) {
 	if taken.Overlap {
 		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*hidden)
 	}
-	op.Here.Ranks.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
+	op.here.Ranks.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
 		text, with.Took.Seconds(), without.Took.Seconds(), without.Sums.Seconds())
 }
 
 // Lift joins the ranks' parts of the operator.
 func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	domain := op.imageLayout()
-	if n := op.Plan.Classes.N; n > 0 {
+	if n := op.plan.Classes.N; n > 0 {
 		domain = dist.Stack(slices.Repeat([]*dist.Layout{domain}, n)...)
 	}
-	return dist.LiftWith(o, domain, op.dataLayout(), op.Engine.Kernels()...)
+	return dist.LiftWith(o, domain, op.dataLayout(), op.engine.Kernels()...)
 }
 
 // imageLayout is the image's, split along x over blocks or, with an aperture, over teams and
 // blocks.
 func (op *Operator) imageLayout() *dist.Layout {
-	plane, width := op.Plan.Geometry.Plane(), kirchhoff.SlabPoints(op.Plan.Geometry.Image.Dim())
+	plane, width := op.plan.Geometry.Plane(), kirchhoff.SlabPoints(op.plan.Geometry.Image.Dim())
 	l := &dist.Layout{
-		Shape: op.Plan.Geometry.Image.Shape, Off: op.Share.Own[0] * plane, N: op.Plan.Geometry.Points(op.Share),
-		Type: op.Plan.Type(), Shards: op.Here.BlockAxis, Copies: op.Here.ShotAxis,
+		Shape: op.plan.Geometry.Image.Shape, Off: op.share.Own[0] * plane, N: op.plan.Geometry.Points(op.share),
+		Type: op.plan.Type(), Shards: op.here.BlockAxis, Copies: op.here.ShotAxis,
 	}
-	if op.Share.Local() {
+	if op.share.Local() {
 		l.Shards, l.Copies = op.teams, op.team
 	}
-	if op.Plan.Exact() {
+	if op.plan.Exact() {
 		l.Units = []int{}
-		for x := op.Share.Own[0]; x < op.Share.Own[1]; x += width {
+		for x := op.share.Own[0]; x < op.share.Own[1]; x += width {
 			l.Units = append(l.Units, x*plane-l.Off)
 		}
 	}
@@ -167,12 +167,12 @@ func (op *Operator) imageLayout() *dist.Layout {
 
 // reach is what this rank's kernels map of the image, nil for what it holds.
 func (op *Operator) reach() *dist.Reach {
-	if !op.Share.Local() {
+	if !op.share.Local() {
 		return nil
 	}
-	plane := op.Plan.Geometry.Plane()
-	r := &dist.Reach{Off: op.Share.Slab[0] * plane, N: op.Plan.Geometry.Reached(op.Share)}
-	r.Units, r.Sums = op.Plan.Problem(op.Share).Slabs()
+	plane := op.plan.Geometry.Plane()
+	r := &dist.Reach{Off: op.share.Slab[0] * plane, N: op.plan.Geometry.Reached(op.share)}
+	r.Units, r.Sums = op.plan.Problem(op.share).Slabs()
 	for i := range r.Units {
 		r.Units[i] *= plane
 	}
@@ -181,13 +181,13 @@ func (op *Operator) reach() *dist.Reach {
 
 // dataLayout is that of the data, split over shots.
 func (op *Operator) dataLayout() *dist.Layout {
-	nt := op.Plan.Geometry.Survey.NT
+	nt := op.plan.Geometry.Survey.NT
 	l := &dist.Layout{
-		Shape: op.Plan.Geometry.DataShape(), Off: op.Share.First * nt, N: op.Share.Traces() * nt,
-		Type: op.Plan.Type(), Shards: op.Here.ShotAxis, Copies: op.Here.BlockAxis,
+		Shape: op.plan.Geometry.DataShape(), Off: op.share.First * nt, N: op.share.Traces() * nt,
+		Type: op.plan.Type(), Shards: op.here.ShotAxis, Copies: op.here.BlockAxis,
 	}
-	if op.Plan.Exact() {
-		for _, first := range op.Share.Shots {
+	if op.plan.Exact() {
+		for _, first := range op.share.Shots {
 			l.Units = append(l.Units, first*nt)
 		}
 	}
@@ -196,13 +196,13 @@ func (op *Operator) dataLayout() *dist.Layout {
 
 // load reads the parts of the velocity models that this rank needs, unless the plan has them.
 func (op *Operator) load() error {
-	slabs := op.Plan.ModelSlabs(op.Share)
-	if op.Plan.Times.Source.Holds(slabs[survey.AtSource]) && op.Plan.Times.Receiver.Holds(slabs[survey.AtReceiver]) {
+	slabs := op.plan.ModelSlabs(op.share)
+	if op.plan.Times.Source.Holds(slabs[survey.AtSource]) && op.plan.Times.Receiver.Holds(slabs[survey.AtReceiver]) {
 		return nil
 	}
-	source, receiver, err := op.Plan.Inputs.ReadSlabs(slabs)
+	source, receiver, err := op.plan.Inputs.ReadSlabs(slabs)
 	if err == nil {
-		op.Plan, err = op.Plan.With(source, receiver)
+		op.plan, err = op.plan.With(source, receiver)
 	}
 	return err
 }
@@ -227,10 +227,10 @@ func LoadAll(p *Plan) (*Plan, error) {
 
 // build makes this rank's part in the memory that was foreseen.
 func (op *Operator) build(ctx context.Context, m Memory) (err error) {
-	p := op.weighed(op.Share)
-	stage := op.Here.Ranks.Report.Stage("traveltimes")
+	p := op.weighed(op.share)
+	stage := op.here.Ranks.Report.Stage("traveltimes")
 	defer stage.End()
-	stage.Total(op.Share.Places.Len(), "places")
+	stage.Total(op.share.Places.Len(), "places")
 	p.Progress = func() { stage.Add(1) }
 	p.Compact = m.Compact
 	if m.Coarse > 0 {
@@ -241,31 +241,31 @@ func (op *Operator) build(ctx context.Context, m Memory) (err error) {
 		}
 		p.Times = coarse
 	}
-	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.Plan.Exact(), Whole: op.Share.Local(),
-		Classes: op.Plan.Classes.Of(op.Plan.Geometry.Shots.List(op.Share.First, op.Share.Last))}
+	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.plan.Exact(), Whole: op.share.Local(),
+		Classes: op.plan.Classes.Of(op.plan.Geometry.Shots.List(op.share.First, op.share.Last))}
 	switch {
-	case op.Here.Card != nil:
-		op.Engine, err = kernels.New(ctx, op.Here.Card, p, w)
-	case op.Plan.Hardware.Engine == "reference":
-		op.Engine, err = kirchhoff.NewReference(ctx, p, w)
+	case op.here.Card != nil:
+		op.engine, err = kernels.New(ctx, op.here.Card, p, w)
+	case op.plan.Hardware.Engine == "reference":
+		op.engine, err = kirchhoff.NewReference(ctx, p, w)
 	default:
-		op.Engine, err = kirchhoff.New(ctx, p, w)
+		op.engine, err = kirchhoff.New(ctx, p, w)
 	}
 	if err != nil {
 		return BlameInput(err)
 	}
-	op.Info = fmt.Sprintf("engine %s: %s", op.Engine.Name(), op.Engine.Info())
+	op.info = fmt.Sprintf("engine %s: %s", op.engine.Name(), op.engine.Info())
 	if w.Classes != nil {
-		op.Info += " by " + op.Plan.Classes.By()
+		op.info += " by " + op.plan.Classes.By()
 	}
 	return nil
 }
 
 // weighed is the problem of a share with what dynamic weights need of the slab.
 func (op *Operator) weighed(s *Share) *kirchhoff.Problem {
-	p := op.Plan.Problem(s)
+	p := op.plan.Problem(s)
 	if p.Dynamic {
-		p.Velocity = op.Plan.Times.Source.On(op.Plan.Geometry.Image, s.Slab)
+		p.Velocity = op.plan.Times.Source.On(op.plan.Geometry.Image, s.Slab)
 	}
 	return p
 }
@@ -293,11 +293,11 @@ func ReadPoints(image []float32) PointReader {
 
 // ImageVector is this rank's share of an image, in each of several classes. It is collective.
 func (op *Operator) ImageVector(read PointReader) (*dist.Vector, error) {
-	v, err := dist.NewVector(op.Here.Device, op.Domain())
+	v, err := dist.NewVector(op.here.Device, op.lifted.Domain())
 	if err == nil {
 		err = op.readImage(v, read)
 	}
-	return v, comm.Together(op.Here.Ranks.World, err)
+	return v, comm.Together(op.here.Ranks.World, err)
 }
 
 // readImage fills this rank's share of an image.
@@ -321,15 +321,15 @@ func (op *Operator) readImage(v *dist.Vector, read PointReader) error {
 // Data moves this rank's traces into a vector of the operator's range, nil where they
 // are streamed.
 func (op *Operator) Data() (*dist.Vector, error) {
-	data := op.Traces.Samples
-	op.Traces.Samples = nil // the vector has them now
-	if op.Plan.Held.Stream {
+	data := op.traces.Samples
+	op.traces.Samples = nil // the vector has them now
+	if op.plan.Held.Stream {
 		return nil, nil
 	}
-	if op.Range().Type == device.F32 && op.Here.Device == device.Device(op.Here.Host) {
-		return &dist.Vector{Layout: op.Range(), Buf: device.Wrap(op.Here.Host, data)}, nil
+	if op.lifted.Range().Type == device.F32 && op.here.Device == device.Device(op.here.Host) {
+		return &dist.Vector{Layout: op.lifted.Range(), Buf: device.Wrap(op.here.Host, data)}, nil
 	}
-	d, err := dist.NewVector(op.Here.Device, op.Range())
+	d, err := dist.NewVector(op.here.Device, op.lifted.Range())
 	if err != nil {
 		return nil, err
 	}
@@ -339,13 +339,13 @@ func (op *Operator) Data() (*dist.Vector, error) {
 // liftStream spreads the operator of streamed traces over the ranks.
 func (op *Operator) liftStream(cuts []int) (err error) {
 	domain, rng := op.imageLayout(), op.dataLayout()
-	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.Here.Device}
-	if op.Operator, err = dist.LiftWith(dist.LiftOptions{Reach: o.Reach}, domain, rng, op.Engine.Kernels()[0]); err != nil {
+	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.here.Device}
+	if op.lifted, err = dist.LiftWith(dist.LiftOptions{Reach: o.Reach}, domain, rng, op.engine.Kernels()[0]); err != nil {
 		return err
 	}
-	if t := op.Traces; t != nil {
-		if longest, _ := TwoLongest(cuts); op.Here.Card != nil {
-			if err := t.onCard(longest * op.Plan.Geometry.Survey.NT); err != nil {
+	if t := op.traces; t != nil {
+		if longest, _ := TwoLongest(cuts); op.here.Card != nil {
+			if err := t.onCard(longest * op.plan.Geometry.Survey.NT); err != nil {
 				return err
 			}
 		}
@@ -357,7 +357,7 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 			o.Weigh = t.Weigh
 		}
 	}
-	op.Stream, err = dist.NewStream(op.Engine.Groups(), domain, rng, o)
+	op.stream, err = dist.NewStream(op.engine.Groups(), domain, rng, o)
 	return err
 }
 

@@ -257,7 +257,7 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	for i := range all {
 		all[i] = i
 	}
-	whole, err := LoadAll(j.Plan)
+	whole, err := LoadAll(j.plan)
 	must(t, err)
 	must(t, whole.Times.Method.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
 		at := rows[place][0]
@@ -282,7 +282,7 @@ func TestUnseenImage(t *testing.T) {
 	for name, walk := range map[string]func(j *Job, op *Operator) error{
 		"migrate": func(j *Job, op *Operator) error { _, err := j.migrate(context.Background(), op); return err },
 		"model": func(j *Job, op *Operator) error {
-			_, err := j.Model(context.Background(), ReadPoints(noise(j.Plan.Geometry.Image.Len(), 1)))
+			_, err := j.Model(context.Background(), ReadPoints(noise(j.plan.Geometry.Image.Len(), 1)))
 			return err
 		},
 		"solve": func(j *Job, op *Operator) error {
@@ -309,14 +309,14 @@ func TestVelocityOnImage(t *testing.T) {
 	at := make([]float64, 2)
 	j := p.open(t, NeedTraces, progress.Discard(), "cpu", onGrid(g)...)
 	all := [2]int{0, g.Shape[0]}
-	for i, v := range build(t, j).Plan.Inputs.Velocity.On(g, all) {
+	for i, v := range build(t, j).plan.Inputs.Velocity.On(g, all) {
 		g.Point(at, i)
 		if want := 1700 + 2*at[1] + 0.5*at[0]; !(abs(v-want) <= 1e-9*want) {
 			t.Fatalf("velocity at %v m is %g, want %g", at, v, want)
 		}
 	}
 	j = p.open(t, NeedTraces, progress.Discard(), "cpu", constantModel(g, "1900")...)
-	for _, v := range j.Plan.Times.Source.On(g, all) {
+	for _, v := range j.plan.Times.Source.On(g, all) {
 		if v != 1900 {
 			t.Fatalf("velocity is %g, want 1900", v)
 		}

@@ -1,7 +1,3 @@
-// Package plan decides what a run computes. It makes an immutable plan from a
-// configuration, the contents of its files and the hardware. It opens no file, touches no
-// device and talks to no other rank, so a plan can be made anywhere for any number of
-// ranks.
 package pipeline
 
 import (

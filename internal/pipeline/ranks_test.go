@@ -96,7 +96,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		r, err := j.solve(context.Background(), op, false)
 		if err == nil && j.Ranks.Root() {
 			result = r
@@ -204,7 +204,7 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 	// The reference engine, too.
 	var image []float32
 	must(t, p.on(4, []string{"solver.reproducible=run", "comm.grid=2,2"}, func(j *Job) error {
-		j.Plan.Hardware.Engine = "reference"
+		j.plan.Hardware.Engine = "reference"
 		op, err := built(context.Background(), j)
 		if err != nil {
 			return err
@@ -253,7 +253,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			r, err := j.solve(context.Background(), op, false)
 			if j.Ranks.Root() {
 				result = r
@@ -358,7 +358,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			ctx, cancel := context.WithCancel(context.Background())
 			if j.Ranks.World.Rank() == 2 { // one rank's signal stops all
 				cancel()
@@ -383,7 +383,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			r, err := j.solve(context.Background(), op, true)
 			if err != nil {
 				return err
@@ -434,7 +434,7 @@ func TestErrorsAreEveryones(t *testing.T) {
 				defer j.Close()
 				var op *Operator
 				if op, err = built(context.Background(), j); err == nil {
-					defer op.Engine.Close()
+					defer op.engine.Close()
 					_, err = j.solve(context.Background(), op, false)
 				}
 			}
@@ -497,7 +497,7 @@ func (p *problem) volumes(t *testing.T, ranks int, set ...string) []perIteration
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			d, err := j.Data()
 			if err != nil {
 				return err
@@ -536,7 +536,7 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 		t.Errorf("%d bytes of numbers in an iteration", v.exchanged)
 	}
 	// lsm check predicts them. Over 3 ranks a rank sends 4 messages for each sum.
-	f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu").Plan, []int{0, 1}, 3)
+	f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu").plan, []int{0, 1}, 3)
 	must(t, err)
 	if messages, _ := f.Sent(); f.Reduced != v.summed || int64(messages) != 4*(v.sums+v.exchanges) {
 		t.Errorf("%d bytes and %d messages are predicted", f.Reduced, messages)
@@ -555,7 +555,7 @@ func TestCommunicationWithAnAperture(t *testing.T) {
 		if most.summed == 0 || most.summed > int64(8*p.grid.Len())/2 {
 			t.Errorf("%d ranks: %d bytes of buffers in an iteration, the image has %d", ranks, most.summed, 8*p.grid.Len())
 		}
-		f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, ranks)
+		f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu", set...).plan, []int{0, 1}, ranks)
 		must(t, err)
 		numbers := 2 * int64(bits.Len(uint(ranks-1))) * most.exchanges
 		if messages, _ := f.Sent(); f.Reduced != most.summed || int64(messages) != most.sums+numbers {
@@ -579,7 +579,7 @@ func TestTeamsHaveTheSameBits(t *testing.T) {
 			ranks := map[string]int{"8,1": 8, "8,2": 16}[g]
 			sameResult(t, g, p.solveOn(t, ranks, set...), want)
 			must(t, p.on(ranks, set, func(j *Job) error {
-				if s := j.Share; s.Teams != 4 {
+				if s := j.share; s.Teams != 4 {
 					return fmt.Errorf("%d teams, want 4", s.Teams)
 				}
 				return nil
@@ -589,7 +589,7 @@ func TestTeamsHaveTheSameBits(t *testing.T) {
 	set := []string{"kirchhoff.aperture=120"}
 	all := p.volumes(t, 8, set...)
 	most := slices.MaxFunc(all, func(a, b perIteration) int { return int(a.summed - b.summed) })
-	f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu", set...).Plan, []int{0, 1}, 8)
+	f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu", set...).plan, []int{0, 1}, 8)
 	must(t, err)
 	if f.Reduced != most.summed {
 		t.Errorf("%d bytes are predicted, %+v were sent", f.Reduced, all)
@@ -621,7 +621,7 @@ func TestTimeLimit(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		_, err = j.solve(context.Background(), op, false)
 		if status.Code(err) != status.Checkpointed || !strings.Contains(err.Error(), "time_limit") {
 			return fmt.Errorf("status %d: %v", status.Code(err), err)
@@ -639,7 +639,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		_, err = j.solve(context.Background(), op, false)
 		return err
 	}))
@@ -654,7 +654,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		r, err := j.solve(context.Background(), op, true)
 		if j.Ranks.Root() {
 			got = r

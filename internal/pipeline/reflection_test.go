@@ -24,10 +24,10 @@ func TestReflectionCoefficients(t *testing.T) {
 		"image.gathers=angle", "image.gather_angle=reflection", "image.gather_ends=open", "image.gather_bins=0,5,10,15,20,25,30,35,40,45",
 		"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", fmt.Sprintf("data.offset=[0,%g]", farthest)}
 	must(t, p.onEngine(1, "cpu", set, withData(func(j *Job, op *Operator, recorded *dist.Vector) error {
-		e := op.Plan.Problem(op.Share).Fading().Stabiliser
-		m, err := dist.NewVector(j.Here.Device, j.Operator.Domain())
+		e := op.plan.Problem(op.share).Fading().Stabiliser
+		m, err := dist.NewVector(j.here.Device, j.op.lifted.Domain())
 		must(t, err)
-		g := j.Plan.Geometry.Image
+		g := j.plan.Geometry.Image
 		for b, class := range m.Rows() {
 			image := make([]float32, g.Len())
 			angle := 5 * float64(b) * math.Pi / 180
@@ -40,20 +40,20 @@ func TestReflectionCoefficients(t *testing.T) {
 			}
 			must(t, device.Upload(class.Buf, image))
 		}
-		made, err := dist.NewVector(j.Here.Device, j.Operator.Range())
+		made, err := dist.NewVector(j.here.Device, j.op.lifted.Range())
 		must(t, err)
-		must(t, op.Apply(t.Context(), made, m))
+		must(t, op.lifted.Apply(t.Context(), made, m))
 		got, want := make([]float64, made.Layout.N), make([]float64, made.Layout.N)
 		must(t, device.Download(got, made.Buf))
 		must(t, device.Download(want, recorded.Buf))
-		for trace := range j.Plan.Geometry.Survey.NumTraces() {
+		for trace := range j.plan.Geometry.Survey.NumTraces() {
 			both, own, left := 0.0, 0.0, 0.0
-			for k := trace * j.Plan.Geometry.Survey.NT; k < (trace+1)*j.Plan.Geometry.Survey.NT; k++ {
+			for k := trace * j.plan.Geometry.Survey.NT; k < (trace+1)*j.plan.Geometry.Survey.NT; k++ {
 				both, own = both+got[k]*want[k], own+want[k]*want[k]
 				left += math.Pow(got[k]-want[k], 2)
 			}
 			if share, rest := both/own, math.Sqrt(left/own); !(math.Abs(share-1) <= 0.03 && rest <= 0.1) {
-				t.Errorf("trace %d, offset %g m: %.4f times ray theory, a norm of %.3f is different", trace, j.Plan.Geometry.Survey.Offset(trace), share, rest)
+				t.Errorf("trace %d, offset %g m: %.4f times ray theory, a norm of %.3f is different", trace, j.plan.Geometry.Survey.Offset(trace), share, rest)
 			}
 		}
 		return nil

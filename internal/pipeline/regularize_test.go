@@ -39,7 +39,7 @@ func TestRegularizationRows(t *testing.T) {
 		if e > 1e-13 {
 			t.Errorf("dot test %g", e)
 		}
-		if f.Problem.(*solver.Held).D.Parts[0].Layout != op.Range() || len(f.Problem.(*solver.Held).D.Parts) != 3 {
+		if f.Problem.(*solver.Held).D.Parts[0].Layout != op.lifted.Range() || len(f.Problem.(*solver.Held).D.Parts) != 3 {
 			t.Fatalf("%d rows, the first is %v", len(f.Problem.(*solver.Held).D.Parts), f.Problem.(*solver.Held).D.Parts[0].Layout)
 		}
 	}
@@ -115,7 +115,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 	must(t, err)
 	norm := func(r dist.Operator, err error) float64 {
 		must(t, err)
-		y, err := dist.NewVector(j.Here.Device, r.Range())
+		y, err := dist.NewVector(j.here.Device, r.Range())
 		must(t, err)
 		must(t, r.Apply(context.Background(), y, v))
 		norm, err := dist.Norm(y)

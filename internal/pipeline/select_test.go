@@ -29,17 +29,17 @@ func TestOffsetsSelect(t *testing.T) {
 		o := math.Abs(p.survey.Receiver(q[1])[0] - p.survey.Source(q[0])[0])
 		return o < 14 || o > 40
 	})
-	if got := pairs(j.Plan.Geometry.Survey.NumTraces(), j.Plan.Geometry.Survey.Pair); !slices.Equal(got, want) {
+	if got := pairs(j.plan.Geometry.Survey.NumTraces(), j.plan.Geometry.Survey.Pair); !slices.Equal(got, want) {
 		t.Fatalf("traces %v, want %v", got, want)
 	}
 	for i, q := range want {
 		n := q[0]*5 + q[1]
-		equal(t, "trace", j.Traces.Samples[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
+		equal(t, "trace", j.traces.Samples[i*56:(i+1)*56], p.survey.Data[n*56:(n+1)*56])
 	}
-	if j.Plan.Inputs.Recorded != 15 {
-		t.Errorf("%d traces in the file, want 15", j.Plan.Inputs.Recorded)
+	if j.plan.Inputs.Recorded != 15 {
+		t.Errorf("%d traces in the file, want 15", j.plan.Inputs.Recorded)
 	}
-	if all := p.open(t, NeedTraces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.Plan.Geometry.Survey.Fixed || all.Plan.Inputs.Numbers != nil {
+	if all := p.open(t, NeedTraces, progress.Discard(), "cpu", "data.offset=0,1000"); !all.plan.Geometry.Survey.Fixed || all.plan.Inputs.Numbers != nil {
 		t.Error("limits that leave everything change the layout")
 	}
 }
@@ -57,14 +57,14 @@ func TestSelectedIsAllThereIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := c.make(t)
 			j := p.open(t, NeedTraces, progress.Discard(), "cpu", c.set)
-			n := j.Plan.Geometry.Shots.Traces()
+			n := j.plan.Geometry.Shots.Traces()
 			if n == 0 || n == p.survey.NumTraces() {
 				t.Fatalf("%d of %d traces: the test shows nothing", n, p.survey.NumTraces())
 			}
 			got := p.solveOn(t, 4, c.set, "comm.grid=2,2", "solver.iterations=2")
 			must(t, writeSelected(t, p, j))
 			alone := p.open(t, NeedTraces, progress.Discard(), "cpu")
-			if a, b := j.Plan.Geometry.Places.Len(), alone.Plan.Geometry.Places.Len(); a != b {
+			if a, b := j.plan.Geometry.Places.Len(), alone.plan.Geometry.Places.Len(); a != b {
 				t.Errorf("%d places, alone there are %d", a, b)
 			}
 			if a, b := j.Memory(), alone.Memory(); a.AllTables != b.AllTables || a.Vectors != b.Vectors {
@@ -78,8 +78,8 @@ func TestSelectedIsAllThereIs(t *testing.T) {
 // writeSelected makes the traces of a job the survey of its problem.
 func writeSelected(t *testing.T, p *problem, j *Job) error {
 	t.Helper()
-	s := p.survey.Select(j.Plan.Inputs.Numbers)
-	for _, n := range j.Plan.Inputs.Numbers {
+	s := p.survey.Select(j.plan.Inputs.Numbers)
+	for _, n := range j.plan.Inputs.Numbers {
 		s.Data = append(s.Data, p.survey.Data[int(n)*s.NT:(int(n)+1)*s.NT]...)
 	}
 	p.record(t, s)
@@ -97,7 +97,7 @@ func TestModelsSelectedTraces(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			d, err := j.Model(context.Background(), ReadPoints(reflectivity))
 			if err != nil {
 				return err

@@ -43,7 +43,7 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 	must(t, p.on(ranks, set, func(j *Job) (err error) {
 		rank := j.Ranks.World.Rank()
 		if all {
-			if j.Plan, err = LoadAll(j.Plan); err != nil {
+			if j.plan, err = LoadAll(j.plan); err != nil {
 				return err
 			}
 		}
@@ -51,12 +51,12 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		seen.Lock()
-		seen.slabs[rank], seen.model[rank] = op.Plan.Times.Source.Slab, CountMemory(j.Plan, j.Share).Model
+		seen.slabs[rank], seen.model[rank] = op.plan.Times.Source.Slab, CountMemory(j.plan, j.share).Model
 		seen.Unlock()
-		if n := len(op.Plan.Times.Source.Values); n != (op.Plan.Times.Source.Slab[1]-op.Plan.Times.Source.Slab[0])*op.Plan.Times.Source.Plane() {
-			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.Plan.Times.Source.Slab)
+		if n := len(op.plan.Times.Source.Values); n != (op.plan.Times.Source.Slab[1]-op.plan.Times.Source.Slab[0])*op.plan.Times.Source.Plane() {
+			t.Errorf("rank %d holds %d values of slab %v", rank, n, op.plan.Times.Source.Slab)
 		}
 		r, err := j.solve(context.Background(), op, false)
 		if err == nil && j.Ranks.Root() {
@@ -110,10 +110,10 @@ func TestModelUnread(t *testing.T) {
 	tables := append(p.amplitudes(t, 1, 1), "kirchhoff.dynamic=false")
 	for _, set := range [][]string{tables, constantModel(p.grid, "1900")} {
 		_, op := p.ready(t, "cpu", set...)
-		if op.Plan.Times.Source.Slab != [2]int{} || op.Plan.Times.Source.Values != nil && len(op.Plan.Times.Source.Values) > 0 {
-			t.Errorf("%v: slab %v was read", set, op.Plan.Times.Source.Slab)
+		if op.plan.Times.Source.Slab != [2]int{} || op.plan.Times.Source.Values != nil && len(op.plan.Times.Source.Values) > 0 {
+			t.Errorf("%v: slab %v was read", set, op.plan.Times.Source.Slab)
 		}
-		if got := op.Plan.Inputs.Slowest; !op.Plan.Times.Source.IsConstant() && got != op.Plan.Times.Source.Least {
+		if got := op.plan.Inputs.Slowest; !op.plan.Times.Source.IsConstant() && got != op.plan.Times.Source.Least {
 			t.Errorf("%v: slowest %g m/s", set, got)
 		}
 	}
@@ -133,8 +133,8 @@ func TestSlowestOnImage(t *testing.T) {
 		{Origin: []float64{100.5, 1.25}, Spacing: []float64{0.5, 0.25}, Shape: []int{9001, 90}}, // several parts
 	} {
 		j := p.open(t, NeedPlanning, progress.Discard(), "cpu", append(onGrid(g), "kirchhoff.antialias=triangle")...)
-		if want := slices.Min(j.Plan.Times.Source.On(g, [2]int{0, g.Shape[0]})); j.Plan.Inputs.Slowest != want {
-			t.Errorf("%v: slowest %v m/s, want %v", g, j.Plan.Inputs.Slowest, want)
+		if want := slices.Min(j.plan.Times.Source.On(g, [2]int{0, g.Shape[0]})); j.plan.Inputs.Slowest != want {
+			t.Errorf("%v: slowest %v m/s, want %v", g, j.plan.Inputs.Slowest, want)
 		}
 	}
 }

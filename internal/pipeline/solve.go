@@ -36,7 +36,7 @@ type Result struct {
 // status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	defer j.collect()
-	if j.Plan.Config.Solver.Matches() {
+	if j.plan.Config.Solver.Matches() {
 		if resume {
 			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
@@ -71,7 +71,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	if err := weighClasses(whole, j, r, false); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1/float64(max(1, j.Plan.Classes.N)), r.History.Gradient[0] == 0)
+	return r, j.finish(r, 1/float64(max(1, j.plan.Classes.N)), r.History.Gradient[0] == 0)
 }
 
 // takeImage sets the images of a solution x.
@@ -100,7 +100,7 @@ func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
 	if r.Image == nil {
 		r.Image, err = formulation.Stack(r.Classes, factor)
 	}
-	if err == nil && j.Plan.Classes.Halves() {
+	if err == nil && j.plan.Classes.Halves() {
 		err = judgeHalves(j, r)
 	}
 	if err != nil || !empty {
@@ -139,15 +139,15 @@ func (s *solving) begin(ctx context.Context, f *formulation.Formulation, resume 
 			s.job.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
 			return nil
 		}
-		s.job.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.Plan.Config.Checkpoint.Folder)
+		s.job.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.plan.Config.Checkpoint.Folder)
 	}
 	defer s.job.Ranks.Report.Time("solver vectors")()
-	return numericalFailure(s.job.Here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
+	return numericalFailure(s.job.here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
 }
 
 // run iterates until the solver is done.
 func (s *solving) run(ctx context.Context) (solver.Reason, error) {
-	state, cfg := s.method.State(), s.job.Plan.Config.Solver
+	state, cfg := s.method.State(), s.job.plan.Config.Solver
 	live := s.job.Ranks.Report.Solver("solver vectors", relativeNorm(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
@@ -156,7 +156,7 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 			if ctx.Err() != nil {
 				return solver.StoppedSignal
 			}
-			if limit := s.job.Plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.job.began).Minutes() >= limit {
+			if limit := s.job.plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.job.began).Minutes() >= limit {
 				return solver.StoppedTime
 			}
 			if growApart(state) {
@@ -165,8 +165,8 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 			return ""
 		},
 	}
-	if s.job.Share.Kept(s.job.Plan) {
-		stop.Again = s.job.Here.Again
+	if s.job.share.Kept(s.job.plan) {
+		stop.Again = s.job.here.Again
 	}
 	whole := context.WithoutCancel(ctx)
 	iterate := func(until int) (solver.Reason, error) {
@@ -176,7 +176,7 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 		return solver.Run(whole, s.method, first, s.observe(live, from), s.saveNowAndThen(from))
 	}
 	reason, err := solver.StoppedIterations, error(nil)
-	if Coherent(s.job.Plan.Config.Data, s.job.Plan.Need) && state.Restarted == 0 && stop.Iterations > FirstIterations {
+	if Coherent(s.job.plan.Config.Data, s.job.plan.Need) && state.Restarted == 0 && stop.Iterations > FirstIterations {
 		if reason, err = iterate(FirstIterations); err == nil && reason == solver.StoppedIterations {
 			if err = s.findCoherence(whole, s.method.X()); err == nil {
 				err = s.restart(whole)
@@ -198,7 +198,7 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 	}
 	why := "stopped"
 	if reason == solver.StoppedTime {
-		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.Plan.Config.Checkpoint.TimeLimit)
+		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.plan.Config.Checkpoint.TimeLimit)
 	}
 	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.method.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
@@ -207,10 +207,10 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 
 // restart begins the iterations anew, after the weights of the data have changed.
 func (s *solving) restart(ctx context.Context) error {
-	if !s.job.Share.Kept(s.job.Plan) {
+	if !s.job.share.Kept(s.job.plan) {
 		return s.method.Restart(ctx)
 	}
-	return s.job.Here.Again(func(again bool) (err error) {
+	return s.job.here.Again(func(again bool) (err error) {
 		if again {
 			err = s.method.Back()
 		} else {
@@ -228,7 +228,7 @@ func (s *solving) save() (path string, err error) {
 	if err := s.job.intact(); err != nil {
 		return "", err
 	}
-	err = s.job.Here.Again(func(bool) error {
+	err = s.job.here.Again(func(bool) error {
 		var weights map[string]*dist.Vector
 		if s.method.State().Restarted > 0 {
 			weights = s.savedWeights()
@@ -243,7 +243,7 @@ func (s *solving) save() (path string, err error) {
 // solve calls it before anything is computed, so that a model that does not fit
 // costs nothing.
 func (j *Job) LoadStart() error {
-	path := j.Plan.Config.Solver.Start
+	path := j.plan.Config.Solver.Start
 	if !path.IsSet() || j.start != nil {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (j *Job) LoadStart() error {
 // OpenImage opens, on all ranks and until Close, an image that must lie on the job's grid.
 // Its role names it in the provenance of what is made from it.
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
-	image, digest, err := j.Ranks.OpenImage(role, path, j.Plan.Geometry.Image)
+	image, digest, err := j.Ranks.OpenImage(role, path, j.plan.Geometry.Image)
 	if err == nil {
 		if err = checkConvention(j, path.File); err != nil {
 			image.Close()
@@ -269,11 +269,11 @@ func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) 
 // checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
 func checkConvention(j *Job, path string) error {
 	return j.Ranks.AtRoot(func() error {
-		of, err := ConventionOf(path, j.Plan.Geometry.Image.Dim())
+		of, err := ConventionOf(path, j.plan.Geometry.Image.Dim())
 		if err != nil {
 			return err
 		}
-		warning, err := of.CheckImage(path, Convention{Filter: j.Plan.Config.Kirchhoff.WaveletFilter})
+		warning, err := of.CheckImage(path, Convention{Filter: j.plan.Config.Kirchhoff.WaveletFilter})
 		if warning != "" {
 			j.Ranks.Report.Warn(warning)
 		}
@@ -296,7 +296,7 @@ func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
 			return err
 		}
 		live.Iteration(progress.Iteration{
-			N: r.Iteration, Limit: s.job.Plan.Config.Solver.Iterations,
+			N: r.Iteration, Limit: s.job.plan.Config.Solver.Iterations,
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
 			Agrees: agrees, Took: took,
 		})
@@ -312,11 +312,11 @@ func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
 
 // saveNowAndThen writes checkpoints at intervals of time and of iterations.
 func (s *solving) saveNowAndThen(from int) solver.Observer {
-	cfg := s.job.Plan.Config.Checkpoint
+	cfg := s.job.plan.Config.Checkpoint
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
-		if r.Iteration == from || r.Iteration == s.job.Plan.Config.Solver.Iterations {
+		if r.Iteration == from || r.Iteration == s.job.plan.Config.Solver.Iterations {
 			return nil
 		}
 		if cfg.Minutes > 0 && s.job.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
@@ -353,8 +353,8 @@ func numericalFailure(err error) error {
 // identity returns what must be unchanged for a checkpoint to be continued: every key
 // that changes the iterates, and the inputs' hashes.
 func (j *Job) identity() map[string]string {
-	p := map[string]string{"engine": j.Plan.Hardware.Engine, "data.read": "memory", "traveltimes": j.Plan.Held.Precision()}
-	if j.Plan.Held.Stream {
+	p := map[string]string{"engine": j.plan.Hardware.Engine, "data.read": "memory", "traveltimes": j.plan.Held.Precision()}
+	if j.plan.Held.Stream {
 		p["data.read"] = "stream"
 	}
 	for _, f := range config.Fields() {
@@ -368,7 +368,7 @@ func (j *Job) identity() map[string]string {
 			"survey.file", "survey.wavelet_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue
 		}
-		p[f.Name()] = j.Plan.Config.Value(f.Name())
+		p[f.Name()] = j.plan.Config.Value(f.Name())
 	}
 	for _, in := range j.digests {
 		p[in.Role+" file's contents"] = in.SHA256
@@ -377,14 +377,14 @@ func (j *Job) identity() map[string]string {
 }
 
 func (j *Job) checkpoints() *Checkpoints {
-	return NewCheckpoints(j.Ranks, j.Plan.Config, j.identity())
+	return NewCheckpoints(j.Ranks, j.plan.Config, j.identity())
 }
 
 // CanResume reports whether there is a checkpoint to resume from. It returns an error,
 // before anything is computed, if the run cannot be resumed, as from a checkpoint of
 // another plan.
 func (j *Job) CanResume() (bool, error) {
-	if j.Plan.Config.Solver.Matches() {
+	if j.plan.Config.Solver.Matches() {
 		return false, nil
 	}
 	from, err := j.checkpoints().Newest()
@@ -395,8 +395,8 @@ func (j *Job) CanResume() (bool, error) {
 // were computed. It is called before their results are written.
 func (j *Job) intact() error {
 	var err error
-	if j.Operator != nil {
-		err = status.Hint(status.Numerical(j.Operator.Engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	if j.op != nil {
+		err = status.Hint(status.Numerical(j.op.engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
 	}
 	return comm.Together(j.Ranks.World, err)
 }

@@ -57,7 +57,7 @@ func TestImageThatOneRankCannotRead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer op.Engine.Close()
+		defer op.engine.Close()
 		_, err = op.ImageVector(func([]float32, int) error {
 			if j.Ranks.World.Rank() == 1 {
 				return errors.New("cannot be read")
@@ -178,8 +178,8 @@ func TestOverflowIsNumerical(t *testing.T) {
 	p := line(t)
 	for _, method := range solver.Names() {
 		j, op := p.ready(t, "cpu", "solver.method="+method)
-		for i := range j.Traces.Samples { // a file with such numbers is refused
-			j.Traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
+		for i := range j.traces.Samples { // a file with such numbers is refused
+			j.traces.Samples[i] = math.MaxFloat32 * float32(1-2*(i%2))
 		}
 		_, err := j.solve(context.Background(), op, false)
 		if status.Code(err) != status.NotNumerical {
@@ -200,10 +200,10 @@ func TestBuildIsInterrupted(t *testing.T) {
 		if _, err := built(ctx, j); status.Code(err) != status.Stopped {
 			t.Errorf("status %d: %v", status.Code(err), err)
 		}
-		if err := j.WriteTimes(ctx, j.Plan.Config.Output.File.File, true, Source{}); status.Code(err) != status.Stopped {
+		if err := j.WriteTimes(ctx, j.plan.Config.Output.File.File, true, Source{}); status.Code(err) != status.Stopped {
 			t.Errorf("status %d: %v", status.Code(err), err)
 		}
-		if _, err := os.Stat(j.Plan.Config.Output.File.File); !os.IsNotExist(err) {
+		if _, err := os.Stat(j.plan.Config.Output.File.File); !os.IsNotExist(err) {
 			t.Error("a part of the tables was left behind")
 		}
 	})

@@ -65,14 +65,14 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 func (p *problem) tight(t *testing.T, set ...string) string {
 	t.Helper()
 	j := p.open(t, NeedTraces, progress.Discard(), "cpu", append(slices.Clone(set), "data.read=stream", "kirchhoff.tables=full")...)
-	little := *j.Plan
+	little := *j.plan
 	little.Hardware.Memory = 1
-	m := CountMemory(&little, j.Share)
-	if n := len(m.Groups) - 1; n != len(j.Share.Shots) {
-		t.Fatalf("%d groups, %d shots", n, len(j.Share.Shots))
+	m := CountMemory(&little, j.share)
+	if n := len(m.Groups) - 1; n != len(j.share.Shots) {
+		t.Fatalf("%d groups, %d shots", n, len(j.share.Shots))
 	}
-	j.Plan.Config.Data.Read = "memory"
-	all := CountMemory(j.Plan.Holding(Residency{Tables: j.Plan.Config.Kirchhoff.Tables}), j.Share)
+	j.plan.Config.Data.Read = "memory"
+	all := CountMemory(j.plan.Holding(Residency{Tables: j.plan.Config.Kirchhoff.Tables}), j.share)
 	if m.Total() >= all.Total() {
 		t.Fatalf("streaming saves nothing: %v and %v", m, all)
 	}
@@ -130,14 +130,14 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	limit := p.tight(t)
 	j := p.open(t, NeedTraces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
-	if !m.Stream || !j.Plan.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
+	if !m.Stream || !j.plan.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
 	}
 	var now, most int64
-	j.Here.Device = counting{j.Here.Host, &now, &most}
+	j.here.Device = counting{j.here.Host, &now, &most}
 	op := build(t, j)
-	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.Info, want) {
-		t.Errorf("%q does not say %q", op.Info, want)
+	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.info, want) {
+		t.Errorf("%q does not say %q", op.info, want)
 	}
 	d, err := j.Data()
 	must(t, err)
@@ -153,15 +153,15 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	must(t, err)
 	sameResult(t, "as asked for", r, p.solveOn(t, 1, "data.read=stream"))
 
-	three, err := NewForecast(j.Plan, []int{3, 1}, 3) // a third of the traces on each of three ranks
+	three, err := NewForecast(j.plan, []int{3, 1}, 3) // a third of the traces on each of three ranks
 	must(t, err)
 	if three.Memory.Total() > m.Limit {
 		t.Errorf("planned memory on three ranks %v", three.Memory)
 	}
 	for _, set := range [][]string{{"data.read=memory"}, {"solver.regularization=dip", "solver.regularization_weight=0.1"}} {
 		j := p.open(t, NeedTraces, progress.Discard(), "cpu", append(set, limit, "kirchhoff.tables=full")...)
-		if err := j.Memory().Check(); j.Plan.Held.Stream || status.Code(err) != status.NoResource {
-			t.Errorf("%v: streamed %v, %v", set, j.Plan.Held.Stream, err)
+		if err := j.Memory().Check(); j.plan.Held.Stream || status.Code(err) != status.NoResource {
+			t.Errorf("%v: streamed %v, %v", set, j.plan.Held.Stream, err)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), ReadPoints(reflectivity), Source{Force: true}); err != nil {
 				return err
 			}
-			x, err := j.Operator.ImageVector(ReadPoints(reflectivity))
+			x, err := j.op.ImageVector(ReadPoints(reflectivity))
 			if err != nil {
 				return err
 			}
@@ -271,7 +271,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			if j.Ranks.World.Rank() == 1 {
 				j.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
 					if bytes.Contains(line, []byte(`"iteration":3,`)) {
@@ -301,7 +301,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			r, err := j.solve(context.Background(), op, true)
 			if err == nil && j.Ranks.Root() {
 				got = r
@@ -324,11 +324,11 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	residual := func(j *Job, op *Operator) error {
-		x, err := j.Operator.ImageVector(ReadPoints(make([]float32, j.Plan.Geometry.Image.Len())))
+		x, err := j.op.ImageVector(ReadPoints(make([]float32, j.plan.Geometry.Image.Len())))
 		if err != nil {
 			return err
 		}
-		return j.WriteResidual(context.Background(), j.Plan.Config.Survey.File.File+".residual", nil, x, Source{})
+		return j.WriteResidual(context.Background(), j.plan.Config.Survey.File.File+".residual", nil, x, Source{})
 	}
 	for _, c := range []struct {
 		what  string
@@ -354,7 +354,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer op.Engine.Close()
+			defer op.engine.Close()
 			if err := j.Ranks.AtRoot(func() error {
 				at, err := os.Stat(p.path("survey.h5"))
 				if err != nil {
@@ -408,8 +408,8 @@ func TestDeadTracesAreCountedWhileStreamed(t *testing.T) {
 	p.record(t, &s)
 	for _, ranks := range []int{1, 3} {
 		must(t, p.on(ranks, []string{"data.read=stream"}, func(j *Job) error {
-			if j.Plan.Found.Dead != 6 {
-				return fmt.Errorf("%d dead traces, must be 6", j.Plan.Found.Dead)
+			if j.plan.Found.Dead != 6 {
+				return fmt.Errorf("%d dead traces, must be 6", j.plan.Found.Dead)
 			}
 			return nil
 		}))
@@ -435,8 +435,8 @@ func TestWrongGuessesAreMended(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				defer op.Engine.Close()
-				x, err := op.ImageVector(ReadPoints(noise(j.Plan.Geometry.Image.Len(), 3)))
+				defer op.engine.Close()
+				x, err := op.ImageVector(ReadPoints(noise(j.plan.Geometry.Image.Len(), 3)))
 				if err != nil {
 					return err
 				}
@@ -444,20 +444,20 @@ func TestWrongGuessesAreMended(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if _, err := op.Stream.Normal(context.Background(), q, x); err != nil {
+				if _, err := op.stream.Normal(context.Background(), q, x); err != nil {
 					return err
 				}
-				again := op.Stream.Again()
-				for _, v := range op.Stream.Carried() {
+				again := op.stream.Again()
+				for _, v := range op.stream.Carried() {
 					*v *= scale
 				}
-				if _, err := op.Stream.Normal(context.Background(), q, x); err != nil {
+				if _, err := op.stream.Normal(context.Background(), q, x); err != nil {
 					return err
 				}
-				if op.Stream.Again() != again+1 {
-					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.Stream.Again()-again)
+				if op.stream.Again() != again+1 {
+					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.stream.Again()-again)
 				}
-				image, err := j.Here.Whole(q)
+				image, err := j.here.Whole(q)
 				if err != nil || !j.Ranks.Root() {
 					return err
 				}

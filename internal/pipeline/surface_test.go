@@ -56,10 +56,10 @@ func TestLandLine(t *testing.T) {
 	p := hills(t)
 	set := []string{"image.surface=survey", "solver.iterations=3"}
 	j, op := p.ready(t, "cpu", set...)
-	if n := j.Plan.Geometry.Places.Len(); n != 40 {
+	if n := j.plan.Geometry.Places.Len(); n != 40 {
 		t.Errorf("%d places, want one for each of 40 stations", n)
 	}
-	for i, z := range j.Plan.Geometry.Surface.Z {
+	for i, z := range j.plan.Geometry.Surface.Z {
 		x := min(max(p.grid.Coord(0, i), 0), 780)
 		k := math.Floor(x / 20)
 		f := x/20 - k
@@ -67,7 +67,7 @@ func TestLandLine(t *testing.T) {
 			t.Errorf("x = %g m: surface at %g m, want %g", x, z, want)
 		}
 	}
-	above := func(n int) bool { return p.grid.Coord(1, n%40) < j.Plan.Geometry.Surface.Z[n/40]-1e-6 }
+	above := func(n int) bool { return p.grid.Coord(1, n%40) < j.plan.Geometry.Surface.Z[n/40]-1e-6 }
 	solved, err := j.solve(context.Background(), op, false)
 	must(t, err)
 	full := p.solve(t, "cpu", "solver.iterations=3")
@@ -111,7 +111,7 @@ func TestSurfaceTaper(t *testing.T) {
 	s, err := j.setting(nil)
 	must(t, err)
 	for n, got := range download(t, s.Below.Buf) {
-		d := p.grid.Coord(1, n%40) - j.Plan.Geometry.Surface.Z[n/40]
+		d := p.grid.Coord(1, n%40) - j.plan.Geometry.Surface.Z[n/40]
 		want := math.Pow(math.Sin(math.Pi/2*min(max(d/20, 0), 1)), 2)
 		if math.Abs(float64(got)-want) > 1e-6 {
 			t.Fatalf("%g m below the surface: weight %g, want %g", d, got, want)
@@ -149,7 +149,7 @@ func TestSurfaceFile(t *testing.T) {
 	set := []string{"image.surface=file", "image.surface_file=" + file}
 	writeSurface(t, file, []int{3}, []float64{0, 20, 10}, []float64{-20}, []float64{60})
 	j := p.open(t, NeedPlanning, progress.Discard(), "cpu", set...)
-	for i, z := range j.Plan.Geometry.Surface.Z { // columns are 10 m apart
+	for i, z := range j.plan.Geometry.Surface.Z { // columns are 10 m apart
 		want := 20 * float64(i) / 6
 		if i > 6 {
 			want = 20 - 10*float64(i-6)/6
@@ -162,7 +162,7 @@ func TestSurfaceFile(t *testing.T) {
 		t.Error("a checkpoint does not know the surface by its contents")
 	}
 	// Receivers lie at z = 0 and 3 m, up to 20 m above it.
-	one, err := NewForecast(j.Plan, []int{0, 1}, 1)
+	one, err := NewForecast(j.plan, []int{0, 1}, 1)
 	must(t, err)
 	warned := false
 	for _, f := range one.Findings() {
@@ -175,7 +175,7 @@ func TestSurfaceFile(t *testing.T) {
 	at := c.path("ground.h5")
 	three := []string{"image.surface=file", "image.surface_file=" + at}
 	writeSurface(t, at, []int{2, 2}, []float64{0, 40, 60, 100}, []float64{0, -10}, []float64{60, 40})
-	for n, z := range c.open(t, NeedGeometry, progress.Discard(), "cpu", three...).Plan.Surface.Z {
+	for n, z := range c.open(t, NeedGeometry, progress.Discard(), "cpu", three...).plan.Geometry.Surface.Z {
 		if want := float64(12*(n/5)) + float64(10*(n%5)); math.Abs(z-want) > 1e-12 {
 			t.Errorf("column %d: %g m, want %g", n, z, want)
 		}
@@ -192,7 +192,7 @@ func TestSurfaceFile(t *testing.T) {
 		refused(t, p, status.BadInput, text, set...)
 	}
 	writeSurface(t, file, []int{2}, []float64{-30, -20}, []float64{-20}, []float64{200})
-	if j := p.open(t, NeedTraces, progress.Discard(), "cpu", set...); j.Plan.Geometry.Surface != nil {
+	if j := p.open(t, NeedTraces, progress.Discard(), "cpu", set...); j.plan.Geometry.Surface != nil {
 		t.Error("a surface above the image is kept")
 	}
 }

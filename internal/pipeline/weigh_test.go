@@ -91,7 +91,7 @@ func TestNoWeights(t *testing.T) {
 	if p.diagonal(t, "cpu", "data.dead=keep") != nil {
 		t.Error("a dead trace that is kept has a weight")
 	}
-	if j := p.open(t, NeedGeometry, progress.Discard(), "cpu", "data.mute_offsets=0", "data.mute_times=0.02"); j.Traces != nil {
+	if j := p.open(t, NeedGeometry, progress.Discard(), "cpu", "data.mute_offsets=0", "data.mute_times=0.02"); j.traces != nil {
 		t.Error("modelling weighs traces")
 	}
 }

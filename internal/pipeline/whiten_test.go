@@ -72,7 +72,7 @@ func TestWhitening(t *testing.T) {
 		if filter == "true" {
 			continue
 		}
-		before, after := amplitudes(plain.Plan.Wavelet), amplitudes(j.Plan.Wavelet)
+		before, after := amplitudes(plain.plan.Wavelet), amplitudes(j.plan.Wavelet)
 		top := slices.Max(before)
 		for f, w := range before {
 			if want := w / math.Hypot(w, e*top); math.Abs(after[f]-want) > 2e-3 {

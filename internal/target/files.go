@@ -45,7 +45,7 @@ func Read(j *pipeline.Job, o Options) (*Given, error) {
 	if err := j.Ranks.AtRoot(func() error { return sameAs(j, path.File) }); err != nil {
 		return nil, err
 	}
-	box := o.Window.Grow(o.Frame, j.Plan.Geometry.Image)
+	box := o.Window.Grow(o.Frame, j.Geometry().Image)
 	return g, j.Ranks.AtRoot(func() error {
 		im, err := h5.ReadImage(path.File)
 		if err != nil {
@@ -61,7 +61,7 @@ func Read(j *pipeline.Job, o Options) (*Given, error) {
 
 // readBox reads the points of a box of an image on the job's grid.
 func readBox(j *pipeline.Job, box Box, read func(dst []float32, first int) error) ([]float64, error) {
-	points := box.Points(j.Plan.Geometry.Image.Shape)
+	points := box.Points(j.Geometry().Image.Shape)
 	values := make([]float64, len(points))
 	line := make([]float32, box.Count[len(box.Count)-1]) // points that follow each other
 	for i := 0; i < len(points); i += len(line) {
@@ -86,7 +86,7 @@ func sameAs(j *pipeline.Job, file string) error {
 	if r.Command != "run" {
 		return status.Input(fmt.Errorf("%s: was made by %q, want an image of lsm run", file, "lsm "+r.Command))
 	}
-	files := j.Plan.Inputs.Digests
+	files := j.Digests()
 	for _, in := range files {
 		i := slices.IndexFunc(r.Inputs, func(o provenance.Input) bool { return o.Role == in.Role })
 		if i < 0 || r.Inputs[i].SHA256 != in.SHA256 {
@@ -112,8 +112,8 @@ func sameKeys(j *pipeline.Job, file, text string) error {
 	for _, f := range config.Fields() {
 		name := f.Name()
 		skip := f.Type == "path" || name == "kirchhoff.engine" || name == "kirchhoff.tables" || name == "data.read"
-		if !skip && (slices.Contains(problemKeys, f.Section) || slices.Contains(problemKeys, name)) && theirs.Value(name) != j.Plan.Config.Value(name) {
-			other = append(other, fmt.Sprintf("%s = %s, not %s", name, theirs.Value(name), j.Plan.Config.Value(name)))
+		if !skip && (slices.Contains(problemKeys, f.Section) || slices.Contains(problemKeys, name)) && theirs.Value(name) != j.Config().Value(name) {
+			other = append(other, fmt.Sprintf("%s = %s, not %s", name, theirs.Value(name), j.Config().Value(name)))
 		}
 	}
 	if len(other) > 0 {

@@ -13,14 +13,14 @@ import (
 // Forecast says what a target takes, and how many bytes a rank holds at most. It refuses a target
 // for which this rank has no memory.
 func Forecast(j *pipeline.Job, o Options) (text string, bytes int64, err error) {
-	box := o.Window.Grow(o.Frame, j.Plan.Geometry.Image)
+	box := o.Window.Grow(o.Frame, j.Geometry().Image)
 	n, weights := int64(box.Len()), int64(0)
-	tables := 8 * n * int64(j.Plan.Geometry.Places.Len())
-	if j.Plan.Mute.On() {
-		weights = 4 * int64(j.Plan.Geometry.Shots.Traces()) * int64(j.Plan.Geometry.Survey.NT)
+	tables := 8 * n * int64(j.Geometry().Places.Len())
+	if j.Mutes() {
+		weights = 4 * int64(j.Geometry().Shots.Traces()) * int64(j.Geometry().Survey.NT)
 	}
-	if j.Plan.Config.Kirchhoff.Dynamic || len(j.Plan.Config.Kirchhoff.DipLimit) > 0 || len(j.Plan.Config.Kirchhoff.OpeningLimit) > 0 {
-		tables *= 2 * int64(j.Plan.Geometry.Image.Dim()) // times, amplitudes, angles or directions
+	if j.Config().Kirchhoff.Dynamic || len(j.Config().Kirchhoff.DipLimit) > 0 || len(j.Config().Kirchhoff.OpeningLimit) > 0 {
+		tables *= 2 * int64(j.Geometry().Image.Dim()) // times, amplitudes, angles or directions
 	}
 	m := j.Memory()
 	across, down := dense.Shape(j.Ranks.World.Size())

@@ -35,7 +35,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		byNoise, byBoth := newSpread(j.Plan.Geometry.Image.Len()), newSpread(j.Plan.Geometry.Image.Len())
+		byNoise, byBoth := newSpread(j.Geometry().Image.Len()), newSpread(j.Geometry().Image.Len())
 		for k := range solves {
 			x, truth, err := solveNoise(j, sigma, 0, uint64(k))
 			if err != nil {
@@ -55,7 +55,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 
 // posteriorOf is what the Hessian of the whole image says of its points.
 func posteriorOf(j *pipeline.Job) (*Posterior, error) {
-	target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Geometry.Image.Shape}})
+	target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Geometry().Image.Shape}})
 	if err != nil {
 		return nil, err
 	}
@@ -70,14 +70,14 @@ func posteriorOf(j *pipeline.Job) (*Posterior, error) {
 func solveNoise(j *pipeline.Job, sigma, image float64, seed uint64) (x, truth []float32, err error) {
 	w := &dist.Work{Ctx: context.Background()}
 	var d, e, m *dist.Vector
-	w.New(j.Here.Device, j.Operator.Range(), &d, &e)
-	w.New(j.Here.Device, j.Operator.Domain(), &m)
+	w.New(j.Device(), j.Operator().Range(), &d, &e)
+	w.New(j.Device(), j.Operator().Domain(), &m)
 	truth, samples := make([]float32, m.Layout.N), make([]float32, d.Layout.N)
 	noise(truth, image, seed)
 	noise(samples, sigma, 1<<32+seed)
 	w.Do(func() error { return device.Upload(m.Buf, truth) })
 	w.Do(func() error { return device.Upload(e.Buf, samples) })
-	w.Apply(j.Operator, d, m)
+	w.Apply(j.Operator(), d, m)
 	w.Axpby(1, e, 1, d)
 	if w.Err != nil {
 		return nil, nil, w.Err
@@ -86,7 +86,7 @@ func solveNoise(j *pipeline.Job, sigma, image float64, seed uint64) (x, truth []
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err = j.Here.Whole(r.Image)
+	x, err = j.Whole(r.Image)
 	return x, truth, err
 }
 
@@ -136,7 +136,7 @@ func TestNoiseIsThatOfTheResidual(t *testing.T) {
 		for _, v := range p.Resolution {
 			freedom += v
 		}
-		d, err := dist.NewVector(j.Here.Device, j.Operator.Range())
+		d, err := dist.NewVector(j.Device(), j.Operator().Range())
 		if err != nil {
 			return err
 		}

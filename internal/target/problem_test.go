@@ -156,18 +156,18 @@ func (t *Target) matrix() ([][]float64, error) {
 func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int) (column []float64, err error) {
 	w := &dist.Work{Ctx: context.Background()}
 	var x, y, d, rows *dist.Vector
-	w.New(j.Here.Device, j.Operator.Domain(), &x, &y)
-	w.New(j.Here.Device, j.Operator.Range(), &d)
+	w.New(j.Device(), j.Operator().Domain(), &x, &y)
+	w.New(j.Device(), j.Operator().Range(), &d)
 	unit := make([]float64, x.Layout.N)
 	cut := func(i int) float64 {
-		if j.Plan.Geometry.Surface == nil {
+		if j.Geometry().Surface == nil {
 			return 1
 		}
-		return j.Plan.Geometry.Surface.Weight(i)
+		return j.Geometry().Surface.Weight(i)
 	}
 	unit[point] = cut(point)
 	w.Do(func() error { return device.Upload(x.Buf, unit) })
-	w.Apply(j.Operator, d, x)
+	w.Apply(j.Operator(), d, x)
 	w.Do(func() error {
 		v := make([]float64, d.Layout.N)
 		if err := device.Download(v, d.Buf); err != nil {
@@ -179,12 +179,12 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 			case len(v):
 				v[i] *= float64(w2[i])
 			default:
-				v[i] *= float64(w2[i/j.Plan.Geometry.Survey.NT])
+				v[i] *= float64(w2[i/j.Geometry().Survey.NT])
 			}
 		}
 		return device.Upload(d.Buf, v)
 	})
-	w.ApplyAdjoint(j.Operator, y, d)
+	w.ApplyAdjoint(j.Operator(), y, d)
 	column = make([]float64, x.Layout.N)
 	w.Do(func() error { return device.Download(column, y.Buf) })
 	for i := range column {
@@ -196,7 +196,7 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 	}
 	unit[point] = 1
 	w.Do(func() error { return device.Upload(x.Buf, unit) })
-	w.New(j.Here.Device, q.Penalty.Range(), &rows)
+	w.New(j.Device(), q.Penalty.Range(), &rows)
 	w.Apply(q.Penalty, rows, x)
 	w.ApplyAdjoint(q.Penalty, y, rows)
 	penalty := make([]float64, x.Layout.N)

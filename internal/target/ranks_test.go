@@ -44,7 +44,7 @@ func bitsOn(t *testing.T, folder string, ranks int, set []string) *bits {
 	t.Helper()
 	var found *bits
 	must(t, on(folder, ranks, set, func(j *pipeline.Job) error {
-		target, _, err := of(j, Options{Window: Box{First: make([]int, j.Plan.Geometry.Image.Dim()), Count: j.Plan.Geometry.Image.Shape}})
+		target, _, err := of(j, Options{Window: Box{First: make([]int, j.Geometry().Image.Dim()), Count: j.Geometry().Image.Shape}})
 		if err != nil {
 			return err
 		}

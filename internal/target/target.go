@@ -71,11 +71,11 @@ const unbounded = "solver.damping and solver.regularization_weight are 0: nothin
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
 func New(ctx context.Context, j *pipeline.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
-	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Plan.Geometry.Image)}
+	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Geometry().Image)}
 	if q.Damping == 0 && q.Penalty == nil {
 		j.Ranks.Report.Warn(unbounded)
 	}
-	b, err := newPenalty(ctx, j.Ranks.World, q.Damping, q.Penalty, t.box, q.Right, j.Here.Whole)
+	b, err := newPenalty(ctx, j.Ranks.World, q.Damping, q.Penalty, t.box, q.Right, j.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -97,19 +97,19 @@ func New(ctx context.Context, j *pipeline.Job, o Options, g *Given, q *formulati
 // newGrid shares a matrix in host memory out to the ranks of a job. It is collective.
 func newGrid(j *pipeline.Job) (*dense.Grid, error) {
 	rows, columns := dense.Shape(j.Ranks.World.Size())
-	l, err := blas.Choose("auto", j.Here.Host.Threads())
+	l, err := blas.Choose("auto", j.Host().Threads())
 	if err := j.Ranks.Together(err); err != nil {
 		return nil, err
 	}
-	return dense.NewGrid(j.Ranks.World, rows, columns, j.Here.Host, l)
+	return dense.NewGrid(j.Ranks.World, rows, columns, j.Host(), l)
 }
 
 // rows are the points of the box as the Hessian has them: given are its grid points and cuts.
 func (t *Target) rows(numbered []int32, cuts []int) points {
-	grid := t.box.Grid(t.job.Plan.Geometry.Image)
+	grid := t.box.Grid(t.job.Geometry().Image)
 	of := points{box: grid}
 	numbers := map[int]int{} // of the box, by point of the image
-	for i, p := range t.box.Points(t.job.Plan.Geometry.Image.Shape) {
+	for i, p := range t.box.Points(t.job.Geometry().Image.Shape) {
 		numbers[p] = i
 	}
 	row := make([]int, grid.Len())
@@ -117,8 +117,8 @@ func (t *Target) rows(numbered []int32, cuts []int) points {
 		of.at = append(of.at, numbers[int(p)])
 		row[numbers[int(p)]] = i
 		s := 1.0
-		if t.job.Plan.Geometry.Surface != nil {
-			s = float64(float32(t.job.Plan.Geometry.Surface.Weight(int(p))))
+		if t.job.Geometry().Surface != nil {
+			s = float64(float32(t.job.Geometry().Surface.Weight(int(p))))
 		}
 		of.scale = append(of.scale, s)
 	}
@@ -190,7 +190,7 @@ func (t *Target) Close() {
 
 // inBox is the part of a vector like an image in the box, by row, on all ranks. It is collective.
 func (t *Target) inBox(v *dist.Vector) ([]float64, error) {
-	image, err := t.job.Here.Whole(v)
+	image, err := t.job.Whole(v)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func isThatOfTheRun(j *pipeline.Job, window Box) error {
 	if err != nil {
 		return err
 	}
-	top, points := largest(h), target.box.Points(j.Plan.Geometry.Image.Shape)
+	top, points := largest(h), target.box.Points(j.Geometry().Image.Shape)
 	for b, point := range points {
 		want, err := columnOf(j, q, target.w2, point)
 		if err != nil {
@@ -90,7 +90,7 @@ func TestPosteriorIsTheTextbooks(t *testing.T) {
 			}
 			n := len(h)
 			whole, b := mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)
-			c, err := newPenalty(context.Background(), j.Ranks.World, q.Damping, q.Penalty, target.box, q.Right, j.Here.Whole)
+			c, err := newPenalty(context.Background(), j.Ranks.World, q.Damping, q.Penalty, target.box, q.Right, j.Whole)
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 		"solver.regularization=dip", "solver.regularization_weight=0.1", "data.weights=survey"}
 	want := solve(t, folder, set)
 	must(t, on(folder, 1, set, func(j *pipeline.Job) error {
-		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Plan.Geometry.Image.Shape}})
+		target, _, err := of(j, Options{Window: Box{First: []int{0, 0}, Count: j.Geometry().Image.Shape}})
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func solve(t *testing.T, folder string, set []string) (image []float32) {
 		if err != nil {
 			return err
 		}
-		image, err = j.Here.Whole(r.Image)
+		image, err = j.Whole(r.Image)
 		return err
 	}))
 	return image
@@ -218,7 +218,7 @@ func TestSurroundingsAreHeld(t *testing.T) {
 			}
 			g := &Given{Image: &h5.ImageReader{}, Residual: 1}
 			o := Options{Window: inner, Frame: frame, Noise: 1}
-			if g.solution, err = readBox(j, inner.Grow(frame, j.Plan.Geometry.Image), pipeline.ReadPoints(solution)); err != nil {
+			if g.solution, err = readBox(j, inner.Grow(frame, j.Geometry().Image), pipeline.ReadPoints(solution)); err != nil {
 				return err
 			}
 			target, err := New(context.Background(), j, o, g, q)

@@ -35,7 +35,7 @@ type findings struct {
 // the fields beside the image. It is collective.
 func (t *Target) Write(ctx context.Context, path string, src pipeline.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
-		im := &h5.Image{Grid: t.asked.Window.Grid(t.job.Plan.Geometry.Image), Config: t.job.Plan.Config.TOML()}
+		im := &h5.Image{Grid: t.asked.Window.Grid(t.job.Geometry().Image), Config: t.job.Config().TOML()}
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.job.Attrs(src, "")})
 	}
 	var f *findings
@@ -95,7 +95,7 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	f.held, f.alone = difference(f.image, solution), difference(all[0], solution)
 	if f.noise == 0 {
 		mean := floats.Sum(f.post.Resolution) / float64(len(t.window))
-		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.job.Plan.Geometry.Image.Len()))
+		f.noise, err = noiseOf(t.given.Residual, live, mean*float64(t.job.Geometry().Image.Len()))
 	}
 	return f, err
 }
@@ -189,7 +189,7 @@ func (t *Target) fields(f *findings) (fields []h5.Field) {
 	}
 	add("resolution", func(i int) float64 { return f.post.Resolution[i] })
 	for a, width := range f.post.Width {
-		add("width_"+t.job.Plan.Geometry.Image.AxisName(a), func(i int) float64 { return width[i] })
+		add("width_"+t.job.Geometry().Image.AxisName(a), func(i int) float64 { return width[i] })
 	}
 	if f.noise > 0 {
 		add("standard_deviation", func(i int) float64 { return f.noise * math.Sqrt(f.post.Variance[i]) })

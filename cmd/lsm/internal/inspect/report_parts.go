@@ -45,10 +45,10 @@ func (c *collector) computeMissing() error {
 			return status.Input(fmt.Errorf("%s: %s is not the one that the run read: its SHA-256 is another", in.Path, in.Role))
 		}
 	}
-	if !j.Plan.Geometry.Image.Equal(r.Image.Grid) {
-		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Plan.Geometry.Image))
+	if !j.Geometry().Image.Equal(r.Image.Grid) {
+		return status.Input(fmt.Errorf("%s: lies on %v, its configuration gives %v", r.File, r.Image.Grid, j.Geometry().Image))
 	}
-	if err := c.findWeak(j.Plan); err != nil {
+	if err := c.findWeak(j); err != nil {
 		return err
 	}
 	if err := j.Build(c.ctx); err != nil {
@@ -73,7 +73,7 @@ func (c *collector) computeMissing() error {
 			return err
 		}
 	}
-	if c.residual != "" || cfg.Data.Whiten > 0 || pipeline.Banded(j.Plan.Config.Solver, j.Plan.Geometry.Image) && j.Plan.Classes.N > 0 { // no file tells it
+	if c.residual != "" || cfg.Data.Whiten > 0 || !j.PredictsFile() { // no file tells it
 		return nil
 	}
 	return c.computeResidual(j, d, src)
@@ -83,7 +83,7 @@ func (c *collector) computeMissing() error {
 func (c *collector) computeResidual(j *pipeline.Job, d *dist.Vector, src pipeline.Source) error {
 	r := c.run
 	c.residual = filepath.Join(c.scratch, "residual.h5")
-	if j.Plan.Classes.N > 0 {
+	if j.Classes().N > 0 {
 		predicted, err := j.ModelGathers(c.ctx, r.File)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (c *collector) computeResidual(j *pipeline.Job, d *dist.Vector, src pipelin
 		return err
 	}
 	defer image.Close()
-	x, err := j.Operator.ImageVector(image.ReadReflectivity)
+	x, err := j.ImageVector(image.ReadReflectivity)
 	if err != nil {
 		return err
 	}
@@ -106,15 +106,11 @@ func (c *collector) computeResidual(j *pipeline.Job, d *dist.Vector, src pipelin
 }
 
 // findWeak looks where first arrivals of the run are weak.
-func (c *collector) findWeak(p *pipeline.Plan) error {
+func (c *collector) findWeak(j *pipeline.Job) error {
 	if !c.run.MayBeWeak() {
 		return nil
 	}
-	p, err := pipeline.LoadAll(p) // the job reads what its traces need when it is built
-	if err != nil {
-		return err
-	}
-	f, err := pipeline.NewForecast(p, []int{0, 1}, 1)
+	f, err := j.Forecast(nil, []int{0, 1}, 1)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
-	"time"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/recorded"
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
@@ -123,13 +123,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	defer j.Close()
-	p, ranks := j.Plan, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size())
-	if m != nil {
-		if p, err = m.Plan(p, ranks); err != nil {
-			return fmt.Errorf("%s: %w", o.machine, err)
-		}
-	}
-	f, err := pipeline.NewForecast(p, cfg.Comm.Grid, ranks)
+	f, err := j.Forecast(m, cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size()))
 	if err != nil {
 		return err
 	}
@@ -137,7 +131,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	if cfg.Kirchhoff.Engine == "auto" {
-		show(pipeline.Finding{Topic: "engine", Level: "ok", Text: cmp.Or(j.Here.Choice, p.Hardware.Engine)})
+		show(pipeline.Finding{Topic: "engine", Level: "ok", Text: j.EngineText()})
 	}
 	for _, found := range f.Findings() {
 		show(found)
@@ -147,7 +141,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 	if err := cli.InOrder(spectra, time); err != nil {
 		return err
 	}
-	if err := o.measure(ctx, a, j.Plan, f, path, show); err != nil {
+	if err := o.measure(ctx, a, j, f, path, show); err != nil {
 		return err
 	}
 	if o.dotTest && memory == nil {
@@ -187,7 +181,7 @@ func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) er
 		text += "; lsm wavelet estimates another"
 	}
 	show(pipeline.Finding{Topic: "wavelet", Level: level, Text: text})
-	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && pipeline.FilterFits(j.Plan) {
+	if c.Contrast >= recorded.LeastContrast && math.Abs(c.Turn) > 15 && j.FilterFits() {
 		show(pipeline.Finding{Topic: "wavelet", Level: "note", Text: fmt.Sprintf("turned by %g degrees it would make the traces most like spikes, which hints at its phase if reflections are few", c.Turn)})
 	}
 	a.Finish("wavelet_similarity", c.Similarity, "wavelet_beyond", c.Beyond)
@@ -195,9 +189,9 @@ func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) er
 }
 
 // measure shows what the options ask for beyond the plan.
-func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *pipeline.Plan, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
+func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
 	if o.qc {
-		if err := inspect.CheckQuality(ctx, a, p.Config.Survey.File.File, show); err != nil {
+		if err := inspect.CheckQuality(ctx, a, j.Config().Survey.File.File, show); err != nil {
 			return err
 		}
 	}
@@ -207,7 +201,7 @@ func (o *checkOptions) measure(ctx context.Context, a *cli.App, p *pipeline.Plan
 		}
 	}
 	if o.arrivals != "" {
-		return findWeak(ctx, a, p, f, path, o.arrivals, show)
+		return findWeak(ctx, a, j.Geometry().Image, f, path, o.arrivals, show)
 	}
 	return nil
 }
@@ -220,15 +214,11 @@ func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Fore
 		d = f.On(m)
 		show(pipeline.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
 	} else {
-		here, err := measureHere(ctx, a, j.Plan)
+		here, err := measureHere(ctx, a, j.Kernel())
 		if err != nil {
 			return err
 		}
-		var reading time.Duration
-		if j.Traces != nil {
-			reading = j.Traces.Took
-		}
-		d = f.Duration(here, reading)
+		d = f.Duration(here, j.ReadingTime())
 	}
 	show(pipeline.Finding{Topic: "time", Level: "ok", Text: d.String()})
 	messages, sent := f.Sent()
@@ -244,12 +234,12 @@ func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Fore
 
 // measureHere measures this machine for a plan, which takes about half a second. The speed of a
 // GPU is not known.
-func measureHere(ctx context.Context, a *cli.App, p *pipeline.Plan) (*pipeline.Machine, error) {
-	if p.Hardware.Card != nil {
+func measureHere(ctx context.Context, a *cli.App, k pipeline.Kernel) (*pipeline.Machine, error) {
+	if k.OnCard {
 		return &pipeline.Machine{}, nil
 	}
-	k := bench.KernelSize{Engine: p.Hardware.Engine, Threads: p.Hardware.Threads, Exact: p.Exact(), Wavelet: len(p.Wavelet.Samples)}
-	return benchmarks.MeasureCores(ctx, a, k, []int{p.Geometry.Image.Dim()}, []bool{p.Config.Kirchhoff.Dynamic})
+	size := bench.KernelSize{Engine: k.Engine, Threads: k.Threads, Exact: k.Exact, Wavelet: k.Taps}
+	return benchmarks.MeasureCores(ctx, a, size, []int{k.Dim}, []bool{k.Dynamic})
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
@@ -292,7 +282,7 @@ func compareWindows(ctx context.Context, a *cli.App, f *pipeline.Forecast, show 
 }
 
 // findWeak says where first arrivals are weak, and draws it.
-func findWeak(ctx context.Context, a *cli.App, p *pipeline.Plan, f *pipeline.Forecast, config, out string, show func(pipeline.Finding)) error {
+func findWeak(ctx context.Context, a *cli.App, image grid.Grid, f *pipeline.Forecast, config, out string, show func(pipeline.Finding)) error {
 	return a.Once(func() error {
 		weak, found, err := f.FindWeak(ctx, a.Report)
 		if err != nil {
@@ -302,7 +292,7 @@ func findWeak(ctx context.Context, a *cli.App, p *pipeline.Plan, f *pipeline.For
 		if weak == nil {
 			return nil
 		}
-		figure, err := picture.Model(p.Geometry.Image, weak.Weak, picture.Options{Title: "weak first arrivals", Bar: "share of the places"})
+		figure, err := picture.Model(image, weak.Weak, picture.Options{Title: "weak first arrivals", Bar: "share of the places"})
 		if err != nil {
 			return err
 		}
@@ -327,11 +317,11 @@ func dotTest(ctx context.Context, a *cli.App, j *pipeline.Job, show func(pipelin
 	}
 	limit := j.DotLimit()
 	if !(e <= limit) {
-		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.Operator.Info, e, limit))
+		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.OperatorText(), e, limit))
 	}
-	show(pipeline.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.Operator.Info, e, limit)})
+	show(pipeline.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.OperatorText(), e, limit)})
 	a.Finish("dot_error", e)
-	if j.Traces == nil {
+	if !j.HasTraces() {
 		return nil
 	}
 	text, err := j.DampingText(ctx)

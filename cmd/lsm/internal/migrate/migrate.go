@@ -25,7 +25,7 @@ func migrate(ctx context.Context, a *cli.App, j *pipeline.Job, out string) error
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.Operator.Info)
+	a.Report.Infof("%s", j.OperatorText())
 	d, err := j.Data()
 	if err != nil {
 		return err

@@ -33,6 +33,6 @@ func model(ctx context.Context, a *cli.App, j *pipeline.Job, out string) error {
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.Operator.Info)
+	a.Report.Infof("%s", j.OperatorText())
 	return j.WritePredicted(ctx, out, image.ReadReflectivity, a.Source("model"))
 }

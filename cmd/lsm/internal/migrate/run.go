@@ -3,14 +3,11 @@ package migrate
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -46,59 +43,11 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 		return err
 	}
 	defer j.Close()
-	j.WarnOfDoubts()
-	if text := pipeline.UndampedText(j.Plan); text != "" {
-		a.Report.Warn(text)
-	}
-	if err := j.LoadStart(); err != nil {
-		return err
-	}
-	resumes := false
-	if a.Resume {
-		if resumes, err = j.CanResume(); err != nil {
-			return err
-		}
-	}
-	adjoint, err := besideToWrite(a, cfg.Output.Adjoint, resumes)
+	result, err := pipeline.Run(ctx, j, pipeline.RunOptions{Resume: a.Resume, Force: a.Force})
 	if err != nil {
 		return err
 	}
-	psf, err := besideToWrite(a, cfg.Output.PSF, resumes)
-	if err != nil {
-		return err
-	}
-	if err := j.Build(ctx); err != nil {
-		return err
-	}
-	a.Report.Infof("%s", j.Operator.Info)
-	d, err := j.Data()
-	if err != nil {
-		return err
-	}
-	if err := writeBeside(ctx, a, j, d, adjoint, psf); err != nil {
-		return err
-	}
-	result, err := j.Solve(ctx, d, a.Resume)
-	if err != nil {
-		return err
-	}
-	out := cfg.Output.File.File
-	if err := j.WriteResult(out, result, a.Source("run")); err != nil {
-		return err
-	}
-	if path := cfg.Output.Residual; path.IsSet() {
-		if err := j.WriteResidual(ctx, path.File, d, result.Solved, a.Source("run")); err != nil {
-			return err
-		}
-		a.Report.Printf("residual: %s\n", path.File)
-	}
-	if path := cfg.Output.Weights; path.IsSet() {
-		if err := pipeline.WriteWeights(j, path.File, a.Source("run")); err != nil {
-			return err
-		}
-		a.Report.Printf("weights: %s\n", path.File)
-	}
-	tellResult(a, out, result)
+	tellResult(a, cfg.Output.File.File, result)
 	tellHalves(a, j, result)
 	if err := tellWork(a, j); err != nil {
 		return err
@@ -108,9 +57,10 @@ func runJob(ctx context.Context, a *cli.App, path string) error {
 
 // tellWork adds to the event "done" what all ranks held and did together.
 func tellWork(a *cli.App, j *pipeline.Job) error {
-	all := []float64{float64(j.Plan.Problem(j.Share).Triples()), float64(j.Operator.Engine.TableBytes())}
+	w := j.Work()
+	all := []float64{float64(w.Triples), float64(w.TableBytes)}
 	err := a.World.Host().AllReduce(all, comm.Sum)
-	a.Finish("traces", j.Plan.Geometry.Shots.Traces(), "triples", int64(all[0]), "tables_bytes", int64(all[1]))
+	a.Finish("traces", w.Traces, "triples", int64(all[0]), "tables_bytes", int64(all[1]))
 	return err
 }
 
@@ -133,61 +83,9 @@ func tellResult(a *cli.App, out string, result *pipeline.Result) {
 
 // tellHalves says how well the images of the odd and of the even shots agree, where they were made.
 func tellHalves(a *cli.App, j *pipeline.Job, result *pipeline.Result) {
-	if !j.Plan.Classes.Halves() {
+	if !j.Classes().Halves() {
 		return
 	}
 	a.Report.Printf("the odd and the even shots agree by %.3f; lsm plot --field agreement shows where\n", result.Agreed)
 	a.Finish("agreement", result.Agreed)
-}
-
-// writeBeside writes the images that stand beside the result, "" for none: the adjoint
-// of the data and the point-spread functions.
-func writeBeside(ctx context.Context, a *cli.App, j *pipeline.Job, d *dist.Vector, adjoint, psf string) error {
-	if adjoint != "" {
-		migrated, err := j.Migrate(ctx, d)
-		if err != nil {
-			return err
-		}
-		if err := j.WriteAdjoint(adjoint, migrated, a.Source("migrate")); err != nil {
-			return err
-		}
-	}
-	if psf == "" {
-		return nil
-	}
-	functions, err := j.PSF(ctx)
-	if err != nil {
-		return err
-	}
-	if err := j.WriteAdjoint(psf, functions, a.Source("run")); err != nil {
-		return err
-	}
-	functions.Image.Free()
-	a.Report.Printf("point-spread functions: %s\n", psf)
-	return nil
-}
-
-// besideToWrite is the file for an image beside the result. It is "" if none is to be
-// written, or if a run that goes on from a checkpoint has written it before. Rank 0 looks
-// for all ranks.
-func besideToWrite(a *cli.App, path config.Path, resumes bool) (string, error) {
-	if !path.IsSet() {
-		return "", nil
-	}
-	there := false
-	err := a.Once(func() error {
-		if _, err := os.Stat(path.File); err == nil && resumes {
-			a.Report.Infof("%s is there already and stays", path)
-			there = true
-			return nil
-		}
-		return pipeline.CheckOutput(path.File, a.Force)
-	})
-	if err != nil {
-		return "", err
-	}
-	if there, err = comm.Any(a.World, there); err != nil || there {
-		return "", err
-	}
-	return path.File, nil
 }

@@ -70,7 +70,7 @@ func (o *targetOptions) given(j *pipeline.Job) (target.Options, error) {
 		return out, status.Usage(fmt.Errorf("target: --noise is %g, must be finite and not negative", o.noise))
 	}
 	var err error
-	out.Window, err = target.ParseWindow(o.window, j.Plan.Geometry.Image)
+	out.Window, err = target.ParseWindow(o.window, j.Geometry().Image)
 	return out, status.Usage(err)
 }
 
@@ -121,7 +121,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.
 		return nil, 0, err
 	}
 	a.Report.Printf("%s\n", text)
-	if j.Plan.Held.Stream {
+	if j.Streams() {
 		err := errors.New("memory: the traces would be streamed, and lsm target holds them")
 		return nil, 0, j.Ranks.Together(status.Hint(status.Resource(err), "use more ranks or fewer traces, or raise machine.memory_gib"))
 	}
@@ -132,7 +132,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.
 	if err := j.Build(ctx); err != nil {
 		return nil, 0, err
 	}
-	a.Report.Infof("%s", j.Operator.Info)
+	a.Report.Infof("%s", j.OperatorText())
 	d, err := j.Data()
 	if err != nil {
 		return nil, 0, err
@@ -150,7 +150,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.
 		return nil, 0, err
 	}
 	defer t.Close()
-	s, err = t.Write(ctx, j.Plan.Config.Output.File.File, a.Source("target"))
+	s, err = t.Write(ctx, j.Config().Output.File.File, a.Source("target"))
 	return s, bytes, err
 }
 

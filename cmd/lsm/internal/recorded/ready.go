@@ -127,11 +127,11 @@ func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error
 		return nil, err
 	}
 	defer j.Close()
-	f, err := pipeline.NewForecast(j.Plan, here.Comm.Grid, 1)
+	f, err := j.Forecast(nil, here.Comm.Grid, 1)
 	if err != nil {
 		return nil, err
 	}
-	rows := []quality.Row{quality.Below(j.Plan.Geometry.Survey, j.Plan.Geometry.Image)}
+	rows := []quality.Row{quality.Below(j.Geometry().Survey, j.Geometry().Image)}
 	for _, found := range f.Findings() {
 		if !slices.Contains([]string{"selection", "aperture", "time sampling", "image sampling", "trace spacing", "record length", "geometry", "surface"}, found.Topic) {
 			continue

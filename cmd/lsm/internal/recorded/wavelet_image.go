@@ -37,29 +37,29 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	j.Plan = j.Plan.OfSpikes()
+	j.UseSpikes()
 	if err := j.Build(ctx); err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.Operator.Info)
+	a.Report.Infof("%s", j.OperatorText())
 	d, err := j.Data()
 	if err != nil {
 		return err
 	}
-	given := j.Plan.Wavelet
+	given := j.Wavelet()
 	if o.given("length") || o.given("before") {
 		n, zero := o.samples(given.DT)
 		given = wavelet.Resized(given, n, zero)
 	}
-	if n := len(given.Samples); n > wavelet.Longest || n > j.Plan.Geometry.Survey.NT {
-		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Plan.Geometry.Survey.NT))
+	if n := len(given.Samples); n > wavelet.Longest || n > j.Geometry().Survey.NT {
+		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Geometry().Survey.NT))
 	}
 	f, err := pipeline.FitWavelet(ctx, j, d, image.ReadReflectivity, given, o.ridge)
 	if err != nil {
 		return err
 	}
 	return a.Once(func() error {
-		how := fmt.Sprintf("by least squares from %s and the image %s", readable.Count(j.Plan.Geometry.Shots.Traces(), "trace"), o.image)
+		how := fmt.Sprintf("by least squares from %s and the image %s", readable.Count(j.Geometry().Shots.Traces(), "trace"), o.image)
 		a.Report.Printf("%s\n", how)
 		a.Report.Printf("residual with it %.4g, with the wavelet of %s %.4g: %.3f of that\n", math.Sqrt(f.After), cfg.Survey.WaveletFile(), math.Sqrt(f.Before), f.Share())
 		a.Report.Event("fit", "before", math.Sqrt(f.Before), "after", math.Sqrt(f.After), "share", f.Share())

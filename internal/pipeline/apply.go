@@ -1,0 +1,246 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/dist"
+
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// Migrate applies the adjoint to the survey's weighted traces. Its result is the plain
+// Kirchhoff image, or with image.gather_normalize its classes over their illumination.
+func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
+	s, err := j.setting(d)
+	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
+	if err != nil {
+		return nil, err
+	}
+	w.New(j.here.Device, s.Operator.Domain(), &r.Classes)
+	w.Do(func() error {
+		if j.plan.Held.Stream {
+			return j.here.Again(func(bool) error { return j.op.stream.Adjoint(ctx, r.Classes) })
+		}
+		s.KeepData = true
+		weighted, err := s.WeightedData()
+		if err != nil {
+			return err
+		}
+		if weighted != d {
+			defer weighted.Free()
+		}
+		return j.here.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
+	})
+	w.Do(func() error { return j.cutAbove(r.Classes) })
+	w.Do(func() error { return weighClasses(ctx, j, r, true) })
+	w.Do(func() error { return j.finish(r, 1, true) })
+	return r, w.Err
+}
+
+// warnUnseen warns that the data and the image have no pair in common, most often because
+// of a wrong unit.
+func (j *Job) warnUnseen() {
+	j.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		readable.Time(j.plan.Geometry.Survey.T0), readable.Time(j.plan.Geometry.RecordEnd()), ExtentText(j.plan.Geometry.Image)))
+}
+
+// Model applies the forward to the part below the topography of an image on the job's
+// grid, and returns the predicted traces.
+func (j *Job) Model(ctx context.Context, image PointReader) (*dist.Vector, error) {
+	m, err := j.below(image)
+	if err != nil {
+		return nil, err
+	}
+	return j.forward(ctx, m)
+}
+
+// below returns this rank's share of the part of an image that lies below the topography.
+func (j *Job) below(image PointReader) (*dist.Vector, error) {
+	m, err := j.op.ImageVector(image)
+	if err != nil {
+		return nil, err
+	}
+	return m, j.cutAbove(m)
+}
+
+// forward applies the forward.
+func (j *Job) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
+	w := dist.Work{Ctx: ctx}
+	w.New(j.here.Device, j.op.lifted.Range(), &d)
+	w.Do(func() error { return j.here.Again(func(bool) error { return j.op.lifted.Apply(ctx, d, m) }) })
+	traces, image := w.Norm(d), w.Norm(m)
+	if w.Err == nil && traces == 0 && image > 0 {
+		j.warnUnseen()
+	}
+	return d, w.Err
+}
+
+// DotTest measures how far the two directions of the operator, with weights and
+// surface, are from adjoint.
+func (j *Job) DotTest(ctx context.Context) (float64, error) {
+	if j.plan.Held.Stream {
+		return j.op.stream.DotTest(ctx, 1)
+	}
+	s, err := j.setting(nil)
+	if err != nil {
+		return 0, err
+	}
+	return dist.DotTest(ctx, j.here.Device, s.Scaled(), 1)
+}
+
+// DotLimit is the largest dot test error of a sound operator in the engine's
+// precision.
+func (j *Job) DotLimit() float64 {
+	if j.plan.Type() == device.F64 {
+		return 1e-13
+	}
+	return 1e-6
+}
+
+// ModelGathers applies the forward to the images by class of an image file, on the
+// job's grid and of its classes, and returns the predicted traces.
+func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, error) {
+	r, err := CallOnRoot(&j.Ranks, func() (*h5.GatherReader, error) {
+		r, err := h5.OpenGathers(path)
+		want := j.plan.Classes.Gathers()
+		if err == nil && (r == nil || !r.Grid().Equal(j.plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
+		}
+		return r, err
+	})
+	if r != nil {
+		defer r.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var m *dist.Vector
+	w := dist.Work{}
+	w.New(j.here.Device, j.op.lifted.Domain(), &m)
+	w.Do(func() error {
+		return j.here.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
+	})
+	if w.Err != nil {
+		return nil, w.Err
+	}
+	return j.forward(ctx, m)
+}
+
+// PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere.
+func (j *Job) PSF(ctx context.Context) (*Result, error) {
+	var m, d *dist.Vector
+	w := dist.Work{Ctx: ctx}
+	w.New(j.here.Device, j.op.lifted.Domain(), &m)
+	w.New(j.here.Device, j.op.lifted.Range(), &d)
+	w.Do(func() error {
+		return device.Upload(m.Buf, lattice(m.Layout, PSFSpacing(j.plan.Config.Output.PSFSpacing, j.plan.Geometry, j.plan.Times)))
+	})
+	w.Apply(j.op.lifted, d, m)
+	w.ApplyAdjoint(j.op.lifted, m, d)
+	if w.Err == nil {
+		d.Free()
+	}
+	return &Result{Image: m}, w.Err
+}
+
+// lattice is this rank's share of the image of points.
+func lattice(l *dist.Layout, step []int) []float32 {
+	shape, x := l.Shape, make([]float32, l.N)
+	for i := range x {
+		x[i] = 1
+		at := l.Off + i
+		for a := len(shape) - 1; a >= 0; a-- {
+			if at%shape[a]%step[a] != min(step[a], shape[a])/2 {
+				x[i] = 0
+			}
+			at /= shape[a]
+		}
+	}
+	return x
+}
+
+// WriteTimes computes the traveltimes from every source and receiver row and
+// writes them as a table file; with gradient, ∇T as well.
+func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src Source) error {
+	s := j.plan.Geometry.Survey
+	w, err := h5.CreateTables(path, h5.TablesLayout{
+		Grid:       j.plan.Geometry.Image,
+		NumSources: s.NumSources(), NumReceivers: s.NumReceivers(),
+		Gradient: gradient,
+		Float64:  true,
+	}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, "")})
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+
+	places, rows := everyRow(s, func(s *survey.Survey) *survey.Positions { return DistinctPlaces(s, j.plan.Config) })
+	all := make([]int, places.Len())
+	for i := range all {
+		all[i] = i
+	}
+	whole, err := LoadAll(j.plan)
+	if err != nil {
+		return err
+	}
+	stage := j.Ranks.Report.Stage("traveltimes")
+	defer stage.End()
+	stage.Total(len(all), "places")
+	opt := traveltime.Options{
+		Gradient: gradient, Threads: j.plan.Config.Machine.Threads,
+		Progress: func() { stage.Add(1) },
+	}
+	err = whole.Times.Method.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
+		var grad []float64
+		for _, g := range f.Gradient {
+			grad = append(grad, g...)
+		}
+		for _, at := range rows[place] {
+			if err := w.WriteRow(at.role, h5.Time, at.row, f.Time); err != nil {
+				return err
+			}
+			if gradient {
+				if err := w.WriteRow(at.role, h5.Gradient, at.row, grad); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return BlameInput(err)
+	}
+	return w.Commit()
+}
+
+type tableRow struct {
+	role survey.Role
+	row  int
+}
+
+// everyRow lists the distinct places of all source and receiver rows, used by a
+// trace or not, and for each place the rows that lie there.
+func everyRow(s *survey.Survey, distinct func(*survey.Survey) *survey.Positions) (*survey.Positions, [][]tableRow) {
+	all := &survey.Survey{Dim: s.Dim, Sources: s.Sources, Receivers: s.Receivers}
+	n := max(s.NumSources(), s.NumReceivers())
+	for i := range n {
+		all.SourceIndex = append(all.SourceIndex, int32(min(i, s.NumSources()-1)))
+		all.ReceiverIndex = append(all.ReceiverIndex, int32(min(i, s.NumReceivers()-1)))
+	}
+	p := distinct(all)
+	rows := make([][]tableRow, p.Len())
+	for i := range s.NumSources() {
+		rows[p.Source[i]] = append(rows[p.Source[i]], tableRow{survey.AtSource, i})
+	}
+	for i := range s.NumReceivers() {
+		rows[p.Receiver[i]] = append(rows[p.Receiver[i]], tableRow{survey.AtReceiver, i})
+	}
+	return p, rows
+}

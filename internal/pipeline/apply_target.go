@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+)
+
+// Quadratic is what the configured solve minimises, besides the operator's part of its
+// Hessian, and its slope at an image, nil for none. It takes d over. It is collective.
+func MakeQuadratic(ctx context.Context, j *Job, d *dist.Vector, image PointReader) (*formulation.Quadratic, error) {
+	s, err := j.setting(d)
+	if err == nil && image != nil {
+		s.Start, err = j.op.ImageVector(image)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.KeepData = false
+	return s.Quadratic(ctx)
+}
+
+// Live is the number of samples of the survey that have a weight above 0. It is collective.
+func CountLiveSamples(j *Job) (int, error) {
+	w, err := allWeights(j)
+	if err != nil {
+		return 0, err
+	}
+	traces, nt, n := j.plan.Geometry.Shots.Traces(), j.plan.Geometry.Survey.NT, 0
+	for _, v := range w {
+		if v > 0 {
+			n++
+		}
+	}
+	switch len(w) {
+	case 0:
+		return traces * nt, nil
+	case traces:
+		return n * nt, nil
+	}
+	return n, nil
+}
+
+// Hessian makes what AᵀW²A of a target needs, for all traces of the survey on every rank, and
+// the squared weights: nil for ones, of traces, or with a mute of samples. Where the operator is on
+// a card, the cpu engine makes them. It is collective.
+func MakeHessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
+	defer j.Ranks.Report.Time("traveltimes of the target")()
+	w2, err := allWeights(j)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, w := range w2 {
+		w2[i] = w * w
+	}
+	h, err := hessianOf(ctx, j, t)
+	return h, w2, comm.Together(j.Ranks.World, err)
+}
+
+func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
+	p, err := LoadAll(j.plan)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.Geometry.Share([2]int{1, 1}, 0)
+	if err != nil {
+		return nil, err
+	}
+	k := p.Problem(s)
+	if k.Dynamic {
+		k.Velocity = p.Times.Source.On(p.Geometry.Image, s.Slab)
+	}
+	engine := j.plan.Hardware.Engine
+	if j.here.Card != nil {
+		engine = "cpu"
+	}
+	h, err := kirchhoff.NewHessian(ctx, engine, k, t)
+	if err != nil {
+		return nil, BlameInput(err)
+	}
+	return h, nil
+}
+
+// allWeights are the diagonal of W for all traces in the order of shots: nil for ones, one a
+// trace, or with a mute one a sample. It is collective.
+func allWeights(j *Job) ([]float32, error) {
+	type part struct {
+		First  int
+		Weight []float64
+	}
+	var mine part
+	if j.traces != nil && j.traces.Weight != nil {
+		mine = part{j.share.First, j.traces.Weight}
+	}
+	all, err := comm.GatherJSON(j.Ranks.World.Host().AllGather, mine)
+	if err != nil || !j.plan.Weighted() {
+		return nil, err
+	}
+	n, nt := j.plan.Geometry.Shots.Traces(), j.plan.Geometry.Survey.NT
+	w := make([]float32, n)
+	for _, p := range all {
+		for i, v := range p.Weight {
+			w[p.First+i] = float32(v)
+		}
+	}
+	if !j.plan.Mute.On() {
+		return w, nil
+	}
+	samples := make([]float32, n*nt)
+	for i, trace := range j.plan.Geometry.Shots.List(0, n) {
+		j.plan.Mute.Fill(samples[i*nt:(i+1)*nt], j.plan.Geometry.Survey.Offset(int(trace)), float64(w[i]))
+	}
+	return samples, nil
+}

@@ -1,0 +1,127 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
+)
+
+// weakArrival is the spreading, over that of a homogeneous medium at the same distance, below
+// which a first arrival counts as weak: 10 dB. In smooth models rays spread by less. Head waves
+// and waves that come round obstacles spread by more, and a later arrival is then stronger.
+const weakArrival = 0.3
+
+// weakShare is the share of weak arrivals from which on FindWeak warns.
+const weakShare = 0.05
+
+// Arrivals says where the first arrivals of some places are weak.
+type Arrivals struct {
+	Weak  []float64 // [image points], the share of the places from which it is, of those that are seen in the records
+	Share float64   // of all these pairs
+}
+
+// FindWeak solves for some places of the survey, as they spread over it, and says where their first
+// arrivals are weak. The plan must have the whole model at hand. Arrivals are nil, and the
+// finding says why, where rays are not known, or where the limit on memory leaves no room.
+func (f *Forecast) FindWeak(ctx context.Context, report *progress.Reporter) (*Arrivals, Finding, error) {
+	p, m := f.plan, f.Memory
+	found := Finding{Topic: "arrivals", Level: "ok"}
+	all, opt := p.Geometry.TimesNeeded(p.Hardware.Threads)
+	places := evenly(all, comparedPlaces)
+	opt.Threads, opt.Spreading, opt.Takeoff = 1, traveltime.RaySpreading, false
+	switch {
+	case !traveltime.Spreads(p.Times.Method):
+		found.Text = fmt.Sprintf("traveltimes (%s) of this model do not tell how rays spread", p.Times.Method.Name())
+	case len(all) == 0:
+		found.Text = "no trace counts at any image point: nothing is solved"
+	}
+	if found.Text != "" {
+		return nil, found, nil
+	}
+	need := p.Times.Method.ScratchBytes(p.Geometry.Places, places, opt) + 12*int64(p.Geometry.Image.Len())
+	if room := m.Limit - modelBytes(p.Times, p.Inputs.Models) - m.Lists - m.Program; !p.Times.Source.IsConstant() && need > room {
+		found.Level, found.Text = "warning", fmt.Sprintf("not looked at: solving takes %s, the limit leaves %s",
+			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
+		return nil, found, nil
+	}
+	a, err := findWeak(ctx, p.Geometry, p.Times, report, places, opt)
+	if err != nil {
+		return nil, found, err
+	}
+	found.Text = fmt.Sprintf("%d of %s: first arrivals are weak at %s of the image points, below %g of the amplitude that their distance gives",
+		len(places), readable.Count(len(all), "place"), readable.Percent(a.Share), weakArrival)
+	if a.Share > weakShare {
+		top, bottom := a.depths(p.Geometry.Image)
+		found.Level = "warning"
+		found.Text += fmt.Sprintf(`, most of them at depths of %s to %s m: head waves, or waves round an obstacle, come before stronger ones there; `+
+			`kirchhoff.spreading = "ray" weights them down, kirchhoff.takeoff_limit leaves them out, a smoother model has fewer`,
+			readable.Length(top), readable.Length(bottom))
+	}
+	return a, found, nil
+}
+
+// findWeak solves for places, one after the other.
+func findWeak(ctx context.Context, g *Geometry, t *Times, report *progress.Reporter, places []int, opt traveltime.Options) (*Arrivals, error) {
+	stage := report.Stage("traveltimes")
+	defer stage.End()
+	stage.Total(len(places), "solves")
+	opt.Progress = func() { stage.Add(1) }
+	a, seen := &Arrivals{Weak: make([]float64, g.Image.Len())}, make([]int32, g.Image.Len())
+	homogeneous, nz := opt.Spreading.Homogeneous(g.Image), g.Image.Shape[g.Image.Dim()-1]
+	weak, count := 0.0, 0
+	x := make([]float64, g.Image.Dim())
+	err := t.Method.Solve(ctx, g.Places, places, opt, func(place int, f traveltime.Field) error {
+		i := 0
+		for column := range f.Window.Columns(g.Image) {
+			for point := column; point < column+nz; point++ {
+				if f.Time[i] <= g.RecordEnd() {
+					g.Image.Point(x, point)
+					squares := 0.0
+					for axis, at := range g.Places.At(place) {
+						squares += (x[axis] - at) * (x[axis] - at)
+					}
+					if f.Spreading[i] < weakArrival*homogeneous(math.Sqrt(squares)) {
+						a.Weak[point]++
+						weak++
+					}
+					seen[point]++
+					count++
+				}
+				i++
+			}
+		}
+		return nil
+	})
+	for i, n := range seen {
+		a.Weak[i] /= float64(max(1, n))
+	}
+	a.Share = weak / float64(max(1, count))
+	return a, err
+}
+
+// depths is the range in which eight tenths of what is weak lies.
+func (a *Arrivals) depths(image grid.Grid) (top, bottom float64) {
+	last := image.Dim() - 1
+	nz := image.Shape[last]
+	sums, total := make([]float64, nz), 0.0
+	for i, w := range a.Weak {
+		sums[i%nz] += w
+		total += w
+	}
+	for k := 1; k < nz; k++ {
+		sums[k] += sums[k-1]
+	}
+	at := func(share float64) float64 {
+		k, _ := slices.BinarySearch(sums, share*total)
+		return image.Coord(last, min(k, nz-1))
+	}
+	return at(0.1), at(0.9)
+}

@@ -1,0 +1,327 @@
+package pipeline
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/kirchhoff-lsm/lsm/dist"
+
+	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+)
+
+// Forecast is how a number of ranks share a run.
+type Forecast struct {
+	Grid   [2]int // ranks over shots, over image blocks
+	Rank   int    // the one that needs most memory, and what it needs
+	Memory Memory
+	Traces [2]int   // of the rank with the fewest and of that with the most
+	Points [2]int   // of the image, likewise
+	Work   [2]int64 // combinations of a trace and a point that kernels go through, likewise
+
+	Solved [2]float64 // points of the model, over its places, at which a rank computes traveltimes
+
+	Reduced int64 // bytes of image and data that every rank has summed over others in one iteration
+
+	Copied int64 // bytes of that rank's streamed traces that a copy in the order of shots takes on disk; 0: none is made
+
+	sums []exchange
+	plan *Plan
+}
+
+// New finds out how the given number of ranks would share a run on the grid wanted (as
+// comm.grid). Limits on memory are those of the plan's hardware.
+func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
+	grid, err := GridFor(want, ranks)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.Geometry.Shares(grid)
+	if err != nil {
+		return nil, err
+	}
+	var takes []Memory // of the first ranks, held as was tried last
+	var tried Residency
+	held, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
+		q := p.Holding(r)
+		takes, tried = takes[:0], r
+		for _, s := range all {
+			takes = append(takes, CountMemory(q, s))
+			if !takes[s.Rank].Fits() {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p = p.Holding(held)
+	if held != tried {
+		takes = takes[:0]
+	}
+	f := &Forecast{Grid: grid, plan: p}
+	for rank, s := range all {
+		if rank == len(takes) {
+			takes = append(takes, CountMemory(p, s))
+		}
+		m := takes[rank]
+		if rank == 0 || m.Total() > f.Memory.Total() {
+			f.Rank, f.Memory = rank, m
+		}
+	}
+	f.spreadWork(all)
+	if s, m := all[f.Rank], f.Memory; m.Stream && !p.Geometry.Shots.InOrder() {
+		if list := p.Inputs.InFile(p.Geometry.Shots.List(s.First, s.First+s.Traces())); p.Inputs.Chunks.Scattered(list, m.Groups) {
+			f.Copied = m.AllData
+		}
+	}
+	return f, nil
+}
+
+// spreadWork finds what ranks hold and do.
+func (f *Forecast) spreadWork(all []*Share) {
+	p := f.plan
+	for rank, s := range all {
+		traces, points := s.Traces(), p.Geometry.Points(s)
+		widen(&f.Traces, rank, traces)
+		widen(&f.Points, rank, points)
+		widen(&f.Work, rank, p.Problem(s).Visits())
+		widen(&f.Solved, rank, p.Solved(s))
+	}
+	f.findSums(all)
+}
+
+// What an iteration sums besides image and data: bounds on results, inner products,
+// whether to stop.
+const (
+	exchanges     = 5
+	exchangeBytes = 8 * 69 // of an exact sum
+)
+
+// findSums finds what a rank sums with others in an iteration.
+func (f *Forecast) findSums(all []*Share) {
+	p, grid := f.plan, f.Grid
+	if f.Ranks() == 1 {
+		return
+	}
+	word, images, times := p.Type().Size(), max(1, p.Classes.N), 1 // times that all data are summed
+	if p.Exact() {
+		word = 8
+	}
+	most := slices.MaxFunc(all, func(a, b *Share) int {
+		return cmp.Or(cmp.Compare(p.Geometry.Reached(a), p.Geometry.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
+	})
+	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Geometry.Survey.NT}, dist.Backward: {0, p.Geometry.Reached(most)}}
+	if p.Exact() || p.Config.Comm.Overlap != "off" {
+		cuts = p.Problem(most).Pieces(most.Local())
+		times = max(1, len(p.Classes.Windows)) // for each class of angles
+	}
+	pieces, elements := [2]int{}, [2]int{}
+	for d, of := range cuts {
+		pieces[d], elements[d] = len(of)-1, of[len(of)-1]
+	}
+	switch team := grid[0] / all[0].Teams; {
+	case all[0].Local():
+		f.sums = f.halos(all, team, images, word)
+	case team > 1:
+		f.sums = append(f.sums, exchange{team, f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
+	}
+	if grid[1] > 1 {
+		f.sums = append(f.sums, exchange{grid[1], grid[1], times * pieces[dist.Forward], word * times * elements[dist.Forward]})
+	}
+	for _, s := range f.sums {
+		f.Reduced += int64(s.bytes)
+	}
+	numbers := exchanges
+	if all[0].Local() {
+		numbers += 2 // inner products of images
+	}
+	f.sums = append(f.sums, exchange{f.Ranks(), f.Ranks(), numbers, numbers * exchangeBytes})
+}
+
+// halos finds what the rank that exchanges most does for some images: in the forward it
+// sends the points that it holds and others map, in the adjoint sums, of so many bytes each,
+// of the points that others hold. Before that it sums with its team what they map.
+func (f *Forecast) halos(all []*Share, team, images, word int) (most []exchange) {
+	of := f.plan.Problem(all[0])
+	of.Slab = [2]int{}
+	points, at := of.Slabs()
+	sums := func(a, b [2]int) int { // bytes, where two ranges overlap
+		if Overlap(a, b) == 0 {
+			return 0
+		}
+		return word * images * (at[slices.Index(points, min(a[1], b[1]))] - at[slices.Index(points, max(a[0], b[0]))])
+	}
+	each, bytes := images*f.plan.Geometry.Plane()*f.plan.Type().Size(), -1
+	for _, s := range all {
+		halo := exchange{span: f.Ranks()}
+		for o := range s.Others(all) {
+			for _, n := range [2]int{each * Overlap(s.Own, o.Slab), sums(s.Slab, o.Own)} {
+				if n > 0 {
+					halo.count, halo.bytes = halo.count+images, halo.bytes+n
+				}
+			}
+		}
+		list := []exchange{halo}
+		if team > 1 {
+			list = append(list, exchange{team, team * f.Grid[1], images, sums(s.Slab, s.Slab)})
+			halo.bytes += list[1].bytes
+		}
+		if halo.bytes > bytes {
+			most, bytes = list, halo.bytes
+		}
+	}
+	return most
+}
+
+// spread widens a range, of least and greatest, to v.
+func widen[T int | int64 | float64](of *[2]T, rank int, v T) {
+	if rank == 0 {
+		*of = [2]T{v, v}
+	}
+	of[0], of[1] = min(of[0], v), max(of[1], v)
+}
+
+// Ranks is the number of ranks.
+func (f *Forecast) Ranks() int { return f.Grid[0] * f.Grid[1] }
+
+func (f *Forecast) String() string {
+	s := fmt.Sprintf("%d × %d ranks over shots and image blocks: %s to %s traces and %s to %s points each", f.Grid[0], f.Grid[1],
+		humanize.Comma(int64(f.Traces[0])), humanize.Comma(int64(f.Traces[1])), humanize.Comma(int64(f.Points[0])), humanize.Comma(int64(f.Points[1])))
+	if most := f.Work[1]; f.Ranks() > 1 && f.Work[0] < most {
+		s += fmt.Sprintf(", the least loaded with %.0f%% of the most loaded's work", 100*float64(f.Work[0])/float64(most))
+	}
+	return s + fmt.Sprintf("; %s summed over ranks in an iteration", humanize.IBytes(uint64(f.Reduced)))
+}
+
+// Duration is the approximate time that a run takes.
+type Duration struct {
+	Traveltimes time.Duration
+	Iteration   time.Duration // one forward and one adjoint
+	Sums        time.Duration // the part of an iteration that sums over ranks take, if nothing hides them
+	Reading     time.Duration // of all traces once, where they are streamed
+	Readings    int           // how often they are read
+	Diagonal    time.Duration // of the normal matrix, for the illumination
+	Total       time.Duration
+}
+
+func (d Duration) String() string {
+	if d == (Duration{}) {
+		return "not estimated for a GPU"
+	}
+	r := func(t time.Duration) string { return readable.Duration(t.Seconds()) }
+	s := fmt.Sprintf("about %s: traveltimes %s, %s an iteration", r(d.Total), r(d.Traveltimes), r(d.Iteration))
+	if d.Diagonal > 0 {
+		s += ", the diagonal of the normal matrix " + r(d.Diagonal)
+	}
+	if d.Readings > 0 {
+		s += fmt.Sprintf("; traces are read %s, each in an iteration more and in no less than %s", readable.Count(d.Readings, "time"), r(d.Reading))
+	}
+	return s
+}
+
+// raysCost is how many times as long the eikonal solver takes for a place whose rays it follows.
+// BenchmarkEikonal401x301, Layers and BenchmarkEikonal101x101x101 of traveltime, with Spreading and
+// without, give 2.6 to 3.3 in 2-D and 4 in 3-D, in processor time.
+func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
+	switch {
+	case !FollowsRays(c, t):
+		return 1
+	case dim == 2:
+		return 3
+	}
+	return 4
+}
+
+// Duration is the duration on a machine, without sums over ranks and without the image's file.
+// It knows nothing of what else the machine will be doing, nor how far the tables will outgrow
+// its caches; reading is what one reading of a rank's traces takes. If the speed is not known,
+// as that of a GPU, nor is the duration: it is zero.
+func (f *Forecast) Duration(m *Machine, reading time.Duration) Duration {
+	return f.duration(m, reading, 0)
+}
+
+func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
+	p, speed := f.plan, m.Speed(f.plan.Geometry.Image.Dim())
+	triples := *speed.Kind(p.Config.Kirchhoff.Dynamic)
+	if triples == 0 {
+		return Duration{}
+	}
+	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
+	samples := float64(f.Traces[1]) * float64(p.Geometry.Survey.NT)
+	d := Duration{Iteration: secondsOf((arrivalCost(p.Geometry, p.Times)*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
+	if n := len(p.Classes.Windows); n > 0 {
+		d.Iteration *= time.Duration(n) // each class of angles takes every trace
+	}
+	adjoint := time.Duration((1 - cmp.Or(m.Forward, forwardShare)) * float64(d.Iteration))
+	rounds := p.Config.Solver.Iterations + 1
+	if c := p.Config.Solver; c.PenaltyScale == "relative" && c.Damping > 0 { // the migrated image, and three rounds
+		rounds += 3
+	}
+	if Coherent(p.Config.Data, p.Need) && p.Config.Solver.Iterations > FirstIterations { // what is predicted, and a start
+		rounds += 2
+	}
+	if p.Config.Solver.Matches() {
+		rounds = 3 // three adjoints, two forwards
+	}
+	if f.Solved[1] > 0 {
+		d.Traveltimes = secondsOf(raysCost(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()) * f.Solved[1] / speed.Points / cores)
+	}
+	held := f.Memory
+	if held.Recompute && held.Coarse == 0 {
+		d.Iteration += d.Traveltimes // a pass makes tables once for both directions
+		adjoint += d.Traveltimes
+		if !held.Stream {
+			d.Iteration += d.Traveltimes
+		}
+	}
+	d.Iteration += d.Sums
+	if p.Classes.Normalized() {
+		d.Diagonal = adjoint
+	}
+	d.Total = d.Traveltimes + time.Duration(rounds)*d.Iteration + d.Diagonal
+	if !held.Stream {
+		d.Total += reading
+	} else {
+		d.Reading, d.Readings = reading, p.Readings()
+		d.Total += time.Duration(d.Readings-1)*d.Iteration + time.Duration(d.Readings)*max(0, d.Reading-d.Iteration)
+	}
+	return d
+}
+
+// Decide decides where traces and tables are: it returns the first way to hold them that
+// fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
+func DecideResidency(cfg *config.Config, engine string, fits func(Residency) (bool, error)) (Residency, error) {
+	read := cfg.Data.Read
+	if read == "auto" && cfg.Unstreamed() != "" {
+		read = "memory"
+	}
+	whole, remade := []string{"full", "uint16"}, []string{"exact"}
+	switch t := cfg.Kirchhoff.Tables; {
+	case t != "auto":
+		whole, remade = []string{t}, nil
+	case engine == "reference":
+		whole, remade = whole[:1], nil
+	}
+	all := slices.Concat(whole, remade)
+	for _, way := range []struct {
+		stream bool
+		tables []string
+	}{{false, whole}, {true, all}, {false, remade}} {
+		if read != "auto" && way.stream != (read == "stream") {
+			continue
+		}
+		for _, t := range way.tables {
+			r := Residency{Stream: way.stream, Tables: t}
+			if ok, err := fits(r); ok || err != nil {
+				return r, err
+			}
+		}
+	}
+	return Residency{Stream: read != "memory", Tables: all[len(all)-1]}, nil // to be refused
+}

@@ -1,0 +1,38 @@
+package pipeline
+
+import (
+	"context"
+
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
+)
+
+// weighClasses makes the image of a result the mean of its classes by their illumination,
+// with image.gather_normalize, and keeps their illumination. Migrated classes are first divided by it.
+func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
+	if !j.plan.Classes.Normalized() {
+		return nil
+	}
+	defer j.Ranks.Report.Time("illumination")()
+	s, err := j.setting(nil)
+	if err != nil {
+		return err
+	}
+	var light *formulation.Illumination
+	err = j.here.Again(func(bool) error {
+		light, err = s.Illumination(ctx)
+		return j.Ranks.Together(err)
+	})
+	if err != nil {
+		return err
+	}
+	if migrated {
+		err = light.Normalize(r.Classes)
+	}
+	if err == nil {
+		r.Image, err = light.Mean(r.Classes)
+	}
+	if err == nil {
+		r.Light, err = light.Shares()
+	}
+	return j.Ranks.Together(err)
+}
