@@ -64,7 +64,7 @@ test: bootstrap ## set-up with MPI, Slurm and more, vet, formatting, all tests, 
 	@TIMEOUT='$(TIMEOUT)' MPI_PACKAGES='$(MPI_PACKAGES)' MPI_TESTS='$(MPI_TESTS)' LDFLAGS='$(PYTHON_LDFLAGS)' scripts/test.sh
 
 # Packages with tests that make test runs in part, and the tests.
-LONG_PACKAGES ?= ./bench/sass ./cmd/lsm ./device/driver/ahead ./device/gpu ./internal/job ./kirchhoff/gpu ./tutorials
+LONG_PACKAGES ?= ./bench/sass ./cmd/lsm ./device/driver/ahead ./device/gpu ./internal/pipeline ./kirchhoff/gpu ./tutorials
 LONG_TESTS    ?= TestTable|TestBundle|TestSignals|TestRealCompilers|TestCUDA|TestHIP|TestSanitized|TestConformance|TestAperture|TestExact|TestDiagonal|TestTablesMade|TestImages|TestOnPTX|TestMutants|TestRemade|TestTutorials
 
 test-long: bootstrap ## what make test has in part, in full (CONTRIBUTING.md)
@@ -77,7 +77,7 @@ test-damage: bootstrap ## FLIPS (1000) damaged files of each kind, each run or i
 	LSM_TEST_FLIPS=$(FLIPS) LSM_TEST_DAMAGE=$(FLIPS) $(GO) test -timeout 120m -count 1 -v -run 'TestFlippedBytes|TestMutants' ./cmd/lsm
 
 test-gpu: bootstrap ## the GPU's tests on this machine's own card
-	LSM_TEST_GPU=1 $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/job
+	LSM_TEST_GPU=1 $(GO) test -count 1 -v ./device/... ./kirchhoff/gpu ./comm/nccl ./internal/pipeline
 
 test-arm64: ## tests of ARM64_PACKAGES (the kernels), cross-compiled and run by qemu (docs/install.md)
 	@scripts/arm64.sh $(ARM64_PACKAGES)

@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/lib" "$work/peers" "$work/more/bin" "$work/more/lib" "$folder"
 rm -f "$folder/more.txz"
 if [ -z "${PACKAGES:-}" ]; then
-	for p in device/driver device/gpu imaging kirchhoff/gpu traveltime/gpu comm/nccl internal/job; do
+	for p in device/driver device/gpu imaging kirchhoff/gpu traveltime/gpu comm/nccl internal/pipeline; do
 		if [ -d "$p" ]; then PACKAGES="${PACKAGES:-} $p"; fi
 	done
 fi
@@ -39,8 +39,8 @@ for p in $PACKAGES; do
 	"${GO:-go}" test -c -buildmode=exe -ldflags "$link" -o "$work/bin/$name.test" "./$p"
 done
 # Of the solver's tests only those that need a GPU.
-awk '/^func Test/ { sub(/\(.*/, "", $2); test = $2 } /gputest\.Need\(/ && test != "TestMain" { print test }' internal/job/*_test.go |
-	sort -u | paste -sd '|' >"$work/bin/internal-job.run"
+awk '/^func Test/ { sub(/\(.*/, "", $2); test = $2 } /gputest\.Need\(/ && test != "TestMain" { print test }' internal/pipeline/*_test.go |
+	sort -u | paste -sd '|' >"$work/bin/internal-pipeline.run"
 
 copy_libraries "$work/lib" "$work"/bin/* "$work"/lib/*
 if [ $more = xz ]; then

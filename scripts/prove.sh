@@ -475,7 +475,7 @@ section traveltimes 15 tests traveltime-gpu TestTimes
 section driver 10 tests device-driver TestKernels
 section nccl-tests 15 tests comm-nccl TestRealCard
 section operator-carried 35 tests kirchhoff-gpu TestConformance LSM_NVRTC_LIB=/none
-section solver 35 tests internal-job TestConformance
+section solver 35 tests internal-pipeline TestConformance
 for tool in racecheck synccheck initcheck; do
 	section $tool 15 sanitizer $tool
 done

@@ -48,7 +48,7 @@ wait
 trap 'kill $!; exit 130' INT TERM
 
 # The longest packages begin first. go test need not vet again.
-step packages "$GO" test -vet=off -timeout "$TIMEOUT" ./cmd/lsm ./internal/job ./tutorials ./kirchhoff/gpu ./...
+step packages "$GO" test -vet=off -timeout "$TIMEOUT" ./cmd/lsm ./internal/pipeline ./tutorials ./kirchhoff/gpu ./...
 wait
 cat "$beside/said"
 failed=$failed$(cat "$beside/failed" || printf '\n  the steps beside the packages')

@@ -114,12 +114,12 @@ func TestBundle(t *testing.T) {
 func TestProveEnds(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
-		"bin/lsm":                 `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
-		"bin/device-gpu.test":     "echo '    gpu_test.go:1: no card'; echo '--- SKIP: TestCUDA (0.00s)'; echo '--- PASS: TestOther (0.00s)'",
-		"bin/imaging.test":        "echo '=== RUN   TestOnCards'; echo '    card_test.go:1: no such card'; echo '--- PASS: TestOnCards (0.00s)'; echo '    --- SKIP: TestOnCards/cuda (0.00s)'",
-		"bin/traveltime-gpu.test": "echo '--- PASS: TestTimes (0.00s)'; echo '    --- PASS: TestTimes/cuda (0.00s)'; echo '    --- SKIP: TestTimes/hip (0.00s)'",
-		"bin/device-driver.test":  "echo FAILED",
-		"bin/internal-job.test":   "trap '' TERM; echo $$ >" + folder + "/stubborn; while true; do sleep 1; done",
+		"bin/lsm":                    `if [ "$1" = doctor ]; then echo '{"event":"gpu","engine":"cuda","name":"a \\ card","arch":"sm_1"}'; fi`,
+		"bin/device-gpu.test":        "echo '    gpu_test.go:1: no card'; echo '--- SKIP: TestCUDA (0.00s)'; echo '--- PASS: TestOther (0.00s)'",
+		"bin/imaging.test":           "echo '=== RUN   TestOnCards'; echo '    card_test.go:1: no such card'; echo '--- PASS: TestOnCards (0.00s)'; echo '    --- SKIP: TestOnCards/cuda (0.00s)'",
+		"bin/traveltime-gpu.test":    "echo '--- PASS: TestTimes (0.00s)'; echo '    --- PASS: TestTimes/cuda (0.00s)'; echo '    --- SKIP: TestTimes/hip (0.00s)'",
+		"bin/device-driver.test":     "echo FAILED",
+		"bin/internal-pipeline.test": "trap '' TERM; echo $$ >" + folder + "/stubborn; while true; do sleep 1; done",
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

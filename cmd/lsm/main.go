@@ -4,7 +4,7 @@
 // This package is the list of commands and the tests of the whole program. The commands lie in
 // folders by what they are for, one file each: internal/migrate, internal/recorded,
 // internal/inspect and internal/benchmarks. internal/cli is the frame around them. The work is
-// done by internal/job and the packages beside and below it.
+// done by internal/pipeline and the packages beside and below it.
 package main
 
 import (

@@ -266,14 +266,15 @@ func (l *Loop) migrate(ctx context.Context, cfg *config.Config, image string) er
 	}
 	defer j.Close()
 	j.WarnOfDoubts()
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return err
 	}
 	d, err := j.Data()
 	if err != nil {
 		return err
 	}
-	migrated, err := j.Migrate(ctx, d)
+	migrated, err := op.Migrate(ctx, d)
 	if err != nil {
 		return err
 	}

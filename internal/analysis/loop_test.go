@@ -68,8 +68,9 @@ func recorded(t *testing.T) (string, []float64) {
 	j, err := pipeline.Open(comm.Self(), load(t, folder), pipeline.NeedGeometry, progress.Discard())
 	must(t, err)
 	defer j.Close()
-	must(t, j.Build(context.Background()))
-	d, err := j.Model(context.Background(), pipeline.ReadPoints(c.Reflectivity))
+	op, err := j.Build(context.Background())
+	must(t, err)
+	d, err := op.Model(context.Background(), pipeline.ReadPoints(c.Reflectivity))
 	must(t, err)
 	must(t, j.WriteTraces(in(synth.SurveyFile), d, pipeline.Source{Command: "test", Force: true}))
 	return folder, v

@@ -36,7 +36,7 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 	build := func(set ...string) (*Job, string) {
 		var log bytes.Buffer
 		j := p.open(t, NeedTraces, progress.New(progress.Options{Out: &log, Err: &log}), "cpu", append(slices.Clone(byAngle), set...)...)
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		must(t, err)
 		op.engine.Close()
 		return j, log.String()

@@ -17,16 +17,16 @@ import (
 
 // Migrate applies the adjoint to the survey's weighted traces. Its result is the plain
 // Kirchhoff image, or with image.gather_normalize its classes over their illumination.
-func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
-	s, err := j.setting(d)
+func (op *Operator) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
+	s, err := op.setting(d)
 	w, r := dist.Work{Ctx: ctx, Err: err}, &Result{}
 	if err != nil {
 		return nil, err
 	}
-	w.New(j.here.Device, s.Operator.Domain(), &r.Classes)
+	w.New(op.here.Device, s.Operator.Domain(), &r.Classes)
 	w.Do(func() error {
-		if j.plan.Held.Stream {
-			return j.here.Again(func(bool) error { return j.op.stream.Adjoint(ctx, r.Classes) })
+		if op.plan.Held.Stream {
+			return op.here.Again(func(bool) error { return op.stream.Adjoint(ctx, r.Classes) })
 		}
 		s.KeepData = true
 		weighted, err := s.WeightedData()
@@ -36,69 +36,69 @@ func (j *Job) Migrate(ctx context.Context, d *dist.Vector) (*Result, error) {
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return j.here.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
+		return op.here.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
-	w.Do(func() error { return j.cutAbove(r.Classes) })
-	w.Do(func() error { return weighClasses(ctx, j, r, true) })
-	w.Do(func() error { return j.finish(r, 1, true) })
+	w.Do(func() error { return op.cutAbove(r.Classes) })
+	w.Do(func() error { return weighClasses(ctx, op, r, true) })
+	w.Do(func() error { return op.finish(r, 1, true) })
 	return r, w.Err
 }
 
 // warnUnseen warns that the data and the image have no pair in common, most often because
 // of a wrong unit.
-func (j *Job) warnUnseen() {
-	j.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
-		readable.Time(j.plan.Geometry.Survey.T0), readable.Time(j.plan.Geometry.RecordEnd()), ExtentText(j.plan.Geometry.Image)))
+func (op *Operator) warnUnseen() {
+	op.here.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+		readable.Time(op.plan.Geometry.Survey.T0), readable.Time(op.plan.Geometry.RecordEnd()), ExtentText(op.plan.Geometry.Image)))
 }
 
 // Model applies the forward to the part below the topography of an image on the job's
 // grid, and returns the predicted traces.
-func (j *Job) Model(ctx context.Context, image PointReader) (*dist.Vector, error) {
-	m, err := j.below(image)
+func (op *Operator) Model(ctx context.Context, image PointReader) (*dist.Vector, error) {
+	m, err := op.below(image)
 	if err != nil {
 		return nil, err
 	}
-	return j.forward(ctx, m)
+	return op.forward(ctx, m)
 }
 
 // below returns this rank's share of the part of an image that lies below the topography.
-func (j *Job) below(image PointReader) (*dist.Vector, error) {
-	m, err := j.op.ImageVector(image)
+func (op *Operator) below(image PointReader) (*dist.Vector, error) {
+	m, err := op.ImageVector(image)
 	if err != nil {
 		return nil, err
 	}
-	return m, j.cutAbove(m)
+	return m, op.cutAbove(m)
 }
 
 // forward applies the forward.
-func (j *Job) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
+func (op *Operator) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
 	w := dist.Work{Ctx: ctx}
-	w.New(j.here.Device, j.op.lifted.Range(), &d)
-	w.Do(func() error { return j.here.Again(func(bool) error { return j.op.lifted.Apply(ctx, d, m) }) })
+	w.New(op.here.Device, op.lifted.Range(), &d)
+	w.Do(func() error { return op.here.Again(func(bool) error { return op.lifted.Apply(ctx, d, m) }) })
 	traces, image := w.Norm(d), w.Norm(m)
 	if w.Err == nil && traces == 0 && image > 0 {
-		j.warnUnseen()
+		op.warnUnseen()
 	}
 	return d, w.Err
 }
 
 // DotTest measures how far the two directions of the operator, with weights and
 // surface, are from adjoint.
-func (j *Job) DotTest(ctx context.Context) (float64, error) {
-	if j.plan.Held.Stream {
-		return j.op.stream.DotTest(ctx, 1)
+func (op *Operator) DotTest(ctx context.Context) (float64, error) {
+	if op.plan.Held.Stream {
+		return op.stream.DotTest(ctx, 1)
 	}
-	s, err := j.setting(nil)
+	s, err := op.setting(nil)
 	if err != nil {
 		return 0, err
 	}
-	return dist.DotTest(ctx, j.here.Device, s.Scaled(), 1)
+	return dist.DotTest(ctx, op.here.Device, s.Scaled(), 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's
 // precision.
-func (j *Job) DotLimit() float64 {
-	if j.plan.Type() == device.F64 {
+func (op *Operator) DotLimit() float64 {
+	if op.plan.Type() == device.F64 {
 		return 1e-13
 	}
 	return 1e-6
@@ -106,11 +106,11 @@ func (j *Job) DotLimit() float64 {
 
 // ModelGathers applies the forward to the images by class of an image file, on the
 // job's grid and of its classes, and returns the predicted traces.
-func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, error) {
-	r, err := CallOnRoot(&j.Ranks, func() (*h5.GatherReader, error) {
+func (op *Operator) ModelGathers(ctx context.Context, path string) (*dist.Vector, error) {
+	r, err := CallOnRoot(&op.here.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
-		want := j.plan.Classes.Gathers()
-		if err == nil && (r == nil || !r.Grid().Equal(j.plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+		want := op.plan.Classes.Gathers()
+		if err == nil && (r == nil || !r.Grid().Equal(op.plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
 			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return r, err
@@ -123,27 +123,27 @@ func (j *Job) ModelGathers(ctx context.Context, path string) (*dist.Vector, erro
 	}
 	var m *dist.Vector
 	w := dist.Work{}
-	w.New(j.here.Device, j.op.lifted.Domain(), &m)
+	w.New(op.here.Device, op.lifted.Domain(), &m)
 	w.Do(func() error {
-		return j.here.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
+		return op.here.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
 	})
 	if w.Err != nil {
 		return nil, w.Err
 	}
-	return j.forward(ctx, m)
+	return op.forward(ctx, m)
 }
 
 // PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere.
-func (j *Job) PSF(ctx context.Context) (*Result, error) {
+func (op *Operator) PSF(ctx context.Context) (*Result, error) {
 	var m, d *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(j.here.Device, j.op.lifted.Domain(), &m)
-	w.New(j.here.Device, j.op.lifted.Range(), &d)
+	w.New(op.here.Device, op.lifted.Domain(), &m)
+	w.New(op.here.Device, op.lifted.Range(), &d)
 	w.Do(func() error {
-		return device.Upload(m.Buf, lattice(m.Layout, PSFSpacing(j.plan.Config.Output.PSFSpacing, j.plan.Geometry, j.plan.Times)))
+		return device.Upload(m.Buf, lattice(m.Layout, PSFSpacing(op.plan.Config.Output.PSFSpacing, op.plan.Geometry, op.plan.Times)))
 	})
-	w.Apply(j.op.lifted, d, m)
-	w.ApplyAdjoint(j.op.lifted, m, d)
+	w.Apply(op.lifted, d, m)
+	w.ApplyAdjoint(op.lifted, m, d)
 	if w.Err == nil {
 		d.Free()
 	}

@@ -14,7 +14,7 @@ import (
 func (p *problem) probed(t *testing.T, engine string, set []string, f func(j *Job, op *Operator)) {
 	t.Helper()
 	must(t, p.onEngine(1, engine, set, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func TestPSF(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string) {
 		p := line(t)
 		p.probed(t, engine, []string{"output.psf=psf.h5", "output.psf_spacing=13,11"}, func(j *Job, op *Operator) {
-			r, err := j.whole(j.PSF(t.Context()))
+			r, err := j.whole(j.op.PSF(t.Context()))
 			must(t, err)
 			got := r.Image
 			at := 6*11 + 5
@@ -65,7 +65,7 @@ func TestPSF(t *testing.T) {
 					t.Fatalf("point %d: %g, want %g", i, got[i], v)
 				}
 			}
-			s, err := j.setting(nil)
+			s, err := j.op.setting(nil)
 			must(t, err)
 			d, err := s.Light(t.Context())
 			must(t, err)
@@ -80,12 +80,12 @@ func TestPSF(t *testing.T) {
 	var want []float32
 	for i, grid := range []string{"1,1", "2,2", "1,3"} {
 		must(t, p.on([]int{1, 4, 3}[i], []string{"comm.grid=" + grid}, func(j *Job) error {
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
 			defer op.engine.Close()
-			r, err := j.whole(j.PSF(context.Background()))
+			r, err := j.whole(j.op.PSF(context.Background()))
 			if err == nil && j.Ranks.Root() {
 				got := r.Image
 				if i == 0 {

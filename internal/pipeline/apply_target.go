@@ -12,10 +12,10 @@ import (
 
 // Quadratic is what the configured solve minimises, besides the operator's part of its
 // Hessian, and its slope at an image, nil for none. It takes d over. It is collective.
-func MakeQuadratic(ctx context.Context, j *Job, d *dist.Vector, image PointReader) (*formulation.Quadratic, error) {
-	s, err := j.setting(d)
+func (op *Operator) Quadratic(ctx context.Context, d *dist.Vector, image PointReader) (*formulation.Quadratic, error) {
+	s, err := op.setting(d)
 	if err == nil && image != nil {
-		s.Start, err = j.op.ImageVector(image)
+		s.Start, err = op.ImageVector(image)
 	}
 	if err != nil {
 		return nil, err
@@ -24,13 +24,13 @@ func MakeQuadratic(ctx context.Context, j *Job, d *dist.Vector, image PointReade
 	return s.Quadratic(ctx)
 }
 
-// Live is the number of samples of the survey that have a weight above 0. It is collective.
-func CountLiveSamples(j *Job) (int, error) {
-	w, err := allWeights(j)
+// CountLiveSamples is the number of samples of the survey that have a weight above 0. It is collective.
+func (op *Operator) CountLiveSamples() (int, error) {
+	w, err := op.gatherWeights()
 	if err != nil {
 		return 0, err
 	}
-	traces, nt, n := j.plan.Geometry.Shots.Traces(), j.plan.Geometry.Survey.NT, 0
+	traces, nt, n := op.plan.Geometry.Shots.Traces(), op.plan.Geometry.Survey.NT, 0
 	for _, v := range w {
 		if v > 0 {
 			n++
@@ -48,21 +48,21 @@ func CountLiveSamples(j *Job) (int, error) {
 // Hessian makes what AᵀW²A of a target needs, for all traces of the survey on every rank, and
 // the squared weights: nil for ones, of traces, or with a mute of samples. Where the operator is on
 // a card, the cpu engine makes them. It is collective.
-func MakeHessian(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
-	defer j.Ranks.Report.Time("traveltimes of the target")()
-	w2, err := allWeights(j)
+func (op *Operator) Hessian(ctx context.Context, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
+	defer op.here.Ranks.Report.Time("traveltimes of the target")()
+	w2, err := op.gatherWeights()
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, w := range w2 {
 		w2[i] = w * w
 	}
-	h, err := hessianOf(ctx, j, t)
-	return h, w2, comm.Together(j.Ranks.World, err)
+	h, err := op.hessian(ctx, t)
+	return h, w2, comm.Together(op.here.Ranks.World, err)
 }
 
-func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
-	p, err := LoadAll(j.plan)
+func (op *Operator) hessian(ctx context.Context, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
+	p, err := LoadAll(op.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 	if k.Dynamic {
 		k.Velocity = p.Times.Source.On(p.Geometry.Image, s.Slab)
 	}
-	engine := j.plan.Hardware.Engine
-	if j.here.Card != nil {
+	engine := op.plan.Hardware.Engine
+	if op.here.Card != nil {
 		engine = "cpu"
 	}
 	h, err := kirchhoff.NewHessian(ctx, engine, k, t)
@@ -85,34 +85,34 @@ func hessianOf(ctx context.Context, j *Job, t kirchhoff.Target) (*kirchhoff.Hess
 	return h, nil
 }
 
-// allWeights are the diagonal of W for all traces in the order of shots: nil for ones, one a
+// gatherWeights returns the diagonal of W for all traces in the order of shots: nil for ones, one a
 // trace, or with a mute one a sample. It is collective.
-func allWeights(j *Job) ([]float32, error) {
+func (op *Operator) gatherWeights() ([]float32, error) {
 	type part struct {
 		First  int
 		Weight []float64
 	}
 	var mine part
-	if j.traces != nil && j.traces.Weight != nil {
-		mine = part{j.share.First, j.traces.Weight}
+	if op.traces != nil && op.traces.Weight != nil {
+		mine = part{op.share.First, op.traces.Weight}
 	}
-	all, err := comm.GatherJSON(j.Ranks.World.Host().AllGather, mine)
-	if err != nil || !j.plan.Weighted() {
+	all, err := comm.GatherJSON(op.here.Ranks.World.Host().AllGather, mine)
+	if err != nil || !op.plan.Weighted() {
 		return nil, err
 	}
-	n, nt := j.plan.Geometry.Shots.Traces(), j.plan.Geometry.Survey.NT
+	n, nt := op.plan.Geometry.Shots.Traces(), op.plan.Geometry.Survey.NT
 	w := make([]float32, n)
 	for _, p := range all {
 		for i, v := range p.Weight {
 			w[p.First+i] = float32(v)
 		}
 	}
-	if !j.plan.Mute.On() {
+	if !op.plan.Mute.On() {
 		return w, nil
 	}
 	samples := make([]float32, n*nt)
-	for i, trace := range j.plan.Geometry.Shots.List(0, n) {
-		j.plan.Mute.Fill(samples[i*nt:(i+1)*nt], j.plan.Geometry.Survey.Offset(int(trace)), float64(w[i]))
+	for i, trace := range op.plan.Geometry.Shots.List(0, n) {
+		op.plan.Mute.Fill(samples[i*nt:(i+1)*nt], op.plan.Geometry.Survey.Offset(int(trace)), float64(w[i]))
 	}
 	return samples, nil
 }

@@ -52,14 +52,15 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 		return nil, err
 	}
 	defer j.Close()
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return nil, err
 	}
 	d, err := j.Data()
 	if err != nil {
 		return nil, err
 	}
-	setup, op := time.Since(began).Seconds(), j.op
+	setup := time.Since(began).Seconds()
 	plain, err := tryOnce(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if t.Left, t.Alone, t.Plain = worst[5], worst[6], worst[7]; t.Alone > 0 && t.Last < 1 {
 		t.Hidden = max(0, 1-t.Left/t.Alone)
 	}
-	return &t.Trial, t.bring(j)
+	return &t.Trial, t.bring(op)
 }
 
 // tried is one solve of a trial on this rank.
@@ -147,13 +148,13 @@ func tryOnce(ctx context.Context, op *Operator, d *dist.Vector, iterations int, 
 }
 
 // bring brings the image of a solve to rank 0.
-func (t *tried) bring(j *Job) error {
+func (t *tried) bring(op *Operator) error {
 	x, err := formulation.Stack(t.x, 1/float64(len(t.x.Rows())))
 	if err == nil {
-		t.Image, err = j.here.Whole(x)
+		t.Image, err = op.here.Whole(x)
 	}
-	if err == nil && j.Ranks.Root() {
-		t.Digest = h5.ImageDigest(j.plan.Geometry.Image.Shape, t.Image)
+	if err == nil && op.here.Ranks.Root() {
+		t.Digest = h5.ImageDigest(op.plan.Geometry.Image.Shape, t.Image)
 	}
 	return err
 }

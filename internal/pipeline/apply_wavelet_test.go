@@ -50,10 +50,11 @@ func TestFitWavelet(t *testing.T) {
 		p.record(t, &s)
 		j := p.open(t, NeedTraces, progress.Discard(), "cpu", c.set...)
 		j.plan = j.plan.OfSpikes()
-		must(t, j.Build(t.Context()))
+		_, err := j.Build(t.Context())
+	must(t, err)
 		d, err := j.Data()
 		must(t, err)
-		f, err := FitWavelet(t.Context(), j, d, ReadPoints(truth), c.given, 1e-6)
+		f, err := j.op.FitWavelet(t.Context(), d, ReadPoints(truth), c.given, 1e-6)
 		must(t, err)
 		got := f.Wavelet.Samples
 		want := wavelet.Resized(truly, len(c.given.Samples), c.given.Zero).Samples

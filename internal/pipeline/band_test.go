@@ -121,7 +121,7 @@ func TestBandIsAdjoint(t *testing.T) {
 		for _, engine := range engines {
 			p := line(t)
 			must(t, p.onEngine(1, engine, append(set, "solver.band=true"), withData(func(j *Job, _ *Operator, _ *dist.Vector) error {
-				dot, err := j.DotTest(t.Context())
+				dot, err := j.op.DotTest(t.Context())
 				if err != nil || !(dot <= 1e-6) {
 					t.Errorf("%v, %s: dot test %.2e (%v)", set, engine, dot, err)
 				}

@@ -94,7 +94,7 @@ func TestSumsAreRegistered(t *testing.T) {
 				return err
 			}
 			defer j.Close()
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func TestCardTooSmall(t *testing.T) {
 	j, err := Open(comm.Self(), cfg, NeedTraces, progress.Discard())
 	if err == nil {
 		defer j.Close()
-		_, err = built(context.Background(), j)
+		_, err = j.Build(context.Background())
 	}
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "GPU") {
 		t.Errorf("status %d: %v", status.Code(err), err)
@@ -249,7 +249,7 @@ func TestCardRemakesTables(t *testing.T) {
 			}))
 			t.Setenv("GPUEMU_MEMORY", fmt.Sprint(1<<30-full.CardLimit+full.Card-int64((1-c.share)*float64(full.Tables))))
 			must(t, p.onCards(1, append(set, "kirchhoff.tables="+c.tables), func(j *Job) error {
-				op, err := built(context.Background(), j)
+				op, err := j.Build(context.Background())
 				if err != nil {
 					return err
 				}
@@ -258,8 +258,8 @@ func TestCardRemakesTables(t *testing.T) {
 				if !m.Recompute || m.Card > m.CardLimit || m.Tables >= full.Tables || (m.Coarse > 0) != (c.tables == "coarse") {
 					return fmt.Errorf("memory plan %v", m)
 				}
-				if op.engine.TableBytes() > m.Tables || !strings.Contains(op.info, "stretches") {
-					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.engine.TableBytes(), m.Tables, op.info)
+				if op.engine.TableBytes() > m.Tables || !strings.Contains(op.Info, "stretches") {
+					return fmt.Errorf("tables of %d bytes, foretold %d: %s", op.engine.TableBytes(), m.Tables, op.Info)
 				}
 				r, err := j.solve(context.Background(), op, false)
 				if err != nil {
@@ -290,7 +290,7 @@ func TestCardTimes(t *testing.T) {
 	must(t, err)
 	defer j.Close()
 	t.Setenv("GPUEMU_FAULT", "cuEventCreate:700:2")
-	op, err := built(context.Background(), j)
+	op, err := j.Build(context.Background())
 	must(t, err)
 	defer op.engine.Close()
 	data, err := j.Data()

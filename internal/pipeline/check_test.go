@@ -177,7 +177,7 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 	}
 	image := func(memory int64, tables string) ([]float32, Memory) {
 		j := plan(memory, tables)
-		op, err := built(t.Context(), j)
+		op, err := j.Build(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,13 +187,13 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 			}
 			return all, nil
 		}
-		mine := outcome{info: op.info}
+		mine := outcome{info: op.Info}
 		var err error
-		if mine.adjoint, err = whole(j.Migrate(context.Background(), d)); err != nil {
+		if mine.adjoint, err = whole(j.op.Migrate(context.Background(), d)); err != nil {
 			return err
 		}
 		if ranks == 1 { // several have its bits
-			if mine.dot, err = j.DotTest(context.Background()); err != nil {
+			if mine.dot, err = j.op.DotTest(context.Background()); err != nil {
 				return err
 			}
 		}

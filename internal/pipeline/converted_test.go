@@ -168,7 +168,7 @@ func TestMediaAreAdjoint(t *testing.T) {
 				p.lean(t)
 			}
 			j, _ := p.ready(t, "cpu", set...)
-			if e, err := j.DotTest(context.Background()); err != nil || !(e <= 1e-6) {
+			if e, err := j.op.DotTest(context.Background()); err != nil || !(e <= 1e-6) {
 				t.Errorf("%s, %s: dot test %g (%v)", name, kind, e, err)
 			}
 		}
@@ -207,7 +207,7 @@ func TestConvertedModelSlabs(t *testing.T) {
 	want := p.solveOn(t, 1, set...)
 	sameResult(t, "three ranks", p.solveOn(t, 3, set...), want)
 	must(t, p.on(3, set, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}

@@ -102,7 +102,7 @@ func TestGoesOnAfterAFailure(t *testing.T) {
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	t.Setenv("GPUEMU_NCCL_SILENT", "1")
 	solve := func(j *Job, d *dist.Vector) (*solved, error) { return j.whole(j.Solve(context.Background(), d, false)) }
-	migrate := func(j *Job, d *dist.Vector) (*solved, error) { return j.whole(j.Migrate(context.Background(), d)) }
+	migrate := func(j *Job, d *dist.Vector) (*solved, error) { return j.whole(j.op.Migrate(context.Background(), d)) }
 	for name, c := range map[string]struct {
 		ranks int
 		fault string

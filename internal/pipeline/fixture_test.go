@@ -155,15 +155,9 @@ func (p *problem) ready(t *testing.T, engine string, set ...string) (*Job, *Oper
 	return j, build(t, j)
 }
 
-// built is the job's operator once Build has made it.
-func built(ctx context.Context, j *Job) (*Operator, error) {
-	err := j.Build(ctx)
-	return j.op, err
-}
-
 func build(t *testing.T, j *Job) *Operator {
 	t.Helper()
-	op, err := built(context.Background(), j)
+	op, err := j.Build(context.Background())
 	must(t, err)
 	t.Cleanup(op.engine.Close)
 	return op
@@ -180,7 +174,7 @@ func (p *problem) migrate(t *testing.T, engine string, set ...string) []float32 
 func (p *problem) model(t *testing.T, image []float32, engine string, set ...string) []float32 {
 	t.Helper()
 	j, _ := p.ready(t, engine, set...)
-	d, err := j.Model(context.Background(), ReadPoints(image))
+	d, err := j.op.Model(context.Background(), ReadPoints(image))
 	must(t, err)
 	sorted := make([]float32, d.Buf.Len())
 	must(t, device.Download(sorted, d.Buf))
@@ -205,7 +199,7 @@ func (j *Job) migrate(ctx context.Context, op *Operator) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := j.whole(j.Migrate(ctx, d))
+	r, err := j.whole(j.op.Migrate(ctx, d))
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +321,7 @@ func names(t *testing.T, folder string) string {
 // withData makes operator and data, for what each rank does with them.
 func withData(f func(j *Job, op *Operator, d *dist.Vector) error) func(*Job) error {
 	return func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}

@@ -103,7 +103,9 @@ func TestMachineFile(t *testing.T) {
 	}
 	text := string(example.Text("guessed", "measured"))
 	write(text)
-	if m, err := ReadMachine(path); err != nil || *m != example {
+	want := example
+	want.path = path
+	if m, err := ReadMachine(path); err != nil || *m != want {
 		t.Errorf("read %+v, %v", m, err)
 	}
 	for _, c := range []struct{ from, to, says string }{

@@ -47,7 +47,7 @@ func readGathers(t *testing.T, path string) (*h5.Gathers, []float32) {
 func (p *problem) migrateTo(t *testing.T, path string, ranks int, engine string, set ...string) []float32 {
 	t.Helper()
 	must(t, p.onEngine(ranks, engine, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-		r, err := j.Migrate(context.Background(), d)
+		r, err := j.op.Migrate(context.Background(), d)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (p *problem) solveTo(t *testing.T, path string, ranks int, set ...string) *
 	t.Helper()
 	var result *solved
 	must(t, p.on(ranks, set, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -183,19 +183,19 @@ func gathersOperator(t *testing.T, classes []string) {
 	image := noise(p.grid.Len(), 3)
 	must(t, h5.WriteImage(p.path("start.h5"), &h5.Image{Grid: p.grid, Data: image}, h5.WriteOptions{}))
 	must(t, p.on(1, append(slices.Clone(classes), "solver.start="+p.path("start.h5"), "solver.iterations=0"), func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
 		defer op.engine.Close()
-		e, err := j.DotTest(context.Background())
+		e, err := j.op.DotTest(context.Background())
 		if err != nil {
 			return err
 		}
-		if !(e <= j.DotLimit()) {
+		if !(e <= j.op.DotLimit()) {
 			return fmt.Errorf("dot test %.1e", e)
 		}
-		d, err := j.Model(context.Background(), ReadPoints(image))
+		d, err := j.op.Model(context.Background(), ReadPoints(image))
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func TestResumeWithGathers(t *testing.T) {
 	want := p.solveTo(t, p.path("whole.h5"), 1, set...)
 	_, gathers := readGathers(t, p.path("whole.h5"))
 	must(t, p.on(2, append(set, "comm.grid=1,2"), func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func TestResumeWithGathers(t *testing.T) {
 		return nil
 	}))
 	must(t, p.on(3, append(set, "comm.grid=3,1"), func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -321,12 +321,12 @@ func TestMoveoutOfGathers(t *testing.T) {
 		}
 	}
 	must(t, p.on(1, slices.Concat(set[:2], at(reflector)), func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
 		defer op.engine.Close()
-		d, err := j.Model(context.Background(), ReadPoints(m))
+		d, err := j.op.Model(context.Background(), ReadPoints(m))
 		if err != nil {
 			return err
 		}

@@ -39,14 +39,8 @@ func (j *Job) Host() *device.Host { return j.here.Host }
 // Device is where vectors of this rank are.
 func (j *Job) Device() device.Device { return j.here.Device }
 
-// Operator is the linear operator of all ranks, from the image to the traces, nil before Build.
-func (j *Job) Operator() dist.Operator { return j.op.lifted }
-
 // Digests are those of the files that the configuration names.
 func (j *Job) Digests() []provenance.Input { return j.plan.Inputs.Digests }
-
-// OperatorText says what engine the operator has and what its tables take.
-func (j *Job) OperatorText() string { return j.op.info }
 
 // EngineText says which engine computes, and why where kirchhoff.engine = "auto" chose.
 func (j *Job) EngineText() string {
@@ -56,14 +50,11 @@ func (j *Job) EngineText() string {
 	return j.plan.Hardware.Engine
 }
 
-// Built reports whether the job has an operator.
-func (j *Job) Built() bool { return j.op != nil }
+// Built is the job's operator, nil before Build.
+func (j *Job) Built() *Operator { return j.op }
 
 // Whole gathers an image on rank 0. It returns nil on the others, and is collective.
 func (j *Job) Whole(v *dist.Vector) ([]float32, error) { return j.here.Whole(v) }
-
-// ImageVector is this rank's share of an image, in each of several classes. It is collective.
-func (j *Job) ImageVector(read PointReader) (*dist.Vector, error) { return j.op.ImageVector(read) }
 
 // UseSpikes gives the operator a spike for a wavelet: from what it makes of an image FitWavelet finds
 // the wavelet of the traces. It comes before Build.

@@ -48,7 +48,7 @@ func TestMagnitudes(t *testing.T) {
 				if c.want == "" {
 					j := p.open(t, NeedTraces, progress.Discard(), "cpu", "data.read="+read)
 					defer j.Close()
-					_, err := built(t.Context(), j)
+					_, err := j.Build(t.Context())
 					must(t, err)
 					d, err := j.Data()
 					must(t, err)

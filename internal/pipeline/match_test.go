@@ -158,7 +158,7 @@ func TestMatchingHasNoCheckpoints(t *testing.T) {
 		t.Errorf("says %s", lines.String())
 	}
 	err = p.on(3, []string{"solver.method=matching"}, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 
+	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
@@ -29,11 +30,16 @@ type Operator struct {
 
 	lifted dist.Operator
 	engine kirchhoff.Engine
-	info   string       // engine, instruction set, memory of the tables
+	Info   string       // engine, instruction set, memory of the tables
 	stream *dist.Stream // where traces are streamed: what applies the operator then
+
+	set *formulation.Setting // of the problem without data, once it was asked for
 
 	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
+
+// Linear is the linear operator of all ranks, from the image to the traces.
+func (op *Operator) Linear() dist.Operator { return op.lifted }
 
 // Build computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
@@ -254,9 +260,9 @@ func (op *Operator) build(ctx context.Context, m Memory) (err error) {
 	if err != nil {
 		return BlameInput(err)
 	}
-	op.info = fmt.Sprintf("engine %s: %s", op.engine.Name(), op.engine.Info())
+	op.Info = fmt.Sprintf("engine %s: %s", op.engine.Name(), op.engine.Info())
 	if w.Classes != nil {
-		op.info += " by " + op.plan.Classes.By()
+		op.Info += " by " + op.plan.Classes.By()
 	}
 	return nil
 }

@@ -108,9 +108,9 @@ func TestModelAndMigrateAreAdjoint(t *testing.T) {
 					t.Errorf("%s %v: %g and %g differ by %.1e of %g", name, set, left, right, abs(left-right)/scale, scale)
 				}
 				j, _ := p.ready(t, engine, set...)
-				e, err := j.DotTest(context.Background())
-				if err != nil || !(e <= j.DotLimit()) {
-					t.Errorf("%s %v: dot test %g (%v), at most %g", name, set, e, err, j.DotLimit())
+				e, err := j.op.DotTest(context.Background())
+				if err != nil || !(e <= j.op.DotLimit()) {
+					t.Errorf("%s %v: dot test %g (%v), at most %g", name, set, e, err, j.op.DotLimit())
 				}
 			})
 		}
@@ -282,7 +282,7 @@ func TestUnseenImage(t *testing.T) {
 	for name, walk := range map[string]func(j *Job, op *Operator) error{
 		"migrate": func(j *Job, op *Operator) error { _, err := j.migrate(context.Background(), op); return err },
 		"model": func(j *Job, op *Operator) error {
-			_, err := j.Model(context.Background(), ReadPoints(noise(j.plan.Geometry.Image.Len(), 1)))
+			_, err := j.op.Model(context.Background(), ReadPoints(noise(j.plan.Geometry.Image.Len(), 1)))
 			return err
 		},
 		"solve": func(j *Job, op *Operator) error {
@@ -309,7 +309,7 @@ func TestVelocityOnImage(t *testing.T) {
 	at := make([]float64, 2)
 	j := p.open(t, NeedTraces, progress.Discard(), "cpu", onGrid(g)...)
 	all := [2]int{0, g.Shape[0]}
-	for i, v := range build(t, j).plan.Inputs.Velocity.On(g, all) {
+	for i, v := range build(t, j).plan.Times.Source.On(g, all) {
 		g.Point(at, i)
 		if want := 1700 + 2*at[1] + 0.5*at[0]; !(abs(v-want) <= 1e-9*want) {
 			t.Fatalf("velocity at %v m is %g, want %g", at, v, want)

@@ -50,7 +50,7 @@ func TestRelativeDampingScales(t *testing.T) {
 func TestDampingText(t *testing.T) {
 	p := line(t)
 	j, op := p.ready(t, "cpu", "solver.damping=0.3", "solver.penalty_scale=relative")
-	text, err := j.DampingText(context.Background())
+	text, err := j.op.DampingText(context.Background())
 	must(t, err)
 	var weight, scale float64
 	if _, err := fmt.Sscanf(text, "damping: weight %g, 0.3 times the largest singular value of the operator, about %g", &weight, &scale); err != nil {
@@ -68,7 +68,7 @@ func TestDampingText(t *testing.T) {
 
 	var out strings.Builder
 	j = p.open(t, NeedTraces, progress.New(progress.Options{Out: &out, Err: &out}), "cpu", "solver.damping=7")
-	op, err = built(t.Context(), j)
+	op, err = j.Build(t.Context())
 	must(t, err)
 	_, err = j.solve(t.Context(), op, false)
 	must(t, err)
@@ -76,7 +76,7 @@ func TestDampingText(t *testing.T) {
 		t.Errorf("printed %s; want %s", &out, want)
 	}
 	j, op = p.ready(t, "cpu", "solver.damping=7")
-	text, err = j.DampingText(t.Context())
+	text, err = j.op.DampingText(t.Context())
 	must(t, err)
 	if !strings.Contains(text, "times the largest singular value of the operator, about") || !strings.Contains(text, "1 % of it would be") {
 		t.Errorf("text %q", text)

@@ -10,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
 
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 
@@ -20,17 +21,17 @@ import (
 
 // setting collects what the problem of an operator and data is made of. The data may be
 // nil if only the operator matters.
-func (j *Job) setting(d *dist.Vector) (*formulation.Setting, error) {
-	if j.set == nil {
+func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
+	if op.set == nil {
 		var err error
-		if j.set, err = settingOf(j.op); err != nil {
+		if op.set, err = settingOf(op); err != nil {
 			return nil, err
 		}
 	}
-	s := *j.set
-	s.Again = j.here.Again
-	if s.Data = d; j.plan.Held.Stream {
-		s.Passes = j.op.stream
+	s := *op.set
+	s.Again = op.here.Again
+	if s.Data = d; op.plan.Held.Stream {
+		s.Passes = op.stream
 	}
 	return &s, nil
 }
@@ -92,15 +93,13 @@ func squareWeights(op *Operator) (dist.Operator, error) {
 	return lifted, comm.Together(op.here.Ranks.World, err)
 }
 
-// formulate turns the operator and the data into the problem to be solved.
-func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formulation, error) {
-	s, err := j.setting(d)
-	if err == nil {
-		err = j.LoadStart()
-	}
-	if err == nil && j.start != nil {
-		s.Start, err = j.op.ImageVector(j.start.ReadReflectivity)
-		s.StartSolved = j.start.HasReflectivity()
+// formulate turns the operator and the data into the problem to be solved, from a start model or, where
+// that is nil, from zero.
+func (op *Operator) formulate(ctx context.Context, d *dist.Vector, start *h5.ImageReader) (*formulation.Formulation, error) {
+	s, err := op.setting(d)
+	if err == nil && start != nil {
+		s.Start, err = op.ImageVector(start.ReadReflectivity)
+		s.StartSolved = start.HasReflectivity()
 	}
 	if err != nil {
 		return nil, err
@@ -109,8 +108,8 @@ func (j *Job) formulate(ctx context.Context, d *dist.Vector) (*formulation.Formu
 }
 
 // cutAbove multiplies an image by S, in place.
-func (j *Job) cutAbove(m *dist.Vector) error {
-	s, err := j.setting(nil)
+func (op *Operator) cutAbove(m *dist.Vector) error {
+	s, err := op.setting(nil)
 	if err != nil || s.Below == nil {
 		return err
 	}
@@ -119,27 +118,23 @@ func (j *Job) cutAbove(m *dist.Vector) error {
 
 // DampingText compares damping with the largest singular value of the operator, at the price of about four
 // iterations; "" where it is not used, or where traces are streamed.
-func (j *Job) DampingText(ctx context.Context) (string, error) {
-	s, err := j.setting(nil)
+func (op *Operator) DampingText(ctx context.Context) (string, error) {
+	s, err := op.setting(nil)
 	if err != nil || s.Passes != nil || s.Config.Damping == 0 {
 		return "", err
 	}
-	if s.Data, err = j.Data(); err != nil {
+	if s.Data, err = op.Data(); err != nil {
 		return "", err
 	}
 	return formulation.DampingText(ctx, s)
 }
 
 // match is Solve for solver.method = "matching".
-func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
+func (op *Operator) match(ctx context.Context, f *formulation.Formulation) (*Result, error) {
 	began := time.Now()
-	f, err := j.formulate(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	live := j.Ranks.Report.Solver("solver vectors", 1)
+	live := op.here.Ranks.Report.Solver("solver vectors", 1)
 	defer live.End()
-	m, err := f.Match(ctx, j.plan.Filters)
+	m, err := f.Match(ctx, op.plan.Filters)
 	if err != nil {
 		return nil, numericalFailure(err)
 	}
@@ -151,7 +146,7 @@ func (j *Job) match(ctx context.Context, d *dist.Vector) (*Result, error) {
 	if err := r.takeImage(f, m.X); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1, h.Gradient[0] == 0)
+	return r, op.finish(r, 1, h.Gradient[0] == 0)
 }
 
 // band is that of solver.band on the columns of this rank; nil: none.

@@ -35,7 +35,7 @@ func CheckOutput(path string, force bool) error { return FileError(h5.CheckOutpu
 // WriteResult publishes the image of a least-squares run with its history, and then
 // removes the run's checkpoints.
 func (j *Job) WriteResult(path string, r *Result, src Source) error {
-	scale, err := newScaling(j, len(r.History.Residual)-1)
+	scale, err := newScaling(j.plan, len(r.History.Residual)-1)
 	if err := j.Ranks.Together(err); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 			ResidualNorm: r.History.Residual, GradientNorm: r.History.Gradient,
 			Agreement: r.History.Agreement, Agreed: agreed,
 			Config: j.plan.Config.TOML(),
-		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j)...)})
+		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j.plan.Config.Kirchhoff.WaveletFilter)...)})
 	}
 	return j.here.Again(func(bool) error {
 		return PublishFile(&j.Ranks, create, func(w *h5.ImageWriter) error {
@@ -95,7 +95,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 				err = j.here.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
 			}
 			if err == nil && agreed != nil {
-				_, err = measureAgreement(j, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
+				_, err = measureAgreement(j.op, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
 			}
 			if err != nil || gathers == nil {
 				return err
@@ -136,14 +136,14 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 // WritePredicted publishes the traces that an image on the job's grid predicts, as a survey
 // of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, image PointReader, src Source) error {
-	x, err := j.below(image)
+	x, err := j.op.below(image)
 	if err != nil {
 		return err
 	}
 	if j.plan.Held.Stream {
 		return j.writeStream(ctx, x, false, path, src)
 	}
-	d, err := j.forward(ctx, x)
+	d, err := j.op.forward(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 		})
 	})
 	if err == nil && j.Ranks.Root() && !residual && all && size > 0 {
-		j.warnUnseen()
+		j.op.warnUnseen()
 	}
 	return err
 }

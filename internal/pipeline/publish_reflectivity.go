@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Names of the values of output.scale, which images hold as the root attribute h5.ScaleAttr.
@@ -26,41 +27,45 @@ const (
 //
 //	m = R Δx √(v₀/8π) · 2Δz/(v dt) · p.
 type scaling struct {
-	job      *Job
+	plan     *Plan
 	constant float64 // of R/m, without v; s/m
 }
 
 // newScaling is that of an image after so many iterations; nil for one in the operator's units.
-func newScaling(j *Job, iterations int) (*scaling, error) {
-	if j.plan.Config.Output.Scale != reflectivityScale || iterations == 0 {
+func newScaling(p *Plan, iterations int) (*scaling, error) {
+	if p.Config.Output.Scale != reflectivityScale || iterations == 0 {
 		return nil, nil
 	}
-	h := j.plan.Geometry.Image.Spacing
+	h := p.Geometry.Image.Spacing
 	row := h[0] * h[1] / (4 * math.Pi)
-	if j.plan.Geometry.Image.Dim() == 2 {
-		v, err := surfaceVelocity(j)
+	if p.Geometry.Image.Dim() == 2 {
+		v, err := surfaceVelocity(p)
 		if err != nil {
 			return nil, err
 		}
 		row = h[0] * math.Sqrt(v/(8*math.Pi))
 	}
-	return &scaling{j, j.plan.Geometry.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(j, iterations))}, nil
+	var band []float64
+	if Banded(p.Config.Solver, p.Geometry.Image) {
+		band = Pulse(p.Geometry.Survey.Wavelet).Sampled(p.Wavelet.DT)
+	}
+	return &scaling{p, p.Geometry.Survey.DT / (2 * h[len(h)-1] * row * pulsePeak(p.Wavelet, band, iterations))}, nil
 }
 
 // surfaceVelocity is the mean velocity at the sources and receivers, m/s.
-func surfaceVelocity(j *Job) (float64, error) {
-	medium := j.plan.Times.Source
+func surfaceVelocity(p *Plan) (float64, error) {
+	medium := p.Times.Source
 	if !medium.IsConstant() {
 		var err error
-		if medium, _, err = j.plan.Inputs.ReadSlabs([2][2]int{{0, medium.Grid.Shape[0]}}); err != nil {
+		if medium, _, err = p.Inputs.ReadSlabs([2][2]int{{0, medium.Grid.Shape[0]}}); err != nil {
 			return 0, err
 		}
 	}
 	sum := 0.0
-	for i := range j.plan.Geometry.Places.Len() {
-		sum += medium.At(j.plan.Geometry.Places.At(i))
+	for i := range p.Geometry.Places.Len() {
+		sum += medium.At(p.Geometry.Places.At(i))
 	}
-	return sum / float64(j.plan.Geometry.Places.Len()), nil
+	return sum / float64(p.Geometry.Places.Len()), nil
 }
 
 // apply scales image points from the given one on, in place.
@@ -68,17 +73,17 @@ func (s *scaling) apply(part []float32, first int) error {
 	if s == nil {
 		return nil
 	}
-	j := s.job
-	plane := j.plan.Geometry.Image.Len() / j.plan.Geometry.Image.Shape[0]
+	p := s.plan
+	plane := p.Geometry.Image.Len() / p.Geometry.Image.Shape[0]
 	slab := [2]int{first / plane, (first + len(part) + plane - 1) / plane}
-	medium := j.plan.Times.Source
+	medium := p.Times.Source
 	if !medium.IsConstant() {
 		var err error
-		if medium, _, err = j.plan.Inputs.ReadSlabs([2][2]int{medium.Below(j.plan.Geometry.Image, slab)}); err != nil {
+		if medium, _, err = p.Inputs.ReadSlabs([2][2]int{medium.Below(p.Geometry.Image, slab)}); err != nil {
 			return err
 		}
 	}
-	v := medium.On(j.plan.Geometry.Image, slab)[first-slab[0]*plane:]
+	v := medium.On(p.Geometry.Image, slab)[first-slab[0]*plane:]
 	for i := range part {
 		part[i] *= float32(s.constant * v[i])
 	}
@@ -86,19 +91,18 @@ func (s *scaling) apply(part []float32, first int) error {
 }
 
 // attrs say of an image file in which units it is and which filter its operator had.
-func (s *scaling) attrs(j *Job) []h5.Attr {
+func (s *scaling) attrs(filter string) []h5.Attr {
 	scale := operatorScale
 	if s != nil {
 		scale = reflectivityScale
 	}
-	return []h5.Attr{{Name: h5.ScaleAttr, Value: scale}, {Name: h5.FilterAttr, Value: j.plan.Config.Kirchhoff.WaveletFilter}}
+	return []h5.Attr{{Name: h5.ScaleAttr, Value: scale}, {Name: h5.FilterAttr, Value: filter}}
 }
 
 // pulsePeak is the sample at time zero of what so many iterations of conjugate gradients, from zero,
 // make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
-// filter, leaves a flat reflector this convolution along its normal. With solver.band its pulse comes last.
-func pulsePeak(j *Job, iterations int) float64 {
-	w := j.plan.Wavelet
+// filter, leaves a flat reflector this convolution along its normal. The band of solver.band, nil for none, comes last.
+func pulsePeak(w survey.Wavelet, band []float64, iterations int) float64 {
 	n := 4*len(w.Samples) + 1
 	middle := n / 2
 	apply := func(x, h []float64, zero int, adjoint bool) []float64 {
@@ -133,9 +137,8 @@ func pulsePeak(j *Job, iterations int) float64 {
 		floats.Scale(norm/last, p)
 		floats.Add(p, g)
 	}
-	if Banded(j.plan.Config.Solver, j.plan.Geometry.Image) {
-		b := Pulse(j.plan.Geometry.Survey.Wavelet).Sampled(w.DT)
-		x = apply(x, b, len(b)/2, false)
+	if band != nil {
+		x = apply(x, band, len(band)/2, false)
 	}
 	return x[middle]
 }

@@ -231,7 +231,7 @@ func solveTo(t *testing.T, cfg *config.Config, out string) error {
 	if err := j.LoadStart(); err != nil {
 		return err
 	}
-	if err := j.Build(context.Background()); err != nil {
+	if _, err := j.Build(context.Background()); err != nil {
 		return err
 	}
 	d, err := j.Data()

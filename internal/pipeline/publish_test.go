@@ -86,7 +86,7 @@ func TestProvenanceOfAdjointAndForward(t *testing.T) {
 	j, _ := p.ready(t, "cpu")
 	d, err := j.Data()
 	must(t, err)
-	r, err := j.whole(j.Migrate(context.Background(), d))
+	r, err := j.whole(j.op.Migrate(context.Background(), d))
 	must(t, err)
 	image := r.Image
 	must(t, j.WriteAdjoint(p.path("image.h5"), r.Result, Source{Command: "migrate"}))

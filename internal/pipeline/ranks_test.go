@@ -92,7 +92,7 @@ func (p *problem) solveOnEngine(t *testing.T, ranks int, engine string, set ...s
 	t.Helper()
 	var result *solved
 	must(t, p.onEngine(ranks, engine, set, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 	var image []float32
 	must(t, p.on(4, []string{"solver.reproducible=run", "comm.grid=2,2"}, func(j *Job) error {
 		j.plan.Hardware.Engine = "reference"
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -249,7 +249,7 @@ func TestOverlapIsMeasured(t *testing.T) {
 				return err
 			}
 			defer j.Close()
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -278,14 +278,14 @@ func TestMigrateAndModelOnRanks(t *testing.T) {
 	run := func(ranks int, set ...string) (o out) {
 		file := p.path("traces.h5")
 		must(t, p.on(ranks, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-			r, err := j.whole(j.Migrate(context.Background(), d))
+			r, err := j.whole(j.op.Migrate(context.Background(), d))
 			if err != nil {
 				return err
 			}
 			if j.Ranks.Root() {
 				o.image = r.Image
 			}
-			d, err = j.Model(context.Background(), ReadPoints(reflectivity))
+			d, err = j.op.Model(context.Background(), ReadPoints(reflectivity))
 			if err != nil {
 				return err
 			}
@@ -324,7 +324,7 @@ func TestResidualOnRanks(t *testing.T) {
 			if ranks > 1 {
 				return nil
 			}
-			predicted, err := j.Model(context.Background(), ReadPoints(r.Image))
+			predicted, err := j.op.Model(context.Background(), ReadPoints(r.Image))
 			if err != nil {
 				return err
 			}
@@ -354,7 +354,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 		want := p.solveOn(t, 1, set...)
 		stop := append(slices.Clone(set), "comm.grid=2,2")
 		err := p.on(4, stop, func(j *Job) error {
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -379,7 +379,7 @@ func TestResumeOnOtherRanks(t *testing.T) {
 			if can, err := j.CanResume(); !can || err != nil {
 				return fmt.Errorf("can resume: %v, %v", can, err)
 			}
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -433,7 +433,7 @@ func TestErrorsAreEveryones(t *testing.T) {
 			if err == nil {
 				defer j.Close()
 				var op *Operator
-				if op, err = built(context.Background(), j); err == nil {
+				if op, err = j.Build(context.Background()); err == nil {
 					defer op.engine.Close()
 					_, err = j.solve(context.Background(), op, false)
 				}
@@ -468,7 +468,7 @@ func TestSplitWhereOneRankIsTooSmall(t *testing.T) {
 	}
 	limit := []string{"kirchhoff.tables=full", fmt.Sprintf("machine.memory_gib=%.17g", float64(part.Total()+whole.Total())/2/(1<<30))}
 	err := p.on(1, limit, func(j *Job) error {
-		_, err := built(context.Background(), j)
+		_, err := j.Build(context.Background())
 		return err
 	})
 	if status.Code(err) != status.NoResource {
@@ -493,7 +493,7 @@ func (p *problem) volumes(t *testing.T, ranks int, set ...string) []perIteration
 				return err
 			}
 			defer j.Close()
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -617,7 +617,7 @@ func streamer(t *testing.T) *problem {
 func TestTimeLimit(t *testing.T) {
 	p := wide(t)
 	must(t, p.on(3, []string{"checkpoint.time_limit=1e-9"}, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -635,7 +635,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 	p := wide(t)
 	want := p.solveOn(t, 1)
 	must(t, p.on(2, []string{"checkpoint.iterations=2", "solver.iterations=5"}, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
@@ -650,7 +650,7 @@ func TestDamagedCheckpointOnRanks(t *testing.T) {
 	must(t, os.WriteFile(file, b, 0o644))
 	var got *solved
 	must(t, p.on(3, nil, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}

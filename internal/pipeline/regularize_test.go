@@ -22,7 +22,8 @@ func (p *problem) formulated(t *testing.T, engine string, set ...string) (*Job, 
 	j, op := p.ready(t, engine, set...)
 	d, err := j.Data()
 	must(t, err)
-	f, err := j.formulate(context.Background(), d)
+	must(t, j.LoadStart())
+	f, err := op.formulate(context.Background(), d, j.start)
 	must(t, err)
 	return j, op, f
 }
@@ -122,7 +123,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 		must(t, err)
 		return norm
 	}
-	s, err := j.setting(nil)
+	s, err := op.setting(nil)
 	must(t, err)
 	along, all := norm(formulation.RegulariserOf("dip").Rows(s, v)), norm(dist.Gradient(v.Layout))
 	if !(along < 0.1*all) {

@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -30,8 +29,6 @@ type Job struct {
 	// Alone says that this process runs this job and nothing else: the job may then
 	// bound the heap of the process. It is set before Build.
 	Alone bool
-
-	set *formulation.Setting // of the operator, once it was asked for
 
 	began   time.Time
 	files   []*h5.ImageReader  // that the job has opened besides the configuration's
@@ -59,10 +56,11 @@ func Run(ctx context.Context, j *Job, o RunOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return nil, err
 	}
-	j.Ranks.Report.Infof("%s", j.OperatorText())
+	j.Ranks.Report.Infof("%s", op.Info)
 	d, err := j.Data()
 	if err != nil {
 		return nil, err
@@ -167,13 +165,13 @@ func (j *Job) decideResidency() error {
 }
 
 // Build computes the traveltimes and makes the operator, on all ranks.
-func (j *Job) Build(ctx context.Context) error {
+func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	if text := BeyondText(j.plan); text != "" {
 		j.Ranks.Report.Infof("image.gathers: %s", text)
 	}
 	if j.plan.Held.Tables == "" {
 		if err := j.decideResidency(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	m := j.Memory()
@@ -181,10 +179,10 @@ func (j *Job) Build(ctx context.Context) error {
 	defer j.boundHeap(m, true)
 	op, err := BuildOperator(ctx, j.plan, j.here, j.share, j.traces)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	j.op, j.plan, j.set = op, op.plan, nil
-	return nil
+	j.op, j.plan = op, op.plan
+	return op, nil
 }
 
 // Data moves this rank's traces into a vector of the operator's range, nil where they
@@ -266,7 +264,7 @@ func (j *Job) besideToWrite(path config.Path, resumes, force bool) (string, erro
 // writeBeside writes the images beside the result.
 func (j *Job) writeBeside(ctx context.Context, d *dist.Vector, b beside, force bool) error {
 	if b.adjoint != "" {
-		migrated, err := j.Migrate(ctx, d)
+		migrated, err := j.op.Migrate(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -277,7 +275,7 @@ func (j *Job) writeBeside(ctx context.Context, d *dist.Vector, b beside, force b
 	if b.psf == "" {
 		return nil
 	}
-	functions, err := j.PSF(ctx)
+	functions, err := j.op.PSF(ctx)
 	if err != nil {
 		return err
 	}

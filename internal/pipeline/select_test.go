@@ -93,12 +93,12 @@ func TestModelsSelectedTraces(t *testing.T) {
 	model := func(set ...string) ([]float32, [][2]int) {
 		file := p.path("traces.h5")
 		must(t, p.on(2, set, func(j *Job) error {
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
 			defer op.engine.Close()
-			d, err := j.Model(context.Background(), ReadPoints(reflectivity))
+			d, err := j.op.Model(context.Background(), ReadPoints(reflectivity))
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ func (p *problem) solveAtHand(t *testing.T, ranks int, all bool, set ...string) 
 				return err
 			}
 		}
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}

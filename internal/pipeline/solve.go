@@ -36,42 +36,51 @@ type Result struct {
 // status 75).
 func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, error) {
 	defer j.collect()
+	if err := j.LoadStart(); err != nil {
+		return nil, err
+	}
+	f, err := j.op.formulate(ctx, d, j.start)
+	if err != nil {
+		return nil, err
+	}
 	if j.plan.Config.Solver.Matches() {
 		if resume {
 			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
-		return j.match(ctx, d)
-	}
-	f, err := j.formulate(ctx, d)
-	if err != nil {
-		return nil, err
+		return j.op.match(ctx, f)
 	}
 	j.collect()
-	s := &solving{job: j, f: f, store: j.checkpoints(), saved: time.Now()}
-	if s.method, err = f.Method(); err != nil {
+	s := &solving{op: j.op, f: f, store: j.checkpoints(), began: j.began, saved: time.Now(), collect: j.collect}
+	return s.solve(ctx, resume)
+}
+
+// solve begins, iterates and makes the images of the solution.
+func (s *solving) solve(ctx context.Context, resume bool) (*Result, error) {
+	var err error
+	if s.method, err = s.f.Method(); err != nil {
 		return nil, status.Usage(err)
 	}
 	// A signal ends the solve between iterations, not in the middle of one.
 	whole := context.WithoutCancel(ctx)
-	if err := s.begin(whole, f, resume); err != nil {
+	if err := s.begin(whole, s.f, resume); err != nil {
 		return nil, err
 	}
 	reason, err := s.run(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.intact(); err != nil {
+	if err := s.op.intact(); err != nil {
 		return nil, err
 	}
 	r := &Result{History: s.method.State().History, Reason: reason}
-	if err := r.takeImage(f, s.method.X()); err != nil {
+	if err := r.takeImage(s.f, s.method.X()); err != nil {
 		return nil, err
 	}
-	warnApart(j, r.History.Agreement)
-	if err := weighClasses(whole, j, r, false); err != nil {
+	warnApart(s.op.here.Ranks, r.History.Agreement)
+	if err := weighClasses(whole, s.op, r, false); err != nil {
 		return nil, err
 	}
-	return r, j.finish(r, 1/float64(max(1, j.plan.Classes.N)), r.History.Gradient[0] == 0)
+	return r, s.op.finish(r, 1/float64(max(1, s.op.plan.Classes.N)), r.History.Gradient[0] == 0)
 }
 
 // takeImage sets the images of a solution x.
@@ -96,30 +105,32 @@ func (j *Job) collect() {
 // finish completes the image of a result. For several images by class it is their sum
 // times a factor, unless it is there. If empty is set, it warns of an image that is zero
 // everywhere.
-func (j *Job) finish(r *Result, factor float64, empty bool) (err error) {
+func (op *Operator) finish(r *Result, factor float64, empty bool) (err error) {
 	if r.Image == nil {
 		r.Image, err = formulation.Stack(r.Classes, factor)
 	}
-	if err == nil && j.plan.Classes.Halves() {
-		err = judgeHalves(j, r)
+	if err == nil && op.plan.Classes.Halves() {
+		err = judgeHalves(op, r)
 	}
 	if err != nil || !empty {
 		return err
 	}
 	size, err := dist.Norm(r.Image)
-	if err == nil && j.Ranks.Root() && size == 0 {
-		j.warnUnseen()
+	if err == nil && op.here.Ranks.Root() && size == 0 {
+		op.warnUnseen()
 	}
 	return err
 }
 
-// solve is a solver under way.
+// solving is a solver under way.
 type solving struct {
-	job    *Job
-	method *solver.Method
-	f      *formulation.Formulation
-	store  *Checkpoints
-	saved  time.Time // when the last checkpoint was written
+	op      *Operator
+	method  *solver.Method
+	f       *formulation.Formulation
+	store   *Checkpoints
+	began   time.Time // the run
+	saved   time.Time // when the last checkpoint was written
+	collect func()    // gives memory back
 }
 
 // begin starts the solver, or puts it where the newest checkpoint left it.
@@ -136,27 +147,27 @@ func (s *solving) begin(ctx context.Context, f *formulation.Formulation, resume 
 					return err
 				}
 			}
-			s.job.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
+			s.op.here.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
 			return nil
 		}
-		s.job.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.job.plan.Config.Checkpoint.Folder)
+		s.op.here.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.op.plan.Config.Checkpoint.Folder)
 	}
-	defer s.job.Ranks.Report.Time("solver vectors")()
-	return numericalFailure(s.job.here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
+	defer s.op.here.Ranks.Report.Time("solver vectors")()
+	return numericalFailure(s.op.here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
 }
 
 // run iterates until the solver is done.
 func (s *solving) run(ctx context.Context) (solver.Reason, error) {
-	state, cfg := s.method.State(), s.job.plan.Config.Solver
-	live := s.job.Ranks.Report.Solver("solver vectors", relativeNorm(state.History.Residual))
+	state, cfg := s.method.State(), s.op.plan.Config.Solver
+	live := s.op.here.Ranks.Report.Solver("solver vectors", relativeNorm(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
-		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.job.Ranks.World,
+		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.op.here.Ranks.World,
 		Asked: func() solver.Reason {
 			if ctx.Err() != nil {
 				return solver.StoppedSignal
 			}
-			if limit := s.job.plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.job.began).Minutes() >= limit {
+			if limit := s.op.plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.began).Minutes() >= limit {
 				return solver.StoppedTime
 			}
 			if growApart(state) {
@@ -165,8 +176,8 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 			return ""
 		},
 	}
-	if s.job.share.Kept(s.job.plan) {
-		stop.Again = s.job.here.Again
+	if s.op.share.Kept(s.op.plan) {
+		stop.Again = s.op.here.Again
 	}
 	whole := context.WithoutCancel(ctx)
 	iterate := func(until int) (solver.Reason, error) {
@@ -176,7 +187,7 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 		return solver.Run(whole, s.method, first, s.observe(live, from), s.saveNowAndThen(from))
 	}
 	reason, err := solver.StoppedIterations, error(nil)
-	if Coherent(s.job.plan.Config.Data, s.job.plan.Need) && state.Restarted == 0 && stop.Iterations > FirstIterations {
+	if Coherent(s.op.plan.Config.Data, s.op.plan.Need) && state.Restarted == 0 && stop.Iterations > FirstIterations {
 		if reason, err = iterate(FirstIterations); err == nil && reason == solver.StoppedIterations {
 			if err = s.findCoherence(whole, s.method.X()); err == nil {
 				err = s.restart(whole)
@@ -198,19 +209,19 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 	}
 	why := "stopped"
 	if reason == solver.StoppedTime {
-		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.job.plan.Config.Checkpoint.TimeLimit)
+		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.op.plan.Config.Checkpoint.TimeLimit)
 	}
 	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.method.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
-	return "", comm.Together(s.job.Ranks.World, err) // all stop for the same reason
+	return "", comm.Together(s.op.here.Ranks.World, err) // all stop for the same reason
 }
 
 // restart begins the iterations anew, after the weights of the data have changed.
 func (s *solving) restart(ctx context.Context) error {
-	if !s.job.share.Kept(s.job.plan) {
+	if !s.op.share.Kept(s.op.plan) {
 		return s.method.Restart(ctx)
 	}
-	return s.job.here.Again(func(again bool) (err error) {
+	return s.op.here.Again(func(again bool) (err error) {
 		if again {
 			err = s.method.Back()
 		} else {
@@ -225,10 +236,10 @@ func (s *solving) restart(ctx context.Context) error {
 
 // save writes a checkpoint, unless tables have changed.
 func (s *solving) save() (path string, err error) {
-	if err := s.job.intact(); err != nil {
+	if err := s.op.intact(); err != nil {
 		return "", err
 	}
-	err = s.job.here.Again(func(bool) error {
+	err = s.op.here.Again(func(bool) error {
 		var weights map[string]*dist.Vector
 		if s.method.State().Restarted > 0 {
 			weights = s.savedWeights()
@@ -296,15 +307,15 @@ func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
 			return err
 		}
 		live.Iteration(progress.Iteration{
-			N: r.Iteration, Limit: s.job.plan.Config.Solver.Iterations,
+			N: r.Iteration, Limit: s.op.plan.Config.Solver.Iterations,
 			Residual: r.Relative, Gradient: r.Gradient / m.State().History.Gradient[0], Adjoint: r.AdjointError,
 			Agrees: agrees, Took: took,
 		})
 		if r.AdjointWarning {
-			s.job.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+			s.op.here.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
 		if r.Replaced > 0 && r.HasDrift {
-			s.job.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
+			s.op.here.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
 		}
 		return nil
 	}
@@ -312,16 +323,16 @@ func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
 
 // saveNowAndThen writes checkpoints at intervals of time and of iterations.
 func (s *solving) saveNowAndThen(from int) solver.Observer {
-	cfg := s.job.plan.Config.Checkpoint
+	cfg := s.op.plan.Config.Checkpoint
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
 			cfg.Iterations > 0 && r.Iteration%cfg.Iterations == 0
-		if r.Iteration == from || r.Iteration == s.job.plan.Config.Solver.Iterations {
+		if r.Iteration == from || r.Iteration == s.op.plan.Config.Solver.Iterations {
 			return nil
 		}
-		if cfg.Minutes > 0 && s.job.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
+		if cfg.Minutes > 0 && s.op.here.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
 			var err error
-			if due, err = comm.Any(s.job.Ranks.World, due && s.job.Ranks.Root()); err != nil {
+			if due, err = comm.Any(s.op.here.Ranks.World, due && s.op.here.Ranks.Root()); err != nil {
 				return err
 			}
 		}
@@ -393,10 +404,7 @@ func (j *Job) CanResume() (bool, error) {
 
 // intact makes sure, on all ranks, that the tables in memory have not changed since they
 // were computed. It is called before their results are written.
-func (j *Job) intact() error {
-	var err error
-	if j.op != nil {
-		err = status.Hint(status.Numerical(j.op.engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
-	}
-	return comm.Together(j.Ranks.World, err)
+func (op *Operator) intact() error {
+	err := status.Hint(status.Numerical(op.engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	return comm.Together(op.here.Ranks.World, err)
 }

@@ -13,17 +13,17 @@ import (
 // findCoherence finds the weights of data.weights = "coherence" from what an iterate x predicts, and puts
 // them into the problem. It is collective and costs a forward.
 func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
-	defer s.job.Ranks.Report.Time("coherence weights")()
+	defer s.op.here.Ranks.Report.Time("coherence weights")()
 	y, err := s.f.ReflectivityOf(x)
 	if err != nil {
 		return err
 	}
-	found := coherence.New(CoherenceWindows(s.job.plan.Geometry, s.job.plan.Times, s.job.plan.Hardware.Threads), s.job.share.Traces(), s.job.plan.Geometry.Survey.NT)
+	found := coherence.New(CoherenceWindows(s.op.plan.Geometry, s.op.plan.Times, s.op.plan.Hardware.Threads), s.op.share.Traces(), s.op.plan.Geometry.Survey.NT)
 	var squares []float64 // of the norm of streamed data with their new weights
-	err = s.job.here.Again(func(bool) error {
-		if squares = nil; s.job.plan.Held.Stream {
-			return s.job.op.stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
-				more, err := findShots(s.job, found, lo, predicted, recorded)
+	err = s.op.here.Again(func(bool) error {
+		if squares = nil; s.op.plan.Held.Stream {
+			return s.op.stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
+				more, err := findShots(s.op, found, lo, predicted, recorded)
 				squares = append(squares, more...)
 				return err
 			})
@@ -33,29 +33,29 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 			return err
 		}
 		defer predicted.Free()
-		_, err = findShots(s.job, found, 0, predicted.Buf, s.f.Weighed().Buf)
-		return s.job.Ranks.Together(err)
+		_, err = findShots(s.op, found, 0, predicted.Buf, s.f.Weighed().Buf)
+		return s.op.here.Ranks.Together(err)
 	})
 	if err != nil {
 		return err
 	}
-	if s.job.plan.Held.Stream {
-		square, err := dist.SumExactly(s.job.here.ShotAxis, squares, nil)
+	if s.op.plan.Held.Stream {
+		square, err := dist.SumExactly(s.op.here.ShotAxis, squares, nil)
 		if err != nil {
 			return err
 		}
-		s.job.op.stream.Reweighed(math.Sqrt(square))
+		s.op.stream.Reweighed(math.Sqrt(square))
 	}
-	s.job.collect()
+	s.collect()
 	return s.useCoherence(found)
 }
 
 // findShots finds the weights of whole shots, of which these are prediction and record from sample lo
 // of this rank's on. It returns the sum of squares of each record with its new weights.
-func findShots(j *Job, c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
-	nt, w := j.plan.Geometry.Survey.NT, CoherenceWindows(j.plan.Geometry, j.plan.Times, j.plan.Hardware.Threads)
-	for shot := range j.share.Shots {
-		first, last := j.share.Shot(shot)
+func findShots(op *Operator, c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
+	nt, w := op.plan.Geometry.Survey.NT, CoherenceWindows(op.plan.Geometry, op.plan.Times, op.plan.Hardware.Threads)
+	for shot := range op.share.Shots {
+		first, last := op.share.Shot(shot)
 		at, n := first*nt-lo, (last-first)*nt
 		if at < 0 || at+n > predicted.Len() {
 			continue
@@ -66,7 +66,7 @@ func findShots(j *Job, c *coherence.Weights, lo int, predicted, recorded device.
 				return nil, err
 			}
 		}
-		c.Find(w, j.plan.Geometry.Survey, j.plan.Geometry.Shots.List(j.share.First+first, j.share.First+last), first, traces[0], traces[1])
+		c.Find(w, op.plan.Geometry.Survey, op.plan.Geometry.Shots.List(op.share.First+first, op.share.First+last), first, traces[0], traces[1])
 		square := 0.0
 		for trace := first; trace < last; trace++ {
 			x := traces[1][(trace-first)*nt:][:nt]
@@ -92,30 +92,30 @@ func (s *solving) useCoherence(found *coherence.Weights) error {
 	for _, v := range found.Values {
 		mean += float64(v) / coherence.One
 	}
-	s.job.traces.WeighBy(found)
+	s.op.traces.WeighBy(found)
 	sums := []float64{mean, float64(len(found.Values))}
-	if err := s.job.here.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
+	if err := s.op.here.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
-	s.job.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.method.State().Iteration, sums[0]/max(1, sums[1]))
-	if s.job.plan.Held.Stream {
+	s.op.here.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.method.State().Iteration, sums[0]/max(1, sums[1]))
+	if s.op.plan.Held.Stream {
 		return nil // which are weighed as they are read
 	}
-	v, err := dist.NewVector(s.job.here.Device, s.job.op.lifted.Range())
+	v, err := dist.NewVector(s.op.here.Device, s.op.lifted.Range())
 	if err != nil {
 		return err
 	}
-	if err := fillCoherence(s.job, found, v); err != nil {
+	if err := fillCoherence(s.op, found, v); err != nil {
 		return err
 	}
 	return s.f.Reweigh(v)
 }
 
 // fillCoherence sets a vector of data to the weights of its samples.
-func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
-	nt := j.plan.Geometry.Survey.NT
+func fillCoherence(op *Operator, c *coherence.Weights, v *dist.Vector) error {
+	nt := op.plan.Geometry.Survey.NT
 	w := make([]float32, nt)
-	for trace := range j.share.Traces() {
+	for trace := range op.share.Traces() {
 		for k := range w {
 			w[k] = 1
 		}
@@ -130,18 +130,18 @@ func fillCoherence(j *Job, c *coherence.Weights, v *dist.Vector) error {
 // savedWeights is a vector with the values of the weights found, on the host, as checkpoints keep it. Where
 // none were found it is for those of a checkpoint.
 func (s *solving) savedWeights() map[string]*dist.Vector {
-	c := coherence.New(CoherenceWindows(s.job.plan.Geometry, s.job.plan.Times, s.job.plan.Hardware.Threads), 0, s.job.plan.Geometry.Survey.NT)
+	c := coherence.New(CoherenceWindows(s.op.plan.Geometry, s.op.plan.Times, s.op.plan.Hardware.Threads), 0, s.op.plan.Geometry.Survey.NT)
 	l := &dist.Layout{
-		Shape: []int{s.job.plan.Geometry.Shots.Traces(), c.Nodes}, Off: s.job.share.First * c.Nodes, N: s.job.share.Traces() * c.Nodes,
-		Type: device.F32, Shards: s.job.here.ShotAxis, Copies: s.job.here.BlockAxis,
+		Shape: []int{s.op.plan.Geometry.Shots.Traces(), c.Nodes}, Off: s.op.share.First * c.Nodes, N: s.op.share.Traces() * c.Nodes,
+		Type: device.F32, Shards: s.op.here.ShotAxis, Copies: s.op.here.BlockAxis,
 	}
 	values := make([]float32, l.N)
-	if of := s.job.traces.Coherence(); of != nil {
+	if of := s.op.traces.Coherence(); of != nil {
 		for k, v := range of.Values {
 			values[k] = float32(v)
 		}
 	}
-	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.job.here.Host, values)}}
+	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.op.here.Host, values)}}
 }
 
 // savedName is the name of weights in a checkpoint.
@@ -149,7 +149,7 @@ const savedName = "coherence"
 
 // restoreWeights puts the weights of a checkpoint into the problem.
 func (s *solving) restoreWeights(saved map[string]*dist.Vector) error {
-	found := coherence.New(CoherenceWindows(s.job.plan.Geometry, s.job.plan.Times, s.job.plan.Hardware.Threads), s.job.share.Traces(), s.job.plan.Geometry.Survey.NT)
+	found := coherence.New(CoherenceWindows(s.op.plan.Geometry, s.op.plan.Times, s.op.plan.Hardware.Threads), s.op.share.Traces(), s.op.plan.Geometry.Survey.NT)
 	for k, v := range device.Slice[float32](saved[savedName].Buf) {
 		found.Values[k] = uint16(v)
 	}

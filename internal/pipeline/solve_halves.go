@@ -19,29 +19,29 @@ const (
 
 // agree returns on all ranks how well the images of the odd and of the even shots agree. take, if not nil, is handed
 // the agreement around each point on rank 0. It is collective.
-func measureAgreement(j *Job, halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
-	defer j.Ranks.Report.Time("agreement of halves")()
+func measureAgreement(op *Operator, halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
+	defer op.here.Ranks.Report.Time("agreement of halves")()
 	a, b := halves.Parts[0], halves.Parts[1]
 	squares, err := dist.Dots([2]*dist.Vector{a, a}, [2]*dist.Vector{b, b})
 	if err != nil {
 		return 0, err
 	}
-	first, err := j.here.Whole(a)
+	first, err := op.here.Whole(a)
 	if err != nil {
 		return 0, err
 	}
 	var scan *agreement.Scan
-	if j.Ranks.Root() {
-		scan = agreement.NewScan(j.plan.Geometry.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
+	if op.here.Ranks.Root() {
+		scan = agreement.NewScan(op.plan.Geometry.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
 	}
-	err = j.here.Gather(b, j.plan.Geometry.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
+	err = op.here.Gather(b, op.plan.Geometry.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
 	if err == nil && scan != nil {
 		whole, err = scan.End()
 	}
-	if err := j.Ranks.Together(err); err != nil {
+	if err := op.here.Ranks.Together(err); err != nil {
 		return 0, err
 	}
-	all, err := comm.GatherJSON(j.Ranks.World.Host().AllGather, whole)
+	all, err := comm.GatherJSON(op.here.Ranks.World.Host().AllGather, whole)
 	if err != nil {
 		return 0, err
 	}
@@ -51,16 +51,16 @@ func measureAgreement(j *Job, halves *dist.Vector, take func(first int, local []
 // judgeHalves finds how well the halves of a result agree, and with output.filter = "agreement" multiplies its image,
 // their mean or sum, by the Wiener filter of that: where a share γ of the power of each half is in both, it is
 // 2γ/(1+γ) of the power of their mean.
-func judgeHalves(j *Job, r *Result) (err error) {
-	if j.plan.Config.Output.Filter != "agreement" {
-		r.Agreed, err = measureAgreement(j, r.Classes, nil)
+func judgeHalves(op *Operator, r *Result) (err error) {
+	if op.plan.Config.Output.Filter != "agreement" {
+		r.Agreed, err = measureAgreement(op, r.Classes, nil)
 		return err
 	}
 	var filter []float32
-	if j.Ranks.Root() {
-		filter = make([]float32, 0, j.plan.Geometry.Image.Len())
+	if op.here.Ranks.Root() {
+		filter = make([]float32, 0, op.plan.Geometry.Image.Len())
 	}
-	r.Agreed, err = measureAgreement(j, r.Classes, func(_ int, local []float32) error {
+	r.Agreed, err = measureAgreement(op, r.Classes, func(_ int, local []float32) error {
 		for _, g := range local {
 			filter = append(filter, 2*max(0, g)/(1+max(0, g)))
 		}
@@ -69,7 +69,7 @@ func judgeHalves(j *Job, r *Result) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := j.here.Spread(filter, r.Image.Layout)
+	v, err := op.here.Spread(filter, r.Image.Layout)
 	if err == nil {
 		err = dist.Multiply(r.Image, v)
 		v.Free()
@@ -79,14 +79,14 @@ func judgeHalves(j *Job, r *Result) (err error) {
 
 // agreement returns how well the halves of an iterate agree, and adds it to the history. It is nil where there are none.
 func (s *solving) agreement(m *solver.Method) (*float64, error) {
-	if !s.job.plan.Classes.Halves() {
+	if !s.op.plan.Classes.Halves() {
 		return nil, nil
 	}
 	images, err := s.f.ImageOf(m.X())
 	if err != nil {
 		return nil, err
 	}
-	whole, err := measureAgreement(s.job, images, nil)
+	whole, err := measureAgreement(s.op, images, nil)
 	if images != m.X() {
 		images.Free()
 	}
@@ -113,13 +113,13 @@ func growApart(s *solver.State) bool {
 }
 
 // warnApart warns where later iterations have taken the halves apart.
-func warnApart(j *Job, h []float64) {
-	if len(h) == 0 || !j.Ranks.Root() {
+func warnApart(ranks Ranks, h []float64) {
+	if len(h) == 0 || !ranks.Root() {
 		return
 	}
 	best, last := slices.Max(h), h[len(h)-1]
 	if best-last > muchApart {
-		j.Ranks.Report.Warn(fmt.Sprintf("images of the odd and of the even shots agree by %.3f after %s, and agreed by %.3f after %d: what came since is not in all shots (solver.iterations, solver.damping)",
+		ranks.Report.Warn(fmt.Sprintf("images of the odd and of the even shots agree by %.3f after %s, and agreed by %.3f after %d: what came since is not in all shots (solver.iterations, solver.damping)",
 			last, readable.Count(len(h), "iteration"), best, slices.Index(h, best)+1))
 	}
 }

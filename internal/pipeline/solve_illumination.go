@@ -8,19 +8,19 @@ import (
 
 // weighClasses makes the image of a result the mean of its classes by their illumination,
 // with image.gather_normalize, and keeps their illumination. Migrated classes are first divided by it.
-func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
-	if !j.plan.Classes.Normalized() {
+func weighClasses(ctx context.Context, op *Operator, r *Result, migrated bool) error {
+	if !op.plan.Classes.Normalized() {
 		return nil
 	}
-	defer j.Ranks.Report.Time("illumination")()
-	s, err := j.setting(nil)
+	defer op.here.Ranks.Report.Time("illumination")()
+	s, err := op.setting(nil)
 	if err != nil {
 		return err
 	}
 	var light *formulation.Illumination
-	err = j.here.Again(func(bool) error {
+	err = op.here.Again(func(bool) error {
 		light, err = s.Illumination(ctx)
-		return j.Ranks.Together(err)
+		return op.here.Ranks.Together(err)
 	})
 	if err != nil {
 		return err
@@ -34,5 +34,5 @@ func weighClasses(ctx context.Context, j *Job, r *Result, migrated bool) error {
 	if err == nil {
 		r.Light, err = light.Shares()
 	}
-	return j.Ranks.Together(err)
+	return op.here.Ranks.Together(err)
 }

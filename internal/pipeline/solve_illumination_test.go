@@ -15,7 +15,7 @@ import (
 // the columns of the operator.
 func illuminated(t *testing.T, p *problem, set []string) (light []float64) {
 	p.probed(t, "reference", set, func(j *Job, op *Operator) {
-		s, err := j.setting(nil)
+		s, err := j.op.setting(nil)
 		must(t, err)
 		a := s.Scaled()
 		x, err := dist.NewVector(j.here.Device, a.Domain())

@@ -53,12 +53,12 @@ func TestSolveFindsTheAnswer(t *testing.T) {
 func TestImageThatOneRankCannotRead(t *testing.T) {
 	p := wide(t)
 	must(t, p.on(3, nil, func(j *Job) error {
-		op, err := built(context.Background(), j)
+		op, err := j.Build(context.Background())
 		if err != nil {
 			return err
 		}
 		defer op.engine.Close()
-		_, err = op.ImageVector(func([]float32, int) error {
+		_, err = j.op.ImageVector(func([]float32, int) error {
 			if j.Ranks.World.Rank() == 1 {
 				return errors.New("cannot be read")
 			}
@@ -197,7 +197,7 @@ func TestBuildIsInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		j := line(t).open(t, NeedTraces, progress.Discard(), engine)
-		if _, err := built(ctx, j); status.Code(err) != status.Stopped {
+		if _, err := j.Build(ctx); status.Code(err) != status.Stopped {
 			t.Errorf("status %d: %v", status.Code(err), err)
 		}
 		if err := j.WriteTimes(ctx, j.plan.Config.Output.File.File, true, Source{}); status.Code(err) != status.Stopped {

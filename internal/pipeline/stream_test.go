@@ -136,8 +136,8 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	var now, most int64
 	j.here.Device = counting{j.here.Host, &now, &most}
 	op := build(t, j)
-	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.info, want) {
-		t.Errorf("%q does not say %q", op.info, want)
+	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.Info, want) {
+		t.Errorf("%q does not say %q", op.Info, want)
 	}
 	d, err := j.Data()
 	must(t, err)
@@ -174,14 +174,14 @@ func TestStreamedMigrateAndModelOnRanks(t *testing.T) {
 	type out struct{ image, traces, residual []float32 }
 	run := func(ranks int, set ...string) (o out) {
 		must(t, p.on(ranks, set, withData(func(j *Job, op *Operator, d *dist.Vector) error {
-			image, err := j.whole(j.Migrate(context.Background(), d))
+			image, err := j.whole(j.op.Migrate(context.Background(), d))
 			if err != nil {
 				return err
 			}
 			if j.Ranks.Root() {
 				o.image = image.Image
 			}
-			if e, err := j.DotTest(context.Background()); err != nil || !(e <= j.DotLimit()) || e == 0 {
+			if e, err := j.op.DotTest(context.Background()); err != nil || !(e <= j.op.DotLimit()) || e == 0 {
 				return fmt.Errorf("dot test %g, %v", e, err)
 			}
 			if err := j.WritePredicted(context.Background(), p.path("traces.h5"), ReadPoints(reflectivity), Source{Force: true}); err != nil {
@@ -267,7 +267,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 		want := p.solveOn(t, 1, set...)
 		ctx, stop := context.WithCancel(context.Background())
 		must(t, p.on(4, append(slices.Clone(set), "comm.grid=2,2", "checkpoint.iterations=1"), func(j *Job) error {
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -297,7 +297,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 		}
 		var got *solved
 		must(t, p.on(3, append(slices.Clone(set), "comm.grid=3,1"), func(j *Job) error {
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -320,7 +320,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		return err
 	}
 	migrate := func(j *Job, op *Operator) error {
-		_, err := j.Migrate(context.Background(), nil)
+		_, err := j.op.Migrate(context.Background(), nil)
 		return err
 	}
 	residual := func(j *Job, op *Operator) error {
@@ -350,7 +350,7 @@ func TestFileFailsWhileStreamed(t *testing.T) {
 		before := names(t, p.folder)
 		errs := make([]error, c.ranks)
 		must(t, p.on(c.ranks, []string{"comm.grid=" + c.grid, "data.read=stream"}, func(j *Job) error {
-			op, err := built(context.Background(), j)
+			op, err := j.Build(context.Background())
 			if err != nil {
 				return err
 			}
@@ -431,12 +431,12 @@ func TestWrongGuessesAreMended(t *testing.T) {
 			grid  string
 		}{{1, "1,1"}, {3, "3,1"}, {4, "2,2"}} {
 			must(t, p.on(c.ranks, []string{"data.read=stream", "comm.grid=" + c.grid}, func(j *Job) error {
-				op, err := built(context.Background(), j)
+				op, err := j.Build(context.Background())
 				if err != nil {
 					return err
 				}
 				defer op.engine.Close()
-				x, err := op.ImageVector(ReadPoints(noise(j.plan.Geometry.Image.Len(), 3)))
+				x, err := j.op.ImageVector(ReadPoints(noise(j.plan.Geometry.Image.Len(), 3)))
 				if err != nil {
 					return err
 				}

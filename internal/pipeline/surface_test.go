@@ -108,7 +108,7 @@ func TestSurfaceTaper(t *testing.T) {
 	p := hills(t)
 	set := []string{"image.surface=survey", "image.surface_taper=20", "solver.iterations=5", "solver.true_residual_every=0"}
 	j, op := p.ready(t, "reference", set...)
-	s, err := j.setting(nil)
+	s, err := j.op.setting(nil)
 	must(t, err)
 	for n, got := range download(t, s.Below.Buf) {
 		d := p.grid.Coord(1, n%40) - j.plan.Geometry.Surface.Z[n/40]

@@ -60,7 +60,7 @@ func TestTimeDomainIsAdjoint(t *testing.T) {
 					t.Errorf("%s %s %v: %g and %g differ by %.1e of %g", name, engine, set, left, right, abs(left-right)/scale, scale)
 				}
 				j, _ := p.ready(t, engine, own...)
-				if e, err := j.DotTest(context.Background()); err != nil || !(e <= 1e-6) {
+				if e, err := j.op.DotTest(context.Background()); err != nil || !(e <= 1e-6) {
 					t.Errorf("%s %s %v: dot test %g (%v)", name, engine, set, e, err)
 				}
 			}

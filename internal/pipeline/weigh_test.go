@@ -205,10 +205,10 @@ func TestWeightedDotTest(t *testing.T) {
 		}
 		eachEngine(t, func(t *testing.T, engine string) {
 			j, _ := p.ready(t, engine, set...)
-			e, err := j.DotTest(context.Background())
+			e, err := j.op.DotTest(context.Background())
 			must(t, err)
-			if !(e <= j.DotLimit()) {
-				t.Errorf("%s: %.1e, want at most %.0e", name, e, j.DotLimit())
+			if !(e <= j.op.DotLimit()) {
+				t.Errorf("%s: %.1e, want at most %.0e", name, e, j.op.DotLimit())
 			}
 		})
 	}

@@ -65,7 +65,7 @@ func TestWhitening(t *testing.T) {
 		j, _ := p.ready(t, "reference", set...)
 		d, err := j.Data()
 		must(t, err)
-		predicted, err := j.Model(t.Context(), ReadPoints(image))
+		predicted, err := j.op.Model(t.Context(), ReadPoints(image))
 		must(t, err)
 		near(t, "whitened data", download(t, d.Buf), download(t, predicted.Buf), 1e-3)
 		plain := p.open(t, NeedTraces, progress.Discard(), "reference", set[:len(set)-2]...)
@@ -117,7 +117,7 @@ func TestModelIsNotWhitened(t *testing.T) {
 	model := func(set ...string) []float32 {
 		j := p.open(t, NeedGeometry, progress.Discard(), "cpu", set...)
 		build(t, j)
-		d, err := j.Model(t.Context(), ReadPoints(noise(p.grid.Len(), 2)))
+		d, err := j.op.Model(t.Context(), ReadPoints(noise(p.grid.Len(), 2)))
 		must(t, err)
 		out := make([]float32, d.Buf.Len())
 		must(t, device.Download(out, d.Buf))

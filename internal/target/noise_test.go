@@ -22,7 +22,7 @@ func TestDeviationsAreThoseOfManySolves(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		q, err := pipeline.MakeQuadratic(context.Background(), j, d, nil)
+		q, err := j.Built().Quadratic(context.Background(), d, nil)
 		if err == nil {
 			damping = q.Damping
 		}
@@ -70,14 +70,14 @@ func posteriorOf(j *pipeline.Job) (*Posterior, error) {
 func solveNoise(j *pipeline.Job, sigma, image float64, seed uint64) (x, truth []float32, err error) {
 	w := &dist.Work{Ctx: context.Background()}
 	var d, e, m *dist.Vector
-	w.New(j.Device(), j.Operator().Range(), &d, &e)
-	w.New(j.Device(), j.Operator().Domain(), &m)
+	w.New(j.Device(), j.Built().Linear().Range(), &d, &e)
+	w.New(j.Device(), j.Built().Linear().Domain(), &m)
 	truth, samples := make([]float32, m.Layout.N), make([]float32, d.Layout.N)
 	noise(truth, image, seed)
 	noise(samples, sigma, 1<<32+seed)
 	w.Do(func() error { return device.Upload(m.Buf, truth) })
 	w.Do(func() error { return device.Upload(e.Buf, samples) })
-	w.Apply(j.Operator(), d, m)
+	w.Apply(j.Built().Linear(), d, m)
 	w.Axpby(1, e, 1, d)
 	if w.Err != nil {
 		return nil, nil, w.Err
@@ -136,7 +136,7 @@ func TestNoiseIsThatOfTheResidual(t *testing.T) {
 		for _, v := range p.Resolution {
 			freedom += v
 		}
-		d, err := dist.NewVector(j.Device(), j.Operator().Range())
+		d, err := dist.NewVector(j.Device(), j.Built().Linear().Range())
 		if err != nil {
 			return err
 		}

@@ -115,7 +115,7 @@ func on(folder string, ranks int, set []string, body func(j *pipeline.Job) error
 			return err
 		}
 		defer j.Close()
-		if err := j.Build(context.Background()); err != nil {
+		if _, err := j.Build(context.Background()); err != nil {
 			return err
 		}
 		return body(j)
@@ -128,11 +128,11 @@ func of(j *pipeline.Job, o Options) (*Target, *formulation.Quadratic, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := pipeline.MakeQuadratic(context.Background(), j, d, nil)
+	q, err := j.Built().Quadratic(context.Background(), d, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := New(context.Background(), j, o, &Given{}, q)
+	t, err := New(context.Background(), j, j.Built(), o, &Given{}, q)
 	return t, q, err
 }
 
@@ -156,8 +156,8 @@ func (t *Target) matrix() ([][]float64, error) {
 func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int) (column []float64, err error) {
 	w := &dist.Work{Ctx: context.Background()}
 	var x, y, d, rows *dist.Vector
-	w.New(j.Device(), j.Operator().Domain(), &x, &y)
-	w.New(j.Device(), j.Operator().Range(), &d)
+	w.New(j.Device(), j.Built().Linear().Domain(), &x, &y)
+	w.New(j.Device(), j.Built().Linear().Range(), &d)
 	unit := make([]float64, x.Layout.N)
 	cut := func(i int) float64 {
 		if j.Geometry().Surface == nil {
@@ -167,7 +167,7 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 	}
 	unit[point] = cut(point)
 	w.Do(func() error { return device.Upload(x.Buf, unit) })
-	w.Apply(j.Operator(), d, x)
+	w.Apply(j.Built().Linear(), d, x)
 	w.Do(func() error {
 		v := make([]float64, d.Layout.N)
 		if err := device.Download(v, d.Buf); err != nil {
@@ -184,7 +184,7 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 		}
 		return device.Upload(d.Buf, v)
 	})
-	w.ApplyAdjoint(j.Operator(), y, d)
+	w.ApplyAdjoint(j.Built().Linear(), y, d)
 	column = make([]float64, x.Layout.N)
 	w.Do(func() error { return device.Download(column, y.Buf) })
 	for i := range column {

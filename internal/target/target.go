@@ -29,6 +29,7 @@ type Options struct {
 // Target is the Hessian of a window of the image of a job.
 type Target struct {
 	job *pipeline.Job
+	op  *pipeline.Operator
 	*system
 
 	asked  Options
@@ -70,8 +71,8 @@ const unbounded = "solver.damping and solver.regularization_weight are 0: nothin
 
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
-func New(ctx context.Context, j *pipeline.Job, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
-	t := &Target{job: j, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Geometry().Image)}
+func New(ctx context.Context, j *pipeline.Job, op *pipeline.Operator, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
+	t := &Target{job: j, op: op, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Geometry().Image)}
 	if q.Damping == 0 && q.Penalty == nil {
 		j.Ranks.Report.Warn(unbounded)
 	}
@@ -79,7 +80,7 @@ func New(ctx context.Context, j *pipeline.Job, o Options, g *Given, q *formulati
 	if err != nil {
 		return nil, err
 	}
-	if t.hess, t.w2, err = pipeline.MakeHessian(ctx, j, t.box.target()); err != nil {
+	if t.hess, t.w2, err = op.Hessian(ctx, t.box.target()); err != nil {
 		return nil, err
 	}
 	of := t.rows(t.hess.Points(), t.hess.Cuts())

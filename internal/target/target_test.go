@@ -175,7 +175,7 @@ func TestImageIsThatOfTheRun(t *testing.T) {
 		if d := difference(f.image, want); !(d <= 1e-4) {
 			t.Errorf("the image is %.1e from that of the solve", d)
 		}
-		if live, err := pipeline.CountLiveSamples(j); err != nil || live != 28*80 {
+		if live, err := j.Built().CountLiveSamples(); err != nil || live != 28*80 {
 			t.Errorf("%d samples count, want those of 28 traces: %v", live, err)
 		}
 		return nil
@@ -212,7 +212,7 @@ func TestSurroundingsAreHeld(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			q, err := pipeline.MakeQuadratic(context.Background(), j, d, pipeline.ReadPoints(solution))
+			q, err := j.Built().Quadratic(context.Background(), d, pipeline.ReadPoints(solution))
 			if err != nil {
 				return err
 			}
@@ -221,7 +221,7 @@ func TestSurroundingsAreHeld(t *testing.T) {
 			if g.solution, err = readBox(j, inner.Grow(frame, j.Geometry().Image), pipeline.ReadPoints(solution)); err != nil {
 				return err
 			}
-			target, err := New(context.Background(), j, o, g, q)
+			target, err := New(context.Background(), j, j.Built(), o, g, q)
 			if err != nil {
 				return err
 			}

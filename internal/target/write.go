@@ -78,7 +78,7 @@ func (t *Target) find(ctx context.Context) (*findings, error) {
 	end()
 	live := 0
 	if err == nil && t.given.Image != nil {
-		live, err = pipeline.CountLiveSamples(t.job)
+		live, err = t.op.CountLiveSamples()
 	}
 	if err != nil || !t.job.Ranks.Root() {
 		return f, err

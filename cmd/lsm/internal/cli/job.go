@@ -135,7 +135,7 @@ func (a *App) Produce(need pipeline.Need, kind string, write func(ctx context.Co
 			return err
 		}
 		a.Wrote(kind, out)
-		if !j.Built() { // the forecast counts an operator
+		if j.Built() == nil { // the forecast counts an operator
 			return a.Closing(0)
 		}
 		return a.Closing(j.Memory().Total())

@@ -51,20 +51,21 @@ func (c *collector) computeMissing() error {
 	if err := c.findWeak(j); err != nil {
 		return err
 	}
-	if err := j.Build(c.ctx); err != nil {
-		return err
-	}
-	e, err := j.DotTest(c.ctx)
+	op, err := j.Build(c.ctx)
 	if err != nil {
 		return err
 	}
-	r.DotTest = &report.DotTest{Error: e, Limit: j.DotLimit()}
+	e, err := op.DotTest(c.ctx)
+	if err != nil {
+		return err
+	}
+	r.DotTest = &report.DotTest{Error: e, Limit: op.DotLimit()}
 	d, err := j.Data()
 	if err != nil {
 		return err
 	}
 	if c.adjoint == "" {
-		migrated, err := j.Migrate(c.ctx, d)
+		migrated, err := op.Migrate(c.ctx, d)
 		if err != nil {
 			return err
 		}
@@ -76,15 +77,15 @@ func (c *collector) computeMissing() error {
 	if c.residual != "" || cfg.Data.Whiten > 0 || !j.PredictsFile() { // no file tells it
 		return nil
 	}
-	return c.computeResidual(j, d, src)
+	return c.computeResidual(j, op, d, src)
 }
 
 // computeResidual writes the residual of the run's image, of the traces d of its job.
-func (c *collector) computeResidual(j *pipeline.Job, d *dist.Vector, src pipeline.Source) error {
+func (c *collector) computeResidual(j *pipeline.Job, op *pipeline.Operator, d *dist.Vector, src pipeline.Source) error {
 	r := c.run
 	c.residual = filepath.Join(c.scratch, "residual.h5")
 	if j.Classes().N > 0 {
-		predicted, err := j.ModelGathers(c.ctx, r.File)
+		predicted, err := op.ModelGathers(c.ctx, r.File)
 		if err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (c *collector) computeResidual(j *pipeline.Job, d *dist.Vector, src pipelin
 		return err
 	}
 	defer image.Close()
-	x, err := j.ImageVector(image.ReadReflectivity)
+	x, err := op.ImageVector(image.ReadReflectivity)
 	if err != nil {
 		return err
 	}

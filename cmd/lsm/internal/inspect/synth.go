@@ -283,10 +283,11 @@ func (f *synthOptions) addData(ctx context.Context, a *cli.App, c *synth.Case) e
 		return err
 	}
 	defer j.Close()
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return err
 	}
-	d, err := j.Model(ctx, pipeline.ReadPoints(c.Reflectivity))
+	d, err := op.Model(ctx, pipeline.ReadPoints(c.Reflectivity))
 	if err != nil {
 		return err
 	}

@@ -308,23 +308,24 @@ func findWeak(ctx context.Context, a *cli.App, image grid.Grid, f *pipeline.Fore
 
 // dotTest measures the adjointness of the run's own operator.
 func dotTest(ctx context.Context, a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) error {
-	if err := j.Build(ctx); err != nil {
-		return err
-	}
-	e, err := j.DotTest(ctx)
+	op, err := j.Build(ctx)
 	if err != nil {
 		return err
 	}
-	limit := j.DotLimit()
-	if !(e <= limit) {
-		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", j.OperatorText(), e, limit))
+	e, err := op.DotTest(ctx)
+	if err != nil {
+		return err
 	}
-	show(pipeline.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", j.OperatorText(), e, limit)})
+	limit := op.DotLimit()
+	if !(e <= limit) {
+		return status.Numerical(fmt.Errorf("dot test: %s: forward and adjoint differ by %.1e, must be at most %.0e", op.Info, e, limit))
+	}
+	show(pipeline.Finding{Topic: "dot test", Level: "ok", Text: fmt.Sprintf("%s: %.1e (at most %.0e)", op.Info, e, limit)})
 	a.Finish("dot_error", e)
 	if !j.HasTraces() {
 		return nil
 	}
-	text, err := j.DampingText(ctx)
+	text, err := op.DampingText(ctx)
 	if text != "" {
 		show(pipeline.Finding{Topic: "penalty", Level: "ok", Text: text})
 	}

@@ -22,15 +22,16 @@ image goes to output.file.`,
 
 func migrate(ctx context.Context, a *cli.App, j *pipeline.Job, out string) error {
 	j.WarnOfDoubts()
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.OperatorText())
+	a.Report.Infof("%s", op.Info)
 	d, err := j.Data()
 	if err != nil {
 		return err
 	}
-	migrated, err := j.Migrate(ctx, d)
+	migrated, err := op.Migrate(ctx, d)
 	if err != nil {
 		return err
 	}

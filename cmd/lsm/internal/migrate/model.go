@@ -30,9 +30,10 @@ func model(ctx context.Context, a *cli.App, j *pipeline.Job, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.OperatorText())
+	a.Report.Infof("%s", op.Info)
 	return j.WritePredicted(ctx, out, image.ReadReflectivity, a.Source("model"))
 }

@@ -129,10 +129,11 @@ func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return nil, 0, err
 	}
-	a.Report.Infof("%s", j.OperatorText())
+	a.Report.Infof("%s", op.Info)
 	d, err := j.Data()
 	if err != nil {
 		return nil, 0, err
@@ -141,11 +142,11 @@ func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.
 	if given.Image != nil {
 		solution = given.Image.Read
 	}
-	q, err := pipeline.MakeQuadratic(ctx, j, d, solution)
+	q, err := op.Quadratic(ctx, d, solution)
 	if err != nil {
 		return nil, 0, err
 	}
-	t, err := target.New(ctx, j, asked, given, q)
+	t, err := target.New(ctx, j, op, asked, given, q)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -38,10 +38,11 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	j.UseSpikes()
-	if err := j.Build(ctx); err != nil {
+	op, err := j.Build(ctx)
+	if err != nil {
 		return err
 	}
-	a.Report.Infof("%s", j.OperatorText())
+	a.Report.Infof("%s", op.Info)
 	d, err := j.Data()
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (o *waveletOptions) fromImage(ctx context.Context, a *cli.App) error {
 	if n := len(given.Samples); n > wavelet.Longest || n > j.Geometry().Survey.NT {
 		return status.Usage(fmt.Errorf("wavelet: --length: %s at %g s, at most %d and those of a trace, %d", readable.Count(n, "sample"), given.DT, wavelet.Longest, j.Geometry().Survey.NT))
 	}
-	f, err := pipeline.FitWavelet(ctx, j, d, image.ReadReflectivity, given, o.ridge)
+	f, err := op.FitWavelet(ctx, d, image.ReadReflectivity, given, o.ridge)
 	if err != nil {
 		return err
 	}
