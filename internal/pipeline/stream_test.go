@@ -273,7 +273,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			}
 			defer op.engine.Close()
 			if j.Ranks.World.Rank() == 1 {
-				j.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
+				op.here.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
 					if bytes.Contains(line, []byte(`"iteration":3,`)) {
 						stop()
 					}
