@@ -96,7 +96,7 @@ type tried struct {
 	sums float64      // s, in sums over ranks in an iteration
 }
 
-// try is one solve, with overlap and timing as how says: medians and means over its
+// tryOnce makes one solve, with overlap and timing as how says: medians and means over its
 // iterations.
 func tryOnce(ctx context.Context, op *Operator, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
 	r := &tried{}
@@ -159,7 +159,7 @@ func (t *tried) bring(op *Operator) error {
 	return err
 }
 
-// Shots is the number of shots of the configured survey.
+// ConfiguredShots counts the shots of the configured survey.
 func ConfiguredShots(world comm.Comm, cfg *config.Config) (int, error) {
 	in, err := SelectTraces(cfg)
 	if err := comm.Together(world, FileError(err)); err != nil {

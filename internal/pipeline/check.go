@@ -23,7 +23,7 @@ type Finding struct {
 	Text  string `json:"text"`
 }
 
-// report collects findings about a plan.
+// checkReport collects findings about a plan.
 type checkReport struct {
 	plan   *Plan
 	blocks int // of the image, over ranks
@@ -331,7 +331,7 @@ func (r *checkReport) aliases(b Band, vmin float64) {
 	}
 }
 
-// Beyond says which angles are in no class, and about how many pairs of
+// BeyondText says which angles are in no class, and about how many pairs of
 // a trace and an image point have such an angle, "" where every angle is in a class.
 func BeyondText(p *Plan) string {
 	if p.Classes.Windows == nil {

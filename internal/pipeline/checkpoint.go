@@ -27,7 +27,7 @@ const (
 	checkpointChunk  = 4 << 20 // elements of a vector that rank 0 holds at a time
 )
 
-// Store is the checkpoints of a run.
+// Checkpoints is the checkpoints of a run.
 type Checkpoints struct {
 	ranks  Ranks
 	folder string
@@ -36,7 +36,7 @@ type Checkpoints struct {
 	own    []string          // this run's own, oldest first
 }
 
-// New returns the store of a configuration. A checkpoint can be continued if its plan is
+// NewCheckpoints returns the store of a configuration. A checkpoint can be continued if its plan is
 // the same.
 func NewCheckpoints(r Ranks, cfg *config.Config, plan map[string]string) *Checkpoints {
 	return &Checkpoints{ranks: r, folder: cfg.Checkpoint.Folder.File, base: checkpointBase(cfg), plan: plan}
@@ -47,7 +47,7 @@ func checkpointBase(cfg *config.Config) string {
 	return strings.TrimSuffix(out, filepath.Ext(out)) + "-"
 }
 
-// Lock is the name that a run locks, so that no other run writes or removes the same
+// CheckpointLock is the name that a run locks, so that no other run writes or removes the same
 // checkpoints.
 func CheckpointLock(cfg *config.Config) string {
 	return filepath.Join(cfg.Checkpoint.Folder.File, strings.TrimSuffix(checkpointBase(cfg), "-"))
@@ -67,7 +67,7 @@ func (s *Checkpoints) all() []string {
 	return found
 }
 
-// NewestSince is the newest of a configuration's checkpoints if it was written since then; "" without. It
+// NewestCheckpointSince is the newest of a configuration's checkpoints if it was written since then; "" without. It
 // opens none, for a process that ends now.
 func NewestCheckpointSince(cfg *config.Config, since time.Time) string {
 	for _, path := range NewCheckpoints(Ranks{}, cfg, nil).all() {

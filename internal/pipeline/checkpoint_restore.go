@@ -78,7 +78,7 @@ func (s *Checkpoints) Recorded(key string) (string, error) {
 	return string(all), err
 }
 
-// plan reads what a checkpoint belongs to.
+// readIdentity reads what a checkpoint belongs to.
 func readIdentity(f *h5.File) (plan map[string]string, err error) {
 	text, err := f.Text("/plan")
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Checkpoints) load(f *h5.File, path string, m *solver.Method, p solver.P
 	})
 }
 
-// same refuses a checkpoint of another plan and names what differs.
+// checkIdentity refuses a checkpoint of another plan and names what differs.
 func checkIdentity(path string, saved, now map[string]string) error {
 	all := maps.Clone(saved)
 	maps.Copy(all, now)

@@ -33,7 +33,7 @@ type Forecast struct {
 	plan *Plan
 }
 
-// New finds out how the given number of ranks would share a run on the grid wanted (as
+// NewForecast finds out how the given number of ranks would share a run on the grid wanted (as
 // comm.grid). Limits on memory are those of the plan's hardware.
 func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
 	grid, err := GridFor(want, ranks)
@@ -179,7 +179,7 @@ func (f *Forecast) halos(all []*Share, team, images, word int) (most []exchange)
 	return most
 }
 
-// spread widens a range, of least and greatest, to v.
+// widen widens a range, of least and greatest, to v.
 func widen[T int | int64 | float64](of *[2]T, rank int, v T) {
 	if rank == 0 {
 		*of = [2]T{v, v}
@@ -294,7 +294,7 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 	return d
 }
 
-// Decide decides where traces and tables are: it returns the first way to hold them that
+// DecideResidency decides where traces and tables are: it returns the first way to hold them that
 // fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
 func DecideResidency(cfg *config.Config, engine string, fits func(Residency) (bool, error)) (Residency, error) {
 	read := cfg.Data.Read

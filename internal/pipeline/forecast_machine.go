@@ -67,10 +67,10 @@ func (l Link) allReduce(bytes, p int) float64 {
 	return float64(AllReduceRounds(p))*l.Latency + sentBytes(bytes, p)/l.Bytes
 }
 
-// Rounds is how many messages a rank sends in a sum over p ranks, one after the other.
+// AllReduceRounds is how many messages a rank sends in a sum over p ranks, one after the other.
 func AllReduceRounds(p int) int { return 2 * bits.Len(uint(p-1)) }
 
-// sent is how many bytes a rank sends in a sum of so many bytes over p ranks.
+// sentBytes is how many bytes a rank sends in a sum of so many bytes over p ranks.
 func sentBytes(bytes, p int) float64 { return 2 * float64(p-1) / float64(p) * float64(bytes) }
 
 func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -235,7 +235,7 @@ func (m *Machine) link(span, ranks int) Link {
 	return l
 }
 
-// sum is what a rank sums with others in an iteration, pieces of an image or of data, or
+// exchange is what a rank sums with others in an iteration, pieces of an image or of data, or
 // numbers, or what it sends to its neighbours.
 type exchange struct {
 	ranks, span int // so many, that lie within so many ranks; 0: neighbours

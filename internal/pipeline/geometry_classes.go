@@ -47,7 +47,7 @@ func newClasses(im config.Image, s *survey.Survey, need Need) (Classes, error) {
 	return c, nil
 }
 
-// halves assigns a survey's traces to the odd and the even ones of the sources that it uses.
+// findHalves assigns a survey's traces to the odd and the even ones of the sources that it uses.
 func findHalves(s *survey.Survey) []int32 {
 	half := make([]int32, s.NumTraces())
 	number := make([]int32, s.NumSources())

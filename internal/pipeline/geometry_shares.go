@@ -146,7 +146,7 @@ func (g *Geometry) shotCosts() []int64 {
 	return cost
 }
 
-// deal cuts shots into consecutive parts so that the most expensive part costs as
+// dealShots cuts shots into consecutive parts so that the most expensive part costs as
 // little as possible, and returns the first shot of each part and their number.
 // Neighbouring shots share receiver places, so parts are not cut further.
 func dealShots(cost []int64, parts int) []int {
@@ -160,7 +160,7 @@ func dealShots(cost []int64, parts int) []int {
 	return fillParts(cost, parts, least+int64(more))
 }
 
-// fill cuts shots greedily into parts that cost at most limit, but keeps one shot for
+// fillParts cuts shots greedily into parts that cost at most limit, but keeps one shot for
 // each of the remaining parts.
 func fillParts(cost []int64, parts int, limit int64) []int {
 	cuts := []int{0}
@@ -400,7 +400,7 @@ func (g *Geometry) findReaches(rows []int, each int) (out [][2]int) {
 	return out
 }
 
-// holders returns the slabs [lo, hi) that each team holds, one after the other: an equal
+// findHeldSlabs returns the slabs [lo, hi) that each team holds, one after the other: an equal
 // part of the image, unless neighbouring teams do not both reach the border between their
 // parts. The border then lies nearer to what they reach.
 func findHeldSlabs(reach [][2]int, slabs int) [][2]int {

@@ -33,7 +33,7 @@ func traceSpacing(s *survey.Survey) []float64 {
 	return out
 }
 
-// gathers are the positions of some gathers, [gather][position][dim]. The function of says
+// gatherPositions lists the positions of some gathers, [gather][position][dim]. The function of says
 // to which of the given number of gathers a trace belongs, and with which position.
 func gatherPositions(s *survey.Survey, n int, of func(src, rec int) (gather int, at []float64)) [][]float64 {
 	number := make([]int32, n) // from 1, among those that have traces and are taken
@@ -66,7 +66,7 @@ func gatherPositions(s *survey.Survey, n int, of func(src, rec int) (gather int,
 	return out
 }
 
-// middles are twice the midpoints of all traces.
+// doubledMidpoints returns twice the midpoints of all traces.
 func doubledMidpoints(s *survey.Survey) []float64 {
 	out := make([]float64, 0, s.NumTraces()*s.Dim)
 	for i := range s.NumTraces() {
@@ -85,7 +85,7 @@ const (
 	mostPositions = 200 // of a gather
 )
 
-// spacings is the median distance to the nearest neighbour in each horizontal direction,
+// medianSpacings finds the median distance to the nearest neighbour in each horizontal direction,
 // over gathers of positions, [position][dim]. A neighbour counts for the axis along which
 // it is farther away. The spacing is 0 where no position has a neighbour.
 func medianSpacings(gathers [][]float64, dim int) []float64 {
@@ -110,7 +110,7 @@ func medianSpacings(gathers [][]float64, dim int) []float64 {
 	return out
 }
 
-// nearest is the distance along each horizontal axis to the nearest position beside
+// nearestAlong finds the distance along each horizontal axis to the nearest position beside
 // position k, infinite where there is none.
 func nearestAlong(xyz []float64, dim, k int) []float64 {
 	best := make([]float64, dim-1)

@@ -37,7 +37,7 @@ func (s *Surface) At(p []float64) (z float64, inside bool) {
 	return columns.At(p[:columns.Dim()], func(n int) float64 { return s.Z[n] }), columns.Contains(p)
 }
 
-// columns is the grid of an image's columns.
+// columnsOf returns the grid of an image's columns.
 func columnsOf(g grid.Grid) grid.Grid {
 	n := g.Dim() - 1
 	return grid.Grid{Origin: g.Origin[:n], Spacing: g.Spacing[:n], Shape: g.Shape[:n]}
@@ -122,7 +122,7 @@ func (m Mute) Silent(offset float64, nt int) int {
 	return sort.Search(nt, func(n int) bool { return cosineRise(m.t0+float64(n)*m.dt-start, m.taper, 1e-6*m.dt) > 0 })
 }
 
-// rise is 0 below x = 0 and 1 from x = taper on, ½(1 − cos(πx/taper)) between. It
+// cosineRise is 0 below x = 0 and 1 from x = taper on, ½(1 − cos(πx/taper)) between. It
 // takes an x within slack of 0 for 0.
 func cosineRise(x, taper, slack float64) float64 {
 	switch {

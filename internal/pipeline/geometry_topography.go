@@ -50,7 +50,7 @@ func topography(p *survey.Positions, columns grid.Grid, cell float64) []float64 
 	return z
 }
 
-// points lists the places marked.
+// markedPoints lists the places marked.
 func markedPoints(p *survey.Positions, marked []bool) [][]float64 {
 	var list [][]float64
 	for i, m := range marked {

@@ -134,7 +134,7 @@ func (m Memory) Check() error {
 	return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s; the limit is %s", m, humanize.IBytes(uint64(m.Limit)))), hint)
 }
 
-// Of predicts what a rank holds of its share in a run of the configured solver. With
+// CountMemory predicts what a rank holds of its share in a run of the configured solver. With
 // tables that are "exact" it also decides whether this rank recomputes them.
 func CountMemory(p *Plan, s *Share) Memory {
 	c := &memoryCount{plan: p, share: s, problem: p.Problem(s)}
@@ -151,7 +151,7 @@ func CountMemory(p *Plan, s *Share) Memory {
 	return c.tables(m, c.resident)
 }
 
-// count counts the memory of one share.
+// memoryCount counts the memory of one share.
 type memoryCount struct {
 	plan    *Plan
 	share   *Share
@@ -221,7 +221,7 @@ func (c *memoryCount) modelInTime(v traveltime.Medium, each, points int64) int64
 	return each * points
 }
 
-// Chunk is how many elements of a vector rank 0 holds at a time on their way to a file.
+// GatherChunk is how many elements of a vector rank 0 holds at a time on their way to a file.
 const GatherChunk = 4 << 20
 
 // stretches is what rank 0 takes to write an image: a stretch of it and, if it comes from

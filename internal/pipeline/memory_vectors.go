@@ -68,7 +68,7 @@ func (v *countedProblem) illuminate(s *formulation.Setting) {
 	}
 }
 
-// imagined is a problem that is made to count its vectors.
+// countedProblem is a problem that is made to count its vectors.
 type countedProblem struct {
 	count       *memoryCount
 	on          *device.Counter
@@ -111,7 +111,7 @@ func (v *countedProblem) setting() *formulation.Setting {
 	return s
 }
 
-// squared stands for the operator with its weights squared. Its adjoint on the host holds more than
+// countedSquare stands for the operator with its weights squared. Its adjoint on the host holds more than
 // an adjoint of the operator.
 type countedSquare struct {
 	dist.Operator

@@ -41,7 +41,7 @@ type Operator struct {
 // Linear is the linear operator of all ranks, from the image to the traces.
 func (op *Operator) Linear() dist.Operator { return op.lifted }
 
-// Build computes the traveltimes and makes the operator, on all ranks. It is the
+// BuildOperator computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
 func BuildOperator(ctx context.Context, p *Plan, h *Here, s *Share, t *RankTraces) (*Operator, error) {
 	op := &Operator{plan: p, here: h, share: s, traces: t}
@@ -286,10 +286,10 @@ func BlameInput(err error) error {
 	return err
 }
 
-// Reader fills dst with the points of an image from number first on.
+// PointReader fills dst with the points of an image from number first on.
 type PointReader func(dst []float32, first int) error
 
-// Points reads an image that is in memory.
+// ReadPoints reads an image that is in memory.
 func ReadPoints(image []float32) PointReader {
 	return func(dst []float32, first int) error {
 		copy(dst, image[first:first+len(dst)])

@@ -52,7 +52,7 @@ type Hardware struct {
 	Card     *CardMemory // nil: none
 }
 
-// Card is a GPU.
+// CardMemory is a GPU.
 type CardMemory struct {
 	Multiprocessors int
 	Free            int64 // bytes that this rank may take

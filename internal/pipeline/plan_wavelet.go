@@ -113,13 +113,13 @@ func (f *Whitener) wavelet(w survey.Wavelet, nt int) survey.Wavelet {
 	return out
 }
 
-// Taps is a problem that says by which taps kirchhoff.wavelet_filter makes of a wavelet what traces
+// TapsOf makes a problem that says by which taps kirchhoff.wavelet_filter makes of a wavelet what traces
 // are convolved with.
 func TapsOf(c config.Kirchhoff, g *Geometry, w survey.Wavelet) *kirchhoff.Problem {
 	return &kirchhoff.Problem{Grid: g.Image, NT: g.Survey.NT, DT: g.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter)}
 }
 
-// whiten makes the wavelet of the run with data.whiten: that which the operator would
+// whitenWavelet makes the wavelet of the run with data.whiten: that which the operator would
 // convolve with, kirchhoff.wavelet_filter included, filtered.
 func whitenWavelet(cfg *config.Config, g *Geometry) (*Whitener, survey.Wavelet) {
 	s := g.Survey

@@ -6,7 +6,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Weights say how much the samples of a survey's traces count: the mute, and what data.weights and
+// TraceWeights say how much the samples of a survey's traces count: the mute, and what data.weights and
 // data.dead make of each trace.
 type TraceWeights struct {
 	data   config.Data
@@ -29,7 +29,7 @@ func CoherenceWindows(g *Geometry, t *Times, threads int) coherence.Windows {
 	return coherence.WindowsFor(1/BandOf(g.Survey.Wavelet).Peak, slowest, g.Survey.DT, threads)
 }
 
-// NewWeights returns those of a survey.
+// NewTraceWeights returns those of a survey.
 func NewTraceWeights(d config.Data, s *survey.Survey) *TraceWeights {
 	return &TraceWeights{data: d, survey: s, mute: newMute(d, s)}
 }

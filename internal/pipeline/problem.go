@@ -56,7 +56,7 @@ func settingOf(op *Operator) (s *formulation.Setting, err error) {
 	return s, err
 }
 
-// weights returns the diagonal of W: at each sample, the weight of the trace times that
+// weightVector returns the diagonal of W: at each sample, the weight of the trace times that
 // of the mute. It is nil if W is the identity, and for streamed traces, which are weighed
 // as they are read.
 func weightVector(op *Operator) (*dist.Vector, error) {
@@ -81,7 +81,7 @@ func weightVector(op *Operator) (*dist.Vector, error) {
 	return v, nil
 }
 
-// squared is the operator with its weights squared.
+// squareWeights returns the operator with its weights squared.
 func squareWeights(op *Operator) (dist.Operator, error) {
 	k := op.engine.Squared()
 	if k == nil {
@@ -149,7 +149,7 @@ func (op *Operator) match(ctx context.Context, f *formulation.Formulation) (*Res
 	return r, op.finish(r, 1, h.Gradient[0] == 0)
 }
 
-// band is that of solver.band on the columns of this rank; nil: none.
+// newBand returns the band of solver.band on the columns of this rank; nil: none.
 func newBand(op *Operator) (*imaging.Band, error) {
 	if !Banded(op.plan.Config.Solver, op.plan.Geometry.Image) {
 		return nil, nil

@@ -40,7 +40,7 @@ func (r *Ranks) AtRoot(do func() error) error {
 	return r.Together(err)
 }
 
-// verified opens a file, once rank 0 has compared it with its digests for all ranks, in
+// openVerified opens a file, once rank 0 has compared it with its digests for all ranks, in
 // one pass.
 func openVerified[F interface {
 	VerifyOpen() error
@@ -85,7 +85,7 @@ func FileError(err error) error {
 	return err
 }
 
-// roles are the names of inputs in the provenance, by the keys that name the files.
+// inputRoles are the names of inputs in the provenance, by the keys that name the files.
 var inputRoles = map[string]string{
 	"survey.file":            "survey",
 	"survey.wavelet_file":    "wavelet",
@@ -158,7 +158,7 @@ func lookThrough(file string, want grid.Grid) error {
 	return checkMagnitude(file, "point of the image", float64(peak), leastSample, greatestSample)
 }
 
-// Point writes a position, m.
+// PointText writes a position, m.
 func PointText(p []float64) string {
 	var list []string
 	for _, v := range p {
@@ -167,7 +167,7 @@ func PointText(p []float64) string {
 	return "(" + strings.Join(list, ", ") + ")"
 }
 
-// Extent says where a grid lies.
+// ExtentText says where a grid lies.
 func ExtentText(g grid.Grid) string {
 	return fmt.Sprintf("%s (%s)", g.Extent(), g)
 }
@@ -214,7 +214,7 @@ func (r *Ranks) hash(role string, path config.Path) (in provenance.Input, err er
 	return in, nil
 }
 
-// First calls do on rank 0 and returns its value there. Other ranks get the zero value.
+// CallOnRoot calls do on rank 0 and returns its value there. Other ranks get the zero value.
 // An error is returned on all ranks.
 func CallOnRoot[T any](r *Ranks, do func() (T, error)) (v T, err error) {
 	err = r.AtRoot(func() (err error) {
@@ -224,7 +224,7 @@ func CallOnRoot[T any](r *Ranks, do func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// Publish makes a file that all ranks fill and rank 0 writes, completely or not at all.
+// PublishFile makes a file that all ranks fill and rank 0 writes, completely or not at all.
 // The writer is nil on the other ranks.
 func PublishFile[W interface {
 	Abort()

@@ -21,7 +21,7 @@ import (
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
-// Auto returns the engine of the GPUs that kirchhoff.engine = "auto" may take on this
+// FindGPU returns the engine of the GPUs that kirchhoff.engine = "auto" may take on this
 // machine. The error says why there is none.
 func FindGPU() (driver.Engine, error) {
 	var first error
@@ -124,14 +124,14 @@ func (h *Here) Hold(p *Plan, s *Share) (held *Plan, fits bool, err error) {
 	return p.Holding(r), fits, err
 }
 
-// using is the plan for other hardware.
+// withHardware returns the plan for other hardware.
 func withHardware(p *Plan, hw Hardware) *Plan {
 	q := *p
 	q.Hardware = hw
 	return &q
 }
 
-// measure times one forward and one adjoint of a sample of this rank's operator, in s, on the
+// timeEngine times one forward and one adjoint of a sample of this rank's operator, in s, on the
 // engine of a plan. With remake they make their tables anew.
 type timeEngine func(p *Plan, k *Sample, remake bool) (seconds float64, err error)
 

@@ -44,7 +44,7 @@ type Here struct {
 	taken    string       // the carrier that was chosen
 }
 
-// Join finds this rank's place among the others, and makes its hardware ready. With
+// JoinRanks finds this rank's place among the others, and makes its hardware ready. With
 // kirchhoff.engine = "auto" the hardware may be that of a GPU until Settle has chosen. It is
 // collective.
 func JoinRanks(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here, Hardware, error) {
@@ -154,7 +154,7 @@ func (h *Here) chooseEngine(cfg *config.Config) error {
 	return nil
 }
 
-// Program returns the memory that the process took before its first job (code, libraries
+// ProgramMemory returns the memory that the process took before its first job (code, libraries
 // and run time) and the part of it that is Go's heap, in bytes.
 var ProgramMemory = sync.OnceValues(func() (resident, heap int64) { return machine.PeakMemory(), machine.Heap() })
 
@@ -217,7 +217,7 @@ func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
 	})
 }
 
-// download copies the elements of a result from the given one on, which must be finite.
+// downloadFinite copies the elements of a result from the given one on, which must be finite.
 func downloadFinite(x []float32, part device.Buf, first int) error {
 	if err := device.Download(x, part); err != nil {
 		return err

@@ -97,7 +97,7 @@ func newSample(p *Plan, s *Share, at []int, part float64) (*Sample, error) {
 	return k, nil
 }
 
-// constant is the method for a constant velocity, m/s, on an image in depth or time.
+// constantTimes makes the method for a constant velocity, m/s, on an image in depth or time.
 func constantTimes(velocity float64, image grid.Grid) (traveltime.Method, error) {
 	if image.Domain == grid.Time {
 		return traveltime.NewRMS(traveltime.Medium{Constant: velocity}, image)

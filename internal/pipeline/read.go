@@ -36,7 +36,7 @@ type Relief struct {
 	Z    []float64
 }
 
-// Read reads everything but traces, on all ranks.
+// ReadInputs reads everything but traces, on all ranks.
 func ReadInputs(r Ranks, cfg *config.Config) (*Inputs, error) {
 	in := new(Inputs)
 	for _, step := range []func(Ranks, *config.Config) error{
@@ -80,7 +80,7 @@ func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
 	return nil
 }
 
-// Places are the distinct places of a survey. Rows of given tables keep their own times
+// DistinctPlaces lists the distinct places of a survey. Rows of given tables keep their own times
 // even at equal positions, and so do a source and a receiver of converted waves.
 func DistinctPlaces(s *survey.Survey, cfg *config.Config) *survey.Positions {
 	if cfg.Velocity.Converted() {

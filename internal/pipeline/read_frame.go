@@ -67,7 +67,7 @@ func inFrame(s *survey.Survey, to *grid.Frame) *survey.Survey {
 	return out
 }
 
-// moved is a survey with other horizontal positions.
+// moveHorizontally returns a survey with other horizontal positions.
 func moveHorizontally(s *survey.Survey, to func(x, y float64) (float64, float64)) *survey.Survey {
 	out := *s
 	for _, p := range []*[]float64{&out.Sources, &out.Receivers} {
@@ -84,7 +84,7 @@ func moveHorizontally(s *survey.Survey, to func(x, y float64) (float64, float64)
 // cell at most.
 const onEdge = 1.0
 
-// within reports whether all positions lie inside the horizontal edges of a grid, but for rounding.
+// holdsPositions reports whether all positions lie inside the horizontal edges of a grid, but for rounding.
 func holdsPositions(s *survey.Survey, g grid.Grid) bool {
 	for _, xyz := range [][]float64{s.Sources, s.Receivers} {
 		for i, v := range xyz {
@@ -96,7 +96,7 @@ func holdsPositions(s *survey.Survey, g grid.Grid) bool {
 	return true
 }
 
-// hold puts positions of a survey that lie outside the horizontal edges of a grid by rounding on them.
+// snapToEdges puts positions of a survey that lie outside the horizontal edges of a grid by rounding on them.
 func snapToEdges(s *survey.Survey, g grid.Grid) {
 	for _, xyz := range [][]float64{s.Sources, s.Receivers} {
 		for i, v := range xyz {

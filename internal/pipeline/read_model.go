@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Model is a velocity model file that is open; the zero Model: none.
+// ModelFile is a velocity model file that is open; the zero Model: none.
 type ModelFile struct {
 	Reader *h5.ModelReader
 	File   string
@@ -29,7 +29,7 @@ type ModelFile struct {
 	Used       bool
 }
 
-// whole is what all ranks need to know of a whole model. Rank 0 finds it.
+// modelRanges is what all ranks need to know of a whole model. Rank 0 finds it.
 type modelRanges struct {
 	Least, Greatest, Slowest float64
 	Properties               map[h5.Property][2]float64 // least and greatest of each
@@ -192,7 +192,7 @@ func (m *ModelFile) slowest(cfg *config.Config, w modelRanges) (float64, error) 
 	return slices.Min(all), nil
 }
 
-// speeds are the least velocities in any direction at the points of a slab of g.
+// leastSpeeds returns the least velocities in any direction at the points of a slab of g.
 func leastSpeeds(m traveltime.Medium, g grid.Grid, slab [2]int) []float64 {
 	v := m.On(g, slab)
 	if !m.Anisotropic {
@@ -259,7 +259,7 @@ func unitOf(units string) string {
 	return units
 }
 
-// plausible is an error if velocities in m/s, in a file without a given unit, do not look
+// checkPlausible returns an error if velocities in m/s, in a file without a given unit, do not look
 // like them.
 func checkPlausible(file, units string, least, greatest float64) error {
 	if unitOf(units) != "" {
@@ -289,7 +289,7 @@ func ReadAnisotropy(file string) (a traveltime.Anisotropy, err error) {
 	return a, nil
 }
 
-// Beside is what stands of a beside the velocity in a model file.
+// PropertiesBeside lists what stands of a beside the velocity in a model file.
 func PropertiesBeside(a traveltime.Anisotropy) (list []h5.Beside) {
 	for i, values := range a.All() {
 		if *values != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// kept lists the traces of a survey that remain after data.offset, data.azimuth and the
+// findKept lists the traces of a survey that remain after data.offset, data.azimuth and the
 // intervals of gathers by offset. nil means all traces. It is an error if none remain.
 func findKept(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	d, bins := cfg.Data, offsetBins(cfg)
@@ -46,7 +46,7 @@ func findKept(s *survey.Survey, cfg *config.Config) ([]int32, error) {
 	return keep, nil
 }
 
-// Selected reads everything about the traces that are kept, except their samples. The
+// SelectTraces reads everything about the traces that are kept, except their samples. The
 // places and the other files are left out.
 func SelectTraces(cfg *config.Config) (in *Inputs, err error) {
 	file := cfg.Survey.File.File
@@ -88,7 +88,7 @@ func (in *Inputs) SelectionText(cfg *config.Config) string {
 	return fmt.Sprintf("%d of %s %s left by %s", n, readable.Count(in.Recorded, "trace"), english.PluralWord(n, "is", "are"), selectionKeys(cfg))
 }
 
-// limits names what selects traces.
+// selectionKeys names what selects traces.
 func selectionKeys(cfg *config.Config) string {
 	var list []string
 	d := cfg.Data
@@ -132,7 +132,7 @@ func withinAzimuth(azimuth float64, limit []float64) bool {
 	return azimuth+180*turn <= limit[1]+azimuthSlack
 }
 
-// Interval is the number of the interval [limit, next limit) that holds v, the last
+// FindInterval is the number of the interval [limit, next limit) that holds v, the last
 // one with its end; −1 for none.
 func FindInterval(limits []float64, v float64) int32 {
 	last := len(limits) - 1

@@ -56,7 +56,7 @@ func OperatorAttrs(settings []config.Setting) []h5.Attr {
 	return list
 }
 
-// madeWith reads the attributes that OperatorAttrs made. A survey from another program
+// readMadeWith reads the attributes that OperatorAttrs made. A survey from another program
 // has none.
 func readMadeWith(r *h5.SurveyReader) (list []config.Setting, err error) {
 	a := r.Attrs()

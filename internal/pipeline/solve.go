@@ -345,7 +345,7 @@ func (s *solving) saveNowAndThen(from int) solver.Observer {
 	}
 }
 
-// relative is the last of a history of norms, relative to the first.
+// relativeNorm returns the last of a history of norms, relative to the first.
 func relativeNorm(h []float64) float64 {
 	if h[0] == 0 {
 		return 0
@@ -353,7 +353,7 @@ func relativeNorm(h []float64) float64 {
 	return h[len(h)-1] / h[0]
 }
 
-// failure gives a solver's error its exit status.
+// numericalFailure gives a solver's error its exit status.
 func numericalFailure(err error) error {
 	if status.Code(err) == status.Other {
 		return status.Numerical(err)

@@ -17,7 +17,7 @@ const (
 	muchApart   = 0.05 // loss of agreement that is worth a warning
 )
 
-// agree returns on all ranks how well the images of the odd and of the even shots agree. take, if not nil, is handed
+// measureAgreement returns on all ranks how well the images of the odd and of the even shots agree. take, if not nil, is handed
 // the agreement around each point on rank 0. It is collective.
 func measureAgreement(op *Operator, halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
 	defer op.here.Ranks.Report.Time("agreement of halves")()

@@ -51,7 +51,7 @@ func tileCost(g *Geometry, t *Times, q Pair) float64 {
 	return 0
 }
 
-// straight is about when a wave arrives on straight rays, and how far apart it does so at the
+// straightArrival finds about when a wave arrives on straight rays, and how far apart it does so at the
 // points of a tile, in s.
 func straightArrival(g *Geometry, t *Times, q Pair) (arrival, width float64) {
 	if g.Image.Domain == grid.Time {
@@ -84,7 +84,7 @@ func straightArrival(g *Geometry, t *Times, q Pair) (arrival, width float64) {
 	return arrival, g.tileWidth(gradient)
 }
 
-// straightInTime is straight for an image in the time domain, without η.
+// straightArrivalInTime is straightArrival for an image in the time domain, without η.
 func straightArrivalInTime(g *Geometry, t *Times, q Pair) (arrival, width float64) {
 	gradient := make([]float64, len(q.X))
 	for role, from := range [2][]float64{survey.AtSource: q.Source, survey.AtReceiver: q.Receiver} {
@@ -163,7 +163,7 @@ func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 	return columns
 }
 
-// regions yields the parts of the models in which the places of a share are solved, with the
+// solvedRegions yields the parts of the models in which the places of a share are solved, with the
 // roles of the models; none for a method that solves nothing.
 func solvedRegions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 	return func(yield func(survey.Role, traveltime.Window) bool) {

@@ -24,7 +24,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Traces are this rank's, in the order of shots, and what one reading of them told. With
+// RankTraces are this rank's, in the order of shots, and what one reading of them told. With
 // data.read = "stream" a rank never holds all of them: they are read group by group, a
 // group being some shots, whenever a gradient is computed.
 type RankTraces struct {
@@ -50,7 +50,7 @@ type RankTraces struct {
 	norm, sum, sumOnce float64     // of streamed traces of all ranks, added up without rounding
 }
 
-// tally is what the traces of a shot tell.
+// shotTally is what the traces of a shot tell.
 type shotTally struct {
 	Dead, Live float64 // traces without a sample other than zero, with a weight above 0
 	Peak       float64 // largest magnitude of their samples
@@ -367,7 +367,7 @@ func (t *RankTraces) onCard(n int) (err error) {
 	return err
 }
 
-// weights are those of the samples of a group, in a room on the card. They serve both times
+// groupWeights are those of the samples of a group, in a room on the card. They serve both times
 // that a pass weighs the group.
 type groupWeights struct {
 	at   int // the group's first sample; -1: none
