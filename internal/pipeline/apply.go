@@ -23,10 +23,10 @@ func (op *Operator) Migrate(ctx context.Context, d *dist.Vector) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	w.New(op.here.Device, s.Operator.Domain(), &r.Classes)
+	w.New(op.process.Device, s.Operator.Domain(), &r.Classes)
 	w.Do(func() error {
 		if op.plan.Held.Stream {
-			return op.here.Again(func(bool) error { return op.stream.Adjoint(ctx, r.Classes) })
+			return op.process.Again(func(bool) error { return op.stream.Adjoint(ctx, r.Classes) })
 		}
 		s.KeepData = true
 		weighted, err := s.WeightedData()
@@ -36,33 +36,33 @@ func (op *Operator) Migrate(ctx context.Context, d *dist.Vector) (*Result, error
 		if weighted != d {
 			defer weighted.Free()
 		}
-		return op.here.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
+		return op.process.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return op.cutAbove(r.Classes) })
 	w.Do(func() error { return weighClasses(ctx, op, r, true) })
-	w.Do(func() error { return op.finish(r, 1, true) })
+	w.Do(func() error { return op.finishImage(r, 1, true) })
 	return r, w.Err
 }
 
 // warnUnseen warns that the data and the image have no pair in common, most often because
 // of a wrong unit.
 func (op *Operator) warnUnseen() {
-	op.here.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
+	op.process.Ranks.Report.Warn(fmt.Sprintf("the records, %s to %s s, hold no arrival from the image, %s: the result is zero everywhere (are all lengths in m and times in s?)",
 		readable.Time(op.plan.Geometry.Survey.T0), readable.Time(op.plan.Geometry.RecordEnd()), ExtentText(op.plan.Geometry.Image)))
 }
 
 // Model applies the forward to the part below the topography of an image on the job's
 // grid, and returns the predicted traces.
 func (op *Operator) Model(ctx context.Context, image PointReader) (*dist.Vector, error) {
-	m, err := op.below(image)
+	m, err := op.readBelowSurface(image)
 	if err != nil {
 		return nil, err
 	}
-	return op.forward(ctx, m)
+	return op.applyForward(ctx, m)
 }
 
-// below returns this rank's share of the part of an image that lies below the topography.
-func (op *Operator) below(image PointReader) (*dist.Vector, error) {
+// readBelowSurface returns this rank's share of the part of an image that lies below the topography.
+func (op *Operator) readBelowSurface(image PointReader) (*dist.Vector, error) {
 	m, err := op.ImageVector(image)
 	if err != nil {
 		return nil, err
@@ -70,11 +70,11 @@ func (op *Operator) below(image PointReader) (*dist.Vector, error) {
 	return m, op.cutAbove(m)
 }
 
-// forward applies the forward.
-func (op *Operator) forward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
+// applyForward applies the forward.
+func (op *Operator) applyForward(ctx context.Context, m *dist.Vector) (d *dist.Vector, err error) {
 	w := dist.Work{Ctx: ctx}
-	w.New(op.here.Device, op.lifted.Range(), &d)
-	w.Do(func() error { return op.here.Again(func(bool) error { return op.lifted.Apply(ctx, d, m) }) })
+	w.New(op.process.Device, op.lifted.Range(), &d)
+	w.Do(func() error { return op.process.Again(func(bool) error { return op.lifted.Apply(ctx, d, m) }) })
 	traces, image := w.Norm(d), w.Norm(m)
 	if w.Err == nil && traces == 0 && image > 0 {
 		op.warnUnseen()
@@ -92,7 +92,7 @@ func (op *Operator) DotTest(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return dist.DotTest(ctx, op.here.Device, s.Scaled(), 1)
+	return dist.DotTest(ctx, op.process.Device, s.Scaled(), 1)
 }
 
 // DotLimit is the largest dot test error of a sound operator in the engine's
@@ -107,7 +107,7 @@ func (op *Operator) DotLimit() float64 {
 // ModelGathers applies the forward to the images by class of an image file, on the
 // job's grid and of its classes, and returns the predicted traces.
 func (op *Operator) ModelGathers(ctx context.Context, path string) (*dist.Vector, error) {
-	r, err := CallOnRoot(&op.here.Ranks, func() (*h5.GatherReader, error) {
+	r, err := CallOnRoot(&op.process.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
 		want := op.plan.Classes.Gathers()
 		if err == nil && (r == nil || !r.Grid().Equal(op.plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
@@ -123,22 +123,22 @@ func (op *Operator) ModelGathers(ctx context.Context, path string) (*dist.Vector
 	}
 	var m *dist.Vector
 	w := dist.Work{}
-	w.New(op.here.Device, op.lifted.Domain(), &m)
+	w.New(op.process.Device, op.lifted.Domain(), &m)
 	w.Do(func() error {
-		return op.here.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
+		return op.process.Scatter(m, func(first int, part []float32) error { return r.Read(part, first) })
 	})
 	if w.Err != nil {
 		return nil, w.Err
 	}
-	return op.forward(ctx, m)
+	return op.applyForward(ctx, m)
 }
 
 // PSF applies AᵀA to an image of ones on a lattice of points and zeros elsewhere.
 func (op *Operator) PSF(ctx context.Context) (*Result, error) {
 	var m, d *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(op.here.Device, op.lifted.Domain(), &m)
-	w.New(op.here.Device, op.lifted.Range(), &d)
+	w.New(op.process.Device, op.lifted.Domain(), &m)
+	w.New(op.process.Device, op.lifted.Range(), &d)
 	w.Do(func() error {
 		return device.Upload(m.Buf, lattice(m.Layout, PSFSpacing(op.plan.Config.Output.PSFSpacing, op.plan.Geometry, op.plan.Times)))
 	})

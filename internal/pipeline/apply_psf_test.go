@@ -27,9 +27,9 @@ func (p *problem) probed(t *testing.T, engine string, set []string, f func(j *Jo
 // column is AᵀA e_i.
 func column(t *testing.T, j *Job, a dist.Operator, i int) []float64 {
 	t.Helper()
-	e, err := dist.NewVector(j.here.Device, a.Domain())
+	e, err := dist.NewVector(j.process.Device, a.Domain())
 	must(t, err)
-	d, err := dist.NewVector(j.here.Device, a.Range())
+	d, err := dist.NewVector(j.process.Device, a.Range())
 	must(t, err)
 	x := make([]float64, e.Layout.N)
 	x[i] = 1

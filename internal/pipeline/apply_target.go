@@ -49,7 +49,7 @@ func (op *Operator) CountLiveSamples() (int, error) {
 // the squared weights: nil for ones, of traces, or with a mute of samples. Where the operator is on
 // a card, the cpu engine makes them. It is collective.
 func (op *Operator) Hessian(ctx context.Context, t kirchhoff.Target) (*kirchhoff.Hessian, []float32, error) {
-	defer op.here.Ranks.Report.Time("traveltimes of the target")()
+	defer op.process.Ranks.Report.Time("traveltimes of the target")()
 	w2, err := op.gatherWeights()
 	if err != nil {
 		return nil, nil, err
@@ -58,7 +58,7 @@ func (op *Operator) Hessian(ctx context.Context, t kirchhoff.Target) (*kirchhoff
 		w2[i] = w * w
 	}
 	h, err := op.hessian(ctx, t)
-	return h, w2, comm.Together(op.here.Ranks.World, err)
+	return h, w2, comm.Together(op.process.Ranks.World, err)
 }
 
 func (op *Operator) hessian(ctx context.Context, t kirchhoff.Target) (*kirchhoff.Hessian, error) {
@@ -75,7 +75,7 @@ func (op *Operator) hessian(ctx context.Context, t kirchhoff.Target) (*kirchhoff
 		k.Velocity = p.Times.Source.On(p.Geometry.Image, s.Slab)
 	}
 	engine := op.plan.Hardware.Engine
-	if op.here.Card != nil {
+	if op.process.Card != nil {
 		engine = "cpu"
 	}
 	h, err := kirchhoff.NewHessian(ctx, engine, k, t)
@@ -96,7 +96,7 @@ func (op *Operator) gatherWeights() ([]float32, error) {
 	if op.traces != nil && op.traces.Weight != nil {
 		mine = part{op.share.First, op.traces.Weight}
 	}
-	all, err := comm.GatherJSON(op.here.Ranks.World.Host().AllGather, mine)
+	all, err := comm.GatherJSON(op.process.Ranks.World.Host().AllGather, mine)
 	if err != nil || !op.plan.Weighted() {
 		return nil, err
 	}

@@ -65,21 +65,21 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 	if err != nil {
 		return nil, err
 	}
-	t, several := plain, op.here.Ranks.World.Size() > 1
+	t, several := plain, op.process.Ranks.World.Size() > 1
 	if several {
 		if t, err = tryOnce(ctx, op, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
 	left, share := t.sums, t.Waiting // with overlap
-	if several && op.here.Card != nil {
+	if several && op.process.Card != nil {
 		if t, err = tryOnce(ctx, op, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
-	t.Sums, t.Shots, t.Traces = j.here.Carrier(), op.plan.Geometry.Shots.Len(), op.plan.Geometry.Shots.Traces()
+	t.Sums, t.Shots, t.Traces = j.process.Carrier(), op.plan.Geometry.Shots.Len(), op.plan.Geometry.Shots.Traces()
 	worst := []float64{setup, t.Iteration, share, plain.Waiting, float64(t.Bytes), left, plain.sums, plain.Iteration}
-	if err := op.here.Ranks.World.Host().AllReduce(worst, comm.Max); err != nil {
+	if err := op.process.Ranks.World.Host().AllReduce(worst, comm.Max); err != nil {
 		return nil, err
 	}
 	t.Setup, t.Iteration, t.Waiting, t.Sequential, t.Bytes = worst[0], worst[1], worst[2], worst[3], int64(worst[4])
@@ -124,14 +124,14 @@ func tryOnce(ctx context.Context, op *Operator, d *dist.Vector, iterations int, 
 	waiting, r.Bytes, r.Collective, r.Last = 0, 0, 0, 0
 	var took []float64
 	for range iterations {
-		if err := op.here.Device.Sync(); err != nil {
+		if err := op.process.Device.Sync(); err != nil {
 			return nil, err
 		}
 		begin := time.Now()
 		if err := m.Step(ctx); err != nil {
 			return nil, err
 		}
-		if err := op.here.Device.Sync(); err != nil {
+		if err := op.process.Device.Sync(); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Since(begin).Seconds())
@@ -151,9 +151,9 @@ func tryOnce(ctx context.Context, op *Operator, d *dist.Vector, iterations int, 
 func (t *tried) bring(op *Operator) error {
 	x, err := formulation.Stack(t.x, 1/float64(len(t.x.Rows())))
 	if err == nil {
-		t.Image, err = op.here.Whole(x)
+		t.Image, err = op.process.Whole(x)
 	}
-	if err == nil && op.here.Ranks.Root() {
+	if err == nil && op.process.Ranks.Root() {
 		t.Digest = h5.ImageDigest(op.plan.Geometry.Image.Shape, t.Image)
 	}
 	return err

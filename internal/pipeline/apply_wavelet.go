@@ -15,7 +15,7 @@ import (
 // job's grid predicts the weighted traces d best, with a ridge relative to the mean of the diagonal of
 // the normal equations. The plan is one of spikes. It is collective.
 func (op *Operator) FitWavelet(ctx context.Context, d *dist.Vector, image PointReader, given survey.Wavelet, ridge float64) (*wavelet.Fit, error) {
-	x, err := op.below(image)
+	x, err := op.readBelowSurface(image)
 	if err != nil {
 		return nil, err
 	}
@@ -28,13 +28,13 @@ func (op *Operator) FitWavelet(ctx context.Context, d *dist.Vector, image PointR
 	}
 	w := &dist.Work{Ctx: ctx}
 	var spikes *dist.Vector
-	w.New(op.here.Device, op.lifted.Range(), &spikes)
+	w.New(op.process.Device, op.lifted.Range(), &spikes)
 	w.Apply(op.lifted, spikes, x)
 	if w.Err != nil {
 		return nil, numericalFailure(w.Err)
 	}
 	zero, taps := kirchhoff.LinearTaps(TapsOf(op.plan.Config.Kirchhoff, op.plan.Geometry, given))
-	of := wavelet.Signature{Spikes: spikes, Data: d, Weights: s.Weights, NT: op.plan.Geometry.Survey.NT, Threads: op.here.Host.Threads(), Taps: taps, Zero: zero}
+	of := wavelet.Signature{Spikes: spikes, Data: d, Weights: s.Weights, NT: op.plan.Geometry.Survey.NT, Threads: op.process.Host.Threads(), Taps: taps, Zero: zero}
 	fit, err := of.Fit(given, ridge)
-	return fit, numericalFailure(comm.Together(op.here.Ranks.World, err))
+	return fit, numericalFailure(comm.Together(op.process.Ranks.World, err))
 }

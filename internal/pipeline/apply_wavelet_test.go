@@ -51,7 +51,7 @@ func TestFitWavelet(t *testing.T) {
 		j := p.open(t, NeedTraces, progress.Discard(), "cpu", c.set...)
 		j.plan = j.plan.OfSpikes()
 		_, err := j.Build(t.Context())
-	must(t, err)
+		must(t, err)
 		d, err := j.Data()
 		must(t, err)
 		f, err := j.op.FitWavelet(t.Context(), d, ReadPoints(truth), c.given, 1e-6)

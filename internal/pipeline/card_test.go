@@ -154,8 +154,8 @@ func TestResumeWithAuto(t *testing.T) {
 		j, err := Resume(comm.Self(), cfg, NeedTraces, progress.Discard())
 		must(t, err)
 		t.Cleanup(j.Close)
-		if j.plan.Hardware.Engine != engine || !strings.Contains(j.here.Choice, "checkpoint") {
-			t.Errorf("resumed with %s, want %s: %s", j.plan.Hardware.Engine, engine, j.here.Choice)
+		if j.plan.Hardware.Engine != engine || !strings.Contains(j.process.Choice, "checkpoint") {
+			t.Errorf("resumed with %s, want %s: %s", j.plan.Hardware.Engine, engine, j.process.Choice)
 		}
 		r, err := j.solve(context.Background(), build(t, j), true)
 		must(t, err)
@@ -295,16 +295,16 @@ func TestCardTimes(t *testing.T) {
 	defer op.engine.Close()
 	data, err := j.Data()
 	must(t, err)
-	image, err := dist.NewVector(j.here.Device, op.lifted.Domain())
+	image, err := dist.NewVector(j.process.Device, op.lifted.Domain())
 	must(t, err)
 	for range iterations {
 		must(t, op.lifted.ApplyAdjoint(context.Background(), image, data))
 		must(t, op.lifted.Apply(context.Background(), data, image))
 		norm, err := dist.Norm(data)
 		must(t, err)
-		must(t, j.here.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
+		must(t, j.process.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
 	}
-	must(t, j.here.Card.Sync())
+	must(t, j.process.Card.Sync())
 	calls := map[string]int{}
 	account := report.Account()
 	for _, lane := range account.Beside.Inner {

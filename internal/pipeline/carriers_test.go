@@ -87,7 +87,7 @@ func TestCarriersAreMeasured(t *testing.T) {
 			said, err := p.watched(t, c.ranks, 30, set, func(j *Job, op *Operator, d *dist.Vector) error {
 				r, err := j.whole(j.Solve(t.Context(), d, false))
 				if j.Ranks.Root() {
-					got, carrier = r, j.here.Carrier()
+					got, carrier = r, j.process.Carrier()
 				}
 				return err
 			})

@@ -30,8 +30,8 @@ type checkReport struct {
 	found  []Finding
 }
 
-// say adds a finding unless its text is empty.
-func (r *checkReport) say(level, topic, format string, args ...any) {
+// addFinding adds a finding unless its text is empty.
+func (r *checkReport) addFinding(level, topic, format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); text != "" {
 		r.found = append(r.found, Finding{topic, level, text})
 	}
@@ -41,81 +41,81 @@ func (r *checkReport) say(level, topic, format string, args ...any) {
 // operator. The plan must have the whole velocity model at hand.
 func (f *Forecast) Findings() []Finding {
 	r := &checkReport{plan: f.plan, blocks: f.Grid[1]}
-	r.sampling()
-	r.surface()
+	r.judgeSampling()
+	r.describeSurface()
 	for _, d := range r.plan.Config.Differences(r.plan.Found.Made) {
-		r.say("warning", "operator", "%s", d)
+		r.addFinding("warning", "operator", "%s", d)
 	}
-	r.say("warning", "operator", "%s", FilterText(r.plan))
-	r.say("warning", "solver", "%s", UndampedText(r.plan))
-	r.settings()
+	r.addFinding("warning", "operator", "%s", FilterText(r.plan))
+	r.addFinding("warning", "solver", "%s", UndampedText(r.plan))
+	r.remarkSettings()
 	if f.Ranks() > 1 {
-		r.say("ok", "ranks", "%s", f)
+		r.addFinding("ok", "ranks", "%s", f)
 	}
-	r.memory(f)
+	r.describeMemory(f)
 	return r.found
 }
 
-// sampling judges a survey, the image and the media, and how waves are sampled by them.
-func (r *checkReport) sampling() {
-	r.traces()
-	r.image()
-	r.media()
+// judgeSampling judges a survey, the image and the media, and how waves are sampled by them.
+func (r *checkReport) judgeSampling() {
+	r.describeTraces()
+	r.describeImage()
+	r.describeMedia()
 	if vmin, vmax := r.plan.Times.Speeds(); vmin > 0 {
 		b := BandOf(r.plan.Wavelet)
-		r.depthSampling(b, vmin)
-		r.aliases(b, vmin)
-		r.record(vmax)
-		r.datum(b, vmin)
+		r.judgeDepthSampling(b, vmin)
+		r.judgeAliasing(b, vmin)
+		r.judgeRecordLength(vmax)
+		r.judgeDatum(b, vmin)
 	}
 }
 
-// traces describes what the survey holds and how much of it counts.
-func (r *checkReport) traces() {
+// describeTraces describes what the survey holds and how much of it counts.
+func (r *checkReport) describeTraces() {
 	s := r.plan.Geometry.Survey
-	r.say("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
+	r.addFinding("ok", "survey", "%s of %d samples at %s ms (%s to %s s), %s, %s",
 		readable.Count(s.NumTraces(), "trace"), s.NT, readable.Time(1e3*s.DT), readable.Time(s.T0), readable.Time(r.plan.Geometry.RecordEnd()),
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))
 	if !r.plan.Inputs.HasData {
-		r.say("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.plan.Config.Survey.File.File)
+		r.addFinding("note", "traces", "%s holds no traces yet: planned only; dead traces, levels and weights are not checked", r.plan.Config.Survey.File.File)
 	}
-	r.say("ok", "selection", "%s", r.plan.Inputs.SelectionText(r.plan.Config))
-	r.say("ok", "frame", "%s", r.plan.Inputs.FrameText())
+	r.addFinding("ok", "selection", "%s", r.plan.Inputs.SelectionText(r.plan.Config))
+	r.addFinding("ok", "frame", "%s", r.plan.Inputs.FrameText())
 	near, far := s.Offsets()
-	r.say("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
-	r.say("warning", "traces", "%s", DeadText(r.plan))
-	r.say("warning", "aperture", "%s", MissedText(r.plan.Geometry))
-	r.weighting()
-	r.say("ok", "places", "%s, each with one traveltime table", readable.Count(r.plan.Geometry.Places.Len(), "distinct position"))
+	r.addFinding("ok", "offsets", "%s to %s m", readable.Length(near), readable.Length(far))
+	r.addFinding("warning", "traces", "%s", DeadText(r.plan))
+	r.addFinding("warning", "aperture", "%s", MissedText(r.plan.Geometry))
+	r.describeWeights()
+	r.addFinding("ok", "places", "%s, each with one traveltime table", readable.Count(r.plan.Geometry.Places.Len(), "distinct position"))
 }
 
-// image says where the image lies, what it is made of and whether it suits the wavelet.
-func (r *checkReport) image() {
-	r.say("ok", "image", "%s", ExtentText(r.plan.Geometry.Image))
-	r.say("ok", "gathers", "%s", r.plan.Classes.String())
-	r.say("note", "gathers", "%s", BeyondText(r.plan))
+// describeImage says where the image lies, what it is made of and whether it suits the wavelet.
+func (r *checkReport) describeImage() {
+	r.addFinding("ok", "image", "%s", ExtentText(r.plan.Geometry.Image))
+	r.addFinding("ok", "gathers", "%s", r.plan.Classes.String())
+	r.addFinding("note", "gathers", "%s", BeyondText(r.plan))
 	b, nyquist := BandOf(r.plan.Wavelet), 0.5/r.plan.Geometry.Survey.DT
 	if b.High > 0.8*nyquist {
-		r.say("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
+		r.addFinding("warning", "time sampling", "the wavelet reaches %s Hz, Nyquist is %s Hz: interpolation between samples will be poor; resample to dt ≤ %.3g ms",
 			readable.Frequency(b.High), readable.Frequency(nyquist), 1e3*0.4/b.High)
 	} else {
-		r.say("ok", "time sampling", "wavelet peak %s Hz, 99 %% of its energy below %s Hz, Nyquist %s Hz", readable.Frequency(b.Peak), readable.Frequency(b.High), readable.Frequency(nyquist))
+		r.addFinding("ok", "time sampling", "wavelet peak %s Hz, 99 %% of its energy below %s Hz, Nyquist %s Hz", readable.Frequency(b.Peak), readable.Frequency(b.High), readable.Frequency(nyquist))
 	}
 }
 
-// media says whether waves are converted and models anisotropic.
-func (r *checkReport) media() {
+// describeMedia says whether waves are converted and models anisotropic.
+func (r *checkReport) describeMedia() {
 	for _, m := range RemarkMedia(r.plan.Config.Velocity, r.plan.Times, r.plan.Inputs.Models) {
 		level := "ok"
 		if m.Doubtful {
 			level = "note"
 		}
-		r.say(level, m.Topic, "%s", m.Text)
+		r.addFinding(level, m.Topic, "%s", m.Text)
 	}
 }
 
-// settings comments on settings that deserve a second look.
-func (r *checkReport) settings() {
+// remarkSettings comments on settings that deserve a second look.
+func (r *checkReport) remarkSettings() {
 	out := 0
 	for i := range r.plan.Geometry.Places.Len() {
 		if !r.plan.Geometry.Image.Contains(r.onDatum(r.plan.Geometry.Places.At(i))) {
@@ -123,21 +123,21 @@ func (r *checkReport) settings() {
 		}
 	}
 	if out > 0 {
-		r.say("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.plan.Geometry.Places.Len(), "position"))
+		r.addFinding("note", "geometry", "%d of %s lie outside the image grid (allowed)", out, readable.Count(r.plan.Geometry.Places.Len(), "position"))
 	}
 	for _, n := range r.plan.Config.Notes() {
-		r.say("note", "configuration", "%s", n)
+		r.addFinding("note", "configuration", "%s", n)
 	}
 	if c := r.plan.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
-		r.say("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
+		r.addFinding("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
 	}
 	if r.plan.Config.Solver.Matches() {
-		r.say("ok", "matching", "%s", r.plan.Filters.About(r.plan.Geometry.Image.Shape))
+		r.addFinding("ok", "matching", "%s", r.plan.Filters.About(r.plan.Geometry.Image.Shape))
 	}
 }
 
-// memory says where traces and tables are and how much memory they take.
-func (r *checkReport) memory(f *Forecast) {
+// describeMemory says where traces and tables are and how much memory they take.
+func (r *checkReport) describeMemory(f *Forecast) {
 	m, level := f.Memory, "ok"
 	switch {
 	case m.Total() > m.Limit:
@@ -146,10 +146,10 @@ func (r *checkReport) memory(f *Forecast) {
 		level = "note"
 	}
 	if m.Stream {
-		r.say("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %s in %s",
+		r.addFinding("note", "traces", "%s are streamed: read shot by shot, ahead of the computation, %s in %s",
 			humanize.IBytes(uint64(m.AllData)), readable.Count(r.plan.Readings(), "time"), readable.Count(r.plan.Config.Solver.Iterations, "iteration"))
 		if f.Copied > 0 {
-			r.say("note", "traces", "chunks of the file hold traces of many shots: %s are copied once, in the order of shots, to the disk of %s",
+			r.addFinding("note", "traces", "chunks of the file hold traces of many shots: %s are copied once, in the order of shots, to the disk of %s",
 				humanize.IBytes(uint64(f.Copied)), r.plan.Config.Output.File)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *checkReport) memory(f *Forecast) {
 	if f.Ranks() > 1 {
 		of += fmt.Sprintf(" on rank %d, which needs most", f.Rank)
 	}
-	r.say(level, "memory", "%s of %s", m, of)
+	r.addFinding(level, "memory", "%s of %s", m, of)
 }
 
 // DeadText says how many traces are dead, "" for none.
@@ -190,11 +190,11 @@ func MissedText(g *Geometry) string {
 	return fmt.Sprintf("kirchhoff.aperture: %s", strings.Join(list, "; "))
 }
 
-// weighting says how much of the data the weights leave.
-func (r *checkReport) weighting() {
+// describeWeights says how much of the data the weights leave.
+func (r *checkReport) describeWeights() {
 	d, s := r.plan.Config.Data, r.plan.Geometry.Survey
 	if r.plan.White != nil {
-		r.say("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
+		r.addFinding("ok", "whitening", "the wavelet of %s becomes one of %d, cut to them with an error of at most %.0e",
 			readable.Count(len(s.Wavelet.Samples), "sample"), len(r.plan.Wavelet.Samples), WhitenLoss)
 	}
 	if r.plan.Mute.On() {
@@ -202,7 +202,7 @@ func (r *checkReport) weighting() {
 		for i := range s.NumTraces() {
 			silent += float64(r.plan.Mute.Silent(s.Offset(i), s.NT))
 		}
-		r.say("ok", "mute", "%.1f %% of all samples have weight 0", 100*silent/(float64(s.NumTraces())*float64(s.NT)))
+		r.addFinding("ok", "mute", "%.1f %% of all samples have weight 0", 100*silent/(float64(s.NumTraces())*float64(s.NT)))
 	}
 	if r.plan.Found.Live == 0 {
 		return
@@ -212,20 +212,20 @@ func (r *checkReport) weighting() {
 		n -= r.plan.Found.Dead
 	}
 	if n > 0 {
-		r.say("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.plan.Geometry.Shots.Traces(), "trace"))
+		r.addFinding("note", "weights", "%d of %s have weight 0 without being dead", n, readable.Count(r.plan.Geometry.Shots.Traces(), "trace"))
 	}
 }
 
-// surface says where the topography lies.
-func (r *checkReport) surface() {
+// describeSurface says where the topography lies.
+func (r *checkReport) describeSurface() {
 	t := r.plan.Geometry.Surface
 	if t == nil {
 		if r.plan.Config.Image.Surface != "none" {
-			r.say("note", "surface", "it lies above the image and cuts nothing")
+			r.addFinding("note", "surface", "it lies above the image and cuts nothing")
 		}
 		return
 	}
-	r.say("ok", "surface", "z = %s to %s m", readable.Length(slices.Min(t.Z)), readable.Length(slices.Max(t.Z)))
+	r.addFinding("ok", "surface", "z = %s to %s m", readable.Length(slices.Min(t.Z)), readable.Length(slices.Max(t.Z)))
 	above, highest, height := 0, 0, 0.0 // places more than a cell above it; the highest, and by how much
 	for i := range r.plan.Geometry.Places.Len() {
 		at := r.plan.Geometry.Places.At(i)
@@ -242,31 +242,31 @@ func (r *checkReport) surface() {
 		}
 	}
 	if above > 0 {
-		r.say("warning", "surface", "%d of %s lie more than %s m above it, %s %d at %s m by %.4g m",
+		r.addFinding("warning", "surface", "%d of %s lie more than %s m above it, %s %d at %s m by %.4g m",
 			above, readable.Count(r.plan.Geometry.Places.Len(), "position"), readable.Length(t.Cell), r.plan.Geometry.Places.Role[highest], r.plan.Geometry.Places.Row[highest], PointText(r.plan.Geometry.Places.At(highest)), height)
 	}
 }
 
-func (r *checkReport) depthSampling(b Band, vmin float64) {
+func (r *checkReport) judgeDepthSampling(b Band, vmin float64) {
 	// A reflection's shortest wavelength in depth is v/(2f); two points each.
 	limit := vmin / (4 * b.High)
 	for a, h := range r.plan.Geometry.Image.Spacing {
 		if r.plan.Geometry.Image.Unit(a) == "s" {
-			r.timeSampling(b, h)
+			r.judgeTimeSampling(b, h)
 			continue
 		}
 		if r.plan.Geometry.Image.Shape[a] > 1 && h > limit*1.001 {
-			r.say("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
+			r.addFinding("warning", "image sampling", "spacing along %s is %s m; %s m/s at %s Hz needs at most %.3g m",
 				r.plan.Geometry.Image.AxisName(a), readable.Length(h), readable.Speed(vmin), readable.Frequency(b.High), limit)
 			return
 		}
 	}
-	r.say("ok", "image sampling", "at most %.3g m needed for %s m/s at %s Hz", limit, readable.Speed(vmin), readable.Frequency(b.High))
+	r.addFinding("ok", "image sampling", "at most %.3g m needed for %s m/s at %s Hz", limit, readable.Speed(vmin), readable.Frequency(b.High))
 }
 
-func (r *checkReport) record(vmax float64) {
+func (r *checkReport) judgeRecordLength(vmax float64) {
 	if r.plan.Geometry.Image.Domain == grid.Time {
-		r.recordInTime()
+		r.judgeRecordInTime()
 		return
 	}
 	z := r.plan.Geometry.Image.Dim() - 1
@@ -276,15 +276,15 @@ func (r *checkReport) record(vmax float64) {
 	}
 	reach := top + 0.5*vmax*r.plan.Geometry.RecordEnd()
 	if deep := r.plan.Geometry.Image.End(z); reach < deep {
-		r.say("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
+		r.addFinding("warning", "record length", "records end at %s s: nothing below z = %.0f m can be seen, even at %s m/s; the image ends at %s m",
 			readable.Time(r.plan.Geometry.RecordEnd()), reach, readable.Speed(vmax), readable.Length(deep))
 	}
 }
 
-// aliasing is what straight rays tell of some pairs of a trace and an image point: the
+// measureAliasing is what straight rays tell of some pairs of a trace and an image point: the
 // largest change of their time, in s, over half the spacing at source and receiver
 // together, and the share of pairs that alias at a frequency, in Hz.
-func aliasing(g *Geometry, t *Times, spacing []float64, f float64) (largest, share float64) {
+func measureAliasing(g *Geometry, t *Times, spacing []float64, f float64) (largest, share float64) {
 	source, receiver := t.Leg(survey.AtSource), t.Leg(survey.AtReceiver)
 	half := func(m traveltime.Medium, at, x []float64) (most float64) {
 		slowness := m.Slowness(at, x)
@@ -308,8 +308,8 @@ func aliasing(g *Geometry, t *Times, spacing []float64, f float64) (largest, sha
 	return largest, float64(steep) / float64(n)
 }
 
-// aliases says where the sums over traces alias, and what anti-aliasing does.
-func (r *checkReport) aliases(b Band, vmin float64) {
+// judgeAliasing says where the sums over traces alias, and what anti-aliasing does.
+func (r *checkReport) judgeAliasing(b Band, vmin float64) {
 	spacing := r.plan.Geometry.AliasSpacing()
 	dx := slices.Max(spacing)
 	if dx == 0 {
@@ -317,16 +317,16 @@ func (r *checkReport) aliases(b Band, vmin float64) {
 	}
 	const topic = "trace spacing"
 	what := fmt.Sprintf("traces %s m apart", readable.Join("%.4g", " × ", spacing))
-	largest, share := aliasing(r.plan.Geometry, r.plan.Times, spacing, b.High)
+	largest, share := measureAliasing(r.plan.Geometry, r.plan.Times, spacing, b.High)
 	sin := vmin / (2 * b.High * dx)
 	switch {
 	case sin >= 1:
-		r.say("ok", topic, "%s: no arrival aliases at %.3g Hz", what, b.High)
+		r.addFinding("ok", topic, "%s: no arrival aliases at %.3g Hz", what, b.High)
 	case r.plan.Config.Kirchhoff.Antialias != "off":
-		r.say("ok", topic, "%s: arrivals steeper than %.0f° would alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias smooths them, the steepest to %.3g Hz, from %d bands of each trace",
+		r.addFinding("ok", topic, "%s: arrivals steeper than %.0f° would alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias smooths them, the steepest to %.3g Hz, from %d bands of each trace",
 			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest), r.plan.Problem(&Share{Places: r.plan.Geometry.Places}).Bands())
 	default:
-		r.say("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
+		r.addFinding("note", topic, "%s: arrivals steeper than %.0f° alias at %.3g Hz, at about %s of the pairs of trace and image point; kirchhoff.antialias = \"triangle\" would smooth them, the steepest to %.3g Hz",
 			what, 180/math.Pi*math.Asin(sin), b.High, readable.Percent(share), 1/(2*largest))
 	}
 }

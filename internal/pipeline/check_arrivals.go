@@ -35,7 +35,7 @@ func (f *Forecast) FindWeak(ctx context.Context, report *progress.Reporter) (*Ar
 	p, m := f.plan, f.Memory
 	found := Finding{Topic: "arrivals", Level: "ok"}
 	all, opt := p.Geometry.TimesNeeded(p.Hardware.Threads)
-	places := evenly(all, comparedPlaces)
+	places := pickEvenly(all, comparedPlaces)
 	opt.Threads, opt.Spreading, opt.Takeoff = 1, traveltime.RaySpreading, false
 	switch {
 	case !traveltime.Spreads(p.Times.Method):

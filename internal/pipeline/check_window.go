@@ -53,7 +53,7 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	if found.Text != "" {
 		return nil, found, nil
 	}
-	places := evenly(all, comparedPlaces)
+	places := pickEvenly(all, comparedPlaces)
 	opt.Threads = 1 // one batch, and one field of the image at a time
 	whole := opt
 	whole.Margin = math.Inf(1)
@@ -146,8 +146,8 @@ func compareWindows(ctx context.Context, g *Geometry, t *Times, report *progress
 	return c, err
 }
 
-// evenly is n elements of a list, or all: the first, the last, and others evenly between.
-func evenly(list []int, n int) []int {
+// pickEvenly is n elements of a list, or all: the first, the last, and others evenly between.
+func pickEvenly(list []int, n int) []int {
 	if len(list) <= n {
 		return list
 	}

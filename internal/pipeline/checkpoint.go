@@ -59,8 +59,8 @@ func (s *Checkpoints) pattern() string {
 	return filepath.Join(h5.EscapeGlob(s.folder), h5.EscapeGlob(s.base)+strings.Repeat("[0-9]", checkpointDigits)+checkpointSuffix)
 }
 
-// all lists this output's checkpoints, newest first.
-func (s *Checkpoints) all() []string {
+// listFiles lists this output's checkpoints, newest first.
+func (s *Checkpoints) listFiles() []string {
 	found, _ := filepath.Glob(s.pattern())
 	slices.Sort(found)
 	slices.Reverse(found)
@@ -70,7 +70,7 @@ func (s *Checkpoints) all() []string {
 // NewestCheckpointSince is the newest of a configuration's checkpoints if it was written since then; "" without. It
 // opens none, for a process that ends now.
 func NewestCheckpointSince(cfg *config.Config, since time.Time) string {
-	for _, path := range NewCheckpoints(Ranks{}, cfg, nil).all() {
+	for _, path := range NewCheckpoints(Ranks{}, cfg, nil).listFiles() {
 		if info, err := os.Stat(path); err == nil && !info.ModTime().Before(since.Truncate(time.Second)) {
 			return path
 		}
@@ -78,8 +78,8 @@ func NewestCheckpointSince(cfg *config.Config, since time.Time) string {
 	return ""
 }
 
-// sweep removes files left by runs that were killed while they wrote a checkpoint.
-func (s *Checkpoints) sweep() { h5.Sweep(s.pattern() + ".tmp-*") }
+// removeUnfinished removes files left by runs that were killed while they wrote a checkpoint.
+func (s *Checkpoints) removeUnfinished() { h5.Sweep(s.pattern() + ".tmp-*") }
 
 // Save writes a checkpoint, on all ranks. It keeps only the previous one besides: other
 // checkpoints belong to a run that this one replaces.
@@ -89,20 +89,20 @@ func (s *Checkpoints) Save(m *solver.Method, besides map[string]*dist.Vector) (s
 	if err := s.write(path, m, besides); err != nil {
 		return "", err
 	}
-	s.adopt(path)
+	s.countAsOwn(path)
 	if s.ranks.Root() {
-		for _, other := range s.all() {
+		for _, other := range s.listFiles() {
 			if !slices.Contains(s.own, other) {
 				os.Remove(other) // one that stays does no harm
 			}
 		}
-		s.sweep()
+		s.removeUnfinished()
 	}
 	return path, nil
 }
 
-// adopt counts a checkpoint among this run's own.
-func (s *Checkpoints) adopt(path string) {
+// countAsOwn counts a checkpoint among this run's own.
+func (s *Checkpoints) countAsOwn(path string) {
 	if !slices.Contains(s.own, path) {
 		s.own = append(s.own, path)
 	}
@@ -197,9 +197,9 @@ func eachLeaf(vectors map[string]*dist.Vector, f func(name string, v *dist.Vecto
 // Forget removes the checkpoints of a finished run, and their folder where nothing else is
 // in it. Rank 0 calls it.
 func (s *Checkpoints) Forget() {
-	s.sweep()
+	s.removeUnfinished()
 	removed := false
-	for _, path := range s.all() {
+	for _, path := range s.listFiles() {
 		removed = os.Remove(path) == nil || removed
 	}
 	if removed {

@@ -19,16 +19,16 @@ import (
 // Newest returns the newest readable checkpoint of this plan, or "". It is collective. It
 // returns an error if the run cannot be resumed, as from a checkpoint of another plan.
 func (s *Checkpoints) Newest() (string, error) {
-	f, from, err := s.find()
+	f, from, err := s.openNewest()
 	if f != nil {
 		f.Close()
 	}
 	return from, err
 }
 
-// find opens the newest checkpoint on rank 0. Its name is known to all ranks.
-func (s *Checkpoints) find() (f *h5.File, from string, err error) {
-	if f, err = CallOnRoot(&s.ranks, s.newest); err != nil {
+// openNewest opens the newest checkpoint on rank 0. Its name is known to all ranks.
+func (s *Checkpoints) openNewest() (f *h5.File, from string, err error) {
+	if f, err = CallOnRoot(&s.ranks, s.tryNewest); err != nil {
 		return nil, "", err
 	}
 	if f != nil {
@@ -38,9 +38,9 @@ func (s *Checkpoints) find() (f *h5.File, from string, err error) {
 	return f, string(name), err
 }
 
-// newest tries the checkpoints, newest first.
-func (s *Checkpoints) newest() (*h5.File, error) {
-	paths := s.all()
+// tryNewest tries the checkpoints, newest first.
+func (s *Checkpoints) tryNewest() (*h5.File, error) {
+	paths := s.listFiles()
 	for i, path := range paths {
 		f, err := s.open(path)
 		switch {
@@ -61,7 +61,7 @@ func (s *Checkpoints) newest() (*h5.File, error) {
 func (s *Checkpoints) Recorded(key string) (string, error) {
 	value := ""
 	if s.ranks.Root() {
-		for _, path := range s.all() {
+		for _, path := range s.listFiles() {
 			f, err := h5.Open(path)
 			if err != nil {
 				continue
@@ -93,7 +93,7 @@ func readIdentity(f *h5.File) (plan map[string]string, err error) {
 // Restore puts m where the newest readable checkpoint of this plan left it, and
 // reports which. Without any checkpoint it returns "".
 func (s *Checkpoints) Restore(m *solver.Method, p solver.Problem, besides map[string]*dist.Vector) (string, error) {
-	f, from, err := s.find()
+	f, from, err := s.openNewest()
 	if f != nil {
 		defer f.Close()
 	}
@@ -103,7 +103,7 @@ func (s *Checkpoints) Restore(m *solver.Method, p solver.Problem, besides map[st
 	if err := s.load(f, from, m, p, besides); err != nil {
 		return "", err
 	}
-	s.adopt(from)
+	s.countAsOwn(from)
 	return from, nil
 }
 
@@ -114,14 +114,14 @@ func (s *Checkpoints) open(path string) (*h5.File, error) {
 	if err != nil {
 		return nil, FileError(err)
 	}
-	if err := s.judge(f); err != nil {
+	if err := s.checkFile(f); err != nil {
 		f.Close()
 		return nil, FileError(err)
 	}
 	return f, nil
 }
 
-func (s *Checkpoints) judge(f *h5.File) error {
+func (s *Checkpoints) checkFile(f *h5.File) error {
 	found, err := f.Attrs().Text("format")
 	if err != nil {
 		return err

@@ -218,7 +218,7 @@ func TestTablesThatChange(t *testing.T) {
 		if j.op == nil {
 			t.Fatal("the tables are not watched")
 		}
-		must(t, j.op.intact())
+		must(t, j.op.checkIntact())
 		j.op.engine = changed{j.op.engine}
 		if _, err := j.solve(context.Background(), op, false); status.Code(err) != status.NotNumerical || !strings.Contains(err.Error(), "tables have changed") {
 			t.Errorf("%s: status %d: %v", name, status.Code(err), err)

@@ -141,7 +141,7 @@ func options() (list []option) {
 // may says how many bytes at most go to a card and come from it in an iteration: lists of
 // opened units and streamed traces; numbers, images of halves, and counts of the times in tables that are made.
 func (o *option) may(j *Job, image int) (up, down int64) {
-	if j.here.Card == nil {
+	if j.process.Card == nil {
 		return 0, 0
 	}
 	up, down = int64(o.opens)*(16<<10), int64(4*image)+int64(o.opens)*(8<<10)
@@ -151,7 +151,7 @@ func (o *option) may(j *Job, image int) (up, down int64) {
 	if j.plan.Held.Stream {
 		up += j.Memory().AllData
 	}
-	if o.times || !j.here.Card.Compiles() { // the program that solves is not carried
+	if o.times || !j.process.Card.Compiles() { // the program that solves is not carried
 		up += int64(o.opens * 8 * j.plan.Geometry.Image.Len() * (j.plan.Geometry.Survey.NumSources() + j.plan.Geometry.Survey.NumReceivers()))
 	}
 	return up, down
@@ -179,7 +179,7 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 				return nil, err
 			}
 			for _, v := range r.Classes.Rows() {
-				image, err := j.here.Whole(v)
+				image, err := j.process.Whole(v)
 				if err != nil {
 					return nil, err
 				}
@@ -199,11 +199,11 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 		}
 		var at [2]int64 // when the last iteration ended
 		ended := 0      // iterations
-		j.here.Ranks.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
+		j.process.Ranks.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
 			if !strings.Contains(string(line), `"iteration":`) {
 				return
 			}
-			up, down := j.here.Device.Traffic()
+			up, down := j.process.Device.Traffic()
 			ended++
 			if found := Coherent(j.plan.Config.Data, j.plan.Need) && ended == FirstIterations+1; at != [2]int64{} && !found {
 				mine.up, mine.down = max(mine.up, up-at[0]), max(mine.down, down-at[1])
@@ -321,7 +321,7 @@ func (p *problem) cardMemory(t *testing.T, set []string, share float64) (bytes s
 	t.Helper()
 	must(t, p.onCards(1, set, func(j *Job) error {
 		ample, little := j.Memory(), *j.plan
-		little.Hardware.Card = &CardMemory{Multiprocessors: j.here.Card.Card().Multiprocessors, Free: 1}
+		little.Hardware.Card = &CardMemory{Multiprocessors: j.process.Card.Card().Multiprocessors, Free: 1}
 		least := CountMemory(&little, j.share).Card
 		bytes = fmt.Sprint(1<<30 - ample.CardLimit + least + int64(share*float64(ample.Card-least)))
 		return nil

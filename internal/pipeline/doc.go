@@ -3,7 +3,8 @@
 // belong to a stage begin with its name:
 //
 //	run.go         Run, the whole of lsm run: the stages in order, and the Job that holds what they made
-//	ranks.go       the ranks of a run, their hardware and their engine
+//	ranks.go       the ranks of a run, and what they do together
+//	process.go     Process: this rank among them, its hardware, its engine, what carries sums
 //	read.go        Inputs: what the files say
 //	geometry.go    Geometry: where traces and image lie, and which rank has which of them
 //	times.go       Times: through which media, and how, traveltimes are found

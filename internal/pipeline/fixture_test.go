@@ -217,7 +217,7 @@ func (j *Job) whole(r *Result, err error) (*solved, error) {
 	if err != nil {
 		return nil, err
 	}
-	image, err := j.here.Whole(r.Image)
+	image, err := j.process.Whole(r.Image)
 	return &solved{r, image}, err
 }
 

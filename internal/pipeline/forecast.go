@@ -127,7 +127,7 @@ func (f *Forecast) findSums(all []*Share) {
 	}
 	switch team := grid[0] / all[0].Teams; {
 	case all[0].Local():
-		f.sums = f.halos(all, team, images, word)
+		f.sums = f.findHalos(all, team, images, word)
 	case team > 1:
 		f.sums = append(f.sums, exchange{team, f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
 	}
@@ -144,10 +144,10 @@ func (f *Forecast) findSums(all []*Share) {
 	f.sums = append(f.sums, exchange{f.Ranks(), f.Ranks(), numbers, numbers * exchangeBytes})
 }
 
-// halos finds what the rank that exchanges most does for some images: in the forward it
+// findHalos finds what the rank that exchanges most does for some images: in the forward it
 // sends the points that it holds and others map, in the adjoint sums, of so many bytes each,
 // of the points that others hold. Before that it sums with its team what they map.
-func (f *Forecast) halos(all []*Share, team, images, word int) (most []exchange) {
+func (f *Forecast) findHalos(all []*Share, team, images, word int) (most []exchange) {
 	of := f.plan.Problem(all[0])
 	of.Slab = [2]int{}
 	points, at := of.Slabs()
@@ -254,7 +254,7 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 	}
 	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
 	samples := float64(f.Traces[1]) * float64(p.Geometry.Survey.NT)
-	d := Duration{Iteration: secondsOf((arrivalCost(p.Geometry, p.Times)*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
+	d := Duration{Iteration: durationOf((arrivalCost(p.Geometry, p.Times)*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
@@ -270,7 +270,7 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 		rounds = 3 // three adjoints, two forwards
 	}
 	if f.Solved[1] > 0 {
-		d.Traveltimes = secondsOf(raysCost(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()) * f.Solved[1] / speed.Points / cores)
+		d.Traveltimes = durationOf(raysCost(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()) * f.Solved[1] / speed.Points / cores)
 	}
 	held := f.Memory
 	if held.Recompute && held.Coarse == 0 {

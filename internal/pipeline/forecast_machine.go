@@ -73,7 +73,7 @@ func AllReduceRounds(p int) int { return 2 * bits.Len(uint(p-1)) }
 // sentBytes is how many bytes a rank sends in a sum of so many bytes over p ranks.
 func sentBytes(bytes, p int) float64 { return 2 * float64(p-1) / float64(p) * float64(bytes) }
 
-func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+func durationOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // ReadMachine reads the file of a machine. Its errors carry status 2.
 func ReadMachine(path string) (*Machine, error) {
@@ -251,8 +251,8 @@ func (s exchange) sent() (count, bytes int) {
 	return s.count * AllReduceRounds(s.ranks), int(sentBytes(s.bytes, s.ranks))
 }
 
-// takes is the time of s over a link, in s.
-func (s exchange) takes(l Link) float64 {
+// timeOver is the time of s over a link, in s.
+func (s exchange) timeOver(l Link) float64 {
 	if s.ranks == 0 {
 		return float64(s.count)*l.Latency + float64(s.bytes)/l.Bytes
 	}
@@ -263,10 +263,10 @@ func (s exchange) takes(l Link) float64 {
 func (f *Forecast) On(m *Machine) Duration {
 	sums := 0.0
 	for _, s := range f.sums {
-		sums += s.takes(m.link(s.span, f.Ranks()))
+		sums += s.timeOver(m.link(s.span, f.Ranks()))
 	}
-	d := f.duration(m, secondsOf(float64(f.Memory.AllData)/m.File), secondsOf(sums))
-	d.Total += secondsOf(4 * float64(f.plan.Geometry.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
+	d := f.duration(m, durationOf(float64(f.Memory.AllData)/m.File), durationOf(sums))
+	d.Total += durationOf(4 * float64(f.plan.Geometry.Image.Len()) * float64(max(1, f.plan.Classes.N)) / m.File) // the image, by one rank
 	return d
 }
 

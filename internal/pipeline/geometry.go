@@ -57,7 +57,7 @@ func NewGeometry(cfg *config.Config, in *Inputs) (*Geometry, error) {
 	}
 	g.Aperture = newAperture(cfg, g.Image.Dim())
 	if g.Aperture.Half != nil {
-		g.Shots = g.Shots.along(g.Places, g.Aperture.Half[0])
+		g.Shots = g.Shots.orderAlong(g.Places, g.Aperture.Half[0])
 	}
 	if given := cfg.Kirchhoff.AliasSpacing; len(given) > 0 {
 		g.spacing = perAxis(given, g.Image.Dim()-1)
@@ -155,8 +155,8 @@ func perAxis(given []float64, n int) []float64 {
 	return out
 }
 
-// limit sets the aperture of an operator.
-func (g *Geometry) limit(k *kirchhoff.Problem) {
+// setAperture sets the aperture of an operator.
+func (g *Geometry) setAperture(k *kirchhoff.Problem) {
 	k.Aperture, k.ApertureTaper, k.Margin = g.Aperture.Half, g.Aperture.Taper, g.Aperture.Margin
 }
 
@@ -164,7 +164,7 @@ func (g *Geometry) limit(k *kirchhoff.Problem) {
 // so they must not depend on how traces are dealt to ranks.
 func (g *Geometry) findWindows() {
 	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places}
-	g.limit(k)
+	g.setAperture(k)
 	g.windows = k.Windows()
 }
 
@@ -180,7 +180,7 @@ func findFarthest(image grid.Grid, places *survey.Positions) func() [2]float64 {
 // number of the image's columns of points at which no trace counts.
 func (g *Geometry) FindMissed() (traces, columns int) {
 	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places}
-	g.limit(k)
+	g.setAperture(k)
 	return k.Missed()
 }
 
@@ -188,7 +188,7 @@ func (g *Geometry) FindMissed() (traces, columns int) {
 // and says how their traveltimes are solved by so many threads. Without an aperture there are no windows.
 func (g *Geometry) TimesNeeded(threads int) ([]int, traveltime.Options) {
 	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places, AllWindows: g.windows, Threads: threads}
-	g.limit(k)
+	g.setAperture(k)
 	return k.TimesNeeded()
 }
 

@@ -89,9 +89,9 @@ func TestSharesWithAnAperture(t *testing.T) {
 		p.Geometry.Image.Shape[0] = rapid.IntRange(1, 900).Draw(t, "points")
 		aperture := rapid.Float64Range(1, 900).Draw(t, "aperture")
 		withAperture(p, []float64{aperture})
-		p.Geometry.Shots = p.Geometry.Shots.along(p.Geometry.Places, aperture)
+		p.Geometry.Shots = p.Geometry.Shots.orderAlong(p.Geometry.Places, aperture)
 		grid := [2]int{rapid.IntRange(2, p.Geometry.Shots.Len()).Draw(t, "rows"), 1}
-		if slabs, _ := p.Geometry.slabs(); slabs > 1 {
+		if slabs, _ := p.Geometry.countSlabs(); slabs > 1 {
 			grid[1] = rapid.IntRange(1, 2).Draw(t, "columns")
 		}
 		all, err := p.Geometry.Shares(grid)

@@ -56,10 +56,10 @@ func newShots(p *survey.Positions) Shots {
 	return s
 }
 
-// along orders shots by the stretch of x, of the given length in m, in which the middle of
+// orderAlong orders shots by the stretch of x, of the given length in m, in which the middle of
 // their midpoints lies, so that shots which reach the same points are dealt to the same
 // ranks. Within a stretch shots keep their order, since neighbours on a line share receivers.
-func (s Shots) along(p *survey.Positions, length float64) Shots {
+func (s Shots) orderAlong(p *survey.Positions, length float64) Shots {
 	middle, order := make([]float64, s.Len()), make([]int, s.Len())
 	for i := range order {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -140,7 +140,7 @@ func (g *Geometry) shotCosts() []int64 {
 	}
 	for i := range cost {
 		k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places.Of(s.List(s.starts[i], s.starts[i+1]))}
-		g.limit(k)
+		g.setAperture(k)
 		cost[i] = cost[i]*16*int64(g.Survey.NT) + k.Visits()
 	}
 	return cost
@@ -231,36 +231,36 @@ func (s *Share) Shot(i int) (first, last int) {
 
 // Shares returns the share of each rank of a grid.
 func (g *Geometry) Shares(grid [2]int) ([]*Share, error) {
-	all, err := g.cut(grid)
+	all, err := g.cutShares(grid)
 	for i, s := range all {
 		if column := i % grid[1]; column > 0 { // the traces of the rank before
 			s.Places, s.From = all[i-1].Places, all[i-1].From
 			continue
 		}
-		g.place(s)
+		g.findPlaces(s)
 	}
 	return all, err
 }
 
 // Share is what one rank of a grid holds.
 func (g *Geometry) Share(grid [2]int, rank int) (*Share, error) {
-	all, err := g.cut(grid)
+	all, err := g.cutShares(grid)
 	if err != nil {
 		return nil, err
 	}
-	g.place(all[rank])
+	g.findPlaces(all[rank])
 	return all[rank], nil
 }
 
-// place finds the places of a share's traces.
-func (g *Geometry) place(s *Share) {
+// findPlaces finds the places of a share's traces.
+func (g *Geometry) findPlaces(s *Share) {
 	s.Places, s.From = g.Places.Subset(g.Shots.List(s.First, s.Last))
 }
 
-// cut makes shares without their places.
-func (g *Geometry) cut(grid [2]int) ([]*Share, error) {
-	if err := g.laysOut(grid); err != nil {
-		if way, hint := g.otherGrid(grid), status.HintOf(err); way != "" && hint != "" {
+// cutShares makes shares without their places.
+func (g *Geometry) cutShares(grid [2]int) ([]*Share, error) {
+	if err := g.checkGrid(grid); err != nil {
+		if way, hint := g.suggestGrid(grid), status.HintOf(err); way != "" && hint != "" {
 			err = status.Hint(err, way+"; otherwise "+hint)
 		} else if way != "" {
 			err = status.Hint(err, way)
@@ -283,28 +283,28 @@ func (g *Geometry) cut(grid [2]int) ([]*Share, error) {
 			out = append(out, &Share{Grid: grid, Rank: len(out), First: rows[row], Last: rows[row+1], Shots: own, rows: rows})
 		}
 	}
-	g.lay(out)
+	g.shareImage(out)
 	return out, nil
 }
 
-// laysOut refuses a grid of ranks of which some would hold nothing.
-func (g *Geometry) laysOut(grid [2]int) error {
+// checkGrid refuses a grid of ranks of which some would hold nothing.
+func (g *Geometry) checkGrid(grid [2]int) error {
 	if shots := g.Shots.Len(); grid[0] > shots {
 		return status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot")))
 	}
-	if slabs, width := g.slabs(); grid[1] > slabs {
+	if slabs, width := g.countSlabs(); grid[1] > slabs {
 		return status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width))
 	}
 	return nil
 }
 
-// otherGrid names the grid that lays out as many ranks as another one, with most of them over shots, or
+// suggestGrid names the grid that lays out as many ranks as another one, with most of them over shots, or
 // the most ranks that any does; "" for none.
-func (g *Geometry) otherGrid(grid [2]int) string {
+func (g *Geometry) suggestGrid(grid [2]int) string {
 	all := grid[0] * grid[1]
 	for n := all; n > 0; n-- {
 		for shots := n; shots > 0; shots-- {
-			if n%shots != 0 || g.laysOut([2]int{shots, n / shots}) != nil {
+			if n%shots != 0 || g.checkGrid([2]int{shots, n / shots}) != nil {
 				continue
 			}
 			if n == all {
@@ -316,19 +316,19 @@ func (g *Geometry) otherGrid(grid [2]int) string {
 	return ""
 }
 
-// slabs is the number of blocks that the image may be cut into at most, and how many points
+// countSlabs is the number of blocks that the image may be cut into at most, and how many points
 // along x each has.
-func (g *Geometry) slabs() (n, width int) {
+func (g *Geometry) countSlabs() (n, width int) {
 	width = kirchhoff.SlabPoints(g.Image.Dim())
 	return (g.Image.Shape[0] + width - 1) / width, width
 }
 
-// lay shares out the image among all ranks of a grid, which have their traces. The columns
+// shareImage shares out the image among all ranks of a grid, which have their traces. The columns
 // of the grid cut the whole image into slabs or, with an aperture, what a team's traces
 // reach.
-func (g *Geometry) lay(all []*Share) {
+func (g *Geometry) shareImage(all []*Share) {
 	grid, rows := all[0].Grid, all[0].rows
-	slabs, width := g.slabs()
+	slabs, width := g.countSlabs()
 	points := func(lo, hi int) [2]int {
 		return [2]int{min(lo*width, g.Image.Shape[0]), min(hi*width, g.Image.Shape[0])}
 	}
@@ -390,10 +390,10 @@ func mostTeams(rows, slabs int) int {
 
 // findReaches returns the slabs [lo, hi) that the traces of each team of some rows of ranks reach.
 func (g *Geometry) findReaches(rows []int, each int) (out [][2]int) {
-	_, width := g.slabs()
+	_, width := g.countSlabs()
 	for row := 0; row+each < len(rows); row += each {
 		k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places.Of(g.Shots.List(rows[row], rows[row+each]))}
-		g.limit(k)
+		g.setAperture(k)
 		lo, hi := k.Reach()
 		out = append(out, [2]int{lo / width, (hi + width - 1) / width})
 	}

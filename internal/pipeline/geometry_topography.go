@@ -29,7 +29,7 @@ func topography(p *survey.Positions, columns grid.Grid, cell float64) []float64 
 	}
 	var through [2]relief
 	for r := range role {
-		through[r] = reliefOf(markedPoints(p, role[r]), columns)
+		through[r] = newRelief(listMarkedPoints(p, role[r]), columns)
 	}
 	keep := make([]bool, p.Len())
 	for i := range keep {
@@ -40,7 +40,7 @@ func topography(p *survey.Positions, columns grid.Grid, cell float64) []float64 
 			}
 		}
 	}
-	all := reliefOf(markedPoints(p, keep), columns)
+	all := newRelief(listMarkedPoints(p, keep), columns)
 	z := make([]float64, columns.Len())
 	at := make([]float64, columns.Dim())
 	for i := range z {
@@ -50,8 +50,8 @@ func topography(p *survey.Positions, columns grid.Grid, cell float64) []float64 
 	return z
 }
 
-// markedPoints lists the places marked.
-func markedPoints(p *survey.Positions, marked []bool) [][]float64 {
+// listMarkedPoints lists the places marked.
+func listMarkedPoints(p *survey.Positions, marked []bool) [][]float64 {
 	var list [][]float64
 	for i, m := range marked {
 		if m {
@@ -61,7 +61,7 @@ func markedPoints(p *survey.Positions, marked []bool) [][]float64 {
 	return list
 }
 
-func reliefOf(points [][]float64, columns grid.Grid) relief {
+func newRelief(points [][]float64, columns grid.Grid) relief {
 	if columns.Dim() == 1 {
 		return newPolyline(points)
 	}

@@ -34,18 +34,18 @@ func (j *Job) Mutes() bool { return j.plan.Mute.On() }
 func (j *Job) Streams() bool { return j.plan.Held.Stream }
 
 // Host is this rank's processors.
-func (j *Job) Host() *device.Host { return j.here.Host }
+func (j *Job) Host() *device.Host { return j.process.Host }
 
 // Device is where vectors of this rank are.
-func (j *Job) Device() device.Device { return j.here.Device }
+func (j *Job) Device() device.Device { return j.process.Device }
 
 // Digests are those of the files that the configuration names.
 func (j *Job) Digests() []provenance.Input { return j.plan.Inputs.Digests }
 
 // EngineText says which engine computes, and why where kirchhoff.engine = "auto" chose.
 func (j *Job) EngineText() string {
-	if j.here.Choice != "" {
-		return j.here.Choice
+	if j.process.Choice != "" {
+		return j.process.Choice
 	}
 	return j.plan.Hardware.Engine
 }
@@ -54,7 +54,7 @@ func (j *Job) EngineText() string {
 func (j *Job) Built() *Operator { return j.op }
 
 // Whole gathers an image on rank 0. It returns nil on the others, and is collective.
-func (j *Job) Whole(v *dist.Vector) ([]float32, error) { return j.here.Whole(v) }
+func (j *Job) Whole(v *dist.Vector) ([]float32, error) { return j.process.Whole(v) }
 
 // UseSpikes gives the operator a spike for a wavelet: from what it makes of an image FitWavelet finds
 // the wavelet of the traces. It comes before Build.

@@ -56,29 +56,29 @@ const (
 
 // Total is the sum on the host.
 func (m Memory) Total() int64 {
-	total := m.Data + m.Vectors + m.Scratch + m.Coarse + m.rest()
+	total := m.Data + m.Vectors + m.Scratch + m.Coarse + m.sumRest()
 	if m.Card == 0 {
 		total += m.Tables
 	}
 	return total
 }
 
-// rest is what messages do not name.
-func (m Memory) rest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
+// sumRest is what messages do not name.
+func (m Memory) sumRest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
-// making counts memory outside the heap: what making tables needs, and what the traces
+// addMaking counts memory outside the heap: what making tables needs, and what the traces
 // need once they are made. The solver's vectors come after the tables, unless tables are
 // made anew in every application.
-func (m *Memory) making(tables, traces int64) {
-	m.add(traces)
+func (m *Memory) addMaking(tables, traces int64) {
+	m.addScratch(traces)
 	if !m.Recompute {
 		traces += m.Late
 	}
-	m.add(max(0, tables-traces))
+	m.addScratch(max(0, tables-traces))
 }
 
-// add counts scratch outside the heap.
-func (m *Memory) add(bytes int64) {
+// addScratch counts scratch outside the heap.
+func (m *Memory) addScratch(bytes int64) {
 	m.Scratch += bytes
 	m.Outside += bytes
 }
@@ -87,17 +87,17 @@ func (m Memory) String() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	data := "data " + h(m.Data)
 	if m.Stream {
-		longest, _ := TwoLongest(m.Groups)
+		longest, _ := FindTwoLongest(m.Groups)
 		data += fmt.Sprintf(" of %s at a time, streamed in %s of up to %s", h(m.AllData), readable.Count(len(m.Groups)-1, "group"), readable.Count(longest, "trace"))
 	}
 	if m.Card > 0 {
-		return fmt.Sprintf("%s (%s, the rest %s) and %s", h(m.Total()), data, h(m.Scratch+m.Coarse+m.rest()), m.card())
+		return fmt.Sprintf("%s (%s, the rest %s) and %s", h(m.Total()), data, h(m.Scratch+m.Coarse+m.sumRest()), m.cardText())
 	}
 	return fmt.Sprintf("%s (%s, %s, solver vectors %s, scratch %s, the rest %s)",
-		h(m.Total()), m.tables(), data, h(m.Vectors), h(m.Scratch), h(m.rest()))
+		h(m.Total()), m.tablesText(), data, h(m.Vectors), h(m.Scratch), h(m.sumRest()))
 }
 
-func (m Memory) tables() string {
+func (m Memory) tablesText() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	text := "tables " + h(m.Tables)
 	switch {
@@ -111,8 +111,8 @@ func (m Memory) tables() string {
 	return text
 }
 
-func (m Memory) card() string {
-	return fmt.Sprintf("%s of %s free on the GPU (%s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), m.tables())
+func (m Memory) cardText() string {
+	return fmt.Sprintf("%s of %s free on the GPU (%s)", humanize.IBytes(uint64(m.Card)), humanize.IBytes(uint64(m.CardLimit)), m.tablesText())
 }
 
 // Fits reports whether there is as much memory.
@@ -121,7 +121,7 @@ func (m Memory) Fits() bool { return m.Total() <= m.Limit && m.Card <= m.CardLim
 // Check refuses what does not fit.
 func (m Memory) Check() error {
 	if m.Card > m.CardLimit {
-		return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s", m.card())),
+		return status.Hint(status.Resource(fmt.Errorf("memory: this run needs %s", m.cardText())),
 			"use more ranks with a GPU each, a coarser or smaller image grid or fewer traces")
 	}
 	if m.Fits() {
@@ -138,17 +138,17 @@ func (m Memory) Check() error {
 // tables that are "exact" it also decides whether this rank recomputes them.
 func CountMemory(p *Plan, s *Share) Memory {
 	c := &memoryCount{plan: p, share: s, problem: p.Problem(s)}
-	m := c.common()
-	m.Vectors = c.vectors() + c.halo() + c.fitBytes()
+	m := c.countCommon()
+	m.Vectors = c.countVectors() + c.countHalo() + c.countWaveletFit()
 	m.Late = m.Vectors + m.Gather
 	switch {
 	case p.Held.Stream:
 		m.Stream = true
-		return c.tables(m, c.streamed)
+		return c.countTables(m, c.countStreamed)
 	case p.Hardware.Engine == "reference":
-		return c.reference(m)
+		return c.countReference(m)
 	}
-	return c.tables(m, c.resident)
+	return c.countTables(m, c.countResident)
 }
 
 // memoryCount counts the memory of one share.
@@ -164,13 +164,13 @@ func (c *memoryCount) samples() int64 {
 	return int64(c.share.Traces()) * int64(c.plan.Geometry.Survey.NT)
 }
 
-// common counts what a rank holds with every engine.
-func (c *memoryCount) common() Memory {
+// countCommon counts what a rank holds with every engine.
+func (c *memoryCount) countCommon() Memory {
 	m := Memory{
 		Data:    c.samples() * 4,
 		AllData: c.samples() * 4,
-		Model:   c.model(),
-		Lists:   c.lists(),
+		Model:   c.countModel(),
+		Lists:   c.countLists(),
 		Program: c.plan.Hardware.Resident + Garbage + touchedBytes,
 		Limit:   c.plan.Hardware.Memory,
 	}
@@ -178,7 +178,7 @@ func (c *memoryCount) common() Memory {
 		m.Limit = int64(g * (1 << 30))
 	}
 	if c.share.Rank == 0 {
-		m.Gather = c.stretches() + c.rootBytes()
+		m.Gather = c.countStretches() + c.countWholeImages()
 	}
 	return m
 }
@@ -193,8 +193,8 @@ func modelPoint(t *Times, models [2]ModelFile, role survey.Role) (read, solver i
 	return 8 * int64(models[role].Point), 4 * int64(1+3+m.Grid.Dim())
 }
 
-// model is what a rank holds of the velocity models.
-func (c *memoryCount) model() (bytes int64) {
+// countModel is what a rank holds of the velocity models.
+func (c *memoryCount) countModel() (bytes int64) {
 	slabs := c.plan.ModelSlabs(c.share)
 	for role, slab := range slabs {
 		v := c.plan.Times.Leg(survey.Role(role))
@@ -203,7 +203,7 @@ func (c *memoryCount) model() (bytes int64) {
 		}
 		points := int64((slab[1] - slab[0]) * v.Plane())
 		if c.plan.Geometry.Image.Domain == grid.Time {
-			bytes += c.modelInTime(v, 8*int64(c.plan.Inputs.Models[role].Point), points)
+			bytes += c.countModelInTime(v, 8*int64(c.plan.Inputs.Models[role].Point), points)
 			continue
 		}
 		read, solver := modelPoint(c.plan.Times, c.plan.Inputs.Models, survey.Role(role))
@@ -212,9 +212,9 @@ func (c *memoryCount) model() (bytes int64) {
 	return bytes
 }
 
-// modelInTime is model for so many points of a model in time, of so many bytes each: as they are
+// countModelInTime is model for so many points of a model in time, of so many bytes each: as they are
 // read, and at the image's points where these are others.
-func (c *memoryCount) modelInTime(v traveltime.Medium, each, points int64) int64 {
+func (c *memoryCount) countModelInTime(v traveltime.Medium, each, points int64) int64 {
 	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Geometry.Image) {
 		points += int64((columns[1] - columns[0]) * (c.plan.Geometry.Image.Len() / c.plan.Geometry.Image.Shape[0]))
 	}
@@ -224,9 +224,9 @@ func (c *memoryCount) modelInTime(v traveltime.Medium, each, points int64) int64
 // GatherChunk is how many elements of a vector rank 0 holds at a time on their way to a file.
 const GatherChunk = 4 << 20
 
-// stretches is what rank 0 takes to write an image: a stretch of it and, if it comes from
+// countStretches is what rank 0 takes to write an image: a stretch of it and, if it comes from
 // several ranks, as much where it arrives and where it is read back.
-func (c *memoryCount) stretches() int64 {
+func (c *memoryCount) countStretches() int64 {
 	n := min(GatherChunk, c.points())
 	if c.share.Grid == [2]int{1, 1} {
 		return 4 * n
@@ -234,20 +234,20 @@ func (c *memoryCount) stretches() int64 {
 	return 12 * n
 }
 
-// lists is what is known of each trace of the survey, and of each of the share.
-func (c *memoryCount) lists() int64 {
+// countLists is what is known of each trace of the survey, and of each of the share.
+func (c *memoryCount) countLists() int64 {
 	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
 	for _, has := range []bool{!c.plan.Geometry.Shots.InOrder(), c.plan.Inputs.Numbers != nil, c.plan.Classes.ByTrace != nil} {
 		if has {
 			each += 4
 		}
 	}
-	return each*int64(c.plan.Geometry.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.unsorted()
+	return each*int64(c.plan.Geometry.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.countUnsorted()
 }
 
-// unsorted is what reading traces takes that are not in the file's order: a part of the file, the order
+// countUnsorted is what reading traces takes that are not in the file's order: a part of the file, the order
 // and, where they are streamed, where each lies in a copy.
-func (c *memoryCount) unsorted() int64 {
+func (c *memoryCount) countUnsorted() int64 {
 	if c.plan.Geometry.Shots.InOrder() || !c.plan.Inputs.HasData {
 		return 0
 	}
@@ -258,17 +258,17 @@ func (c *memoryCount) unsorted() int64 {
 	return bytes
 }
 
-// reference completes the memory of the reference engine, whose tables are on the heap.
-func (c *memoryCount) reference(m Memory) Memory {
+// countReference completes the memory of the reference engine, whose tables are on the heap.
+func (c *memoryCount) countReference(m Memory) Memory {
 	n := kirchhoff.ReferenceNeeds(c.problem)
 	m.Scratch = n.Heap
 	m.Tables, m.AllTables = n.Tables, n.AllTables
-	m.making(n.Making, 0)
+	m.addMaking(n.Making, 0)
 	return m
 }
 
 // tables completes the memory for the way in which the host's engine holds its tables.
-func (c *memoryCount) tables(m Memory, with func(Memory) Memory) Memory {
+func (c *memoryCount) countTables(m Memory, with func(Memory) Memory) Memory {
 	switch tables := c.plan.Held.Tables; tables {
 	case "full", "uint16":
 		m.Compact = tables == "uint16"
@@ -289,72 +289,72 @@ func (c *memoryCount) tables(m Memory, with func(Memory) Memory) Memory {
 	return with(m)
 }
 
-// resident completes the memory of a run that holds its traces: with the tables of all
+// countResident completes the memory of a run that holds its traces: with the tables of all
 // places, or where they are made anew of as many as fit.
-func (c *memoryCount) resident(m Memory) Memory {
+func (c *memoryCount) countResident(m Memory) Memory {
 	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
-	with := c.onHost
+	with := c.addHostEngine
 	if c.plan.Hardware.Card != nil {
-		with = func(m Memory, n kirchhoff.Need) Memory { return c.onCard(m, n, 4*c.samples()) }
+		with = func(m Memory, n kirchhoff.Need) Memory { return c.addCardEngine(m, n, 4*c.samples()) }
 		work.Classes = c.plan.Classes.Of(c.plan.Geometry.Shots.List(c.share.First, c.share.Last))
 	}
-	all := c.needs(p, work)
+	all := c.engineNeeds(p, work)
 	if !m.Recompute {
 		return with(m, all)
 	}
 	if p.Dynamic {
 		m.Model += 8 * int64(c.plan.Geometry.Reached(c.share)) // on the image, for weights
 	}
-	return c.most(func(places int64) Memory {
+	return c.fitMostPlaces(func(places int64) Memory {
 		k := m
 		k.Budget = places * all.Place
 		work.Budget = k.Budget
-		n := c.needs(p, work)
+		n := c.engineNeeds(p, work)
 		n.Tables = k.Budget // of which even the largest stretch may take less
 		return with(k, n)
 	})
 }
 
-// needs is what the engine of the run takes.
-func (c *memoryCount) needs(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
+// engineNeeds is what the engine of the run takes.
+func (c *memoryCount) engineNeeds(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
 	if w.Exact = c.plan.Exact(); c.plan.Hardware.Card != nil {
 		return kernels.Needs(p, w, c.plan.Hardware.Card.Multiprocessors)
 	}
 	return kirchhoff.Needs(p, w)
 }
 
-// onHost counts what an engine takes that works on the host.
-func (c *memoryCount) onHost(m Memory, n kirchhoff.Need) Memory {
-	m.add(c.overlap(n.Pieces))
-	m.engine(n)
+// addHostEngine counts what an engine takes that works on the host.
+func (c *memoryCount) addHostEngine(m Memory, n kirchhoff.Need) Memory {
+	m.addScratch(c.countOverlap(n.Pieces))
+	m.addEngine(n)
 	return m
 }
 
-// onCard counts what an engine takes that works on a card, where the vectors and so many
+// addCardEngine counts what an engine takes that works on a card, where the vectors and so many
 // bytes of data are.
-func (c *memoryCount) onCard(m Memory, n kirchhoff.Need, data int64) Memory {
+func (c *memoryCount) addCardEngine(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.CardLimit = c.plan.Hardware.Card.Free
 	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
 	m.Vectors, m.Late = 0, 0
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.Scratch += n.Making
-	m.add(c.crossing(n.Pieces))
+	m.addScratch(c.countCrossing(n.Pieces))
 	return m
 }
 
-// engine counts what the host's engine takes.
-func (m *Memory) engine(n kirchhoff.Need) {
+// addEngine counts what the host's engine takes.
+func (m *Memory) addEngine(n kirchhoff.Need) {
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.Outside += n.Tables
 	m.Scratch += n.Heap
-	m.add(n.Scratch)
-	m.making(n.Making, n.Traces)
+	m.addScratch(n.Scratch)
+	m.addMaking(n.Making, n.Traces)
 }
 
-// most returns the memory with the tables of as many places as fit, in steps of a 64th of
+// fitMostPlaces returns the memory with the tables of as many places as fit, in steps of a 64th of
 // all places, and at least of those that belong together. Fewer places mean fewer traces
 // in the lists, which leaves more room.
-func (c *memoryCount) most(with func(places int64) Memory) Memory {
+func (c *memoryCount) fitMostPlaces(with func(places int64) Memory) Memory {
 	const steps = 64
 	all := c.places()
 	least := min(all, int64(c.problem.LeastPlaces(c.plan.Exact())))
@@ -362,18 +362,18 @@ func (c *memoryCount) most(with func(places int64) Memory) Memory {
 	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
 
-// halo is what a rank takes to map points that others hold: the image there, and sums that
+// countHalo is what a rank takes to map points that others hold: the image there, and sums that
 // come of those points which it holds itself.
-func (c *memoryCount) halo() int64 {
+func (c *memoryCount) countHalo() int64 {
 	if c.share.Lent == 0 {
 		return 0
 	}
 	return int64(c.plan.Geometry.Reached(c.share))*int64(c.plan.Type().Size()) + int64(c.share.Lent*c.plan.Geometry.Plane())*8
 }
 
-// overlap is what a library that sums over ranks beside the computation takes for it:
+// countOverlap is what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
-func (c *memoryCount) overlap(pieces int64) (bytes int64) {
+func (c *memoryCount) countOverlap(pieces int64) (bytes int64) {
 	if c.plan.Config.Comm.Overlap == "off" {
 		return 0
 	}
@@ -390,14 +390,14 @@ func (c *memoryCount) overlap(pieces int64) (bytes int64) {
 	return bytes
 }
 
-// crossing is the pinned memory of the host that sums over ranks take on their way between
+// countCrossing is the pinned memory of the host that sums over ranks take on their way between
 // cards, where they may go through the host: as much as is under way, each piece in the next
 // power of two.
-func (c *memoryCount) crossing(pieces int64) int64 {
+func (c *memoryCount) countCrossing(pieces int64) int64 {
 	if b := c.plan.Config.Comm; (b.Backend == "nccl" || b.Backend == "rccl") && b.Fallback != "mpi" {
 		return 0
 	}
-	return 2 * c.overlap(pieces)
+	return 2 * c.countOverlap(pieces)
 }
 
 // The traces of a streamed group take at most groupBytes in all buffers, unless a single
@@ -407,23 +407,23 @@ const (
 	groupBuffers = 3 // two that are read, one that is computed
 )
 
-// streamed completes the memory of a run whose traces are streamed: in groups as large as
+// countStreamed completes the memory of a run whose traces are streamed: in groups as large as
 // they may be, or smaller where memory asks for it.
-func (c *memoryCount) streamed(m Memory) Memory {
+func (c *memoryCount) countStreamed(m Memory) Memory {
 	p, nt := c.problem, int64(c.plan.Geometry.Survey.NT)
 	for most := max(1, groupBytes/(4*groupBuffers*c.plan.Geometry.Survey.NT)); ; most /= 2 {
-		m.Groups = cutShots(c.share, most)
-		longest, second := TwoLongest(m.Groups)
-		n := c.needs(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})
+		m.Groups = cutIntoGroups(c.share, most)
+		longest, second := FindTwoLongest(m.Groups)
+		n := c.engineNeeds(p, kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute})
 		k := m
 		if c.plan.Hardware.Card != nil {
 			k.Data = 2 * gpu.StageBytes(4*nt*int64(longest))
-			k = c.onCard(k, n, 4*nt*int64(longest)*c.cardRooms())
+			k = c.addCardEngine(k, n, 4*nt*int64(longest)*c.countCardBuffers())
 		} else {
 			k.Data = 4 * nt * int64(2*longest+second)
 			k.Outside -= 4 * nt * int64(longest-second) // on the heap, never touched
-			k.add(c.overlap(n.Pieces))
-			k.engine(n)
+			k.addScratch(c.countOverlap(n.Pieces))
+			k.addEngine(n)
 		}
 		if k.Fits() || len(k.Groups)-1 == len(c.share.Shots) {
 			return k
@@ -431,18 +431,18 @@ func (c *memoryCount) streamed(m Memory) Memory {
 	}
 }
 
-// cardRooms is how many buffers of a group's traces a card has: two that are filled in turn,
+// countCardBuffers is how many buffers of a group's traces a card has: two that are filled in turn,
 // one that is computed, and their weights.
-func (c *memoryCount) cardRooms() int64 {
+func (c *memoryCount) countCardBuffers() int64 {
 	if c.plan.Knowing(Found{Dead: 1}).Weighted() {
 		return 4
 	}
 	return 3
 }
 
-// cutShots are the first traces of groups of shots with at most the given number of
+// cutIntoGroups are the first traces of groups of shots with at most the given number of
 // traces, or of one shot, and the number of traces.
-func cutShots(s *Share, most int) (cuts []int) {
+func cutIntoGroups(s *Share, most int) (cuts []int) {
 	for i, at := range s.Shots {
 		_, end := s.Shot(i)
 		if len(cuts) == 0 || end-cuts[len(cuts)-1] > most {
@@ -452,10 +452,10 @@ func cutShots(s *Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// TwoLongest are the numbers of traces in the two largest groups; second is 0 where there
+// FindTwoLongest are the numbers of traces in the two largest groups; second is 0 where there
 // is one group. Of two buffers that groups are read into in turn, one holds no more than
 // the second largest.
-func TwoLongest(cuts []int) (longest, second int) {
+func FindTwoLongest(cuts []int) (longest, second int) {
 	for i := range len(cuts) - 1 {
 		n := cuts[i+1] - cuts[i]
 		second = max(second, min(n, longest))

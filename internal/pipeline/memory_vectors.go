@@ -16,11 +16,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// vectors returns the bytes that the solver and its problem hold
+// countVectors returns the bytes that the solver and its problem hold
 // besides the traces. It makes the same problem on a device that counts and solves it for
 // two iterations. The share's part of the image and of the data stand for the whole
 // there. Errors are ignored here; they are reported when the real problem is made.
-func (c *memoryCount) vectors() int64 {
+func (c *memoryCount) countVectors() int64 {
 	v := &countedProblem{count: c, on: device.NewCounter(device.NewHost(1)), data: dist.Local(c.plan.Type(), c.share.Traces(), c.plan.Geometry.Survey.NT)}
 	v.image = dist.Local(c.plan.Type(), append([]int{c.share.Own[1] - c.share.Own[0]}, c.plan.Geometry.Image.Shape[1:]...)...)
 	if n := c.plan.Classes.N; n > 0 {
@@ -143,8 +143,8 @@ func (v *countedProblem) Gradient(context.Context, *dist.Vector, *dist.Vector) (
 	return 1, nil
 }
 
-// fitBytes is what finding the wavelet from what spikes predict takes besides vectors.
-func (c *memoryCount) fitBytes() int64 {
+// countWaveletFit is what finding the wavelet from what spikes predict takes besides vectors.
+func (c *memoryCount) countWaveletFit() int64 {
 	if !c.plan.Spikes {
 		return 0
 	}
@@ -152,9 +152,9 @@ func (c *memoryCount) fitBytes() int64 {
 	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Geometry.Survey.NT, c.plan.Hardware.Threads)
 }
 
-// rootBytes is what rank 0 holds of whole images, for directions of layers, for matching filters and for
+// countWholeImages is what rank 0 holds of whole images, for directions of layers, for matching filters and for
 // the agreement of halves.
-func (c *memoryCount) rootBytes() (bytes int64) {
+func (c *memoryCount) countWholeImages() (bytes int64) {
 	if r := formulation.RegulariserOf(c.plan.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
 		bytes += 4*int64(c.plan.Geometry.Image.Len()) + r.HostBytes(c.plan.Geometry.Image)
 	}

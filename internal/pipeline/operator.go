@@ -23,10 +23,10 @@ import (
 // [nx, (ny,) nz], or a stack of one for each class, to the data [ntrace, nt], in the
 // engine's precision.
 type Operator struct {
-	plan   *Plan
-	here   *Here
-	share  *Share
-	traces *RankTraces // nil without any
+	plan    *Plan
+	process *Process
+	share   *Share
+	traces  *RankTraces // nil without any
 
 	lifted dist.Operator
 	engine kirchhoff.Engine
@@ -43,23 +43,23 @@ func (op *Operator) Linear() dist.Operator { return op.lifted }
 
 // BuildOperator computes the traveltimes and makes the operator, on all ranks. It is the
 // long part of getting ready; its progress is reported place by place.
-func BuildOperator(ctx context.Context, p *Plan, h *Here, s *Share, t *RankTraces) (*Operator, error) {
-	op := &Operator{plan: p, here: h, share: s, traces: t}
-	if err := comm.Together(h.Ranks.World, op.join()); err != nil {
+func BuildOperator(ctx context.Context, p *Plan, h *Process, s *Share, t *RankTraces) (*Operator, error) {
+	op := &Operator{plan: p, process: h, share: s, traces: t}
+	if err := comm.Together(h.Ranks.World, op.joinTeams()); err != nil {
 		return nil, err
 	}
 	m := CountMemory(p, s)
 	err := m.Check()
 	if err == nil {
-		err = op.load()
+		err = op.readModels()
 	}
 	if err == nil {
-		err = op.build(ctx, m)
+		err = op.buildEngine(ctx, m)
 	}
-	if err := h.late(err); err != nil {
+	if err := h.togetherWhenLate(err); err != nil {
 		return nil, err
 	}
-	if err := comm.Together(h.Ranks.World, op.recover()); err != nil {
+	if err := comm.Together(h.Ranks.World, op.allowFallback()); err != nil {
 		return nil, err
 	}
 	if m.Stream {
@@ -69,21 +69,21 @@ func BuildOperator(ctx context.Context, p *Plan, h *Here, s *Share, t *RankTrace
 	if err := comm.Together(h.Ranks.World, err); err != nil {
 		return nil, err
 	}
-	op.lifted = op.here.timed(lifted)
+	op.lifted = op.process.bookTimes(lifted)
 	if e, ok := op.engine.(*kernels.Engine); ok {
 		return op, op.registerSums(e)
 	}
 	return op, nil
 }
 
-// join finds the ranks that share this rank's part of the image, and those that hold others.
-func (op *Operator) join() (err error) {
+// joinTeams finds the ranks that share this rank's part of the image, and those that hold others.
+func (op *Operator) joinTeams() (err error) {
 	if !op.share.Local() {
 		return nil
 	}
 	team, member := op.share.Team()
-	if op.team, err = op.here.AllRanks.Split(team*op.here.Grid[1]+op.share.Column(), op.share.Rank); err == nil {
-		op.teams, err = op.here.AllRanks.Split(member, op.share.Rank)
+	if op.team, err = op.process.AllRanks.Split(team*op.process.Grid[1]+op.share.Column(), op.share.Rank); err == nil {
+		op.teams, err = op.process.AllRanks.Split(member, op.share.Rank)
 	}
 	if err == nil {
 		watch.Name(op.team, "team")
@@ -100,11 +100,11 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 		Overlap:     overlap != "off",
 		KeepOverlap: overlap != "auto" || op.plan.Config.Comm.Accumulate == "onesided", // which hides nothing
 		Choose:      op.sayChoice,
-		Reach:       op.reach(),
+		Reach:       op.imageReach(),
 	}
-	if op.here.Ranks.Report.Books() {
+	if op.process.Ranks.Report.Books() {
 		o.InFlight = func(begin time.Time, took time.Duration) {
-			op.here.Ranks.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
+			op.process.Ranks.Report.Beside(device.LaneSums, device.MarkAllReduce, begin, took, took)
 		}
 	}
 	return o
@@ -113,7 +113,7 @@ func (op *Operator) LiftOptions() dist.LiftOptions {
 // sayChoice reports how sums go over ranks, and why.
 func (op *Operator) sayChoice(c dist.Choice) {
 	taken := c.Ways[c.Taken]
-	op.here.taken = taken.Carrier
+	op.process.taken = taken.Carrier
 	type row struct {
 		Carrier string  `json:"carrier"`
 		Overlap bool    `json:"overlap"`
@@ -123,11 +123,11 @@ func (op *Operator) sayChoice(c dist.Choice) {
 	for _, w := range c.Ways {
 		rows = append(rows, row{w.Carrier, w.Overlap, w.Took.Seconds()})
 	}
-	op.here.Ranks.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
+	op.process.Ranks.Report.Event("carriers", "taken", taken.Carrier, "overlap", taken.Overlap, "ways", rows)
 	if several := rows[0].Carrier != rows[1].Carrier; several {
-		op.here.Ranks.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
+		op.process.Ranks.Report.Infof("comm.backend: auto takes %s. Forward and adjoint take on the slowest rank:", taken.Carrier)
 		for _, r := range rows {
-			op.here.Ranks.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
+			op.process.Ranks.Report.Infof("  %-20s %-16s %.3g s", r.Carrier, map[bool]string{true: "with overlap", false: "without overlap"}[r.Overlap], r.Seconds)
 		}
 	}
 	hidden, with, without, both := c.Hidden()
@@ -138,7 +138,7 @@ func (op *Operator) sayChoice(c dist.Choice) {
 	if taken.Overlap {
 		text = fmt.Sprintf("on: it hides %.0f %% of the sums over ranks", 100*hidden)
 	}
-	op.here.Ranks.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
+	op.process.Ranks.Report.Infof("comm.overlap: %s (forward and adjoint take %.3g s with, %.3g s without, of which sums %.3g s)",
 		text, with.Took.Seconds(), without.Took.Seconds(), without.Sums.Seconds())
 }
 
@@ -157,7 +157,7 @@ func (op *Operator) imageLayout() *dist.Layout {
 	plane, width := op.plan.Geometry.Plane(), kirchhoff.SlabPoints(op.plan.Geometry.Image.Dim())
 	l := &dist.Layout{
 		Shape: op.plan.Geometry.Image.Shape, Off: op.share.Own[0] * plane, N: op.plan.Geometry.Points(op.share),
-		Type: op.plan.Type(), Shards: op.here.BlockAxis, Copies: op.here.ShotAxis,
+		Type: op.plan.Type(), Shards: op.process.BlockAxis, Copies: op.process.ShotAxis,
 	}
 	if op.share.Local() {
 		l.Shards, l.Copies = op.teams, op.team
@@ -171,8 +171,8 @@ func (op *Operator) imageLayout() *dist.Layout {
 	return l
 }
 
-// reach is what this rank's kernels map of the image, nil for what it holds.
-func (op *Operator) reach() *dist.Reach {
+// imageReach is what this rank's kernels map of the image, nil for what it holds.
+func (op *Operator) imageReach() *dist.Reach {
 	if !op.share.Local() {
 		return nil
 	}
@@ -190,7 +190,7 @@ func (op *Operator) dataLayout() *dist.Layout {
 	nt := op.plan.Geometry.Survey.NT
 	l := &dist.Layout{
 		Shape: op.plan.Geometry.DataShape(), Off: op.share.First * nt, N: op.share.Traces() * nt,
-		Type: op.plan.Type(), Shards: op.here.ShotAxis, Copies: op.here.BlockAxis,
+		Type: op.plan.Type(), Shards: op.process.ShotAxis, Copies: op.process.BlockAxis,
 	}
 	if op.plan.Exact() {
 		for _, first := range op.share.Shots {
@@ -200,8 +200,8 @@ func (op *Operator) dataLayout() *dist.Layout {
 	return l
 }
 
-// load reads the parts of the velocity models that this rank needs, unless the plan has them.
-func (op *Operator) load() error {
+// readModels reads the parts of the velocity models that this rank needs, unless the plan has them.
+func (op *Operator) readModels() error {
 	slabs := op.plan.ModelSlabs(op.share)
 	if op.plan.Times.Source.Holds(slabs[survey.AtSource]) && op.plan.Times.Receiver.Holds(slabs[survey.AtReceiver]) {
 		return nil
@@ -231,10 +231,10 @@ func LoadAll(p *Plan) (*Plan, error) {
 	return p.With(source, receiver)
 }
 
-// build makes this rank's part in the memory that was foreseen.
-func (op *Operator) build(ctx context.Context, m Memory) (err error) {
-	p := op.weighed(op.share)
-	stage := op.here.Ranks.Report.Stage("traveltimes")
+// buildEngine makes this rank's part in the memory that was foreseen.
+func (op *Operator) buildEngine(ctx context.Context, m Memory) (err error) {
+	p := op.describeShare(op.share)
+	stage := op.process.Ranks.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(op.share.Places.Len(), "places")
 	p.Progress = func() { stage.Add(1) }
@@ -250,8 +250,8 @@ func (op *Operator) build(ctx context.Context, m Memory) (err error) {
 	w := kirchhoff.Work{Cuts: m.Groups, Remake: m.Recompute, Budget: m.Budget, Exact: op.plan.Exact(), Whole: op.share.Local(),
 		Classes: op.plan.Classes.Of(op.plan.Geometry.Shots.List(op.share.First, op.share.Last))}
 	switch {
-	case op.here.Card != nil:
-		op.engine, err = kernels.New(ctx, op.here.Card, p, w)
+	case op.process.Card != nil:
+		op.engine, err = kernels.New(ctx, op.process.Card, p, w)
 	case op.plan.Hardware.Engine == "reference":
 		op.engine, err = kirchhoff.NewReference(ctx, p, w)
 	default:
@@ -267,8 +267,8 @@ func (op *Operator) build(ctx context.Context, m Memory) (err error) {
 	return nil
 }
 
-// weighed is the problem of a share with what dynamic weights need of the slab.
-func (op *Operator) weighed(s *Share) *kirchhoff.Problem {
+// describeShare is the problem of a share with what dynamic weights need of the slab.
+func (op *Operator) describeShare(s *Share) *kirchhoff.Problem {
 	p := op.plan.Problem(s)
 	if p.Dynamic {
 		p.Velocity = op.plan.Times.Source.On(op.plan.Geometry.Image, s.Slab)
@@ -299,11 +299,11 @@ func ReadPoints(image []float32) PointReader {
 
 // ImageVector is this rank's share of an image, in each of several classes. It is collective.
 func (op *Operator) ImageVector(read PointReader) (*dist.Vector, error) {
-	v, err := dist.NewVector(op.here.Device, op.lifted.Domain())
+	v, err := dist.NewVector(op.process.Device, op.lifted.Domain())
 	if err == nil {
 		err = op.readImage(v, read)
 	}
-	return v, comm.Together(op.here.Ranks.World, err)
+	return v, comm.Together(op.process.Ranks.World, err)
 }
 
 // readImage fills this rank's share of an image.
@@ -332,10 +332,10 @@ func (op *Operator) Data() (*dist.Vector, error) {
 	if op.plan.Held.Stream {
 		return nil, nil
 	}
-	if op.lifted.Range().Type == device.F32 && op.here.Device == device.Device(op.here.Host) {
-		return &dist.Vector{Layout: op.lifted.Range(), Buf: device.Wrap(op.here.Host, data)}, nil
+	if op.lifted.Range().Type == device.F32 && op.process.Device == device.Device(op.process.Host) {
+		return &dist.Vector{Layout: op.lifted.Range(), Buf: device.Wrap(op.process.Host, data)}, nil
 	}
-	d, err := dist.NewVector(op.here.Device, op.lifted.Range())
+	d, err := dist.NewVector(op.process.Device, op.lifted.Range())
 	if err != nil {
 		return nil, err
 	}
@@ -345,18 +345,18 @@ func (op *Operator) Data() (*dist.Vector, error) {
 // liftStream spreads the operator of streamed traces over the ranks.
 func (op *Operator) liftStream(cuts []int) (err error) {
 	domain, rng := op.imageLayout(), op.dataLayout()
-	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.here.Device}
+	o := dist.StreamOptions{LiftOptions: op.LiftOptions(), Device: op.process.Device}
 	if op.lifted, err = dist.LiftWith(dist.LiftOptions{Reach: o.Reach}, domain, rng, op.engine.Kernels()[0]); err != nil {
 		return err
 	}
 	if t := op.traces; t != nil {
-		if longest, _ := TwoLongest(cuts); op.here.Card != nil {
-			if err := t.onCard(longest * op.plan.Geometry.Survey.NT); err != nil {
+		if longest, _ := FindTwoLongest(cuts); op.process.Card != nil {
+			if err := t.prepareCard(longest * op.plan.Geometry.Survey.NT); err != nil {
 				return err
 			}
 		}
 		o.Read = func(ctx context.Context) (func() (device.Buf, error), func(), error) {
-			return t.read(ctx, cuts, t.feed)
+			return t.startReading(ctx, cuts, t.feed)
 		}
 		o.Norm, o.Largest, o.LargestOnce = t.norm, t.sum, t.sumOnce
 		if t.Weight != nil {
@@ -367,8 +367,8 @@ func (op *Operator) liftStream(cuts []int) (err error) {
 	return err
 }
 
-// timed books the time of an operator's two directions in the closing table.
-func (h *Here) timed(a dist.Operator) dist.Operator {
+// bookTimes books the time of an operator's two directions in the closing table.
+func (h *Process) bookTimes(a dist.Operator) dist.Operator {
 	return dist.Map("timed", a.Domain(), a.Range(),
 		func(w *dist.Work, dst, src *dist.Vector) {
 			defer h.Ranks.Report.Time("forward")()

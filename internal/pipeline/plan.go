@@ -259,7 +259,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if p.White != nil { // its wavelet is filtered
 		k.WaveletFilter = kirchhoff.NoFilter
 	}
-	p.Geometry.limit(k)
+	p.Geometry.setAperture(k)
 	if p.Geometry.windows != nil {
 		for _, place := range s.From {
 			k.AllWindows = append(k.AllWindows, p.Geometry.windows[place])

@@ -29,7 +29,7 @@ func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 		}
 	}
 	s := *op.set
-	s.Again = op.here.Again
+	s.Again = op.process.Again
 	if s.Data = d; op.plan.Held.Stream {
 		s.Passes = op.stream
 	}
@@ -40,10 +40,10 @@ func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 func settingOf(op *Operator) (s *formulation.Setting, err error) {
 	s = &formulation.Setting{
 		Config: op.plan.Config.Solver, Options: SolverOptions(op.plan.Config.Solver), Image: op.plan.Geometry.Image,
-		World: op.here.Ranks.World, Device: op.here.Device, Threads: op.here.Host.Threads(), Report: op.here.Ranks.Report,
+		World: op.process.Ranks.World, Device: op.process.Device, Threads: op.process.Host.Threads(), Report: op.process.Ranks.Report,
 		Operator: op.lifted, KeepData: op.plan.Config.Output.Residual.IsSet(),
 		Squared: func() (dist.Operator, error) { return squareWeights(op) },
-		Gather:  op.here.Whole, Scatter: op.here.Spread,
+		Gather:  op.process.Whole, Scatter: op.process.Spread,
 	}
 	if s.Band, err = newBand(op); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func settingOf(op *Operator) (s *formulation.Setting, err error) {
 		return s, err
 	}
 	s.Surface = op.plan.Geometry.Surface.Weight
-	s.Below, err = formulation.Diagonal(op.here.Device, op.lifted.Domain(), s.Surface)
+	s.Below, err = formulation.Diagonal(op.process.Device, op.lifted.Domain(), s.Surface)
 	return s, err
 }
 
@@ -63,7 +63,7 @@ func weightVector(op *Operator) (*dist.Vector, error) {
 	if op.traces == nil || op.traces.Weight == nil || op.plan.Held.Stream {
 		return nil, nil
 	}
-	v, err := dist.NewVector(op.here.Device, op.lifted.Range())
+	v, err := dist.NewVector(op.process.Device, op.lifted.Range())
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func weightVector(op *Operator) (*dist.Vector, error) {
 	each := max(1, GatherChunk/nt)
 	for first := 0; first < n; first += each {
 		w := slices.Repeat([]float32{1}, min(each, n-first)*nt)
-		if err := op.traces.Weigh(first*nt, device.Wrap(op.here.Host, w)); err != nil {
+		if err := op.traces.Weigh(first*nt, device.Wrap(op.process.Host, w)); err != nil {
 			return nil, err
 		}
 		if err := device.Upload(v.Buf.Slice(first*nt, len(w)), w); err != nil {
@@ -90,7 +90,7 @@ func squareWeights(op *Operator) (dist.Operator, error) {
 	o := op.LiftOptions()
 	o.Choose = nil
 	lifted, err := dist.LiftWith(o, op.lifted.Domain(), op.lifted.Range(), k...)
-	return lifted, comm.Together(op.here.Ranks.World, err)
+	return lifted, comm.Together(op.process.Ranks.World, err)
 }
 
 // formulate turns the operator and the data into the problem to be solved, from a start model or, where
@@ -129,10 +129,10 @@ func (op *Operator) DampingText(ctx context.Context) (string, error) {
 	return formulation.DampingText(ctx, s)
 }
 
-// match is Solve for solver.method = "matching".
-func (op *Operator) match(ctx context.Context, f *formulation.Formulation) (*Result, error) {
+// solveByMatching is Solve for solver.method = "matching".
+func (op *Operator) solveByMatching(ctx context.Context, f *formulation.Formulation) (*Result, error) {
 	began := time.Now()
-	live := op.here.Ranks.Report.Solver("solver vectors", 1)
+	live := op.process.Ranks.Report.Solver("solver vectors", 1)
 	defer live.End()
 	m, err := f.Match(ctx, op.plan.Filters)
 	if err != nil {
@@ -146,7 +146,7 @@ func (op *Operator) match(ctx context.Context, f *formulation.Formulation) (*Res
 	if err := r.takeImage(f, m.X); err != nil {
 		return nil, err
 	}
-	return r, op.finish(r, 1, h.Gradient[0] == 0)
+	return r, op.finishImage(r, 1, h.Gradient[0] == 0)
 }
 
 // newBand returns the band of solver.band on the columns of this rank; nil: none.
@@ -159,5 +159,5 @@ func newBand(op *Operator) (*imaging.Band, error) {
 		return nil, err
 	}
 	nz := op.plan.Geometry.Image.Shape[op.plan.Geometry.Image.Dim()-1]
-	return imaging.NewBand(op.here.Device, Pulse(op.plan.Geometry.Survey.Wavelet), times, len(times)/nz, nz, op.here.Host.Threads())
+	return imaging.NewBand(op.process.Device, Pulse(op.plan.Geometry.Survey.Wavelet), times, len(times)/nz, nz, op.process.Host.Threads())
 }

@@ -80,9 +80,9 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 			Config: j.plan.Config.TOML(),
 		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j.plan.Config.Kirchhoff.WaveletFilter)...)})
 	}
-	return j.here.Again(func(bool) error {
+	return j.process.Again(func(bool) error {
 		return PublishFile(&j.Ranks, create, func(w *h5.ImageWriter) error {
-			err := j.here.Gather(r.Image, 1, func(first int, part []float32) error {
+			err := j.process.Gather(r.Image, 1, func(first int, part []float32) error {
 				if scale != nil {
 					part = slices.Clone(part)
 				}
@@ -92,7 +92,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 				return w.WriteImage(part, first)
 			})
 			if err == nil && solved != nil {
-				err = j.here.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
+				err = j.process.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
 			}
 			if err == nil && agreed != nil {
 				_, err = measureAgreement(j.op, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
@@ -100,10 +100,10 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 			if err != nil || gathers == nil {
 				return err
 			}
-			if err = j.here.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) }); err != nil || r.Light == nil {
+			if err = j.process.Gather(r.Classes, 1, func(first int, part []float32) error { return w.WriteGathers(part, first) }); err != nil || r.Light == nil {
 				return err
 			}
-			return j.here.Gather(r.Light, 1, func(first int, part []float32) error { return w.WriteLight(part, first) })
+			return j.process.Gather(r.Light, 1, func(first int, part []float32) error { return w.WriteLight(part, first) })
 		})
 	})
 }
@@ -113,7 +113,7 @@ func (j *Job) WriteTraces(path string, d *dist.Vector, src Source) error {
 	defer j.Ranks.Report.Time("write")()
 	nt := j.plan.Geometry.Survey.NT
 	return j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
-		return j.here.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
+		return j.process.Gather(d, nt, func(at int, traces []float32) error { return write(at/nt, traces) })
 	})
 }
 
@@ -124,7 +124,7 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 		attrs := append(j.Attrs(src, ""), OperatorAttrs(j.plan.Config.Modelled(j.plan.White != nil))...)
 		return h5.CreateSurvey(path, j.plan.Geometry.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
-	return j.here.Again(func(bool) error {
+	return j.process.Again(func(bool) error {
 		return PublishFile(&j.Ranks, create, func(w *h5.SurveyWriter) error {
 			return each(func(first int, traces []float32) error {
 				return w.WriteTraceList(traces, j.plan.Geometry.Shots.List(first, first+len(traces)/j.plan.Geometry.Survey.NT))
@@ -136,14 +136,14 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 // WritePredicted publishes the traces that an image on the job's grid predicts, as a survey
 // of the job's geometry.
 func (j *Job) WritePredicted(ctx context.Context, path string, image PointReader, src Source) error {
-	x, err := j.op.below(image)
+	x, err := j.op.readBelowSurface(image)
 	if err != nil {
 		return err
 	}
 	if j.plan.Held.Stream {
 		return j.writeStream(ctx, x, false, path, src)
 	}
-	d, err := j.op.forward(ctx, x)
+	d, err := j.op.applyForward(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -159,16 +159,16 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 	}
 	var left *dist.Vector
 	w := dist.Work{Ctx: ctx}
-	w.New(j.here.Device, j.op.lifted.Range(), &left)
-	w.Do(func() error { return j.here.Again(func(bool) error { return j.op.lifted.Apply(ctx, left, x) }) })
+	w.New(j.process.Device, j.op.lifted.Range(), &left)
+	w.Do(func() error { return j.process.Again(func(bool) error { return j.op.lifted.Apply(ctx, left, x) }) })
 	w.Axpby(1, d, -1, left)
 	w.Do(func() error { return j.WriteTraces(path, left, src) })
 	return w.Err
 }
 
-// WriteWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
+// writeWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
 // residuals by, mutes and data.weights. It is collective.
-func WriteWeights(j *Job, path string, src Source) error {
+func writeWeights(j *Job, path string, src Source) error {
 	defer j.Ranks.Report.Time("write")()
 	each := max(1, (1<<20)/j.plan.Geometry.Survey.NT) // traces of a rank at once, 4 MiB
 	rounds := []float64{math.Ceil(float64(j.share.Traces()) / float64(each))}
@@ -179,11 +179,11 @@ func WriteWeights(j *Job, path string, src Source) error {
 		for r := range int(rounds[0]) {
 			lo := min(r*each, j.share.Traces())
 			n := min(each, j.share.Traces()-lo)
-			v, first, err := j.round(lo*j.plan.Geometry.Survey.NT, device.Wrap(j.here.Host, j.traces.Weights(lo, n)))
+			v, first, err := j.joinRound(lo*j.plan.Geometry.Survey.NT, device.Wrap(j.process.Host, j.traces.Weights(lo, n)))
 			if err != nil {
 				return err
 			}
-			if err := j.here.Gather(v, j.plan.Geometry.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
+			if err := j.process.Gather(v, j.plan.Geometry.Survey.NT, func(at int, traces []float32) error { return write(first(at), traces) }); err != nil {
 				return err
 			}
 		}
@@ -198,18 +198,18 @@ func (j *Job) Attrs(src Source, reason solver.Reason) []h5.Attr {
 	if _, set, _ := provenance.Epoch(); !set {
 		r.Started = j.began.UTC().Truncate(time.Second) // the same in all outputs of a run
 	}
-	r.Ranks, r.Communicator = j.Ranks.World.Size(), j.here.Carrier()
+	r.Ranks, r.Communicator = j.Ranks.World.Size(), j.process.Carrier()
 	if j.Ranks.World.Name() == "mpi" {
 		r.MPI, _, _ = strings.Cut(mpi.About(), ",")
-		if j.here.Card != nil && mpi.Aware(j.here.Card.Space()) {
-			r.MPI += fmt.Sprintf(", given memory of %v", j.here.Card.Space())
+		if j.process.Card != nil && mpi.Aware(j.process.Card.Space()) {
+			r.MPI += fmt.Sprintf(", given memory of %v", j.process.Card.Space())
 		}
 	}
-	r.Threads = j.here.Host.Threads()
-	r.Engine, r.ISA, r.Tables = j.plan.Hardware.Engine, j.here.ISA, j.plan.Held.Precision()
-	r.Choice = j.here.Choice
-	if j.here.Card != nil {
-		r.Device = j.here.Card.Card().Name
+	r.Threads = j.process.Host.Threads()
+	r.Engine, r.ISA, r.Tables = j.plan.Hardware.Engine, j.process.ISA, j.plan.Held.Precision()
+	r.Choice = j.process.Choice
+	if j.process.Card != nil {
+		r.Device = j.process.Card.Card().Name
 	}
 	r.Inputs = j.digests
 	r.Reason = string(reason)
@@ -235,11 +235,11 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 	all := true // zero
 	err = j.writeSurvey(path, src, func(write func(first int, traces []float32) error) error {
 		return j.op.stream.Predict(ctx, x, residual, func(lo int, data device.Buf) error {
-			v, first, err := j.round(lo, data)
+			v, first, err := j.joinRound(lo, data)
 			if err != nil {
 				return err
 			}
-			return j.here.Gather(v, j.plan.Geometry.Survey.NT, func(at int, traces []float32) error {
+			return j.process.Gather(v, j.plan.Geometry.Survey.NT, func(at int, traces []float32) error {
 				all = all && survey.Silent(traces)
 				return write(first(at), traces)
 			})
@@ -251,20 +251,20 @@ func (j *Job) writeStream(ctx context.Context, x *dist.Vector, residual bool, pa
 	return err
 }
 
-// round joins what each rank has computed of its streamed traces into one vector. On this
+// joinRound joins what each rank has computed of its streamed traces into one vector. On this
 // rank that is data, which begins at element lo of its traces. first returns the number of
 // the trace, in the order of shots, that begins at an element of the vector.
-func (j *Job) round(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
+func (j *Job) joinRound(lo int, data device.Buf) (v *dist.Vector, first func(at int) int, err error) {
 	nt := j.plan.Geometry.Survey.NT
-	all, err := comm.GatherJSON(j.here.ShotAxis.Host().AllGather, [2]int{data.Len(), j.share.First*nt + lo})
+	all, err := comm.GatherJSON(j.process.ShotAxis.Host().AllGather, [2]int{data.Len(), j.share.First*nt + lo})
 	if err != nil {
 		return nil, nil, err
 	}
-	l := &dist.Layout{N: data.Len(), Type: data.Type(), Shards: j.here.ShotAxis, Copies: j.here.BlockAxis}
+	l := &dist.Layout{N: data.Len(), Type: data.Type(), Shards: j.process.ShotAxis, Copies: j.process.BlockAxis}
 	from, to := make([]int, len(all)), make([]int, len(all))
 	total := 0
 	for row, part := range all {
-		if row == j.here.ShotAxis.Rank() {
+		if row == j.process.ShotAxis.Rank() {
 			l.Off = total
 		}
 		from[row], to[row] = total, part[1]

@@ -95,8 +95,8 @@ var inputRoles = map[string]string{
 	"image.surface_file":     "surface",
 }
 
-// digest hashes the files that every walk through the configuration reads.
-func (in *Inputs) digest(r Ranks, cfg *config.Config) error {
+// hashFiles hashes the files that every walk through the configuration reads.
+func (in *Inputs) hashFiles(r Ranks, cfg *config.Config) error {
 	for _, f := range cfg.Reads() {
 		role := inputRoles[f.Key]
 		if role == "" {

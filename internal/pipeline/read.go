@@ -40,7 +40,7 @@ type Relief struct {
 func ReadInputs(r Ranks, cfg *config.Config) (*Inputs, error) {
 	in := new(Inputs)
 	for _, step := range []func(Ranks, *config.Config) error{
-		in.digest, in.readSurvey, in.readVelocity, in.openTables, in.readRelief,
+		in.hashFiles, in.readSurvey, in.readVelocity, in.openTables, in.readRelief,
 	} {
 		if err := r.Together(step(r, cfg)); err != nil {
 			in.Close()

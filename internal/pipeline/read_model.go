@@ -61,12 +61,12 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 	var err error
 	model.Reader, err = h5.OpenModel(path.File, unitOf(cfg.Velocity.Units))
 	if err == nil {
-		err = model.check(cfg, in.Survey)
+		err = model.checkModel(cfg, in.Survey)
 	}
 	if err := r.Together(err); err != nil {
 		return m, 0, err
 	}
-	found, err := CallOnRoot(&r, func() (modelRanges, error) { return model.find(cfg) })
+	found, err := CallOnRoot(&r, func() (modelRanges, error) { return model.scanRanges(cfg) })
 	if err != nil {
 		return m, 0, err
 	}
@@ -85,9 +85,9 @@ func (in *Inputs) openModel(r Ranks, cfg *config.Config, role survey.Role, path 
 	return m, found.Slowest, nil
 }
 
-// check refuses a model of other dimensions than the survey, and opens what makes it
+// checkModel refuses a model of other dimensions than the survey, and opens what makes it
 // anisotropic.
-func (m *ModelFile) check(cfg *config.Config, s *survey.Survey) error {
+func (m *ModelFile) checkModel(cfg *config.Config, s *survey.Survey) error {
 	if n := m.Reader.Grid().Dim(); n != s.Dim {
 		return status.Input(fmt.Errorf("%s: velocity has %d axes, the survey's positions have %d columns", m.File, n, s.Dim))
 	}
@@ -112,8 +112,8 @@ func (m *ModelFile) check(cfg *config.Config, s *survey.Survey) error {
 	return m.Reader.OpenAnisotropy()
 }
 
-// find goes through the file.
-func (m *ModelFile) find(cfg *config.Config) (w modelRanges, err error) {
+// scanRanges goes through the file.
+func (m *ModelFile) scanRanges(cfg *config.Config) (w modelRanges, err error) {
 	if w.Least, w.Greatest, err = m.Reader.Range(); err == nil {
 		err = checkPlausible(m.File, cfg.Velocity.Units, w.Least, w.Greatest)
 	}
@@ -126,7 +126,7 @@ func (m *ModelFile) find(cfg *config.Config) (w modelRanges, err error) {
 		w.Properties[p] = of
 	}
 	if err == nil {
-		w.Slowest, err = m.slowest(cfg, w)
+		w.Slowest, err = m.findSlowest(cfg, w)
 	}
 	return w, err
 }
@@ -167,9 +167,9 @@ func (m *ModelFile) describe(w modelRanges) {
 // slabBytes is about how much of a model's velocities is read at a time to find the slowest point.
 const slabBytes = 1 << 20
 
-// slowest is the least velocity at the image's points in any direction. For an isotropic image
+// findSlowest is the least velocity at the image's points in any direction. For an isotropic image
 // on the model's grid, or where nothing needs to be known, it is that of the model.
-func (m *ModelFile) slowest(cfg *config.Config, w modelRanges) (float64, error) {
+func (m *ModelFile) findSlowest(cfg *config.Config, w modelRanges) (float64, error) {
 	medium := traveltime.Medium{Grid: m.Reader.Grid(), Anisotropic: w.anisotropic()}
 	g := cfg.Image.Grid()
 	if cfg.Kirchhoff.Antialias == "off" || !cfg.Image.IsSet() || !g.Inside(medium.Grid) {
@@ -183,7 +183,7 @@ func (m *ModelFile) slowest(cfg *config.Config, w modelRanges) (float64, error) 
 	step := max(1, n*slabBytes/(8*max(g.Len(), medium.Grid.Len())))
 	for lo := 0; lo < n; lo += step {
 		slab := [2]int{lo, min(lo+step, n)}
-		part, err := m.slab(medium, medium.Below(g, slab))
+		part, err := m.readSlab(medium, medium.Below(g, slab))
 		if err != nil {
 			return 0, err
 		}
@@ -219,14 +219,14 @@ func (in *Inputs) ReadSlabs(slabs [2][2]int) (source, receiver traveltime.Medium
 	m := [2]traveltime.Medium{in.Velocity, in.Receiver}
 	for role := range m {
 		if !m[role].IsConstant() && err == nil {
-			m[role], err = in.Models[role].slab(m[role], slabs[role])
+			m[role], err = in.Models[role].readSlab(m[role], slabs[role])
 		}
 	}
 	return m[survey.AtSource], m[survey.AtReceiver], err
 }
 
-// slab returns a model's medium with the values of a slab.
-func (m *ModelFile) slab(medium traveltime.Medium, slab [2]int) (traveltime.Medium, error) {
+// readSlab returns a model's medium with the values of a slab.
+func (m *ModelFile) readSlab(medium traveltime.Medium, slab [2]int) (traveltime.Medium, error) {
 	first, n := slab[0]*medium.Plane(), (slab[1]-slab[0])*medium.Plane()
 	v, err := m.Reader.Read(first, n)
 	medium.Slab, medium.Values = slab, v

@@ -25,7 +25,7 @@ func TestReflectionCoefficients(t *testing.T) {
 		"kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=true", fmt.Sprintf("data.offset=[0,%g]", farthest)}
 	must(t, p.onEngine(1, "cpu", set, withData(func(j *Job, op *Operator, recorded *dist.Vector) error {
 		e := op.plan.Problem(op.share).Fading().Stabiliser
-		m, err := dist.NewVector(j.here.Device, j.op.lifted.Domain())
+		m, err := dist.NewVector(j.process.Device, j.op.lifted.Domain())
 		must(t, err)
 		g := j.plan.Geometry.Image
 		for b, class := range m.Rows() {
@@ -40,7 +40,7 @@ func TestReflectionCoefficients(t *testing.T) {
 			}
 			must(t, device.Upload(class.Buf, image))
 		}
-		made, err := dist.NewVector(j.here.Device, j.op.lifted.Range())
+		made, err := dist.NewVector(j.process.Device, j.op.lifted.Range())
 		must(t, err)
 		must(t, op.lifted.Apply(t.Context(), made, m))
 		got, want := make([]float64, made.Layout.N), make([]float64, made.Layout.N)

@@ -116,7 +116,7 @@ func TestDipsAreThoseOfTheImage(t *testing.T) {
 	must(t, err)
 	norm := func(r dist.Operator, err error) float64 {
 		must(t, err)
-		y, err := dist.NewVector(j.here.Device, r.Range())
+		y, err := dist.NewVector(j.process.Device, r.Range())
 		must(t, err)
 		must(t, r.Apply(context.Background(), y, v))
 		norm, err := dist.Norm(y)

@@ -20,11 +20,11 @@ import (
 type Job struct {
 	Ranks Ranks
 
-	plan   *Plan
-	here   *Here
-	share  *Share
-	traces *RankTraces // nil where none were asked for
-	op     *Operator   // nil before Build
+	plan    *Plan
+	process *Process
+	share   *Share
+	traces  *RankTraces // nil where none were asked for
+	op      *Operator   // nil before Build
 
 	// Alone says that this process runs this job and nothing else: the job may then
 	// bound the heap of the process. It is set before Build.
@@ -95,7 +95,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 	if err != nil {
 		return nil, err
 	}
-	j.here, j.Ranks = here, here.Ranks
+	j.process, j.Ranks = here, here.Ranks
 	kept := ""
 	if resume {
 		kept, err = NewCheckpoints(here.Ranks, cfg, nil).Recorded("engine")
@@ -136,10 +136,10 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 			return err
 		}
 	}
-	if j.share, err = p.Geometry.Share(j.here.Grid, j.Ranks.World.Rank()); err != nil {
+	if j.share, err = p.Geometry.Share(j.process.Grid, j.Ranks.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
-	if p, err = j.here.Settle(p, j.share, kept); err != nil {
+	if p, err = j.process.Settle(p, j.share, kept); err != nil {
 		return err
 	}
 	j.plan = p
@@ -150,14 +150,14 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 		return err
 	}
 	var found Found
-	j.traces, found, err = ReadTraces(j.plan, j.here, j.share, j.Memory().Groups)
+	j.traces, found, err = ReadTraces(j.plan, j.process, j.share, j.Memory().Groups)
 	j.plan = j.plan.Knowing(found)
 	return err
 }
 
 // decideResidency decides where traces and tables are. It is collective.
 func (j *Job) decideResidency() error {
-	p, _, err := j.here.Hold(j.plan, j.share)
+	p, _, err := j.process.Hold(j.plan, j.share)
 	if err == nil {
 		j.plan = p
 	}
@@ -177,7 +177,7 @@ func (j *Job) Build(ctx context.Context) (*Operator, error) {
 	m := j.Memory()
 	j.boundHeap(m, false)
 	defer j.boundHeap(m, true)
-	op, err := BuildOperator(ctx, j.plan, j.here, j.share, j.traces)
+	op, err := BuildOperator(ctx, j.plan, j.process, j.share, j.traces)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (j *Job) publish(ctx context.Context, d *dist.Vector, r *Result, src Source
 		j.Ranks.Report.Printf("residual: %s\n", path.File)
 	}
 	if path := out.Weights; path.IsSet() {
-		if err := WriteWeights(j, path.File, src); err != nil {
+		if err := writeWeights(j, path.File, src); err != nil {
 			return err
 		}
 		j.Ranks.Report.Printf("weights: %s\n", path.File)
@@ -299,7 +299,7 @@ func (j *Job) Close() {
 	for _, f := range j.files {
 		f.Close()
 	}
-	j.here.Leave()
+	j.process.Leave()
 }
 
 // WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
@@ -324,7 +324,7 @@ func (j *Job) Memory() Memory { return CountMemory(j.plan, j.share) }
 // doubled. With late unset it leaves out what is only allocated later. With a card the
 // forecast for the host is only rough, so there is no bound.
 func (j *Job) boundHeap(m Memory, late bool) {
-	if !j.Alone || j.here.Card != nil {
+	if !j.Alone || j.process.Card != nil {
 		return
 	}
 	_, heap := ProgramMemory()

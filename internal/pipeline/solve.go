@@ -47,7 +47,7 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 		if resume {
 			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
 		}
-		return j.op.match(ctx, f)
+		return j.op.solveByMatching(ctx, f)
 	}
 	j.collect()
 	s := &solving{op: j.op, f: f, store: j.checkpoints(), began: j.began, saved: time.Now(), collect: j.collect}
@@ -62,25 +62,25 @@ func (s *solving) solve(ctx context.Context, resume bool) (*Result, error) {
 	}
 	// A signal ends the solve between iterations, not in the middle of one.
 	whole := context.WithoutCancel(ctx)
-	if err := s.begin(whole, s.f, resume); err != nil {
+	if err := s.beginOrRestore(whole, s.f, resume); err != nil {
 		return nil, err
 	}
-	reason, err := s.run(ctx)
+	reason, err := s.iterate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.op.intact(); err != nil {
+	if err := s.op.checkIntact(); err != nil {
 		return nil, err
 	}
 	r := &Result{History: s.method.State().History, Reason: reason}
 	if err := r.takeImage(s.f, s.method.X()); err != nil {
 		return nil, err
 	}
-	warnApart(s.op.here.Ranks, r.History.Agreement)
+	warnOfHalvesApart(s.op.process.Ranks, r.History.Agreement)
 	if err := weighClasses(whole, s.op, r, false); err != nil {
 		return nil, err
 	}
-	return r, s.op.finish(r, 1/float64(max(1, s.op.plan.Classes.N)), r.History.Gradient[0] == 0)
+	return r, s.op.finishImage(r, 1/float64(max(1, s.op.plan.Classes.N)), r.History.Gradient[0] == 0)
 }
 
 // takeImage sets the images of a solution x.
@@ -102,10 +102,10 @@ func (j *Job) collect() {
 	}
 }
 
-// finish completes the image of a result. For several images by class it is their sum
+// finishImage completes the image of a result. For several images by class it is their sum
 // times a factor, unless it is there. If empty is set, it warns of an image that is zero
 // everywhere.
-func (op *Operator) finish(r *Result, factor float64, empty bool) (err error) {
+func (op *Operator) finishImage(r *Result, factor float64, empty bool) (err error) {
 	if r.Image == nil {
 		r.Image, err = formulation.Stack(r.Classes, factor)
 	}
@@ -116,7 +116,7 @@ func (op *Operator) finish(r *Result, factor float64, empty bool) (err error) {
 		return err
 	}
 	size, err := dist.Norm(r.Image)
-	if err == nil && op.here.Ranks.Root() && size == 0 {
+	if err == nil && op.process.Ranks.Root() && size == 0 {
 		op.warnUnseen()
 	}
 	return err
@@ -133,8 +133,8 @@ type solving struct {
 	collect func()    // gives memory back
 }
 
-// begin starts the solver, or puts it where the newest checkpoint left it.
-func (s *solving) begin(ctx context.Context, f *formulation.Formulation, resume bool) error {
+// beginOrRestore starts the solver, or puts it where the newest checkpoint left it.
+func (s *solving) beginOrRestore(ctx context.Context, f *formulation.Formulation, resume bool) error {
 	if resume {
 		weights := s.savedWeights()
 		from, err := s.store.Restore(s.method, f.Problem, weights)
@@ -147,22 +147,22 @@ func (s *solving) begin(ctx context.Context, f *formulation.Formulation, resume 
 					return err
 				}
 			}
-			s.op.here.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
+			s.op.process.Ranks.Report.Infof("resumed from %s after %s", from, readable.Count(s.method.State().Iteration, "iteration"))
 			return nil
 		}
-		s.op.here.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.op.plan.Config.Checkpoint.Folder)
+		s.op.process.Ranks.Report.Infof("no checkpoint in %s: starting from the beginning", s.op.plan.Config.Checkpoint.Folder)
 	}
-	defer s.op.here.Ranks.Report.Time("solver vectors")()
-	return numericalFailure(s.op.here.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
+	defer s.op.process.Ranks.Report.Time("solver vectors")()
+	return numericalFailure(s.op.process.Again(func(bool) error { return s.method.Init(ctx, f.Problem, f.Start) }))
 }
 
-// run iterates until the solver is done.
-func (s *solving) run(ctx context.Context) (solver.Reason, error) {
+// iterate iterates until the solver is done.
+func (s *solving) iterate(ctx context.Context) (solver.Reason, error) {
 	state, cfg := s.method.State(), s.op.plan.Config.Solver
-	live := s.op.here.Ranks.Report.Solver("solver vectors", relativeNorm(state.History.Residual))
+	live := s.op.process.Ranks.Report.Solver("solver vectors", relativeNorm(state.History.Residual))
 	defer live.End()
 	stop := solver.Stop{
-		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.op.here.Ranks.World,
+		Iterations: cfg.Iterations, Tolerance: cfg.Tolerance, Comm: s.op.process.Ranks.World,
 		Asked: func() solver.Reason {
 			if ctx.Err() != nil {
 				return solver.StoppedSignal
@@ -170,21 +170,21 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 			if limit := s.op.plan.Config.Checkpoint.TimeLimit; limit > 0 && time.Since(s.began).Minutes() >= limit {
 				return solver.StoppedTime
 			}
-			if growApart(state) {
+			if halvesGrowApart(state) {
 				return solver.StoppedAgreement
 			}
 			return ""
 		},
 	}
 	if s.op.share.Kept(s.op.plan) {
-		stop.Again = s.op.here.Again
+		stop.Again = s.op.process.Again
 	}
 	whole := context.WithoutCancel(ctx)
 	iterate := func(until int) (solver.Reason, error) {
 		first := stop
 		first.Iterations = until
 		from := s.method.State().Iteration
-		return solver.Run(whole, s.method, first, s.observe(live, from), s.saveNowAndThen(from))
+		return solver.Run(whole, s.method, first, s.reportIterates(live, from), s.saveAtIntervals(from))
 	}
 	reason, err := solver.StoppedIterations, error(nil)
 	if Coherent(s.op.plan.Config.Data, s.op.plan.Need) && state.Restarted == 0 && stop.Iterations > FirstIterations {
@@ -213,7 +213,7 @@ func (s *solving) run(ctx context.Context) (solver.Reason, error) {
 	}
 	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.method.State().Iteration, stop.Iterations, path)),
 		"the same command with --resume goes on")
-	return "", comm.Together(s.op.here.Ranks.World, err) // all stop for the same reason
+	return "", comm.Together(s.op.process.Ranks.World, err) // all stop for the same reason
 }
 
 // restart begins the iterations anew, after the weights of the data have changed.
@@ -221,7 +221,7 @@ func (s *solving) restart(ctx context.Context) error {
 	if !s.op.share.Kept(s.op.plan) {
 		return s.method.Restart(ctx)
 	}
-	return s.op.here.Again(func(again bool) (err error) {
+	return s.op.process.Again(func(again bool) (err error) {
 		if again {
 			err = s.method.Back()
 		} else {
@@ -236,10 +236,10 @@ func (s *solving) restart(ctx context.Context) error {
 
 // save writes a checkpoint, unless tables have changed.
 func (s *solving) save() (path string, err error) {
-	if err := s.op.intact(); err != nil {
+	if err := s.op.checkIntact(); err != nil {
 		return "", err
 	}
-	err = s.op.here.Again(func(bool) error {
+	err = s.op.process.Again(func(bool) error {
 		var weights map[string]*dist.Vector
 		if s.method.State().Restarted > 0 {
 			weights = s.savedWeights()
@@ -292,9 +292,9 @@ func checkConvention(j *Job, path string) error {
 	})
 }
 
-// observe reports each iterate on the live line, except the one from which the run starts
+// reportIterates reports each iterate on the live line, except the one from which the run starts
 // or resumes.
-func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
+func (s *solving) reportIterates(live *progress.Solver, from int) solver.Observer {
 	var before time.Duration
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		took := r.Elapsed - before
@@ -302,7 +302,7 @@ func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
 		if r.Iteration == from {
 			return nil
 		}
-		agrees, err := s.agreement(m)
+		agrees, err := s.recordAgreement(m)
 		if err != nil {
 			return err
 		}
@@ -312,17 +312,17 @@ func (s *solving) observe(live *progress.Solver, from int) solver.Observer {
 			Agrees: agrees, Took: took,
 		})
 		if r.AdjointWarning {
-			s.op.here.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
+			s.op.process.Ranks.Report.Warn(fmt.Sprintf("iteration %d: operator and adjoint differ by %.1e relative; the image may be wrong", r.Iteration, r.AdjointError))
 		}
 		if r.Replaced > 0 && r.HasDrift {
-			s.op.here.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
+			s.op.process.Ranks.Report.Infof("iteration %d: the residual had drifted by %.1e and was computed afresh", r.Iteration, r.Drift)
 		}
 		return nil
 	}
 }
 
-// saveNowAndThen writes checkpoints at intervals of time and of iterations.
-func (s *solving) saveNowAndThen(from int) solver.Observer {
+// saveAtIntervals writes checkpoints at intervals of time and of iterations.
+func (s *solving) saveAtIntervals(from int) solver.Observer {
 	cfg := s.op.plan.Config.Checkpoint
 	return func(ctx context.Context, m *solver.Method, r solver.Report) error {
 		due := cfg.Minutes > 0 && time.Since(s.saved).Minutes() >= cfg.Minutes ||
@@ -330,9 +330,9 @@ func (s *solving) saveNowAndThen(from int) solver.Observer {
 		if r.Iteration == from || r.Iteration == s.op.plan.Config.Solver.Iterations {
 			return nil
 		}
-		if cfg.Minutes > 0 && s.op.here.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
+		if cfg.Minutes > 0 && s.op.process.Ranks.World.Size() > 1 { // clocks differ; rank 0's counts
 			var err error
-			if due, err = comm.Any(s.op.here.Ranks.World, due && s.op.here.Ranks.Root()); err != nil {
+			if due, err = comm.Any(s.op.process.Ranks.World, due && s.op.process.Ranks.Root()); err != nil {
 				return err
 			}
 		}
@@ -402,9 +402,9 @@ func (j *Job) CanResume() (bool, error) {
 	return from != "", err
 }
 
-// intact makes sure, on all ranks, that the tables in memory have not changed since they
+// checkIntact makes sure, on all ranks, that the tables in memory have not changed since they
 // were computed. It is called before their results are written.
-func (op *Operator) intact() error {
+func (op *Operator) checkIntact() error {
 	err := status.Hint(status.Numerical(op.engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
-	return comm.Together(op.here.Ranks.World, err)
+	return comm.Together(op.process.Ranks.World, err)
 }

@@ -13,14 +13,14 @@ import (
 // findCoherence finds the weights of data.weights = "coherence" from what an iterate x predicts, and puts
 // them into the problem. It is collective and costs a forward.
 func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
-	defer s.op.here.Ranks.Report.Time("coherence weights")()
+	defer s.op.process.Ranks.Report.Time("coherence weights")()
 	y, err := s.f.ReflectivityOf(x)
 	if err != nil {
 		return err
 	}
 	found := coherence.New(CoherenceWindows(s.op.plan.Geometry, s.op.plan.Times, s.op.plan.Hardware.Threads), s.op.share.Traces(), s.op.plan.Geometry.Survey.NT)
 	var squares []float64 // of the norm of streamed data with their new weights
-	err = s.op.here.Again(func(bool) error {
+	err = s.op.process.Again(func(bool) error {
 		if squares = nil; s.op.plan.Held.Stream {
 			return s.op.stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
 				more, err := findShots(s.op, found, lo, predicted, recorded)
@@ -34,13 +34,13 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 		}
 		defer predicted.Free()
 		_, err = findShots(s.op, found, 0, predicted.Buf, s.f.Weighed().Buf)
-		return s.op.here.Ranks.Together(err)
+		return s.op.process.Ranks.Together(err)
 	})
 	if err != nil {
 		return err
 	}
 	if s.op.plan.Held.Stream {
-		square, err := dist.SumExactly(s.op.here.ShotAxis, squares, nil)
+		square, err := dist.SumExactly(s.op.process.ShotAxis, squares, nil)
 		if err != nil {
 			return err
 		}
@@ -94,14 +94,14 @@ func (s *solving) useCoherence(found *coherence.Weights) error {
 	}
 	s.op.traces.WeighBy(found)
 	sums := []float64{mean, float64(len(found.Values))}
-	if err := s.op.here.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
+	if err := s.op.process.ShotAxis.Host().AllReduce(sums, comm.Sum); err != nil {
 		return err
 	}
-	s.op.here.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.method.State().Iteration, sums[0]/max(1, sums[1]))
+	s.op.process.Ranks.Report.Infof("weights: by what the image predicts after %d iterations; their mean is %.2f", s.method.State().Iteration, sums[0]/max(1, sums[1]))
 	if s.op.plan.Held.Stream {
 		return nil // which are weighed as they are read
 	}
-	v, err := dist.NewVector(s.op.here.Device, s.op.lifted.Range())
+	v, err := dist.NewVector(s.op.process.Device, s.op.lifted.Range())
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *solving) savedWeights() map[string]*dist.Vector {
 	c := coherence.New(CoherenceWindows(s.op.plan.Geometry, s.op.plan.Times, s.op.plan.Hardware.Threads), 0, s.op.plan.Geometry.Survey.NT)
 	l := &dist.Layout{
 		Shape: []int{s.op.plan.Geometry.Shots.Traces(), c.Nodes}, Off: s.op.share.First * c.Nodes, N: s.op.share.Traces() * c.Nodes,
-		Type: device.F32, Shards: s.op.here.ShotAxis, Copies: s.op.here.BlockAxis,
+		Type: device.F32, Shards: s.op.process.ShotAxis, Copies: s.op.process.BlockAxis,
 	}
 	values := make([]float32, l.N)
 	if of := s.op.traces.Coherence(); of != nil {
@@ -141,7 +141,7 @@ func (s *solving) savedWeights() map[string]*dist.Vector {
 			values[k] = float32(v)
 		}
 	}
-	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.op.here.Host, values)}}
+	return map[string]*dist.Vector{savedName: {Layout: l, Buf: device.Wrap(s.op.process.Host, values)}}
 }
 
 // savedName is the name of weights in a checkpoint.

@@ -20,28 +20,28 @@ const (
 // measureAgreement returns on all ranks how well the images of the odd and of the even shots agree. take, if not nil, is handed
 // the agreement around each point on rank 0. It is collective.
 func measureAgreement(op *Operator, halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
-	defer op.here.Ranks.Report.Time("agreement of halves")()
+	defer op.process.Ranks.Report.Time("agreement of halves")()
 	a, b := halves.Parts[0], halves.Parts[1]
 	squares, err := dist.Dots([2]*dist.Vector{a, a}, [2]*dist.Vector{b, b})
 	if err != nil {
 		return 0, err
 	}
-	first, err := op.here.Whole(a)
+	first, err := op.process.Whole(a)
 	if err != nil {
 		return 0, err
 	}
 	var scan *agreement.Scan
-	if op.here.Ranks.Root() {
+	if op.process.Ranks.Root() {
 		scan = agreement.NewScan(op.plan.Geometry.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
 	}
-	err = op.here.Gather(b, op.plan.Geometry.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
+	err = op.process.Gather(b, op.plan.Geometry.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
 	if err == nil && scan != nil {
 		whole, err = scan.End()
 	}
-	if err := op.here.Ranks.Together(err); err != nil {
+	if err := op.process.Ranks.Together(err); err != nil {
 		return 0, err
 	}
-	all, err := comm.GatherJSON(op.here.Ranks.World.Host().AllGather, whole)
+	all, err := comm.GatherJSON(op.process.Ranks.World.Host().AllGather, whole)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func judgeHalves(op *Operator, r *Result) (err error) {
 		return err
 	}
 	var filter []float32
-	if op.here.Ranks.Root() {
+	if op.process.Ranks.Root() {
 		filter = make([]float32, 0, op.plan.Geometry.Image.Len())
 	}
 	r.Agreed, err = measureAgreement(op, r.Classes, func(_ int, local []float32) error {
@@ -69,7 +69,7 @@ func judgeHalves(op *Operator, r *Result) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := op.here.Spread(filter, r.Image.Layout)
+	v, err := op.process.Spread(filter, r.Image.Layout)
 	if err == nil {
 		err = dist.Multiply(r.Image, v)
 		v.Free()
@@ -77,8 +77,8 @@ func judgeHalves(op *Operator, r *Result) (err error) {
 	return err
 }
 
-// agreement returns how well the halves of an iterate agree, and adds it to the history. It is nil where there are none.
-func (s *solving) agreement(m *solver.Method) (*float64, error) {
+// recordAgreement returns how well the halves of an iterate agree, and adds it to the history. It is nil where there are none.
+func (s *solving) recordAgreement(m *solver.Method) (*float64, error) {
 	if !s.op.plan.Classes.Halves() {
 		return nil, nil
 	}
@@ -95,9 +95,9 @@ func (s *solving) agreement(m *solver.Method) (*float64, error) {
 	return &whole, err
 }
 
-// growApart reports whether the halves have agreed less after each of the last iterations, of one problem, and
+// halvesGrowApart reports whether the halves have agreed less after each of the last iterations, of one problem, and
 // much less than before.
-func growApart(s *solver.State) bool {
+func halvesGrowApart(s *solver.State) bool {
 	h := s.History.Agreement
 	h = h[min(len(h), max(0, s.Restarted-1)):] // the last before it began anew is the first
 	if len(h) <= fallsInARow || slices.Max(h)-h[len(h)-1] < muchApart {
@@ -112,8 +112,8 @@ func growApart(s *solver.State) bool {
 	return true
 }
 
-// warnApart warns where later iterations have taken the halves apart.
-func warnApart(ranks Ranks, h []float64) {
+// warnOfHalvesApart warns where later iterations have taken the halves apart.
+func warnOfHalvesApart(ranks Ranks, h []float64) {
 	if len(h) == 0 || !ranks.Root() {
 		return
 	}

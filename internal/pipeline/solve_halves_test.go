@@ -162,7 +162,7 @@ func TestGrowingApart(t *testing.T) {
 		{[]float64{0.5, 0.9, 0.8, 0.7, 0.6, 0.5}, 3, true},
 	} {
 		s := &solver.State{Restarted: c.restarted, History: solver.History{Agreement: c.h}}
-		if got := growApart(s); got != c.want {
+		if got := halvesGrowApart(s); got != c.want {
 			t.Errorf("%v, anew after %d: %t, want %t", c.h, c.restarted, got, c.want)
 		}
 	}

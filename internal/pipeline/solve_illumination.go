@@ -12,15 +12,15 @@ func weighClasses(ctx context.Context, op *Operator, r *Result, migrated bool) e
 	if !op.plan.Classes.Normalized() {
 		return nil
 	}
-	defer op.here.Ranks.Report.Time("illumination")()
+	defer op.process.Ranks.Report.Time("illumination")()
 	s, err := op.setting(nil)
 	if err != nil {
 		return err
 	}
 	var light *formulation.Illumination
-	err = op.here.Again(func(bool) error {
+	err = op.process.Again(func(bool) error {
 		light, err = s.Illumination(ctx)
-		return op.here.Ranks.Together(err)
+		return op.process.Ranks.Together(err)
 	})
 	if err != nil {
 		return err
@@ -34,5 +34,5 @@ func weighClasses(ctx context.Context, op *Operator, r *Result, migrated bool) e
 	if err == nil {
 		r.Light, err = light.Shares()
 	}
-	return op.here.Ranks.Together(err)
+	return op.process.Ranks.Together(err)
 }

@@ -18,9 +18,9 @@ func illuminated(t *testing.T, p *problem, set []string) (light []float64) {
 		s, err := j.op.setting(nil)
 		must(t, err)
 		a := s.Scaled()
-		x, err := dist.NewVector(j.here.Device, a.Domain())
+		x, err := dist.NewVector(j.process.Device, a.Domain())
 		must(t, err)
-		d, err := dist.NewVector(j.here.Device, a.Range())
+		d, err := dist.NewVector(j.process.Device, a.Range())
 		must(t, err)
 		for _, class := range x.Rows() {
 			unit := make([]float64, class.Layout.N)

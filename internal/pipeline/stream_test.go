@@ -134,7 +134,7 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
 	}
 	var now, most int64
-	j.here.Device = counting{j.here.Host, &now, &most}
+	j.process.Device = counting{j.process.Host, &now, &most}
 	op := build(t, j)
 	if want := "traces streamed in 9 groups of up to 21"; !strings.Contains(op.Info, want) {
 		t.Errorf("%q does not say %q", op.Info, want)
@@ -227,7 +227,7 @@ func TestWeightsAreThoseOfTheMisfit(t *testing.T) {
 			if j.Ranks.Root() {
 				norm = r.History.Residual[len(r.History.Residual)-1]
 			}
-			if err := WriteWeights(j, p.path("weights.h5"), Source{Force: true}); err != nil {
+			if err := writeWeights(j, p.path("weights.h5"), Source{Force: true}); err != nil {
 				return err
 			}
 			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, r.Solved, Source{Force: true})
@@ -273,7 +273,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			}
 			defer op.engine.Close()
 			if j.Ranks.World.Rank() == 1 {
-				op.here.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
+				op.process.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
 					if bytes.Contains(line, []byte(`"iteration":3,`)) {
 						stop()
 					}
@@ -457,7 +457,7 @@ func TestWrongGuessesAreMended(t *testing.T) {
 				if op.stream.Again() != again+1 {
 					return fmt.Errorf("guess wrong by %g: %d passes done again", scale, op.stream.Again()-again)
 				}
-				image, err := j.here.Whole(q)
+				image, err := j.process.Whole(q)
 				if err != nil || !j.Ranks.Root() {
 					return err
 				}

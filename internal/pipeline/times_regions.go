@@ -20,7 +20,7 @@ func arrivalCost(g *Geometry, t *Times) float64 {
 		return 1
 	}
 	k := &kirchhoff.Problem{Grid: g.Image}
-	g.limit(k)
+	g.setAperture(k)
 	all, total := 0, 0.0
 	for q := range g.SamplePairs() {
 		inside := true

@@ -28,9 +28,9 @@ import (
 // data.read = "stream" a rank never holds all of them: they are read group by group, a
 // group being some shots, whenever a gradient is computed.
 type RankTraces struct {
-	plan  *Plan // without what the traces tell
-	here  *Here
-	share *Share
+	plan    *Plan // without what the traces tell
+	process *Process
+	share   *Share
 
 	Samples []float32     // [trace, NT] until Data moves them; nil where they are streamed
 	Weight  []float64     // of each trace; nil: all 1
@@ -63,8 +63,8 @@ type shotTally struct {
 // ReadTraces reads this rank's traces and gathers what must be known about those of all
 // ranks. It holds the traces unless cuts gives the groups in which they are streamed
 // (kirchhoff.Work). It is collective.
-func ReadTraces(p *Plan, h *Here, s *Share, cuts []int) (*RankTraces, Found, error) {
-	t := &RankTraces{plan: p, here: h, share: s}
+func ReadTraces(p *Plan, h *Process, s *Share, cuts []int) (*RankTraces, Found, error) {
+	t := &RankTraces{plan: p, process: h, share: s}
 	t.weighs = p.Held.Stream || p.Knowing(Found{Dead: 1}).Weighted()
 	file, made, err := p.Inputs.OpenTraces(h.Ranks, p.Config)
 	if err := h.Ranks.Together(err); err != nil {
@@ -73,13 +73,13 @@ func ReadTraces(p *Plan, h *Here, s *Share, cuts []int) (*RankTraces, Found, err
 	t.counts = NewTraceWeights(p.Config.Data, p.Geometry.Survey)
 	if cuts != nil {
 		t.file = file
-		err = t.lookAhead(cuts)
+		err = t.readOnce(cuts)
 	} else {
-		err = t.hold(file)
+		err = t.readAll(file)
 	}
 	found := Found{Made: made}
 	if err = h.Ranks.Together(err); err == nil {
-		err = t.knowAll(&found)
+		err = t.addTallies(&found)
 	}
 	if err != nil {
 		t.Close()
@@ -103,38 +103,38 @@ func (t *RankTraces) Close() {
 	t.done, t.rooms, t.feed, t.weights = nil, nil, nil, nil
 }
 
-// hold reads the traces at once.
-func (t *RankTraces) hold(file *h5.SurveyReader) error {
+// readAll reads the traces at once.
+func (t *RankTraces) readAll(file *h5.SurveyReader) error {
 	defer file.Close()
-	defer t.here.Ranks.Report.Time("read survey")()
+	defer t.process.Ranks.Report.Time("read survey")()
 	nt := t.plan.Geometry.Survey.NT
 	t.Samples = make([]float32, t.share.Traces()*nt)
-	if err := file.ReadTraceList(t.Samples, t.plan.Inputs.InFile(t.list(0, t.share.Traces()))); err != nil {
+	if err := file.ReadTraceList(t.Samples, t.plan.Inputs.InFile(t.listTraces(0, t.share.Traces()))); err != nil {
 		return err
 	}
-	end := t.here.Ranks.Report.Time("whiten")
+	end := t.process.Ranks.Report.Time("whiten")
 	t.plan.White.Traces(t.Samples, nt, t.plan.Hardware.Threads)
 	end()
 	for shot := range t.share.Shots {
 		first, last := t.share.Shot(shot)
-		if err := t.look(first, device.Wrap(t.here.Host, t.Samples[first*nt:last*nt])); err != nil {
+		if err := t.tallyShot(first, device.Wrap(t.process.Host, t.Samples[first*nt:last*nt])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookAhead reads the traces once before they are streamed.
-func (t *RankTraces) lookAhead(cuts []int) error {
-	defer t.here.Ranks.Report.Time("read survey")()
+// readOnce reads the traces once before they are streamed.
+func (t *RankTraces) readOnce(cuts []int) error {
+	defer t.process.Ranks.Report.Time("read survey")()
 	began, nt := time.Now(), t.plan.Geometry.Survey.NT
 	folder := filepath.Dir(t.plan.Config.Output.File.File)
-	if size, err := t.file.Arrange(t.plan.Inputs.InFile(t.list(0, t.share.Traces())), cuts, folder); err != nil {
+	if size, err := t.file.Arrange(t.plan.Inputs.InFile(t.listTraces(0, t.share.Traces())), cuts, folder); err != nil {
 		return err
 	} else if size > 0 {
-		t.here.Ranks.Report.Infof("traces copied in the order of shots, %s in %s: chunks of %s hold traces of many shots", humanize.IBytes(uint64(size)), folder, t.plan.Config.Survey.File.File)
+		t.process.Ranks.Report.Infof("traces copied in the order of shots, %s in %s: chunks of %s hold traces of many shots", humanize.IBytes(uint64(size)), folder, t.plan.Config.Survey.File.File)
 	}
-	next, stop, err := t.read(context.Background(), cuts, nil)
+	next, stop, err := t.startReading(context.Background(), cuts, nil)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (t *RankTraces) lookAhead(cuts []int) error {
 		}
 		for ; shot < len(t.share.Shots) && t.share.Shots[shot] < cuts[i+1]; shot++ {
 			first, last := t.share.Shot(shot)
-			if err := t.look(first, data.Slice((first-cuts[i])*nt, (last-first)*nt)); err != nil {
+			if err := t.tallyShot(first, data.Slice((first-cuts[i])*nt, (last-first)*nt)); err != nil {
 				return err
 			}
 		}
@@ -156,13 +156,13 @@ func (t *RankTraces) lookAhead(cuts []int) error {
 	return nil
 }
 
-// look tallies the traces of a shot, which begin with the given one of this rank's. It
+// tallyShot tallies the traces of a shot, which begin with the given one of this rank's. It
 // replaces streamed traces by W d.
-func (t *RankTraces) look(first int, data device.Buf) error {
+func (t *RankTraces) tallyShot(first int, data device.Buf) error {
 	nt, x := t.plan.Geometry.Survey.NT, device.Slice[float32](data)
 	w := make([]float32, nt)
 	var of shotTally
-	for i, n := range t.list(first, len(x)/nt) {
+	for i, n := range t.listTraces(first, len(x)/nt) {
 		trace := x[i*nt : (i+1)*nt]
 		weight := 1.0
 		if t.weighs {
@@ -189,7 +189,7 @@ func (t *RankTraces) look(first int, data device.Buf) error {
 		of.Largest += b * weight
 	}
 	if t.plan.Held.Stream {
-		dots, err := t.here.Host.Dots([2]device.Buf{data, data})
+		dots, err := t.process.Host.Dots([2]device.Buf{data, data})
 		if err != nil {
 			return err
 		}
@@ -199,18 +199,18 @@ func (t *RankTraces) look(first int, data device.Buf) error {
 	return nil
 }
 
-// list returns the numbers in the survey of n of this rank's traces, beginning at first.
-func (t *RankTraces) list(first, n int) []int32 {
+// listTraces returns the numbers in the survey of n of this rank's traces, beginning at first.
+func (t *RankTraces) listTraces(first, n int) []int32 {
 	return t.plan.Geometry.Shots.List(t.share.First+first, t.share.First+first+n)
 }
 
-// allShots is what the shots of all ranks tell, in their order: the same on each.
-func (t *RankTraces) allShots() (all []shotTally, err error) {
+// gatherTallies is what the shots of all ranks tell, in their order: the same on each.
+func (t *RankTraces) gatherTallies() (all []shotTally, err error) {
 	own, err := binary.Append(nil, binary.LittleEndian, t.shots)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := t.here.ShotAxis.Host().AllGather(own)
+	parts, err := t.process.ShotAxis.Host().AllGather(own)
 	for _, part := range parts {
 		of := make([]shotTally, len(part)/binary.Size(shotTally{}))
 		if _, err := binary.Decode(part, binary.LittleEndian, of); err != nil {
@@ -221,10 +221,10 @@ func (t *RankTraces) allShots() (all []shotTally, err error) {
 	return all, err
 }
 
-// knowAll adds up what the traces of all ranks tell, and refuses traces that cannot make an
+// addTallies adds up what the traces of all ranks tell, and refuses traces that cannot make an
 // image. It is collective.
-func (t *RankTraces) knowAll(f *Found) error {
-	shots, err := t.allShots()
+func (t *RankTraces) addTallies(f *Found) error {
+	shots, err := t.gatherTallies()
 	if err != nil {
 		return err
 	}
@@ -266,19 +266,19 @@ func (t *RankTraces) knowAll(f *Found) error {
 	return nil
 }
 
-// read begins to read this rank's traces in the given groups, ahead of whoever takes them
+// startReading begins to read this rank's traces in the given groups, ahead of whoever takes them
 // with next, into two buffers in turn. With a feed they are on the card then. stop waits for
 // what is being read. The buffers are the next reader's.
-func (t *RankTraces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next func() (device.Buf, error), stop func(), err error) {
+func (t *RankTraces) startReading(ctx context.Context, cuts []int, feed *gpu.Feed) (next func() (device.Buf, error), stop func(), err error) {
 	type group struct {
 		data device.Buf
 		err  error
 	}
 	rooms, full := t.rooms, make(chan group)
 	t.rooms = nil
-	longest, _ := TwoLongest(cuts)
+	longest, _ := FindTwoLongest(cuts)
 	if n := longest * t.plan.Geometry.Survey.NT; len(rooms) == 0 || rooms[0].Len() < n {
-		if rooms, err = t.makeRooms(n); err != nil {
+		if rooms, err = t.allocateBuffers(n); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -326,22 +326,22 @@ func (t *RankTraces) read(ctx context.Context, cuts []int, feed *gpu.Feed) (next
 // readGroup reads some of this rank's traces, from the given one on.
 func (t *RankTraces) readGroup(dst []float32, first int) error {
 	nt := t.plan.Geometry.Survey.NT
-	if err := t.file.ReadTraceList(dst, t.plan.Inputs.InFile(t.list(first, len(dst)/nt))); err != nil {
+	if err := t.file.ReadTraceList(dst, t.plan.Inputs.InFile(t.listTraces(first, len(dst)/nt))); err != nil {
 		return FileError(err)
 	}
 	t.plan.White.Traces(dst, nt, t.plan.Hardware.Threads)
 	return FileError(t.file.Unchanged())
 }
 
-// makeRooms makes two buffers of n samples on the host, which a card copies from by itself.
-func (t *RankTraces) makeRooms(n int) (rooms []device.Buf, err error) {
+// allocateBuffers makes two buffers of n samples on the host, which a card copies from by itself.
+func (t *RankTraces) allocateBuffers(n int) (rooms []device.Buf, err error) {
 	for range 2 {
 		var room device.Buf
-		if t.here.Card == nil {
-			room, err = t.here.Host.Alloc(n, device.F32)
+		if t.process.Card == nil {
+			room, err = t.process.Host.Alloc(n, device.F32)
 		} else {
 			var done func()
-			if room, done, err = t.here.Card.Stage(n, device.F32); err == nil {
+			if room, done, err = t.process.Card.Stage(n, device.F32); err == nil {
 				t.done = append(t.done, done)
 			}
 		}
@@ -353,16 +353,16 @@ func (t *RankTraces) makeRooms(n int) (rooms []device.Buf, err error) {
 	return rooms, nil
 }
 
-// onCard makes ready what brings groups of at most n samples to the card.
-func (t *RankTraces) onCard(n int) (err error) {
-	if t.feed, err = t.here.Card.NewFeed(n, device.F32); err != nil {
+// prepareCard makes ready what brings groups of at most n samples to the card.
+func (t *RankTraces) prepareCard(n int) (err error) {
+	if t.feed, err = t.process.Card.NewFeed(n, device.F32); err != nil {
 		return err
 	}
 	t.done = append(t.done, t.feed.Close)
 	if t.Weight == nil {
 		return nil
 	}
-	w, err := t.here.Card.Alloc(n, device.F32)
+	w, err := t.process.Card.Alloc(n, device.F32)
 	t.weights = &groupWeights{at: -1, room: w}
 	return err
 }
@@ -388,7 +388,7 @@ func (t *RankTraces) Coherence() *coherence.Weights { return t.coherence }
 // Weigh multiplies this rank's samples from lo on by their weights.
 func (t *RankTraces) Weigh(lo int, data device.Buf) error {
 	if t.weights == nil {
-		t.weigh(lo, device.Slice[float32](data))
+		t.multiplyByWeights(lo, device.Slice[float32](data))
 		return nil
 	}
 	w := t.weights.room.Slice(0, data.Len())
@@ -400,21 +400,21 @@ func (t *RankTraces) Weigh(lo int, data device.Buf) error {
 		}
 		t.weights.at = lo
 	}
-	return t.here.Device.Multiply(data, w)
+	return t.process.Device.Multiply(data, w)
 }
 
 // Weights are those of n of this rank's traces from first on, [n, NT].
 func (t *RankTraces) Weights(first, n int) []float32 {
 	w := slices.Repeat([]float32{1}, n*t.plan.Geometry.Survey.NT)
-	t.weigh(first*t.plan.Geometry.Survey.NT, w)
+	t.multiplyByWeights(first*t.plan.Geometry.Survey.NT, w)
 	return w
 }
 
-// weigh multiplies samples on the host.
-func (t *RankTraces) weigh(lo int, x []float32) {
+// multiplyByWeights multiplies samples on the host.
+func (t *RankTraces) multiplyByWeights(lo int, x []float32) {
 	m, nt := t.plan.Mute, t.plan.Geometry.Survey.NT
 	first := lo / nt
-	list := t.list(first, len(x)/nt)
+	list := t.listTraces(first, len(x)/nt)
 	var group errgroup.Group
 	each := len(list)/t.plan.Hardware.Threads + 1
 	for from := 0; from < len(list); from += each {

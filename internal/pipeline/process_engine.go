@@ -41,7 +41,7 @@ func FindGPU() (driver.Engine, error) {
 // offerCard opens this rank's GPU for kirchhoff.engine = "auto", if every rank has one.
 // Settle then chooses between it and the cpu. A backend that carries buffers of GPUs leaves
 // no choice, but comm.fallback = "mpi" goes on by the cpu if a rank has no GPU.
-func (h *Here) offerCard(cfg *config.Config) error {
+func (h *Process) offerCard(cfg *config.Config) error {
 	engine, err := FindGPU()
 	backend := cfg.Comm.Backend
 	switch backend {
@@ -95,27 +95,27 @@ func (h *Here) offerCard(cfg *config.Config) error {
 }
 
 // useCPU makes the processor compute, and says why where a GPU could have.
-func (h *Here) useCPU(why string) (err error) {
+func (h *Process) useCPU(why string) (err error) {
 	if h.Card != nil {
 		h.Card.Close() // nothing is left to be done on it
 	}
 	h.Card, h.Device, h.hardware.Card, h.hardware.Engine = nil, h.Host, nil, "cpu"
 	if why != "" {
-		h.say("cpu", why)
+		h.reportEngine("cpu", why)
 	}
 	h.ISA, err = kirchhoff.ISA()
 	return err
 }
 
-// say reports what kirchhoff.engine = "auto" takes, and keeps it for the provenance.
-func (h *Here) say(engine, why string) {
+// reportEngine reports what kirchhoff.engine = "auto" takes, and keeps it for the provenance.
+func (h *Process) reportEngine(engine, why string) {
 	h.Choice = engine + ": " + why
 	h.Ranks.Report.Infof("kirchhoff.engine: auto takes %s", h.Choice)
 }
 
 // Hold returns the plan with traces and tables where they are held, and reports whether that
 // fits into the memory of all ranks. It is collective.
-func (h *Here) Hold(p *Plan, s *Share) (held *Plan, fits bool, err error) {
+func (h *Process) Hold(p *Plan, s *Share) (held *Plan, fits bool, err error) {
 	r, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
 		short, err := comm.Any(h.Ranks.World, !CountMemory(p.Holding(r), s).Fits())
 		fits = !short
@@ -138,11 +138,11 @@ type timeEngine func(p *Plan, k *Sample, remake bool) (seconds float64, err erro
 // Settle chooses the engine where kirchhoff.engine = "auto" left it open, and returns the
 // plan for it. kept is the engine of the checkpoint that the run resumes from, "" for none.
 // It is collective.
-func (h *Here) Settle(p *Plan, s *Share, kept string) (*Plan, error) {
+func (h *Process) Settle(p *Plan, s *Share, kept string) (*Plan, error) {
 	return h.settle(p, s, kept, h.timeSample)
 }
 
-func (h *Here) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, error) {
+func (h *Process) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, error) {
 	if !h.open {
 		return p, nil
 	}
@@ -152,18 +152,18 @@ func (h *Here) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, erro
 		return nil, err
 	}
 	if take != "cpu" {
-		h.say(take, why)
+		h.reportEngine(take, why)
 	} else if err := comm.Together(h.Ranks.World, h.useCPU(why)); err != nil {
 		return nil, err
 	}
-	if err := h.take(p.Config, h.sameHardware, h.joinCarriers, h.measureCard); err != nil {
+	if err := h.takeSteps(p.Config, h.checkSameHardware, h.joinCarriers, h.measureCard); err != nil {
 		return nil, err
 	}
 	return withHardware(p, h.hardware), nil
 }
 
 // choose is the engine to take, the GPU's or "cpu", and why. All ranks get the same.
-func (h *Here) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, why string, err error) {
+func (h *Process) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, why string, err error) {
 	const cpu = "cpu"
 	withCard, without := h.hardware, h.hardware
 	without.Engine, without.Card = cpu, nil
@@ -225,7 +225,7 @@ const (
 
 // timeSample times the engine of a plan on a sample, in s: the better of two dot tests after
 // one that warms up.
-func (h *Here) timeSample(p *Plan, k *Sample, remake bool) (seconds float64, err error) {
+func (h *Process) timeSample(p *Plan, k *Sample, remake bool) (seconds float64, err error) {
 	ctx := context.Background()
 	problem := *k.Problem
 	problem.Compact = p.Held.Tables == "uint16"

@@ -27,7 +27,7 @@ import (
 const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
-func (h *Here) openCard(engine driver.Engine) error {
+func (h *Process) openCard(engine driver.Engine) error {
 	card, err := OpenCard(engine, h.onNode, h.Ranks.Report.Warn)
 	if err != nil {
 		return err
@@ -76,9 +76,9 @@ func engineError(engine driver.Engine, err error) error {
 		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
 }
 
-// sameHardware returns an error if all ranks must give the same bits but their
+// checkSameHardware returns an error if all ranks must give the same bits but their
 // instruction sets or cards differ, because the kernels then round differently.
-func (h *Here) sameHardware(cfg *config.Config) error {
+func (h *Process) checkSameHardware(cfg *config.Config) error {
 	if cfg.Solver.Reproducible != "ranks" {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (h *Here) sameHardware(cfg *config.Config) error {
 // measureCard finds out how much GPU memory this rank may use. Ranks that share a GPU
 // divide equally what is free once all ranks have opened theirs. It warns if ranks share
 // a GPU that is to be used.
-func (h *Here) measureCard(*config.Config) error {
+func (h *Process) measureCard(*config.Config) error {
 	if h.Card == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (h *Here) measureCard(*config.Config) error {
 // configuration asks for it. If it asks for nothing, these and all ways of MPI are there, of
 // which applications choose if sums are exact. Otherwise the run's communicator carries
 // everything. It says what it chose and why.
-func (h *Here) joinCarriers(cfg *config.Config) error {
+func (h *Process) joinCarriers(cfg *config.Config) error {
 	want := cfg.Comm.Backend
 	asked := want == "nccl" || want == "rccl"
 	if h.Card == nil {
@@ -161,18 +161,18 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 	}
 	var others []comm.Comm
 	if !asked && cfg.Solver.Reproducible == "ranks" {
-		others = h.waysOfMPI()
+		others = h.listWaysOfMPI()
 	}
 	began := time.Now()
 	g, err := nccl.New(h.Ranks.World, h.Card, nccl.Options{Timeout: time.Duration(cfg.Comm.Timeout * float64(time.Second))})
 	if err == nil {
-		err = h.carry(append([]comm.Comm{g}, others...))
+		err = h.useCarriers(append([]comm.Comm{g}, others...))
 	}
 	if err != nil {
 		if err := h.leaveLibrary(cfg, asked, err, time.Since(began)); err != nil {
 			return err
 		}
-		return h.carry(others)
+		return h.useCarriers(others)
 	}
 	why := "it was found"
 	if asked {
@@ -185,7 +185,7 @@ func (h *Here) joinCarriers(cfg *config.Config) error {
 }
 
 // joinMPI makes the run's communicator carry everything, as the configuration says.
-func (h *Here) joinMPI(cfg *config.Config) (err error) {
+func (h *Process) joinMPI(cfg *config.Config) (err error) {
 	for _, c := range []*comm.Comm{&h.ShotAxis, &h.BlockAxis, &h.AllRanks} {
 		if cfg.Comm.Backend == "mpi-staged" {
 			*c = comm.Staged(*c)
@@ -199,9 +199,9 @@ func (h *Here) joinMPI(cfg *config.Config) (err error) {
 	return nil
 }
 
-// waysOfMPI are the ways in which the run's communicator carries buffers of GPUs: directly if
+// listWaysOfMPI are the ways in which the run's communicator carries buffers of GPUs: directly if
 // it takes their memory, through the host, and by one-sided access if it has that.
-func (h *Here) waysOfMPI() (ways []comm.Comm) {
+func (h *Process) listWaysOfMPI() (ways []comm.Comm) {
 	if mpi.Aware(h.Card.Space()) {
 		ways = append(ways, h.Ranks.World)
 	}
@@ -215,42 +215,42 @@ func (h *Here) waysOfMPI() (ways []comm.Comm) {
 	return ways
 }
 
-// carry makes several communicators carry what passes between ranks, the first until
+// useCarriers makes several communicators carry what passes between ranks, the first until
 // another is chosen, or the run's if there is none.
-func (h *Here) carry(carriers []comm.Comm) error {
+func (h *Process) useCarriers(carriers []comm.Comm) error {
 	if h.carriers = nil; len(carriers) == 0 {
-		return h.split(h.Ranks.World)
+		return h.splitWorld(h.Ranks.World)
 	}
 	h.carriers = comm.NewSwitch(h.Ranks.World, carriers...)
-	return h.split(h.carriers)
+	return h.splitWorld(h.carriers)
 }
 
-// recover lets work that Again makes go on by the run's communicator if the cards' library
+// allowFallback lets work that Again makes go on by the run's communicator if the cards' library
 // fails, as the configuration may ask. Ranks tell each other of a failure by the watch, and
 // must do the same in an iteration, which they do not if traces are streamed over blocks.
-func (op *Operator) recover() error {
-	if op.here.nccl == nil || !op.share.Kept(op.plan) {
+func (op *Operator) allowFallback() error {
+	if op.process.nccl == nil || !op.share.Kept(op.plan) {
 		return nil
 	}
-	tell, cancel := watch.OnTold(op.here.Ranks.World, op.here.nccl.Told)
-	op.here.unwatch = append(op.here.unwatch, cancel)
+	tell, cancel := watch.OnTold(op.process.Ranks.World, op.process.nccl.Told)
+	op.process.unwatch = append(op.process.unwatch, cancel)
 	if tell == nil {
 		return nil
 	}
-	name := op.here.nccl.Name()
-	return op.here.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
-		op.here.carriers.Drop(name)
-		to := op.here.carriers.Name()
-		op.here.left, op.here.taken = append(op.here.left, name), ""
-		op.here.Ranks.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
+	name := op.process.nccl.Name()
+	return op.process.nccl.Recover(nccl.Recovery{Tell: tell, Left: func(why string, after time.Duration) {
+		op.process.carriers.Drop(name)
+		to := op.process.carriers.Name()
+		op.process.left, op.process.taken = append(op.process.left, name), ""
+		op.process.Ranks.Report.Warn(fmt.Sprintf("%s failed and is left: sums between GPUs go by %s, and work goes on from the iteration's start after %.3g s: %s",
 			name, to, after.Seconds(), why))
-		op.here.Ranks.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
+		op.process.Ranks.Report.Event("fallback", "to", to, "why", why, "seconds", after.Seconds())
 	}})
 }
 
 // Again does work, and once more with again set if the cards' library fails meanwhile and
 // the run can go on without it. All ranks call it together.
-func (h *Here) Again(work func(again bool) error) error {
+func (h *Process) Again(work func(again bool) error) error {
 	if h.nccl == nil {
 		return work(false)
 	}
@@ -260,7 +260,7 @@ func (h *Here) Again(work func(again bool) error) error {
 // leaveLibrary says that sums between GPUs go by the run's communicator, because their library
 // did not start, why, and after how long. If the configuration does not allow it, that is an
 // error.
-func (h *Here) leaveLibrary(cfg *config.Config, asked bool, why error, after time.Duration) error {
+func (h *Process) leaveLibrary(cfg *config.Config, asked bool, why error, after time.Duration) error {
 	if asked && cfg.Comm.Fallback != "mpi" {
 		return status.Hint(fmt.Errorf("comm.backend: %q: %w", cfg.Comm.Backend, why),
 			`fallback = "mpi" goes on by MPI; `+status.HintOf(why))
@@ -278,18 +278,18 @@ func (h *Here) leaveLibrary(cfg *config.Config, asked bool, why error, after tim
 // registerSums registers with the cards' library the buffers that an engine sums over
 // ranks, once for all applications, and reports how.
 func (op *Operator) registerSums(e *kernels.Engine) error {
-	if op.here.nccl == nil {
+	if op.process.nccl == nil {
 		return nil
 	}
 	image, traces, err := e.Sums(op.plan.Exact())
-	if err := comm.Together(op.here.Ranks.World, err); err != nil {
+	if err := comm.Together(op.process.Ranks.World, err); err != nil {
 		return err
 	}
 	for _, s := range []struct {
 		name string
 		buf  device.Buf
 		over comm.Comm
-	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.here.BlockAxis}} {
+	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.process.BlockAxis}} {
 		g, ok := comm.As[*nccl.Group](s.over)
 		if !ok || g.Size() == 1 {
 			continue
@@ -298,7 +298,7 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 		if err != nil {
 			return err
 		}
-		op.here.Ranks.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
+		op.process.Ranks.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
 	}
 	return nil
 }
@@ -306,7 +306,7 @@ func (op *Operator) registerSums(e *kernels.Engine) error {
 // Carrier names the communicator that carries the sums over ranks. If the library of the
 // cards was left, its name comes before: "nccl, mpi". Without a choice yet it names all that
 // have carried something.
-func (h *Here) Carrier() string {
+func (h *Process) Carrier() string {
 	switch {
 	case h.taken != "":
 		return strings.Join(append(slices.Clone(h.left), h.taken), ", ")

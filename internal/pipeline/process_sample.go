@@ -110,7 +110,7 @@ func constantTimes(velocity float64, image grid.Grid) (traveltime.Method, error)
 func pieceOf(all *Geometry, s, sample *Share, part float64) grid.Grid {
 	whole := all.Image
 	reach := &kirchhoff.Problem{Grid: whole, Positions: sample.Places}
-	all.limit(reach)
+	all.setAperture(reach)
 	g := grid.Grid{Origin: slices.Clone(whole.Origin), Spacing: whole.Spacing, Shape: slices.Clone(whole.Shape), Domain: whole.Domain, Frame: whole.Frame}
 	for axis := range g.Dim() - 1 {
 		lo, hi := 0, g.Shape[axis]

@@ -19,9 +19,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Here is this rank's place among the others, and its hardware. Rank r of the run has row
+// Process is this rank's place among the others, and its hardware. Rank r of the run has row
 // r / blocks and column r % blocks of the process grid.
-type Here struct {
+type Process struct {
 	Ranks     Ranks
 	Grid      [2]int    // ranks over shots, over image blocks
 	ShotAxis  comm.Comm // ranks with the same image block
@@ -47,15 +47,15 @@ type Here struct {
 // JoinRanks finds this rank's place among the others, and makes its hardware ready. With
 // kirchhoff.engine = "auto" the hardware may be that of a GPU until Settle has chosen. It is
 // collective.
-func JoinRanks(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Here, Hardware, error) {
+func JoinRanks(world comm.Comm, cfg *config.Config, report *progress.Reporter) (*Process, Hardware, error) {
 	ProgramMemory() // before anything is loaded
-	h := &Here{Ranks: Ranks{World: world, Report: report}}
-	err := h.take(cfg, h.joinGrid, h.joinMachine, h.chooseEngine)
+	h := &Process{Ranks: Ranks{World: world, Report: report}}
+	err := h.takeSteps(cfg, h.joinGrid, h.joinMachine, h.chooseEngine)
 	if err == nil && !h.open {
-		err = h.take(cfg, h.sameHardware, h.joinCarriers)
+		err = h.takeSteps(cfg, h.checkSameHardware, h.joinCarriers)
 	}
 	if err == nil {
-		err = h.take(cfg, h.measureCard)
+		err = h.takeSteps(cfg, h.measureCard)
 	}
 	if err != nil {
 		h.Leave()
@@ -64,8 +64,8 @@ func JoinRanks(world comm.Comm, cfg *config.Config, report *progress.Reporter) (
 	return h, h.hardware, nil
 }
 
-// take takes steps, all ranks together.
-func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) error {
+// takeSteps takes steps, all ranks together.
+func (h *Process) takeSteps(cfg *config.Config, steps ...func(*config.Config) error) error {
 	for _, step := range steps {
 		if err := comm.Together(h.Ranks.World, step(cfg)); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (h *Here) take(cfg *config.Config, steps ...func(*config.Config) error) err
 }
 
 // Leave gives the card back.
-func (h *Here) Leave() {
+func (h *Process) Leave() {
 	for _, end := range h.unwatch {
 		end()
 	}
@@ -90,15 +90,15 @@ func (h *Here) Leave() {
 }
 
 // joinGrid lays the ranks of a run out as the configuration says.
-func (h *Here) joinGrid(cfg *config.Config) (err error) {
+func (h *Process) joinGrid(cfg *config.Config) (err error) {
 	if h.Grid, err = GridFor(cfg.Comm.Grid, h.Ranks.World.Size()); err != nil {
 		return err
 	}
-	return h.split(h.Ranks.World)
+	return h.splitWorld(h.Ranks.World)
 }
 
-// split joins the ranks with the same image block and those with the same shots.
-func (h *Here) split(world comm.Comm) (err error) {
+// splitWorld joins the ranks with the same image block and those with the same shots.
+func (h *Process) splitWorld(world comm.Comm) (err error) {
 	h.AllRanks = world
 	if world.Size() == 1 {
 		h.ShotAxis, h.BlockAxis = world, world
@@ -116,7 +116,7 @@ func (h *Here) split(world comm.Comm) (err error) {
 }
 
 // joinMachine shares the processors and the memory of this machine with its other ranks.
-func (h *Here) joinMachine(cfg *config.Config) error {
+func (h *Process) joinMachine(cfg *config.Config) error {
 	seats, err := comm.GatherJSON(h.Ranks.World.Host().AllGather, machine.OwnSeat())
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (h *Here) joinMachine(cfg *config.Config) error {
 	return nil
 }
 
-func (h *Here) chooseEngine(cfg *config.Config) error {
+func (h *Process) chooseEngine(cfg *config.Config) error {
 	switch e := cfg.Kirchhoff.Engine; e {
 	case "auto":
 		return h.offerCard(cfg)
@@ -175,8 +175,8 @@ func availableMemory(processes int) int64 {
 	return limit
 }
 
-// late is comm.Together where ranks may come late.
-func (h *Here) late(err error) error {
+// togetherWhenLate is comm.Together where ranks may come late.
+func (h *Process) togetherWhenLate(err error) error {
 	if h.Ranks.World.Size() > 1 {
 		defer h.Ranks.Report.Time("waiting for ranks")()
 	}
@@ -185,7 +185,7 @@ func (h *Here) late(err error) error {
 
 // Gather brings a vector to rank 0 and hands it to take there, in order and in parts that
 // begin at element first. Parts are whole multiples of each elements.
-func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
+func (h *Process) Gather(v *dist.Vector, each int, take func(first int, part []float32) error) error {
 	return FileError(dist.GatherEach(v, max(1, GatherChunk/each)*each, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())
 		if err := downloadFinite(x, part, first); err != nil {
@@ -196,7 +196,7 @@ func (h *Here) Gather(v *dist.Vector, each int, take func(first int, part []floa
 }
 
 // Scatter gives every rank its part of a vector that give fills in stretches on rank 0.
-func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) error) error {
+func (h *Process) Scatter(v *dist.Vector, give func(first int, part []float32) error) error {
 	return FileError(dist.ScatterEach(v, GatherChunk, func(first int, part device.Buf) error {
 		x := make([]float32, part.Len())
 		if err := give(first, x); err != nil {
@@ -207,7 +207,7 @@ func (h *Here) Scatter(v *dist.Vector, give func(first int, part []float32) erro
 }
 
 // Whole gathers an image on rank 0. It returns nil on the others.
-func (h *Here) Whole(v *dist.Vector) (image []float32, err error) {
+func (h *Process) Whole(v *dist.Vector) (image []float32, err error) {
 	defer h.Ranks.Report.Time("gather")()
 	if h.Ranks.Root() {
 		image = make([]float32, v.Layout.Size())
@@ -231,7 +231,7 @@ func downloadFinite(x []float32, part device.Buf, first int) error {
 }
 
 // Spread gives every rank its share of an image that rank 0 has.
-func (h *Here) Spread(image []float32, l *dist.Layout) (*dist.Vector, error) {
+func (h *Process) Spread(image []float32, l *dist.Layout) (*dist.Vector, error) {
 	v, err := dist.NewVector(h.Device, l)
 	if err != nil {
 		return nil, err
