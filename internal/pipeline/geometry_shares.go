@@ -316,7 +316,7 @@ func (g *Geometry) suggestGrid(grid [2]int) string {
 	return ""
 }
 
-// countSlabs is the number of blocks that the image may be cut into at most, and how many points
+// countSlabs returns the number of blocks that the image may be cut into at most, and how many points
 // along x each has.
 func (g *Geometry) countSlabs() (n, width int) {
 	width = kirchhoff.SlabPoints(g.Image.Dim())

@@ -41,7 +41,7 @@ func reflectors(t *testing.T) (*problem, []float32) {
 	return p, truth
 }
 
-// imageError is the distance of an image from the truth after one factor, relative to
+// imageError returns the distance of an image from the truth after one factor, relative to
 // the truth.
 func imageError(image, truth []float32) float64 {
 	c := dot(image, truth) / (norm(image) * norm(truth))

@@ -63,7 +63,7 @@ func (m Memory) Total() int64 {
 	return total
 }
 
-// sumRest is what messages do not name.
+// sumRest returns what messages do not name.
 func (m Memory) sumRest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
 // addMaking counts memory outside the heap: what making tables needs, and what the traces
@@ -193,7 +193,7 @@ func modelPoint(t *Times, models [2]ModelFile, role survey.Role) (read, solver i
 	return 8 * int64(models[role].Point), 4 * int64(1+3+m.Grid.Dim())
 }
 
-// countModel is what a rank holds of the velocity models.
+// countModel returns what a rank holds of the velocity models.
 func (c *memoryCount) countModel() (bytes int64) {
 	slabs := c.plan.ModelSlabs(c.share)
 	for role, slab := range slabs {
@@ -212,7 +212,7 @@ func (c *memoryCount) countModel() (bytes int64) {
 	return bytes
 }
 
-// countModelInTime is model for so many points of a model in time, of so many bytes each: as they are
+// countModelInTime returns model for so many points of a model in time, of so many bytes each: as they are
 // read, and at the image's points where these are others.
 func (c *memoryCount) countModelInTime(v traveltime.Medium, each, points int64) int64 {
 	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Geometry.Image) {
@@ -224,7 +224,7 @@ func (c *memoryCount) countModelInTime(v traveltime.Medium, each, points int64) 
 // GatherChunk is how many elements of a vector rank 0 holds at a time on their way to a file.
 const GatherChunk = 4 << 20
 
-// countStretches is what rank 0 takes to write an image: a stretch of it and, if it comes from
+// countStretches returns what rank 0 takes to write an image: a stretch of it and, if it comes from
 // several ranks, as much where it arrives and where it is read back.
 func (c *memoryCount) countStretches() int64 {
 	n := min(GatherChunk, c.points())
@@ -234,7 +234,7 @@ func (c *memoryCount) countStretches() int64 {
 	return 12 * n
 }
 
-// countLists is what is known of each trace of the survey, and of each of the share.
+// countLists returns what is known of each trace of the survey, and of each of the share.
 func (c *memoryCount) countLists() int64 {
 	each := int64(2*4 + 2*4) // its rows of sources and receivers, its places
 	for _, has := range []bool{!c.plan.Geometry.Shots.InOrder(), c.plan.Inputs.Numbers != nil, c.plan.Classes.ByTrace != nil} {
@@ -245,7 +245,7 @@ func (c *memoryCount) countLists() int64 {
 	return each*int64(c.plan.Geometry.Survey.NumTraces()) + 2*4*int64(c.share.Traces()) + c.countUnsorted()
 }
 
-// countUnsorted is what reading traces takes that are not in the file's order: a part of the file, the order
+// countUnsorted returns what reading traces takes that are not in the file's order: a part of the file, the order
 // and, where they are streamed, where each lies in a copy.
 func (c *memoryCount) countUnsorted() int64 {
 	if c.plan.Geometry.Shots.InOrder() || !c.plan.Inputs.HasData {
@@ -267,7 +267,7 @@ func (c *memoryCount) countReference(m Memory) Memory {
 	return m
 }
 
-// tables completes the memory for the way in which the host's engine holds its tables.
+// countTables completes the memory for the way in which the host's engine holds its tables.
 func (c *memoryCount) countTables(m Memory, with func(Memory) Memory) Memory {
 	switch tables := c.plan.Held.Tables; tables {
 	case "full", "uint16":
@@ -315,7 +315,7 @@ func (c *memoryCount) countResident(m Memory) Memory {
 	})
 }
 
-// engineNeeds is what the engine of the run takes.
+// engineNeeds returns what the engine of the run takes.
 func (c *memoryCount) engineNeeds(p *kirchhoff.Problem, w kirchhoff.Work) kirchhoff.Need {
 	if w.Exact = c.plan.Exact(); c.plan.Hardware.Card != nil {
 		return kernels.Needs(p, w, c.plan.Hardware.Card.Multiprocessors)
@@ -362,7 +362,7 @@ func (c *memoryCount) fitMostPlaces(with func(places int64) Memory) Memory {
 	return with(places(sort.Search(steps, func(step int) bool { return with(places(step)).Fits() })))
 }
 
-// countHalo is what a rank takes to map points that others hold: the image there, and sums that
+// countHalo returns what a rank takes to map points that others hold: the image there, and sums that
 // come of those points which it holds itself.
 func (c *memoryCount) countHalo() int64 {
 	if c.share.Lent == 0 {
@@ -371,7 +371,7 @@ func (c *memoryCount) countHalo() int64 {
 	return int64(c.plan.Geometry.Reached(c.share))*int64(c.plan.Type().Size()) + int64(c.share.Lent*c.plan.Geometry.Plane())*8
 }
 
-// countOverlap is what a library that sums over ranks beside the computation takes for it:
+// countOverlap returns what a library that sums over ranks beside the computation takes for it:
 // room for what comes from others, of as many pieces as are under way.
 func (c *memoryCount) countOverlap(pieces int64) (bytes int64) {
 	if c.plan.Config.Comm.Overlap == "off" {
@@ -390,7 +390,7 @@ func (c *memoryCount) countOverlap(pieces int64) (bytes int64) {
 	return bytes
 }
 
-// countCrossing is the pinned memory of the host that sums over ranks take on their way between
+// countCrossing returns the pinned memory of the host that sums over ranks take on their way between
 // cards, where they may go through the host: as much as is under way, each piece in the next
 // power of two.
 func (c *memoryCount) countCrossing(pieces int64) int64 {
@@ -431,7 +431,7 @@ func (c *memoryCount) countStreamed(m Memory) Memory {
 	}
 }
 
-// countCardBuffers is how many buffers of a group's traces a card has: two that are filled in turn,
+// countCardBuffers returns how many buffers of a group's traces a card has: two that are filled in turn,
 // one that is computed, and their weights.
 func (c *memoryCount) countCardBuffers() int64 {
 	if c.plan.Knowing(Found{Dead: 1}).Weighted() {

@@ -143,7 +143,7 @@ func (v *countedProblem) Gradient(context.Context, *dist.Vector, *dist.Vector) (
 	return 1, nil
 }
 
-// countWaveletFit is what finding the wavelet from what spikes predict takes besides vectors.
+// countWaveletFit returns what finding the wavelet from what spikes predict takes besides vectors.
 func (c *memoryCount) countWaveletFit() int64 {
 	if !c.plan.Spikes {
 		return 0
@@ -152,7 +152,7 @@ func (c *memoryCount) countWaveletFit() int64 {
 	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Geometry.Survey.NT, c.plan.Hardware.Threads)
 }
 
-// countWholeImages is what rank 0 holds of whole images, for directions of layers, for matching filters and for
+// countWholeImages returns what rank 0 holds of whole images, for directions of layers, for matching filters and for
 // the agreement of halves.
 func (c *memoryCount) countWholeImages() (bytes int64) {
 	if r := formulation.RegulariserOf(c.plan.Config.Solver.Regularization); r != nil && r.HostBytes != nil {

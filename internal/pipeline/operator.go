@@ -151,7 +151,7 @@ func (op *Operator) Lift(o dist.LiftOptions) (dist.Operator, error) {
 	return dist.LiftWith(o, domain, op.dataLayout(), op.engine.Kernels()...)
 }
 
-// imageLayout is the image's, split along x over blocks or, with an aperture, over teams and
+// imageLayout returns the image's, split along x over blocks or, with an aperture, over teams and
 // blocks.
 func (op *Operator) imageLayout() *dist.Layout {
 	plane, width := op.plan.Geometry.Plane(), kirchhoff.SlabPoints(op.plan.Geometry.Image.Dim())
@@ -171,7 +171,7 @@ func (op *Operator) imageLayout() *dist.Layout {
 	return l
 }
 
-// imageReach is what this rank's kernels map of the image, nil for what it holds.
+// imageReach returns what this rank's kernels map of the image, nil for what it holds.
 func (op *Operator) imageReach() *dist.Reach {
 	if !op.share.Local() {
 		return nil
@@ -267,7 +267,7 @@ func (op *Operator) buildEngine(ctx context.Context, m Memory) (err error) {
 	return nil
 }
 
-// describeShare is the problem of a share with what dynamic weights need of the slab.
+// describeShare returns the problem of a share with what dynamic weights need of the slab.
 func (op *Operator) describeShare(s *Share) *kirchhoff.Problem {
 	p := op.plan.Problem(s)
 	if p.Dynamic {

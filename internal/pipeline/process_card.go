@@ -199,7 +199,7 @@ func (h *Process) joinMPI(cfg *config.Config) (err error) {
 	return nil
 }
 
-// listWaysOfMPI are the ways in which the run's communicator carries buffers of GPUs: directly if
+// listWaysOfMPI returns the ways in which the run's communicator carries buffers of GPUs: directly if
 // it takes their memory, through the host, and by one-sided access if it has that.
 func (h *Process) listWaysOfMPI() (ways []comm.Comm) {
 	if mpi.Aware(h.Card.Space()) {

@@ -162,7 +162,7 @@ func (h *Process) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, e
 	return withHardware(p, h.hardware), nil
 }
 
-// choose is the engine to take, the GPU's or "cpu", and why. All ranks get the same.
+// choose returns the engine to take, the GPU's or "cpu", and why. All ranks get the same.
 func (h *Process) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, why string, err error) {
 	const cpu = "cpu"
 	withCard, without := h.hardware, h.hardware

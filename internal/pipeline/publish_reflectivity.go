@@ -31,7 +31,7 @@ type scaling struct {
 	constant float64 // of R/m, without v; s/m
 }
 
-// newScaling is that of an image after so many iterations; nil for one in the operator's units.
+// newScaling returns that of an image after so many iterations; nil for one in the operator's units.
 func newScaling(p *Plan, iterations int) (*scaling, error) {
 	if p.Config.Output.Scale != reflectivityScale || iterations == 0 {
 		return nil, nil

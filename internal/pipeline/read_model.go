@@ -167,7 +167,7 @@ func (m *ModelFile) describe(w modelRanges) {
 // slabBytes is about how much of a model's velocities is read at a time to find the slowest point.
 const slabBytes = 1 << 20
 
-// findSlowest is the least velocity at the image's points in any direction. For an isotropic image
+// findSlowest returns the least velocity at the image's points in any direction. For an isotropic image
 // on the model's grid, or where nothing needs to be known, it is that of the model.
 func (m *ModelFile) findSlowest(cfg *config.Config, w modelRanges) (float64, error) {
 	medium := traveltime.Medium{Grid: m.Reader.Grid(), Anisotropic: w.anisotropic()}

@@ -204,7 +204,7 @@ func (t *RankTraces) listTraces(first, n int) []int32 {
 	return t.plan.Geometry.Shots.List(t.share.First+first, t.share.First+first+n)
 }
 
-// gatherTallies is what the shots of all ranks tell, in their order: the same on each.
+// gatherTallies returns what the shots of all ranks tell, in their order: the same on each.
 func (t *RankTraces) gatherTallies() (all []shotTally, err error) {
 	own, err := binary.Append(nil, binary.LittleEndian, t.shots)
 	if err != nil {
