@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/agreement"
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 
@@ -82,32 +81,16 @@ func (v *countedProblem) vector(l *dist.Layout) *dist.Vector {
 
 // setting is that of the operator, without data.
 func (v *countedProblem) setting() *formulation.Setting {
-	image, data := v.image, v.data
-	s := &formulation.Setting{
-		Config: v.count.plan.Config.Solver, Options: SolverOptions(v.count.plan.Config.Solver), Image: v.count.plan.Geometry.Image,
-		World: comm.Self(), Device: v.on,
-		Report: progress.Discard(), KeepData: v.count.plan.Config.Output.Residual.IsSet(), Kept: v.count.share.Kept(v.count.plan),
-		Operator: dist.Unapplied(image, data),
-		Squared:  func() (dist.Operator, error) { return countedSquare{dist.Unapplied(image, data), v}, nil },
-		Gather:   func(*dist.Vector) ([]float32, error) { return nil, nil },
-		Scatter:  func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) },
+	p, unapplied := v.count.plan, dist.Unapplied(v.image, v.data)
+	var weights *dist.Vector
+	if p.Weighted() && !p.Held.Stream {
+		weights = v.vector(v.data)
 	}
-	if v.count.plan.Weighted() && !v.count.plan.Held.Stream {
-		s.Weights = v.vector(data)
-	}
-	s.Coherent = Coherent(v.count.plan.Config.Data, v.count.plan.Need) && v.count.plan.Config.Solver.Iterations > FirstIterations
-	if Banded(v.count.plan.Config.Solver, v.count.plan.Geometry.Image) {
-		one := image
-		for one.Parts != nil {
-			one = one.Parts[0]
-		}
-		nz := one.Shape[len(one.Shape)-1]
-		s.Band, _ = imaging.NewBand(v.on, Pulse(v.count.plan.Geometry.Survey.Wavelet), nil, one.N/nz, nz, 1)
-	}
-	if v.count.plan.Geometry.Surface != nil {
-		s.Surface = v.count.plan.Geometry.Surface.Weight
-		s.Below, _ = formulation.Diagonal(v.on, image, s.Surface)
-	}
+	s, _ := newSetting(p, v.count.share, v.on, 1, unapplied, weights, nil) // a counter never fails
+	s.World, s.Report = comm.Self(), progress.Discard()
+	s.Squared = func() (dist.Operator, error) { return countedSquare{unapplied, v}, nil }
+	s.Gather = func(*dist.Vector) ([]float32, error) { return nil, nil }
+	s.Scatter = func(_ []float32, l *dist.Layout) (*dist.Vector, error) { return dist.NewVector(v.on, l) }
 	return s
 }
 

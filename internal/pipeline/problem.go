@@ -29,7 +29,6 @@ func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 		}
 	}
 	s := *op.set
-	s.Again = op.process.Again
 	if s.Data = d; op.plan.Held.Stream {
 		s.Passes = op.stream
 	}
@@ -37,22 +36,45 @@ func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 }
 
 // settingOf is the setting of an operator without data.
-func settingOf(op *Operator) (s *formulation.Setting, err error) {
-	s = &formulation.Setting{
-		Config: op.plan.Config.Solver, Options: SolverOptions(op.plan.Config.Solver), Image: op.plan.Geometry.Image,
-		World: op.process.Ranks.World, Device: op.process.Device, Threads: op.process.Host.Threads(), Report: op.process.Ranks.Report,
-		Operator: op.lifted, KeepData: op.plan.Config.Output.Residual.IsSet(),
-		Squared: func() (dist.Operator, error) { return squareWeights(op) },
-		Gather:  op.process.Whole, Scatter: op.process.Spread,
-	}
-	if s.Band, err = newBand(op); err != nil {
+func settingOf(op *Operator) (*formulation.Setting, error) {
+	weights, err := weightVector(op)
+	if err != nil {
 		return nil, err
 	}
-	if s.Weights, err = weightVector(op); err != nil || op.plan.Geometry.Surface == nil {
-		return s, err
+	var times []float32
+	if p := op.plan; Banded(p.Config.Solver, p.Geometry.Image) {
+		if times, err = p.Times.VerticalTimes(p.Geometry.Image, op.share.Own, p.Inputs.ReadSlabs); err != nil {
+			return nil, err
+		}
 	}
-	s.Surface = op.plan.Geometry.Surface.Weight
-	s.Below, err = formulation.Diagonal(op.process.Device, op.lifted.Domain(), s.Surface)
+	s, err := newSetting(op.plan, op.share, op.process.Device, op.process.Host.Threads(), op.lifted, weights, times)
+	if err != nil {
+		return nil, err
+	}
+	s.World, s.Report, s.Again = op.process.Ranks.World, op.process.Ranks.Report, op.process.Again
+	s.Squared = func() (dist.Operator, error) { return squareWeights(op) }
+	s.Gather, s.Scatter = op.process.Whole, op.process.Spread
+	return s, nil
+}
+
+// newSetting is that of an operator on a device, the run's or one that counts, without what ranks do together. The
+// times are the vertical ones of the columns of a band, and count for nothing where a device only counts.
+func newSetting(p *Plan, share *Share, on device.Device, threads int, a dist.Operator, weights *dist.Vector, times []float32) (s *formulation.Setting, err error) {
+	c, image := p.Config, p.Geometry.Image
+	s = &formulation.Setting{
+		Config: c.Solver, Options: SolverOptions(c.Solver), Image: image, Device: on, Threads: threads, Operator: a, Weights: weights,
+		KeepData: c.Output.Residual.IsSet(), Kept: share.Kept(p), Coherent: Coherent(c.Data, p.Need) && c.Solver.Iterations > FirstIterations,
+	}
+	if Banded(c.Solver, image) {
+		nz := image.Shape[image.Dim()-1]
+		if s.Band, err = imaging.NewBand(on, Pulse(p.Geometry.Survey.Wavelet), times, p.Geometry.Points(share)/nz, nz, threads); err != nil {
+			return nil, err
+		}
+	}
+	if p.Geometry.Surface != nil {
+		s.Surface = p.Geometry.Surface.Weight
+		s.Below, err = formulation.Diagonal(on, a.Domain(), s.Surface)
+	}
 	return s, err
 }
 
@@ -147,17 +169,4 @@ func (op *Operator) solveByMatching(ctx context.Context, f *formulation.Formulat
 		return nil, err
 	}
 	return r, op.finishImage(r, 1, h.Gradient[0] == 0)
-}
-
-// newBand returns the band of solver.band on the columns of this rank; nil: none.
-func newBand(op *Operator) (*imaging.Band, error) {
-	if !Banded(op.plan.Config.Solver, op.plan.Geometry.Image) {
-		return nil, nil
-	}
-	times, err := op.plan.Times.VerticalTimes(op.plan.Geometry.Image, op.share.Own, op.plan.Inputs.ReadSlabs)
-	if err != nil {
-		return nil, err
-	}
-	nz := op.plan.Geometry.Image.Shape[op.plan.Geometry.Image.Dim()-1]
-	return imaging.NewBand(op.process.Device, Pulse(op.plan.Geometry.Survey.Wavelet), times, len(times)/nz, nz, op.process.Host.Threads())
 }
