@@ -50,10 +50,3 @@ func (l Levels) Least() int {
 	}
 	return math.MinInt
 }
-
-// Add adds what another count has.
-func (l Levels) Add(other Levels) {
-	for d, n := range other {
-		l[d] += n
-	}
-}
