@@ -47,7 +47,8 @@ type Driver interface {
 type Compiler interface {
 	// String is the compiler's file and version.
 	fmt.Stringer
-	// Kind is the engine and the version, "cuda 12.9", which determine what it makes.
+	// Kind determines what the compiler makes: the engine, such as "cuda", and the compiler's own
+	// version, such as "12.9".
 	Kind() (engine, version string)
 	// Compile makes a binary for an architecture as [Card] names it. The error of a faulty
 	// program holds the compiler's log.

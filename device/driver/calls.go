@@ -14,7 +14,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
-// card is a card in use. Its context is the primary one, which libraries such as NCCL and MPI use too.
+// card is a card in use. Its context is the primary one, which libraries such as NCCL and MPI use
+// too. Its exported methods are those of accel.Calls.
 type card struct {
 	*Driver
 	about  accel.Card
@@ -29,7 +30,6 @@ func (d *Driver) Use(c accel.Card) (*accel.Context, error) {
 	return accel.Start(c, &card{Driver: d, about: c})
 }
 
-// Bind implements accel.Calls.
 func (c *card) Bind() error {
 	if c.handle == nil {
 		dev, err := c.device()
@@ -50,7 +50,6 @@ func (c *card) device() (dev C.int, err error) {
 	return dev, err
 }
 
-// Close implements accel.Calls.
 func (c *card) Close() {
 	for _, e := range c.events {
 		C.gpu_event_destroy(c.calls, e)
@@ -60,21 +59,18 @@ func (c *card) Close() {
 	}
 }
 
-// Alloc implements accel.Calls.
 func (c *card) Alloc(bytes int64) (accel.Memory, error) {
 	var a C.address
 	code := C.gpu_alloc(c.calls, &a, C.size_t(bytes))
 	return accel.Memory(a), c.check(code, "alloc")
 }
 
-// Free implements accel.Calls.
 func (c *card) Free(m accel.Memory) error {
 	return c.check(C.gpu_free(c.calls, C.address(m)), "free")
 }
 
 const hostPortable = 1 // pinned for every card
 
-// AllocPinned implements accel.Calls.
 func (c *card) AllocPinned(bytes int) ([]byte, error) {
 	var m unsafe.Pointer
 	if err := c.check(C.gpu_host_alloc(c.calls, &m, C.size_t(bytes), hostPortable), "host_alloc"); err != nil {
@@ -83,29 +79,24 @@ func (c *card) AllocPinned(bytes int) ([]byte, error) {
 	return unsafe.Slice((*byte)(m), bytes), nil
 }
 
-// MemoryInfo implements accel.Calls.
 func (c *card) MemoryInfo() (free, total int64, err error) {
 	var f, t C.size_t
 	code := C.gpu_memory_info(c.calls, &f, &t)
 	return int64(f), int64(t), c.check(code, "memory_info")
 }
 
-// ToDevice implements accel.Calls.
 func (c *card) ToDevice(stream unsafe.Pointer, dst accel.Memory, src []byte) error {
 	return c.check(C.gpu_to_device(c.calls, C.address(dst), unsafe.Pointer(unsafe.SliceData(src)), C.size_t(len(src)), stream), "to_device")
 }
 
-// ToHost implements accel.Calls.
 func (c *card) ToHost(stream unsafe.Pointer, dst []byte, src accel.Memory) error {
 	return c.check(C.gpu_to_host(c.calls, unsafe.Pointer(unsafe.SliceData(dst)), C.address(src), C.size_t(len(dst)), stream), "to_host")
 }
 
-// Within implements accel.Calls.
 func (c *card) Within(stream unsafe.Pointer, dst, src accel.Memory, bytes int64) error {
 	return c.check(C.gpu_within(c.calls, C.address(dst), C.address(src), C.size_t(bytes), stream), "within")
 }
 
-// Fill implements accel.Calls.
 func (c *card) Fill(stream unsafe.Pointer, dst accel.Memory, value byte, bytes int64) error {
 	return c.check(C.gpu_fill(c.calls, C.address(dst), C.uchar(value), C.size_t(bytes), stream), "fill")
 }
@@ -132,7 +123,6 @@ type kernel struct {
 	carved  bool // the driver knows that shared memory is preferred
 }
 
-// Load implements accel.Calls.
 func (c *card) Load(image []byte) (find func(name string) (any, int, error), err error) {
 	text := C.CBytes(append(image[:len(image):len(image)], 0)) // PTX is a C string
 	defer C.free(text)
@@ -154,7 +144,6 @@ func (c *card) function(module unsafe.Pointer, name string) (*kernel, int, error
 	return k, int(shared), err
 }
 
-// Launch implements accel.Calls.
 func (c *card) Launch(stream unsafe.Pointer, f *accel.Function, s accel.Shape, cells []uint64, starts []int32) error {
 	k := f.Kernel.(*kernel)
 	if err := c.allow(f, k, s.Shared); err != nil {
@@ -208,18 +197,15 @@ const (
 	eventDisableTiming = 2
 )
 
-// NewStream implements accel.Calls.
 func (c *card) NewStream() (stream unsafe.Pointer, err error) {
 	err = c.check(C.gpu_stream_create(c.calls, &stream, streamNonBlocking), "stream_create")
 	return stream, err
 }
 
-// CloseStream implements accel.Calls.
 func (c *card) CloseStream(stream unsafe.Pointer) error {
 	return c.check(C.gpu_stream_destroy(c.calls, stream), "stream_destroy")
 }
 
-// NewEvent implements accel.Calls.
 func (c *card) NewEvent(timed bool) (event unsafe.Pointer, err error) {
 	flags := C.uint(eventDisableTiming)
 	if timed {
@@ -231,17 +217,15 @@ func (c *card) NewEvent(timed bool) (event unsafe.Pointer, err error) {
 	return event, err
 }
 
-// Record implements accel.Calls.
 func (c *card) Record(event, stream unsafe.Pointer) error {
 	return c.check(C.gpu_event_record(c.calls, event, stream), "event_record")
 }
 
-// Wait implements accel.Calls. It refers to the present state of the event, which can be used again.
+// Wait refers to the present state of the event, which can be used again.
 func (c *card) Wait(stream, event unsafe.Pointer) error {
 	return c.check(C.gpu_stream_wait(c.calls, stream, event, 0), "stream_wait")
 }
 
-// Passed implements accel.Calls.
 func (c *card) Passed(event unsafe.Pointer) (bool, error) {
 	code := C.gpu_event_query(c.calls, event)
 	if code == notReady {
@@ -250,7 +234,6 @@ func (c *card) Passed(event unsafe.Pointer) (bool, error) {
 	return code == 0, c.check(code, "event_query")
 }
 
-// Elapsed implements accel.Calls.
 func (c *card) Elapsed(from, to unsafe.Pointer) (time.Duration, error) {
 	var ms C.float
 	err := c.check(C.gpu_event_elapsed(c.calls, &ms, from, to), "event_elapsed")

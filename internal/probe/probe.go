@@ -72,7 +72,7 @@ func Subjects() (names []string) {
 }
 
 // Serve tries a library in this process and writes reports to out as lines of JSON. Later
-// ones say more. compile is a command that compiles kernels, see driver.Compiler.
+// ones say more. compile is a command that compiles kernels, see accel.Driver.
 func Serve(subject string, compile []string, out io.Writer) error {
 	s, known := subjects[subject]
 	if !known {
