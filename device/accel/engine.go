@@ -18,7 +18,7 @@ type Engine interface {
 	Open() (Driver, error)
 }
 
-// Facts are what goes with an engine.
+// Facts are what goes with an engine. All libraries have names and files to look for.
 type Facts struct {
 	Space       device.Space // whose addresses those of its cards are
 	Driver      dynlib.Library
