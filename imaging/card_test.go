@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(gputest.Main(m)) }
 func card(t *testing.T, engine driver.Engine) *gpu.Device {
 	t.Helper()
 	gputest.Need(t)
-	d, err := gpu.Open(gpu.Options{Engine: engine, Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Engine: engine, Cache: accel.UserCache()})
 	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}
@@ -71,13 +72,13 @@ func TestOnPTX(t *testing.T) { ptxtest.OnPTX(t, "^TestOnCards$/^cuda$") }
 func TestMutants(t *testing.T) {
 	p := Program()
 	hunt := ptxtest.NewHunt(t, nil)
-	hunt.Try(driver.Source{Name: p.Name, Text: p.Text}, calculated)
+	hunt.Try(accel.Source{Name: p.Name, Text: p.Text}, calculated)
 	hunt.End()
 }
 
 // calculated is a digest of what a card makes of images.
 func calculated() (digest string, err error) {
-	d, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	if err != nil {
 		return "", err
 	}

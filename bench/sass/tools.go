@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
@@ -76,7 +77,7 @@ func (r row) String() string {
 // program is what is compiled and counted.
 type program struct {
 	kind   string
-	source driver.Source
+	source accel.Source
 	models []model
 }
 
@@ -116,7 +117,7 @@ func (t *tools) rows(p program) (all []row, err error) {
 				return all, err
 			}
 		}
-		var made driver.Binary
+		var made accel.Binary
 		if made.Image, made.Log, err = ptxas.Assemble(ptx.Image, arch, "-lineinfo"); err != nil {
 			return all, err
 		}
@@ -129,7 +130,7 @@ func (t *tools) rows(p program) (all []row, err error) {
 }
 
 // count counts the instructions of a program's kernels.
-func (p *program) count(by, arch string, b driver.Binary) (rows []row, err error) {
+func (p *program) count(by, arch string, b accel.Binary) (rows []row, err error) {
 	listing, err := ptxas.Listing(b.Image)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
@@ -44,7 +45,7 @@ func (t *tools) compare(p program, arch string, compilers []*driver.Compiler) er
 	if err != nil {
 		return err
 	}
-	var b driver.Binary
+	var b accel.Binary
 	if b.Image, b.Log, err = ptxas.Assemble(ptx.Image, arch, "-lineinfo"); err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/dynlib"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/probe"
@@ -25,9 +26,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
-
-// builtEngines are the engines of this build.
-var builtEngines = []string{"reference", "cpu", "cuda", "hip"}
 
 func newDoctor(a *cli.App) *cobra.Command {
 	return &cobra.Command{
@@ -108,20 +106,13 @@ type library struct {
 
 // librariesOf looks for the libraries that lsm loads, in the places it loads them from.
 func librariesOf(loader []string) (found []library) {
-	cuda, nvrtc := driver.Libraries(driver.CUDA)
-	hip, hiprtc := driver.Libraries(driver.HIP)
-	for _, l := range []struct {
-		name string
-		of   driver.Library
-	}{
-		{"CUDA driver", cuda}, {"CUDA compiler (NVRTC)", nvrtc}, {"NCCL", nccl.Sought(driver.CUDA)},
-		{"cuBLAS", blas.Sought(driver.CUDA)},
-		{"HIP runtime", hip}, {"HIP compiler (hipRTC)", hiprtc}, {"RCCL", nccl.Sought(driver.HIP)},
-		{"hipBLAS", blas.Sought(driver.HIP)},
-		{"OpenBLAS", blas.SoughtOnHost()},
-		{"MPI (Open MPI)", mpi.Sought("openmpi")}, {"MPI (MPICH)", mpi.Sought("mpich")},
-	} {
-		found = append(found, library{l.name, l.of.Candidates()[0], l.of.Find(loader)})
+	var all []dynlib.Library
+	for _, e := range gpu.Engines {
+		f := e.Facts()
+		all = append(all, f.Driver, f.Compiler, f.Collectives, f.Matrices)
+	}
+	for _, l := range append(all, blas.SoughtOnHost(), mpi.Sought("openmpi"), mpi.Sought("mpich")) {
+		found = append(found, library{cmp.Or(l.Label, l.What), l.Candidates()[0], l.Find(loader)})
 	}
 	return found
 }
@@ -197,11 +188,13 @@ type found map[string]*probe.Report
 // tryAll tries every library that can be of use here.
 func tryAll(ctx context.Context) found {
 	f := found{}
-	for _, name := range []string{"cuda", "hip", "nccl", "rccl", "mpi", "openblas", "cublas", "hipblas"} {
-		f[name] = cli.Try(ctx, name, probe.Patience)
+	for _, name := range probe.Subjects() {
+		if !strings.HasPrefix(name, "mpi-") {
+			f[name] = cli.Try(ctx, name, probe.Patience)
+		}
 	}
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
-		if name := engine.String(); f[name].Works() && f["mpi"].Claims[gpu.SpaceOf(engine).String()].Takes {
+	for _, engine := range gpu.Engines {
+		if name := engine.String(); f[name].Works() && f["mpi"].Claims[engine.Facts().Space.String()].Takes {
 			f["mpi-"+name] = cli.Try(ctx, "mpi-"+name, probe.Patience)
 		}
 	}
@@ -217,17 +210,19 @@ func doctorVerdict(ctx context.Context, a *cli.App) {
 	}
 	a.Report.Printf("  engine reference, cpu (%s kernels)\n", isa)
 	f := tryAll(ctx)
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+	for _, engine := range gpu.Engines {
 		f.tellCards(a, engine)
 	}
 	a.Report.Printf("  communicator self\n")
 	f.tell(a, "mpi", "communicator mpi")
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+	for _, engine := range gpu.Engines {
 		f.tell(a, nccl.Backend(engine), "communicator "+nccl.Backend(engine))
 		f.tellMemory(a, engine)
 	}
 	a.Report.Printf("  matrices by %s\n", blas.Gonum(1).About())
-	for _, name := range []string{"openblas", "cublas", "hipblas"} {
+	f.tell(a, "openblas", "matrices by openblas")
+	for _, engine := range gpu.Engines {
+		name := engine.Facts().Matrices.Name
 		f.tell(a, name, "matrices by "+name)
 	}
 	a.Report.Printf("\nWith %s these keys come to:\n", readable.Count(a.Launcher.Ranks, "rank"))
@@ -236,9 +231,13 @@ func doctorVerdict(ctx context.Context, a *cli.App) {
 		a.Report.Printf("  %-34s %s\n", k.Key, k.Means)
 	}
 	a.Report.Event("keys", "ranks", a.Launcher.Ranks, "keys", keys)
-	a.Report.Event("build", "version", v, "commit", c, "engines", builtEngines, "isa", isa,
-		"mpi", f["mpi"].Works(), "cuda", f["cuda"].Works(), "nccl", f["nccl"].Works(), "hip", f["hip"].Works(), "rccl", f["rccl"].Works(),
-		"openblas", f["openblas"].Works(), "cublas", f["cublas"].Works(), "hipblas", f["hipblas"].Works())
+	works := []any{"mpi", f["mpi"].Works(), "openblas", f["openblas"].Works()}
+	for _, engine := range gpu.Engines {
+		for _, name := range []string{engine.String(), nccl.Backend(engine), engine.Facts().Matrices.Name} {
+			works = append(works, name, f[name].Works())
+		}
+	}
+	a.Report.Event("build", append([]any{"version", v, "commit", c, "engines", append([]string{"reference", "cpu"}, gpu.Names()...), "isa", isa}, works...)...)
 }
 
 // tell says what a library is and what it did.
@@ -256,7 +255,7 @@ func (f found) tell(a *cli.App, name, as string) {
 }
 
 // tellCards lists the GPUs of an engine and says where its programs come from.
-func (f found) tellCards(a *cli.App, engine driver.Engine) {
+func (f found) tellCards(a *cli.App, engine accel.Engine) {
 	as := "engine " + engine.String()
 	f.tell(a, engine.String(), as)
 	r := f[engine.String()]
@@ -270,7 +269,7 @@ func (f found) tellCards(a *cli.App, engine driver.Engine) {
 }
 
 // tellMemory says whether MPI is given the memory of an engine's GPUs.
-func (f found) tellMemory(a *cli.App, engine driver.Engine) {
+func (f found) tellMemory(a *cli.App, engine accel.Engine) {
 	if r := f["mpi"]; r == nil || !r.Loaded() || !f[engine.String()].Works() {
 		return
 	}
@@ -280,8 +279,8 @@ func (f found) tellMemory(a *cli.App, engine driver.Engine) {
 }
 
 // takes reports whether MPI is given the memory of an engine's GPUs, and why.
-func (f found) takes(engine driver.Engine) comm.Claim {
-	claim := f["mpi"].Claims[gpu.SpaceOf(engine).String()]
+func (f found) takes(engine accel.Engine) comm.Claim {
+	claim := f["mpi"].Claims[engine.Facts().Space.String()]
 	if r := f["mpi-"+engine.String()]; r != nil {
 		claim = probe.Judge(claim, r)
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 )
 
@@ -22,13 +23,13 @@ func (f found) keys(l machine.Launcher) (list []meaning) {
 	add := func(key, format string, args ...any) {
 		list = append(list, meaning{key, fmt.Sprintf(format, args...)})
 	}
-	card, any := f.card()
-	if any {
+	card := f.card()
+	if card != nil {
 		add(`kirchhoff.engine = "auto"`, "%v or cpu, whichever takes less time for a sample of the survey", card)
 	} else {
 		add(`kirchhoff.engine = "auto"`, "cpu: no GPU works")
 	}
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+	for _, engine := range gpu.Engines {
 		key := fmt.Sprintf("kirchhoff.engine = %q", engine)
 		if f[engine.String()].Works() {
 			add(key, "%v", engine)
@@ -36,9 +37,9 @@ func (f found) keys(l machine.Launcher) (list []meaning) {
 			add(key, "an error")
 		}
 	}
-	add(`comm.backend = "auto"`, "%s", f.between("auto", l, card, any))
-	add(`comm.backend = "mpi"`, "%s", f.between("mpi", l, card, any))
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+	add(`comm.backend = "auto"`, "%s", f.between("auto", l, card))
+	add(`comm.backend = "mpi"`, "%s", f.between("mpi", l, card))
+	for _, engine := range gpu.Engines {
 		name := nccl.Backend(engine)
 		key := fmt.Sprintf("comm.backend = %q", name)
 		if f[name].Works() {
@@ -48,7 +49,7 @@ func (f found) keys(l machine.Launcher) (list []meaning) {
 		}
 		add(key, "an error")
 		if f[engine.String()].Works() {
-			add(key+`, fallback = "mpi"`, "%s", f.between(name, l, engine, true))
+			add(key+`, fallback = "mpi"`, "%s", f.between(name, l, engine))
 		} else {
 			add(key+`, fallback = "mpi"`, "%s, on the cpu", f.ranks(name, l))
 		}
@@ -56,14 +57,14 @@ func (f found) keys(l machine.Launcher) (list []meaning) {
 	return list
 }
 
-// card is the engine of the GPUs that engine = "auto" may take, and whether there is one.
-func (f found) card() (driver.Engine, bool) {
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
+// card is the engine of the GPUs that engine = "auto" may take, nil for none.
+func (f found) card() accel.Engine {
+	for _, engine := range gpu.Engines {
 		if f[engine.String()].Works() {
-			return engine, true
+			return engine
 		}
 	}
-	return 0, false
+	return nil
 }
 
 // ranks is the communicator of the run's ranks, or the error that a run ends with.
@@ -79,9 +80,9 @@ func (f found) ranks(want string, l machine.Launcher) string {
 }
 
 // between is what a backend comes to, also between GPUs where there are some.
-func (f found) between(want string, l machine.Launcher, card driver.Engine, any bool) string {
+func (f found) between(want string, l machine.Launcher, card accel.Engine) string {
 	name := f.ranks(want, l)
-	if name != "mpi" || !any {
+	if name != "mpi" || card == nil {
 		return name
 	}
 	means, ways := "mpi, and sums between GPUs go through the host", []string{"mpi-staged", "mpi-onesided"}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/dynlib"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -35,8 +35,8 @@ var started = []struct{ variable, of string }{
 
 // wanted is the library to look for: the one that the environment names, else that of the
 // launcher, else any.
-func wanted() driver.Library {
-	l := driver.Library{What: "MPI", Variable: Variable, Global: true,
+func wanted() dynlib.Library {
+	l := dynlib.Library{What: "MPI", Variable: Variable, Global: true,
 		Hint: "Open MPI, MPICH or their kin is not installed, or its module is not loaded (Debian: libopenmpi3 or libmpich12); " + Variable + " names another file"}
 	order := slices.Clone(Interfaces)
 	if named := os.Getenv(Variable); slices.Contains(Interfaces, named) {
@@ -55,7 +55,10 @@ func wanted() driver.Library {
 }
 
 // Sought returns the libraries that are looked for of one interface.
-func Sought(of string) driver.Library { return driver.Library{What: "MPI", Names: files[of]} }
+func Sought(of string) dynlib.Library {
+	label := map[string]string{"openmpi": "MPI (Open MPI)", "mpich": "MPI (MPICH)"}[of]
+	return dynlib.Library{What: "MPI", Label: label, Names: files[of]}
+}
 
 // kin are what libraries of a known interface say of themselves.
 var kin = []string{"Open MPI", "MPICH", "Intel(R) MPI", "MVAPICH"}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -201,7 +201,7 @@ func (w *world) leave() error {
 
 // quiet waits until the card has done what it was asked.
 func (w *world) quiet() error {
-	for _, s := range []*driver.Stream{w.card.Main(), w.stream} {
+	for _, s := range []*accel.Stream{w.card.Main(), w.stream} {
 		done := make(chan error, 1)
 		go func() { done <- w.card.Finish(s) }()
 		select {

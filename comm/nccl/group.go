@@ -15,7 +15,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -31,7 +31,7 @@ type Group struct {
 	id      []float64      // the identifier of the second communicator
 	second  unsafe.Pointer // communicator, for started all-reduces; nil before the first
 
-	windows map[driver.Memory]int // registered buffers by address, numbered from 1
+	windows map[accel.Memory]int // registered buffers by address, numbered from 1
 }
 
 type control = comm.Comm

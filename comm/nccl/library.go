@@ -11,13 +11,13 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Library is NCCL or RCCL with its functions found.
 type Library struct {
-	Engine  driver.Engine
+	Engine  accel.Engine
 	Path    string        // the name it was loaded under
 	Version int           // as the library counts: 23003 is 2.30.3; up to 2.8 it was 2803
 	calls   *C.nccl_calls // in C's memory, never freed: a library stays loaded
@@ -28,30 +28,13 @@ type Library struct {
 const sharing = 23000
 
 // Backend is the name of an engine's library in the configuration.
-func Backend(e driver.Engine) string {
-	if e == driver.HIP {
-		return "rccl"
-	}
-	return "nccl"
-}
-
-// Sought says where the program looks for the library that goes with an engine.
-func Sought(e driver.Engine) driver.Library {
-	if e == driver.HIP {
-		return driver.Library{What: "RCCL", Variable: "LSM_RCCL_LIB",
-			Names: []string{"librccl.so.1", "librccl.so"}, Folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
-			Hint: "librccl.so.1 comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH"}
-	}
-	return driver.Library{What: "NCCL", Variable: "LSM_NCCL_LIB",
-		Names: []string{"libnccl.so.2"}, Folders: []string{"$NCCL_HOME/lib", "$CUDA_HOME/lib64", "/usr/local/cuda/lib64"},
-		Hint: "libnccl.so.2 comes with NCCL: load its module, or add its folder to LD_LIBRARY_PATH"}
-}
+func Backend(e accel.Engine) string { return e.Facts().Collectives.Name }
 
 // Open loads the library that goes with an engine. LSM_NCCL_LIB and LSM_RCCL_LIB name
 // another file. Its error is a missing resource that names the missing library or
 // function.
-func Open(e driver.Engine) (*Library, error) {
-	sought := Sought(e)
+func Open(e accel.Engine) (*Library, error) {
+	sought := e.Facts().Collectives
 	handle, path, err := sought.Open()
 	if err != nil {
 		return nil, err
@@ -70,9 +53,9 @@ func Open(e driver.Engine) (*Library, error) {
 
 // String is the library with its version: "NCCL 2.30.3 (libnccl.so.2)".
 func (l *Library) String() string {
-	name := "NCCL"
-	if l.Engine == driver.HIP {
-		name = "RCCL of NCCL"
+	name := l.Engine.Facts().Collectives.What
+	if name != "NCCL" {
+		name += " of NCCL"
 	}
 	v, major := l.Version, 10000
 	if v < major {

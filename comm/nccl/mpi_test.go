@@ -14,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi/mpitest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
@@ -34,7 +34,7 @@ func TestMPIWithMemoryOfCards(t *testing.T) {
 	world, err := mpi.Open()
 	must(t, err)
 	defer mpi.Close()
-	d, err := gpu.Open(gpu.Options{Card: world.Rank(), Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Card: world.Rank(), Cache: accel.UserCache()})
 	if err != nil {
 		world.Abort(1, err)
 	}
@@ -90,7 +90,7 @@ func TestConformanceOverMPI(t *testing.T) {
 	control, err := mpi.Open()
 	must(t, err)
 	defer mpi.Close()
-	d, err := gpu.Open(gpu.Options{Card: control.Rank(), Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Card: control.Rank(), Cache: accel.UserCache()})
 	must(t, err)
 	g, err := nccl.New(control, d, nccl.Options{})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -35,7 +36,7 @@ func cards(t testing.TB, engine driver.Engine, n int) []*gpu.Device {
 	t.Setenv("GPUEMU_CARDS", fmt.Sprint(n))
 	devices := make([]*gpu.Device, n)
 	for i := range devices {
-		d, err := gpu.Open(gpu.Options{Engine: engine, Card: i, Cache: driver.UserCache()})
+		d, err := gpu.Open(gpu.Options{Engine: engine, Card: i, Cache: accel.UserCache()})
 		must(t, err)
 		t.Cleanup(func() { d.Close() })
 		devices[i] = d
@@ -181,7 +182,7 @@ func TestSharedCard(t *testing.T) {
 	d := cards(t, driver.CUDA, 1)[0]
 	both := []*gpu.Device{d, nil}
 	var err error
-	both[1], err = gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	both[1], err = gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	must(t, err)
 	defer both[1].Close()
 	none := func(g *nccl.Group, d *gpu.Device) error { return nil }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -19,7 +19,7 @@ const slowest = 10e6
 // come to it. It may also take as long as this card itself took to come to it, since the
 // other cards may be slower. If the run cannot go on, this card does not count as working
 // any more, which leaves it to a watch to judge.
-func (w *world) overdue(s *driver.Stream, what string, bytes int) (given func()) {
+func (w *world) overdue(s *accel.Stream, what string, bytes int) (given func()) {
 	limit := w.timeout + time.Duration(float64(bytes)/slowest*float64(time.Second))
 	asked, reached := time.Now(), w.card.Begin(s)
 	return func() {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
@@ -106,7 +106,7 @@ func processControl(t *testing.T) (*remote, *gpu.Device) {
 	must(t, err)
 	control := &remote{rank: rank, size: size, in: gob.NewDecoder(c), out: gob.NewEncoder(c)}
 	must(t, control.out.Encode(rank))
-	d, err := gpu.Open(gpu.Options{Card: rank, Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Card: rank, Cache: accel.UserCache()})
 	must(t, err)
 	return control, d
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -72,7 +73,7 @@ func TestRealLibrary(t *testing.T) {
 }
 
 func visible(t *testing.T, engine driver.Engine) int {
-	d, err := driver.Open(engine)
+	d, err := engine.Open()
 	must(t, err)
 	cards, err := d.Cards()
 	must(t, err)
@@ -81,7 +82,7 @@ func visible(t *testing.T, engine driver.Engine) int {
 
 func openReal(t *testing.T, engine driver.Engine, card int) *gpu.Device {
 	t.Helper()
-	d, err := gpu.Open(gpu.Options{Engine: engine, Card: card, Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Engine: engine, Card: card, Cache: accel.UserCache()})
 	if status.Code(err) == status.NoResource {
 		t.Skip(err)
 	}

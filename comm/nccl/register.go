@@ -14,7 +14,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
@@ -47,17 +47,17 @@ func pages(bytes int64) C.size_t { return C.size_t(bytes+page-1) &^ (page - 1) }
 // memory is the library's allocator for the device's large buffers.
 type memory struct{ w *world }
 
-func (m memory) Alloc(bytes int64) (at driver.Memory, err error) {
+func (m memory) Alloc(bytes int64) (at accel.Memory, err error) {
 	err = m.w.card.Do(func() error {
 		var a C.address
 		err := m.w.lib.check(C.nccl_MemAlloc(m.w.lib.calls, &a, pages(bytes)), "MemAlloc")
-		at = driver.Memory(a)
+		at = accel.Memory(a)
 		return err
 	})
 	return at, err
 }
 
-func (m memory) Free(at driver.Memory) error {
+func (m memory) Free(at accel.Memory) error {
 	return m.w.card.Do(func() error {
 		return m.w.lib.check(C.nccl_MemFree(m.w.lib.calls, C.address(at)), "MemFree")
 	})
@@ -131,7 +131,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 	}
 	if way == symmetric {
 		if g.windows == nil {
-			g.windows = map[driver.Memory]int{}
+			g.windows = map[accel.Memory]int{}
 		}
 		g.windows[at] = len(g.windows) + 1
 	}
@@ -139,7 +139,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 }
 
 // agreeOnWay chooses the best way that every rank supports.
-func (g *Group) agreeOnWay(at driver.Memory, bytes int64) (way, error) {
+func (g *Group) agreeOnWay(at accel.Memory, bytes int64) (way, error) {
 	w := g.world
 	best := w.lib.way()
 	if best == symmetric && w.dev.AllocatedBy(at) != gpu.Allocator(memory{w}) {
@@ -165,7 +165,7 @@ func (g *Group) least(w way) (way, error) {
 }
 
 // register registers memory with one communicator and returns the way that worked.
-func (w *world) register(link unsafe.Pointer, at driver.Memory, bytes int64, how way) (did way, err error) {
+func (w *world) register(link unsafe.Pointer, at accel.Memory, bytes int64, how way) (did way, err error) {
 	if how == symmetric {
 		handle, err := w.handle(link, "CommWindowRegister", func(made *unsafe.Pointer) C.int {
 			return C.nccl_CommWindowRegister(w.lib.calls, link, C.address(at), pages(bytes), made, windowSymmetric)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
@@ -23,14 +23,14 @@ const backlog = 1024
 type request struct {
 	group  *Group
 	call   string
-	buf    *gpu.Buf      // nil: this rank cannot take part
-	filled *driver.Event // when the main stream has written buf
-	ballot []float64     // summed over the ranks; the identifier follows
+	buf    *gpu.Buf     // nil: this rank cannot take part
+	filled *accel.Event // when the main stream has written buf
+	ballot []float64    // summed over the ranks; the identifier follows
 	agreed comm.Request
 	done   chan struct{}
 
 	// Set before done is closed.
-	place *driver.Event // of its end
+	place *accel.Event // of its end
 	err   error
 }
 

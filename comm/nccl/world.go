@@ -16,7 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 )
 
@@ -25,12 +25,12 @@ import (
 type world struct {
 	lib  *Library
 	dev  *gpu.Device
-	card *driver.Context
+	card *accel.Context
 	host *device.Host
 
 	// Started all-reduces run on a stream of their own. A thread gives them to the library
 	// in the order of the calls, each once all ranks have agreed on it.
-	stream  *driver.Stream
+	stream  *accel.Stream
 	started int64 // by all groups
 	jobs    chan *request
 

@@ -58,6 +58,8 @@ const char *card_load(card_calls *f, void *library, int hip)
 int card_version(const card_calls *f, int version[3])
 {
 	for (int which = 0; which < 3; which++) {
+		if (f->hip)
+			return 1;
 		int status = f->property(which, &version[which]);
 		if (status)
 			return status;

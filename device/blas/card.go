@@ -14,7 +14,8 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/dynlib"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -26,13 +27,13 @@ import (
 // returned waits, on the card, for what the method has asked of it. Its methods may be called from
 // any goroutine.
 type Card struct {
-	engine driver.Engine
-	file   string // the name it was loaded under
-	calls  *C.card_calls
+	about dynlib.Library
+	file  string // the name it was loaded under
+	calls *C.card_calls
 
 	dev    *gpu.Device
-	card   *driver.Context
-	stream *driver.Stream
+	card   *accel.Context
+	stream *accel.Stream
 	handle unsafe.Pointer
 
 	turn sync.Mutex    // of the methods
@@ -41,33 +42,22 @@ type Card struct {
 
 var _ Starter = (*Card)(nil)
 
-// Sought says where the program looks for the library that goes with an engine.
-func Sought(e driver.Engine) driver.Library {
-	if e == driver.HIP {
-		return driver.Library{What: "hipBLAS", Variable: "LSM_HIPBLAS_LIB",
-			Names:   []string{"libhipblas.so.3", "libhipblas.so.2", "libhipblas.so.1", "libhipblas.so.0", "libhipblas.so"},
-			Folders: []string{"$ROCM_PATH/lib", "/opt/rocm/lib"},
-			Hint:    "libhipblas comes with ROCm: load its module, or add its folder to LD_LIBRARY_PATH"}
-	}
-	return driver.Library{What: "cuBLAS", Variable: "LSM_CUBLAS_LIB",
-		Names:   []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so"},
-		Folders: []string{"$CUDA_HOME/lib64", "$CUDA_PATH/lib64", "/usr/local/cuda/lib64"},
-		Needs:   []string{"libcublasLt"},
-		Hint:    "libcublas comes with the CUDA toolkit: load its module, or add its folder to LD_LIBRARY_PATH"}
-}
-
 // NewCard loads the library that goes with a card. LSM_CUBLAS_LIB and LSM_HIPBLAS_LIB name
 // another file. Its error is a missing resource that names the missing library or function, or
 // says what the library refuses.
 func NewCard(d *gpu.Device) (*Card, error) {
-	sought := Sought(d.Engine())
+	sought := d.Engine().Facts().Matrices
 	library, file, err := sought.Open()
 	if err != nil {
 		return nil, err
 	}
 	// In C's memory, never freed: a library stays loaded.
-	c := &Card{engine: d.Engine(), file: file, calls: (*C.card_calls)(C.calloc(1, C.sizeof_card_calls)), dev: d, card: d.Context()}
-	if missing := C.card_load(c.calls, library, C.int(c.engine)); missing != nil {
+	c := &Card{about: sought, file: file, calls: (*C.card_calls)(C.calloc(1, C.sizeof_card_calls)), dev: d, card: d.Context()}
+	hip := C.int(0)
+	if sought.Name == "hipblas" {
+		hip = 1
+	}
+	if missing := C.card_load(c.calls, library, hip); missing != nil {
 		return nil, status.Resource(status.Hint(fmt.Errorf("%s: %s has no function %s", sought.What, file, C.GoString(missing)), sought.Hint))
 	}
 	if c.stream, err = c.card.NewStream(device.LaneGPUTiles); err != nil {
@@ -111,28 +101,17 @@ func (c *Card) check(code C.int, call *C.char) error {
 }
 
 // Name is "cublas" or "hipblas".
-func (c *Card) Name() string { return CardName(c.engine) }
-
-// CardName is the name of the library that goes with an engine.
-func CardName(e driver.Engine) string {
-	if e == driver.HIP {
-		return "hipblas"
-	}
-	return "cublas"
-}
+func (c *Card) Name() string { return c.about.Name }
 
 // About is the library with its version and file: "cuBLAS 12.4.5 (libcublas.so.12)". hipBLAS
 // does not tell its version.
 func (c *Card) About() string {
 	file := filepath.Base(c.file)
-	if c.engine == driver.HIP {
-		return fmt.Sprintf("hipBLAS (%s)", file)
-	}
 	var v [3]C.int
 	if C.card_version(c.calls, &v[0]) != 0 {
-		return fmt.Sprintf("cuBLAS (%s)", file)
+		return fmt.Sprintf("%s (%s)", c.about.What, file)
 	}
-	return fmt.Sprintf("cuBLAS %d.%d.%d (%s)", v[0], v[1], v[2], file)
+	return fmt.Sprintf("%s %d.%d.%d (%s)", c.about.What, v[0], v[1], v[2], file)
 }
 
 // Serves implements Library.
@@ -144,7 +123,7 @@ const aligned = 256
 
 // place is where the library finds a tile.
 type place struct {
-	at, of driver.Memory // of is the tile itself
+	at, of accel.Memory // of is the tile itself
 	bytes  int64
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -27,7 +28,7 @@ func must(t testing.TB, err error) {
 func onCard(t *testing.T, engine driver.Engine) (*gpu.Device, *Card) {
 	t.Helper()
 	gputest.Need(t)
-	d, err := gpu.Open(gpu.Options{Engine: engine, Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Engine: engine, Cache: accel.UserCache()})
 	if err == nil {
 		t.Cleanup(func() { d.Close() })
 	} else if gputest.Real() {
@@ -77,7 +78,7 @@ func elementsOf[T device.Number](t *testing.T, of Tile) []T {
 // bits wherever tiles lie.
 func TestCard(t *testing.T) {
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
-		t.Run(CardName(engine), func(t *testing.T) {
+		t.Run(engine.Facts().Matrices.Name, func(t *testing.T) {
 			d, l := onCard(t, engine)
 			t.Run("float32", func(t *testing.T) { testCard[float32](t, d, l, 2e-6) })
 			t.Run("float64", func(t *testing.T) { testCard[float64](t, d, l, 1e-14) })

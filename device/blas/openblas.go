@@ -14,14 +14,14 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/dynlib"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // SoughtOnHost says where the program looks for OpenBLAS.
-func SoughtOnHost() driver.Library { return openBLAS }
+func SoughtOnHost() dynlib.Library { return openBLAS }
 
-var openBLAS = driver.Library{
+var openBLAS = dynlib.Library{
 	What: "OpenBLAS", Variable: "LSM_OPENBLAS_LIB",
 	Names: []string{"libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"},
 	Hint:  "libopenblas comes with the package libopenblas0 of Debian and Ubuntu, or load its module; LSM_OPENBLAS_LIB names a file",

@@ -6,15 +6,6 @@
 
 enum { MAX_ARGUMENTS = 64 };
 
-void *library_open(const char *name, int global, const char **why)
-{
-	void *library = dlopen(name, RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL));
-	*why = library ? NULL : dlerror();
-	return library;
-}
-
-void library_close(void *library) { dlclose(library); }
-
 // find stores the address of a symbol; "" means that there is nothing to look for.
 static int find(void *field, void *library, const char *symbol)
 {

@@ -39,7 +39,6 @@ typedef uint64_t address; // CUdeviceptr; void * in HIP, of the same size and cl
 	X(free, "cuMemFree_v2", "hipFree", (address a), (a))                                        \
 	X(host_alloc, "cuMemHostAlloc", "hipHostMalloc",                                            \
 	  (void **p, size_t bytes, unsigned flags), (p, bytes, flags))                              \
-	X(host_free, "cuMemFreeHost", "hipHostFree", (void *p), (p))                                \
 	X(to_device, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync",                                  \
 	  (address dst, const void *src, size_t bytes, void *stream), (dst, src, bytes, stream))    \
 	X(to_host, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync",                                    \
@@ -131,10 +130,6 @@ COMPILER_CALLS(FUNCTION)
 #undef FUNCTION
 
 enum { ENGINE_CUDA, ENGINE_HIP };
-
-// library_open is dlopen, with symbols for what is loaded later where global is set; why is the loader's own message where it fails.
-void *library_open(const char *name, int global, const char **why);
-void library_close(void *library);
 
 // driver_load fills the driver's part of the table and returns NULL, or the symbol that
 // is missing; compiler_load the compiler's.

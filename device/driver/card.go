@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -19,29 +21,16 @@ import (
 // Library is the name it was loaded under.
 type Driver struct{ functions }
 
-// Card is one GPU as the driver describes it.
-type Card struct {
-	Index           int    // among the visible cards
-	Name            string // such as "NVIDIA H200"
-	ID              string // UUID in hexadecimal: the same in every process that sees this card
-	Bus             string // PCI address
-	Arch            string // what to compile for: "sm_90", "gfx90a:sramecc+:xnack-"
-	Memory          int64  // bytes
-	Multiprocessors int
-	Shared          int // bytes of shared memory a block may ask for
-}
-
 // attributes holds the drivers' numbers of the card attributes that this package asks for.
 var attributes = [...]struct{ shared, processors, major, minor C.int }{
 	CUDA: {97, 16, 75, 76},
 	HIP:  {74, 63, 23, 61},
 }
 
-// Open loads the driver of an engine. Its error is a missing resource. It names the
-// missing library or function, or says why the driver refuses.
-func Open(e Engine) (*Driver, error) {
+// Open implements accel.Engine.
+func (e Engine) Open() (accel.Driver, error) {
 	l := driverLibraries[e]
-	f, err := l.load(e, func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char { return C.driver_load(calls, handle, C.int(e)) })
+	f, err := load(l, e, func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char { return C.driver_load(calls, handle, C.int(e)) })
 	if err != nil {
 		return nil, err
 	}
@@ -52,20 +41,36 @@ func Open(e Engine) (*Driver, error) {
 	return d, nil
 }
 
-// Version is what the driver offers: "CUDA 12.4", or HIP's own version, "HIP 6.2.41134".
-func (d *Driver) Version() (string, error) {
+// About is what the driver offers, with its file: "CUDA 12.4 (libcuda.so.1)", or HIP's own
+// version, "HIP 6.2.41134 (libamdhip64.so.6)".
+func (d *Driver) About() (string, error) {
 	var n C.int
 	if err := d.check(C.gpu_driver_version(d.calls, &n), "driver_version"); err != nil {
 		return "", status.Resource(err)
 	}
 	if v := int(n); d.Engine == HIP {
-		return fmt.Sprintf("HIP %d.%d.%d", v/10_000_000, v/100_000%100, v%100_000), nil
+		return fmt.Sprintf("HIP %d.%d.%d (%s)", v/10_000_000, v/100_000%100, v%100_000, d.Library), nil
 	}
-	return fmt.Sprintf("CUDA %d.%d", n/1000, n%1000/10), nil
+	return fmt.Sprintf("CUDA %d.%d (%s)", n/1000, n%1000/10, d.Library), nil
 }
 
+// Compiler loads the run-time compiler. Only that of HIP compiles in a child.
+func (d *Driver) Compiler(child []string) (accel.Compiler, error) {
+	k, err := OpenCompiler(d.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if d.Engine == HIP {
+		k.Child = child
+	}
+	return k, nil
+}
+
+// Carried returns the program that was made ahead, for NVIDIA's cards alone.
+func (d *Driver) Carried(src accel.Source) (accel.Binary, error) { return ahead.PTX(src) }
+
 // Cards describes the visible cards. It is an error if there are none.
-func (d *Driver) Cards() ([]Card, error) {
+func (d *Driver) Cards() ([]accel.Card, error) {
 	var n C.int
 	if err := d.check(C.gpu_count(d.calls, &n), "count"); err != nil {
 		return nil, status.Resource(err)
@@ -74,7 +79,7 @@ func (d *Driver) Cards() ([]Card, error) {
 		return nil, status.Resource(status.Hint(fmt.Errorf("%s finds no card", driverLibraries[d.Engine].What),
 			"CUDA_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide them"))
 	}
-	cards := make([]Card, n)
+	cards := make([]accel.Card, n)
 	for i := range cards {
 		var err error
 		if cards[i], err = d.card(i); err != nil {
@@ -84,8 +89,8 @@ func (d *Driver) Cards() ([]Card, error) {
 	return cards, nil
 }
 
-func (d *Driver) card(index int) (Card, error) {
-	c := Card{Index: index}
+func (d *Driver) card(index int) (accel.Card, error) {
+	c := accel.Card{Index: index}
 	var dev C.int
 	if err := d.check(C.gpu_device(d.calls, &dev, C.int(index)), "device"); err != nil {
 		return c, err
@@ -107,7 +112,7 @@ func (d *Driver) card(index int) (Card, error) {
 }
 
 // numbers sets the numeric properties of a card and the name to compile for.
-func (d *Driver) numbers(c *Card, dev C.int) error {
+func (d *Driver) numbers(c *accel.Card, dev C.int) error {
 	a := attributes[d.Engine]
 	var major, minor int
 	for _, ask := range []struct {
@@ -131,7 +136,7 @@ func (d *Driver) numbers(c *Card, dev C.int) error {
 
 // gfx finds the target's name in HIP's structure of properties. Its place
 // differs between versions; the card's own name comes first, in 256 bytes.
-func (d *Driver) gfx(c *Card, dev C.int) error {
+func (d *Driver) gfx(c *accel.Card, dev C.int) error {
 	properties := make([]byte, 16<<10)
 	if err := d.check(C.gpu_properties(d.calls, unsafe.Pointer(&properties[0]), dev), "properties"); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
@@ -16,11 +17,11 @@ import (
 type (
 	job struct {
 		Engine Engine
-		Source Source
+		Source accel.Source
 		Arch   string
 	}
 	answer struct {
-		Binary Binary
+		Binary accel.Binary
 		Error  string
 	}
 )
@@ -43,10 +44,10 @@ func ServeCompile(in io.Reader, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(a)
 }
 
-func (k *Compiler) compileInChild(src Source, arch string) (Binary, error) {
+func (k *Compiler) compileInChild(src accel.Source, arch string) (accel.Binary, error) {
 	var in, out, stderr bytes.Buffer
 	if err := gob.NewEncoder(&in).Encode(job{k.Engine, src, arch}); err != nil {
-		return Binary{}, err
+		return accel.Binary{}, err
 	}
 	cmd := child.Command(context.Background(), k.Child[0], k.Child[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, &stderr
@@ -55,12 +56,12 @@ func (k *Compiler) compileInChild(src Source, arch string) (Binary, error) {
 		if i := strings.Index(last, "\n\n"); i >= 0 { // stacks of the Go runtime follow
 			last = last[:i]
 		}
-		return Binary{}, fmt.Errorf("%s ended the process: it may not know this target (%w)\n%s",
+		return accel.Binary{}, fmt.Errorf("%s ended the process: it may not know this target (%w)\n%s",
 			compilerLibraries[k.Engine].What, err, last)
 	}
 	var a answer
 	if err := gob.NewDecoder(&out).Decode(&a); err != nil {
-		return Binary{}, fmt.Errorf("the compiling process did not answer: %w", err)
+		return accel.Binary{}, fmt.Errorf("the compiling process did not answer: %w", err)
 	}
 	if a.Error != "" {
 		return a.Binary, errors.New(a.Error)

@@ -8,70 +8,16 @@ import "C"
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"unsafe"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/dynlib"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
-
-// Source is a program for the card, in the part of CUDA C++ that HIP shares. Its kernels
-// are extern "C". It is compiled without contracting a·b + c into one operation.
-type Source struct {
-	Name    string   // for messages, such as "vector.cu"
-	Text    string   //
-	Defines []string // macros, as NAME or NAME=VALUE
-
-	// Native says, by NVIDIA's architectures such as 90 for sm_90, from which version of NVRTC
-	// on its code is as good as what drivers make of the carried PTX, such as 13.5. An older
-	// NVRTC compiles only where nothing is carried. Never is for all versions. An architecture
-	// that is not named goes by the newest older one. nil means that NVRTC always compiles.
-	Native map[int]float64
-}
-
-// Never is a version of NVRTC that none has.
-const Never = math.MaxFloat64
-
-// Carried reports whether the carried PTX of a program serves a card better than what NVRTC of
-// some version makes of it. arch is the card's architecture as [Card] names it.
-func (s Source) Carried(arch, version string) bool {
-	number, nvidia := strings.CutPrefix(arch, "sm_")
-	n, err := strconv.Atoi(number)
-	if !nvidia || err != nil {
-		return false
-	}
-	known := 0
-	for a := range s.Native {
-		if a <= n {
-			known = max(known, a)
-		}
-	}
-	return known > 0 && versionNumber(version) < s.Native[known]
-}
-
-// versionNumber is 13.5 of "13.5", and 0 of what is no version. Minor versions have one digit.
-func versionNumber(version string) float64 {
-	v, err := strconv.ParseFloat(version, 64)
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
-// Hash is the SHA-256, in hexadecimal, of everything that determines the compiled program
-// except compiler and target.
-func (s Source) Hash() string {
-	h := sha256.New()
-	for _, part := range append([]string{s.Name, s.Text}, s.Defines...) {
-		fmt.Fprintf(h, "%d %s\n", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
 
 // Compiler is a run-time compiler. Engine says whose it is, and Library is the name it was
 // loaded under.
@@ -87,15 +33,17 @@ type Compiler struct {
 	Lines bool // NVRTC notes in what it makes which line of the source each instruction is of
 }
 
-// Binary is what the compiler made.
-type Binary struct {
-	Image []byte // cubin, PTX or HIP code object
-	Log   string // what the compiler had to say: warnings, registers
-}
+var _ accel.Compiler = (*Compiler)(nil)
+
+// String is the compiler's file and version.
+func (k *Compiler) String() string { return k.Library + " " + k.Version }
+
+// Kind implements accel.Compiler.
+func (k *Compiler) Kind() (engine, version string) { return k.Engine.String(), k.Version }
 
 // OpenCompiler loads the run-time compiler of an engine.
 func OpenCompiler(e Engine) (*Compiler, error) {
-	f, err := compilerLibraries[e].load(e, func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char {
+	f, err := load(compilerLibraries[e], e, func(calls *C.gpu_calls, handle unsafe.Pointer) *C.char {
 		return C.compiler_load(calls, handle, C.int(e))
 	})
 	if err != nil {
@@ -107,7 +55,7 @@ func OpenCompiler(e Engine) (*Compiler, error) {
 		return nil, status.Resource(err)
 	}
 	k.Version = fmt.Sprintf("%d.%d", major, minor)
-	openBeside(C.GoString(C.compiler_file(k.calls)), k.builtins()...)
+	dynlib.OpenBeside(C.GoString(C.compiler_file(k.calls)), k.builtins()...)
 	return k, nil
 }
 
@@ -126,12 +74,12 @@ func (k *Compiler) builtins() []string {
 	return append(names, name)
 }
 
-// Compile makes a binary for an architecture as [Card] names it. If NVRTC is older than
+// Compile makes a binary for an architecture as accel.Card names it. If NVRTC is older than
 // the card, the binary is PTX for the newest architecture that NVRTC knows, and the
 // driver compiles that for the card. For compute_N the binary is PTX for that
 // architecture. The error of a faulty program holds the compiler's log.
-func (k *Compiler) Compile(src Source, arch string) (Binary, error) {
-	var b Binary
+func (k *Compiler) Compile(src accel.Source, arch string) (accel.Binary, error) {
+	var b accel.Binary
 	var err error
 	if k.Child != nil {
 		b, err = k.compileInChild(src, arch)
@@ -144,7 +92,7 @@ func (k *Compiler) Compile(src Source, arch string) (Binary, error) {
 	return b, nil
 }
 
-func (k *Compiler) compile(src Source, arch string) (b Binary, err error) {
+func (k *Compiler) compile(src accel.Source, arch string) (b accel.Binary, err error) {
 	options, ptx, err := k.options(src, arch)
 	if err != nil {
 		return b, err
@@ -207,7 +155,7 @@ func (k *Compiler) image(program unsafe.Pointer, ptx bool) ([]byte, error) {
 }
 
 // options returns the compiler options for a program and an architecture.
-func (k *Compiler) options(src Source, arch string) (options []string, ptx bool, err error) {
+func (k *Compiler) options(src accel.Source, arch string) (options []string, ptx bool, err error) {
 	if k.Engine == HIP {
 		options = []string{"--offload-arch=" + arch, "-std=c++17", "-O3", "-ffp-contract=off"}
 	} else {

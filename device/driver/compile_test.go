@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -16,11 +17,11 @@ func TestFaultyProgram(t *testing.T) {
 	gputest.Need(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	_, err = k.Compile(driver.Source{Name: "bad.cu", Text: "\nextern \"C\" __global__ void f(int *x) { *x = nonsense; }"}, "sm_90")
+	_, err = k.Compile(accel.Source{Name: "bad.cu", Text: "\nextern \"C\" __global__ void f(int *x) { *x = nonsense; }"}, "sm_90")
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "nonsense") || !strings.Contains(err.Error(), "bad.cu") {
 		t.Errorf("error is %v", err)
 	}
-	if _, err := k.Compile(driver.Source{Name: "a.cu"}, "ninety"); err == nil || !strings.Contains(err.Error(), "ninety") {
+	if _, err := k.Compile(accel.Source{Name: "a.cu"}, "ninety"); err == nil || !strings.Contains(err.Error(), "ninety") {
 		t.Errorf("architecture: %v", err)
 	}
 }
@@ -34,14 +35,14 @@ func TestCompileInChild(t *testing.T) {
 	exe, err := os.Executable()
 	must(t, err)
 	k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe}
-	src := driver.Source{Name: "ok.cu", Text: `extern "C" __global__ void f(float *x) { x[threadIdx.x] = VALUE; }`, Defines: []string{"VALUE=3"}}
+	src := accel.Source{Name: "ok.cu", Text: `extern "C" __global__ void f(float *x) { x[threadIdx.x] = VALUE; }`, Defines: []string{"VALUE=3"}}
 	b, err := k.Compile(src, "gfx90a")
 	must(t, err)
 	c := card(t, driver.HIP)
 	m, err := c.Load(src.Name, b.Image)
 	must(t, err)
 	x := upload(t, c, make([]float32, 4))
-	c.Launch(c.Main(), function(t, m, "f"), driver.Line(1, 4), x)
+	c.Launch(c.Main(), function(t, m, "f"), accel.Line(1, 4), x)
 	got := make([]float32, 4)
 	download(t, c, got, x)
 	if got[3] != 3 {
@@ -60,10 +61,10 @@ func TestCache(t *testing.T) {
 	gputest.Need(t)
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	cache := driver.Cache{Dir: filepath.Join(t.TempDir(), "a", "b")}
-	src := driver.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}
+	cache := accel.Cache{Dir: filepath.Join(t.TempDir(), "a", "b")}
+	src := accel.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}
 	anew := false
-	get := func(src driver.Source, arch string, want bool) []byte {
+	get := func(src accel.Source, arch string, want bool) []byte {
 		t.Helper()
 		b, cached, err := cache.Compile(k, src, arch, anew)
 		must(t, err)
@@ -99,7 +100,7 @@ func TestCache(t *testing.T) {
 
 	// A folder that cannot be had costs time alone.
 	for _, dir := range []string{"", "/proc/no/such", files[0]} {
-		cache = driver.Cache{Dir: dir}
+		cache = accel.Cache{Dir: dir}
 		get(src, "sm_90", false)
 		get(src, "sm_90", false)
 	}

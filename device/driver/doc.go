@@ -5,20 +5,15 @@
 // machine without them gets an error that names what is missing. One table of
 // function pointers serves both makers; its two columns of symbols are in
 // calls.h.
-//
-// A [Context] is one card. Its commands run in the order they were given on one
-// goroutine locked to an OS thread, since a driver's context belongs to a
-// thread. What only asks the card to do something (a launch, a copy from pinned
-// memory) is posted and costs the caller no wait; the first of these that fails
-// makes every later [Context.Do] and [Context.Finish] return its error. Ends of
-// work are found by polling events; there are no callbacks, as a driver would
-// run them on threads that Go does not know.
-//
-// Addresses on the card are integers of type [Memory] and may be offset by
-// adding bytes. Nothing here is freed by the garbage collector.
 package driver
 
-// Engine says whose driver.
+import (
+	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+)
+
+// Engine says whose driver. It implements accel.Engine.
 type Engine int
 
 const (
@@ -32,4 +27,14 @@ func (e Engine) String() string {
 		return "hip"
 	}
 	return "cuda"
+}
+
+// Facts implements accel.Engine.
+func (e Engine) Facts() accel.Facts {
+	f := accel.Facts{Space: device.CUDA, Driver: driverLibraries[e], Compiler: compilerLibraries[e],
+		Collectives: collectives[e], Matrices: matrices[e], Carries: ahead.Arch}
+	if e == HIP {
+		f.Space, f.Carries = device.ROCm, ""
+	}
+	return f
 }

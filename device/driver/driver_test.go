@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -83,10 +84,10 @@ extern "C" __global__ void count(Place p, unsigned long long *sum, int *most, in
 `
 
 // card opens the first card of an engine.
-func card(t testing.TB, e driver.Engine) *driver.Context {
+func card(t testing.TB, e driver.Engine) *accel.Context {
 	t.Helper()
 	gputest.Need(t)
-	d, err := driver.Open(e)
+	d, err := e.Open()
 	if err != nil && gputest.Real() {
 		t.Skipf("no %v card: %v", e, err)
 	}
@@ -103,18 +104,18 @@ func card(t testing.TB, e driver.Engine) *driver.Context {
 	return c
 }
 
-func compile(t testing.TB, c *driver.Context, e driver.Engine, text string) *driver.Module {
+func compile(t testing.TB, c *accel.Context, e driver.Engine, text string) *accel.Module {
 	t.Helper()
 	k, err := driver.OpenCompiler(e)
 	must(t, err)
-	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "test.cu", Text: text}, c.Card.Arch, false)
+	b, _, err := accel.UserCache().Compile(k, accel.Source{Name: "test.cu", Text: text}, c.Card.Arch, false)
 	must(t, err)
 	m, err := c.Load("test.cu", b.Image)
 	must(t, err)
 	return m
 }
 
-func function(t testing.TB, m *driver.Module, name string) *driver.Function {
+func function(t testing.TB, m *accel.Module, name string) *accel.Function {
 	t.Helper()
 	f, err := m.Function(name)
 	must(t, err)
@@ -122,7 +123,7 @@ func function(t testing.TB, m *driver.Module, name string) *driver.Function {
 }
 
 // upload puts little-endian values on the card.
-func upload(t testing.TB, c *driver.Context, values any) driver.Memory {
+func upload(t testing.TB, c *accel.Context, values any) accel.Memory {
 	t.Helper()
 	n := binary.Size(values)
 	m, err := c.Alloc(int64(n))
@@ -133,11 +134,10 @@ func upload(t testing.TB, c *driver.Context, values any) driver.Memory {
 	must(t, err)
 	c.ToDevice(c.Main(), m, p, 0, n)
 	must(t, c.Finish(c.Main()))
-	must(t, p.Free())
 	return m
 }
 
-func download(t testing.TB, c *driver.Context, values any, m driver.Memory) {
+func download(t testing.TB, c *accel.Context, values any, m accel.Memory) {
 	t.Helper()
 	n := binary.Size(values)
 	p, err := c.AllocPinned(n)
@@ -146,7 +146,6 @@ func download(t testing.TB, c *driver.Context, values any, m driver.Memory) {
 	must(t, c.Finish(c.Main()))
 	_, err = binary.Decode(p.Bytes, binary.LittleEndian, values)
 	must(t, err)
-	must(t, p.Free())
 }
 
 func engines(t *testing.T, f func(t *testing.T, e driver.Engine)) {
@@ -171,7 +170,7 @@ func TestKernels(t *testing.T) {
 			most = max(most, whole[i])
 		}
 		dx, dy := upload(t, c, x), upload(t, c, make([]float32, n))
-		c.Launch(c.Main(), function(t, m, "scale"), driver.Line((n+127)/128, 128), int64(n), float32(2.5),
+		c.Launch(c.Main(), function(t, m, "scale"), accel.Line((n+127)/128, 128), int64(n), float32(2.5),
 			float64(0.25), dx, dy, int32(-3))
 		got := make([]float32, n)
 		download(t, c, got, dy)
@@ -180,7 +179,7 @@ func TestKernels(t *testing.T) {
 		}
 
 		dw, ds := upload(t, c, whole), upload(t, c, make([]int32, 8))
-		shape := driver.Line(8, 128)
+		shape := accel.Line(8, 128)
 		shape.Shared = 128 * 4
 		c.Launch(c.Main(), function(t, m, "total"), shape, int32(n), dw, ds)
 		sums := make([]int32, 8)
@@ -194,9 +193,9 @@ func TestKernels(t *testing.T) {
 		}
 
 		d3 := upload(t, c, []int64{0, 0, 0})
-		c.Launch(c.Main(), function(t, m, "count"), driver.Shape{Blocks: [3]int{2, 3, 4}, Threads: [3]int{8, 4, 2}},
+		c.Launch(c.Main(), function(t, m, "count"), accel.Shape{Blocks: [3]int{2, 3, 4}, Threads: [3]int{8, 4, 2}},
 			struct {
-				values driver.Memory
+				values accel.Memory
 				n      int64
 				least  float64
 			}{dw, n, 2}, d3, d3+8, d3+16)
@@ -214,12 +213,12 @@ func TestSharedMemory(t *testing.T) {
 	gputest.NeedEmulator(t)
 	const own = 4 << 10
 	t.Setenv("GPUEMU_STATIC_SHARED", fmt.Sprint(own))
-	src := driver.Source{Name: "shared.cu", Text: `extern "C" __global__ void f(float *x) {
+	src := accel.Source{Name: "shared.cu", Text: `extern "C" __global__ void f(float *x) {
 	extern __shared__ float s[];
 	s[threadIdx.x] = 3;
 	x[threadIdx.x] = s[threadIdx.x];
 }`}
-	launch := func(shared int) (*driver.Context, error) {
+	launch := func(shared int) (*accel.Context, error) {
 		c := card(t, driver.CUDA)
 		k, err := driver.OpenCompiler(driver.CUDA)
 		must(t, err)
@@ -231,7 +230,7 @@ func TestSharedMemory(t *testing.T) {
 		if f.Shared != own {
 			t.Errorf("the kernel has %d bytes of its own, want %d", f.Shared, own)
 		}
-		shape := driver.Line(1, 8)
+		shape := accel.Line(1, 8)
 		shape.Shared = shared
 		x := upload(t, c, make([]float32, 8))
 		c.Launch(c.Main(), f, shape, x)
@@ -270,10 +269,10 @@ func TestStreams(t *testing.T) {
 	var took time.Duration
 	span := c.Time(c.Main(), func(_ time.Time, d time.Duration) { took = d })
 	for round := range 10 {
-		c.Launch(c.Main(), f, driver.Line(n/256, 256), int64(n), float32(1), float64(0), x, y, int32(1))
+		c.Launch(c.Main(), f, accel.Line(n/256, 256), int64(n), float32(1), float64(0), x, y, int32(1))
 		c.Follow(other, c.Main())
 		c.Within(other, z, y, 4*n)
-		c.Launch(other, f, driver.Line(n/256, 256), int64(n), float32(2), float64(0), z, x, int32(1))
+		c.Launch(other, f, accel.Line(n/256, 256), int64(n), float32(2), float64(0), z, x, int32(1))
 		c.Follow(c.Main(), other)
 		got := make([]float32, n)
 		download(t, c, got, x)
@@ -292,75 +291,12 @@ func TestStreams(t *testing.T) {
 	c.CloseStream(other)
 }
 
-// Spans of a stream keep their order, however often the clocks are compared, and those of
-// two streams may overlap.
-func TestSpansKeepTheirOrder(t *testing.T) {
-	defer driver.CompareClocks(driver.CompareClocks(0))
-	c := card(t, driver.CUDA)
-	other, err := c.NewStream("other")
-	must(t, err)
-	x := upload(t, c, make([]float32, 1<<16))
-	type span struct{ begin, end time.Time }
-	var spans []span
-	tell := func(begin time.Time, took time.Duration) { spans = append(spans, span{begin, begin.Add(took)}) }
-	var around span
-	for range 50 {
-		outer := c.Time(other, func(begin time.Time, took time.Duration) { around = span{begin, begin.Add(took)} })
-		c.Follow(c.Main(), other)
-		for range 4 {
-			p := c.Time(c.Main(), tell)
-			c.Fill(c.Main(), x, 0, 1<<18)
-			p.End()
-		}
-		first := len(spans)
-		c.Follow(other, c.Main())
-		outer.End()
-		must(t, c.Finish(c.Main()))
-		must(t, c.Finish(other))
-		for _, s := range spans[first:] {
-			if s.begin.Before(around.begin) || s.end.After(around.end) {
-				t.Fatalf("span %v, while that of the stream it waits for, and that waits for it, is %v", s, around)
-			}
-		}
-	}
-	if len(spans) != 200 {
-		t.Fatalf("%d spans, want 200", len(spans))
-	}
-	for i, s := range spans {
-		if s.end.Before(s.begin) || i > 0 && s.begin.Before(spans[i-1].end) {
-			t.Errorf("span %d is %v, after %v", i, s, spans[max(0, i-1)])
-		}
-	}
-	c.CloseStream(other)
-}
-
-// Callers that are cut short leave no span behind.
-func TestSpansOfWorkThatIsCut(t *testing.T) {
-	c := card(t, driver.CUDA)
-	x := upload(t, c, make([]float32, 1<<16))
-	told := 0
-	cut := errors.New("cut")
-	for n := range 5 {
-		p := c.Time(c.Main(), func(time.Time, time.Duration) { told++ })
-		c.Fill(c.Main(), x, 0, 1<<18)
-		c.Cut(cut)
-		p.End()
-		if err := c.Finish(c.Main()); !errors.Is(err, cut) {
-			t.Fatalf("error %v, want that of the cut", err)
-		}
-		c.Cut(nil)
-		if left := c.Timing(); left != 0 || told != n+1 {
-			t.Errorf("%d spans are left, %d were told of, want %d", left, told, n+1)
-		}
-	}
-}
-
 func TestCards(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "4")
 	t.Setenv("CUDA_VISIBLE_DEVICES", "2,0")
 	engines(t, func(t *testing.T, e driver.Engine) {
-		d, err := driver.Open(e)
+		d, err := e.Open()
 		must(t, err)
 		cards, err := d.Cards()
 		must(t, err)
@@ -418,13 +354,13 @@ func TestErrorsOfLibraries(t *testing.T) {
 	}
 }
 
-func openCUDA() error   { _, err := driver.Open(driver.CUDA); return err }
-func openHIP() error    { _, err := driver.Open(driver.HIP); return err }
+func openCUDA() error   { _, err := driver.CUDA.Open(); return err }
+func openHIP() error    { _, err := driver.HIP.Open(); return err }
 func openNVRTC() error  { _, err := driver.OpenCompiler(driver.CUDA); return err }
 func openHIPRTC() error { _, err := driver.OpenCompiler(driver.HIP); return err }
 
 func useFirst() error {
-	d, err := driver.Open(driver.CUDA)
+	d, err := driver.CUDA.Open()
 	if err != nil {
 		return err
 	}
@@ -445,7 +381,7 @@ func TestPostedErrorsAreKept(t *testing.T) {
 	c := card(t, driver.CUDA)
 	m := compile(t, c, driver.CUDA, program)
 	f := function(t, m, "scale")
-	c.Launch(c.Main(), f, driver.Line(1, 2048))
+	c.Launch(c.Main(), f, accel.Line(1, 2048))
 	c.Fill(c.Main(), 0, 0, 1)
 	for range 2 {
 		err := c.Finish(c.Main())
@@ -474,7 +410,7 @@ func TestLimitsOfLaunches(t *testing.T) {
 	} {
 		d := card(t, driver.CUDA)
 		f := function(t, compile(t, d, driver.CUDA, c.kernel), "f")
-		d.Launch(d.Main(), f, driver.Line(1, c.threads), upload(t, d, make([]int32, 1024)))
+		d.Launch(d.Main(), f, accel.Line(1, c.threads), upload(t, d, make([]int32, 1024)))
 		err := d.Finish(d.Main())
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d threads of %s: %v, want %q", c.threads, c.kernel, err, c.want)
@@ -491,15 +427,15 @@ func TestLimitsOfLaunches(t *testing.T) {
 func TestFailureLastsWhileSomebodyRetains(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_CARDS", "2")
-	lib, err := driver.Open(driver.CUDA)
+	lib, err := driver.CUDA.Open()
 	must(t, err)
 	cards, err := lib.Cards()
 	must(t, err)
-	use := func(n int) (*driver.Context, error) { return lib.Use(cards[n]) }
+	use := func(n int) (*accel.Context, error) { return lib.Use(cards[n]) }
 	bad, err := use(0)
 	must(t, err)
 	m := compile(t, bad, driver.CUDA, "extern \"C\" __global__ void f(int *x) { x[threadIdx.x + 1] = 1; }")
-	bad.Launch(bad.Main(), function(t, m, "f"), driver.Line(1, 32), upload(t, bad, make([]int32, 32)))
+	bad.Launch(bad.Main(), function(t, m, "f"), accel.Line(1, 32), upload(t, bad, make([]int32, 32)))
 	if err := bad.Finish(bad.Main()); err == nil {
 		t.Fatal("an access beyond memory is no failure")
 	}
@@ -531,7 +467,7 @@ func TestOutOfMemory(t *testing.T) {
 	must(t, err)
 	_, err = c.Alloc(100001)
 	var e *driver.Error
-	if !errors.As(err, &e) || !e.OutOfMemory() || e.Name != "CUDA_ERROR_OUT_OF_MEMORY" {
+	if !errors.As(err, &e) || !errors.Is(err, accel.ErrMemory) || e.Name != "CUDA_ERROR_OUT_OF_MEMORY" {
 		t.Fatalf("too much: %v", err)
 	}
 	if free, total, err := c.MemoryInfo(); free != 100000 || total != 1000000 || err != nil {
@@ -550,22 +486,5 @@ func TestClosedContext(t *testing.T) {
 	c.Fill(c.Main(), 0, 0, 1)
 	if err := c.Finish(c.Main()); err == nil {
 		t.Error("a card that was given back still works")
-	}
-}
-
-// A pattern finds the first version in the first folder that has one.
-func TestFindPattern(t *testing.T) {
-	root := t.TempDir()
-	var folders []string
-	for _, file := range []string{"none/README", "opt/libmpi.so.40", "opt/libmpi.so.12", "usr/libmpi.so.1", "usr/libmpich.so"} {
-		path := filepath.Join(root, file)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must(t, os.WriteFile(path, nil, 0o644))
-		folders = append(folders, filepath.Dir(path))
-	}
-	for pattern, want := range map[string]string{"libmpi.so.*": filepath.Join(root, "opt/libmpi.so.12"), "libmpich.so.*": ""} {
-		if got := (driver.Library{Names: []string{pattern}}).Find(folders); got != want {
-			t.Errorf("%s is %q, want %q", pattern, got, want)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 )
 
@@ -32,7 +33,7 @@ func TestCompilerOfWheel(t *testing.T) {
 			t.Fatal(err)
 		}
 		k.Child = []string{"env", "LSM_TEST_COMPILE=1", exe} // libraries stay loaded
-		b, err := k.Compile(driver.Source{Name: "a.cu", Text: `extern "C" __global__ void f(float *x) { x[threadIdx.x] = 1; }`}, "sm_90")
+		b, err := k.Compile(accel.Source{Name: "a.cu", Text: `extern "C" __global__ void f(float *x) { x[threadIdx.x] = 1; }`}, "sm_90")
 		if err != nil {
 			t.Fatalf("%s, NVRTC %s: %v", path, k.Version, err)
 		}

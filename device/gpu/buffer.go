@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -20,13 +20,13 @@ type Buf struct {
 	dev   *Device
 	typ   device.Type
 	n     int
-	at    driver.Memory
+	at    accel.Memory
 	whole *allocation
 }
 
 // allocation is the memory that Alloc obtained. All slices of a buffer keep it alive.
 type allocation struct {
-	memory  driver.Memory
+	memory  accel.Memory
 	bytes   int64
 	freed   atomic.Bool
 	kept    atomic.Bool // see Keep
@@ -38,7 +38,7 @@ func (b *Buf) Type() device.Type     { return b.typ }
 func (b *Buf) Device() device.Device { return b.dev }
 
 // Memory is the buffer's address for kernels.
-func (b *Buf) Memory() driver.Memory { return b.at }
+func (b *Buf) Memory() accel.Memory { return b.at }
 
 // Pointer is the buffer's address for libraries outside Go.
 func (b *Buf) Pointer() uintptr { return uintptr(b.at) }
@@ -50,7 +50,7 @@ func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
 
 // Whole returns the address and the length in bytes of the allocation that this buffer
 // is, or was cut from.
-func (b *Buf) Whole() (m driver.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
+func (b *Buf) Whole() (m accel.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
 
 // Keep prevents the memory of the whole buffer from being reused after the buffer is
 // freed, because something outside remembers its address.
@@ -64,7 +64,7 @@ func (b *Buf) Slice(off, n int) device.Buf {
 	if off < 0 || n < 0 || off > b.n-n {
 		panic(fmt.Sprintf("device: slice [%d, %d+%d) of %d elements", off, off, n, b.n))
 	}
-	return &Buf{b.dev, b.typ, n, b.at + driver.Memory(off*b.typ.Size()), b.whole}
+	return &Buf{b.dev, b.typ, n, b.at + accel.Memory(off*b.typ.Size()), b.whole}
 }
 
 // Alloc returns n zeroed elements. If memory is short, its error states how much was
@@ -84,7 +84,7 @@ func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 	}
 	b.at, b.whole.memory, b.whole.bytes = m, m, bytes
 	// Unreachable buffers count as freed: their memory goes back to the pool.
-	b.whole.cleanup = runtime.AddCleanup(b.whole, func(m driver.Memory) { d.pool.give(m, bytes) }, m)
+	b.whole.cleanup = runtime.AddCleanup(b.whole, func(m accel.Memory) { d.pool.give(m, bytes) }, m)
 	d.context.Fill(d.context.Main(), m, 0, bytes)
 	return b, nil
 }
@@ -109,8 +109,8 @@ func (d *Device) Free(x device.Buf) {
 
 // Allocator allocates card memory in a way of its own, as communication libraries do.
 type Allocator interface {
-	Alloc(bytes int64) (driver.Memory, error)
-	Free(m driver.Memory) error
+	Alloc(bytes int64) (accel.Memory, error)
+	Free(m accel.Memory) error
 }
 
 // AllocateLarge makes allocations of at least the given number of bytes use an allocator
@@ -122,7 +122,7 @@ func (d *Device) AllocateLarge(least int64, a Allocator) {
 }
 
 // AllocatedBy returns the allocator that memory came from, or nil for the driver.
-func (d *Device) AllocatedBy(m driver.Memory) Allocator {
+func (d *Device) AllocatedBy(m accel.Memory) Allocator {
 	d.pool.Lock()
 	defer d.pool.Unlock()
 	return d.pool.from[m]
@@ -130,8 +130,7 @@ func (d *Device) AllocatedBy(m driver.Memory) Allocator {
 
 // short explains an allocation that failed.
 func (d *Device) short(what string, bytes int64, err error) error {
-	var e *driver.Error
-	if !errors.As(err, &e) || !e.OutOfMemory() {
+	if !errors.Is(err, accel.ErrMemory) {
 		return fmt.Errorf("%s: %w", d.Name(), err)
 	}
 	free, total, info := d.context.MemoryInfo()
@@ -173,16 +172,16 @@ func (f *freed[T]) give(x T, bytes int64) {
 
 // pool is the memory of a card that buffers take and give back.
 type pool struct {
-	context *driver.Context
-	freed[driver.Memory]
+	context *accel.Context
+	freed[accel.Memory]
 
 	large Allocator // of memory from least bytes on, nil for none
 	least int64
-	from  map[driver.Memory]Allocator // what came from one
+	from  map[accel.Memory]Allocator // what came from one
 }
 
 // alloc asks for new memory.
-func (p *pool) alloc(bytes int64) (driver.Memory, error) {
+func (p *pool) alloc(bytes int64) (accel.Memory, error) {
 	p.Lock()
 	large, least := p.large, p.least
 	p.Unlock()
@@ -198,7 +197,7 @@ func (p *pool) alloc(bytes int64) (driver.Memory, error) {
 }
 
 // free gives memory back to where it came from.
-func (p *pool) free(m driver.Memory) error {
+func (p *pool) free(m accel.Memory) error {
 	p.Lock()
 	large := p.from[m]
 	delete(p.from, m)
@@ -210,13 +209,12 @@ func (p *pool) free(m driver.Memory) error {
 }
 
 // take returns memory with anything in it.
-func (p *pool) take(bytes int64) (driver.Memory, error) {
+func (p *pool) take(bytes int64) (accel.Memory, error) {
 	if m, ok := p.again(bytes); ok {
 		return m, nil
 	}
 	m, err := p.alloc(bytes)
-	var e *driver.Error
-	if !errors.As(err, &e) || !e.OutOfMemory() {
+	if !errors.Is(err, accel.ErrMemory) {
 		return m, err
 	}
 	// A collection finds the buffers that nobody holds any more. Their cleanups run on
@@ -226,7 +224,7 @@ func (p *pool) take(bytes int64) (driver.Memory, error) {
 		if err := p.empty(); err != nil {
 			return 0, err
 		}
-		if m, err = p.alloc(bytes); !errors.As(err, &e) || pause > lastPause {
+		if m, err = p.alloc(bytes); !errors.Is(err, accel.ErrMemory) || pause > lastPause {
 			return m, err
 		}
 		time.Sleep(pause)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // Choose picks the card for a process by its local rank, out of the visible cards.
@@ -28,7 +28,7 @@ func Choose(localRank, localSize, visible int) (card int, warning string) {
 
 // Place identifies a card by its location, which is the same in every process that uses
 // it. SharedCards compares places.
-func Place(c driver.Card) string {
+func Place(c accel.Card) string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "?"

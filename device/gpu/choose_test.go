@@ -50,7 +50,7 @@ func TestVisibleCards(t *testing.T) {
 		{"0,1", 0, "0000:01:00.0"}, {"0,1", 1, "0000:02:00.0"}, // --gres=gpu:2
 	} {
 		t.Setenv("CUDA_VISIBLE_DEVICES", c.visible)
-		drv, err := driver.Open(driver.CUDA)
+		drv, err := driver.CUDA.Open()
 		must(t, err)
 		cards, err := drv.Cards()
 		must(t, err)

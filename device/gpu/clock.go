@@ -4,14 +4,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // Span is a stretch of the card's work by its own clock.
 type Span struct {
 	Lane  string // of the stream that worked
 	Name  string
-	Begin time.Time     // on this machine's clock, see [driver.Context.Time]
+	Begin time.Time     // on this machine's clock, see [accel.Context.Time]
 	Took  time.Duration // in which the card may also have waited for work
 	Own   time.Duration // Took without the spans inside it
 }
@@ -23,9 +23,9 @@ type Clock struct {
 	// is used, must not use the device, and may be called from any goroutine.
 	OnSpan func(Span)
 
-	context *driver.Context
+	context *accel.Context
 	lock    sync.Mutex
-	open    map[*driver.Stream]*stretch // the innermost of each stream
+	open    map[*accel.Stream]*stretch // the innermost of each stream
 }
 
 // stretch is a Span under way.
@@ -35,17 +35,17 @@ type stretch struct {
 }
 
 // Time times the work that a stream is given until end is called.
-func (c *Clock) Time(s *driver.Stream, name string) (end func()) { return c.time(s, name, false) }
+func (c *Clock) Time(s *accel.Stream, name string) (end func()) { return c.time(s, name, false) }
 
 // Main is Time for the main stream.
 func (c *Clock) Main(name string) (end func()) { return c.time(c.context.Main(), name, false) }
 
 // outside is Time for work that counts to the span around it, if there is one.
-func (c *Clock) outside(s *driver.Stream, name string) (end func()) { return c.time(s, name, true) }
+func (c *Clock) outside(s *accel.Stream, name string) (end func()) { return c.time(s, name, true) }
 
 func nothing() {}
 
-func (c *Clock) time(s *driver.Stream, name string, outside bool) (end func()) {
+func (c *Clock) time(s *accel.Stream, name string, outside bool) (end func()) {
 	if c.OnSpan == nil {
 		return nothing
 	}

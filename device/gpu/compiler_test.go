@@ -1,15 +1,13 @@
 package gpu
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
 
@@ -52,33 +50,7 @@ func TestWorksWithWarning(t *testing.T) {
 	must(t, err)
 	must(t, device.Upload(x, make([]float32, 100)))
 	must(t, d.Axpby(1, x, 1, x))
-	if _, err := d.Build(driver.Source{Name: "other.cu", Text: `extern "C" __global__ void f() {}`}); err != nil && !strings.Contains(err.Error(), want) {
+	if _, err := d.Build(accel.Source{Name: "other.cu", Text: `extern "C" __global__ void f() {}`}); err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("a program that is not carried: %v", err)
 	}
-}
-
-// Libraries beside one another are found whatever the folder and the links: a library that is
-// loaded by its full path and has no run path does not find those of its own folder.
-func TestNeedsOfALibrary(t *testing.T) {
-	gputest.NeedEmulator(t)
-	folder := t.TempDir()
-	build := func(output string, args ...string) {
-		t.Helper()
-		source := filepath.Join(folder, output+".c")
-		must(t, os.WriteFile(source, []byte(fmt.Sprintf("int %s_value(void) { return 1; }\n", strings.SplitN(output, ".", 2)[0])), 0o644))
-		all := append([]string{"-shared", "-fPIC", "-o", filepath.Join(folder, output), source, "-Wl,-soname," + output}, args...)
-		if out, err := exec.Command("gcc", all...).CombinedOutput(); err != nil {
-			t.Skipf("no library can be built: %v %s", err, out)
-		}
-	}
-	build("liblsmneeded.so.7")
-	build("liblsmneeds.so.7", "-Wl,--no-as-needed", filepath.Join(folder, "liblsmneeded.so.7"))
-	linked := filepath.Join(t.TempDir(), "liblsmneeds.so.7")
-	must(t, os.Symlink(filepath.Join(folder, "liblsmneeds.so.7"), linked))
-	_, _, err := driver.Library{What: "a library", Names: []string{linked}}.Open()
-	if err == nil || !strings.Contains(err.Error(), "liblsmneeded.so.7") {
-		t.Errorf("without the other one: %v", err)
-	}
-	_, _, err = driver.Library{What: "a library", Names: []string{linked}, Needs: []string{"liblsmneeded"}}.Open()
-	must(t, err)
 }

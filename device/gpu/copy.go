@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // stageBytes is the size of each of the two pinned stages through which copies go. While
@@ -35,7 +35,7 @@ func (d *Device) Copy(dst, src device.Buf) error {
 
 // Send is Copy from the host to the card on a stream of the caller, beside the card's other
 // work. Who uses dst follows that stream.
-func (d *Device) Send(s *driver.Stream, dst, src device.Buf) error {
+func (d *Device) Send(s *accel.Stream, dst, src device.Buf) error {
 	to := d.mine(dst)
 	if to == nil || !onHost(src) {
 		return device.Foreign(d, "send", dst, src)
@@ -46,7 +46,7 @@ func (d *Device) Send(s *driver.Stream, dst, src device.Buf) error {
 
 // Receive is Copy from the card to the host, after the work that a stream of the caller was
 // given.
-func (d *Device) Receive(s *driver.Stream, dst, src device.Buf) error {
+func (d *Device) Receive(s *accel.Stream, dst, src device.Buf) error {
 	from := d.mine(src)
 	if from == nil || !onHost(dst) {
 		return device.Foreign(d, "receive", dst, src)
@@ -55,23 +55,23 @@ func (d *Device) Receive(s *driver.Stream, dst, src device.Buf) error {
 	return d.download(s, device.Memory(dst), from.at)
 }
 
-func (d *Device) upload(s *driver.Stream, dst driver.Memory, src []byte) error {
+func (d *Device) upload(s *accel.Stream, dst accel.Memory, src []byte) error {
 	c := d.context
 	defer d.Clock.outside(s, device.MarkCopies)()
-	return d.through(src, &d.toDevice, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
+	return d.through(src, &d.toDevice, func(p *accel.Pinned, at, lo, n int, staged bool) func() error {
 		if staged {
 			copy(p.Bytes, src[lo:lo+n])
 		}
-		c.ToDevice(s, dst+driver.Memory(lo), p, at, n)
+		c.ToDevice(s, dst+accel.Memory(lo), p, at, n)
 		return c.Begin(s)
 	})
 }
 
-func (d *Device) download(s *driver.Stream, dst []byte, src driver.Memory) error {
+func (d *Device) download(s *accel.Stream, dst []byte, src accel.Memory) error {
 	c := d.context
 	defer d.Clock.outside(s, device.MarkCopies)()
-	return d.through(dst, &d.toHost, func(p *driver.Pinned, at, lo, n int, staged bool) func() error {
-		c.ToHost(s, p, at, n, src+driver.Memory(lo))
+	return d.through(dst, &d.toHost, func(p *accel.Pinned, at, lo, n int, staged bool) func() error {
+		c.ToHost(s, p, at, n, src+accel.Memory(lo))
 		wait := c.Begin(s)
 		if !staged {
 			return wait
@@ -89,12 +89,12 @@ func (d *Device) download(s *driver.Stream, dst []byte, src driver.Memory) error
 // through copies to or from host memory: in one piece if it is pinned, else in pieces
 // that use the two stages in turn. begin starts the copy of bytes [lo, lo+n) from or to a
 // place in pinned memory and returns a function that ends it.
-func (d *Device) through(host []byte, count *atomic.Int64, begin func(p *driver.Pinned, at, lo, n int, staged bool) (end func() error)) error {
+func (d *Device) through(host []byte, count *atomic.Int64, begin func(p *accel.Pinned, at, lo, n int, staged bool) (end func() error)) error {
 	if p, at := d.pinned.holding(host); p != nil {
 		count.Add(int64(len(host)))
 		return begin(p, at, 0, len(host), false)()
 	}
-	var stages [2]*driver.Pinned
+	var stages [2]*accel.Pinned
 	var ends [2]func() error
 	for i := range stages {
 		p, err := d.pinned.take(d.context, stageBytes)

@@ -1,22 +1,23 @@
 package gpu
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Device is one card. It implements [device.Device].
 type Device struct {
-	context  *driver.Context
-	engine   driver.Engine
+	context  *accel.Context
+	engine   accel.Engine
 	programs programs
-	kernels  map[string]*driver.Function // of vector.cu
+	kernels  map[string]*accel.Function // of vector.cu
 	pool     pool
 	pinned   pinned
 	dots     dots
@@ -31,10 +32,10 @@ type Device struct {
 
 // Options say which card to use and how to compile its programs.
 type Options struct {
-	Engine driver.Engine
+	Engine accel.Engine // nil: the first of Engines
 	Card   int          // among the visible cards, see [Choose]
-	Cache  driver.Cache // of compiled programs; the zero value keeps none
-	Child  []string     // see [driver.Compiler]; for HIP
+	Cache  accel.Cache  // of compiled programs; the zero value keeps none
+	Child  []string     // a command that compiles programs, see [accel.Driver]
 
 	// Warn is told when carried programs take the place of those that a compiler fails to
 	// make. nil: nobody is told.
@@ -47,13 +48,14 @@ var _ device.Device = (*Device)(nil)
 var vectorText string
 
 // VectorSource is the program with the kernels of this package.
-func VectorSource() driver.Source { return driver.Source{Name: "vector.cu", Text: vectorText} }
+func VectorSource() accel.Source { return accel.Source{Name: "vector.cu", Text: vectorText} }
 
 // Open makes a card ready. NVRTC may be missing or fail, see [Device.Programs]. If another
 // library, the card or a function is missing, the error is a missing resource and names
 // it.
 func Open(o Options) (*Device, error) {
-	drv, err := driver.Open(o.Engine)
+	o.Engine = cmp.Or(o.Engine, Engines[0])
+	drv, err := o.Engine.Open()
 	if err != nil {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
@@ -64,20 +66,18 @@ func Open(o Options) (*Device, error) {
 	if o.Card < 0 || o.Card >= len(cards) {
 		return nil, status.Resource(fmt.Errorf("engine %v: there is no card %d: %d are visible", o.Engine, o.Card, len(cards)))
 	}
-	compiler, missing := driver.OpenCompiler(o.Engine)
-	if missing == nil {
-		compiler.Child = o.Child
-	} else if o.Engine != driver.CUDA { // for others nothing is made ahead
+	compiler, missing := drv.Compiler(o.Child)
+	if missing != nil && o.Engine.Facts().Carries == "" {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, missing)
 	}
 	context, err := drv.Use(cards[o.Card])
 	if err != nil {
 		return nil, fmt.Errorf("engine %v: %w", o.Engine, err)
 	}
-	d := &Device{context: context, engine: o.Engine, programs: programs{context: context, engine: o.Engine, compiler: compiler, missing: missing,
-		cache: o.Cache, warn: o.Warn, modules: map[string]*driver.Module{}}}
-	d.pool.context, d.pool.from = context, map[driver.Memory]Allocator{}
-	d.Clock.context, d.Clock.open = context, map[*driver.Stream]*stretch{}
+	d := &Device{context: context, engine: o.Engine, programs: programs{context: context, driver: drv, carries: o.Engine.Facts().Carries, compiler: compiler, missing: missing,
+		cache: o.Cache, warn: o.Warn, modules: map[string]*accel.Module{}}}
+	d.pool.context, d.pool.from = context, map[accel.Memory]Allocator{}
+	d.Clock.context, d.Clock.open = context, map[*accel.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())
 	}
@@ -90,7 +90,7 @@ func (d *Device) prepare() error {
 	if err != nil {
 		return err
 	}
-	d.kernels = map[string]*driver.Function{}
+	d.kernels = map[string]*accel.Function{}
 	names := []string{"dots"}
 	for _, k := range elementwise {
 		for t, end := range suffix {
@@ -116,25 +116,17 @@ func (d *Device) Name() string {
 }
 
 // Engine says whose card it is.
-func (d *Device) Engine() driver.Engine { return d.engine }
+func (d *Device) Engine() accel.Engine { return d.engine }
 
 // Space says whose addresses the card's are.
-func (d *Device) Space() device.Space { return SpaceOf(d.engine) }
-
-// SpaceOf says whose addresses those of an engine's cards are.
-func SpaceOf(e driver.Engine) device.Space {
-	if e == driver.HIP {
-		return device.ROCm
-	}
-	return device.CUDA
-}
+func (d *Device) Space() device.Space { return d.engine.Facts().Space }
 
 // Card describes the card.
-func (d *Device) Card() driver.Card { return d.context.Card }
+func (d *Device) Card() accel.Card { return d.context.Card }
 
 // Context is for launching kernels of other packages. Work on buffers of this device must
 // be on its main stream or follow it.
-func (d *Device) Context() *driver.Context { return d.context }
+func (d *Device) Context() *accel.Context { return d.context }
 
 // Bind makes the card's context current on the calling thread of the system, to which the
 // goroutine must be locked. It implements [device.Bound].
@@ -149,9 +141,11 @@ func (d *Device) Compiles() bool { return d.programs.failure() == nil }
 
 // MadeBy is the version of the compiler that makes a program for this card, "" where the program
 // is carried.
-func (d *Device) MadeBy(src driver.Source) string {
-	if p := &d.programs; d.Compiles() && !src.Carried(d.context.Card.Arch, p.compiler.Version) {
-		return p.compiler.Version
+func (d *Device) MadeBy(src accel.Source) string {
+	if d.Compiles() {
+		if _, version := d.programs.compiler.Kind(); !src.Carried(d.context.Card.Arch, version) {
+			return version
+		}
 	}
 	return ""
 }
@@ -159,7 +153,7 @@ func (d *Device) MadeBy(src driver.Source) string {
 // Build compiles a program for this card, or finds it in the cache, and loads it. Without
 // NVRTC, or where it fails, it uses the carried PTX. The program stays loaded as long as the
 // card is in use, so later calls for it return at once.
-func (d *Device) Build(src driver.Source) (*driver.Module, error) { return d.programs.build(src) }
+func (d *Device) Build(src accel.Source) (*accel.Module, error) { return d.programs.build(src) }
 
 // Sync waits until the card has done all work that it was given.
 func (d *Device) Sync() error { return d.context.Finish(d.context.Main()) }

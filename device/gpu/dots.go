@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // As in vector.cu.
@@ -18,7 +18,7 @@ const (
 
 // pair is the kernel's struct Pair.
 type pair struct {
-	x, y       driver.Memory
+	x, y       accel.Memory
 	n          int64
 	typ, first int32 // the element type and the pair's first chunk
 }
@@ -27,7 +27,7 @@ type pair struct {
 // chunk.
 type dots struct {
 	sync.Mutex
-	memory driver.Memory
+	memory accel.Memory
 	bytes  int64
 	pairs  int // that there is room for
 	blocks int // most blocks of a launch, 0 for the card's own number; no sum depends on it
@@ -73,7 +73,7 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	out := s.memory + counterBytes
 	end := d.Clock.outside(c.Main(), device.MarkDots)
 	for lo := 0; lo < len(pairs); lo += mostPairs {
-		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+driver.Memory(lo*sumBytes))
+		d.launchDots(pairs[lo:min(lo+mostPairs, len(pairs))], out+accel.Memory(lo*sumBytes))
 	}
 	c.ToHost(c.Main(), result, 0, len(pairs)*sumBytes, out)
 	d.toHost.Add(int64(len(pairs) * sumBytes))
@@ -90,7 +90,7 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 func chunks(b device.Buf) int { return max(1, (b.Len()+chunk-1)/chunk) }
 
 // launchDots sums one launch's pairs.
-func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
+func (d *Device) launchDots(pairs [][2]device.Buf, out accel.Memory) {
 	var all [mostPairs]pair
 	first := 0
 	for i, p := range pairs {
@@ -102,9 +102,9 @@ func (d *Device) launchDots(pairs [][2]device.Buf, out driver.Memory) {
 	if blocks == 0 {
 		blocks = 8 * d.context.Card.Multiprocessors // of 256 threads: all that fit
 	}
-	d.context.Launch(d.context.Main(), d.kernels["dots"], driver.Line(min(blocks, first), width),
+	d.context.Launch(d.context.Main(), d.kernels["dots"], accel.Line(min(blocks, first), width),
 		all, int32(len(pairs)), int32(first),
-		d.dots.memory+counterBytes+driver.Memory(d.dots.pairs*sumBytes), d.dots.memory, out)
+		d.dots.memory+counterBytes+accel.Memory(d.dots.pairs*sumBytes), d.dots.memory, out)
 }
 
 // dotsRoom makes room for the sums of the given numbers of pairs and chunks.

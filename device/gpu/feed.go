@@ -4,19 +4,19 @@ import (
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // Feed brings stretches of data from the host to the card one after the other, into two
 // rooms in turn. A stretch is copied while the card works on the one before.
 type Feed struct {
 	dev    *Device
-	copies *driver.Stream
+	copies *accel.Stream
 	rooms  [2]device.Buf
 	sent   int // stretches since Start
 
 	lock  sync.Mutex
-	taken []*driver.Event // where the card's work stood when stretches were taken, one for each that was not yet waited for
+	taken []*accel.Event // where the card's work stood when stretches were taken, one for each that was not yet waited for
 }
 
 // NewFeed makes a feed of stretches of at most n elements.

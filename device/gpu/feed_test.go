@@ -8,13 +8,13 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // hold keeps a card busy until its release is called.
 func hold(t *testing.T, d *Device) (release func()) {
 	t.Helper()
-	m, err := d.Build(driver.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
+	m, err := d.Build(accel.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
 	must(t, err)
 	f, err := m.Function("hold")
 	must(t, err)
@@ -22,7 +22,7 @@ func hold(t *testing.T, d *Device) (release func()) {
 	must(t, err)
 	clear(p.Bytes)
 	gate := (*int32)(unsafe.Pointer(unsafe.SliceData(p.Bytes)))
-	d.context.Launch(d.context.Main(), f, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(gate))))
+	d.context.Launch(d.context.Main(), f, accel.Line(1, 1), accel.Memory(uintptr(unsafe.Pointer(gate))))
 	release = func() { atomic.StoreInt32(gate, 1) }
 	t.Cleanup(release)
 	return release

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -29,7 +30,7 @@ func must(t testing.TB, err error) {
 func open(t testing.TB, o Options) *Device {
 	t.Helper()
 	gputest.Need(t)
-	o.Cache = driver.UserCache()
+	o.Cache = accel.UserCache()
 	d, err := Open(o)
 	if err != nil && gputest.Real() {
 		t.Skip(err)
@@ -158,7 +159,7 @@ func TestMemory(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(10<<20))
 	d := open(t, Options{})
-	var first driver.Memory
+	var first accel.Memory
 	for i := range 100 {
 		b, err := d.Alloc(1<<18, device.F64)
 		must(t, err)
@@ -394,7 +395,7 @@ func TestFaults(t *testing.T) {
 // A binary in the cache that the driver refuses is compiled anew.
 func TestRefusedBinary(t *testing.T) {
 	gputest.NeedEmulator(t)
-	cache := driver.Cache{Dir: t.TempDir()}
+	cache := accel.Cache{Dir: t.TempDir()}
 	d, err := Open(Options{Cache: cache})
 	must(t, err)
 	must(t, d.Close())
@@ -499,11 +500,11 @@ func BenchmarkVector(b *testing.B) {
 
 // shelf is an allocator with room for a few, which counts what is out.
 type shelf struct {
-	c         *driver.Context
+	c         *accel.Context
 	left, out int
 }
 
-func (s *shelf) Alloc(bytes int64) (driver.Memory, error) {
+func (s *shelf) Alloc(bytes int64) (accel.Memory, error) {
 	if s.left == 0 {
 		return 0, fmt.Errorf("the shelf is empty")
 	}
@@ -512,7 +513,7 @@ func (s *shelf) Alloc(bytes int64) (driver.Memory, error) {
 	return s.c.Alloc(bytes)
 }
 
-func (s *shelf) Free(m driver.Memory) error {
+func (s *shelf) Free(m accel.Memory) error {
 	s.out--
 	return s.c.Free(m)
 }

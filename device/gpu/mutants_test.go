@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest/ptxtest"
 )
 
@@ -36,7 +36,7 @@ func filled[T any](n int, f func(v float64) T) []T {
 // calculated is a digest of what a card makes of some vectors, none of them as long as a
 // whole number of blocks works on.
 func calculated(h *device.Host) (digest string, err error) {
-	d, err := Open(Options{Cache: driver.UserCache()})
+	d, err := Open(Options{Cache: accel.UserCache()})
 	if err != nil {
 		return "", err
 	}

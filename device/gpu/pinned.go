@@ -6,14 +6,14 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // pinned is the pinned memory of a device, for copies, results and Stage. The lengths of
 // its pieces are powers of two.
 type pinned struct {
-	freed[*driver.Pinned]
-	all []*driver.Pinned
+	freed[*accel.Pinned]
+	all []*accel.Pinned
 }
 
 var _ device.Stager = (*Device)(nil)
@@ -39,7 +39,7 @@ const page = 4096
 func StageBytes(bytes int64) int64 { return 1 << bits.Len64(uint64(max(bytes, page)-1)) }
 
 // take returns at least the given number of bytes, with anything in them.
-func (s *pinned) take(c *driver.Context, bytes int) (*driver.Pinned, error) {
+func (s *pinned) take(c *accel.Context, bytes int) (*accel.Pinned, error) {
 	size := int(StageBytes(int64(bytes)))
 	if p, ok := s.again(int64(size)); ok {
 		return p, nil
@@ -53,10 +53,10 @@ func (s *pinned) take(c *driver.Context, bytes int) (*driver.Pinned, error) {
 	return p, err
 }
 
-func (s *pinned) give(p *driver.Pinned) { s.freed.give(p, int64(len(p.Bytes))) }
+func (s *pinned) give(p *accel.Pinned) { s.freed.give(p, int64(len(p.Bytes))) }
 
 // holding is the pinned memory that b lies in, and where; nil for none.
-func (s *pinned) holding(b []byte) (p *driver.Pinned, at int) {
+func (s *pinned) holding(b []byte) (p *accel.Pinned, at int) {
 	s.Lock()
 	defer s.Unlock()
 	first := uintptr(unsafe.Pointer(unsafe.SliceData(b)))

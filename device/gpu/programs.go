@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
-	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // programs are those of a card: compiled, or carried as PTX where there is no compiler, where it
 // fails, or where it makes the worse code.
 type programs struct {
-	context  *driver.Context
-	engine   driver.Engine
-	compiler *driver.Compiler // nil: programs are those made ahead
-	cache    driver.Cache
+	context  *accel.Context
+	driver   accel.Driver
+	carries  string         // see accel.Facts
+	compiler accel.Compiler // nil: programs are those made ahead
+	cache    accel.Cache
 	warn     func(text string)
 
 	building sync.Mutex
-	modules  map[string]*driver.Module // loaded so far
-	missing  error                     // why there is no compiler, or what it failed to make
+	modules  map[string]*accel.Module // loaded so far
+	missing  error                    // why there is no compiler, or what it failed to make
 }
 
 // failure is why programs are carried, nil where they are compiled.
@@ -31,13 +31,13 @@ func (p *programs) failure() error {
 
 func (p *programs) about() string {
 	if why := p.failure(); why != nil {
-		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", ahead.Arch, why)
+		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", p.carries, why)
 	}
-	return fmt.Sprintf("programs compiled by %s %s", p.compiler.Library, p.compiler.Version)
+	return fmt.Sprintf("programs compiled by %v", p.compiler)
 }
 
 // build loads a program unless it is loaded.
-func (p *programs) build(src driver.Source) (*driver.Module, error) {
+func (p *programs) build(src accel.Source) (*accel.Module, error) {
 	p.building.Lock()
 	defer p.building.Unlock()
 	key := fmt.Sprintf("%#v", src)
@@ -51,17 +51,17 @@ func (p *programs) build(src driver.Source) (*driver.Module, error) {
 	return m, err
 }
 
-func (p *programs) load(src driver.Source) (*driver.Module, error) {
+func (p *programs) load(src accel.Source) (*accel.Module, error) {
 	if p.compiler == nil {
 		return p.alone(src)
 	}
-	if src.Carried(p.context.Card.Arch, p.compiler.Version) {
+	if _, version := p.compiler.Kind(); src.Carried(p.context.Card.Arch, version) {
 		if m, err := p.carried(src); err == nil {
 			return m, nil
 		} // else what NVRTC makes has to do
 	}
 	m, err := p.compiled(src)
-	if err == nil || p.engine != driver.CUDA {
+	if err == nil || p.carries == "" {
 		return m, err
 	}
 	instead, none := p.carried(src)
@@ -71,15 +71,14 @@ func (p *programs) load(src driver.Source) (*driver.Module, error) {
 	if p.missing == nil {
 		p.missing = err
 		if p.warn != nil {
-			p.warn(fmt.Sprintf("%s %s fails, and programs carried as PTX take the place of what it would make: %v",
-				p.compiler.Library, p.compiler.Version, err))
+			p.warn(fmt.Sprintf("%v fails, and programs carried as PTX take the place of what it would make: %v", p.compiler, err))
 		}
 	}
 	return instead, nil
 }
 
 // compiled loads what the compiler makes, or what the cache has of it.
-func (p *programs) compiled(src driver.Source) (*driver.Module, error) {
+func (p *programs) compiled(src accel.Source) (*accel.Module, error) {
 	arch := p.context.Card.Arch
 	b, cached, err := p.cache.Compile(p.compiler, src, arch, false)
 	if err != nil {
@@ -96,8 +95,8 @@ func (p *programs) compiled(src driver.Source) (*driver.Module, error) {
 }
 
 // carried loads a program made ahead.
-func (p *programs) carried(src driver.Source) (*driver.Module, error) {
-	b, err := ahead.PTX(src)
+func (p *programs) carried(src accel.Source) (*accel.Module, error) {
+	b, err := p.driver.Carried(src)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +104,15 @@ func (p *programs) carried(src driver.Source) (*driver.Module, error) {
 }
 
 // alone loads a program made ahead, as there is no compiler.
-func (p *programs) alone(src driver.Source) (*driver.Module, error) {
-	b, err := ahead.PTX(src)
+func (p *programs) alone(src accel.Source) (*accel.Module, error) {
+	b, err := p.driver.Carried(src)
 	if err != nil {
 		return nil, fmt.Errorf("%w, and it cannot be compiled: %w", err, p.missing)
 	}
 	m, err := p.context.Load(src.Name, b.Image)
 	if err != nil {
 		return nil, fmt.Errorf("%w (its PTX is for %s and newer cards, this is %s; with NVRTC it would be compiled: %w)",
-			err, ahead.Arch, p.context.Card.Arch, p.missing)
+			err, p.carries, p.context.Card.Arch, p.missing)
 	}
 	return m, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -18,7 +18,7 @@ import (
 // split over ranks, and pass the dot test.
 func TestDerivativesAsOnTheHost(t *testing.T) {
 	gputest.Need(t)
-	d, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	d, err := gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}

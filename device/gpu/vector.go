@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
 // As in vector.cu: threads of a block, and elements that a block works on.
@@ -33,7 +33,7 @@ func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) er
 	}
 	if n > 0 {
 		defer d.Clock.outside(d.context.Main(), device.MarkVectors)()
-		d.context.Launch(d.context.Main(), k, driver.Line((n+span-1)/span, width), append([]any{int64(n)}, args...)...)
+		d.context.Launch(d.context.Main(), k, accel.Line((n+span-1)/span, width), append([]any{int64(n)}, args...)...)
 	}
 	return d.context.Err()
 }
@@ -109,7 +109,7 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 	}
 	args := []any{to.at, from.at}
 	for _, b := range []device.Buf{before, after} {
-		at := driver.Memory(0)
+		at := accel.Memory(0)
 		if b != nil {
 			row, _, err := d.pair("stencil", b, from.Slice(0, s.Inner))
 			if err != nil {
@@ -141,7 +141,7 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 	case to.n == 0:
 		return nil
 	}
-	m, err := d.Build(driver.Source{Name: k.Program.Name, Text: k.Program.Text})
+	m, err := d.Build(accel.Source{Name: k.Program.Name, Text: k.Program.Text})
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 		args = append(args, arg)
 	}
 	defer d.Clock.outside(d.context.Main(), k.Name)()
-	d.context.Launch(d.context.Main(), f, driver.Line(k.Blocks, k.Threads), args...)
+	d.context.Launch(d.context.Main(), f, accel.Line(k.Blocks, k.Threads), args...)
 	return d.context.Err()
 }
 

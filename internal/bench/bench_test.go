@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 // On a card, too.
 func TestKernelOnACardIsCorrect(t *testing.T) {
 	gputest.Need(t)
-	card, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	card, err := gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -188,7 +187,7 @@ func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
 // instructions are those that the card's kernels issue for a triple, by direction; zero where
 // nobody has counted them.
 func (k KernelSize) instructions() (each [2]float64) {
-	if k.Card.Engine() != driver.CUDA || k.DipLimit != nil || k.Antialias > 0 {
+	if k.DipLimit != nil || k.Antialias > 0 {
 		return each
 	}
 	l := kirchhoff.Layout{Fields: 1, Compact: k.Compact}

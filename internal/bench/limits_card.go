@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -15,7 +15,7 @@ import (
 var limitsText string
 
 // LimitsSource is the program that measures a card's limits.
-func LimitsSource() driver.Source { return driver.Source{Name: "limits.cu", Text: limitsText} }
+func LimitsSource() accel.Source { return accel.Source{Name: "limits.cu", Text: limitsText} }
 
 // CardLimits are what a card can do at most, measured now.
 type CardLimits struct {
@@ -62,7 +62,7 @@ func seconds(d *gpu.Device, runs int, launch func()) (float64, error) {
 	}
 }
 
-func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
+func copyLimit(d *gpu.Device, m *accel.Module, runs int) (float64, error) {
 	f, err := m.Function("copy")
 	if err != nil {
 		return 0, err
@@ -82,9 +82,9 @@ func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	if err := device.Upload(bufs[1], x); err != nil {
 		return 0, err
 	}
-	at := func(i int) driver.Memory { return bufs[i].(*gpu.Buf).Memory() }
+	at := func(i int) accel.Memory { return bufs[i].(*gpu.Buf).Memory() }
 	took, err := seconds(d, runs, func() {
-		d.Context().Launch(d.Context().Main(), f, driver.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), int64(n/4))
+		d.Context().Launch(d.Context().Main(), f, accel.Line(32*d.Card().Multiprocessors, cardThreads), at(0), at(1), int64(n/4))
 	})
 	if err != nil {
 		return 0, err
@@ -101,7 +101,7 @@ func copyLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	return 2 * 4 * float64(n) / took, nil
 }
 
-func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
+func issueLimit(d *gpu.Device, m *accel.Module, runs int) (float64, error) {
 	f, err := m.Function("issue")
 	if err != nil {
 		return 0, err
@@ -115,7 +115,7 @@ func issueLimit(d *gpu.Device, m *driver.Module, runs int) (float64, error) {
 	defer d.Free(out)
 	launch := func(rounds int) func() {
 		return func() {
-			d.Context().Launch(d.Context().Main(), f, driver.Line(blocks, cardThreads), out.(*gpu.Buf).Memory(),
+			d.Context().Launch(d.Context().Main(), f, accel.Line(blocks, cardThreads), out.(*gpu.Buf).Memory(),
 				int32(rounds), float32(0.5), float32(1))
 		}
 	}

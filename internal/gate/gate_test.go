@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -103,7 +104,7 @@ func host(name string, make func(context.Context, *kirchhoff.Problem, kirchhoff.
 // emulated is the emulated card, or with LSM_TEST_GPU=1 the real one.
 func emulated(t *testing.T) engine {
 	gputest.Need(t)
-	d, err := card.Open(card.Options{Engine: driver.CUDA, Cache: driver.UserCache()})
+	d, err := card.Open(card.Options{Engine: driver.CUDA, Cache: accel.UserCache()})
 	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}

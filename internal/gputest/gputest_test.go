@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
@@ -61,7 +62,7 @@ extern "C" __global__ void recursive(float *x, int n)
 // run launches one of the kernels with 32 threads on 32 floats.
 func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 	t.Helper()
-	d, err := driver.Open(driver.CUDA)
+	d, err := driver.CUDA.Open()
 	must(t, err)
 	cards, err := d.Cards()
 	must(t, err)
@@ -70,7 +71,7 @@ func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 	defer c.Close()
 	k, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
-	b, _, err := driver.UserCache().Compile(k, driver.Source{Name: "faulty.cu", Text: faulty}, "sm_90", false)
+	b, _, err := accel.UserCache().Compile(k, accel.Source{Name: "faulty.cu", Text: faulty}, "sm_90", false)
 	must(t, err)
 	m, err := c.Load("faulty.cu", b.Image)
 	must(t, err)
@@ -79,7 +80,7 @@ func run(t testing.TB, name string, n int32, shared int) ([]byte, error) {
 	x, err := c.Alloc(32 * 4)
 	must(t, err)
 	c.Fill(c.Main(), x, 0, 32*4)
-	shape := driver.Line(1, 32)
+	shape := accel.Line(1, 32)
 	shape.Shared = shared
 	c.Launch(c.Main(), f, shape, x, int32(n))
 	p, err := c.AllocPinned(32 * 4)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 )
@@ -31,12 +32,12 @@ func ptxKernel(body string) string {
 
 // runPTX runs kernel k of PTX on a buffer of so many bytes, and returns it. report is what
 // the card had to say.
-func runPTX(t testing.TB, text string, shape driver.Shape, data []byte) (report string, err error) {
+func runPTX(t testing.TB, text string, shape accel.Shape, data []byte) (report string, err error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "report")
 	t.Setenv("GPUEMU_REPORT", file)
 	err = func() error {
-		d, err := driver.Open(driver.CUDA)
+		d, err := driver.CUDA.Open()
 		must(t, err)
 		cards, err := d.Cards()
 		must(t, err)
@@ -188,7 +189,7 @@ func TestStatements(t *testing.T) {
 		}
 	}
 	out := make([]byte, 8*len(statements))
-	if report, err := runPTX(t, ptxHead+ptxVariables+ptxKernel(body.String()), driver.Line(1, 1), out); err != nil {
+	if report, err := runPTX(t, ptxHead+ptxVariables+ptxKernel(body.String()), accel.Line(1, 1), out); err != nil {
 		t.Fatalf("%v\n%s", err, report)
 	}
 	for n, s := range statements {
@@ -220,7 +221,7 @@ func TestApproximations(t *testing.T) {
 			fmt.Fprintf(&body, "mov.f32 %%f1, %s; %s %%f2, %%f1; st.global.f32 [%%rd1+%d], %%f2;\n", hex(1+float32(k%(n/2))/n), name, 4*k)
 		}
 		out := make([]byte, 4*n)
-		_, err := runPTX(t, ptxHead+ptxKernel(body.String()), driver.Line(1, 1), out)
+		_, err := runPTX(t, ptxHead+ptxKernel(body.String()), accel.Line(1, 1), out)
 		must(t, err)
 		at := func(k int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(out[4*k:])) }
 		off := 0
@@ -269,7 +270,7 @@ func TestTogether(t *testing.T) {
 	} {
 		out := make([]byte, 4*threads)
 		text := ptxHead + ptxKernel(".shared .align 4 .u32 s;\n"+body+"\nst.global.u32 [%rd2], %r9;")
-		if report, err := runPTX(t, text, driver.Line(1, threads), out); err != nil {
+		if report, err := runPTX(t, text, accel.Line(1, threads), out); err != nil {
 			t.Errorf("%s: %v\n%s", body, err, report)
 			continue
 		}
@@ -327,7 +328,7 @@ func TestFaultsOfPTX(t *testing.T) {
 		wide + "cp.async.ca.shared.global [%r4], [%rd1+4096], 4; cp.async.wait_all;":                                                                         "of an allocation of 4096",
 	} {
 		t.Setenv("GPUEMU_STEPS", "100000")
-		report, err := runPTX(t, ptxHead+ptxKernel(neighbours+body), driver.Line(1, 64), make([]byte, 4096))
+		report, err := runPTX(t, ptxHead+ptxKernel(neighbours+body), accel.Line(1, 64), make([]byte, 4096))
 		if (err == nil) != (want == "") || !strings.Contains(report, want) {
 			t.Errorf("%s: %v\n%s want %q", body, err, report, want)
 		}
@@ -353,7 +354,7 @@ L: ret;`
 		{"", "membar.gl;", "race: reads what thread 0 of another block wrote"},
 		{"membar.gl;", "", "race: reads what thread 0 of another block wrote"},
 	} {
-		report, err := runPTX(t, ptxHead+ptxKernel(body(c.before, c.after)), driver.Line(4, 1), make([]byte, 64))
+		report, err := runPTX(t, ptxHead+ptxKernel(body(c.before, c.after)), accel.Line(4, 1), make([]byte, 64))
 		if (err == nil) != (c.want == "") || !strings.Contains(report, c.want) {
 			t.Errorf("%q, %q: %v\n%s", c.before, c.after, err, report)
 		}
@@ -370,7 +371,7 @@ func TestUnsetIsNaN(t *testing.T) {
 	} {
 		out := make([]byte, 64)
 		text := ptxHead + ptxKernel(body+" mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd3, %r2, 4; add.s64 %rd3, %rd3, %rd1; st.global.u32 [%rd3], %r9; mov.u32 %r9, 1;")
-		if report, err := runPTX(t, text, driver.Line(3, 1), out); err != nil {
+		if report, err := runPTX(t, text, accel.Line(3, 1), out); err != nil {
 			t.Errorf("%s: %v\n%s", body, err, report)
 		}
 		for b := range 3 {
@@ -394,7 +395,7 @@ func TestRefusedPTX(t *testing.T) {
 		"cp.async.cg.shared.global [%r1], [%rd1], 8;": "no copy of so many bytes",
 		"add.s32 %r1, %r2":                            "",
 	} {
-		report, err := runPTX(t, ptxHead+ptxKernel(body), driver.Line(1, 1), make([]byte, 64))
+		report, err := runPTX(t, ptxHead+ptxKernel(body), accel.Line(1, 1), make([]byte, 64))
 		if err == nil || !strings.Contains(err.Error(), "INVALID_PTX") || !strings.Contains(report, want) {
 			t.Errorf("%s: %v\n%s want %q", body, err, report, want)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -211,7 +211,7 @@ func TestCardTables(t *testing.T) {
 	}
 
 	// Somebody else takes what full tables need more than those of 16 bits.
-	other, err := gpu.Open(gpu.Options{Cache: driver.UserCache()})
+	other, err := gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	must(t, err)
 	defer other.Close()
 	_, err = other.Alloc(2*spare, device.C64)

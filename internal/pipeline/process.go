@@ -8,7 +8,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -146,10 +145,8 @@ func (h *Process) chooseEngine(cfg *config.Config) error {
 			return status.Hint(status.Usage(fmt.Errorf("solver.reproducible: \"ranks\" is not offered by kirchhoff.engine = \"reference\" on %d ranks", h.Ranks.World.Size())),
 				`reproducible = "run" gives the same bits on the same ranks; engine = "cpu" gives them on any number`)
 		}
-	case "cuda":
-		return h.openCard(driver.CUDA)
-	case "hip":
-		return h.openCard(driver.HIP)
+	default:
+		return h.openCard(gpu.EngineOf(e))
 	}
 	return nil
 }

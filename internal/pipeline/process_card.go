@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -13,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -27,7 +28,7 @@ import (
 const CompileCommand = "compile-kernel"
 
 // openCard makes the GPU of this rank ready.
-func (h *Process) openCard(engine driver.Engine) error {
+func (h *Process) openCard(engine accel.Engine) error {
 	card, err := OpenCard(engine, h.onNode, h.Ranks.Report.Warn)
 	if err != nil {
 		return err
@@ -40,8 +41,8 @@ func (h *Process) openCard(engine driver.Engine) error {
 // OpenCard makes the GPU of this process ready, chosen by its place among the ranks of
 // its machine, whose number is given for launchers that do not tell. warn is told that ranks
 // must share a card, and of a compiler that fails; nil: nobody is.
-func OpenCard(engine driver.Engine, ranks int, warn func(text string)) (card *gpu.Device, err error) {
-	lib, err := driver.Open(engine)
+func OpenCard(engine accel.Engine, ranks int, warn func(text string)) (card *gpu.Device, err error) {
+	lib, err := engine.Open()
 	if err != nil {
 		return nil, engineError(engine, err)
 	}
@@ -53,17 +54,14 @@ func OpenCard(engine driver.Engine, ranks int, warn func(text string)) (card *gp
 	if l.LocalRanks == 0 {
 		l.LocalRanks = ranks
 	}
-	o := gpu.Options{Engine: engine, Cache: driver.UserCache(), Warn: warn}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	o := gpu.Options{Engine: engine, Cache: accel.UserCache(), Child: []string{program, CompileCommand}, Warn: warn}
 	number, warning := gpu.Choose(l.LocalRank, l.LocalRanks, len(cards))
 	if o.Card = number; warning != "" && warn != nil {
 		warn(warning)
-	}
-	if engine == driver.HIP {
-		program, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		o.Child = []string{program, CompileCommand}
 	}
 	if card, err = gpu.Open(o); err != nil {
 		return nil, engineError(engine, err)
@@ -71,7 +69,7 @@ func OpenCard(engine driver.Engine, ranks int, warn func(text string)) (card *gp
 	return card, nil
 }
 
-func engineError(engine driver.Engine, err error) error {
+func engineError(engine accel.Engine, err error) error {
 	return status.Hint(status.Resource(fmt.Errorf("kirchhoff.engine: %q: %w", engine, err)),
 		`engine = "cpu" uses all cores and vector units; "lsm doctor" lists what this machine offers`)
 }
@@ -130,12 +128,12 @@ func (h *Process) measureCard(*config.Config) error {
 // everything. It says what it chose and why.
 func (h *Process) joinCarriers(cfg *config.Config) error {
 	want := cfg.Comm.Backend
-	asked := want == "nccl" || want == "rccl"
+	asked := gpu.EngineFor(want) != nil
 	if h.Card == nil {
 		back := cfg.Kirchhoff.Engine == "auto" && cfg.Comm.Fallback == "mpi" // as offerCard has said
 		if asked && !back || want == "mpi-staged" {
 			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
-				fmt.Sprintf("kirchhoff.engine = %q computes on one", map[string]string{"nccl": "cuda", "rccl": "hip", "mpi-staged": "cuda"}[want]))
+				fmt.Sprintf("kirchhoff.engine = %q computes on one", cmp.Or(gpu.EngineFor(want), gpu.Engines[0])))
 		}
 		return h.joinMPI(cfg)
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 
@@ -23,10 +24,10 @@ import (
 
 // FindGPU returns the engine of the GPUs that kirchhoff.engine = "auto" may take on this
 // machine. The error says why there is none.
-func FindGPU() (driver.Engine, error) {
+func FindGPU() (accel.Engine, error) {
 	var first error
-	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
-		lib, err := driver.Open(engine)
+	for _, engine := range gpu.Engines {
+		lib, err := engine.Open()
 		if err == nil {
 			_, err = lib.Cards()
 		}
@@ -35,7 +36,7 @@ func FindGPU() (driver.Engine, error) {
 		}
 		first = cmp.Or(first, err)
 	}
-	return 0, first
+	return nil, first
 }
 
 // offerCard opens this rank's GPU for kirchhoff.engine = "auto", if every rank has one.
@@ -44,17 +45,15 @@ func FindGPU() (driver.Engine, error) {
 func (h *Process) offerCard(cfg *config.Config) error {
 	engine, err := FindGPU()
 	backend := cfg.Comm.Backend
-	switch backend {
-	case "nccl":
-		engine, err = driver.CUDA, nil
-	case "rccl":
-		engine, err = driver.HIP, nil
+	of := gpu.EngineFor(backend)
+	if of != nil {
+		engine, err = of, nil
 	}
 	absent := err != nil && len(machine.Accelerators("/dev")) == 0
 	if err == nil {
 		err = h.openCard(engine)
 	}
-	asked := backend == "nccl" || backend == "rccl" || backend == "mpi-staged"
+	asked := of != nil || backend == "mpi-staged"
 	if back := cfg.Comm.Fallback == "mpi" && backend != "mpi-staged"; asked && !back {
 		if err != nil {
 			return status.Hint(status.Resource(fmt.Errorf("comm.backend: %q carries buffers of a GPU: %w", backend, err)), status.HintOf(err))

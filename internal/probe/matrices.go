@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // products has OpenBLAS multiply matrices in the host's memory.
-func products(r *Report, _ driver.Engine, _ []string, told func()) error {
+func products(r *Report, _ accel.Engine, _ []string, told func()) error {
 	l, err := blas.OpenBLAS(1)
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func products(r *Report, _ driver.Engine, _ []string, told func()) error {
 }
 
 // cardProducts has the library of a card multiply matrices.
-func cardProducts(r *Report, engine driver.Engine, compile []string, told func()) error {
+func cardProducts(r *Report, engine accel.Engine, compile []string, told func()) error {
 	return onCard(engine, 0, compile, func(d *gpu.Device, _ device.Buf) error {
 		l, err := blas.NewCard(d)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -23,7 +23,7 @@ import (
 type Report struct {
 	Subject  string                `json:"library"`            // what was asked for, see Subjects
 	About    string                `json:"about"`              // the library with its version; "" if it could not be loaded
-	Cards    []driver.Card         `json:"cards,omitempty"`    // of a driver
+	Cards    []accel.Card          `json:"cards,omitempty"`    // of a driver
 	Programs string                `json:"programs,omitempty"` // where the cards' programs come from
 	Claims   map[string]comm.Claim `json:"claims,omitempty"`   // of MPI, by the kind of GPU memory
 	Tried    bool                  `json:"tried,omitempty"`    // by MPI: it was given something to send
@@ -40,18 +40,25 @@ func (r *Report) Works() bool { return r.Did != "" && r.Error == "" }
 
 // trial tries a library. It adds to its report and calls told where that is worth knowing
 // even if the library crashes later. compile is a command that compiles kernels.
-type trial func(r *Report, engine driver.Engine, compile []string, told func()) error
+type trial func(r *Report, engine accel.Engine, compile []string, told func()) error
 
-// subjects are what can be tried.
-var subjects = map[string]struct {
+// subject is what can be tried, with an engine of cards or nil.
+type subject struct {
 	trial
-	engine driver.Engine
-}{
-	"cuda": {cards, driver.CUDA}, "hip": {cards, driver.HIP},
-	"nccl": {link, driver.CUDA}, "rccl": {link, driver.HIP},
-	"openblas": {products, 0}, "cublas": {cardProducts, driver.CUDA}, "hipblas": {cardProducts, driver.HIP},
-	"mpi": {message, 0}, "mpi-cuda": {cardMessage, driver.CUDA}, "mpi-hip": {cardMessage, driver.HIP},
+	engine accel.Engine
 }
+
+// subjects are all that can be tried.
+var subjects = func() map[string]subject {
+	all := map[string]subject{"openblas": {products, nil}, "mpi": {message, nil}}
+	for _, e := range gpu.Engines {
+		all[e.String()] = subject{cards, e}
+		all[e.Facts().Collectives.Name] = subject{link, e}
+		all[e.Facts().Matrices.Name] = subject{cardProducts, e}
+		all["mpi-"+e.String()] = subject{cardMessage, e}
+	}
+	return all
+}()
 
 // Subjects are the libraries that can be tried: the drivers "cuda" and "hip", the
 // communicators "nccl", "rccl" and "mpi", MPI with memory of a card, "mpi-cuda" and "mpi-hip",
@@ -65,7 +72,7 @@ func Subjects() (names []string) {
 }
 
 // Serve tries a library in this process and writes reports to out as lines of JSON. Later
-// ones say more. compile is a command that compiles kernels, see driver.Compiler.
+// ones say more. compile is a command that compiles kernels, see accel.Driver.
 func Serve(subject string, compile []string, out io.Writer) error {
 	s, known := subjects[subject]
 	if !known {
@@ -107,12 +114,8 @@ func holds(x device.Buf, factor float32) error {
 }
 
 // onCard puts a ramp on a card and calls f with it.
-func onCard(engine driver.Engine, number int, compile []string, f func(d *gpu.Device, x device.Buf) error) error {
-	o := gpu.Options{Engine: engine, Card: number, Cache: driver.UserCache()}
-	if engine == driver.HIP {
-		o.Child = compile
-	}
-	d, err := gpu.Open(o)
+func onCard(engine accel.Engine, number int, compile []string, f func(d *gpu.Device, x device.Buf) error) error {
+	d, err := gpu.Open(gpu.Options{Engine: engine, Card: number, Cache: accel.UserCache(), Child: compile})
 	if err != nil {
 		return err
 	}
@@ -128,15 +131,14 @@ func onCard(engine driver.Engine, number int, compile []string, f func(d *gpu.De
 }
 
 // cards has every card of a driver compute.
-func cards(r *Report, engine driver.Engine, compile []string, told func()) error {
-	lib, err := driver.Open(engine)
+func cards(r *Report, engine accel.Engine, compile []string, told func()) error {
+	lib, err := engine.Open()
 	if err != nil {
 		return err
 	}
-	if r.About, err = lib.Version(); err != nil {
+	if r.About, err = lib.About(); err != nil {
 		return err
 	}
-	r.About = fmt.Sprintf("%s (%s)", r.About, lib.Library)
 	told()
 	if r.Cards, err = lib.Cards(); err != nil {
 		return err
@@ -158,7 +160,7 @@ func cards(r *Report, engine driver.Engine, compile []string, told func()) error
 }
 
 // link sums over one rank by NCCL or RCCL.
-func link(r *Report, engine driver.Engine, compile []string, told func()) error {
+func link(r *Report, engine accel.Engine, compile []string, told func()) error {
 	lib, err := nccl.Open(engine)
 	if err != nil {
 		return err
@@ -187,7 +189,8 @@ func joined(r *Report, told func(), f func(c comm.Comm) error) error {
 	}
 	defer mpi.Close()
 	r.About, r.Claims = mpi.About(), map[string]comm.Claim{}
-	for _, s := range []device.Space{device.CUDA, device.ROCm} {
+	for _, e := range gpu.Engines {
+		s := e.Facts().Space
 		r.Claims[s.String()] = mpi.Claim(s)
 	}
 	told()
@@ -209,7 +212,7 @@ func echo(r *Report, c comm.Comm, x, y device.Buf, where string, told func()) er
 }
 
 // message sends numbers in the host's memory by MPI.
-func message(r *Report, _ driver.Engine, _ []string, told func()) error {
+func message(r *Report, _ accel.Engine, _ []string, told func()) error {
 	return joined(r, told, func(c comm.Comm) error {
 		host := device.NewHost(1)
 		return echo(r, c, device.Wrap(host, ramp()), device.Wrap(host, make([]float32, numbers)), "the host", told)
@@ -217,7 +220,7 @@ func message(r *Report, _ driver.Engine, _ []string, told func()) error {
 }
 
 // cardMessage sends numbers in a card's memory by MPI, which must claim to take them.
-func cardMessage(r *Report, engine driver.Engine, compile []string, told func()) error {
+func cardMessage(r *Report, engine accel.Engine, compile []string, told func()) error {
 	return joined(r, told, func(c comm.Comm) error {
 		return onCard(engine, 0, compile, func(d *gpu.Device, x device.Buf) error {
 			if claim := r.Claims[d.Space().String()]; !claim.Takes {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -237,7 +237,7 @@ func (k *kernel) correlated(data device.Buf) bool {
 
 // filterRows filters rows of x. Each block of threads computes step samples. list holds the
 // rows of the data, that are read or written; 0: the first.
-func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps, list driver.Memory) {
+func (e *Engine) filterRows(name string, step int, y device.Buf, ystride int, x device.Buf, xstride, rows int, t taps, list accel.Memory) {
 	e.launch(name, rows, (e.pitch+step-1)/step, narrow, 0, y, int64(ystride), x, int64(xstride), int32(e.nt),
 		t.at, int32(t.count), int32(t.first), list, e.one())
 }

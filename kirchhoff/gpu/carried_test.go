@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	carried "github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
@@ -16,12 +17,12 @@ import (
 // used, unless the driver refuses it.
 func TestCarriedWhereBetter(t *testing.T) {
 	gputest.NeedEmulator(t)
-	programs := []driver.Source{Programs(kirchhoff.Layout{Fields: 1})[0], Programs(kirchhoff.Layout{Fields: 3})[0]}
+	programs := []accel.Source{Programs(kirchhoff.Layout{Fields: 1})[0], Programs(kirchhoff.Layout{Fields: 3})[0]}
 	compiler, err := driver.OpenCompiler(driver.CUDA)
 	must(t, err)
 	compiled := func() map[string]bool {
 		folder := t.TempDir()
-		d, err := card.Open(card.Options{Cache: driver.Cache{Dir: folder}})
+		d, err := card.Open(card.Options{Cache: accel.Cache{Dir: folder}})
 		must(t, err)
 		defer d.Close()
 		made := map[string]bool{}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -90,7 +90,7 @@ func native(l kirchhoff.Layout) map[int]float64 {
 	}
 	var from map[int]float64
 	for arch, list := range versions {
-		first := float64(driver.Never)
+		first := float64(accel.Never)
 		for _, m := range slices.Backward(list) {
 			if m.spilled > 0 || m.all > carried[arch]+tie {
 				break

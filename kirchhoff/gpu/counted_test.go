@@ -3,7 +3,7 @@ package gpu
 import (
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
@@ -54,7 +54,7 @@ func TestCompiledOrCarried(t *testing.T) {
 			}
 		}
 	}
-	if src := (driver.Source{Native: map[int]float64{90: 0, 100: 13.5, 120: driver.Never}}); src.Carried("sm_80", "13.0") || src.Carried("sm_90", "12.9") ||
+	if src := (accel.Source{Native: map[int]float64{90: 0, 100: 13.5, 120: accel.Never}}); src.Carried("sm_80", "13.0") || src.Carried("sm_90", "12.9") ||
 		!src.Carried("sm_100", "13.0") || src.Carried("sm_103", "13.5") || !src.Carried("sm_121", "99.0") || !src.Carried("sm_120", "") {
 		t.Error("versions and architectures are told apart wrongly")
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -23,8 +23,8 @@ type Engine struct {
 	geometry   geometry
 	work       kirchhoff.Work
 	processors int
-	context    *driver.Context
-	functions  map[string]*driver.Function
+	context    *accel.Context
+	functions  map[string]*accel.Function
 	nt         int
 	stride     int // elements between the forward's traces
 	pitch      int // pairs of a row of the adjoint, even so that they are copied by two
@@ -36,15 +36,15 @@ type Engine struct {
 	tables *tables          // of all places; without memory where they are made anew
 	held   held             // by the tables of all places, or of a unit at most
 	banks  []memoryOfTables // of the tables of units, which take them in turn
-	making *driver.Stream   // on which they are made
+	making *accel.Stream    // on which they are made
 	packer *packer          // of tables; nil where no more are made
 	window int              // entries of a window of the forward; 0 before there are tables
 
 	// What is computed from the start.
-	groups              driver.Memory // groupList
-	tiles               driver.Memory // firstTile
-	halfList            driver.Memory // halves
-	spots               driver.Memory // of each group, with an aperture
+	groups              accel.Memory // groupList
+	tiles               accel.Memory // firstTile
+	halfList            accel.Memory // halves
+	spots               accel.Memory // of each group, with an aperture
 	points, scale       device.Buf
 	convolve, correlate taps
 	triangles           []taps     // of bands
@@ -52,16 +52,16 @@ type Engine struct {
 
 	room     pieces.Room // guards what follows: one application at a time
 	closed   bool
-	turn     int             // of the bank that was filled last
-	opened   []*driver.Event // what the card was asked before the last openings, one less than there are banks
-	rows     device.Buf      // [trace of a unit][band][pitch][2], correlated traces as pairs, see adjoint.cu
-	ready    device.Buf      // the data that rows were correlated from, until used
-	owner    *kernel         // whose traces they are
-	tiled    device.Buf      // float32 [tile][64], the image
-	image    device.Buf      // float64 [part][tile][64], sums of the adjoint
-	traces   device.Buf      // float64 [part][band][row][stride], sums of a piece of the forward
-	smoothed device.Buf      // [row][stride], with bands: their sum over a piece of the forward
-	ring     device.Buf      // sums of two pieces of the forward; made when first needed
+	turn     int            // of the bank that was filled last
+	opened   []*accel.Event // what the card was asked before the last openings, one less than there are banks
+	rows     device.Buf     // [trace of a unit][band][pitch][2], correlated traces as pairs, see adjoint.cu
+	ready    device.Buf     // the data that rows were correlated from, until used
+	owner    *kernel        // whose traces they are
+	tiled    device.Buf     // float32 [tile][64], the image
+	image    device.Buf     // float64 [part][tile][64], sums of the adjoint
+	traces   device.Buf     // float64 [part][band][row][stride], sums of a piece of the forward
+	smoothed device.Buf     // [row][stride], with bands: their sum over a piece of the forward
+	ring     device.Buf     // sums of two pieces of the forward; made when first needed
 
 	adjointParts, forwardParts int // of image and traces, at most
 }
@@ -80,7 +80,7 @@ type geometry struct {
 
 // taps is a filter on the card.
 type taps struct {
-	at    driver.Memory
+	at    accel.Memory
 	count int
 	first int
 }
@@ -128,7 +128,7 @@ func New(ctx context.Context, dev *card.Device, p *kirchhoff.Problem, w kirchhof
 }
 
 func (e *Engine) make(ctx context.Context, p *kirchhoff.Problem) error {
-	e.functions = map[string]*driver.Function{}
+	e.functions = map[string]*accel.Function{}
 	for i, src := range Programs(e.geometry.layout) {
 		module, err := e.buffers.dev.Build(src)
 		if err != nil {

@@ -6,9 +6,11 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
+	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 )
 
 // TestConformance: the engine is adjoint to rounding and agrees with the reference and
@@ -63,4 +65,19 @@ func TestConformance(t *testing.T) {
 
 func lifted(p *kirchhoff.Problem, e kirchhoff.Engine) dist.Operator {
 	return dist.Lift(e.Kernels()[0], dist.Local(e.Type(), p.Grid.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT))
+}
+
+// The table of engines names all that have cards, and no other has.
+func TestEnginesOfCards(t *testing.T) {
+	var names []string
+	for _, e := range engines.Table {
+		if card.EngineOf(e.Name) != nil {
+			names = append(names, e.Name)
+		} else if !slices.Contains([]string{"cpu", "double", "reference"}, e.Name) {
+			t.Errorf("engine %s has no cards", e.Name)
+		}
+	}
+	if !slices.Equal(names, card.Names()) {
+		t.Errorf("the table has %v of the engines %v", names, card.Names())
+	}
 }

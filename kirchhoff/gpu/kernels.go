@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -30,18 +30,18 @@ var (
 
 // Programs returns the programs of an engine whose tables have the given layout: the
 // operator, and what comes before and after it, which is the same for all kinds of tables.
-func Programs(l kirchhoff.Layout) [2]driver.Source {
+func Programs(l kirchhoff.Layout) [2]accel.Source {
 	src := operatorSource(l, false)
 	src.Native = native(l)
-	return [2]driver.Source{src, {Name: "ends.cu", Text: endsText}}
+	return [2]accel.Source{src, {Name: "ends.cu", Text: endsText}}
 }
 
 // SquaredProgram returns the program of the adjoint of Engine.Squared, which has no forward.
-func SquaredProgram(l kirchhoff.Layout) driver.Source { return operatorSource(l, true) }
+func SquaredProgram(l kirchhoff.Layout) accel.Source { return operatorSource(l, true) }
 
 // operatorSource is the operator, or the adjoint of the one with all its elements squared. It joins
 // five files, or four, and is compiled for one kind of tables.
-func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
+func operatorSource(l kirchhoff.Layout, squared bool) accel.Source {
 	text := ""
 	parts := []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
 		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}}
@@ -52,7 +52,7 @@ func operatorSource(l kirchhoff.Layout, squared bool) driver.Source {
 		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
 	}
 	flag := map[bool]int{true: 1}
-	return driver.Source{Name: "kirchhoff.cu", Text: text,
+	return accel.Source{Name: "kirchhoff.cu", Text: text,
 		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]), fmt.Sprintf("UNEQUAL=%d", flag[l.Unequal]),
 			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared]),
 			fmt.Sprintf("BANDS=%d", flag[l.Bands > 1])}}
@@ -64,18 +64,18 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 
 // operator is the kernels' struct Operator.
 type operator struct {
-	table, span, groups driver.Memory
+	table, span, groups accel.Memory
 	tiles, ngroups, nt  int32
 	bits, mask          int32
 	one                 float32
 
 	// What programs without an aperture, limits or bands do not take.
-	columns, spots, middles driver.Memory
+	columns, spots, middles accel.Memory
 	taper                   [2]kirchhoff.Taper
 	dip, opening            kirchhoff.Fade
 	dynamic                 int32
 	bands                   int32
-	slope                   driver.Memory
+	slope                   accel.Memory
 }
 
 // newOperator is the kernel's operator on tables, without what depends on lists of traces.
@@ -147,19 +147,19 @@ func forwardStage(l kirchhoff.Layout) int {
 }
 
 // traces is the kernels' struct Traces.
-type traces struct{ groups, runs, rows, receivers, parts driver.Memory }
+type traces struct{ groups, runs, rows, receivers, parts accel.Memory }
 
 // blocks is the kernels' struct Blocks.
 type blocks struct {
-	places, traces, halves, parts driver.Memory
-	visits, firsts                driver.Memory // with an aperture
+	places, traces, halves, parts accel.Memory
+	visits, firsts                accel.Memory // with an aperture
 }
 
-func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
+func memory(b device.Buf) accel.Memory { return b.(*card.Buf).Memory() }
 
 // launch launches x × y blocks of the given number of threads, with shared bytes of
 // shared memory in addition to the kernel's own. It does nothing if there are no blocks.
-// Arguments are buffers, nil for a null pointer, and what [driver.Context.Launch] takes.
+// Arguments are buffers, nil for a null pointer, and what [accel.Context.Launch] takes.
 func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 	if x == 0 || y == 0 {
 		return
@@ -167,12 +167,12 @@ func (e *Engine) launch(name string, x, y, threads, shared int, args ...any) {
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case nil:
-			args[i] = driver.Memory(0)
+			args[i] = accel.Memory(0)
 		case device.Buf:
 			args[i] = memory(v)
 		}
 	}
-	e.context.Launch(e.context.Main(), e.functions[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
+	e.context.Launch(e.context.Main(), e.functions[name], accel.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}, Shared: shared}, args...)
 }
 
 // elements launches a kernel over n elements.
@@ -211,7 +211,7 @@ func (b *buffers) alloc(n int, t device.Type) device.Buf {
 
 // words copies elements of whole 32-bit words to the card. It returns 0 after an error and
 // without a card.
-func words[T any](b *buffers, list []T) driver.Memory {
+func words[T any](b *buffers, list []T) accel.Memory {
 	var t T
 	n := len(list) * int(unsafe.Sizeof(t)) / 4
 	buf := b.alloc(n, device.F32)
@@ -223,7 +223,7 @@ func words[T any](b *buffers, list []T) driver.Memory {
 }
 
 // put copies n 32-bit words, in elements of any size, to a buffer of a card.
-func put[T any](s *driver.Stream, to device.Buf, list []T) error {
+func put[T any](s *accel.Stream, to device.Buf, list []T) error {
 	if to.Len() == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
@@ -90,7 +90,7 @@ func fieldsHere(v any) string {
 		for ; of.Kind() == reflect.Array; of = of.Elem() {
 			name += "[]"
 		}
-		kind, known := map[reflect.Type]string{reflect.TypeFor[driver.Memory](): "*", reflect.TypeFor[int32](): "int", reflect.TypeFor[int64](): "i64",
+		kind, known := map[reflect.Type]string{reflect.TypeFor[accel.Memory](): "*", reflect.TypeFor[int32](): "int", reflect.TypeFor[int64](): "i64",
 			reflect.TypeFor[float32](): "float", reflect.TypeFor[float64](): "double", reflect.TypeFor[kirchhoff.Taper](): "Taper", reflect.TypeFor[kirchhoff.Fade](): "Fade"}[of]
 		if !known {
 			kind = of.String()

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
@@ -44,7 +44,7 @@ var redundant = map[string]string{
 // applied is a digest of all that an engine computes of a problem: both directions, with
 // and without a quantum, the bounds, and the squared operator's adjoint.
 func applied(t *testing.T, p *kirchhoff.Problem) (digest string, err error) {
-	d, err := card.Open(card.Options{Cache: driver.UserCache()})
+	d, err := card.Open(card.Options{Cache: accel.UserCache()})
 	if err != nil {
 		return "", err
 	}

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -22,16 +22,16 @@ import (
 var packText string
 
 // PackProgram is the program that makes tables on the card.
-func PackProgram() driver.Source { return driver.Source{Name: "pack.cu", Text: packText} }
+func PackProgram() accel.Source { return accel.Source{Name: "pack.cu", Text: packText} }
 
 // These are the kernels' structs.
 type (
 	packing struct {
 		fields, compact, limits, row         int32
-		table, span, groups                  driver.Memory
-		points, tiles, firsttile, firstgroup driver.Memory
-		firsthalf, halves                    driver.Memory
-		slope, lengths, apart                driver.Memory
+		table, span, groups                  accel.Memory
+		points, tiles, firsttile, firstgroup accel.Memory
+		firsthalf, halves                    accel.Memory
+		slope, lengths, apart                accel.Memory
 		skipped                              int64
 		ny, nz, dynamic, bits                int32
 		dt, shift, limit, last               float64
@@ -62,9 +62,9 @@ const far = 5e8
 type packer struct {
 	buffers
 	e              *Engine
-	kernel         *driver.Function
-	firstGroup     driver.Memory // of each box
-	firstHalf      driver.Memory
+	kernel         *accel.Function
+	firstGroup     accel.Memory // of each box
+	firstHalf      accel.Memory
 	stacks, counts device.Buf
 	solver         *times.Solver // nil: times come from the host,
 	field, given   device.Buf    // as words, with amplitudes, a place's at a time
@@ -157,7 +157,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 		return lengths{}, err
 	}
 	places, opt := p.TimesNeeded()
-	err := k.times(ctx, p, places, opt, func(f times.Fields, given driver.Memory) error {
+	err := k.times(ctx, p, places, opt, func(f times.Fields, given accel.Memory) error {
 		var stacks []stack
 		most := 0
 		for i, place := range f.Places {
@@ -171,7 +171,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 			if err := put(e.making, k.stacks.Slice(0, len(some)*stackWords), some); err != nil {
 				return err
 			}
-			e.context.Launch(e.making, k.kernel, driver.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
+			e.context.Launch(e.making, k.kernel, accel.Shape{Blocks: [3]int{most, len(some), 1}, Threads: [3]int{threads, 1, 1}},
 				packing, memory(k.stacks), memory(f.Time), given, int64(f.Pitch))
 		}
 		return nil
@@ -199,7 +199,7 @@ func (c *counted) check(bits int, slowest float64) error {
 
 // times passes on the times of places, and amplitudes that the host knows, as they become known: some places'
 // from the solver, or each place's from the host.
-func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(f times.Fields, given driver.Memory) error) error {
+func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(f times.Fields, given accel.Memory) error) error {
 	if k.solver != nil {
 		return k.solver.Solve(ctx, p.Positions, places, opt, func(f times.Fields) error { return each(f, 0) })
 	}
@@ -215,7 +215,7 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 		}
 		one.Lock()
 		defer one.Unlock()
-		given := driver.Memory(0)
+		given := accel.Memory(0)
 		if amplitudes != nil {
 			given = memory(k.given)
 			if err := put(k.e.making, k.given.Slice(0, 2*len(amplitudes)), amplitudes); err != nil {
@@ -235,7 +235,7 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 	l := e.geometry.layout
 	c := packing{fields: int32(l.Fields), row: int32(l.Words), table: memory(to.table), groups: memory(to.groups),
 		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: k.firstGroup, firsthalf: k.firstHalf, halves: e.halfList,
-		apart: memory(k.counts), lengths: memory(k.counts) + driver.Memory(unsafe.Offsetof(counted{}.lengths)),
+		apart: memory(k.counts), lengths: memory(k.counts) + accel.Memory(unsafe.Offsetof(counted{}.lengths)),
 		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]), bits: int32(e.bits),
 		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
 		stabiliser: fading.Stabiliser, lowest: fading.Lo, highest: fading.Hi, taper: fading.Taper}

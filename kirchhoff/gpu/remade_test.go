@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -133,7 +134,7 @@ func TestRemadeNeed(t *testing.T) {
 // still works for the unit before, whoever solves for their times. Times cross only from the host.
 func TestRemadeBesideWork(t *testing.T) {
 	d := open(t, driver.CUDA)
-	m, err := d.Build(driver.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
+	m, err := d.Build(accel.Source{Name: "hold.cu", Text: `extern "C" __global__ void hold(volatile int *go) { while (!*go); }`})
 	must(t, err)
 	hold, err := m.Function("hold")
 	must(t, err)
@@ -162,7 +163,7 @@ func TestRemadeBesideWork(t *testing.T) {
 		must(t, remake(0)) // in the other bank
 		must(t, d.Sync())
 		atomic.StoreInt32(set, 0)
-		e.context.Launch(e.context.Main(), hold, driver.Line(1, 1), driver.Memory(uintptr(unsafe.Pointer(set))))
+		e.context.Launch(e.context.Main(), hold, accel.Line(1, 1), accel.Memory(uintptr(unsafe.Pointer(set))))
 		made := make(chan error, 1)
 		before, _ := d.Traffic()
 		go func() { made <- remake(1) }()
@@ -185,5 +186,4 @@ func TestRemadeBesideWork(t *testing.T) {
 		}
 		must(t, d.Sync())
 	}
-	must(t, flag.Free())
 }

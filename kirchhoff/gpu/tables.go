@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
@@ -127,7 +127,7 @@ const reachWords = 4
 // windowEntries returns the length of the forward's windows: enough for most boxes, if
 // shared memory is large enough. Other boxes take several passes. Results do not depend
 // on it.
-func windowEntries(c driver.Card, l kirchhoff.Layout, n lengths) int {
+func windowEntries(c accel.Card, l kirchhoff.Layout, n lengths) int {
 	const guards, least, mostBytes = 2, 32, 110 << 10 // two blocks to a processor of an H200
 	most := (min(c.Shared-2<<10, mostBytes) - 2*forwardStage(l)) / (4 * lanes)
 	return min(max(n.most()+guards, least), most)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -34,7 +35,7 @@ func must(t testing.TB, err error) {
 func open(t testing.TB, engine driver.Engine) *card.Device {
 	t.Helper()
 	gputest.Need(t)
-	d, err := card.Open(card.Options{Engine: engine, Cache: driver.UserCache()})
+	d, err := card.Open(card.Options{Engine: engine, Cache: accel.UserCache()})
 	if err != nil && gputest.Real() {
 		t.Skip(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"sort"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/pieces"
 )
@@ -21,17 +21,17 @@ type kernel struct {
 
 // numbered is what the card's kernels look up by the number of a trace.
 type numbered struct {
-	row     driver.Memory // row of the data; 0: the trace's own number
-	middles driver.Memory // midpoint, with an aperture
+	row     accel.Memory // row of the data; 0: the trace's own number
+	middles accel.Memory // midpoint, with an aperture
 }
 
 // of returns what filters take for traces lo to hi: the data from the first of them on, or
 // all data and the list of their rows.
-func (n numbered) of(data device.Buf, nt, lo, hi int) (device.Buf, driver.Memory) {
+func (n numbered) of(data device.Buf, nt, lo, hi int) (device.Buf, accel.Memory) {
 	if n.row == 0 {
 		return data.Slice(lo*nt, (hi-lo)*nt), 0
 	}
-	return data, n.row + driver.Memory(4*lo)
+	return data, n.row + accel.Memory(4*lo)
 }
 
 func newKernel(e *Engine, m *kirchhoff.Image) *kernel {

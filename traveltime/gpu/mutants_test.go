@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -76,7 +77,7 @@ func TestMutants(t *testing.T) {
 	for _, c := range small() {
 		m := c.method(t)
 		hunt.Try(Program(c.model.Dim()), func() (string, error) {
-			d, err := card.Open(card.Options{Cache: driver.UserCache()})
+			d, err := card.Open(card.Options{Cache: accel.UserCache()})
 			if err != nil {
 				return "", err
 			}

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -20,8 +20,8 @@ import (
 var text string
 
 // Program is the solver for grids of so many axes.
-func Program(dim int) driver.Source {
-	return driver.Source{Name: "eikonal.cu", Text: text, Defines: []string{fmt.Sprintf("DIM=%d", dim)}}
+func Program(dim int) accel.Source {
+	return accel.Source{Name: "eikonal.cu", Text: text, Defines: []string{fmt.Sprintf("DIM=%d", dim)}}
 }
 
 // Knows reports whether a Solver can take the place of m: an Eikonal, a Coarse or a method of
@@ -50,11 +50,11 @@ type Task struct {
 // Solver computes traveltimes on a card. It is for one goroutine at a time.
 type Solver struct {
 	dev     *card.Device
-	stream  *driver.Stream
+	stream  *accel.Stream
 	of      traveltime.Method
 	eikonal *traveltime.Eikonal // nil for other methods
 	coarse  *traveltime.Coarse  // the same
-	kernels map[string]*driver.Function
+	kernels map[string]*accel.Function
 	room    room
 	model   model
 	image   image
@@ -62,14 +62,14 @@ type Solver struct {
 
 	held                                 []device.Buf
 	places, tau, dirty, dirs, lost, time device.Buf
-	tables                               driver.Memory // of a Coarse
+	tables                               accel.Memory // of a Coarse
 }
 
 // These are the kernels' structs.
 type (
 	step  struct{ h2, hh, h4, hh4, ih float32 }
 	model struct {
-		slow2, straight  driver.Memory
+		slow2, straight  accel.Memory
 		skipped          int64
 		origin, spacing  [3]float64
 		unit, scale      float64
@@ -86,13 +86,13 @@ type (
 		table       int64
 	}
 	batch struct {
-		places, tau, dirty, dirs, rho, lost driver.Memory
+		places, tau, dirty, dirs, rho, lost accel.Memory
 		side                                [2]int32
 		chunks                              int32
 	}
 	image struct {
 		origin, spacing [3]float64
-		first, value    [3]driver.Memory
+		first, value    [3]accel.Memory
 		width           [3]int32
 		nz              int32
 	}
@@ -109,8 +109,8 @@ type Fields struct {
 
 // New takes to a card what a task needs: its places' part of a velocity model, and memory for a
 // batch of them. The solver works on a stream, which must follow the device's main one.
-func New(dev *card.Device, stream *driver.Stream, t Task) (*Solver, error) {
-	s := &Solver{dev: dev, stream: stream, of: t.Method, kernels: map[string]*driver.Function{}, room: newRoom(t)}
+func New(dev *card.Device, stream *accel.Stream, t Task) (*Solver, error) {
+	s := &Solver{dev: dev, stream: stream, of: t.Method, kernels: map[string]*accel.Function{}, room: newRoom(t)}
 	s.eikonal, _ = t.Method.(*traveltime.Eikonal)
 	s.coarse, _ = t.Method.(*traveltime.Coarse)
 	program, err := dev.Build(Program(t.Positions.Dim))
@@ -185,7 +185,7 @@ func (s *Solver) allocate() (err error) {
 	return err
 }
 
-func memory(b device.Buf) driver.Memory { return b.(*card.Buf).Memory() }
+func memory(b device.Buf) accel.Memory { return b.(*card.Buf).Memory() }
 
 // zero sets words to zero.
 func (s *Solver) zero(b device.Buf) {
@@ -193,7 +193,7 @@ func (s *Solver) zero(b device.Buf) {
 }
 
 // words are elements of 32 bits on the card.
-func words[T any](s *Solver, list []T, err *error) driver.Memory {
+func words[T any](s *Solver, list []T, err *error) accel.Memory {
 	b := s.alloc(len(list), device.F32, err)
 	if *err == nil {
 		*err = s.dev.Copy(b, card.Words(list))
@@ -328,7 +328,7 @@ func (s *Solver) pass(batch []int, opt traveltime.Options, each func(Fields) err
 const threadsEach = 256
 
 func (s *Solver) launch(name string, x, y, threads int, args ...any) {
-	s.dev.Context().Launch(s.stream, s.kernels[name], driver.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
+	s.dev.Context().Launch(s.stream, s.kernels[name], accel.Shape{Blocks: [3]int{x, y, 1}, Threads: [3]int{threads, 1, 1}}, args...)
 }
 
 // list copies what kernels need to know of a batch's places to the card.

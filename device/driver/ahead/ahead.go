@@ -1,6 +1,6 @@
 // Package ahead carries the project's programs for NVIDIA's cards as PTX, compiled when
 // the programs were last changed. It serves machines without NVRTC, and cards for which
-// the NVRTC at hand makes worse code (driver.Source.Native). The driver compiles the PTX for the card
+// the NVRTC at hand makes worse code (accel.Source.Native). The driver compiles the PTX for the card
 // at hand. Operators with an aperture, with limits of the dip or the opening angle, with
 // anti-aliasing, or with their elements squared (for image.gather_normalize) are
 // not carried: they need NVRTC. Nor is the solver of traveltimes, whose work the host can do. A
@@ -17,7 +17,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -30,19 +30,19 @@ var files embed.FS
 
 // PTX returns the carried program for src. If none is carried, the error is a missing
 // resource.
-func PTX(src driver.Source) (driver.Binary, error) {
+func PTX(src accel.Source) (accel.Binary, error) {
 	packed, err := files.ReadFile("ptx/" + name(src))
 	if err != nil {
-		return driver.Binary{}, status.Resource(fmt.Errorf("%s is not among the programs carried as PTX", src.Name))
+		return accel.Binary{}, status.Resource(fmt.Errorf("%s is not among the programs carried as PTX", src.Name))
 	}
 	image, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(packed)))
 	if err != nil {
-		return driver.Binary{}, fmt.Errorf("PTX of %s: %w", src.Name, err)
+		return accel.Binary{}, fmt.Errorf("PTX of %s: %w", src.Name, err)
 	}
-	return driver.Binary{Image: image}, nil
+	return accel.Binary{Image: image}, nil
 }
 
 // name is the file of a program.
-func name(src driver.Source) string {
+func name(src accel.Source) string {
 	return strings.TrimSuffix(src.Name, ".cu") + "-" + src.Hash()[:16] + ".ptx.bz2"
 }

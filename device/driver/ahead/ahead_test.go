@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
@@ -45,15 +46,15 @@ var (
 )
 
 // carried are the programs that are carried as PTX.
-func carried() []driver.Source {
+func carried() []accel.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
 	image := imaging.Program()
 	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(),
-		driver.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
+		accel.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
 }
 
 // operators are the programs for some kinds of tables.
-func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
+func operators(kinds []kirchhoff.Layout) (sources []accel.Source) {
 	for _, l := range kinds {
 		sources = append(sources, kirchhoffgpu.Programs(l)[0])
 	}
@@ -61,7 +62,7 @@ func operators(kinds []kirchhoff.Layout) (sources []driver.Source) {
 }
 
 // compiled are those that are not carried. Without a compiler the host solves for traveltimes.
-func compiled() []driver.Source {
+func compiled() []accel.Source {
 	list := append(operators(compiledKinds), times.Program(2), times.Program(3))
 	for _, l := range append(slices.Clone(carriedKinds), compiledKinds...) {
 		list = append(list, kirchhoffgpu.SquaredProgram(l))

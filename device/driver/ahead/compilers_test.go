@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
@@ -62,12 +63,12 @@ func TestRealCompilers(t *testing.T) {
 // this machine lacks, or one too old for the card, is a skipped test that says so.
 // LSM_TEST_NVRTC_LIB and LSM_TEST_HIPRTC_LIB name them where the loader does not find
 // them. What has passed is remembered in the user's cache folder.
-func compileFor(t *testing.T, src driver.Source, wanted func(k driver.Engine, card int) bool) {
+func compileFor(t *testing.T, src accel.Source, wanted func(k driver.Engine, card int) bool) {
 	for _, c := range []struct {
 		engine   driver.Engine
 		variable string
 		archs    []string
-		spills   func(driver.Binary) (string, error)
+		spills   func(accel.Binary) (string, error)
 	}{
 		{driver.CUDA, "LSM_NVRTC_LIB", []string{"sm_80", "sm_90", "sm_100", "sm_120"}, spillsOfCUDA},
 		{driver.HIP, "LSM_HIPRTC_LIB", []string{"gfx90a"}, spillsOfHIP},
@@ -125,7 +126,7 @@ func compileFor(t *testing.T, src driver.Source, wanted func(k driver.Engine, ca
 const leastSpill = 8
 
 // finish has ptxas make code of the PTX that is carried of a program.
-func finish(t *testing.T, src driver.Source, arch string) {
+func finish(t *testing.T, src accel.Source, arch string) {
 	said, err := exec.Command(ptxas.Find("ptxas"), "--version").CombinedOutput()
 	if err != nil {
 		t.Skipf("no ptxas to finish what is carried as PTX for %s: %v", arch, err)
@@ -154,15 +155,15 @@ func finish(t *testing.T, src driver.Source, arch string) {
 
 // passed is the file that is there once a program was compiled without spills, "" for
 // no place to keep it.
-func passed(k *driver.Compiler, src driver.Source, arch string) string {
-	if driver.UserCache().Dir == "" {
+func passed(k *driver.Compiler, src accel.Source, arch string) string {
+	if accel.UserCache().Dir == "" {
 		return ""
 	}
-	return filepath.Join(driver.UserCache().Dir, "no-spills", fmt.Sprintf("%v-%s-%s-%s", k.Engine, k.Version, arch, src.Hash()))
+	return filepath.Join(accel.UserCache().Dir, "no-spills", fmt.Sprintf("%v-%s-%s-%s", k.Engine, k.Version, arch, src.Hash()))
 }
 
 // spillsOfCUDA reads ptxas's own words, which -v makes it say of each kernel.
-func spillsOfCUDA(b driver.Binary) (spills string, err error) {
+func spillsOfCUDA(b accel.Binary) (spills string, err error) {
 	kernels := ptxas.Kernels(b.Log)
 	if len(kernels) == 0 {
 		return "", fmt.Errorf("the compiler says nothing of spills")
@@ -176,7 +177,7 @@ func spillsOfCUDA(b driver.Binary) (spills string, err error) {
 }
 
 // spillsOfHIP reads the counts in the code object's notes, which are MessagePack.
-func spillsOfHIP(b driver.Binary) (spills string, err error) {
+func spillsOfHIP(b accel.Binary) (spills string, err error) {
 	found := 0
 	for _, key := range []string{".vgpr_spill_count", ".sgpr_spill_count"} {
 		rest := b.Image
@@ -244,7 +245,7 @@ func TestSpillsAreFound(t *testing.T) {
 		engine   driver.Engine
 		variable string
 		arch     string
-		spills   func(driver.Binary) (string, error)
+		spills   func(accel.Binary) (string, error)
 	}{
 		{driver.CUDA, "LSM_NVRTC_LIB", "sm_80", spillsOfCUDA},
 		{driver.HIP, "LSM_HIPRTC_LIB", "gfx90a", spillsOfHIP},
@@ -257,7 +258,7 @@ func TestSpillsAreFound(t *testing.T) {
 			}
 			inChild(t, k)
 			for text, want := range map[string]bool{spilling: true, `extern "C" __global__ void f(float *x) { *x = 1; }`: false} {
-				b, err := k.Compile(driver.Source{Name: "spilling.cu", Text: text}, c.arch)
+				b, err := k.Compile(accel.Source{Name: "spilling.cu", Text: text}, c.arch)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -278,7 +279,7 @@ func TestUnknownTarget(t *testing.T) {
 		t.Skip(err)
 	}
 	inChild(t, k)
-	if _, err := k.Compile(driver.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}, "gfx999"); err == nil {
+	if _, err := k.Compile(accel.Source{Name: "a.cu", Text: `extern "C" __global__ void f() {}`}, "gfx999"); err == nil {
 		t.Error("no error")
 	}
 }

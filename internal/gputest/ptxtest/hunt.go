@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/internal/gputest"
 	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
@@ -61,7 +62,7 @@ func NewHunt(t *testing.T, redundant map[string]string) *Hunt {
 
 // Try runs all mutants of a program. run returns a digest of what it computes, or what
 // failed.
-func (h *Hunt) Try(src driver.Source, run func() (digest string, err error)) {
+func (h *Hunt) Try(src accel.Source, run func() (digest string, err error)) {
 	t := h.t
 	t.Helper()
 	maps.Copy(h.files, ptxas.Sources(src.Name, src.Text))
@@ -69,7 +70,7 @@ func (h *Hunt) Try(src driver.Source, run func() (digest string, err error)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, _, err := driver.UserCache().Compile(k, src, "sm_90", false) // as the card is given it
+	program, _, err := accel.UserCache().Compile(k, src, "sm_90", false) // as the card is given it
 	if err != nil {
 		t.Fatal(err)
 	}

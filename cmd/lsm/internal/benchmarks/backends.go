@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
@@ -74,7 +77,7 @@ docs/performance.md derives the columns.`,
 	fl.IntVar(&o.iterations, "iterations", o.iterations, "timed iterations of CGLS, at most 20; the median is printed")
 	fl.StringVar(&o.first, "first", "4KiB", "`bytes` of the smallest array of the all-reduce")
 	fl.StringVar(&o.last, "last", "64MiB", "`bytes` of the largest array; memory may end the list earlier")
-	fl.StringVar(&o.engine, "engine", "auto", "engine of the GPUs: cuda, hip, or auto for the one that is found")
+	fl.StringVar(&o.engine, "engine", "auto", "engine of the GPUs: "+strings.Join(gpu.Names(), ", ")+", or auto for the one that is found")
 	fl.StringVar(&o.plot, "plot", "", "`PNG` of bandwidth by size and time by backend")
 	return cmd
 }
@@ -86,8 +89,8 @@ func (o *backendsOptions) check(force bool) (err error) {
 	if o.iterations > promisedIterations {
 		return status.Usage(fmt.Errorf("bench: --iterations is %d, must be at most %d: images of cpu and GPU are only promised to agree that long", o.iterations, promisedIterations))
 	}
-	if !slices.Contains([]string{"auto", "cuda", "hip"}, o.engine) {
-		return status.Usage(fmt.Errorf("bench: --engine is %q, want auto, cuda or hip", o.engine))
+	if names := append([]string{"auto"}, gpu.Names()...); !slices.Contains(names, o.engine) {
+		return status.Usage(fmt.Errorf("bench: --engine is %q, want %s", o.engine, english.WordSeries(names, "or")))
 	}
 	o.Factor, o.commOptions.Iterations, o.Warmup, o.Operations = 4, 10, 2, []string{"all-reduce"}
 	return o.readSizes(force)
@@ -202,20 +205,20 @@ func (b *backends) measureSums(ctx context.Context) error {
 	return nil
 }
 
-// cards is the engine of the GPUs to measure: for auto what rank 0 finds, or CUDA.
-func (b *backends) cards() (driver.Engine, error) {
+// cards is the engine of the GPUs to measure: for auto what rank 0 finds, or the first that there is.
+func (b *backends) cards() (accel.Engine, error) {
 	if b.o.engine != "auto" {
-		return cli.EngineOf(b.o.engine), nil
+		return gpu.EngineOf(b.o.engine), nil
 	}
 	mine, err := pipeline.FindGPU()
 	if err != nil {
-		mine = driver.CUDA
+		mine = gpu.Engines[0]
 	}
-	all, err := comm.GatherJSON(b.app.World.Host().AllGather, mine)
+	all, err := comm.GatherJSON(b.app.World.Host().AllGather, mine.String())
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return all[0], nil
+	return gpu.EngineOf(all[0]), nil
 }
 
 // reduce measures the all-reduce of a way.

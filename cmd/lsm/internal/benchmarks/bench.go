@@ -7,9 +7,11 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -74,7 +76,7 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 	fl.IntSliceVar(&o.Shape, "shape", []int{401, 301}, "image points, `NX,NZ` or NX,NY,NZ, 10 m apart")
 	fl.IntVar(&o.Samples, "samples", 1500, "samples per trace, 4 ms apart")
 	fl.IntVar(&o.Wavelet, "wavelet", 81, "samples of the wavelet; 1 leaves convolution out")
-	fl.StringVar(&o.Engine, "engine", "cpu", "cpu, cuda, hip or reference")
+	fl.StringVar(&o.Engine, "engine", "cpu", english.WordSeries(computing(), "or"))
 	fl.IntVar(&o.Threads, "threads", 0, "number of threads; 0: all processors")
 	fl.BoolVar(&o.Dynamic, "dynamic", false, "use amplitude weights and an angle limit")
 	fl.Float64SliceVar(&o.DipLimit, "dip-limit", nil, "limit the dip, `START,CUT` in degrees, and measure the cost")
@@ -87,12 +89,15 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// computing are the engines of the operator.
+func computing() []string { return append(carried(), "reference") }
+
 func (o *kernelOptions) check() error {
 	if err := positive(map[string]int{"sources": o.Sources, "receivers": o.Receivers, "runs": o.Runs, "wavelet": o.Wavelet}); err != nil {
 		return err
 	}
-	if !slices.Contains([]string{"cpu", "reference", "cuda", "hip"}, o.Engine) {
-		return status.Usage(fmt.Errorf("bench: engine %q is unknown, want cpu, cuda, hip or reference", o.Engine))
+	if !slices.Contains(computing(), o.Engine) {
+		return status.Usage(fmt.Errorf("bench: engine %q is unknown, want %s", o.Engine, english.WordSeries(computing(), "or")))
 	}
 	if o.reproducible != "ranks" && o.reproducible != "off" {
 		return status.Usage(fmt.Errorf("bench: --reproducible is %q, want ranks or off", o.reproducible))
@@ -105,8 +110,8 @@ func (o *kernelOptions) check() error {
 }
 
 func benchKernel(ctx context.Context, a *cli.App, o kernelOptions) error {
-	if o.Engine == "cuda" || o.Engine == "hip" {
-		card, err := pipeline.OpenCard(cli.EngineOf(o.Engine), 1, a.Report.Warn)
+	if engine := gpu.EngineOf(o.Engine); engine != nil {
+		card, err := pipeline.OpenCard(engine, 1, a.Report.Warn)
 		if err != nil {
 			return err
 		}

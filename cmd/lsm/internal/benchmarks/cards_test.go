@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -164,7 +164,7 @@ func TestBenchMatmulOnCards(t *testing.T) {
 
 // cardOf opens a rank's card.
 func cardOf(rank int) (*gpu.Device, error) {
-	return gpu.Open(gpu.Options{Card: rank, Cache: driver.UserCache()})
+	return gpu.Open(gpu.Options{Card: rank, Cache: accel.UserCache()})
 }
 
 // smallSurvey is a configuration of a survey of four shots.

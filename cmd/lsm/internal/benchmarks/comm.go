@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/stat"
 
@@ -19,7 +20,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
@@ -76,7 +77,7 @@ default bench comm measures all of these operations that a backend has:
 	fl.StringSliceVar(&o.Operations, "operations", nil, "operations to measure, separated by commas (default all)")
 	fl.StringVar(&o.typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
-	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: cpu, cuda, hip (default: by the backends)")
+	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: "+strings.Join(carried(), ", ")+" (default: by the backends)")
 	fl.StringVar(&o.plot, "plot", "", "`PNG` of the time of the first operation against the size")
 	fl.BoolVar(&o.limits, "limits", false, "also measure how fast the ranks can copy memory")
 	return cmd
@@ -121,13 +122,13 @@ func joinAndBench(ctx context.Context, a *cli.App, o commOptions) error {
 	aware := false
 	if o.engine != "cpu" {
 		var claim comm.Claim
-		o.Card, claim, err = openCards(a, cli.EngineOf(o.engine), node)
+		o.Card, claim, err = openCards(a, gpu.EngineOf(o.engine), node)
 		if err != nil {
 			return err
 		}
 		defer o.Card.Close()
 		aware = claim.Takes
-		beside, err := pipeline.OpenCard(cli.EngineOf(o.engine), node, nil) // with a stream of its own
+		beside, err := pipeline.OpenCard(gpu.EngineOf(o.engine), node, nil) // with a stream of its own
 		if err := comm.Together(a.World, err); err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func (o *commOptions) joinMachine(world comm.Comm) (threads, ranks int, err erro
 
 // openCards opens the GPU of every rank, and says whether MPI takes their memory. An error
 // is one of all ranks, and no card is then open.
-func openCards(a *cli.App, engine driver.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
+func openCards(a *cli.App, engine accel.Engine, onNode int) (card *gpu.Device, claim comm.Claim, err error) {
 	card, err = pipeline.OpenCard(engine, onNode, a.Report.Warn)
 	if err := comm.Together(a.World, err); err != nil {
 		if card != nil {
@@ -170,7 +171,7 @@ func openCards(a *cli.App, engine driver.Engine, onNode int) (card *gpu.Device, 
 	if a.World.Name() != "mpi" {
 		return card, claim, nil
 	}
-	if claim, err = a.TryMemory(probe.Patience, func() (driver.Engine, bool) { return engine, true }); err != nil {
+	if claim, err = a.TryMemory(probe.Patience, func() accel.Engine { return engine }); err != nil {
 		card.Close()
 		return nil, claim, err
 	}
@@ -360,15 +361,20 @@ func besideEachOther(backends []string, can ...string) error {
 	return nil
 }
 
+// carried are the engines whose memory communicators carry.
+func carried() []string { return append([]string{"cpu"}, gpu.Names()...) }
+
 // checkBackends refuses backends that do not go together. It chooses the engine whose
 // memory they carry if none is given.
 func checkBackends(backends []string, engine *string) error {
 	if err := besideEachOther(backends, "mpi", "mpi-staged", "nccl", "rccl"); err != nil {
 		return err
 	}
-	need := map[string]string{"nccl": "cuda", "rccl": "hip"}
 	for _, b := range backends {
-		want := cmp.Or(need[b], *engine)
+		want := *engine
+		if of := gpu.EngineFor(b); of != nil {
+			want = of.String()
+		}
 		if *engine = cmp.Or(*engine, want); *engine != want {
 			return status.Usage(fmt.Errorf("bench: --backend %s carries memory of engine %s, not of %s", b, want, *engine))
 		}
@@ -376,13 +382,13 @@ func checkBackends(backends []string, engine *string) error {
 	staged := slices.Contains(backends, "mpi-staged")
 	switch {
 	case *engine == "" && staged:
-		*engine = "cuda"
+		*engine = gpu.Names()[0]
 	case *engine == "":
 		*engine = "cpu"
 	case *engine == "cpu" && staged:
 		return status.Usage(errors.New("bench: --backend mpi-staged carries memory of a GPU, --engine is cpu"))
-	case !slices.Contains([]string{"cpu", "cuda", "hip"}, *engine):
-		return status.Usage(fmt.Errorf("bench: --engine is %q, want cpu, cuda or hip", *engine))
+	case !slices.Contains(carried(), *engine):
+		return status.Usage(fmt.Errorf("bench: --engine is %q, want %s", *engine, english.WordSeries(carried(), "or")))
 	}
 	return nil
 }
@@ -402,7 +408,7 @@ func carriers(a *cli.App, world comm.Comm, backends []string, card *gpu.Device, 
 	done = func() {}
 	for _, b := range backends {
 		switch {
-		case strings.HasPrefix(b, "mpi-") || b == "nccl" || b == "rccl":
+		case strings.HasPrefix(b, "mpi-") || gpu.EngineFor(b) != nil:
 		case card != nil && !aware && world.Size() > 1 && len(backends) > 1:
 			a.Report.Infof("%s: its library does not take memory of a GPU: it is left out; mpi-staged goes through the host", b)
 			continue
@@ -428,8 +434,8 @@ func carriers(a *cli.App, world comm.Comm, backends []string, card *gpu.Device, 
 // carrier is the communicator of a backend over the ranks of the world; done closes what
 // was opened for it. NCCL and RCCL have the given time to start, 0 for any.
 func carrier(a *cli.App, world comm.Comm, backend string, card *gpu.Device, timeout time.Duration) (c comm.Comm, done func(), err error) {
-	switch backend {
-	case "nccl", "rccl":
+	switch {
+	case gpu.EngineFor(backend) != nil:
 		g, err := nccl.New(world, card, nccl.Options{Timeout: timeout})
 		if err != nil {
 			return nil, nil, err
@@ -437,7 +443,7 @@ func carrier(a *cli.App, world comm.Comm, backend string, card *gpu.Device, time
 		unwatch := watch.OnVerdict(world, g.Cut)
 		a.Report.Printf("# %s\n", g.About())
 		return g, func() { unwatch(); g.Close() }, nil
-	case "mpi-staged":
+	case backend == "mpi-staged":
 		return comm.Staged(world), func() {}, nil
 	}
 	return world, func() {}, nil

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/blas"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
@@ -66,7 +65,7 @@ mpi-staged through the host; several are measured in turn.`,
 	fl.IntVar(&o.threads, "threads", 0, "threads of a rank; 0: its share of the processors")
 	fl.IntVar(&o.Runs, "runs", 3, "number of runs; the median is printed")
 	fl.StringSliceVar(&o.libraries, "library", []string{"auto"}, "auto, gonum, openblas, cublas, hipblas, or several with commas")
-	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the matrices: cpu, cuda, hip (default: by the backends)")
+	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the matrices: "+strings.Join(carried(), ", ")+" (default: by the backends)")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
 	return cmd
 }
@@ -104,8 +103,8 @@ func (o *matmulOptions) checkLibraries() error {
 	for _, name := range blas.Names() {
 		engines[name] = "cpu"
 	}
-	for _, e := range []driver.Engine{driver.CUDA, driver.HIP} {
-		engines[blas.CardName(e)] = e.String()
+	for _, e := range gpu.Engines {
+		engines[e.Facts().Matrices.Name] = e.String()
 	}
 	for i, name := range o.libraries {
 		engine, known := engines[name]
@@ -152,7 +151,7 @@ func benchMatmul(ctx context.Context, a *cli.App, o matmulOptions) error {
 	}
 	aware := false
 	if o.engine != "cpu" {
-		card, claim, err := openCards(a, cli.EngineOf(o.engine), at.onNode)
+		card, claim, err := openCards(a, gpu.EngineOf(o.engine), at.onNode)
 		if err != nil {
 			return err
 		}

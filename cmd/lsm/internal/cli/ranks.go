@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
-	"github.com/kirchhoff-lsm/lsm/device/driver"
+	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
@@ -22,7 +22,7 @@ import (
 // ChooseComm says which communicator a run takes, and why. It returns an error if this
 // machine does not offer the backend.
 func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
-	if want == "" || want == "nccl" || want == "rccl" {
+	if want == "" || gpu.EngineFor(want) != nil {
 		want = "auto" // these stand beside it
 	}
 	if want == "mpi-staged" {
@@ -97,41 +97,38 @@ func (a *App) Join(cfg *config.Config) error {
 	if cfg != nil && cfg.Comm.Timeout > 0 { // the others wait meanwhile
 		patience = min(patience, time.Duration(cfg.Comm.Timeout/2*float64(time.Second)))
 	}
-	_, err = a.TryMemory(patience, func() (driver.Engine, bool) { return engineFor(cfg) })
+	_, err = a.TryMemory(patience, func() accel.Engine { return engineFor(cfg) })
 	return err
 }
 
-// engineFor is the engine of the GPUs whose memory MPI may be given by a configuration, and
-// whether there is one.
-func engineFor(cfg *config.Config) (driver.Engine, bool) {
-	if cfg == nil || cfg.Comm.Backend == "mpi-staged" {
-		return 0, false
+// engineFor is the engine of the GPUs whose memory MPI may be given by a configuration, nil for
+// none.
+func engineFor(cfg *config.Config) accel.Engine {
+	switch {
+	case cfg == nil || cfg.Comm.Backend == "mpi-staged":
+		return nil
+	case cfg.Kirchhoff.Engine == "auto":
+		engine, _ := pipeline.FindGPU() // nil: none is as good as one that fails
+		return engine
 	}
-	switch cfg.Kirchhoff.Engine {
-	case "cuda", "hip":
-		return EngineOf(cfg.Kirchhoff.Engine), true
-	case "auto":
-		engine, err := pipeline.FindGPU()
-		return engine, err == nil
-	}
-	return 0, false
+	return gpu.EngineOf(cfg.Kirchhoff.Engine)
 }
 
 // TryMemory finds out whether MPI takes the memory of an engine's GPUs. Where it claims so,
 // a child of rank 0 has it send some, in the given time. If that fails, no rank gives it such
 // memory, as all ranks learn. Only rank 0 asks for the engine, but all ranks take part.
-func (a *App) TryMemory(patience time.Duration, engine func() (driver.Engine, bool)) (comm.Claim, error) {
+func (a *App) TryMemory(patience time.Duration, engine func() accel.Engine) (comm.Claim, error) {
 	var mine struct {
 		comm.Claim
-		Engine driver.Engine
-		Asked  bool
+		Engine string // "": none is asked for
 	}
 	if a.First() {
-		if mine.Engine, mine.Asked = engine(); mine.Asked {
-			if mine.Claim = mpi.Claim(gpu.SpaceOf(mine.Engine)); mine.Takes {
-				mine.Claim = probe.Judge(mine.Claim, Try(context.Background(), "mpi-"+mine.Engine.String(), patience))
+		if of := engine(); of != nil {
+			mine.Engine = of.String()
+			if mine.Claim = mpi.Claim(of.Facts().Space); mine.Takes {
+				mine.Claim = probe.Judge(mine.Claim, Try(context.Background(), "mpi-"+mine.Engine, patience))
 			}
-			a.Report.Infof("%s", Handed(mine.Engine, mine.Claim))
+			a.Report.Infof("%s", Handed(of, mine.Claim))
 		}
 	}
 	all, err := comm.GatherJSON(a.World.Host().AllGather, mine)
@@ -139,14 +136,14 @@ func (a *App) TryMemory(patience time.Duration, engine func() (driver.Engine, bo
 		return comm.Claim{}, err
 	}
 	first := all[0]
-	if first.Asked && !first.Takes {
-		mpi.Deny(gpu.SpaceOf(first.Engine))
+	if first.Engine != "" && !first.Takes {
+		mpi.Deny(gpu.EngineOf(first.Engine).Facts().Space)
 	}
 	return first.Claim, nil
 }
 
 // Handed says whether MPI is given the memory of an engine's GPUs.
-func Handed(engine driver.Engine, claim comm.Claim) string {
+func Handed(engine accel.Engine, claim comm.Claim) string {
 	way := "is copied to the host for MPI"
 	if claim.Takes {
 		way = "is given to MPI"
@@ -216,12 +213,4 @@ func (a *App) endAll(fault any) {
 		panic(fault)
 	}()
 	time.Sleep(farewell)
-}
-
-// EngineOf is the engine of a card: "hip", else CUDA.
-func EngineOf(name string) driver.Engine {
-	if name == driver.HIP.String() {
-		return driver.HIP
-	}
-	return driver.CUDA
 }

@@ -1,9 +1,4 @@
-package driver
-
-/*
-#include "calls.h"
-*/
-import "C"
+package accel
 
 import (
 	"errors"
@@ -12,7 +7,6 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -22,8 +16,7 @@ import (
 // any goroutine; commands run in the order of the calls.
 type Context struct {
 	Card     Card
-	driver   *Driver
-	handle   unsafe.Pointer
+	calls    Calls
 	main     *Stream
 	commands chan command
 	ended    chan struct{}
@@ -32,7 +25,6 @@ type Context struct {
 	awaited  atomic.Bool           // somebody waits for the card
 
 	// Touched by the thread alone.
-	created  []Event    // all events
 	events   [2][]Event // those that are free: untimed and timed
 	telling  []*Stream  // with spans that have ended and were not told of yet
 	timing   int        // spans begun and not told of yet
@@ -55,10 +47,10 @@ var errClosed = errors.New("the card was given back")
 // backlog is how many commands may wait for the thread before callers block.
 const backlog = 256
 
-// Use makes a card ready and starts the thread that owns its context. The context is the
-// card's primary one, which libraries such as NCCL and MPI use too.
-func (d *Driver) Use(c Card) (*Context, error) {
-	x := &Context{Card: c, driver: d, commands: make(chan command, backlog), ended: make(chan struct{})}
+// Start starts the thread that owns a card's context. It binds the card and makes all calls but
+// those of Bind on others.
+func Start(c Card, calls Calls) (*Context, error) {
+	x := &Context{Card: c, calls: calls, commands: make(chan command, backlog), ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go x.serve(started)
 	if err := <-started; err != nil {
@@ -263,21 +255,19 @@ func (c *Context) Cut(err error) {
 func (c *Context) poll(waits []waiting) []waiting {
 	kept := waits[:0]
 	for _, w := range waits {
-		code := C.gpu_event_query(c.driver.calls, w.event.handle)
-		if code == notReady {
+		passed, err := c.calls.Passed(w.event.handle)
+		if err == nil && !passed {
 			kept = append(kept, w)
 			continue
 		}
-		if code == 0 {
-			if err := c.told(math.MaxInt); err != nil {
-				c.Fail(err)
-			}
+		if err == nil {
+			err = c.told(math.MaxInt)
 		}
-		if err := c.driver.check(code, "event_query"); err != nil {
-			c.Fail(err) // of a kernel, found out now
+		if err != nil {
+			c.Fail(err) // of a kernel perhaps, found out now
 		}
 		c.events[untimed] = append(c.events[untimed], w.event)
-		err := c.Err()
+		err = c.Err()
 		if cut := c.cut.Load(); err == nil && cut != nil {
 			err = *cut
 		}
@@ -289,43 +279,26 @@ func (c *Context) poll(waits []waiting) []waiting {
 
 // open makes the card's context current on this thread.
 func (c *Context) open() error {
-	d := c.driver
-	var dev C.int
-	if err := d.check(C.gpu_device(d.calls, &dev, C.int(c.Card.Index)), "device"); err != nil {
-		return err
-	}
-	if err := d.check(C.gpu_retain(d.calls, &c.handle, dev), "retain"); err != nil {
-		return err
-	}
-	err := d.check(C.gpu_set_current(d.calls, c.handle), "set_current")
+	err := c.calls.Bind()
 	if err == nil {
 		c.main, err = c.newStream(device.LaneGPU)
 	}
 	if err != nil {
-		C.gpu_release(d.calls, dev) // else a card that failed stays so in this process
+		c.calls.Close() // else a card that failed stays so in this process
 	}
 	return err
 }
 
 // Bind makes the card's context current on the calling thread of the system, to
 // which the goroutine must be locked.
-func (c *Context) Bind() error {
-	return status.Resource(c.driver.check(C.gpu_set_current(c.driver.calls, c.handle), "set_current"))
-}
+func (c *Context) Bind() error { return status.Resource(c.calls.Bind()) }
 
 // close releases the context with everything that it holds. Errors are ignored, since
 // nothing can be done about them here.
 func (c *Context) close() {
-	d := c.driver
-	for _, e := range c.created {
-		C.gpu_event_destroy(d.calls, e.handle)
-	}
 	if c.clock != nil {
-		C.gpu_stream_destroy(d.calls, c.clock.handle)
+		_ = c.calls.CloseStream(c.clock.handle)
 	}
-	C.gpu_stream_destroy(d.calls, c.main.handle)
-	var dev C.int
-	if C.gpu_device(d.calls, &dev, C.int(c.Card.Index)) == 0 {
-		C.gpu_release(d.calls, dev)
-	}
+	_ = c.calls.CloseStream(c.main.handle)
+	c.calls.Close()
 }

@@ -1,9 +1,4 @@
-package driver
-
-/*
-#include "calls.h"
-*/
-import "C"
+package accel
 
 import (
 	"cmp"
@@ -33,11 +28,6 @@ const (
 	timed
 )
 
-const (
-	streamNonBlocking  = 1 // does not wait for the driver's default stream
-	eventDisableTiming = 2
-)
-
 // NewStream adds a stream with the given [Stream.Lane].
 func (c *Context) NewStream(lane string) (s *Stream, err error) {
 	err = c.Do(func() (err error) { s, err = c.newStream(lane); return err })
@@ -46,15 +36,13 @@ func (c *Context) NewStream(lane string) (s *Stream, err error) {
 
 // newStream runs on the context's thread.
 func (c *Context) newStream(lane string) (*Stream, error) {
-	s := &Stream{Lane: lane}
-	return s, c.driver.check(C.gpu_stream_create(c.driver.calls, &s.handle, streamNonBlocking), "stream_create")
+	handle, err := c.calls.NewStream()
+	return &Stream{Lane: lane, handle: handle}, err
 }
 
 // CloseStream gives a stream back once its work is done.
 func (c *Context) CloseStream(s *Stream) {
-	c.Post(func() error {
-		return c.driver.check(C.gpu_stream_destroy(c.driver.calls, s.handle), "stream_destroy")
-	})
+	c.Post(func() error { return c.calls.CloseStream(s.handle) })
 }
 
 // Mark returns the place in a stream that follows all work given to it so far.
@@ -69,7 +57,7 @@ func (c *Context) After(s *Stream, e *Event) {
 	c.Post(func() error {
 		// The wait refers to the present state of the event, so the event can be reused.
 		c.events[untimed] = append(c.events[untimed], *e)
-		return c.driver.check(C.gpu_stream_wait(c.driver.calls, s.handle, e.handle, 0), "stream_wait")
+		return c.calls.Wait(s.handle, e.handle)
 	})
 }
 
@@ -78,20 +66,15 @@ func (c *Context) Follow(s, other *Stream) { c.After(s, c.Mark(other)) }
 
 // record puts an event at the end of a stream. It runs on the context's thread.
 func (c *Context) record(e *Event, s *Stream, kind int) error {
-	d := c.driver
 	if n := len(c.events[kind]); n > 0 {
 		*e, c.events[kind] = c.events[kind][n-1], c.events[kind][:n-1]
 	} else {
-		flags := C.uint(eventDisableTiming)
-		if kind == timed {
-			flags = 0
-		}
-		if err := d.check(C.gpu_event_create(d.calls, &e.handle, flags), "event_create"); err != nil {
+		var err error
+		if e.handle, err = c.calls.NewEvent(kind == timed); err != nil {
 			return err
 		}
-		c.created = append(c.created, *e)
 	}
-	return d.check(C.gpu_event_record(d.calls, e.handle, s.handle), "event_record")
+	return c.calls.Record(e.handle, s.handle)
 }
 
 // Span is a stretch of a stream's work, timed by the card.
@@ -156,17 +139,16 @@ func (c *Context) compareClocks() error {
 		return err
 	}
 	for { // nothing else is on that stream, so the card passes the anchor at once
-		switch code := C.gpu_event_query(c.driver.calls, c.anchor.handle); code {
-		case 0:
-			if c.anchored = time.Now(); c.anchored.Before(c.latest) {
-				c.anchored = c.latest // spans of a stream never overlap
-			}
-			return nil
-		case notReady:
-		default:
-			return c.driver.check(code, "event_query")
+		if passed, err := c.calls.Passed(c.anchor.handle); err != nil {
+			return err
+		} else if passed {
+			break
 		}
 	}
+	if c.anchored = time.Now(); c.anchored.Before(c.latest) {
+		c.anchored = c.latest // spans of a stream never overlap
+	}
+	return nil
 }
 
 // mostTold is how many ended spans of a stream are processed before the next one begins.
@@ -195,20 +177,15 @@ func (c *Context) told(most int) error {
 
 // tell reports a span if the card has passed it.
 func (c *Context) tell(p *Span) (passed bool, err error) {
-	d := c.driver
-	if code := C.gpu_event_query(d.calls, p.end.handle); code == notReady {
-		return false, nil
-	} else if code != 0 {
-		return false, d.check(code, "event_query")
+	if passed, err := c.calls.Passed(p.end.handle); err != nil || !passed {
+		return false, err
 	}
 	// Both ends are measured from the anchor, so that rounding keeps their order.
 	var at [2]time.Duration
 	for i, e := range []Event{p.start, p.end} {
-		var ms C.float
-		if err := d.check(C.gpu_event_elapsed(d.calls, &ms, c.anchor.handle, e.handle), "event_elapsed"); err != nil {
+		if at[i], err = c.calls.Elapsed(c.anchor.handle, e.handle); err != nil {
 			return false, err
 		}
-		at[i] = time.Duration(float64(ms) * float64(time.Millisecond))
 	}
 	c.events[timed] = append(c.events[timed], p.start, p.end)
 	c.timing--

@@ -1,4 +1,4 @@
-package driver
+package accel
 
 import (
 	"bytes"
@@ -25,9 +25,9 @@ func UserCache() Cache {
 	return Cache{filepath.Join(dir, "lsm", "kernels")}
 }
 
-// Compile is [Compiler.Compile], unless the cache has the binary. cached reports whether
+// Compile is Compile of k, unless the cache has the binary. cached reports whether
 // it had. With anew, a binary in the cache, which the driver refused, is replaced.
-func (c Cache) Compile(k *Compiler, src Source, arch string, anew bool) (b Binary, cached bool, err error) {
+func (c Cache) Compile(k Compiler, src Source, arch string, anew bool) (b Binary, cached bool, err error) {
 	if c.Dir == "" {
 		b, err = k.Compile(src, arch)
 		return b, false, err
@@ -44,9 +44,10 @@ func (c Cache) Compile(k *Compiler, src Source, arch string, anew bool) (b Binar
 }
 
 // path names the file: a hash of everything the binary depends on.
-func (c Cache) path(k *Compiler, src Source, arch string) string {
+func (c Cache) path(k Compiler, src Source, arch string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%v %s %s %s", k.Engine, k.Version, arch, src.Hash())
+	engine, version := k.Kind()
+	fmt.Fprintf(h, "%s %s %s %s", engine, version, arch, src.Hash())
 	return filepath.Join(c.Dir, hex.EncodeToString(h.Sum(nil))+".bin")
 }
 
