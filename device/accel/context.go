@@ -47,8 +47,7 @@ var errClosed = errors.New("the card was given back")
 // backlog is how many commands may wait for the thread before callers block.
 const backlog = 256
 
-// Start starts the thread that owns a card's context. It binds the card and makes all calls but
-// those of Bind on others.
+// Start starts the thread that owns a card's context and makes its calls.
 func Start(c Card, calls Calls) (*Context, error) {
 	x := &Context{Card: c, calls: calls, commands: make(chan command, backlog), ended: make(chan struct{})}
 	started := make(chan error, 1)

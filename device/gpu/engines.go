@@ -15,9 +15,9 @@ func EngineOf(name string) accel.Engine {
 	return where(func(e accel.Engine) bool { return e.String() == name })
 }
 
-// EngineFor returns the engine whose cards' buffers a backend of a configuration carries, such as
+// CarriedBy returns the engine whose cards' buffers a backend of a configuration carries, such as
 // "nccl"; nil for one that carries any.
-func EngineFor(backend string) accel.Engine {
+func CarriedBy(backend string) accel.Engine {
 	return where(func(e accel.Engine) bool { return e.Facts().Collectives.Name == backend })
 }
 

@@ -128,12 +128,12 @@ func (h *Process) measureCard(*config.Config) error {
 // everything. It says what it chose and why.
 func (h *Process) joinCarriers(cfg *config.Config) error {
 	want := cfg.Comm.Backend
-	asked := gpu.EngineFor(want) != nil
+	asked := gpu.CarriedBy(want) != nil
 	if h.Card == nil {
 		back := cfg.Kirchhoff.Engine == "auto" && cfg.Comm.Fallback == "mpi" // as offerCard has said
 		if asked && !back || want == "mpi-staged" {
 			return status.Hint(status.Usage(fmt.Errorf("comm.backend: %q carries buffers of a GPU, the engine is %q", want, h.hardware.Engine)),
-				fmt.Sprintf("kirchhoff.engine = %q computes on one", cmp.Or(gpu.EngineFor(want), gpu.Engines[0])))
+				fmt.Sprintf("kirchhoff.engine = %q computes on one", cmp.Or(gpu.CarriedBy(want), gpu.Engines[0])))
 		}
 		return h.joinMPI(cfg)
 	}

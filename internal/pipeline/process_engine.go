@@ -45,7 +45,7 @@ func FindGPU() (accel.Engine, error) {
 func (h *Process) offerCard(cfg *config.Config) error {
 	engine, err := FindGPU()
 	backend := cfg.Comm.Backend
-	of := gpu.EngineFor(backend)
+	of := gpu.CarriedBy(backend)
 	if of != nil {
 		engine, err = of, nil
 	}

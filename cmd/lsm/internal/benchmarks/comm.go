@@ -372,7 +372,7 @@ func checkBackends(backends []string, engine *string) error {
 	}
 	for _, b := range backends {
 		want := *engine
-		if of := gpu.EngineFor(b); of != nil {
+		if of := gpu.CarriedBy(b); of != nil {
 			want = of.String()
 		}
 		if *engine = cmp.Or(*engine, want); *engine != want {
@@ -408,7 +408,7 @@ func carriers(a *cli.App, world comm.Comm, backends []string, card *gpu.Device, 
 	done = func() {}
 	for _, b := range backends {
 		switch {
-		case strings.HasPrefix(b, "mpi-") || gpu.EngineFor(b) != nil:
+		case strings.HasPrefix(b, "mpi-") || gpu.CarriedBy(b) != nil:
 		case card != nil && !aware && world.Size() > 1 && len(backends) > 1:
 			a.Report.Infof("%s: its library does not take memory of a GPU: it is left out; mpi-staged goes through the host", b)
 			continue
@@ -435,7 +435,7 @@ func carriers(a *cli.App, world comm.Comm, backends []string, card *gpu.Device, 
 // was opened for it. NCCL and RCCL have the given time to start, 0 for any.
 func carrier(a *cli.App, world comm.Comm, backend string, card *gpu.Device, timeout time.Duration) (c comm.Comm, done func(), err error) {
 	switch {
-	case gpu.EngineFor(backend) != nil:
+	case gpu.CarriedBy(backend) != nil:
 		g, err := nccl.New(world, card, nccl.Options{Timeout: timeout})
 		if err != nil {
 			return nil, nil, err

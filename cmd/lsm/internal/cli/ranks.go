@@ -22,7 +22,7 @@ import (
 // ChooseComm says which communicator a run takes, and why. It returns an error if this
 // machine does not offer the backend.
 func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
-	if want == "" || gpu.EngineFor(want) != nil {
+	if want == "" || gpu.CarriedBy(want) != nil {
 		want = "auto" // these stand beside it
 	}
 	if want == "mpi-staged" {
@@ -108,7 +108,7 @@ func engineFor(cfg *config.Config) accel.Engine {
 	case cfg == nil || cfg.Comm.Backend == "mpi-staged":
 		return nil
 	case cfg.Kirchhoff.Engine == "auto":
-		engine, _ := pipeline.FindGPU() // nil: none is as good as one that fails
+		engine, _ := pipeline.FindGPU() // nil with an error
 		return engine
 	}
 	return gpu.EngineOf(cfg.Kirchhoff.Engine)
