@@ -9,12 +9,8 @@
 // interpolation needs, and e[k] + w d is one fmaf of beyond's one + w. Without weights a
 // triple takes 7 instructions: two additions, shift, address, mask, read and fmaf.
 enum {
-	GROUP = 8,
-	THREADS = 256,
 	LANE = THREADS / GROUP, // threads of a tile
 	POINTS = TILE / LANE,   // of a thread, LANE slots apart
-	RECEIVERS = WEIGHTS == 0 ? 16 : WEIGHTS == 2 && (LIMITS || BANDS) ? 4 : 8,
-	WINDOW = WEIGHTS == 0 ? 128 : 192, // longer stretches are read from global memory
 	BLOCKS = WEIGHTS == 2 && APERTURE == 2 && (COMPACT || LIMITS && BANDS) ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
 	SKIP = 0,
 	NEAR = 1, // in shared memory

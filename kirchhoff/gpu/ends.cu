@@ -3,13 +3,11 @@
 
 typedef long long i64;
 
-enum { THREADS = 256 };
-
 // y[row][n] += Σ_j taps[j] x[row][n + j + first], x being zero outside [0, nt). A thread
 // makes EACH samples: of seven multiplications one needs a read from shared memory, and
 // threads seven words apart share no bank. list holds the rows of the data, x if LISTED,
 // else y; null for rows in their order.
-enum { WIDTH = 128, EACH = 7, SEGMENT = WIDTH * EACH };
+enum { EACH = SEGMENT / WIDTH };
 
 // sample is sample n of a row of samples, or of pairs as correlate makes them.
 template <class T>
@@ -168,7 +166,6 @@ extern "C" __global__ void __launch_bounds__(WIDTH) largest(double *out, const f
 }
 
 // out[slab][chunk] = Σ |image · scale| over STEPS·THREADS points of a slab of size points.
-enum { STEPS = 64 };
 extern "C" __global__ void __launch_bounds__(THREADS)
 magnitude(double *out, const float *image, const float *scale, i64 n, i64 size)
 {

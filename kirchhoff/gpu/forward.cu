@@ -8,11 +8,7 @@
 // for the window, 4·FIELDS for the receiver, and the source's and the image's share,
 // which is broadcast: of 128 bytes a cycle, 5 or 6 triples without weights.
 enum {
-	LANES = 128, // threads of a block, its most traces
-	SOURCES = 16,
-	TARGETS = 32,
 	PLACES = SOURCES + TARGETS,
-	CHUNK = WEIGHTS == 0 ? 32 : 16,
 	PITCH = CHUNK * FIELDS + 4, // words between places: those of eight fill the banks
 	STAGE = PLACES * PITCH + CHUNK,
 	FOURS = BANDS ? 1 : WEIGHTS && APERTURE ? 2 : CHUNK / 4, // of points that registers allow to be under way

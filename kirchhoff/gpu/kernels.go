@@ -33,8 +33,11 @@ var (
 func Programs(l kirchhoff.Layout) [2]accel.Source {
 	src := operatorSource(l, false)
 	src.Native = native(l)
-	return [2]accel.Source{src, {Name: "ends.cu", Text: endsText}}
+	return [2]accel.Source{src, {Name: "ends.cu", Text: endsHeader() + lineOne("ends.cu") + endsText}}
 }
+
+// lineOne makes messages of compilers count lines from those of a file.
+func lineOne(file string) string { return fmt.Sprintf("#line 1 %q\n", file) }
 
 // SquaredProgram returns the program of the adjoint of Engine.Squared, which has no forward.
 func SquaredProgram(l kirchhoff.Layout) accel.Source { return operatorSource(l, true) }
@@ -42,14 +45,14 @@ func SquaredProgram(l kirchhoff.Layout) accel.Source { return operatorSource(l, 
 // operatorSource is the operator, or the adjoint of the one with all its elements squared. It joins
 // five files, or four, and is compiled for one kind of tables.
 func operatorSource(l kirchhoff.Layout, squared bool) accel.Source {
-	text := ""
+	text := operatorHeader(l)
 	parts := []struct{ name, text string }{{"times.cu", timesText}, {"weight.cu", weightText},
 		{"aperture.cu", apertureText}, {"adjoint.cu", adjointText}, {"forward.cu", forwardText}}
 	if squared {
 		parts = parts[:len(parts)-1]
 	}
 	for _, part := range parts {
-		text += fmt.Sprintf("#line 1 %q\n%s", part.name, part.text)
+		text += lineOne(part.name) + part.text
 	}
 	flag := map[bool]int{true: 1}
 	return accel.Source{Name: "kirchhoff.cu", Text: text,
@@ -101,34 +104,7 @@ func (k *kernel) newOperator(t *tables) operator {
 // one is the number whose float32 has 2^-bits as its last digit.
 func (e *Engine) one() float32 { return float32(math.Ldexp(1, mostBits-e.bits)) }
 
-// These constants and structs must agree with the CUDA C++ text. TestKernelsAgree
-// compares them.
-const (
-	tapers     = 16  // TAPERS: the aperture's weights of a group, along all axes
-	groupTiles = 8   // GROUP: tiles that a block of the adjoint's threads owns
-	threads    = 256 // THREADS: of a block of the adjoint and of pack, and of most of ends.cu
-
-	lanes        = 128 // LANES: threads of a block of the forward, its most traces
-	blockSources = 16  // SOURCES of a block of the forward
-	blockTargets = 32  // TARGETS: its receivers
-	blockPlaces  = blockSources + blockTargets
-
-	narrow  = 128        // WIDTH: threads of the filters and of bounds
-	segment = 7 * narrow // SEGMENT: samples that a block of the filters makes
-	steps   = 64         // STEPS: points that a thread of magnitude adds up
-)
-
-// sizes are the constants that depend on the layout: RECEIVERS in a cell of the adjoint,
-// samples of its WINDOW, and points of a CHUNK of the forward.
-func sizes(l kirchhoff.Layout) (receivers, window, chunk int) {
-	switch {
-	case l.Fields == 1:
-		return 16, 128, 32
-	case l.Fields == 5 && (l.Limits || l.Bands > 1):
-		return 4, 192, 16 // more receivers take more registers than there are
-	}
-	return 8, 192, 16
-}
+// These structs must agree with the CUDA C++ text. TestKernelsAgree compares them.
 
 // adjointStage is the size in bytes of the adjoint's Stage.
 func adjointStage(l kirchhoff.Layout) int {

@@ -6,17 +6,11 @@ typedef long long i64;
 typedef unsigned long long u64;
 
 enum {
-	TILE = 64,
-	BUNCH = 16,
-	CODE_BITS = 11,
-	GROUP = 8,
 	TILES = 64, // of a box, at most
-	THREADS = 256,
 	MOST_SHIFT = 14, // of compact times
 	LENGTHS = 1024
 };
 #define NONE 5e8 // samples; a time that does not count
-#define NEVER 0xFFFFFFFFu
 
 // Reach is that of times.cu.
 struct __align__(16) Reach {

@@ -22,7 +22,9 @@ import (
 var packText string
 
 // PackProgram is the program that makes tables on the card.
-func PackProgram() accel.Source { return accel.Source{Name: "pack.cu", Text: packText} }
+func PackProgram() accel.Source {
+	return accel.Source{Name: "pack.cu", Text: header() + lineOne("pack.cu") + packText}
+}
 
 // These are the kernels' structs.
 type (

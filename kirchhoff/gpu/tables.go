@@ -29,9 +29,6 @@ import (
 //
 // groups [place][group] says where times lie, see struct Reach of times.cu.
 
-// bunch is BUNCH.
-const bunch = 16
-
 // mostBits and leastBits bound the number of bits of a time behind the point: sums of two
 // have 32 bits, their fraction must fit in a float32, and codes of compact times have 11.
 const mostBits, leastBits = 23, simd.Bits

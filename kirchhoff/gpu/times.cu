@@ -16,16 +16,12 @@
 typedef long long i64;
 
 enum {
-	TILE = 64,
-	BUNCH = 16,     // points whose values lie together, see tables.go
-	CODE_BITS = 11, // fraction bits of a compact time
 	FIELDS = WEIGHTS == 0 ? 1 : WEIGHTS == 1 ? 3 : 5,
 	GIVEN = FIELDS > 1 ? FIELDS - 1 : 1,
 	TIMES = COMPACT ? BUNCH / 2 : BUNCH, // words of the times of a bunch
 	WORDS = TIMES + BUNCH * (FIELDS - 1),
 	ROW = TILE / BUNCH * WORDS
 };
-#define NEVER 0xFFFFFFFFu // a time that does not count, without weights; others are below 2^31
 
 // Fade is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of (rise1 − x) rise
 // and (x − fall0) fall, but within [0, 1].
