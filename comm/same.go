@@ -45,11 +45,11 @@ func Same(c Comm, facts []Fact) error {
 	if err != nil {
 		return err
 	}
-	return &Agreed{Rank: 0, Err: errors.New("the ranks of this run differ: " + differences(byRank))}
+	return &Agreed{Rank: 0, Err: errors.New("the ranks of this run differ: " + listDifferences(byRank))}
 }
 
-// differences lists what differs, fact by fact.
-func differences(byRank [][]Fact) string {
+// listDifferences lists what differs, fact by fact.
+func listDifferences(byRank [][]Fact) string {
 	var lines []string
 	seen := map[string]bool{}
 	for _, f := range slices.Concat(byRank...) {
@@ -57,7 +57,7 @@ func differences(byRank [][]Fact) string {
 			continue
 		}
 		seen[f.Name] = true
-		if line := difference(f.Name, byRank); line != "" {
+		if line := describeDifference(f.Name, byRank); line != "" {
 			lines = append(lines, line)
 		}
 	}
@@ -67,8 +67,8 @@ func differences(byRank [][]Fact) string {
 	return strings.Join(lines, "; ")
 }
 
-// difference says which ranks have which value of one fact. It returns "" if all agree.
-func difference(name string, byRank [][]Fact) string {
+// describeDifference says which ranks have which value of one fact. It returns "" if all agree.
+func describeDifference(name string, byRank [][]Fact) string {
 	type group struct {
 		value, origin string
 		ranks         []int

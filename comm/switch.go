@@ -102,8 +102,8 @@ func As[T Comm](c Comm) (t T, ok bool) {
 // Control is what carries host values beside the carriers, without their wrappers.
 func (s *Switch) Control() Comm { return s.ways[len(s.ways)-1] }
 
-// lead is what host values go by: those of a carrier with a library are guarded by it.
-func (s *Switch) lead() Comm {
+// hostCarrier is what host values go by: those of a carrier with a library are guarded by it.
+func (s *Switch) hostCarrier() Comm {
 	return s.ways[slices.IndexFunc(s.ways, func(c Comm) bool { return c != nil })]
 }
 
@@ -119,9 +119,9 @@ func (s *Switch) Name() string { return s.at.names[s.at.now] }
 
 func (s *Switch) Rank() int                    { return s.Control().Rank() }
 func (s *Switch) Size() int                    { return s.Control().Size() }
-func (s *Switch) Host() Host                   { return s.lead().Host() }
-func (s *Switch) Abort(code int, why error)    { s.lead().Abort(code, why) }
-func (s *Switch) Meet() error                  { return Meet(s.lead()) }
+func (s *Switch) Host() Host                   { return s.hostCarrier().Host() }
+func (s *Switch) Abort(code int, why error)    { s.hostCarrier().Abort(code, why) }
+func (s *Switch) Meet() error                  { return Meet(s.hostCarrier()) }
 func (s *Switch) AllReduce(x device.Buf) error { return s.carrier().AllReduce(x) }
 
 func (s *Switch) StartAllReduce(x device.Buf) (Request, error) { return s.carrier().StartAllReduce(x) }

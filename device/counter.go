@@ -37,20 +37,20 @@ func (b *counted) Slice(off, n int) Buf {
 	if off < 0 || n < 0 || off+n > b.n {
 		panic(fmt.Sprintf("device: elements %d to %d of %d", off, off+n, b.n))
 	}
-	return &counted{b.off + off, n, b.typ, b.on, b.whole()}
+	return &counted{b.off + off, n, b.typ, b.on, b.allocation()}
 }
 
-// whole is the buffer that was allocated.
-func (b *counted) whole() *counted {
+// allocation is the buffer that was allocated.
+func (b *counted) allocation() *counted {
 	if b.of != nil {
 		return b.of
 	}
 	return b
 }
 
-// same reports whether two buffers are the same elements.
-func (b *counted) same(o *counted) bool {
-	return b.whole() == o.whole() && b.off == o.off && b.n == o.n
+// sameElements reports whether two buffers are the same elements.
+func (b *counted) sameElements(o *counted) bool {
+	return b.allocation() == o.allocation() && b.off == o.off && b.n == o.n
 }
 
 func (b *counted) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
@@ -77,7 +77,7 @@ func (c *Counter) Dots(pairs ...[2]Buf) ([]complex128, error) {
 	out := make([]complex128, len(pairs))
 	for i, p := range pairs {
 		out[i] = apart
-		if p[0].(*counted).same(p[1].(*counted)) {
+		if p[0].(*counted).sameElements(p[1].(*counted)) {
 			out[i] = 1
 		}
 	}

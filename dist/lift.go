@@ -91,7 +91,7 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 	}
 	l.startMeasuring()
 	for _, k := range kernels {
-		peak, err := l.largest(k.(Pieced).Peak())
+		peak, err := l.largestOverRanks(k.(Pieced).Peak())
 		if err != nil {
 			return nil, err
 		}
@@ -100,13 +100,13 @@ func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, 
 	return l, nil
 }
 
-// largest is the largest value of all ranks.
-func (l *lifted) largest(v float64) (float64, error) {
+// largestOverRanks is the largest value of all ranks.
+func (l *lifted) largestOverRanks(v float64) (float64, error) {
 	if math.IsNaN(v) { // a maximum may pass it over
 		v = math.Inf(1)
 	}
 	x := []float64{v}
-	if err := l.most(x); err != nil {
+	if err := l.maxOverRanks(x); err != nil {
 		return 0, err
 	}
 	if math.IsInf(x[0], 0) {
@@ -115,8 +115,8 @@ func (l *lifted) largest(v float64) (float64, error) {
 	return x[0], nil
 }
 
-// most sets the elements of x to their largest values over all ranks.
-func (l *lifted) most(x []float64) error {
+// maxOverRanks sets the elements of x to their largest values over all ranks.
+func (l *lifted) maxOverRanks(x []float64) error {
 	image := l.image()
 	for _, c := range []comm.Comm{image.Shards, image.Copies, l.rng.Shards, l.rng.Copies} {
 		if c.Size() == 1 {

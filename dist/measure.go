@@ -162,7 +162,7 @@ func (a *application) measure(d Direction) (counts bool, err error) {
 		*m = *newMeasuring(now, m.sums, a.o)
 	}
 	if !m.done && m.complete() {
-		if err := m.choose(a.most); err != nil {
+		if err := m.choose(a.maxOverRanks); err != nil {
 			return false, err
 		}
 		if m.done {

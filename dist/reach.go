@@ -29,15 +29,15 @@ type Reach struct {
 // stretch is the elements [lo, hi) of a leaf.
 type stretch struct{ lo, hi int }
 
-func (s stretch) meet(o stretch) stretch {
+func (s stretch) intersect(o stretch) stretch {
 	lo, hi := max(s.lo, o.lo), min(s.hi, o.hi)
 	return stretch{lo, max(lo, hi)}
 }
 
 func (s stretch) len() int { return s.hi - s.lo }
 
-// of is the stretch of a buffer that begins with element first, nil for nothing.
-func (s stretch) of(b device.Buf, first int) device.Buf {
+// sliceOf is the stretch of a buffer that begins with element first, nil for nothing.
+func (s stretch) sliceOf(b device.Buf, first int) device.Buf {
 	if s.len() == 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func newHalo(l *Layout, r Reach) (*halo, error) {
 		}
 	}
 	// needs is what one rank reaches of what another holds.
-	needs := func(rank, of int) stretch { return reach[rank].meet(held[of]) }
+	needs := func(rank, of int) stretch { return reach[rank].intersect(held[of]) }
 	h := &halo{Reach: r, held: held[me]}
 	for shift := 1; shift < n; shift++ {
 		if to, from := (me+shift)%n, (me-shift+n)%n; moves[shift] {
@@ -132,7 +132,7 @@ func (h *halo) own() device.Buf {
 	if h.held.len() == 0 {
 		return h.view.Slice(0, 0)
 	}
-	return h.held.of(h.view, h.Off)
+	return h.held.sliceOf(h.view, h.Off)
 }
 
 // units returns the bounds of those parts of the reach that this rank holds, of the bounds
@@ -164,7 +164,7 @@ func (a *application) fetch(x *Vector) (*Vector, error) {
 		return nil, err
 	}
 	for _, o := range h.hops {
-		send, recv := o.send.of(x.Buf, h.held.lo), o.recv.of(v.Buf, h.Off)
+		send, recv := o.send.sliceOf(x.Buf, h.held.lo), o.recv.sliceOf(v.Buf, h.Off)
 		if err := a.exchange(x.Layout.Shards, send, o.to, recv, o.from); err != nil {
 			return nil, err
 		}

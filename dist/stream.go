@@ -87,7 +87,7 @@ func NewStream(k Grouped, domain, rng *Layout, o StreamOptions) (*Stream, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.peak, err = s.of.largest(k.Peak()); err != nil {
+	if s.peak, err = s.of.largestOverRanks(k.Peak()); err != nil {
 		return nil, err
 	}
 	if o.Weigh == nil {

@@ -104,7 +104,7 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		slab := SlabPoints(k.cpu.plan.Problem.Grid.Dim()) * k.cpu.plan.Problem.plane()
 		out := make([]float64, (len(x)+slab-1)/slab)
 		for i := range x {
-			out[i/slab] += math.Abs(float64(scaled(x, k.cpu.plan.Scale, i)))
+			out[i/slab] += math.Abs(float64(scalePoint(x, k.cpu.plan.Scale, i)))
 		}
 		return out, nil
 	}

@@ -102,7 +102,7 @@ func (r *arrivals) sink(p *Problem) func(place int, f traveltime.Field) error {
 			return nil
 		}
 		s := newSlowness(p, take)
-		err := w.of(&s, place, f)
+		err := w.fillFrom(&s, place, f)
 		s.ray = [3][]float64{}
 		s.amp, s.angle = r.held(s.amp, f.Window, at, 0), r.held(s.angle, f.Window, at, 0)
 		for axis := range s.unit {
@@ -131,7 +131,7 @@ func (r *arrivals) held(v []float64, w traveltime.Window, at points, beyond floa
 
 // within reports whether grid point i lies in a window.
 func (r *arrivals) within(i int, w traveltime.Window) bool {
-	shape, _, _ := sides(r.p.Grid)
+	shape, _, _ := gridSides(r.p.Grid)
 	column := i / shape[2]
 	if r.p.Grid.Dim() == 2 {
 		return w.Lo[0] <= column && column < w.Hi[0]

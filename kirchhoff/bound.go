@@ -59,7 +59,7 @@ func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
 func (w *weights) largest(place int, t *Tiling) ([]float64, error) {
 	out := make([]float64, len(t.Boxes))
 	if w.p.Amplitude == nil {
-		most := w.decay
+		most := w.spreadingAt
 		if s := spread(w.p); s != traveltime.NoSpreading {
 			b := s.Homogeneous(w.p.Grid)
 			most = func(d float64) float64 { return traveltime.MostSpreading * b(d) }

@@ -141,7 +141,7 @@ func held(t *testing.T, tables *tables) {
 	t.Helper()
 	var op simd.Operator
 	for box, b := range tables.plan.Boxes {
-		tables.over(&op, box)
+		tables.selectBox(&op, box)
 		for row := range op.Span {
 			if op.Span[row].Width < 0 {
 				continue

@@ -202,7 +202,7 @@ func (p *Problem) Windows() []traveltime.Window {
 	if !p.local() || p.AllWindows != nil {
 		return p.AllWindows
 	}
-	shape, _, size := sides(p.Grid)
+	shape, _, size := gridSides(p.Grid)
 	var columns [2][]interval
 	for axis := range columns {
 		for lo := 0; lo < shape[axis]; lo += size[axis] {
@@ -245,7 +245,7 @@ type points struct {
 }
 
 func newPoints(g grid.Grid, w traveltime.Window) points {
-	shape, _, _ := sides(g)
+	shape, _, _ := gridSides(g)
 	n := points{nz: shape[2], ny: 1, lo0: w.Lo[0], wide: 1, everything: true}
 	if g.Dim() == 3 {
 		n.ny, n.lo1, n.wide = shape[1], w.Lo[1], w.Hi[1]-w.Lo[1]

@@ -67,7 +67,7 @@ func New(ctx context.Context, p *Problem, w Work) (Engine, error) {
 // newCPU allocates an engine and cuts the work into units.
 func newCPU(p *Problem, w Work, counting bool) (*cpu, error) {
 	e := &cpu{memory: memory{counting: counting}, work: w, threads: p.threads()}
-	e.plan = outline(p, &e.memory)
+	e.plan = makeOutline(p, &e.memory)
 	e.allocate()
 	c := newCover(p, &e.plan.Tiling)
 	place := e.plan.placeBytes(c)
@@ -112,7 +112,7 @@ func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	if e.isa, err = chosenISA(); err != nil {
 		return err
 	}
-	e.host, e.tileCuts = device.NewHost(e.threads), e.plan.cuts(e.work.Whole)
+	e.host, e.tileCuts = device.NewHost(e.threads), e.plan.cutPieces(e.work.Whole)
 	if err := e.plan.fill(ctx, p); err != nil {
 		return err
 	}

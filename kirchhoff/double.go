@@ -200,7 +200,7 @@ func (e *double) fill(ctx context.Context, p *Problem) (err error) {
 		s := <-free
 		defer func() { free <- s }()
 		if w != nil {
-			if err := w.of(s, place, f); err != nil {
+			if err := w.fillFrom(s, place, f); err != nil {
 				return err
 			}
 		}

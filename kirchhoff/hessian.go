@@ -158,7 +158,7 @@ func (t Target) metBy(p *Problem, trace int) bool {
 // places lists, in ascending order, those of the traces that count in the target.
 func (h *Hessian) places() []int {
 	of := h.p.Positions.Of(h.traces)
-	return distinct(of.Len(), of.Source, of.Receiver)
+	return listDistinct(of.Len(), of.Source, of.Receiver)
 }
 
 // usedBands is one more than the highest band in which a trace may meet the target.

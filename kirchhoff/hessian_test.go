@@ -328,12 +328,12 @@ func (h *Hessian) met(tb testing.TB) float64 {
 	g := h.newGathering(tiles, nil)
 	defer g.free()
 	for _, trace := range h.traces {
-		if _, err := g.meet(tb.Context(), []int32{trace}, &g.memory); err != nil {
+		if _, err := g.addProducts(tb.Context(), []int32{trace}, &g.memory); err != nil {
 			tb.Fatal(err)
 		}
 		for x := range tiles {
 			for y := range x + 1 {
-				a, b := &g.on(x, 1)[0], &g.on(y, 1)[0]
+				a, b := &g.arrivalsOn(x, 1)[0], &g.arrivalsOn(y, 1)[0]
 				n := float64(h.cuts[x+1]-h.cuts[x]) * float64(h.cuts[y+1]-h.cuts[y])
 				if all += n; a.First <= a.Last && b.First <= b.Last && int(max(a.First-b.Last, b.First-a.Last))-1 <= h.gram(nil).wide() {
 					count += n

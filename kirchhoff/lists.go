@@ -120,7 +120,7 @@ func (o *lists) cut(p *Problem) {
 		o.kernel.inCells = inCells(o.kernel.image.Own.Positions)
 	}
 	for i, trace := range o.trace {
-		k, kind := o.kernel.image.piece(trace), 1
+		k, kind := o.kernel.image.findPiece(trace), 1
 		if lanes && o.kernel.inCells[trace] {
 			kind = 0
 		}
@@ -281,7 +281,7 @@ func (o *lists) correlateAll(ctx context.Context, data []float32, largest []floa
 		}
 		for band := 1; band < o.op.Bands; band++ {
 			at := trace*size + band*o.op.Stride
-			o.kernel.cpu.smooth(worker, o.rows.S[at:at+nt], row, band)
+			o.kernel.cpu.smoothBand(worker, o.rows.S[at:at+nt], row, band)
 		}
 		return nil
 	})

@@ -205,8 +205,8 @@ func (h *Hessian) newGathering(tiles []int, w2 []float32) *gathering {
 	return g
 }
 
-// on are the arrivals at a tile of the first n traces.
-func (g *gathering) on(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*together:][:n] }
+// arrivalsOn are the arrivals at a tile of the first n traces.
+func (g *gathering) arrivalsOn(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*together:][:n] }
 
 // uneven reports whether weights are those of samples.
 func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
@@ -226,11 +226,11 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	for at := 0; at < len(h.traces) && len(of) > 0; at += together {
 		traces := h.traces[at:min(at+together, len(h.traces))]
 		var m memory
-		products, err := g.meet(ctx, traces, &m)
+		products, err := g.addProducts(ctx, traces, &m)
 		if err == nil {
 			err = workers.Each(ctx, h.threads, len(of), func(worker, i int) error {
 				x, y := of[i][0], of[i][1]
-				if h.pairs.isa.Meet(sums[worker], g.on(x, len(traces)), g.on(y, len(traces)), products) {
+				if h.pairs.isa.Meet(sums[worker], g.arrivalsOn(x, len(traces)), g.arrivalsOn(y, len(traces)), products) {
 					b.addTiles(sums[worker], h.cuts[tiles[x]:][:2], h.cuts[tiles[y]:][:2])
 				}
 				return nil
@@ -244,8 +244,8 @@ func (h *Hessian) addPairs(ctx context.Context, b block, w2 []float32) error {
 	return nil
 }
 
-// meet sets where traces meet the tiles, and returns the products of the traces' columns.
-func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd.Gram, error) {
+// addProducts sets where traces meet the tiles, and returns the products of the traces' columns.
+func (g *gathering) addProducts(ctx context.Context, traces []int32, m *memory) ([]simd.Gram, error) {
 	err := workers.Each(ctx, g.threads, len(traces), func(worker, i int) error {
 		g.fall(worker, i, int(traces[i]))
 		return nil
@@ -261,7 +261,7 @@ func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd
 		of := &products[0]
 		if g.uneven() {
 			of = &products[i]
-			if *of, err = g.own(ctx, i, int(trace), m); err != nil {
+			if *of, err = g.addOwnProducts(ctx, i, int(trace), m); err != nil {
 				return nil, err
 			}
 		}
@@ -272,8 +272,8 @@ func (g *gathering) meet(ctx context.Context, traces []int32, m *memory) ([]simd
 	return products, nil
 }
 
-// own are the products of the columns of trace i of those at hand.
-func (g *gathering) own(ctx context.Context, i, trace int, m *memory) (simd.Gram, error) {
+// addOwnProducts are the products of the columns of trace i of those at hand.
+func (g *gathering) addOwnProducts(ctx context.Context, i, trace int, m *memory) (simd.Gram, error) {
 	lo, hi := g.p.NT, -1
 	for tile := range g.tiles {
 		if a := &g.arrivals.S[tile*together+i]; a.First <= a.Last {

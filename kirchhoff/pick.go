@@ -41,7 +41,7 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 	}
 	op := &w.op
 	*op = *from
-	t.over(op, box)
+	t.selectBox(op, box)
 	cones, zero := t.conesOf(box), zerosOf(op)
 	if b.cells {
 		op.Lanes = w.lanes.S

@@ -25,9 +25,9 @@ const (
 	ring                         = 2 // pieces of the forward that have memory
 )
 
-// cuts returns the first tile of each piece, or of one, followed by the number of tiles. It
+// cutPieces returns the first tile of each piece, or of one, followed by the number of tiles. It
 // depends only on the slab.
-func (t *Tiling) cuts(whole bool) []int {
+func (t *Tiling) cutPieces(whole bool) []int {
 	starts, most := make([]int, len(t.Boxes)), mostImagePieces
 	if whole {
 		most = 1
@@ -66,7 +66,7 @@ func (p *Problem) Pieces(whole bool) (cuts [2][]int) {
 	for _, at := range traceCuts(p.Positions) {
 		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.NT)
 	}
-	for _, at := range Outline(p).cuts(whole) {
+	for _, at := range Outline(p).cutPieces(whole) {
 		cuts[dist.Backward] = append(cuts[dist.Backward], at*simd.TileSize)
 	}
 	return cuts

@@ -21,8 +21,8 @@ type Plan struct {
 	bands *bands
 }
 
-// outline makes the parts of a plan that need memory.
-func outline(p *Problem, m *memory) *Plan {
+// makeOutline makes the parts of a plan that need memory.
+func makeOutline(p *Problem, m *memory) *Plan {
 	lo, hi := p.slab()
 	l := &Plan{Problem: *p, Tiling: *newTiling(p.Grid, [2]int{lo, hi}, m), bands: newBands(p, m)}
 	if p.Dynamic {
@@ -65,7 +65,7 @@ func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	l := outline(p, &memory{})
+	l := makeOutline(p, &memory{})
 	return l, l.fill(ctx, p)
 }
 
@@ -80,7 +80,7 @@ func (l *Plan) Of(p *Problem) *Plan {
 
 // Outline returns a plan with the filters and with tiles that have no points. Memory
 // sizes depend only on these. p must be valid.
-func Outline(p *Problem) *Plan { return outline(p, &memory{counting: true}) }
+func Outline(p *Problem) *Plan { return makeOutline(p, &memory{counting: true}) }
 
 // Layout describes what a table holds for a place in each tile: 64 times, as float32 or,
 // with Compact, in 16 bits, followed by Fields − 1 arrays of 64 float32 from which
@@ -143,8 +143,8 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	return k
 }
 
-// hold takes the field of a place.
-func (k *maker) hold(l *Plan, w *weights, place int, f traveltime.Field) error {
+// takeField takes the field of a place.
+func (k *maker) takeField(l *Plan, w *weights, place int, f traveltime.Field) error {
 	k.time, k.at = f.Time, newPoints(l.Problem.Grid, f.Window)
 	if k.along != nil {
 		for a := range k.gradient {
@@ -155,5 +155,5 @@ func (k *maker) hold(l *Plan, w *weights, place int, f traveltime.Field) error {
 	if w == nil {
 		return nil
 	}
-	return w.of(&k.slow, place, f)
+	return w.fillFrom(&k.slow, place, f)
 }

@@ -215,7 +215,7 @@ func (p *Problem) checkSlab() error {
 func MaxDistance(g grid.Grid, p *survey.Positions) (source, receiver float64) {
 	var most [2]float64
 	for i, used := range [2][]int32{p.Source, p.Receiver} {
-		for _, place := range distinct(p.Len(), used) {
+		for _, place := range listDistinct(p.Len(), used) {
 			// No point is farther away than a corner, since distance is a convex function.
 			sum := 0.0
 			for a, x := range p.At(place) {
@@ -230,11 +230,11 @@ func MaxDistance(g grid.Grid, p *survey.Positions) (source, receiver float64) {
 
 // usedPlaces lists, in ascending order, the places that some trace uses.
 func (p *Problem) usedPlaces() []int {
-	return distinct(p.Positions.Len(), p.Positions.Source, p.Positions.Receiver)
+	return listDistinct(p.Positions.Len(), p.Positions.Source, p.Positions.Receiver)
 }
 
-// distinct returns, in ascending order, the places below n that some list holds.
-func distinct(n int, lists ...[]int32) (out []int) {
+// listDistinct returns, in ascending order, the places below n that some list holds.
+func listDistinct(n int, lists ...[]int32) (out []int) {
 	used := make([]bool, n)
 	for _, list := range lists {
 		for _, place := range list {

@@ -215,7 +215,7 @@ func TestAngleLimit(t *testing.T) {
 		{0, 1}, {49.9, 1}, {50.5, 1}, {51.5, 1}, {52.5, cosine(2)}, {-60.5, cosine(10)}, {69.5, cosine(19)},
 		{70.01, 0}, {-90, 0}, {math.NaN(), 0},
 	} {
-		if got := w.limit(c.degrees * math.Pi / 180); math.Abs(got-c.want) > 1e-15 {
+		if got := w.taperAngle(c.degrees * math.Pi / 180); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("taper at %g degrees is %g, want %g", c.degrees, got, c.want)
 		}
 	}

@@ -24,8 +24,8 @@ func newFootprint(p *Problem) *footprint {
 	return f
 }
 
-// of returns the rectangle [lo, hi) of columns of a trace, and their number.
-func (f *footprint) of(trace int) (lo, hi [2]int, n int) {
+// columnsOf returns the rectangle [lo, hi) of columns of a trace, and their number.
+func (f *footprint) columnsOf(trace int) (lo, hi [2]int, n int) {
 	m := f.p.middle(f.p.Positions.Source[trace], f.p.Positions.Receiver[trace])
 	lo, hi, n = f.lo, f.hi, 1
 	for axis, t := range f.tapers {
@@ -46,7 +46,7 @@ func (p *Problem) Triples() (n int64) {
 	}
 	f, deep := newFootprint(p), int64(p.Grid.Shape[p.Grid.Dim()-1])
 	for i := range p.NumTraces() {
-		_, _, columns := f.of(i)
+		_, _, columns := f.columnsOf(i)
 		n += int64(columns) * deep
 	}
 	return n
@@ -62,7 +62,7 @@ func (p *Problem) Missed() (traces, columns int) {
 	nx, ny := f.hi[0]-f.lo[0], f.hi[1]-f.lo[1]
 	change := make([]int, (nx+1)*(ny+1)) // of the number of traces, against the columns before along both axes
 	for i := range p.NumTraces() {
-		lo, hi, n := f.of(i)
+		lo, hi, n := f.columnsOf(i)
 		if n == 0 {
 			traces++
 			continue

@@ -53,7 +53,7 @@ func HostAmplitudes(p *Problem) func(place int, f traveltime.Field) ([]float64, 
 			return b, w.spreading(b, place, f)
 		}
 		s := newSlowness(p, take)
-		err := w.of(&s, place, f)
+		err := w.fillFrom(&s, place, f)
 		return s.amp, err
 	}
 }

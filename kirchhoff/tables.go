@@ -47,7 +47,7 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	}
 	o := &t.op
 	o.Stride, o.Mode, o.NT, o.Aperture = strideOf(p.NT), p.mode(), p.NT, p.tapers()
-	_, wide, _ := sides(p.Grid)
+	_, wide, _ := gridSides(p.Grid)
 	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
 	o.Dynamic, o.Unequal, o.Dip, o.Opening = p.Dynamic, unequal(p), p.Dip().kernel(), p.Opening.kernel()
@@ -69,8 +69,8 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	return t
 }
 
-// over sets o to the tables of a box.
-func (t *tables) over(o *simd.Operator, box int) {
+// selectBox sets o to the tables of a box.
+func (t *tables) selectBox(o *simd.Operator, box int) {
 	at, places := t.boxes[box], t.cover.count(box)
 	n := (t.plan.end(box) - t.plan.Boxes[box].First) * places
 	o.Places, o.Tiles = places, t.plan.Boxes[box].Count
@@ -114,7 +114,7 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 	each := func(place int, f traveltime.Field) error {
 		k := <-free
 		defer func() { free <- k }()
-		if err := k.hold(t.plan, w, place, f); err != nil {
+		if err := k.takeField(t.plan, w, place, f); err != nil {
 			return err
 		}
 		if err := t.pack(place, k); err != nil {

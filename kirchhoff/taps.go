@@ -54,7 +54,7 @@ func (p *Problem) Taps() survey.Wavelet {
 	w := survey.Wavelet{Samples: slices.Clone(p.Wavelet.Samples), Zero: p.Wavelet.Zero, DT: p.DT}
 	switch p.WaveletFilter {
 	case HalfDerivatives:
-		return shortened(survey.Wavelet{Samples: filtered(impulseOf(p), w, 1-p.NT, p.NT-1), Zero: p.NT - 1, DT: p.DT})
+		return trimWavelet(survey.Wavelet{Samples: convolveImpulse(impulseOf(p), w, 1-p.NT, p.NT-1), Zero: p.NT - 1, DT: p.DT})
 	case PyLopsFilter:
 		filterCircular(w.Samples, p.Grid.Dim(), p.DT)
 	}
@@ -78,7 +78,7 @@ func LinearTaps(p *Problem) (zero int, taps func(samples []float64) []float64) {
 	}
 	zero, impulse := min(p.Wavelet.Zero+ringing, p.NT-1), impulseOf(p)
 	return zero, func(samples []float64) []float64 {
-		return filtered(impulse, survey.Wavelet{Samples: samples, Zero: p.Wavelet.Zero}, -zero, p.NT-1)
+		return convolveImpulse(impulse, survey.Wavelet{Samples: samples, Zero: p.Wavelet.Zero}, -zero, p.NT-1)
 	}
 }
 
@@ -95,8 +95,8 @@ func impulseOf(p *Problem) []float64 {
 	return fourier.NewFFT(n).Sequence(nil, spectrum)
 }
 
-// filtered convolves a wavelet with an impulse response, for the lags from first to last.
-func filtered(impulse []float64, w survey.Wavelet, first, last int) []float64 {
+// convolveImpulse convolves a wavelet with an impulse response, for the lags from first to last.
+func convolveImpulse(impulse []float64, w survey.Wavelet, first, last int) []float64 {
 	out := make([]float64, last-first+1)
 	for j, v := range w.Samples {
 		if v == 0 {
@@ -109,8 +109,8 @@ func filtered(impulse []float64, w survey.Wavelet, first, last int) []float64 {
 	return out
 }
 
-// shortened leaves out the ends of a wavelet, half of the energy of tapsLoss at either.
-func shortened(w survey.Wavelet) survey.Wavelet {
+// trimWavelet leaves out the ends of a wavelet, half of the energy of tapsLoss at either.
+func trimWavelet(w survey.Wavelet) survey.Wavelet {
 	spare := 0.0
 	for _, v := range w.Samples {
 		spare += 0.5 * tapsLoss * tapsLoss * v * v

@@ -29,8 +29,8 @@ type Box struct {
 	Count  [3]int // tiles along each axis; they are numbered in C order from First
 }
 
-// sides returns the grid as three axes, and a tile's and a box's points along each.
-func sides(g grid.Grid) (shape, tile, box [3]int) {
+// gridSides returns the grid as three axes, and a tile's and a box's points along each.
+func gridSides(g grid.Grid) (shape, tile, box [3]int) {
 	shape, tile, box = [3]int{1, 1, 1}, [3]int{1, 8, 8}, [3]int{1, 64, 64}
 	copy(shape[3-g.Dim():], g.Shape)
 	if g.Dim() == 3 {
@@ -41,7 +41,7 @@ func sides(g grid.Grid) (shape, tile, box [3]int) {
 
 // newTiling cuts the points [slab[0], slab[1]) along the first axis of g.
 func newTiling(g grid.Grid, slab [2]int, m *memory) *Tiling {
-	shape, tile, size := sides(g)
+	shape, tile, size := gridSides(g)
 	t := &Tiling{first: slab[0] * (g.Len() / g.Shape[0])}
 	lo, hi, x := [3]int{}, shape, 3-g.Dim()
 	lo[x], hi[x] = slab[0], slab[1]
@@ -137,13 +137,13 @@ func (t *Tiling) load(dst, image, scale []float32, lo, hi int) {
 	for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
 		dst[i] = 0
 		if n := t.Points[i]; n >= 0 {
-			dst[i] = scaled(image, scale, int(n))
+			dst[i] = scalePoint(image, scale, int(n))
 		}
 	}
 }
 
-// scaled is image[i] times scale[i], nil for 1.
-func scaled(image, scale []float32, i int) float32 {
+// scalePoint is image[i] times scale[i], nil for 1.
+func scalePoint(image, scale []float32, i int) float32 {
 	if scale == nil {
 		return image[i]
 	}

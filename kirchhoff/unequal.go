@@ -48,7 +48,7 @@ func (w *weights) vectors(s *slowness, place int, window traveltime.Window, n in
 			p[0][i], p[1][i], p[2][i], s.amp[i] = 0, 0, 0, 0
 			continue
 		}
-		s.amp[i] *= w.limit(math.Atan2(math.Hypot(ray[0][i], ray[1][i]), ray[2][i]))
+		s.amp[i] *= w.taperAngle(math.Atan2(math.Hypot(ray[0][i], ray[1][i]), ray[2][i]))
 		scale := min(c, excess/norm)
 		p[0][i], p[1][i], p[2][i] = scale*x, scale*y, scale*z
 	}

@@ -170,7 +170,7 @@ func TestUnequalClosedForm(t *testing.T) {
 					otherDip, _ := angles3(scaled3(ps, 1/length(ps)), scaled3(pr, 1/length(pr)))
 					unit.dip = max(unit.dip, math.Abs(otherDip-dip))
 					if k, _, a := r.at(trace, i); k >= 0 {
-						want := sum(ps, pr) * w.decay(length(ds)) * w.decay(length(dr))
+						want := sum(ps, pr) * w.spreadingAt(length(ds)) * w.spreadingAt(length(dr))
 						worst.weight = max(worst.weight, math.Abs(a/want-1))
 						unit.weight = max(unit.weight, math.Abs(2*math.Cos(opening/2)/2000/sum(ps, pr)-1))
 					} else if ts+tr < float64(p.NT-2)*p.DT {
@@ -293,7 +293,7 @@ func TestUnequalAngleLimit(t *testing.T) {
 		w, x, other := newWeights(p), make([]float64, dim), 0
 		s := newSlowness(p, func() []float64 { return make([]float64, p.Grid.Len()) })
 		err := p.Times.Solve(t.Context(), p.Positions, p.usedPlaces(), traveltime.Options{}, func(place int, f traveltime.Field) error {
-			if err := w.of(&s, place, f); err != nil {
+			if err := w.fillFrom(&s, place, f); err != nil {
 				return err
 			}
 			for i, b := range s.amp {

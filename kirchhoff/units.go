@@ -94,7 +94,7 @@ func newImage(p *Problem, c Class, w Work, place int64, cut Cuts) (*Image, error
 		if most < 2 && m.Places > 1 {
 			return nil, fmt.Errorf("kirchhoff: %d bytes for tables do not hold the two of a trace, %d bytes", w.Budget, 2*place)
 		}
-		m.stretches(most)
+		m.cutStretches(most)
 		if w.Exact {
 			return m, m.Exactly(1)
 		}
@@ -113,14 +113,14 @@ func (m *Image) Group(u Unit, cut Cuts) *Image {
 	return g
 }
 
-// piece is the piece of the forward in which a trace lies.
-func (m *Image) piece(trace int32) int { return sort.SearchInts(m.TraceCuts, int(trace)+1) - 1 }
+// findPiece is the piece of the forward in which a trace lies.
+func (m *Image) findPiece(trace int32) int { return sort.SearchInts(m.TraceCuts, int(trace)+1) - 1 }
 
 // add appends a unit of the traces lo to hi in the order of units.
 func (m *Image) add(lo, hi int) {
 	traces := m.order[lo:hi]
 	slices.Sort(traces)
-	m.Units = append(m.Units, Unit{lo, hi, m.piece(traces[0]), m.piece(traces[len(traces)-1])})
+	m.Units = append(m.Units, Unit{lo, hi, m.findPiece(traces[0]), m.findPiece(traces[len(traces)-1])})
 }
 
 // met counts the places of traces, each once.
@@ -153,10 +153,10 @@ func (m *met) add(traces []int32) {
 	}
 }
 
-// stretches makes units of runs of traces (see blocking), in the order of sources. A unit
+// cutStretches makes units of runs of traces (see blocking), in the order of sources. A unit
 // takes as many runs as use at most "most" places together. Sharing places among
 // neighbouring shots reduces repeated work. A run that uses more places than that is cut.
-func (m *Image) stretches(most int) {
+func (m *Image) cutStretches(most int) {
 	p := m.Own
 	m.order, m.Places = inRuns(p.Positions, adjointCells.receivers), 0
 	run := newMet(p.Positions)

@@ -49,7 +49,7 @@ func TestStretchesAreThoseOfSets(t *testing.T) {
 		p := someTraces(r, 2+r.IntN(60), 1+r.IntN(300))
 		most := 2 + r.IntN(p.Len())
 		k := &Image{Own: &Problem{Positions: p}, TraceCuts: []int{0, len(p.Source)}}
-		k.stretches(most)
+		k.cutStretches(most)
 		cuts, places, short := stretchesOfSets(p, most)
 		var got []int
 		for _, u := range k.Units {

@@ -65,7 +65,7 @@ func (p *Problem) tilesOf(traces []int32) int64 {
 			lo[axis], hi[axis] = min(lo[axis], m), max(hi[axis], m)
 		}
 	}
-	shape, tile, _ := sides(p.Grid)
+	shape, tile, _ := gridSides(p.Grid)
 	begin, tapers := [3]int{}, p.tapers()
 	x := horizontal(0, p.Grid.Dim())
 	begin[x], shape[x] = p.slab()

@@ -48,11 +48,11 @@ func (p *Problem) Fading() Fading {
 
 func newWeights(p *Problem) *weights { return &weights{p, p.Fading()} }
 
-// limit returns the taper at an angle of a radians from the vertical.
-func (w *weights) limit(a float64) float64 { return w.within(math.Abs(a), w.Lo, w.Hi) }
+// taperAngle returns the taper at an angle of a radians from the vertical.
+func (w *weights) taperAngle(a float64) float64 { return w.taperBetween(math.Abs(a), w.Lo, w.Hi) }
 
-// within returns the taper that starts at lo and cuts at hi.
-func (w *weights) within(a, lo, hi float64) float64 {
+// taperBetween returns the taper that starts at lo and cuts at hi.
+func (w *weights) taperBetween(a, lo, hi float64) float64 {
 	if !(a < hi) { // a NaN is dropped
 		return 0
 	}
@@ -88,8 +88,8 @@ func newSlowness(p *Problem, take func() []float64) (s slowness) {
 	return s
 }
 
-// of fills s from the traveltime field of a place, at the points of its window.
-func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
+// fillFrom fills s from the traveltime field of a place, at the points of its window.
+func (w *weights) fillFrom(s *slowness, place int, f traveltime.Field) error {
 	g := f.Window.Grid(w.p.Grid)
 	n, dim := g.Len(), g.Dim()
 	if err := w.spreading(s.amp[:n], place, f); err != nil {
@@ -110,7 +110,7 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 	if dim == 2 {
 		for i := range n {
 			s.angle[i] = math.Atan2(grad[0][i], grad[1][i])
-			s.amp[i] *= w.limit(s.angle[i])
+			s.amp[i] *= w.taperAngle(s.angle[i])
 		}
 		return nil
 	}
@@ -122,7 +122,7 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 			continue
 		}
 		grad[0][i], grad[1][i], grad[2][i] = x/norm, y/norm, z/norm
-		s.amp[i] *= w.limit(math.Acos(min(1, max(-1, z/norm))))
+		s.amp[i] *= w.taperAngle(math.Acos(min(1, max(-1, z/norm))))
 	}
 	return nil
 }
@@ -130,19 +130,19 @@ func (w *weights) of(s *slowness, place int, f traveltime.Field) error {
 // spreading fills b with the geometrical spreading of a place on the window of its field, times
 // the taper of the take-off angle; without Dynamic with 1.
 func (w *weights) spreading(b []float64, place int, f traveltime.Field) error {
-	if err := w.untapered(b, place, f); err != nil || !takeoff(w.p) {
+	if err := w.fillSpreading(b, place, f); err != nil || !takeoff(w.p) {
 		return err
 	}
 	const radian = math.Pi / 180
 	for i, a := range f.Takeoff {
-		b[i] *= w.within(a, w.p.TakeoffLimit[0]*radian, w.p.TakeoffLimit[1]*radian)
+		b[i] *= w.taperBetween(a, w.p.TakeoffLimit[0]*radian, w.p.TakeoffLimit[1]*radian)
 	}
 	return nil
 }
 
-// untapered fills b with the given spreading if there is one, with that of the field's rays, or
+// fillSpreading fills b with the given spreading if there is one, with that of the field's rays, or
 // with that of distances.
-func (w *weights) untapered(b []float64, place int, f traveltime.Field) error {
+func (w *weights) fillSpreading(b []float64, place int, f traveltime.Field) error {
 	if !w.p.Dynamic {
 		for i := range b {
 			b[i] = 1
@@ -158,12 +158,12 @@ func (w *weights) untapered(b []float64, place int, f traveltime.Field) error {
 		copy(b, f.Spreading)
 		return nil
 	}
-	w.distances(b, place, f.Window)
+	w.fillDistances(b, place, f.Window)
 	return nil
 }
 
-// distances fills b with the spreading that follows from the distances to a place.
-func (w *weights) distances(b []float64, place int, window traveltime.Window) {
+// fillDistances fills b with the spreading that follows from the distances to a place.
+func (w *weights) fillDistances(b []float64, place int, window traveltime.Window) {
 	g := window.Grid(w.p.Grid)
 	at := w.p.Positions.At(place)
 	last := g.Dim() - 1
@@ -177,7 +177,7 @@ func (w *weights) distances(b []float64, place int, window traveltime.Window) {
 		}
 		for k := range n {
 			z := g.Coord(last, k) - at[last]
-			b[row+k] = w.decay(math.Sqrt(across + z*z))
+			b[row+k] = w.spreadingAt(math.Sqrt(across + z*z))
 		}
 	}
 }
@@ -206,8 +206,8 @@ func given(p *Problem, place int, window traveltime.Window) ([]float64, error) {
 	return part, nil
 }
 
-// decay is the geometrical spreading at a distance of d metres.
-func (w *weights) decay(d float64) float64 {
+// spreadingAt is the geometrical spreading at a distance of d metres.
+func (w *weights) spreadingAt(d float64) float64 {
 	if w.p.Grid.Dim() == 2 {
 		return 1 / math.Sqrt(d+w.Stabiliser)
 	}

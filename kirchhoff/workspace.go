@@ -94,8 +94,8 @@ func (e *cpu) correlateTrace(worker int, to, trace []float32) {
 	e.plan.Correlate.apply(e.isa, to, x, false)
 }
 
-// smooth sets to to a band of a trace.
-func (e *cpu) smooth(worker int, to, trace []float32, band int) {
+// smoothBand sets to to a band of a trace.
+func (e *cpu) smoothBand(worker int, to, trace []float32, band int) {
 	x := e.antialias[worker].trace
 	copy(x.trace, trace)
 	f := e.plan.bands.triangle[band]

@@ -53,7 +53,7 @@ func (c *CG) vectors() map[string]*dist.Vector {
 
 func (c *CG) allocate() {
 	c.data(&c.misfit, &c.t)
-	c.images(&c.r, &c.p, &c.q, &c.b)
+	c.newImages(&c.r, &c.p, &c.q, &c.b)
 }
 
 // normal sets q = B p, by way of t = A p.
@@ -106,14 +106,14 @@ func (c *CG) end(n cgNorms) {
 
 func (c *CG) step() {
 	if c.rho == 0 {
-		c.stay()
+		c.countUnchanged()
 		return
 	}
 	c.normal(c.q, c.p)
 	pq := c.curvature()
 	if c.do.Err == nil && pq <= 0 { // by no more than rounding: B does not see p
 		c.st.Stationary = true
-		c.stay()
+		c.countUnchanged()
 		return
 	}
 	alpha := c.rho / pq
@@ -123,7 +123,7 @@ func (c *CG) step() {
 	n := c.measure()
 	c.do.Axpby(alpha, c.p, 1, c.x)
 	known := 1.0
-	if c.due(c.st.Iteration+1) && c.correct(&n) { // and q overwritten
+	if c.residualIsDue(c.st.Iteration+1) && c.correct(&n) { // and q overwritten
 		known = 0
 	}
 	beta := n.rho / c.rho
@@ -139,7 +139,7 @@ func (c *CG) curvature() float64 {
 	dots := c.do.Dots(dist.Pair{c.p, c.q}, dist.Pair{c.q, c.r}, dist.Pair{c.q, c.q}, dist.Pair{c.p, c.p}, dist.Pair{c.x, c.x})
 	pq, qr, qq, pp := dots[0], dots[1], math.Sqrt(real(dots[2])), real(dots[3])
 	c.finite("the norm of B p", qq)
-	c.seen(qq, math.Sqrt(pp))
+	c.boundNorm(qq, math.Sqrt(pp))
 	c.size = max(c.size, math.Sqrt(real(dots[4])))
 	skew := complex(2*imag(pq), 0)
 	if c.hermitianKnown != 0 {
@@ -147,7 +147,7 @@ func (c *CG) curvature() float64 {
 			skew = d
 		}
 	}
-	c.agree(skew, 0, c.bound*pp)
+	c.recordIdentity(skew, 0, c.bound*pp)
 	if c.do.Err == nil && real(pq) < -c.eps*c.bound*pp {
 		c.do.Err = &Failure{Reason: FailedIndefinite, Method: c.name, Iteration: c.st.Iteration + 1,
 			Quantity: "⟨p, B p⟩", Value: real(pq)}
@@ -159,7 +159,7 @@ func (c *CG) curvature() float64 {
 func (c *CG) correct(n *cgNorms) (replaced bool) {
 	c.normal(c.q, c.x)
 	c.do.Axpby(1, c.b, -1, c.q)
-	if !c.drift(c.q, c.r, math.Sqrt(n.rho), c.rhs) {
+	if !c.measureDrift(c.q, c.r, math.Sqrt(n.rho), c.rhs) {
 		return false
 	}
 	c.st.Replaced++

@@ -62,8 +62,8 @@ type CGLS struct {
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
 }
 
-// age is the number of iterations since the start or the last Restart.
-func (c *CGLS) age() int { return c.st.Iteration - c.st.Restarted }
+// countSinceStart is the number of iterations since the start or the last Restart.
+func (c *CGLS) countSinceStart() int { return c.st.Iteration - c.st.Restarted }
 
 func (c *CGLS) scalars() map[string]*float64 {
 	to := map[string]*float64{"norm": &c.bound, "gamma": &c.gamma, "pp": &c.pp, "ps": &c.ps, "ps_im": &c.psIm}
@@ -94,9 +94,9 @@ func (c *CGLS) allocate() {
 	c.res.allocate()
 	c.kept = make([]*dist.Vector, c.opt.Orthogonalize)
 	for i := range c.kept {
-		c.images(&c.kept[i])
+		c.newImages(&c.kept[i])
 	}
-	c.images(&c.s, &c.p)
+	c.newImages(&c.s, &c.p)
 }
 
 func (c *CGLS) start(x0 *dist.Vector) {
@@ -104,23 +104,23 @@ func (c *CGLS) start(x0 *dist.Vector) {
 	c.finite("the gradient norm", math.Sqrt(gamma))
 	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
 	c.gamma, c.pp, c.ps, c.psIm = gamma, gamma, gamma, 0
-	c.keep()
+	c.keepGradient()
 	c.do.Copy(c.p, c.s)
 }
 
 func (c *CGLS) step() {
 	if last(c.st.History.Gradient) == 0 { // nothing to gain
-		c.stay()
+		c.countUnchanged()
 		return
 	}
 	m := c.res.along(c.p, complex(c.ps, c.psIm))
 	c.finite("the norm of A p", math.Sqrt(m.square))
-	c.seen(math.Sqrt(m.square), math.Sqrt(c.pp))
-	c.agree(m.left, m.right, c.bound*math.Sqrt(c.pp)*m.size)
+	c.boundNorm(math.Sqrt(m.square), math.Sqrt(c.pp))
+	c.recordIdentity(m.left, m.right, c.bound*math.Sqrt(c.pp)*m.size)
 	alpha := c.gamma / m.square
 	if c.do.Err == nil && (m.square == 0 || alpha == 0) { // lost to underflow: A does not see p
 		c.st.Stationary = true
-		c.stay()
+		c.countUnchanged()
 		return
 	}
 	c.finite("the step length", alpha)
@@ -131,7 +131,7 @@ func (c *CGLS) step() {
 		total, gamma = c.gradient()
 	}
 	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
-	c.turn(gamma)
+	c.updateDirection(gamma)
 }
 
 // gradient returns ‖r‖ and ‖s‖², after s has been made orthogonal to the gradients kept.
@@ -153,22 +153,22 @@ func (c *CGLS) gradient() (total, gamma float64) {
 }
 
 // orthogonal are the gradients kept of the iterates so far.
-func (c *CGLS) orthogonal() []*dist.Vector { return c.kept[:min(c.age()+1, len(c.kept))] }
+func (c *CGLS) orthogonal() []*dist.Vector { return c.kept[:min(c.countSinceStart()+1, len(c.kept))] }
 
-// keep stores s as the gradient of the iterate.
-func (c *CGLS) keep() {
-	if k := c.age(); k < len(c.kept) && c.gamma != 0 {
+// keepGradient stores s as the gradient of the iterate.
+func (c *CGLS) keepGradient() {
+	if k := c.countSinceStart(); k < len(c.kept) && c.gamma != 0 {
 		c.do.Axpby(1/math.Sqrt(c.gamma), c.s, 0, c.kept[k])
 	}
 }
 
-// turn sets the next direction, p = s + β p with β = γ'/γ, and with it
+// updateDirection sets the next direction, p = s + β p with β = γ'/γ, and with it
 // ⟨p, s⟩ = γ' + β⟨p_old, s⟩ and ‖p‖² = γ' + 2β Re⟨p_old, s⟩ + β²‖p_old‖².
-func (c *CGLS) turn(gamma float64) {
+func (c *CGLS) updateDirection(gamma float64) {
 	beta := gamma / c.gamma
 	c.do.Axpby(1, c.s, beta, c.p)
 	c.pp = gamma + 2*beta*real(c.turned) + beta*beta*c.pp
 	c.ps, c.psIm = gamma+beta*real(c.turned), beta*imag(c.turned)
 	c.gamma = gamma
-	c.keep()
+	c.keepGradient()
 }

@@ -207,12 +207,12 @@ func (c *Method) attach(ctx context.Context, p Problem) {
 	c.eps = p.epsilon()
 	c.opt = c.opt.limits(c.eps)
 	c.bound, c.keptVectors = 0, nil
-	c.images(&c.x)
+	c.newImages(&c.x)
 	c.allocate()
 }
 
-// images allocates vectors like x, and data allocates vectors like d.
-func (c *Method) images(to ...**dist.Vector) {
+// newImages allocates vectors like x, and data allocates vectors like d.
+func (c *Method) newImages(to ...**dist.Vector) {
 	c.do.New(c.problem.Device(), c.problem.Domain(), to...)
 }
 
@@ -228,16 +228,16 @@ func (c *Method) subtract(r, x *dist.Vector) {
 	c.do.Axpby(1, c.d, -1, r)
 }
 
-// seen takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
-func (c *Method) seen(ap, p float64) {
+// boundNorm takes ‖A p‖ and ‖p‖ into the lower bound of ‖A‖.
+func (c *Method) boundNorm(ap, p float64) {
 	if p > 0 {
 		c.bound = max(c.bound, ap/p)
 	}
 }
 
-// agree records |left − right|/scale, the error of an identity that holds for
+// recordIdentity records |left − right|/scale, the error of an identity that holds for
 // adjoint operators, and fails past the limit.
-func (c *Method) agree(left, right complex128, scale float64) {
+func (c *Method) recordIdentity(left, right complex128, scale float64) {
 	if c.do.Err != nil {
 		return
 	}
@@ -289,23 +289,25 @@ func (c *Method) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64
 	return math.Sqrt(real(dots[0])), total, dots[len(rows):]
 }
 
-// due reports whether the true residual is to be computed after iteration k.
-func (c *Method) due(k int) bool { return c.opt.TrueResidual > 0 && k%c.opt.TrueResidual == 0 }
+// residualIsDue reports whether the true residual is to be computed after iteration k.
+func (c *Method) residualIsDue(k int) bool {
+	return c.opt.TrueResidual > 0 && k%c.opt.TrueResidual == 0
+}
 
-// drift sets e, the true residual, to e − r, records its norm relative to that of d,
+// measureDrift sets e, the true residual, to e − r, records its norm relative to that of d,
 // and says whether it is past √ε‖r‖, so that r should be replaced by r + e.
-func (c *Method) drift(e, r *dist.Vector, rnorm, dnorm float64) (far bool) {
+func (c *Method) measureDrift(e, r *dist.Vector, rnorm, dnorm float64) (far bool) {
 	c.do.Axpby(-1, r, 1, e)
 	n := c.do.Norm(e)
 	if c.finite("the true residual", n); c.do.Err != nil {
 		return false
 	}
-	c.drifted(n, dnorm)
+	c.recordDrift(n, dnorm)
 	return n > math.Sqrt(c.eps)*rnorm
 }
 
-// drifted records the norm of a drift relative to that of the data.
-func (c *Method) drifted(n, dnorm float64) {
+// recordDrift records the norm of a drift relative to that of the data.
+func (c *Method) recordDrift(n, dnorm float64) {
 	c.st.Drift, c.st.DriftAt = n, c.st.Iteration+1
 	if dnorm > 0 {
 		c.st.Drift /= dnorm
@@ -324,8 +326,8 @@ func (c *Method) record(first, total, gradient float64) {
 	c.st.Stationary = gradient == 0 || gradient <= c.eps*c.bound*total || total <= c.eps*c.st.DataNorm
 }
 
-// stay counts an iteration that left everything as it was.
-func (c *Method) stay() {
+// countUnchanged counts an iteration that left everything as it was.
+func (c *Method) countUnchanged() {
 	h := &c.st.History
 	h.add(last(h.Residual), last(h.Total), last(h.Gradient))
 	c.st.Iteration++

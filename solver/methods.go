@@ -115,11 +115,11 @@ func (o Options) limits(eps float64) Options {
 	return o
 }
 
-// ulp is the distance from 1 to the next number in a layout's coarsest element type.
-func ulp(l *dist.Layout) float64 {
+// unitRoundoff is the distance from 1 to the next number in a layout's coarsest element type.
+func unitRoundoff(l *dist.Layout) float64 {
 	u := 0.0
 	for _, p := range l.Parts {
-		u = max(u, ulp(p))
+		u = max(u, unitRoundoff(p))
 	}
 	switch {
 	case l.Parts != nil:

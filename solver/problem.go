@@ -73,7 +73,7 @@ func (h *Held) Migrate(ctx context.Context, m *dist.Vector) error {
 	return h.A.ApplyAdjoint(ctx, m, h.D)
 }
 
-func (h *Held) epsilon() float64 { return max(ulp(h.A.Domain()), ulp(h.A.Range())) }
+func (h *Held) epsilon() float64 { return max(unitRoundoff(h.A.Domain()), unitRoundoff(h.A.Range())) }
 
 // AddRows implements Problem: the stack (A; B…) and (d; 0…), which shares d.
 func (h *Held) AddRows(rows ...dist.Operator) (Problem, error) {
@@ -121,7 +121,7 @@ func (s *streamed) Migrate(ctx context.Context, m *dist.Vector) error {
 	return err
 }
 
-func (s *streamed) epsilon() float64 { return ulp(s.Domain()) }
+func (s *streamed) epsilon() float64 { return unitRoundoff(s.Domain()) }
 
 func (s *streamed) AddRows(rows ...dist.Operator) (Problem, error) {
 	if len(rows) == 0 {

@@ -78,11 +78,11 @@ func (h *heldResidual) norms(besides ...dist.Pair) (total float64, dots []comple
 func (h *heldResidual) misfit(*dist.Vector) float64 { return h.first }
 
 func (h *heldResidual) correct(s, x *dist.Vector) bool {
-	if !h.due(h.st.Iteration + 1) {
+	if !h.residualIsDue(h.st.Iteration + 1) {
 		return false
 	}
 	h.subtract(h.q, x)
-	if !h.drift(h.q, h.r, h.total, h.st.DataNorm) {
+	if !h.measureDrift(h.q, h.r, h.total, h.st.DataNorm) {
 		return false
 	}
 	h.st.Replaced++
@@ -103,7 +103,7 @@ type streamedResidual struct {
 
 func (s *streamed) residual(of *Method) residual { return &streamedResidual{Method: of, of: s} }
 
-func (r *streamedResidual) allocate() { r.images(&r.q) }
+func (r *streamedResidual) allocate() { r.newImages(&r.q) }
 
 func (r *streamedResidual) scalars() map[string]*float64 {
 	to := map[string]*float64{"total": &r.norm2}
@@ -148,7 +148,7 @@ func (r *streamedResidual) misfit(x *dist.Vector) float64 {
 }
 
 func (r *streamedResidual) correct(s, x *dist.Vector) bool {
-	if k := r.st.Iteration + 1; !r.due(k) && (r.opt.TrueResidual <= 0 || k != r.opt.Last) {
+	if k := r.st.Iteration + 1; !r.residualIsDue(k) && (r.opt.TrueResidual <= 0 || k != r.opt.Last) {
 		return false
 	}
 	before := math.Sqrt(max(r.norm2, 0))
@@ -156,6 +156,6 @@ func (r *streamedResidual) correct(s, x *dist.Vector) bool {
 	if r.finite("the true residual", r.norm2); r.do.Err != nil {
 		return false
 	}
-	r.drifted(math.Abs(math.Sqrt(r.norm2)-before), r.st.DataNorm)
+	r.recordDrift(math.Abs(math.Sqrt(r.norm2)-before), r.st.DataNorm)
 	return true
 }

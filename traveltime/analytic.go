@@ -20,7 +20,7 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
 	return &placewise{name: "analytic", g: g, velocity: v, fill: func(f *Field, r *room, p *survey.Positions, place int) error {
-		straight(*f, g, v, p.At(place))
+		straightField(*f, g, v, p.At(place))
 		if f.Spreading != nil {
 			f.spread(r.opt.Spreading, nil, f.Window, g, p.At(place))
 		}
@@ -31,8 +31,8 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 	}}, nil
 }
 
-// straight sets the field of a position for a constant velocity on a window of g.
-func straight(f Field, g grid.Grid, velocity float64, at []float64) {
+// straightField sets the field of a position for a constant velocity on a window of g.
+func straightField(f Field, g grid.Grid, velocity float64, at []float64) {
 	dim, n := g.Dim(), g.Shape[g.Dim()-1]
 	var x, d [3]float64
 	deep := make([]float64, n) // along the last axis

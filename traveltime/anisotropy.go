@@ -27,8 +27,8 @@ func (a *Anisotropy) All() [5]*[]float64 {
 	return [5]*[]float64{&a.Epsilon, &a.Delta, &a.Tilt, &a.Azimuth, &a.Eta}
 }
 
-// of returns Thomsen's parameters and the axis' angles at a point.
-func (a Anisotropy) of(i int) (epsilon, delta, tilt, azimuth float64) {
+// parametersAt returns Thomsen's parameters and the axis' angles at a point.
+func (a Anisotropy) parametersAt(i int) (epsilon, delta, tilt, azimuth float64) {
 	at := func(x []float64) float64 {
 		if x == nil {
 			return 0
@@ -38,15 +38,15 @@ func (a Anisotropy) of(i int) (epsilon, delta, tilt, azimuth float64) {
 	return at(a.Epsilon), at(a.Delta), at(a.Tilt), at(a.Azimuth)
 }
 
-// at is the medium at a point with the velocity v0 along the axis.
-func (a Anisotropy) at(dim, i int, v0 float64) tilted {
-	epsilon, delta, tilt, azimuth := a.of(i)
-	return newTilted(v0, epsilon, delta, leaning(dim, tilt, azimuth))
+// mediumAt is the medium at a point with the velocity v0 along the axis.
+func (a Anisotropy) mediumAt(dim, i int, v0 float64) tilted {
+	epsilon, delta, tilt, azimuth := a.parametersAt(i)
+	return newTilted(v0, epsilon, delta, axisOfTilt(dim, tilt, azimuth))
 }
 
-// bent reports whether waves have different velocities in different directions at a point.
-func (a Anisotropy) bent(i int) bool {
-	epsilon, delta, _, _ := a.of(i)
+// isAnisotropicAt reports whether waves have different velocities in different directions at a point.
+func (a Anisotropy) isAnisotropicAt(i int) bool {
+	epsilon, delta, _, _ := a.parametersAt(i)
 	return epsilon != 0 || delta != 0
 }
 
@@ -58,7 +58,7 @@ const leastEta, greatestEta = -0.3, 0.6
 // check returns an error if a point's parameters are no medium that the solver can deal with. A
 // slowness surface is closed if 1 + 2ε and 1 + 2δ are positive.
 func (a Anisotropy) check(i int) error {
-	epsilon, delta, tilt, azimuth := a.of(i)
+	epsilon, delta, tilt, azimuth := a.parametersAt(i)
 	for _, v := range []struct {
 		name  string
 		value float64
@@ -98,8 +98,8 @@ func LeastSpeed(v0, epsilon, delta float64) float64 {
 	return v0 * math.Sqrt(max(0, least))
 }
 
-// lean gives e the anisotropy of the points whose velocities it holds.
-func (e *Eikonal) lean(m Medium) error {
+// setAnisotropy gives e the anisotropy of the points whose velocities it holds.
+func (e *Eikonal) setAnisotropy(m Medium) error {
 	e.anisotropic = m.Anisotropic
 	a, dim, plane := m.Anisotropy, e.model.Dim(), m.Plane()
 	if !m.Anisotropic {
@@ -112,7 +112,7 @@ func (e *Eikonal) lean(m Medium) error {
 			e.model.Point(at, e.skipped()+i)
 			return status.Input(fmt.Errorf("traveltime: anisotropy at %v m: %w", at, err))
 		}
-		bent[i/plane] = bent[i/plane] || a.bent(i)
+		bent[i/plane] = bent[i/plane] || a.isAnisotropicAt(i)
 	}
 	if !slices.Contains(bent, true) {
 		return nil
@@ -120,7 +120,7 @@ func (e *Eikonal) lean(m Medium) error {
 	e.bent, e.tilt = bent, make([]float32, 0, len(m.Values)*(3+dim))
 	s2 := e.scale * e.scale
 	for i, v0 := range m.Values {
-		m := a.at(dim, i, v0)
+		m := a.mediumAt(dim, i, v0)
 		e.tilt = append(e.tilt, float32(m.plane*s2), float32(m.along*s2), float32(m.cross*s2*s2))
 		for _, x := range m.axis {
 			e.tilt = append(e.tilt, float32(x))
@@ -129,9 +129,9 @@ func (e *Eikonal) lean(m Medium) error {
 	return nil
 }
 
-// tilted reports whether any of the planes of a window of the model is anisotropic. Places whose
+// anyAnisotropic reports whether any of the planes of a window of the model is anisotropic. Places whose
 // Region is not are solved as in an isotropic model.
-func (e *Eikonal) tilted(w Window) bool {
+func (e *Eikonal) anyAnisotropic(w Window) bool {
 	return e.tilt != nil && slices.Contains(e.bent[w.Lo[0]-e.slab[0]:w.Hi[0]-e.slab[0]], true)
 }
 
@@ -177,10 +177,10 @@ func (e *Eikonal) rays(_ survey.Role, slowness [][]float64, w Window) {
 				p[a] = slowness[a][i]
 			}
 			if e.resample == nil {
-				e.point(n).ray(v, p)
+				e.point(n).rayDirection(v, p)
 			} else {
 				e.g.Point(x, n)
-				between(e.model, x, e.point).ray(v, p)
+				mediumBetween(e.model, x, e.point).rayDirection(v, p)
 			}
 			for a := range v {
 				slowness[a][i] = v[a]

@@ -92,7 +92,7 @@ func newBatch(g grid.Grid, lanes int, most extent, opt Options, s *scratch) *bat
 	n := [3]int{most.side[0], most.side[1], nz}
 	row := (nz + 2*C.EIK_GHOSTS) * lanes
 	c := &b.c
-	c.dim, c.wide = C.int(dim), C.int(Whole(g).wide())
+	c.dim, c.wide = C.int(dim), C.int(Whole(g).columnsAlongY())
 	c.chunks = C.int((nz + C.EIK_CHUNK - 1) / C.EIK_CHUNK)
 	for a := range 3 {
 		c.h[a] = C.float(b.spacing[a] / b.unit)
@@ -161,28 +161,28 @@ func (b *batch) start(e *Eikonal, p *survey.Positions, places []int, opt Options
 	for a := range b.in {
 		clear(b.in[a])
 	}
-	tilted := e.tilted(e.Region(p, places[0], opt))
+	tilted := e.anyAnisotropic(e.Region(p, places[0], opt))
 	for lane := range lanes {
 		// Idle lanes repeat the last source but are never due.
 		place := places[min(lane, len(places)-1)]
 		b.geometry(lane, p.At(place))
 		b.home[lane] = nil
 		if tilted {
-			b.home[lane] = newHome(between(e.model, p.At(place), e.point))
+			b.home[lane] = newHome(mediumBetween(e.model, p.At(place), e.point))
 		}
 		if lane < len(places) {
-			b.include(lane, e.Region(p, place, opt))
+			b.setLaneWindow(lane, e.Region(p, place, opt))
 			b.startLane(e, lane, p.At(place))
 		}
 	}
 	b.c.cone = nil
 	if tilted {
-		b.cones()
+		b.setCones()
 	}
 }
 
-// include sets the window of one lane.
-func (b *batch) include(lane int, own Window) {
+// setLaneWindow sets the window of one lane.
+func (b *batch) setLaneWindow(lane int, own Window) {
 	for a := range b.in {
 		for i := own.Lo[a]; i < own.Hi[a]; i++ {
 			b.in[a][i-b.first(a)] |= 1 << lane
@@ -204,7 +204,7 @@ func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
 		if dim == 2 {
 			k[1], k[2] = 0, k[1]
 		}
-		b.tau[b.window.before(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
+		b.tau[b.window.columnsBefore(k[0], k[1])*b.row+(C.EIK_GHOSTS+k[2])*lanes+lane] = float32(t / e.scale)
 		C.eik_mark_all(&b.c, C.int(k[0]-b.first(0)), C.int(k[1]-b.first(1)), C.int(k[2]/C.EIK_CHUNK), 1<<lane)
 	}
 	home := b.home[lane]
@@ -218,7 +218,7 @@ func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
 		for a := range x {
 			x[a] = e.model.Coord(a, k[a]) - at[a]
 		}
-		if reach := home.reach(x); reach > 0 {
+		if reach := home.homogeneousTime(x); reach > 0 {
 			set(k, time/reach)
 		} else {
 			set(k, 1/math.Sqrt(home.plane+home.along))
@@ -226,8 +226,8 @@ func (b *batch) startLane(e *Eikonal, lane int, at []float64) {
 	})
 }
 
-// cones passes the media of the sources on to the sweeps.
-func (b *batch) cones() {
+// setCones passes the media of the sources on to the sweeps.
+func (b *batch) setCones() {
 	lanes := int(b.c.lanes)
 	b.c.terms = 2
 	for lane, home := range b.home[:lanes] {
@@ -270,7 +270,7 @@ func (b *batch) geometry(lane int, at []float64) {
 // medium is where the model's values for the batch's window begin, and those of its columns.
 func (b *batch) medium(e *Eikonal) (points, columns *C.float) {
 	nz := int(b.c.n[2])
-	first := Whole(e.model).before(b.window.Lo[0], b.window.Lo[1]) - e.skipped()/nz
+	first := Whole(e.model).columnsBefore(b.window.Lo[0], b.window.Lo[1]) - e.skipped()/nz
 	columns = cfloats(e.straight[first:])
 	if b.c.cone != nil {
 		return cfloats(e.tilt[first*nz*(3+e.model.Dim()):]), columns
@@ -278,9 +278,9 @@ func (b *batch) medium(e *Eikonal) (points, columns *C.float) {
 	return cfloats(e.slow2[first*nz:]), columns
 }
 
-// settle sweeps until nothing is due: first-order times, then second-order ones. Its
+// sweepUntilSettled sweeps until nothing is due: first-order times, then second-order ones. Its
 // last tolerance stays in the batch.
-func (b *batch) settle(ctx context.Context, e *Eikonal) error {
+func (b *batch) sweepUntilSettled(ctx context.Context, e *Eikonal) error {
 	values, straight := b.medium(e)
 	round := func(order C.int) (blocks int) {
 		for d := range 1 << e.model.Dim() {
@@ -312,15 +312,15 @@ func (b *batch) settle(ctx context.Context, e *Eikonal) error {
 		if r > 2*patience {
 			b.c.tolerance *= 2
 		}
-		if lanes := b.due(); lanes != 0 && b.c.tolerance > unsettled {
+		if lanes := b.lanesDue(); lanes != 0 && b.c.tolerance > unsettled {
 			return unsettledError{bits.TrailingZeros16(lanes)}
 		}
 	}
 	return nil
 }
 
-// due are the lanes in which any block of their window is due.
-func (b *batch) due() (lanes uint16) {
+// lanesDue are the lanes in which any block of their window is due.
+func (b *batch) lanesDue() (lanes uint16) {
 	each := len(b.dirty) / b.window.count()
 	for row := range b.window.count() {
 		in := b.in[0][row/len(b.in[1])] & b.in[1][row%len(b.in[1])]
@@ -378,7 +378,7 @@ type lanes struct {
 
 func (e *Eikonal) worker(p *survey.Positions, places []int, opt Options) *lanes {
 	w := &lanes{e: e, p: p, opt: opt}
-	w.image = opt.most(e.g, places) * e.g.Shape[e.g.Dim()-1]
+	w.image = opt.mostColumns(e.g, places) * e.g.Shape[e.g.Dim()-1]
 	if opt.Windows == nil {
 		w.model.grow(Whole(e.model))
 		return w
@@ -405,7 +405,7 @@ func (w *lanes) allocate() {
 	for a := range w.out.Gradient {
 		w.part[1+a] = take[float32](s, slopes)
 	}
-	w.batch = newBatch(e.model, widest, w.model.shared(Whole(e.model)), w.opt, s)
+	w.batch = newBatch(e.model, widest, w.model.leastRoom(Whole(e.model)), w.opt, s)
 	w.split = take[float32](s, widest*w.points())
 	if w.opt.Spreading != NoSpreading {
 		w.ratio = take[float32](s, widest*w.points())
@@ -440,8 +440,8 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 	b := w.batch
 	b.shape(j.model, j.lanes)
 	b.start(w.e, w.p, j.places, w.opt)
-	if err := b.settle(ctx, w.e); err != nil {
-		return w.named(err, j)
+	if err := b.sweepUntilSettled(ctx, w.e); err != nil {
+		return w.nameUnsettled(err, j)
 	}
 	n := len(j.places)
 	if err := b.split(w.split[:n*w.points()], n); err != nil || !w.opt.rays() {
@@ -450,8 +450,8 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 	return w.leave(ctx, j)
 }
 
-// named is an error that names the place whose times do not settle.
-func (w *lanes) named(err error, j job) error {
+// nameUnsettled is an error that names the place whose times do not settle.
+func (w *lanes) nameUnsettled(err error, j job) error {
 	var u unsettledError
 	if !errors.As(err, &u) {
 		return err

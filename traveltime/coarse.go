@@ -61,7 +61,7 @@ func coarseWindow(coarse, g grid.Grid, w Window) Window {
 // coarse points from which those of opt are interpolated, and the points next to them.
 func CoarseOptions(g grid.Grid, factor int, opt Options) Options {
 	opt.Gradient = false
-	coarse := coarsened(g, factor)
+	coarse := coarseGrid(g, factor)
 	windows := slices.Clone(opt.Windows)
 	for i := range windows {
 		w := opt.Window(g, i)
@@ -83,9 +83,9 @@ func finePoint(coarse, g grid.Grid, axis, i int) int {
 	return int(math.Round(float64(i) * coarse.Spacing[axis] / g.Spacing[axis]))
 }
 
-// coarsened is the grid of every factor-th point. Points beyond its last one, less
+// coarseGrid is the grid of every factor-th point. Points beyond its last one, less
 // than a coarse cell away, are extrapolated.
-func coarsened(g grid.Grid, factor int) grid.Grid {
+func coarseGrid(g grid.Grid, factor int) grid.Grid {
 	c := grid.Grid{Origin: slices.Clone(g.Origin), Spacing: slices.Clone(g.Spacing), Shape: slices.Clone(g.Shape), Domain: g.Domain, Frame: g.Frame}
 	for a, n := range g.Shape {
 		if cells := (n - 1) / factor; cells > 0 {
@@ -102,7 +102,7 @@ func OutlineCoarse(m Method, p *survey.Positions, factor int, opt Options) (*Coa
 		return nil, fmt.Errorf("traveltime: coarse tables keep every %d-th point, must be at least 1", factor)
 	}
 	g := m.Grid()
-	c := &Coarse{coarse: coarsened(g, factor), places: make(map[row]CoarseTable, p.Len()), of: m}
+	c := &Coarse{coarse: coarseGrid(g, factor), places: make(map[row]CoarseTable, p.Len()), of: m}
 	c.placewise = placewise{name: m.Name(), g: g, tau: true, fill: c.field}
 	var err error
 	if c.r, err = newResample(c.coarse, g); err != nil {

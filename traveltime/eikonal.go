@@ -53,7 +53,7 @@ func newEikonalIn(m Medium, image grid.Grid) (*Eikonal, error) {
 	if err := hold(e, m.Values, m.Slab, m.Least); err != nil {
 		return nil, err
 	}
-	return e, e.lean(m)
+	return e, e.setAnisotropy(m)
 }
 
 // outlineEikonal makes the method without velocities. It can tell what Solve would need.
@@ -119,7 +119,7 @@ func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, 
 	if err := Check(e, p, places, opt); err != nil {
 		return err
 	}
-	return work(ctx, e.batches(p, places, opt), opt, func() worker { return e.worker(p, places, opt) }, sink)
+	return distributeJobs(ctx, e.groupPlaces(p, places, opt), opt, func() worker { return e.worker(p, places, opt) }, sink)
 }
 
 // check returns an error if a place lies outside the model. It panics if its part of the
@@ -148,12 +148,12 @@ func box(g grid.Grid) string {
 	return strings.Join(s, " × ") + " m"
 }
 
-// batches groups places near each other, because sources whose rays run alike
+// groupPlaces groups places near each other, because sources whose rays run alike
 // need the same sweeps, into batches as wide as keeps all threads busy. The
 // last few places go into a narrower batch if there is one. A batch's window of the model
 // holds those of its places and is at most share times as large as the largest of them. All of
 // them are anisotropic, or none.
-func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job {
+func (e *Eikonal) groupPlaces(p *survey.Positions, places []int, opt Options) []job {
 	sorted := e.Near(p, places)
 	widest := e.widths
 	threads := opt.threads(len(places))
@@ -163,11 +163,11 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	var jobs []job
 	for len(sorted) > 0 {
 		model := e.Region(p, sorted[0], opt)
-		n, largest, tilted := 1, model.count(), e.tilted(model)
+		n, largest, tilted := 1, model.count(), e.anyAnisotropic(model)
 		for ; n < min(widest[0], len(sorted)); n++ {
 			own := e.Region(p, sorted[n], opt)
-			both := model.with(own)
-			if largest = max(largest, own.count()); float64(both.count()) > share*float64(largest) || e.tilted(own) != tilted {
+			both := model.union(own)
+			if largest = max(largest, own.count()); float64(both.count()) > share*float64(largest) || e.anyAnisotropic(own) != tilted {
 				break
 			}
 			model = both
@@ -182,9 +182,9 @@ func (e *Eikonal) batches(p *survey.Positions, places []int, opt Options) []job 
 	return jobs
 }
 
-// curve numbers positions along a Z-order curve of 1024 cells a side over the
+// numberOnCurve numbers positions along a Z-order curve of 1024 cells a side over the
 // grid, so that neighbours in number are near in space.
-func curve(g grid.Grid, at []float64) uint64 {
+func numberOnCurve(g grid.Grid, at []float64) uint64 {
 	var key uint64
 	widest := 0.0
 	for a := range at {

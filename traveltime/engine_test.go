@@ -124,7 +124,7 @@ func TestBatches(t *testing.T) {
 			}
 			for _, threads := range []int{1, 2, 64} {
 				var got []int
-				jobs := e.batches(p, places, Options{Threads: threads})
+				jobs := e.groupPlaces(p, places, Options{Threads: threads})
 				for _, j := range jobs {
 					if len(j.places) == 0 || len(j.places) > j.lanes {
 						t.Fatalf("%d places in %d lanes", len(j.places), j.lanes)

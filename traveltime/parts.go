@@ -75,7 +75,7 @@ func (e *Eikonal) Near(p *survey.Positions, places []int) []int {
 	sorted := slices.Clone(places)
 	keys := make(map[int]uint64, len(places))
 	for _, i := range places {
-		keys[i] = curve(e.model, p.At(i))
+		keys[i] = numberOnCurve(e.model, p.At(i))
 	}
 	slices.SortFunc(sorted, func(a, b int) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 	return sorted

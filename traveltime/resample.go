@@ -125,7 +125,7 @@ func lagrange(w int, u float64) (value, slope [4]float64) {
 // cover the window given of the same grid, which f's lies in, and are outside Go's heap.
 func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid, at []float64, scale float64) {
 	z := g.Dim() - 1
-	first := given.before(f.Window.Lo[0], f.Window.Lo[1]) * g.Shape[z]
+	first := given.columnsBefore(f.Window.Lo[0], f.Window.Lo[1]) * g.Shape[z]
 	var lo, n [3]C.int
 	var origin, spacing, source [3]C.double
 	var grad [3]*C.double
@@ -152,5 +152,5 @@ func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid,
 		cone = (*C.double)(unsafe.Pointer(&c[0]))
 	}
 	C.eik_finish((*C.double)(unsafe.Pointer(&f.Time[0])), &grad[0], cfloats(tau[first:]), &slope[0], C.int(g.Dim()),
-		&lo[0], &n[0], C.int(given.wide()), &origin[0], &spacing[0], &source[0], cone, C.double(scale))
+		&lo[0], &n[0], C.int(given.columnsAlongY()), &origin[0], &spacing[0], &source[0], cone, C.double(scale))
 }

@@ -97,7 +97,7 @@ func (b *batch) carry(ctx context.Context, e *Eikonal, p *survey.Positions, plac
 				k[1], k[2] = 0, k[1]
 				v[1] = longer
 			}
-			to := b.window.before(k[0], k[1])*b.row + (C.EIK_GHOSTS+k[2])*lanes + lane
+			to := b.window.columnsBefore(k[0], k[1])*b.row + (C.EIK_GHOSTS+k[2])*lanes + lane
 			for i := range b.rays {
 				b.carried[i][to] = float32(v[i])
 			}
@@ -255,8 +255,8 @@ func (f Field) distances(given Window, g grid.Grid, at []float64, each func(to, 
 	n, x := g.Shape[last], make([]float64, g.Dim())
 	for i := f.Window.Lo[0]; i < f.Window.Hi[0]; i++ {
 		for j := f.Window.Lo[1]; j < f.Window.Hi[1]; j++ {
-			g.Point(x, Whole(g).before(i, j)*n)
-			across, from := 0.0, given.before(i, j)*n
+			g.Point(x, Whole(g).columnsBefore(i, j)*n)
+			across, from := 0.0, given.columnsBefore(i, j)*n
 			for a := range last {
 				across += (x[a] - at[a]) * (x[a] - at[a])
 			}

@@ -25,8 +25,8 @@ func newTilted(v0, epsilon, delta float64, axis []float64) tilted {
 	return tilted{plane: v2 * (1 + 2*epsilon), along: -2 * v2 * epsilon, cross: 2 * v2 * v2 * (epsilon - delta), axis: axis}
 }
 
-// leaning is the axis with a tilt from the vertical, in 3-D towards the azimuth, in degrees.
-func leaning(dim int, tilt, azimuth float64) []float64 {
+// axisOfTilt is the axis with a tilt from the vertical, in 3-D towards the azimuth, in degrees.
+func axisOfTilt(dim int, tilt, azimuth float64) []float64 {
 	t, a := tilt*math.Pi/180, azimuth*math.Pi/180
 	if dim == 2 {
 		return []float64{math.Sin(t), math.Cos(t)}
@@ -34,8 +34,8 @@ func leaning(dim int, tilt, azimuth float64) []float64 {
 	return []float64{math.Sin(t) * math.Cos(a), math.Sin(t) * math.Sin(a), math.Cos(t)}
 }
 
-// ray sets v to half the derivative of value, which points along the ray.
-func (m tilted) ray(v, p []float64) {
+// rayDirection sets v to half the derivative of value, which points along the ray.
+func (m tilted) rayDirection(v, p []float64) {
 	pp, q := dot(p, p), dot(m.axis, p)
 	straight, bent := m.plane-m.cross*q*q, (m.along-m.cross*pp+2*m.cross*q*q)*q
 	for i := range v {
@@ -50,9 +50,9 @@ func dot(x, y []float64) (sum float64) {
 	return sum
 }
 
-// to sets p to the slowness of the wave whose ray has direction d, and returns the time that
+// slownessAlong sets p to the slowness of the wave whose ray has direction d, and returns the time that
 // it takes for the length of d in a homogeneous medium.
-func (m tilted) to(p, d []float64) float64 {
+func (m tilted) slownessAlong(p, d []float64) float64 {
 	length, q := math.Sqrt(dot(d, d)), dot(m.axis, d)
 	across := make([]float64, len(d)) // of length 1, normal to the axis
 	for i := range d {
@@ -94,9 +94,9 @@ func (m tilted) phaseAt(c2 float64) float64 {
 	return 2 / (b + math.Sqrt(max(0, b*b-4*m.cross*c2*(1-c2))))
 }
 
-// between is the medium at a position: velocities and axes are interpolated linearly. An axis
+// mediumBetween is the medium at a position: velocities and axes are interpolated linearly. An axis
 // has no sense of direction: those of the points are turned to that of the first.
-func between(g grid.Grid, x []float64, at func(n int) tilted) tilted {
+func mediumBetween(g grid.Grid, x []float64, at func(n int) tilted) tilted {
 	value := func(of func(m tilted) float64) float64 { return g.At(x, func(n int) float64 { return of(at(n)) }) }
 	v0 := value(func(m tilted) float64 { return math.Sqrt(m.plane + m.along) })
 	vh := value(func(m tilted) float64 { return math.Sqrt(m.plane) })
@@ -137,7 +137,7 @@ func (m tilted) cone() (terms [coneTerms]float64) {
 		for a := range d {
 			d[a] = c*m.axis[a] + s*across[a]
 		}
-		t := v0 * m.to(p, d)
+		t := v0 * m.slownessAlong(p, d)
 		f[k] = t * t
 	}
 	for j := range series {
@@ -201,7 +201,7 @@ func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(
 			lo[a], hi[a] = startRange(g, a, source[a])
 		}
 	}
-	home := between(g, source, at)
+	home := mediumBetween(g, source, at)
 	velocity := func(n int) float64 { m := at(n); return math.Sqrt(m.plane + m.along) }
 	slowness := func(n int) float64 { return 1 / velocity(n) }
 	slope := velocitySlope(g, source, velocity)
@@ -222,10 +222,10 @@ func startTilted(g grid.Grid, source []float64, at func(n int) tilted, set func(
 						for a := range x {
 							y[a] = source[a] + (float64(q)+node)/startPanels*x[a]
 						}
-						there := between(g, y, at)
+						there := mediumBetween(g, y, at)
 						v0 := math.Sqrt(there.plane + there.along)
 						mean := betweenPoints(v0, g.At(y, slowness))
-						time += gaussWeight[j] / startPanels * there.to(p, x) * v0 * mean
+						time += gaussWeight[j] / startPanels * there.slownessAlong(p, x) * v0 * mean
 					}
 				}
 				// The ray bends as in the ellipse, which a stretch makes a circle.
@@ -247,9 +247,9 @@ type home struct {
 
 func newHome(m tilted) *home { return &home{m, m.cone()} }
 
-// reach is R g of a position x away from the place: the time there in a homogeneous medium
+// homogeneousTime is R g of a position x away from the place: the time there in a homogeneous medium
 // over the slowness along its axis.
-func (h *home) reach(x []float64) float64 {
+func (h *home) homogeneousTime(x []float64) float64 {
 	q, r2 := dot(h.axis, x), dot(x, x)
 	if r2 == 0 {
 		return 0
@@ -266,5 +266,5 @@ func (f Field) reach(x []float64) float64 {
 	if f.home == nil {
 		return math.Sqrt(dot(x, x))
 	}
-	return f.home.reach(x)
+	return f.home.homogeneousTime(x)
 }

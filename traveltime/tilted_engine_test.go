@@ -46,7 +46,7 @@ func TestTiltedEngine(t *testing.T) {
 		g := even(20, c.shape...)
 		at := func(x []float64) tilted {
 			v0, e, d, ti, az := c.at(x)
-			return newTilted(v0, e, d, leaning(len(x), ti, az))
+			return newTilted(v0, e, d, axisOfTilt(len(x), ti, az))
 		}
 		s := newTiltedReference(g, at, c.source)
 		if err := s.solve(1e-9); err != nil {

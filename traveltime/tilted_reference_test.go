@@ -58,14 +58,14 @@ func newTiltedReference(g grid.Grid, at func(x []float64) tilted, source []float
 		v0[i] = math.Sqrt(m.plane + m.along)
 	}
 	s.own = shares(v0, g)
-	home := between(g, source, point)
+	home := mediumBetween(g, source, point)
 	for i := range n {
 		g.Point(x, i)
 		for a := range x {
 			x[a] -= source[a]
 		}
 		s.tau[i], s.p0[i] = unreached, make([]float64, dim)
-		s.t0[i], s.r[i] = home.to(s.p0[i], x), math.Sqrt(dot(x, x))
+		s.t0[i], s.r[i] = home.slownessAlong(s.p0[i], x), math.Sqrt(dot(x, x))
 	}
 	startTilted(g, source, point, func(k [3]int, time float64) {
 		i := 0
@@ -179,7 +179,7 @@ func (s *tiltedReference) second(at int, index []int) (float64, bool) {
 	for a := range p {
 		p[a] *= scale
 	}
-	m.ray(v, p)
+	m.rayDirection(v, p)
 	var axes []slope
 	for a, h := range s.g.Spacing {
 		step := -1
@@ -247,7 +247,7 @@ func (m tilted) root(axes []slope, around float64) (tau float64, ok bool) {
 				pp, q := dot(p, p), dot(m.axis, p)
 				m.complete(p, left, (m.along-m.cross*pp+2*m.cross*q*q)/(m.plane-m.cross*q*q))
 			}
-			m.ray(v, p)
+			m.rayDirection(v, p)
 			if step == 2 {
 				break
 			}
@@ -316,7 +316,7 @@ func TestTiltedReferenceHomogeneous(t *testing.T) {
 		{0.3, 0, 45, 20, []float64{303, 211, 133}, []int{25, 21, 19}},
 		{0.15, -0.05, 70, 130, []float64{303, 211, 133}, []int{25, 21, 19}},
 	} {
-		m := newTilted(2000, c.epsilon, c.delta, leaning(len(c.shape), c.tilt, c.azimuth))
+		m := newTilted(2000, c.epsilon, c.delta, axisOfTilt(len(c.shape), c.tilt, c.azimuth))
 		s := newTiltedReference(even(20, c.shape...), func([]float64) tilted { return m }, c.source)
 		err := s.solve(1e-12)
 		p, d := make([]float64, len(c.shape)), make([]float64, len(c.shape))
@@ -324,7 +324,7 @@ func TestTiltedReferenceHomogeneous(t *testing.T) {
 			for a := range x {
 				d[a] = x[a] - c.source[a]
 			}
-			return m.to(p, d)
+			return m.slownessAlong(p, d)
 		})
 		if err != nil || !(largest < 1e-9) {
 			t.Errorf("ε %g, δ %g, tilt %g: relative error %.1e rms, %.1e at most, %v", c.epsilon, c.delta, c.tilt, rms, largest, err)
@@ -348,7 +348,7 @@ func TestTiltedReferenceElliptic(t *testing.T) {
 		{0.2, 40, 70, []float64{303.3, 211, 133}, []int{31, 27, 25}},
 	} {
 		dim := len(c.shape)
-		slopes, axis := []float64{0.2, -0.1, 0.6}[3-dim:], leaning(dim, c.tilt, c.azimuth)
+		slopes, axis := []float64{0.2, -0.1, 0.6}[3-dim:], axisOfTilt(dim, c.tilt, c.azimuth)
 		if dim == 2 {
 			slopes = []float64{0.2, 0.6}
 		}

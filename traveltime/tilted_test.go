@@ -94,7 +94,7 @@ func TestTiltedHomogeneous(t *testing.T) {
 		model := tiltedMedium(g, func([]float64) (v0, epsilon, delta, tilt, azimuth float64) {
 			return 2000, c.epsilon, c.delta, c.tilt, c.azimuth
 		})
-		m := newTilted(2000, c.epsilon, c.delta, leaning(len(c.shape), c.tilt, c.azimuth))
+		m := newTilted(2000, c.epsilon, c.delta, axisOfTilt(len(c.shape), c.tilt, c.azimuth))
 		for _, image := range []grid.Grid{g, other} {
 			method := tiltedMethod(t, model, image)
 			for _, source := range c.sources {
@@ -103,7 +103,7 @@ func TestTiltedHomogeneous(t *testing.T) {
 					for a := range x {
 						d[a] = x[a] - source[a]
 					}
-					return m.to(p, d)
+					return m.slownessAlong(p, d)
 				})
 				what := fmt.Sprintf("%d-D, ε %g, δ %g, tilt %g, source %v, spacing %g m", len(c.shape), c.epsilon, c.delta, c.tilt, source, image.Spacing[0])
 				t.Logf("%s: relative error %.1e rms, %.1e at most, gradient %.1e", what, rms, largest, gradient)
@@ -212,12 +212,12 @@ func TestTiltedLimits(t *testing.T) {
 					method := tiltedMethod(t, tiltedMedium(g, func([]float64) (v0, e, d, lean, azimuth float64) {
 						return 2000, epsilon, delta, tilt, 40
 					}), g)
-					m, d := newTilted(2000, epsilon, delta, leaning(dim, tilt, 40)), make([]float64, dim)
+					m, d := newTilted(2000, epsilon, delta, axisOfTilt(dim, tilt, 40)), make([]float64, dim)
 					rms, largest, _ := gauge(solved(t, method, source, Options{}), g, source, func(x, p []float64) float64 {
 						for a := range x {
 							d[a] = x[a] - source[a]
 						}
-						return m.to(p, d)
+						return m.slownessAlong(p, d)
 					})
 					if !(rms < 5e-4 && largest < 5e-3) {
 						t.Errorf("%d-D, ε %g, δ %g, tilt %g: relative error %.1e rms, %.1e at most", dim, epsilon, delta, tilt, rms, largest)
@@ -265,7 +265,7 @@ func TestTiltedElliptic(t *testing.T) {
 		{0.2, 40, 70, [][]float64{{300, 220, 140}, {303.3, 211, 133}}, []int{31, 27, 25}},
 	} {
 		dim, g := len(c.shape), even(20, c.shape...)
-		m := elliptic{1500, 1 + 2*c.epsilon, []float64{0.2, -0.1, 0.6}, leaning(dim, c.tilt, c.azimuth)}
+		m := elliptic{1500, 1 + 2*c.epsilon, []float64{0.2, -0.1, 0.6}, axisOfTilt(dim, c.tilt, c.azimuth)}
 		if dim == 2 {
 			m.slopes = []float64{0.2, 0.6}
 		}
@@ -451,8 +451,8 @@ func TestTiltedBetween(t *testing.T) {
 	m := tiltedMedium(g, func(x []float64) (v0, epsilon, delta, tilt, azimuth float64) {
 		return 2000, 0.2, 0.1, 88 + 0.4*x[0] - 180*math.Round(x[1]/10), 0
 	})
-	got := between(g, []float64{5, 5}, func(n int) tilted { return m.Anisotropy.at(2, n, 2000) })
-	if want := leaning(2, 90, 0); math.Abs(dot(got.axis, want)) < 1-1e-12 {
+	got := mediumBetween(g, []float64{5, 5}, func(n int) tilted { return m.Anisotropy.mediumAt(2, n, 2000) })
+	if want := axisOfTilt(2, 90, 0); math.Abs(dot(got.axis, want)) < 1-1e-12 {
 		t.Errorf("axis %v, want %v", got.axis, want)
 	}
 }

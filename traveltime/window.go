@@ -42,19 +42,19 @@ func (w Window) inside(o Window) bool {
 	return w.Lo[0] >= o.Lo[0] && w.Lo[1] >= o.Lo[1] && w.Hi[0] <= o.Hi[0] && w.Hi[1] <= o.Hi[1]
 }
 
-// with is the smallest window that holds both.
-func (w Window) with(o Window) Window {
+// union is the smallest window that holds both.
+func (w Window) union(o Window) Window {
 	for a := range w.Lo {
 		w.Lo[a], w.Hi[a] = min(w.Lo[a], o.Lo[a]), max(w.Hi[a], o.Hi[a])
 	}
 	return w
 }
 
-// wide is the number of columns along y.
-func (w Window) wide() int { return w.Hi[1] - w.Lo[1] }
+// columnsAlongY is the number of columns along y.
+func (w Window) columnsAlongY() int { return w.Hi[1] - w.Lo[1] }
 
-// before is the number of columns of w that precede the column (x, y) in C order.
-func (w Window) before(x, y int) int { return (x-w.Lo[0])*w.wide() + y - w.Lo[1] }
+// columnsBefore is the number of columns of w that precede the column (x, y) in C order.
+func (w Window) columnsBefore(x, y int) int { return (x-w.Lo[0])*w.columnsAlongY() + y - w.Lo[1] }
 
 // Columns lists the columns in C order: for each the number of its first point on g.
 func (w Window) Columns(g grid.Grid) iter.Seq[int] {
@@ -62,7 +62,7 @@ func (w Window) Columns(g grid.Grid) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for x := w.Lo[0]; x < w.Hi[0]; x++ {
 			for y := w.Lo[1]; y < w.Hi[1]; y++ {
-				if !yield(whole.before(x, y) * n) {
+				if !yield(whole.columnsBefore(x, y) * n) {
 					return
 				}
 			}
@@ -81,8 +81,8 @@ func (o Options) Window(g grid.Grid, place int) Window {
 	return w
 }
 
-// most is the largest number of columns that one of the places is wanted on.
-func (o Options) most(g grid.Grid, places []int) (n int) {
+// mostColumns is the largest number of columns that one of the places is wanted on.
+func (o Options) mostColumns(g grid.Grid, places []int) (n int) {
 	if o.Windows == nil {
 		return Whole(g).count()
 	}
@@ -110,9 +110,9 @@ func (x *extent) grow(w Window) {
 // apart: 16 places every n columns along a line share a batch if their windows are 30 n wide.
 const share = 1.5
 
-// shared is the least room, in the window of all columns, for that of any batch of places
+// leastRoom is the least room, in the window of all columns, for that of any batch of places
 // whose own windows x holds.
-func (x *extent) shared(all Window) extent {
+func (x *extent) leastRoom(all Window) extent {
 	y := extent{columns: min(int(share*float64(x.columns)), all.count())}
 	for a := range y.side {
 		y.side[a] = min(int(share*float64(x.side[a])), all.Hi[a]-all.Lo[a])

@@ -97,7 +97,7 @@ func cropped(f Field, g grid.Grid, w Window) Field {
 	part := func(all []float64) (v []float64) {
 		for i, t := range all {
 			column := i / g.Shape[g.Dim()-1]
-			x, y := column/Whole(g).wide(), column%Whole(g).wide()
+			x, y := column/Whole(g).columnsAlongY(), column%Whole(g).columnsAlongY()
 			if x >= w.Lo[0] && x < w.Hi[0] && y >= w.Lo[1] && y < w.Hi[1] {
 				v = append(v, t)
 			}
@@ -374,7 +374,7 @@ func windowsCompany(t *testing.T, r *rand.Rand, g grid.Grid, m Medium, n int) {
 		everyone[i] = i
 	}
 	mixed := 0
-	for _, j := range e.batches(p, everyone, opt) {
+	for _, j := range e.groupPlaces(p, everyone, opt) {
 		if own := e.Region(p, j.places[0], opt); own != j.model {
 			mixed++
 		}
@@ -444,7 +444,7 @@ func TestWindowBatches(t *testing.T) {
 	}
 	p := sources(2, xyz...)
 	places := rand.New(rand.NewPCG(1, 1)).Perm(p.Len())
-	jobs := e.batches(p, places, opt)
+	jobs := e.groupPlaces(p, places, opt)
 	if most := p.Len()/16 + 2; len(jobs) > most {
 		t.Errorf("%d places are solved in %d batches, want at most %d", p.Len(), len(jobs), most)
 	}
@@ -489,9 +489,9 @@ func TestBatchesFit(t *testing.T) {
 			}
 		}
 		p := sources(dim, xyz...)
-		room := e.worker(p, all, opt).model.shared(Whole(g))
+		room := e.worker(p, all, opt).model.leastRoom(Whole(g))
 		some := all[:rapid.IntRange(1, n).Draw(t, "some")]
-		for _, j := range e.batches(p, some, opt) {
+		for _, j := range e.groupPlaces(p, some, opt) {
 			for _, i := range j.places {
 				if own := e.Region(p, i, opt); !own.inside(j.model) {
 					t.Fatalf("place %d with %v is in a batch on %v", i, own, j.model)
@@ -531,7 +531,7 @@ func TestWindowScratch(t *testing.T) {
 			places := []int{3, 0, 2, 1} // 4 has no window
 			w := e.worker(p, places, opt)
 			defer w.free()
-			for _, j := range e.batches(p, places, opt) {
+			for _, j := range e.groupPlaces(p, places, opt) {
 				if err := w.solve(context.Background(), j); err != nil {
 					t.Fatal(err)
 				}

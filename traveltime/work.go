@@ -94,9 +94,9 @@ func (o Options) threads(jobs int) int {
 	return max(1, min(n, jobs))
 }
 
-// work distributes the jobs to workers, in ascending order, and passes the fields on. The
+// distributeJobs distributes the jobs to workers, in ascending order, and passes the fields on. The
 // first error stops all workers.
-func work(ctx context.Context, jobs []job, opt Options, newWorker func() worker, sink func(place int, f Field) error) error {
+func distributeJobs(ctx context.Context, jobs []job, opt Options, newWorker func() worker, sink func(place int, f Field) error) error {
 	solve := func(ctx context.Context, w worker, j job) error {
 		if err := w.solve(ctx, j); err != nil {
 			return err
@@ -185,7 +185,7 @@ type room struct {
 func (m *placewise) room(p *survey.Positions, places []int, opt Options) *room {
 	r := &room{placewise: m, p: p, opt: opt, points: m.g.Len()}
 	if !m.whole {
-		r.points = opt.most(m.g, places) * m.g.Shape[m.g.Dim()-1]
+		r.points = opt.mostColumns(m.g, places) * m.g.Shape[m.g.Dim()-1]
 	}
 	return r
 }
@@ -229,7 +229,7 @@ func (m *placewise) Solve(ctx context.Context, p *survey.Positions, places []int
 	for i := range jobs {
 		jobs[i].places = places[i : i+1]
 	}
-	return work(ctx, jobs, opt, func() worker { return m.room(p, places, opt) }, sink)
+	return distributeJobs(ctx, jobs, opt, func() worker { return m.room(p, places, opt) }, sink)
 }
 
 func checkPlaces(g grid.Grid, p *survey.Positions, places []int, opt Options) {

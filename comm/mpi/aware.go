@@ -70,9 +70,9 @@ func answered(v bool) answer {
 	return no
 }
 
-// query asks the library, and says what was asked. Where anyKind is, the others only pass it on, and
+// askLibrary asks the library, and says what was asked. Where anyKind is, the others only pass it on, and
 // those of MPICH 3.4.1 end the process: they are asked where it is missing.
-func query(s device.Space) (a answer, by string) {
+func askLibrary(s device.Space) (a answer, by string) {
 	for _, name := range append([]string{anyKind}, spaces[s].queries...) {
 		number := C.int(-1)
 		if name == anyKind {
@@ -91,8 +91,8 @@ func query(s device.Space) (a answer, by string) {
 	return a, by
 }
 
-// switched reads the value of a switch for parts whose names begin with item.
-func switched(value string, list bool, item string) answer {
+// readSwitch reads the value of a switch for parts whose names begin with item.
+func readSwitch(value string, list bool, item string) answer {
 	if !list {
 		switch strings.ToLower(value) {
 		case "on", "yes", "enabled":
@@ -123,7 +123,7 @@ func switched(value string, list bool, item string) answer {
 // switches off each rule it out. A variable that switches on counts where the library has
 // no query. It may be called once the run is open.
 func Claim(s device.Space) comm.Claim {
-	a, by := query(s)
+	a, by := askLibrary(s)
 	why := []string{"it has no query"}
 	if a != nothing {
 		why[0] = by + " says " + [...]string{no: "no", yes: "yes"}[a]
@@ -133,7 +133,7 @@ func Claim(s device.Space) comm.Claim {
 		if !set || !slices.Contains(v.of, s) {
 			continue
 		}
-		switch switched(value, v.list, spaces[s].item) {
+		switch readSwitch(value, v.list, spaces[s].item) {
 		case no:
 			a = no
 		case yes:

@@ -186,7 +186,7 @@ func TestSwitches(t *testing.T) {
 		{"all", true, yes}, {"rc,sm,cuda_copy", true, yes}, {"cuda", true, yes}, {"null", true, no}, {"rocm", true, no},
 		{"rc,sm", true, no}, {"^cuda_ipc", true, no}, {"^tcp", true, nothing}, {"", true, nothing},
 	} {
-		if got := switched(c.value, c.list, "cuda"); got != c.want {
+		if got := readSwitch(c.value, c.list, "cuda"); got != c.want {
 			t.Errorf("%q, a list %v: %v, want %v", c.value, c.list, got, c.want)
 		}
 	}

@@ -34,7 +34,7 @@ func (w *world) newGroup(make func(out *C.uintptr_t) C.int) (*group, error) {
 		return err
 	})
 	g.rank, g.size = int(rank), int(size)
-	return g, g.failed("making a communicator", f)
+	return g, g.nameFailure("making a communicator", f)
 }
 
 func (g *group) Name() string    { return "mpi" }
@@ -54,8 +54,8 @@ func (g *group) Split(color, key int) (comm.Comm, error) {
 	return part, nil
 }
 
-// failed turns an MPI fault into an error that names the collective and the rank.
-func (g *group) failed(what string, f fault) error {
+// nameFailure turns an MPI fault into an error that names the collective and the rank.
+func (g *group) nameFailure(what string, f fault) error {
 	if f.code == 0 {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (g *group) failed(what string, f fault) error {
 }
 
 // call has MPI run a collective.
-func (g *group) call(what string, f func() C.int) error { return g.failed(what, g.world.do(f)) }
+func (g *group) call(what string, f func() C.int) error { return g.nameFailure(what, g.world.do(f)) }
 
 // on runs an MPI collective in place on x, or on a host copy of x if MPI cannot reach x.
 func (g *group) on(x device.Buf, what string, f func(x numbers) C.int) error {

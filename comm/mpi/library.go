@@ -33,9 +33,9 @@ var started = []struct{ variable, of string }{
 	{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"MV2_COMM_WORLD_SIZE", "mpich"}, {"PMI_RANK", "mpich"}, {"PMI_FD", "mpich"}, {"PMIX_RANK", "openmpi"},
 }
 
-// wanted is the library to look for: the one that the environment names, else that of the
+// findWanted is the library to look for: the one that the environment names, else that of the
 // launcher, else any.
-func wanted() dynlib.Library {
+func findWanted() dynlib.Library {
 	l := dynlib.Library{What: "MPI", Variable: Variable, Global: true,
 		Hint: "Open MPI, MPICH or their kin is not installed, or its module is not loaded (Debian: libopenmpi3 or libmpich12); " + Variable + " names another file"}
 	order := slices.Clone(Interfaces)
@@ -73,7 +73,7 @@ var load = sync.OnceValues(find)
 // find loads it.
 func find() (file string, err error) {
 	C.lsm_keep_signals()
-	handle, file, err := wanted().Open()
+	handle, file, err := findWanted().Open()
 	C.lsm_restore_signals()
 	if err != nil {
 		return "", err
@@ -81,25 +81,25 @@ func find() (file string, err error) {
 	if missing := C.lsm_load(handle); missing != nil {
 		return "", status.Resource(fmt.Errorf("%s has no %s: it is no MPI 3.0 or later", file, C.GoString(missing)))
 	}
-	if about := description(); !slices.ContainsFunc(kin, func(name string) bool { return strings.Contains(about, name) }) {
+	if about := readDescription(); !slices.ContainsFunc(kin, func(name string) bool { return strings.Contains(about, name) }) {
 		return "", status.Resource(fmt.Errorf("%s is %q: its binary interface is not known, which is that of %s", file, libraryName(about), strings.Join(kin, ", ")))
 	}
 	return file, nil
 }
 
-// description is what a loaded library says of itself.
-func description() string {
+// readDescription is what a loaded library says of itself.
+func readDescription() string {
 	var text [1024]C.char
 	C.lsm_library(&text[0], C.int(len(text)))
 	return C.GoString(&text[0])
 }
 
-// library names the library, "" where none can be loaded.
-func library() string {
+// nameLibrary names the library, "" where none can be loaded.
+func nameLibrary() string {
 	if _, err := Load(); err != nil {
 		return ""
 	}
-	return libraryName(description())
+	return libraryName(readDescription())
 }
 
 // libraryName shortens the library's description of itself to the form "Open MPI 4.1.4".

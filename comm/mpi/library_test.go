@@ -29,7 +29,7 @@ func TestWanted(t *testing.T) {
 				name, value, _ := strings.Cut(v, "=")
 				t.Setenv(name, value)
 			}
-			l := wanted()
+			l := findWanted()
 			if got := l.Candidates(); !reflect.DeepEqual(got, c.want) {
 				t.Errorf("%v, want %v", got, c.want)
 			}

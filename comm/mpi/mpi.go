@@ -95,7 +95,7 @@ func Close() {
 // About names the library, such as "Open MPI 4.1.4", and, once it is open, what it offers. It
 // is "" where none can be loaded.
 func About() string {
-	about, w := library(), opened.Load()
+	about, w := nameLibrary(), opened.Load()
 	if w == nil {
 		return about
 	}

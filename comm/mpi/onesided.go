@@ -75,7 +75,7 @@ func (g *group) makeWindow(w *window) error {
 		return err
 	case refused:
 		return status.Hint(status.Resource(fmt.Errorf("mpi: rank %d of %d: %s refuses a window for one-sided access: %s",
-			g.rank, g.size, library(), cmp.Or(f.text, "it does so on another rank"))),
+			g.rank, g.size, nameLibrary(), cmp.Or(f.text, "it does so on another rank"))),
 			`set comm.accumulate = "allreduce", or choose another way for windows, with Open MPI OMPI_MCA_osc=pt2pt or OMPI_MCA_osc=ucx`)
 	}
 	g.world.do(func() C.int {

@@ -135,7 +135,7 @@ func (r *request) Wait() error {
 	atomic.AddInt32(waiting, 1)
 	f := <-r.done
 	atomic.AddInt32(waiting, -1)
-	return r.finish(r.group.failed("non-blocking all-reduce", f))
+	return r.finish(r.group.nameFailure("non-blocking all-reduce", f))
 }
 
 // Ended is when the owner saw that the sum was done.

@@ -49,7 +49,7 @@ func (g *Group) Recover(r Recovery) error {
 
 // Told is what a rank does that hears of a failure on another.
 func (g *Group) Told(why string) {
-	g.world.lost(status.Peer(fmt.Errorf("another rank: %s", why)), true)
+	g.world.noteLost(status.Peer(fmt.Errorf("another rank: %s", why)), true)
 }
 
 // Again does work. If the library fails on a rank meanwhile, all ranks leave it for good, and
@@ -59,7 +59,7 @@ func (g *Group) Told(why string) {
 func (g *Group) Again(work func(again bool) error) error {
 	w := g.world
 	b := w.back.Load()
-	if b == nil || w.left() {
+	if b == nil || w.hasLeft() {
 		return work(false)
 	}
 	b.inside = true
@@ -68,7 +68,7 @@ func (g *Group) Again(work func(again bool) error) error {
 		err = w.dev.Sync()
 	}
 	if failed := w.async(); failed != nil {
-		w.lost(failed, false)
+		w.noteLost(failed, false)
 	}
 	var known *comm.Agreed
 	if !b.agreed && (err == nil || w.failure.Load() != nil || errors.As(err, &known)) {
@@ -105,7 +105,7 @@ func (w *world) meet() error {
 		return err
 	}
 	b.agreed = true
-	w.lost(status.Peer(errors.New("the communication library has failed on another rank")), true)
+	w.noteLost(status.Peer(errors.New("the communication library has failed on another rank")), true)
 	return *w.failure.Load()
 }
 
@@ -125,9 +125,9 @@ func (m meeting) AllReduce(x []float64, op comm.Op) error {
 	return m.Host.AllReduce(x, op)
 }
 
-// lost notes that the library has failed. No call is given to it any more, and what the
+// noteLost notes that the library has failed. No call is given to it any more, and what the
 // card has been asked ends soon. told says that the other ranks know. It does not wait.
-func (w *world) lost(err error, told bool) {
+func (w *world) noteLost(err error, told bool) {
 	w.noting.Lock()
 	defer w.noting.Unlock()
 	if w.failure.Load() != nil {
@@ -151,17 +151,17 @@ func (w *world) lost(err error, told bool) {
 	}()
 }
 
-// called returns the error of a call. It is a failure of the library if the run can go on
+// judgeCall returns the error of a call. It is a failure of the library if the run can go on
 // without that.
-func (w *world) called(err error) error {
+func (w *world) judgeCall(err error) error {
 	if err != nil && w.back.Load() != nil {
-		w.lost(err, false)
+		w.noteLost(err, false)
 	}
 	return err
 }
 
-// left reports whether all ranks know that the library has failed.
-func (w *world) left() bool {
+// hasLeft reports whether all ranks know that the library has failed.
+func (w *world) hasLeft() bool {
 	b := w.back.Load()
 	return b != nil && b.agreed
 }
@@ -172,9 +172,9 @@ func (w *world) leave() error {
 	b := w.back.Load()
 	<-w.aborted
 	w.card.Cut(nil)
-	err := w.quiet()
+	err := w.awaitCard()
 	if err == nil {
-		err = w.even()
+		err = w.endStarted()
 	}
 	if err := comm.Together(b.all, err); err != nil {
 		return err
@@ -199,8 +199,8 @@ func (w *world) leave() error {
 	return nil
 }
 
-// quiet waits until the card has done what it was asked.
-func (w *world) quiet() error {
+// awaitCard waits until the card has done what it was asked.
+func (w *world) awaitCard() error {
 	for _, s := range []*accel.Stream{w.card.Main(), w.stream} {
 		done := make(chan error, 1)
 		go func() { done <- w.card.Finish(s) }()
@@ -216,9 +216,9 @@ func (w *world) quiet() error {
 	return nil
 }
 
-// even brings the agreements on started all-reduces to an end: ranks that have started
+// endStarted brings the agreements on started all-reduces to an end: ranks that have started
 // fewer than others take part in those that they lack.
-func (w *world) even() error {
+func (w *world) endStarted() error {
 	var under []comm.Request
 	for _, g := range w.groups {
 		if g.Size() == 1 {

@@ -21,9 +21,9 @@ func ballot(call string, err error) []float64 {
 	return v
 }
 
-// agreed reports whether all of the given number of ranks brought this call. Then the sum
+// haveAgreed reports whether all of the given number of ranks brought this call. Then the sum
 // of their hashes is that multiple of its own hash.
-func agreed(call string, sums []float64, ranks int) bool {
+func haveAgreed(call string, sums []float64, ranks int) bool {
 	return sums[0] == ballot(call, nil)[0]*float64(ranks) && sums[1] == 0
 }
 
@@ -45,7 +45,7 @@ func (g *Group) agree(call string, err error) error {
 	if lost := g.control.Host().AllReduce(v, comm.Sum); lost != nil {
 		return errors.Join(err, lost)
 	}
-	if agreed(call, v, g.Size()) {
+	if haveAgreed(call, v, g.Size()) {
 		g.world.drain()
 		return nil
 	}

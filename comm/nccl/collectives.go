@@ -42,13 +42,13 @@ func (g *Group) post(function, name string, bytes int, f func(t *C.nccl_calls, s
 	w := g.world
 	stream := w.card.Main()
 	defer w.dev.Clock.Main(name)()
-	given := w.overdue(stream, "nccl"+function, bytes)
+	given := w.watchCall(stream, "nccl"+function, bytes)
 	w.card.Post(func() error {
 		err := w.err()
 		if err == nil {
-			err = w.done(g.link, f(w.lib.calls, stream.Handle()), function)
+			err = w.awaitCall(g.link, f(w.lib.calls, stream.Handle()), function)
 		}
-		if w.called(err); w.back.Load() != nil {
+		if w.judgeCall(err); w.back.Load() != nil {
 			return nil // who waits for the card hears of it
 		}
 		return err
@@ -57,9 +57,9 @@ func (g *Group) post(function, name string, bytes int, f func(t *C.nccl_calls, s
 	return w.card.Err()
 }
 
-// grouped makes several calls as one NCCL group. After a call that fails it makes no
+// callGrouped makes several calls as one NCCL group. After a call that fails it makes no
 // further one.
-func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
+func callGrouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 	code := C.nccl_GroupStart(t)
 	if code != success {
 		return code
@@ -77,8 +77,8 @@ func grouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 
 // AllReduce sums x over all ranks, in place.
 func (g *Group) AllReduce(x device.Buf) error {
-	b, err := g.mine("all-reduce", x)
-	if err := g.agree(g.placed(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
+	b, err := g.ownBuffer("all-reduce", x)
+	if err := g.agree(g.describeOffset(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
 		return err
 	}
 	return g.allReduce(b)
@@ -94,11 +94,11 @@ func (g *Group) allReduce(b *gpu.Buf) error {
 
 // Bcast copies x from the root to all ranks.
 func (g *Group) Bcast(x device.Buf, root int) error {
-	b, err := g.mine("broadcast", x)
+	b, err := g.ownBuffer("broadcast", x)
 	if err == nil {
 		err = comm.CheckRoot(g, root)
 	}
-	if err := g.agree(g.placed(fmt.Sprintf("broadcast of %d %v from rank %d", x.Len(), x.Type(), root), b), err); err != nil {
+	if err := g.agree(g.describeOffset(fmt.Sprintf("broadcast of %d %v from rank %d", x.Len(), x.Type(), root), b), err); err != nil {
 		return err
 	}
 	v := numbersOf(b)
@@ -110,15 +110,15 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 // AllGather joins the src buffers of all ranks in dst: by one call if all shares have one
 // length, else by a group of one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
-	to, err := g.mine("all-gather", dst)
+	to, err := g.ownBuffer("all-gather", dst)
 	var from *gpu.Buf
 	if err == nil {
-		from, err = g.mine("all-gather", src)
+		from, err = g.ownBuffer("all-gather", src)
 	}
 	if err == nil {
 		err = comm.CheckCounts(g, dst, src, counts)
 	}
-	if err := g.agree(g.placed(fmt.Sprintf("all-gather of %v %v", counts, dst.Type()), to), err); err != nil {
+	if err := g.agree(g.describeOffset(fmt.Sprintf("all-gather of %v %v", counts, dst.Type()), to), err); err != nil {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)
@@ -140,6 +140,6 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 			}
 			at += C.address(n * out.size)
 		}
-		return grouped(t, calls...)
+		return callGrouped(t, calls...)
 	})
 }

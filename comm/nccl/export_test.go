@@ -9,7 +9,9 @@ import (
 func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b) }
 
 // Offers is whether the library splits, and how it registers.
-func (l *Library) Offers() (splits bool, way string) { return l.splits(), l.way().String() }
+func (l *Library) Offers() (splits bool, way string) {
+	return l.canSplit(), l.bestRegistration().String()
+}
 
 // Named is a library of a version, to see what it is called.
 func Named(e driver.Engine, version int) string {

@@ -62,14 +62,14 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	}
 	g := &Group{world: w, control: control}
 	w.groups = append(w.groups, g)
-	if err = comm.Together(control, g.neighbours()); err == nil {
+	if err = comm.Together(control, g.checkNeighbours()); err == nil {
 		g.link, err = g.open(control)
 	}
 	if err != nil {
 		w.close()
 		return nil, err
 	}
-	if lib.memory() {
+	if lib.hasAllocator() {
 		dev.AllocateLarge(large, memory{w})
 	}
 	go w.look()
@@ -84,8 +84,8 @@ func together(control comm.Comm, err error) error {
 	return comm.Together(control, err)
 }
 
-// neighbours makes sure that all ranks have the same library and each a card of its own.
-func (g *Group) neighbours() error {
+// checkNeighbours makes sure that all ranks have the same library and each a card of its own.
+func (g *Group) checkNeighbours() error {
 	w := g.world
 	type neighbour struct{ Library, Place string }
 	all, err := comm.GatherJSON(g.Host().AllGather, neighbour{w.lib.String(), gpu.Place(w.dev.Card())})
@@ -124,7 +124,7 @@ func (g *Group) open(all comm.Comm) (link unsafe.Pointer, err error) {
 		return nil, err
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&id)), unsafe.Sizeof(id)), b)
-	return g.world.join(id, g.Size(), g.Rank()).together(all)
+	return g.world.join(id, g.Size(), g.Rank()).awaitAll(all)
 }
 
 // Name is "nccl" or "rccl".
@@ -173,11 +173,11 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	if err := comm.Together(g.control, g.world.dev.Sync()); err != nil {
 		return nil, err
 	}
-	if g.world.lib.splits() {
+	if g.world.lib.canSplit() {
 		rank := C.int(part.Rank())
 		part.link, err = g.world.begin("CommSplit", g.link, func(made *unsafe.Pointer) C.int {
 			return C.nccl_CommSplit(g.world.lib.calls, g.link, C.int(color), rank, made, nil)
-		}).together(g.control)
+		}).awaitAll(g.control)
 	} else {
 		part.link, err = part.open(g.control)
 	}
@@ -187,9 +187,9 @@ func (g *Group) Split(color, key int) (comm.Comm, error) {
 	return part, nil
 }
 
-// mine returns a buffer of this rank's card as a *gpu.Buf, or an error if it is not one
+// ownBuffer returns a buffer of this rank's card as a *gpu.Buf, or an error if it is not one
 // or the world has failed.
-func (g *Group) mine(what string, x device.Buf) (*gpu.Buf, error) {
+func (g *Group) ownBuffer(what string, x device.Buf) (*gpu.Buf, error) {
 	b, ok := x.(*gpu.Buf)
 	if !ok || b.Device() != device.Device(g.world.dev) {
 		return nil, fmt.Errorf("comm: %s of a buffer on %s: %s takes those of %s",

@@ -64,14 +64,14 @@ func (l *Library) String() string {
 	return fmt.Sprintf("%s %d.%d.%d (%s)", name, v/major, v%major/100, v%100, filepath.Base(l.Path))
 }
 
-// splits reports whether the library can divide communicators itself.
-func (l *Library) splits() bool { return l.calls.CommSplit != nil }
+// canSplit reports whether the library can divide communicators itself.
+func (l *Library) canSplit() bool { return l.calls.CommSplit != nil }
 
-// way returns the best way in which the library can register a buffer. It goes by the
+// bestRegistration returns the best way in which the library can register a buffer. It goes by the
 // functions that the library has, not by its version.
-func (l *Library) way() way {
+func (l *Library) bestRegistration() way {
 	switch {
-	case l.memory() && l.calls.CommWindowRegister != nil && l.calls.CommWindowDeregister != nil:
+	case l.hasAllocator() && l.calls.CommWindowRegister != nil && l.calls.CommWindowDeregister != nil:
 		return symmetric
 	case l.calls.CommRegister != nil && l.calls.CommDeregister != nil:
 		return plain
@@ -79,8 +79,8 @@ func (l *Library) way() way {
 	return unregistered
 }
 
-// memory reports whether the library has an allocator of its own.
-func (l *Library) memory() bool { return l.calls.MemAlloc != nil && l.calls.MemFree != nil }
+// hasAllocator reports whether the library has an allocator of its own.
+func (l *Library) hasAllocator() bool { return l.calls.MemAlloc != nil && l.calls.MemFree != nil }
 
 // Statuses that are no error.
 const (

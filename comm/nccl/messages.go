@@ -26,7 +26,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 	if err := comm.CheckPeers(g, send, to, recv, from); err != nil {
 		return err
 	}
-	if failed := g.world.failure.Load(); failed != nil && (g.world.back.Load() == nil || g.world.left()) {
+	if failed := g.world.failure.Load(); failed != nil && (g.world.back.Load() == nil || g.world.hasLeft()) {
 		return *failed
 	}
 	out, offer, outErr := g.end(send, refused)
@@ -67,7 +67,7 @@ func (g *Group) SendRecv(send device.Buf, to int, recv device.Buf, from int) err
 		if receive {
 			calls = append(calls, func() C.int { return C.nccl_Recv(t, in.at, in.n, in.kind, C.int(from), g.link, stream) })
 		}
-		return grouped(t, calls...)
+		return callGrouped(t, calls...)
 	}))
 }
 
@@ -77,7 +77,7 @@ func (g *Group) end(x device.Buf, refusal int64) (n numbers, says [2]int64, err 
 	if x == nil {
 		return n, says, nil
 	}
-	b, err := g.mine("message", x)
+	b, err := g.ownBuffer("message", x)
 	if err != nil {
 		return n, [2]int64{0, refusal}, err
 	}

@@ -11,7 +11,7 @@ import (
 // slowest is the lowest credible speed of a call, in bytes a second.
 const slowest = 10e6
 
-// overdue begins to watch over a call that is about to be given to a stream. The function
+// watchCall begins to watch over a call that is about to be given to a stream. The function
 // that it returns is called when the stream has it.
 //
 // A call that does not end is a failure of the library if the run can go on without it.
@@ -19,7 +19,7 @@ const slowest = 10e6
 // come to it. It may also take as long as this card itself took to come to it, since the
 // other cards may be slower. If the run cannot go on, this card does not count as working
 // any more, which leaves it to a watch to judge.
-func (w *world) overdue(s *accel.Stream, what string, bytes int) (given func()) {
+func (w *world) watchCall(s *accel.Stream, what string, bytes int) (given func()) {
 	limit := w.timeout + time.Duration(float64(bytes)/slowest*float64(time.Second))
 	asked, reached := time.Now(), w.card.Begin(s)
 	return func() {
@@ -33,7 +33,7 @@ func (w *world) overdue(s *accel.Stream, what string, bytes int) (given func()) 
 			late := time.AfterFunc(limit, func() {
 				w.stuck.Add(1)
 				if w.back.Load() != nil {
-					w.lost(status.Peer(fmt.Errorf("%s: %s of %d bytes did not end for %.3g s", w.lib, what, bytes, limit.Seconds())), false)
+					w.noteLost(status.Peer(fmt.Errorf("%s: %s of %d bytes did not end for %.3g s", w.lib, what, bytes, limit.Seconds())), false)
 				}
 			})
 			_ = ended()

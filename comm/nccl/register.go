@@ -67,17 +67,17 @@ func (m memory) Free(at accel.Memory) error {
 func (g *Group) About() string {
 	l := g.world.lib
 	start := "the start cannot be aborted"
-	if l.unblocked() {
+	if l.startsUnblocked() {
 		start = "the start can be aborted"
 	}
 	split, memory := "groups are made by identifiers", "no buffer comes from the library's allocator"
-	if l.splits() {
+	if l.canSplit() {
 		split = "groups are split by the library"
 	}
-	if l.memory() {
+	if l.hasAllocator() {
 		memory = fmt.Sprintf("buffers from %d MiB on come from the library's allocator", large>>20)
 	}
-	return fmt.Sprintf("%v: %s; %s; %s; %v", l, start, split, memory, l.way())
+	return fmt.Sprintf("%v: %s; %s; %s; %v", l, start, split, memory, l.bestRegistration())
 }
 
 // Register tells the library about the whole buffer that x is, or was cut from, so that
@@ -89,7 +89,7 @@ func (g *Group) About() string {
 // nothing. how says which. The memory stays taken until Close, even if the buffer is
 // freed. The agreement on each call makes sure that ranks use equal places in one window.
 func (g *Group) Register(x device.Buf) (how string, err error) {
-	b, err := g.mine("registration", x)
+	b, err := g.ownBuffer("registration", x)
 	if err == nil {
 		if at, _ := b.Whole(); g.windows[at] != 0 {
 			err = errors.New("comm: a buffer is registered twice")
@@ -126,7 +126,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 	if err := comm.Together(g.control, err); err != nil {
 		return "", err
 	}
-	if way, err = g.least(way); err != nil {
+	if way, err = g.leastOverRanks(way); err != nil {
 		return "", err
 	}
 	if way == symmetric {
@@ -141,7 +141,7 @@ func (g *Group) Register(x device.Buf) (how string, err error) {
 // agreeOnWay chooses the best way that every rank supports.
 func (g *Group) agreeOnWay(at accel.Memory, bytes int64) (way, error) {
 	w := g.world
-	best := w.lib.way()
+	best := w.lib.bestRegistration()
 	if best == symmetric && w.dev.AllocatedBy(at) != gpu.Allocator(memory{w}) {
 		if best = unregistered; w.lib.calls.CommRegister != nil {
 			best = plain
@@ -154,11 +154,11 @@ func (g *Group) agreeOnWay(at accel.Memory, bytes int64) (way, error) {
 	if best == symmetric && v[0] != -v[1] {
 		best = plain
 	}
-	return g.least(best)
+	return g.leastOverRanks(best)
 }
 
-// least is the least of the ranks' ways.
-func (g *Group) least(w way) (way, error) {
+// leastOverRanks is the least of the ranks' ways.
+func (g *Group) leastOverRanks(w way) (way, error) {
 	v := []float64{-float64(w)}
 	err := g.Host().AllReduce(v, comm.Max)
 	return way(-v[0]), err
@@ -172,7 +172,7 @@ func (w *world) register(link unsafe.Pointer, at accel.Memory, bytes int64, how 
 		})
 		if err == nil && handle != nil {
 			w.undo = append(w.undo, func() error {
-				return w.done(link, C.nccl_CommWindowDeregister(w.lib.calls, link, handle), "CommWindowDeregister")
+				return w.awaitCall(link, C.nccl_CommWindowDeregister(w.lib.calls, link, handle), "CommWindowDeregister")
 			})
 		}
 		if err != nil || handle != nil {
@@ -184,7 +184,7 @@ func (w *world) register(link unsafe.Pointer, at accel.Memory, bytes int64, how 
 	})
 	if err == nil {
 		w.undo = append(w.undo, func() error {
-			return w.done(link, C.nccl_CommDeregister(w.lib.calls, link, handle), "CommDeregister")
+			return w.awaitCall(link, C.nccl_CommDeregister(w.lib.calls, link, handle), "CommDeregister")
 		})
 	}
 	return plain, err
@@ -194,7 +194,7 @@ func (w *world) register(link unsafe.Pointer, at accel.Memory, bytes int64, how 
 // write that after the call has returned.
 func (w *world) handle(link unsafe.Pointer, function string, call func(made *unsafe.Pointer) C.int) (unsafe.Pointer, error) {
 	made := (*unsafe.Pointer)(C.calloc(1, C.size_t(unsafe.Sizeof(link))))
-	err := w.done(link, call(made), function)
+	err := w.awaitCall(link, call(made), function)
 	if err != nil {
 		return nil, err // the library may still write to it
 	}
@@ -202,8 +202,8 @@ func (w *world) handle(link unsafe.Pointer, function string, call func(made *uns
 	return *made, nil
 }
 
-// forget takes back all registrations, in the same order on all ranks.
-func (w *world) forget() (err error) {
+// deregisterAll takes back all registrations, in the same order on all ranks.
+func (w *world) deregisterAll() (err error) {
 	for _, undo := range slices.Backward(w.undo) {
 		err = errors.Join(err, undo())
 	}
@@ -211,9 +211,9 @@ func (w *world) forget() (err error) {
 	return err
 }
 
-// placed adds to the description of a call the offset of its buffer within a registered
+// describeOffset adds to the description of a call the offset of its buffer within a registered
 // window, if it lies in one.
-func (g *Group) placed(call string, b *gpu.Buf) string {
+func (g *Group) describeOffset(call string, b *gpu.Buf) string {
 	if b == nil {
 		return call
 	}

@@ -21,8 +21,8 @@ import (
 // unblocked is the version from which the library starts without blocking its caller.
 const unblocked = 21400
 
-// unblocked reports whether the library can make communicators without blocking.
-func (l *Library) unblocked() bool {
+// startsUnblocked reports whether the library can make communicators without blocking.
+func (l *Library) startsUnblocked() bool {
 	return l.Version >= unblocked && l.calls.CommInitRankConfig != nil
 }
 
@@ -56,7 +56,7 @@ func (w *world) begin(function string, parent unsafe.Pointer, f func(made *unsaf
 // join begins to join the communicator of an identifier.
 func (w *world) join(id C.unique_id, size, rank int) *starting {
 	t := w.lib.calls
-	if !w.lib.unblocked() {
+	if !w.lib.startsUnblocked() {
 		return w.begin("CommInitRank", nil, func(made *unsafe.Pointer) C.int {
 			return C.nccl_CommInitRank(t, made, C.int(size), id, C.int(rank))
 		})
@@ -82,7 +82,7 @@ func (s *starting) look() (pending bool, err error) {
 	}
 	lib := s.world.lib
 	if s.code != inProgress {
-		if err := lib.check(s.code, s.function); err != nil || !lib.unblocked() {
+		if err := lib.check(s.code, s.function); err != nil || !lib.startsUnblocked() {
 			return false, err
 		}
 	}
@@ -120,10 +120,10 @@ func (s *starting) wait(limit time.Duration) (pending bool, err error) {
 	}
 }
 
-// together waits until all ranks of a control have made their communicators. If one of
+// awaitAll waits until all ranks of a control have made their communicators. If one of
 // them cannot, or not within the world's time limit, all ranks get the error, and all
 // communicators of the world are aborted.
-func (s *starting) together(control comm.Comm) (unsafe.Pointer, error) {
+func (s *starting) awaitAll(control comm.Comm) (unsafe.Pointer, error) {
 	for {
 		pending, err := s.wait(startRound)
 		v := []float64{0, 0, time.Since(s.began).Seconds()}
@@ -149,7 +149,7 @@ func (s *starting) together(control comm.Comm) (unsafe.Pointer, error) {
 		if failed {
 			return nil, together(control, err)
 		}
-		return nil, comm.Together(control, s.late(control, pending))
+		return nil, comm.Together(control, s.lateError(control, pending))
 	}
 }
 
@@ -171,9 +171,9 @@ func (s *starting) end(pending bool) unsafe.Pointer {
 	return link
 }
 
-// late is the error, on all ranks, of a start that takes too long. It names the ranks that
+// lateError is the error, on all ranks, of a start that takes too long. It names the ranks that
 // are not done.
-func (s *starting) late(control comm.Comm, pending bool) error {
+func (s *starting) lateError(control comm.Comm, pending bool) error {
 	all, err := comm.GatherJSON(control.Host().AllGather, pending)
 	if err != nil {
 		return err
@@ -193,9 +193,9 @@ func (s *starting) timeout(where string) error {
 		"comm.timeout is how long it may take; NCCL_DEBUG=INFO shows what the library waits for")
 }
 
-// alone waits for the communicator without the other ranks' main threads. It gives up when
+// awaitAlone waits for the communicator without the other ranks' main threads. It gives up when
 // the world has failed, or after its time limit.
-func (s *starting) alone() (unsafe.Pointer, error) {
+func (s *starting) awaitAlone() (unsafe.Pointer, error) {
 	for {
 		pending, err := s.wait(startRound)
 		switch {
@@ -222,12 +222,12 @@ const (
 	callPause  = 20 * time.Microsecond
 )
 
-// done waits until a call has been carried out that a communicator was given and that
+// awaitCall waits until a call has been carried out that a communicator was given and that
 // returned with a status. The library may go on with it after that, even after success: NCCL
 // 2.28 registers windows so. done gives up when the world has failed.
-func (w *world) done(link unsafe.Pointer, code C.int, function string) error {
+func (w *world) awaitCall(link unsafe.Pointer, code C.int, function string) error {
 	if code != inProgress {
-		if err := w.lib.check(code, function); err != nil || !w.lib.unblocked() {
+		if err := w.lib.check(code, function); err != nil || !w.lib.startsUnblocked() {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (w *world) done(link unsafe.Pointer, code C.int, function string) error {
 		}
 		pending, err := w.state(link)
 		if err != nil {
-			w.lost(err, false)
+			w.noteLost(err, false)
 		}
 		if !pending {
 			return err

@@ -53,9 +53,9 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	if failed := w.failure.Load(); failed != nil {
 		return nil, *failed
 	}
-	b, err := g.mine("started all-reduce", x)
+	b, err := g.ownBuffer("started all-reduce", x)
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan struct{}),
-		call: g.placed(fmt.Sprintf("started all-reduce of %d %v", x.Len(), x.Type()), b)}
+		call: g.describeOffset(fmt.Sprintf("started all-reduce of %d %v", x.Len(), x.Type()), b)}
 	r.ballot = ballot(r.call, err)
 	if g.started == 0 {
 		id, idErr := g.identifier()
@@ -149,17 +149,17 @@ func (r *request) run() error {
 	if id := r.ballot[2:]; len(id) > 0 {
 		g.id = id
 	}
-	if !agreed(r.call, r.ballot, g.Size()) {
+	if !haveAgreed(r.call, r.ballot, g.Size()) {
 		return fmt.Errorf("comm: the ranks do not agree on a call: rank %d made a %s, another a different one or one with an error", g.Rank(), r.call)
 	}
 	if err := g.join2(); err != nil {
-		return w.called(err)
+		return w.judgeCall(err)
 	}
 	// Not before: the stream would wait for the buffers of later all-reduces as well.
 	w.card.After(w.stream, r.filled)
 	v := numbersOf(r.buf)
 	defer w.dev.Clock.Time(w.stream, device.MarkAllReduce)()
-	defer w.overdue(w.stream, "started ncclAllReduce", v.bytes)()
+	defer w.watchCall(w.stream, "started ncclAllReduce", v.bytes)()
 	// The card's thread must have issued all earlier work to the stream by now.
 	if err := w.card.Do(func() error { return nil }); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (r *request) run() error {
 		return err
 	}
 	code := C.nccl_AllReduce(w.lib.calls, v.at, v.at, v.n, v.kind, sum, g.second, w.stream.Handle())
-	return w.called(w.done(g.second, code, "AllReduce"))
+	return w.judgeCall(w.awaitCall(g.second, code, "AllReduce"))
 }
 
 // join2 makes the group's second communicator if it does not exist yet.
@@ -181,6 +181,6 @@ func (g *Group) join2() (err error) {
 	for i, v := range g.id {
 		words[i] = uint32(v)
 	}
-	g.second, err = g.world.join(id, g.Size(), g.Rank()).alone()
+	g.second, err = g.world.join(id, g.Size(), g.Rank()).awaitAlone()
 	return err
 }

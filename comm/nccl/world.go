@@ -89,7 +89,7 @@ func (w *world) close() error {
 		return nil
 	}
 	return w.onThread(func() error {
-		err := w.forget()
+		err := w.deregisterAll()
 		for _, l := range slices.Backward(w.take()) {
 			if code := C.nccl_CommDestroy(w.lib.calls, l); code != inProgress {
 				err = errors.Join(err, w.lib.check(code, "CommDestroy"))
@@ -121,7 +121,7 @@ func (w *world) look() {
 			return
 		case <-tick.C:
 			if err := w.async(); err != nil {
-				w.lost(err, false)
+				w.noteLost(err, false)
 				return
 			}
 		}

@@ -135,10 +135,10 @@ type stay struct {
 	since time.Time
 }
 
-// beat makes a report from the book. It includes the past calls of a stream whose current
+// makeReport makes a report from the book. It includes the past calls of a stream whose current
 // wait is longer than settle.
-func (b *book) beat(settle time.Duration) beat {
-	b.effort.look(b.w.busy) // outside the lock, since it reads files
+func (b *book) makeReport(settle time.Duration) beat {
+	b.effort.look(b.w.isBusy) // outside the lock, since it reads files
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -185,8 +185,8 @@ func (b *book) waitsFor(rank int) string {
 	return ""
 }
 
-// where says what this rank is doing.
-func (b *book) where() string {
+// describePlace says what this rank is doing.
+func (b *book) describePlace() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.latest

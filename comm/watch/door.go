@@ -42,11 +42,11 @@ func ownNets() (nets []netip.Prefix) {
 	return nets
 }
 
-// doors returns the addresses that rank 0 listens on, given its own place and those of
+// listDoors returns the addresses that rank 0 listens on, given its own place and those of
 // all ranks: the loopback for its own machine, and its addresses in networks that it
 // shares with the other machines. ok is false if it shares no network with one of them;
 // rank 0 then listens on all addresses.
-func doors(mine place, all []place) (hosts []string, ok bool) {
+func listDoors(mine place, all []place) (hosts []string, ok bool) {
 	var used []netip.Addr
 	near := false
 	for _, p := range all {
@@ -87,7 +87,7 @@ const loopback = "127.0.0.1"
 
 // listen opens the doors and returns their addresses with ports.
 func listen(mine place, all []place) (listeners []net.Listener, addresses []string, err error) {
-	hosts, ok := doors(mine, all)
+	hosts, ok := listDoors(mine, all)
 	if !ok {
 		hosts = []string{""}
 	}
@@ -126,7 +126,7 @@ func (h *hub) accept(l net.Listener) {
 		if err == nil {
 			pause = leastPause
 			h.strangers.add(conn)
-			go h.welcome(conn)
+			go h.admitConnection(conn)
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {

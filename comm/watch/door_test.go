@@ -42,7 +42,7 @@ func TestDoors(t *testing.T) {
 		{"behind a router", []place{mine, at("b", nets(bridge, "10.2.0.1/16"))}, nil, false},
 		{"no address", []place{at("b", nil)}, nil, false},
 	} {
-		hosts, ok := doors(mine, c.all)
+		hosts, ok := listDoors(mine, c.all)
 		if !slices.Equal(hosts, c.hosts) || ok != c.ok {
 			t.Errorf("%s: %v, %v; want %v, %v", c.what, hosts, ok, c.hosts, c.ok)
 		}
@@ -209,7 +209,7 @@ func at(machine string, nets []netip.Prefix) place { return place{Machine: machi
 
 // watchOf is the watch of rank 0 before the ranks have connected.
 func watchOf(ranks int) *Watch {
-	w := &Watch{o: Options{}.filled(), size: ranks, decided: make(chan struct{}), quit: make(chan struct{})}
+	w := &Watch{o: Options{}.withDefaults(), size: ranks, decided: make(chan struct{}), quit: make(chan struct{})}
 	w.stop = sync.OnceFunc(func() { close(w.quit) })
 	return w
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 )
 
-// left finds a rank that said goodbye though others wait for it.
-func (j *judge) left(waiters []waiter) *finding {
+// findGoodbye finds a rank that said goodbye though others wait for it.
+func (j *judge) findGoodbye(waiters []waiter) *finding {
 	for _, w := range waiters {
-		for _, m := range j.missing(w) {
+		for _, m := range j.listMissing(w) {
 			if !j.ranks[m].gone {
 				continue
 			}
@@ -30,11 +30,11 @@ func (j *judge) left(waiters []waiter) *finding {
 	return nil
 }
 
-// circle finds ranks that wait for each other: each has not begun the call that the one
+// findCircle finds ranks that wait for each other: each has not begun the call that the one
 // before it is in, or made another call of that number. Collectives that goroutines of
 // one rank call side by side can look like that for a while, so calls of several numbers
 // get more patience than several calls of one.
-func (j *judge) circle(waiters []waiter) *finding {
+func (j *judge) findCircle(waiters []waiter) *finding {
 	at := map[int]waiter{} // each rank's longest wait
 	for _, w := range waiters {
 		if _, ok := at[w.rank]; !ok {
@@ -46,26 +46,26 @@ func (j *judge) circle(waiters []waiter) *finding {
 		var sides []side
 		patient := true
 		for _, r := range j.follow(w.rank, at, done, nil) {
-			made := j.versions(at[r])
+			made := j.listVersions(at[r])
 			if len(made) > 1 {
-				return j.disagreement(made)
+				return j.describeDisagreement(made)
 			}
 			sides = append(sides, made...)
 			patient = patient && at[r].For >= 3*j.o.Settle
 		}
 		if len(sides) > 0 && patient {
 			slices.SortFunc(sides, func(a, b side) int { return a.ranks[0] - b.ranks[0] })
-			return j.disagreement(sides)
+			return j.describeDisagreement(sides)
 		}
 	}
 	return nil
 }
 
-// versions returns the different calls that ranks made under the number of a waiter's
+// listVersions returns the different calls that ranks made under the number of a waiter's
 // call. Messages have no common numbers.
-func (j *judge) versions(w waiter) (sides []side) {
+func (j *judge) listVersions(w waiter) (sides []side) {
 	for r := range j.ranks {
-		c, known := j.past(r, w.id, w.Seq)
+		c, known := j.findPastCall(r, w.id, w.Seq)
 		if !known || w.Call.Kind == sendRecv && r != w.rank {
 			continue
 		}
@@ -89,7 +89,7 @@ func (j *judge) follow(rank int, at map[int]waiter, done map[int]bool, path []in
 		return nil
 	}
 	path = append(path, rank)
-	for _, m := range j.missing(w) {
+	for _, m := range j.listMissing(w) {
 		if c := j.follow(m, at, done, path); c != nil {
 			return c
 		}
@@ -106,8 +106,8 @@ type side struct {
 	ranks []int
 }
 
-// disagreement names the lowest rank of each side.
-func (j *judge) disagreement(sides []side) *finding {
+// describeDisagreement names the lowest rank of each side.
+func (j *judge) describeDisagreement(sides []side) *finding {
 	f := &finding{hold: j.o.Settle / 2}
 	var calls []string
 	for _, s := range sides {
@@ -124,19 +124,19 @@ func (j *judge) disagreement(sides []side) *finding {
 	return f
 }
 
-// unmoved finds a rank outside of all collectives that shows no sign of work
+// findUnmoved finds a rank outside of all collectives that shows no sign of work
 // while others wait for it. One that has begun the others' call may still be
 // needed to move it on.
-func (j *judge) unmoved(waiters []waiter) *finding {
+func (j *judge) findUnmoved(waiters []waiter) *finding {
 	for _, w := range waiters {
-		for _, m := range j.partners(w) {
+		for _, m := range j.listPartners(w) {
 			v := &j.ranks[m]
 			if v.still < j.o.Timeout || j.waits(m) || j.stream(m, w.id).Started >= w.Seq && w.For < j.o.Timeout {
 				continue
 			}
 			return &finding{
 				key: fmt.Sprint("unmoved ", m), hold: j.o.Settle / 2, blame: []int{m}, confirm: []int{m, w.rank},
-				text: fmt.Sprintf("%s has not moved for %s, %s; %s waiting for it in %s", j.name(m), seconds(v.still), j.where(m),
+				text: fmt.Sprintf("%s has not moved for %s, %s; %s waiting for it in %s", j.name(m), seconds(v.still), j.describePlace(m),
 					were(j.waitersIn(w.id, w.Seq, m)), j.brief(w)),
 			}
 		}
@@ -147,8 +147,8 @@ func (j *judge) unmoved(waiters []waiter) *finding {
 // slowest is the lowest credible speed of a collective, in bytes a second.
 const slowest = 10e6
 
-// endless finds a collective that all its ranks have entered and that does not end.
-func (j *judge) endless(waiters []waiter) *finding {
+// findEndless finds a collective that all its ranks have entered and that does not end.
+func (j *judge) findEndless(waiters []waiter) *finding {
 	for _, w := range waiters {
 		members := j.groups[w.id].Members
 		if slices.ContainsFunc(members, func(m int) bool { return !j.inside(m, w.id, w.Seq) }) {
@@ -164,9 +164,9 @@ func (j *judge) endless(waiters []waiter) *finding {
 	return nil
 }
 
-// idle finds that no rank shows any sign of work, such as where all of them wait for a
+// findIdle finds that no rank shows any sign of work, such as where all of them wait for a
 // collective of their cards that does not end.
-func (j *judge) idle() *finding {
+func (j *judge) findIdle() *finding {
 	least := j.ranks[0].still
 	for _, m := range j.ranks {
 		if least = min(least, m.still); m.gone || least < j.o.Timeout {
@@ -179,7 +179,7 @@ func (j *judge) idle() *finding {
 	}
 	return &finding{
 		key: "idle", hold: j.o.Settle, blame: all, confirm: all,
-		text: fmt.Sprintf("no rank has moved for %s; %s is %s", seconds(least), j.name(0), j.where(0)),
+		text: fmt.Sprintf("no rank has moved for %s; %s is %s", seconds(least), j.name(0), j.describePlace(0)),
 	}
 }
 

@@ -61,7 +61,7 @@ func (g *guarded) Host() comm.Host { return guardedHost{g} }
 
 // Abort ends all ranks with the exit status code. The watch tells them the reason.
 func (g *guarded) Abort(code int, why error) {
-	g.w.fail(Verdict{Text: fmt.Sprintf("rank %d gave up %s: %v", g.w.me, g.w.book.where(), why), Code: code})
+	g.w.fail(Verdict{Text: fmt.Sprintf("rank %d gave up %s: %v", g.w.me, g.w.book.describePlace(), why), Code: code})
 }
 
 func (g *guarded) Split(color, key int) (comm.Comm, error) {

@@ -55,9 +55,9 @@ func newHub(w *Watch, all []place) (*hub, error) {
 	return h, nil
 }
 
-// welcome admits a connection that shows the token, and reads from it. Until then the
+// admitConnection admits a connection that shows the token, and reads from it. Until then the
 // connection is a stranger and gets little time and memory.
-func (h *hub) welcome(conn net.Conn) {
+func (h *hub) admitConnection(conn net.Conn) {
 	limited := &io.LimitedReader{R: conn, N: 4096}
 	l := newLine(conn, limited)
 	conn.SetDeadline(time.Now().Add(min(helloTime, h.w.o.Join)))
@@ -145,7 +145,7 @@ func (h *hub) read(rank int, m fromPeer) {
 // ping tells all ranks of this one.
 func (h *hub) ping(now bool) {
 	h.mu.Lock()
-	p := ping{Heir: h.nextSpeaker(), Where: h.judge.where(0), Now: now}
+	p := ping{Heir: h.nextSpeaker(), Where: h.judge.describePlace(0), Now: now}
 	h.mu.Unlock()
 	h.tell(0, toPeer{Ping: &p}, h.w.o.Lost)
 }
@@ -199,7 +199,7 @@ func (h *hub) look(now time.Time, slept bool) (v *Verdict, over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if slept {
-		h.judge.forgive(now)
+		h.judge.restartTimeouts(now)
 	}
 	if !slices.ContainsFunc(h.judge.ranks, func(m member) bool { return !m.gone }) {
 		h.done = true

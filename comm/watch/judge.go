@@ -57,8 +57,8 @@ func (j *judge) note(rank int, b beat, now time.Time) {
 	}
 }
 
-// forgive restarts all timeouts after this process itself was stopped.
-func (j *judge) forgive(now time.Time) {
+// restartTimeouts restarts all timeouts after this process itself was stopped.
+func (j *judge) restartTimeouts(now time.Time) {
 	for r := range j.ranks {
 		j.ranks[r].heard = now
 	}
@@ -97,16 +97,16 @@ func (j *judge) look(now time.Time) *Verdict {
 }
 
 func (j *judge) find(now time.Time) *finding {
-	if f := j.lost(now); f != nil {
+	if f := j.findLost(now); f != nil {
 		return f
 	}
-	waiters := j.waiters(j.o.Settle)
-	for _, look := range []func([]waiter) *finding{j.left, j.circle, j.unmoved, j.endless} {
+	waiters := j.listWaiters(j.o.Settle)
+	for _, look := range []func([]waiter) *finding{j.findGoodbye, j.findCircle, j.findUnmoved, j.findEndless} {
 		if f := look(waiters); f != nil {
 			return f
 		}
 	}
-	return j.idle()
+	return j.findIdle()
 }
 
 // waiter is a rank inside a call.
@@ -116,8 +116,8 @@ type waiter struct {
 	stay
 }
 
-// waiters lists the ranks that have been inside a call for at least the given time.
-func (j *judge) waiters(least time.Duration) []waiter {
+// listWaiters lists the ranks that have been inside a call for at least the given time.
+func (j *judge) listWaiters(least time.Duration) []waiter {
 	var out []waiter
 	for r := range j.ranks {
 		for _, g := range j.ranks[r].streams {
@@ -144,8 +144,8 @@ func (j *judge) waits(rank int) bool {
 	return false
 }
 
-// partners returns the ranks without which a waiter's call cannot end.
-func (j *judge) partners(w waiter) []int {
+// listPartners returns the ranks without which a waiter's call cannot end.
+func (j *judge) listPartners(w waiter) []int {
 	var out []int
 	for _, m := range j.groups[w.id].Members {
 		if m != w.rank && (w.Call.Kind != sendRecv || m == w.Call.To || m == w.Call.From) {
@@ -155,8 +155,8 @@ func (j *judge) partners(w waiter) []int {
 	return out
 }
 
-// past returns call q of a rank, if the rank remembers it.
-func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
+// findPastCall returns call q of a rank, if the rank remembers it.
+func (j *judge) findPastCall(rank int, id string, q uint64) (c call, known bool) {
 	g := j.stream(rank, id)
 	if q > g.Started || g.Started-q >= uint64(len(g.Past)) {
 		return c, false
@@ -164,15 +164,15 @@ func (j *judge) past(rank int, id string, q uint64) (c call, known bool) {
 	return g.Past[len(g.Past)-1-int(g.Started-q)], true
 }
 
-// missing returns the partners that have not begun the waiter's call or made another call
+// listMissing returns the partners that have not begun the waiter's call or made another call
 // of its number. For a send-receive these are the partners that are not in the other end
 // of it.
-func (j *judge) missing(w waiter) []int {
+func (j *judge) listMissing(w waiter) []int {
 	var out []int
-	for _, m := range j.partners(w) {
+	for _, m := range j.listPartners(w) {
 		g := j.stream(m, w.id)
 		there := g.Started >= w.Seq
-		if c, known := j.past(m, w.id, w.Seq); known {
+		if c, known := j.findPastCall(m, w.id, w.Seq); known {
 			there = c == w.Call
 		}
 		if w.Call.Kind == sendRecv {
@@ -185,8 +185,8 @@ func (j *judge) missing(w waiter) []int {
 	return out
 }
 
-// lost finds a rank that has stopped reporting.
-func (j *judge) lost(now time.Time) *finding {
+// findLost finds a rank that has stopped reporting.
+func (j *judge) findLost(now time.Time) *finding {
 	for r := range j.ranks {
 		m := &j.ranks[r]
 		silent := now.Sub(m.heard)
@@ -209,17 +209,17 @@ func (j *judge) lost(now time.Time) *finding {
 func (j *judge) whereLost(rank int) string {
 	var best waiter
 	most := 0
-	for _, w := range j.waiters(0) {
-		if w.rank == rank || !slices.Contains(j.partners(w), rank) {
+	for _, w := range j.listWaiters(0) {
+		if w.rank == rank || !slices.Contains(j.listPartners(w), rank) {
 			continue
 		}
-		needed := j.inside(rank, w.id, w.Seq) || slices.Contains(j.missing(w), rank)
+		needed := j.inside(rank, w.id, w.Seq) || slices.Contains(j.listMissing(w), rank)
 		if n := j.waitersIn(w.id, w.Seq, rank); needed && n > most {
 			best, most = w, n
 		}
 	}
 	if most == 0 {
-		return j.where(rank)
+		return j.describePlace(rank)
 	}
 	at := "at"
 	if j.inside(rank, best.id, best.Seq) {
@@ -243,9 +243,9 @@ func (j *judge) waitersIn(id string, seq uint64, but int) int {
 	return n
 }
 
-// where says what a rank was doing at its last report.
-func (j *judge) where(rank int) string {
-	for _, w := range j.waiters(0) {
+// describePlace says what a rank was doing at its last report.
+func (j *judge) describePlace(rank int) string {
+	for _, w := range j.listWaiters(0) {
 		if w.rank == rank {
 			return "in " + j.brief(w)
 		}

@@ -21,7 +21,7 @@ var everyone = []int{0, 1, 2, 3}
 
 func newCourt() *court {
 	c := &court{now: time.Unix(1000, 0), beats: make([]beat, len(everyone))}
-	c.judge = newJudge(Options{}.filled(), make([]place, len(everyone)), c.now)
+	c.judge = newJudge(Options{}.withDefaults(), make([]place, len(everyone)), c.now)
 	for r := range everyone {
 		c.ranks[r].Host, c.ranks[r].PID = "node", 100+r
 		c.beats[r] = beat{Latest: "run", Streams: []glance{
@@ -201,7 +201,7 @@ func TestJudgeForgivesItsOwnSleep(t *testing.T) {
 	c := newCourt()
 	c.after(2)
 	c.now = c.now.Add(time.Hour)
-	c.forgive(c.now)
+	c.restartTimeouts(c.now)
 	if v := c.look(c.now); v != nil {
 		t.Errorf("alarm after a sleep: %v", v)
 	}

@@ -184,7 +184,7 @@ func (p *peer) run() {
 	last := time.Now()
 	for {
 		if !p.bye.Load() {
-			b := p.w.book.beat(p.w.o.Settle / 2)
+			b := p.w.book.makeReport(p.w.o.Settle / 2)
 			p.send(fromPeer{Beat: &b}, p.w.o.Lost)
 		}
 		select {

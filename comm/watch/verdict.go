@@ -70,7 +70,7 @@ func (w *Watch) Recover() {
 	}
 	if fault := recover(); fault != nil {
 		w.fail(Verdict{
-			Text: fmt.Sprintf("rank %d failed %s: panic: %v", w.me, w.book.where(), fault), Code: status.PeerLost,
+			Text: fmt.Sprintf("rank %d failed %s: panic: %v", w.me, w.book.describePlace(), fault), Code: status.PeerLost,
 			Detail: string(debug.Stack()),
 		})
 	}

@@ -66,7 +66,7 @@ type Options struct {
 	Abort func(code int)
 }
 
-func (o Options) filled() Options {
+func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Lost = cmp.Or(o.Lost, 20*time.Second)
 	o.Beat = cmp.Or(o.Beat, time.Second)
@@ -112,7 +112,7 @@ func Guard(c comm.Comm, o Options) (comm.Comm, *Watch, error) {
 		return c, &Watch{size: 1}, nil
 	}
 	w := &Watch{
-		o: o.filled(), me: c.Rank(), size: c.Size(),
+		o: o.withDefaults(), me: c.Rank(), size: c.Size(),
 		last: map[*func()]bool{}, told: map[*func(string)]bool{}, works: map[*func() bool]bool{}, decided: make(chan struct{}), quit: make(chan struct{}),
 	}
 	w.stop = sync.OnceFunc(func() { close(w.quit) })
@@ -200,8 +200,8 @@ func OnLook(c comm.Comm, f func() bool) (cancel func()) {
 	return func() {}
 }
 
-// busy asks what OnLook was given.
-func (w *Watch) busy() bool {
+// isBusy asks what OnLook was given.
+func (w *Watch) isBusy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for f := range w.works {

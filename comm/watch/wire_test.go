@@ -70,7 +70,7 @@ func TestEffort(t *testing.T) {
 	}
 	now := time.Now()
 	b := &book{moved: now, effort: effort{at: now, last: now.Add(-time.Hour)}}
-	if still := b.beat(time.Second).Still; still > time.Minute {
+	if still := b.makeReport(time.Second).Still; still > time.Minute {
 		t.Errorf("a collective counts for less than what was before it: still for %v", still)
 	}
 }

@@ -177,7 +177,7 @@ func (c *Context) serve(started chan<- error) {
 			if cmd.stop {
 				return
 			}
-			if w, ok := c.obey(cmd); ok {
+			if w, ok := c.runCommand(cmd); ok {
 				waits = append(waits, w)
 			}
 		}
@@ -215,8 +215,8 @@ func next(commands <-chan command, somebodyWaits bool, polls int, pause *time.Ti
 	}
 }
 
-// obey runs a command. If a caller waits for an event of the command, it returns that caller.
-func (c *Context) obey(cmd command) (waiting, bool) {
+// runCommand runs a command. If a caller waits for an event of the command, it returns that caller.
+func (c *Context) runCommand(cmd command) (waiting, bool) {
 	err := c.Err()
 	var event Event
 	if err == nil && cmd.end != nil {
@@ -260,7 +260,7 @@ func (c *Context) poll(waits []waiting) []waiting {
 			continue
 		}
 		if err == nil {
-			err = c.told(math.MaxInt)
+			err = c.reportSpans(math.MaxInt)
 		}
 		if err != nil {
 			c.Fail(err) // of a kernel perhaps, found out now

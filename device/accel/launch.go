@@ -59,12 +59,12 @@ func Line(blocks, threads int) Shape {
 // int64, float32, float64, and structures of these, which Go lays out as C does. They are
 // copied.
 func (c *Context) Launch(on *Stream, f *Function, s Shape, args ...any) {
-	cells, starts := packed(args)
+	cells, starts := packArguments(args)
 	c.Post(func() error { return c.calls.Launch(on.handle, f, s, cells, starts) })
 }
 
-// packed lays out the arguments in cells of 8 bytes. starts holds the first cell of each.
-func packed(args []any) (cells []uint64, starts []int32) {
+// packArguments lays out the arguments in cells of 8 bytes. starts holds the first cell of each.
+func packArguments(args []any) (cells []uint64, starts []int32) {
 	for _, arg := range args {
 		first := len(cells)
 		v := reflect.ValueOf(arg)

@@ -93,7 +93,7 @@ type Span struct {
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
 	c.Post(func() error {
-		if err := cmp.Or(c.told(mostTold), c.compareClocks()); err != nil {
+		if err := cmp.Or(c.reportSpans(mostTold), c.compareClocks()); err != nil {
 			return err
 		}
 		c.timing++
@@ -154,9 +154,9 @@ func (c *Context) compareClocks() error {
 // mostTold is how many ended spans of a stream are processed before the next one begins.
 const mostTold = 4
 
-// told reports ended spans that the card has passed, at most the given number of each
+// reportSpans reports ended spans that the card has passed, at most the given number of each
 // stream. Their events can then be reused.
-func (c *Context) told(most int) error {
+func (c *Context) reportSpans(most int) error {
 	left := c.telling[:0]
 	for _, s := range c.telling {
 		for n := 0; n < most && len(s.spans) > 0; n++ {

@@ -47,7 +47,7 @@ func (h *host) Solve(side Side, systems []System) error {
 		switch s := systems[i]; {
 		case s.B.Rows == 0 || s.B.Columns == 0:
 		case side == RightAdjoint:
-			errs[i] = h.right(s)
+			errs[i] = h.solveFromRight(s)
 		default:
 			h.solve(s, side == LowerAdjoint)
 		}
@@ -55,9 +55,9 @@ func (h *host) Solve(side Side, systems []System) error {
 	return errors.Join(errs...)
 }
 
-// right solves X Lᴴ = B as L Xᴴ = Bᴴ. Libraries solve the former by inner products, whose bits
+// solveFromRight solves X Lᴴ = B as L Xᴴ = Bᴴ. Libraries solve the former by inner products, whose bits
 // depend on the addresses of the tiles in gonum's.
-func (h *host) right(s System) error {
+func (h *host) solveFromRight(s System) error {
 	room, err := s.B.Buf.Device().Alloc(s.B.Buf.Len(), s.B.Buf.Type())
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 	bytes := max(b.bytes(), 1) // an empty buffer has an address of its own
 	m, err := d.pool.take(bytes)
 	if err != nil {
-		return nil, d.short(fmt.Sprintf("%d elements of %v", n, t), bytes, err)
+		return nil, d.explainShortage(fmt.Sprintf("%d elements of %v", n, t), bytes, err)
 	}
 	b.at, b.whole.memory, b.whole.bytes = m, m, bytes
 	// Unreachable buffers count as freed: their memory goes back to the pool.
@@ -128,8 +128,8 @@ func (d *Device) AllocatedBy(m accel.Memory) Allocator {
 	return d.pool.from[m]
 }
 
-// short explains an allocation that failed.
-func (d *Device) short(what string, bytes int64, err error) error {
+// explainShortage explains an allocation that failed.
+func (d *Device) explainShortage(what string, bytes int64, err error) error {
 	if !errors.Is(err, accel.ErrMemory) {
 		return fmt.Errorf("%s: %w", d.Name(), err)
 	}
@@ -221,7 +221,7 @@ func (p *pool) take(bytes int64) (accel.Memory, error) {
 	// another goroutine soon afterwards.
 	runtime.GC()
 	for pause := time.Millisecond; ; pause *= 2 {
-		if err := p.empty(); err != nil {
+		if err := p.releaseAll(); err != nil {
 			return 0, err
 		}
 		if m, err = p.alloc(bytes); !errors.Is(err, accel.ErrMemory) || pause > lastPause {
@@ -235,8 +235,8 @@ func (p *pool) take(bytes int64) (accel.Memory, error) {
 // Each pause is twice the previous one.
 const lastPause = 64 * time.Millisecond
 
-// empty gives everything back to the driver.
-func (p *pool) empty() error {
+// releaseAll gives everything back to the driver.
+func (p *pool) releaseAll() error {
 	p.Lock()
 	kept := p.kept
 	p.kept = nil

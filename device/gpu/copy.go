@@ -15,7 +15,7 @@ const stageBytes = 4 << 20
 // Copy sets dst to src. One of them may be on the host; such a copy is counted by Traffic
 // and has ended when Copy returns.
 func (d *Device) Copy(dst, src device.Buf) error {
-	to, from := d.mine(dst), d.mine(src)
+	to, from := d.ownBuffer(dst), d.ownBuffer(src)
 	if to == nil && !onHost(dst) || from == nil && !onHost(src) || to == nil && from == nil {
 		return device.Foreign(d, "copy", dst, src)
 	}
@@ -36,7 +36,7 @@ func (d *Device) Copy(dst, src device.Buf) error {
 // Send is Copy from the host to the card on a stream of the caller, beside the card's other
 // work. Who uses dst follows that stream.
 func (d *Device) Send(s *accel.Stream, dst, src device.Buf) error {
-	to := d.mine(dst)
+	to := d.ownBuffer(dst)
 	if to == nil || !onHost(src) {
 		return device.Foreign(d, "send", dst, src)
 	}
@@ -47,7 +47,7 @@ func (d *Device) Send(s *accel.Stream, dst, src device.Buf) error {
 // Receive is Copy from the card to the host, after the work that a stream of the caller was
 // given.
 func (d *Device) Receive(s *accel.Stream, dst, src device.Buf) error {
-	from := d.mine(src)
+	from := d.ownBuffer(src)
 	if from == nil || !onHost(dst) {
 		return device.Foreign(d, "receive", dst, src)
 	}
@@ -58,7 +58,7 @@ func (d *Device) Receive(s *accel.Stream, dst, src device.Buf) error {
 func (d *Device) upload(s *accel.Stream, dst accel.Memory, src []byte) error {
 	c := d.context
 	defer d.Clock.outside(s, device.MarkCopies)()
-	return d.through(src, &d.toDevice, func(p *accel.Pinned, at, lo, n int, staged bool) func() error {
+	return d.copyThroughHost(src, &d.toDevice, func(p *accel.Pinned, at, lo, n int, staged bool) func() error {
 		if staged {
 			copy(p.Bytes, src[lo:lo+n])
 		}
@@ -70,7 +70,7 @@ func (d *Device) upload(s *accel.Stream, dst accel.Memory, src []byte) error {
 func (d *Device) download(s *accel.Stream, dst []byte, src accel.Memory) error {
 	c := d.context
 	defer d.Clock.outside(s, device.MarkCopies)()
-	return d.through(dst, &d.toHost, func(p *accel.Pinned, at, lo, n int, staged bool) func() error {
+	return d.copyThroughHost(dst, &d.toHost, func(p *accel.Pinned, at, lo, n int, staged bool) func() error {
 		c.ToHost(s, p, at, n, src+accel.Memory(lo))
 		wait := c.Begin(s)
 		if !staged {
@@ -86,10 +86,10 @@ func (d *Device) download(s *accel.Stream, dst []byte, src accel.Memory) error {
 	})
 }
 
-// through copies to or from host memory: in one piece if it is pinned, else in pieces
+// copyThroughHost copies to or from host memory: in one piece if it is pinned, else in pieces
 // that use the two stages in turn. begin starts the copy of bytes [lo, lo+n) from or to a
 // place in pinned memory and returns a function that ends it.
-func (d *Device) through(host []byte, count *atomic.Int64, begin func(p *accel.Pinned, at, lo, n int, staged bool) (end func() error)) error {
+func (d *Device) copyThroughHost(host []byte, count *atomic.Int64, begin func(p *accel.Pinned, at, lo, n int, staged bool) (end func() error)) error {
 	if p, at := d.pinned.holding(host); p != nil {
 		count.Add(int64(len(host)))
 		return begin(p, at, 0, len(host), false)()

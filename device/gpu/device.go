@@ -137,7 +137,7 @@ func (d *Device) Bind() error { return d.context.Bind() }
 func (d *Device) Programs() string { return d.programs.about() }
 
 // Compiles reports whether there is a compiler that works, so that programs need not be carried.
-func (d *Device) Compiles() bool { return d.programs.failure() == nil }
+func (d *Device) Compiles() bool { return d.programs.whyCarried() == nil }
 
 // MadeBy is the version of the compiler that makes a program for this card, "" where the program
 // is carried.

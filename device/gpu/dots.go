@@ -40,7 +40,7 @@ const counterBytes = 256
 // one copy of 16 bytes a pair to the host.
 func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	for _, p := range pairs {
-		x, _, err := d.pair("dots", p[0], p[1])
+		x, _, err := d.ownPair("dots", p[0], p[1])
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (d *Device) dotsRoom(pairs, chunks int) error {
 		need += need / 2
 		m, err := d.pool.take(need)
 		if err != nil {
-			return d.short(fmt.Sprintf("sums of %d pairs", pairs), need, err)
+			return d.explainShortage(fmt.Sprintf("sums of %d pairs", pairs), need, err)
 		}
 		if s.bytes > 0 {
 			d.pool.give(s.memory, s.bytes)

@@ -23,7 +23,7 @@ var _ device.Stager = (*Device)(nil)
 func (d *Device) Stage(n int, t device.Type) (device.Buf, func(), error) {
 	p, err := d.pinned.take(d.context, n*t.Size())
 	if err != nil {
-		return nil, nil, d.short(fmt.Sprintf("%d elements of %v in pinned memory", n, t), int64(n*t.Size()), err)
+		return nil, nil, d.explainShortage(fmt.Sprintf("%d elements of %v in pinned memory", n, t), int64(n*t.Size()), err)
 	}
 	b, err := device.WrapMemory(device.NewHost(0), unsafe.Pointer(unsafe.SliceData(p.Bytes)), n, t)
 	if err != nil {

@@ -22,15 +22,15 @@ type programs struct {
 	missing  error                    // why there is no compiler, or what it failed to make
 }
 
-// failure is why programs are carried, nil where they are compiled.
-func (p *programs) failure() error {
+// whyCarried is why programs are carried, nil where they are compiled.
+func (p *programs) whyCarried() error {
 	p.building.Lock()
 	defer p.building.Unlock()
 	return p.missing
 }
 
 func (p *programs) about() string {
-	if why := p.failure(); why != nil {
+	if why := p.whyCarried(); why != nil {
 		return fmt.Sprintf("programs carried as PTX for %s and finished by the driver: %v", p.carries, why)
 	}
 	return fmt.Sprintf("programs compiled by %v", p.compiler)
@@ -53,18 +53,18 @@ func (p *programs) build(src accel.Source) (*accel.Module, error) {
 
 func (p *programs) load(src accel.Source) (*accel.Module, error) {
 	if p.compiler == nil {
-		return p.alone(src)
+		return p.loadWithoutCompiler(src)
 	}
 	if _, version := p.compiler.Kind(); src.Carried(p.context.Card.Arch, version) {
-		if m, err := p.carried(src); err == nil {
+		if m, err := p.loadCarried(src); err == nil {
 			return m, nil
 		} // else what NVRTC makes has to do
 	}
-	m, err := p.compiled(src)
+	m, err := p.loadCompiled(src)
 	if err == nil || p.carries == "" {
 		return m, err
 	}
-	instead, none := p.carried(src)
+	instead, none := p.loadCarried(src)
 	if none != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (p *programs) load(src accel.Source) (*accel.Module, error) {
 	return instead, nil
 }
 
-// compiled loads what the compiler makes, or what the cache has of it.
-func (p *programs) compiled(src accel.Source) (*accel.Module, error) {
+// loadCompiled loads what the compiler makes, or what the cache has of it.
+func (p *programs) loadCompiled(src accel.Source) (*accel.Module, error) {
 	arch := p.context.Card.Arch
 	b, cached, err := p.cache.Compile(p.compiler, src, arch, false)
 	if err != nil {
@@ -94,8 +94,8 @@ func (p *programs) compiled(src accel.Source) (*accel.Module, error) {
 	return m, err
 }
 
-// carried loads a program made ahead.
-func (p *programs) carried(src accel.Source) (*accel.Module, error) {
+// loadCarried loads a program made ahead.
+func (p *programs) loadCarried(src accel.Source) (*accel.Module, error) {
 	b, err := p.driver.Carried(src)
 	if err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (p *programs) carried(src accel.Source) (*accel.Module, error) {
 	return p.context.Load(src.Name, b.Image)
 }
 
-// alone loads a program made ahead, as there is no compiler.
-func (p *programs) alone(src accel.Source) (*accel.Module, error) {
+// loadWithoutCompiler loads a program made ahead, as there is no compiler.
+func (p *programs) loadWithoutCompiler(src accel.Source) (*accel.Module, error) {
 	b, err := p.driver.Carried(src)
 	if err != nil {
 		return nil, fmt.Errorf("%w, and it cannot be compiled: %w", err, p.missing)

@@ -63,7 +63,7 @@ func flag(b bool) int32 {
 
 // Zero sets x to zero.
 func (d *Device) Zero(x device.Buf) error {
-	b := d.mine(x)
+	b := d.ownBuffer(x)
 	if b == nil {
 		return device.Foreign(d, "zero", x)
 	}
@@ -76,7 +76,7 @@ func (d *Device) Zero(x device.Buf) error {
 
 // Axpby sets y = a·x + b·y; with b = 0 the old y is not read.
 func (d *Device) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) error {
-	from, to, err := d.pair("axpby", x, y)
+	from, to, err := d.ownPair("axpby", x, y)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (d *Device) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) e
 
 // Multiply sets dst = dst·x, element by element.
 func (d *Device) Multiply(dst, x device.Buf) error {
-	to, by, err := d.pair("multiply", dst, x)
+	to, by, err := d.ownPair("multiply", dst, x)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (d *Device) Multiply(dst, x device.Buf) error {
 
 // Stencil implements device.Device.
 func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) error {
-	to, from, err := d.pair("stencil", dst, src)
+	to, from, err := d.ownPair("stencil", dst, src)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 	for _, b := range []device.Buf{before, after} {
 		at := accel.Memory(0)
 		if b != nil {
-			row, _, err := d.pair("stencil", b, from.Slice(0, s.Inner))
+			row, _, err := d.ownPair("stencil", b, from.Slice(0, s.Inner))
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 
 // Run launches a kernel of another package.
 func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
-	to, from := d.mine(dst), d.mine(src)
+	to, from := d.ownBuffer(dst), d.ownBuffer(src)
 	switch {
 	case to == nil || from == nil:
 		return device.Foreign(d, k.Name, dst, src)
@@ -152,7 +152,7 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 	args := []any{to.at, from.at}
 	for _, arg := range k.Args {
 		if b, ok := arg.(device.Buf); ok {
-			here := d.mine(b)
+			here := d.ownBuffer(b)
 			if here == nil {
 				return device.Foreign(d, k.Name, b)
 			}
@@ -165,9 +165,9 @@ func (d *Device) Run(k device.Kernel, dst, src device.Buf) error {
 	return d.context.Err()
 }
 
-// mine returns x as a buffer of this device, or nil if it is not one. It panics if x was
+// ownBuffer returns x as a buffer of this device, or nil if it is not one. It panics if x was
 // freed.
-func (d *Device) mine(x device.Buf) *Buf {
+func (d *Device) ownBuffer(x device.Buf) *Buf {
 	b, ok := x.(*Buf)
 	if !ok || b.dev != d {
 		return nil
@@ -178,10 +178,10 @@ func (d *Device) mine(x device.Buf) *Buf {
 	return b
 }
 
-// pair returns the two buffers of an operation, which must be on this device and agree in
+// ownPair returns the two buffers of an operation, which must be on this device and agree in
 // type and length.
-func (d *Device) pair(op string, x, y device.Buf) (bx, by *Buf, err error) {
-	if bx, by = d.mine(x), d.mine(y); bx == nil || by == nil {
+func (d *Device) ownPair(op string, x, y device.Buf) (bx, by *Buf, err error) {
+	if bx, by = d.ownBuffer(x), d.ownBuffer(y); bx == nil || by == nil {
 		return nil, nil, device.Foreign(d, op, x, y)
 	}
 	device.Match(op, x, y)

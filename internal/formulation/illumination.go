@@ -52,7 +52,7 @@ func (s *Setting) Illumination(ctx context.Context) (*Illumination, error) {
 	if err != nil {
 		return nil, err
 	}
-	top, err := s.most(d, func(v float64) float64 { return v })
+	top, err := s.maxOverRanks(d, func(v float64) float64 { return v })
 	if err == nil && (math.IsNaN(top) || math.IsInf(top, 0)) {
 		err = status.Numerical(fmt.Errorf("the diagonal of the operator is not finite (%g)", top))
 	}

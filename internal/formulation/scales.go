@@ -48,9 +48,9 @@ func (s *Setting) again(step func() error) error {
 	return s.Again(func(bool) error { return step() })
 }
 
-// most is the largest value that a function has of an element of an image, or a stack of
+// maxOverRanks is the largest value that a function has of an element of an image, or a stack of
 // them, over all ranks, and 0 at least. NaN stays.
-func (s *Setting) most(x *dist.Vector, f func(float64) float64) (float64, error) {
+func (s *Setting) maxOverRanks(x *dist.Vector, f func(float64) float64) (float64, error) {
 	peak := []float64{0}
 	var err error
 	for _, p := range x.Rows() {

@@ -75,8 +75,8 @@ func slots(columns []column, places int) [][]slot {
 	return list
 }
 
-// most is what the place that has most holds.
-func (t *tables) most(places int) (most held) {
+// mostHeld is what the place that has most holds.
+func (t *tables) mostHeld(places int) (most held) {
 	list := make([]held, places)
 	for _, c := range t.columns {
 		for _, place := range c.Places {

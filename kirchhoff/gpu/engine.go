@@ -222,7 +222,7 @@ func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 // cutUnits cuts the traces into units. Where their tables are made anew, those of two have
 // memory, if the budget allows it: the next are made while the card works.
 func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
-	most := e.tables.most(p.Positions.Len())
+	most := e.tables.mostHeld(p.Positions.Len())
 	place, banks := e.placeBytes(), 1
 	if w.Cuts != nil || w.Budget < place*int64(p.Positions.Len()) && w.Budget >= 2*place*int64(p.LeastPlaces(w.Exact)) {
 		banks, w.Budget = 2, w.Budget/2

@@ -62,7 +62,7 @@ func (e *Engine) countLists() {
 
 // placeBytes is the memory of the tables of the place that has most, on the card.
 func (e *Engine) placeBytes() int64 {
-	return int64(e.tables.most(e.geometry.plan.Problem.Positions.Len()).rows) * e.geometry.rowBytes()
+	return int64(e.tables.mostHeld(e.geometry.plan.Problem.Positions.Len()).rows) * e.geometry.rowBytes()
 }
 
 // listBytes is the memory of the lists for one trace in one column, if blocks are half full.
