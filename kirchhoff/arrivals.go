@@ -79,34 +79,34 @@ func (r *arrivals) only(points []int32) {
 	r.first, r.some = 0, points
 }
 
-// sink returns what takes the fields of p's places.
-func (r *arrivals) sink(p *Problem) func(place int, f traveltime.Field) error {
+// sink returns what takes the arrivals of p's places.
+func (r *arrivals) sink(p *Problem) func(place int, window traveltime.Window, b traveltime.Branch) error {
 	var w *weights
 	if p.Directed() {
 		w = newWeights(p)
 	}
-	return func(place int, f traveltime.Field) error {
-		at := newPoints(p.Grid, f.Window)
-		r.time[place] = slices.Clone(r.held(f.Time, f.Window, at, math.Inf(1)))
-		part := f.Window.Grid(p.Grid)
+	return func(place int, window traveltime.Window, b traveltime.Branch) error {
+		at := newPoints(p.Grid, window)
+		r.time[place] = slices.Clone(r.held(b.Time, window, at, math.Inf(1)))
+		part := window.Grid(p.Grid)
 		take := func() []float64 { return make([]float64, part.Len()) }
 		if r.tiling != nil {
 			var along [][]float64
 			for range p.Grid.Dim() {
 				along = append(along, take())
 			}
-			traveltime.CentralGradient(along, f.Time, part)
-			r.steepen(place, along, f.Window, at)
+			traveltime.CentralGradient(along, b.Time, part)
+			r.steepen(place, along, window, at)
 		}
 		if w == nil {
 			return nil
 		}
 		s := newSlowness(p, take)
-		err := w.fillFrom(&s, place, f)
+		err := w.fillFrom(&s, place, window, b)
 		s.ray = [3][]float64{}
-		s.amp, s.angle = r.held(s.amp, f.Window, at, 0), r.held(s.angle, f.Window, at, 0)
+		s.amp, s.angle = r.held(s.amp, window, at, 0), r.held(s.angle, window, at, 0)
 		for axis := range s.unit {
-			s.unit[axis] = r.held(s.unit[axis], f.Window, at, 0)
+			s.unit[axis] = r.held(s.unit[axis], window, at, 0)
 		}
 		r.slow[place] = s
 		return err

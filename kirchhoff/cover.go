@@ -1,6 +1,7 @@
 package kirchhoff
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -233,6 +234,19 @@ func (p *Problem) TimesNeeded() ([]int, traveltime.Options) {
 		used = slices.DeleteFunc(used, func(place int) bool { return opt.Windows[place] == traveltime.Window{} })
 	}
 	return used, opt
+}
+
+// Arrivals computes the traveltimes of places and passes the arrival of each that engines sum over,
+// the first, to each with its window, as traveltime.Method's Solve does a field. Only this knows
+// that an engine has one arrival for a place.
+func (p *Problem) Arrivals(ctx context.Context, places []int, opt traveltime.Options, each func(place int, window traveltime.Window, b traveltime.Branch) error) error {
+	err := p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
+		return each(place, f.Window, f.Branches[0])
+	})
+	if err != nil {
+		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
+	}
+	return nil
 }
 
 // points numbers the points of a window by those of its grid.

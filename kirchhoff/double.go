@@ -196,23 +196,22 @@ func (e *double) fill(ctx context.Context, p *Problem) (err error) {
 	if scratch.err != nil {
 		return scratch.err
 	}
-	each := func(place int, f traveltime.Field) error {
+	opt := askRays(p, traveltime.Options{Threads: e.threads, Progress: p.Progress})
+	err = p.Arrivals(ctx, p.usedPlaces(), opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
 		s := <-free
 		defer func() { free <- s }()
 		if w != nil {
-			if err := w.fillFrom(s, place, f); err != nil {
+			if err := w.fillFrom(s, place, window, b); err != nil {
 				return err
 			}
 		}
-		e.pack(place, f, s)
+		e.pack(place, window, b.Time, s)
 		return nil
+	})
+	if err == nil {
+		e.sum = e.checksum()
 	}
-	opt := askRays(p, traveltime.Options{Threads: e.threads, Progress: p.Progress})
-	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, each); err != nil {
-		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
-	}
-	e.sum = e.checksum()
-	return nil
+	return err
 }
 
 // makingBytes is the memory of makers of tables.
@@ -231,14 +230,14 @@ func (e *double) placeBytes() int64 {
 
 // pack makes the tables of a place. Half of t0 goes to each end of a ray, so that a place may be both
 // source and receiver.
-func (e *double) pack(place int, f traveltime.Field, s *slowness) {
-	at, shift := newPoints(e.p.Grid, f.Window), e.p.T0/(2*e.p.DT)
+func (e *double) pack(place int, w traveltime.Window, time []float64, s *slowness) {
+	at, shift := newPoints(e.p.Grid, w), e.p.T0/(2*e.p.DT)
 	for tile := range e.tiling.Tiles {
 		n, size := tile*e.op.Places+place, e.op.Mode.Fields()*simd.TileSize
 		row, points := e.rows.S[n*size:(n+1)*size], e.tiling.slots(tile)
 		least := math.Inf(1)
 		for i, p := range points {
-			q := f.Time[at.of(e.tiling.first+int(source(p)))]/e.p.DT - shift
+			q := time[at.of(e.tiling.first+int(source(p)))]/e.p.DT - shift
 			if !(math.Abs(q) < never) { // a place may be unreachable
 				q = never
 			}

@@ -97,8 +97,8 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 		}
 	}
 	if len(places) > 0 {
-		if err := p.Times.Solve(ctx, p.Positions, places, opt, h.sink(p)); err != nil {
-			return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		if err := p.Arrivals(ctx, places, opt, h.sink(p)); err != nil {
+			return nil, err
 		}
 	}
 	h.traces = slices.DeleteFunc(h.traces, func(trace int32) bool { // at the aperture's very edge

@@ -143,17 +143,17 @@ func (l *Plan) newMaker(p *Problem, counting bool) *maker {
 	return k
 }
 
-// takeField takes the field of a place.
-func (k *maker) takeField(l *Plan, w *weights, place int, f traveltime.Field) error {
-	k.time, k.at = f.Time, newPoints(l.Problem.Grid, f.Window)
+// takeField takes an arrival of a place.
+func (k *maker) takeField(l *Plan, w *weights, place int, window traveltime.Window, b traveltime.Branch) error {
+	k.time, k.at = b.Time, newPoints(l.Problem.Grid, window)
 	if k.along != nil {
 		for a := range k.gradient {
-			k.gradient[a] = k.along[a][:len(f.Time)]
+			k.gradient[a] = k.along[a][:len(b.Time)]
 		}
-		traveltime.CentralGradient(k.gradient, f.Time, f.Window.Grid(l.Problem.Grid))
+		traveltime.CentralGradient(k.gradient, b.Time, window.Grid(l.Problem.Grid))
 	}
 	if w == nil {
 		return nil
 	}
-	return w.fillFrom(&k.slow, place, f)
+	return w.fillFrom(&k.slow, place, window, b)
 }

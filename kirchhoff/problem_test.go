@@ -175,7 +175,7 @@ func TestAmplitude(t *testing.T) {
 	given := *p
 	given.Amplitude = func(place int) ([]float64, error) {
 		b := make([]float64, p.Grid.Len())
-		if err := w.spreading(b, place, traveltime.Field{Window: traveltime.Whole(p.Grid)}); err != nil {
+		if err := w.spreading(b, place, traveltime.Whole(p.Grid), traveltime.Branch{}); err != nil {
 			return nil, err
 		}
 		for i := range b {

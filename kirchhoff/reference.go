@@ -49,8 +49,8 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	}
 	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), response: responseOf(p), correlated: &correlated{}}
 	opt := askRays(p, traveltime.Options{Threads: all.threads, Progress: p.Progress})
-	if err := p.Times.Solve(ctx, p.Positions, p.usedPlaces(), opt, all.sink(p)); err != nil {
-		return nil, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+	if err := p.Arrivals(ctx, p.usedPlaces(), opt, all.sink(p)); err != nil {
+		return nil, err
 	}
 	e := &referenceEngine{p: all.p}
 	for _, c := range w.images() {

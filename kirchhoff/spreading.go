@@ -38,22 +38,21 @@ func askRays(p *Problem, opt traveltime.Options) traveltime.Options {
 }
 
 // HostAmplitudes returns a function that makes what a card does not compute itself of the weights
-// of a place with a field of traveltimes, at the points of the field's window: amplitudes with all
-// tapers, but without those of angles at the image point where slownesses are equal. It returns nil
+// of an arrival of a place, at the points of its window: amplitudes with all tapers, but without those of angles at the image point where slownesses are equal. It returns nil
 // where the card computes all, and may be called concurrently.
-func HostAmplitudes(p *Problem) func(place int, f traveltime.Field) ([]float64, error) {
+func HostAmplitudes(p *Problem) func(place int, window traveltime.Window, b traveltime.Branch) ([]float64, error) {
 	if !p.Dynamic || p.Amplitude == nil && spread(p) == traveltime.NoSpreading && !takeoff(p) && !hostTapers(p) {
 		return nil
 	}
 	w := newWeights(p)
-	return func(place int, f traveltime.Field) ([]float64, error) {
-		take := func() []float64 { return make([]float64, len(f.Time)) }
+	return func(place int, window traveltime.Window, b traveltime.Branch) ([]float64, error) {
+		take := func() []float64 { return make([]float64, len(b.Time)) }
 		if !hostTapers(p) {
-			b := take()
-			return b, w.spreading(b, place, f)
+			amp := take()
+			return amp, w.spreading(amp, place, window, b)
 		}
 		s := newSlowness(p, take)
-		err := w.fillFrom(&s, place, f)
+		err := w.fillFrom(&s, place, window, b)
 		return s.amp, err
 	}
 }

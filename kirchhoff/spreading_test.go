@@ -20,7 +20,7 @@ func TestSpreadingOfRays(t *testing.T) {
 	amplitudes := HostAmplitudes(p)
 	places, opt := p.TimesNeeded()
 	err := p.Times.Solve(context.Background(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		b, err := amplitudes(place, f)
+		b, err := amplitudes(place, f.Window, f.Branches[0])
 		x, at := make([]float64, 2), p.Positions.At(place)
 		for i := range b {
 			p.Grid.Point(x, i)
@@ -91,7 +91,7 @@ func checkBound(t *testing.T, p *Problem) {
 	places, opt := p.TimesNeeded()
 	amplitudes := HostAmplitudes(p)
 	err := p.Times.Solve(context.Background(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		b, err := amplitudes(place, f)
+		b, err := amplitudes(place, f.Window, f.Branches[0])
 		if err != nil {
 			return err
 		}

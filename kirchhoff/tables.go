@@ -111,22 +111,18 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 		}
 		free <- k
 	}
-	each := func(place int, f traveltime.Field) error {
+	places, opt := p.TimesNeeded()
+	return p.Arrivals(ctx, places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
 		k := <-free
 		defer func() { free <- k }()
-		if err := k.takeField(t.plan, w, place, f); err != nil {
+		if err := k.takeField(t.plan, w, place, window, b); err != nil {
 			return err
 		}
 		if err := t.pack(place, k); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		return nil
-	}
-	places, opt := p.TimesNeeded()
-	if err := p.Times.Solve(ctx, p.Positions, places, opt, each); err != nil {
-		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
-	}
-	return nil
+	})
 }
 
 // mode says what the rows of a problem's tables hold.

@@ -91,7 +91,7 @@ func away(x, at []float64) (d [3]float64) {
 func (c closed) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
 	x := make([]float64, c.g.Dim())
 	for _, place := range places {
-		f := traveltime.Field{Window: opt.Window(c.g, place)}
+		f := traveltime.Field{Window: opt.Window(c.g, place), Branches: make([]traveltime.Branch, 1)}
 		part := f.Window.Grid(c.g)
 		for i := range part.Len() {
 			part.Point(x, i)
@@ -99,7 +99,7 @@ func (c closed) Solve(ctx context.Context, p *survey.Positions, places []int, op
 			if d != [3]float64{} {
 				_, t = c.slowness(d, p.Role[place])
 			}
-			f.Time = append(f.Time, t)
+			f.Branches[0].Time = append(f.Branches[0].Time, t)
 		}
 		if err := sink(place, f); err != nil {
 			return err
@@ -293,7 +293,7 @@ func TestUnequalAngleLimit(t *testing.T) {
 		w, x, other := newWeights(p), make([]float64, dim), 0
 		s := newSlowness(p, func() []float64 { return make([]float64, p.Grid.Len()) })
 		err := p.Times.Solve(t.Context(), p.Positions, p.usedPlaces(), traveltime.Options{}, func(place int, f traveltime.Field) error {
-			if err := w.fillFrom(&s, place, f); err != nil {
+			if err := w.fillFrom(&s, place, f.Window, f.Branches[0]); err != nil {
 				return err
 			}
 			for i, b := range s.amp {

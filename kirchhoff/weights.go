@@ -88,11 +88,11 @@ func newSlowness(p *Problem, take func() []float64) (s slowness) {
 	return s
 }
 
-// fillFrom fills s from the traveltime field of a place, at the points of its window.
-func (w *weights) fillFrom(s *slowness, place int, f traveltime.Field) error {
-	g := f.Window.Grid(w.p.Grid)
+// fillFrom fills s from an arrival of a place, at the points of a window.
+func (w *weights) fillFrom(s *slowness, place int, window traveltime.Window, b traveltime.Branch) error {
+	g := window.Grid(w.p.Grid)
 	n, dim := g.Len(), g.Dim()
-	if err := w.spreading(s.amp[:n], place, f); err != nil {
+	if err := w.spreading(s.amp[:n], place, window, b); err != nil {
 		return err
 	}
 	grad := slices.Clone(s.unit[:dim])
@@ -102,9 +102,9 @@ func (w *weights) fillFrom(s *slowness, place int, f traveltime.Field) error {
 	for a := range grad {
 		grad[a] = grad[a][:n]
 	}
-	traveltime.CentralGradient(grad, f.Time, g)
+	traveltime.CentralGradient(grad, b.Time, g)
 	if unequal(w.p) {
-		w.vectors(s, place, f.Window, n)
+		w.vectors(s, place, window, n)
 		return nil
 	}
 	if dim == 2 {
@@ -127,38 +127,38 @@ func (w *weights) fillFrom(s *slowness, place int, f traveltime.Field) error {
 	return nil
 }
 
-// spreading fills b with the geometrical spreading of a place on the window of its field, times
+// spreading fills amp with the geometrical spreading of an arrival of a place on a window, times
 // the taper of the take-off angle; without Dynamic with 1.
-func (w *weights) spreading(b []float64, place int, f traveltime.Field) error {
-	if err := w.fillSpreading(b, place, f); err != nil || !takeoff(w.p) {
+func (w *weights) spreading(amp []float64, place int, window traveltime.Window, b traveltime.Branch) error {
+	if err := w.fillSpreading(amp, place, window, b); err != nil || !takeoff(w.p) {
 		return err
 	}
 	const radian = math.Pi / 180
-	for i, a := range f.Takeoff {
-		b[i] *= w.taperBetween(a, w.p.TakeoffLimit[0]*radian, w.p.TakeoffLimit[1]*radian)
+	for i, a := range b.Takeoff {
+		amp[i] *= w.taperBetween(a, w.p.TakeoffLimit[0]*radian, w.p.TakeoffLimit[1]*radian)
 	}
 	return nil
 }
 
-// fillSpreading fills b with the given spreading if there is one, with that of the field's rays, or
+// fillSpreading fills amp with the given spreading if there is one, with that of the arrival's rays, or
 // with that of distances.
-func (w *weights) fillSpreading(b []float64, place int, f traveltime.Field) error {
+func (w *weights) fillSpreading(amp []float64, place int, window traveltime.Window, b traveltime.Branch) error {
 	if !w.p.Dynamic {
-		for i := range b {
-			b[i] = 1
+		for i := range amp {
+			amp[i] = 1
 		}
 		return nil
 	}
-	given, err := given(w.p, place, f.Window)
+	given, err := given(w.p, place, window)
 	if given != nil || err != nil {
-		copy(b, given)
+		copy(amp, given)
 		return err
 	}
 	if spread(w.p) != traveltime.NoSpreading {
-		copy(b, f.Spreading)
+		copy(amp, b.Spreading)
 		return nil
 	}
-	w.fillDistances(b, place, f.Window)
+	w.fillDistances(amp, place, window)
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // NewAnalytic returns the method for a constant velocity v, in m/s, on the grid g:
@@ -19,20 +18,17 @@ func NewAnalytic(v float64, g grid.Grid) (Method, error) {
 	if err := g.Validate(); err != nil {
 		return nil, fmt.Errorf("traveltime: image: %w", err)
 	}
-	return &placewise{name: "analytic", g: g, velocity: v, fill: func(f *Field, r *room, p *survey.Positions, place int) error {
-		straightField(*f, g, v, p.At(place))
-		if f.Spreading != nil {
-			f.spread(r.opt.Spreading, nil, f.Window, g, p.At(place))
-		}
-		if f.Takeoff != nil {
-			f.leave(nil, f.Window, g, p.At(place))
-		}
+	return &placewise{name: "analytic", g: g, velocity: v, fill: func(b *Branch, w Window, r *room, place int) error {
+		at := r.p.At(place)
+		straightField(b, w, g, v, at)
+		b.spread(w, r.opt.Spreading, nil, w, g, at)
+		b.leave(w, nil, w, g, at)
 		return nil
 	}}, nil
 }
 
-// straightField sets the field of a position for a constant velocity on a window of g.
-func straightField(f Field, g grid.Grid, velocity float64, at []float64) {
+// straightField sets times and gradients of a position for a constant velocity on a window of g.
+func straightField(b *Branch, w Window, g grid.Grid, velocity float64, at []float64) {
 	dim, n := g.Dim(), g.Shape[g.Dim()-1]
 	var x, d [3]float64
 	deep := make([]float64, n) // along the last axis
@@ -40,7 +36,7 @@ func straightField(f Field, g grid.Grid, velocity float64, at []float64) {
 		deep[k] = g.Coord(dim-1, k) - at[dim-1]
 	}
 	row := 0
-	for first := range f.Window.Columns(g) {
+	for first := range w.Columns(g) {
 		g.Point(x[:dim], first)
 		outer := 0.0
 		for a := range dim - 1 {
@@ -49,13 +45,13 @@ func straightField(f Field, g grid.Grid, velocity float64, at []float64) {
 		}
 		for k, t := range deep {
 			r := math.Sqrt(outer + t*t)
-			f.Time[row+k] = r / velocity
+			b.Time[row+k] = r / velocity
 			d[dim-1] = t
-			for a := range f.Gradient {
+			for a := range b.Gradient {
 				if r == 0 {
-					f.Gradient[a][row+k] = 0
+					b.Gradient[a][row+k] = 0
 				} else {
-					f.Gradient[a][row+k] = d[a] / (r * velocity)
+					b.Gradient[a][row+k] = d[a] / (r * velocity)
 				}
 			}
 		}

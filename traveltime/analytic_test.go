@@ -39,9 +39,10 @@ func solve(t testing.TB, m traveltime.Method, p *survey.Positions, opt traveltim
 	calls := make([]int, p.Len())
 	err := m.Solve(context.Background(), p, all(p), opt, func(i int, f traveltime.Field) error {
 		calls[i]++ // each place has one owner: no race unless a place is handed over twice
-		fields[i].Time = append([]float64(nil), f.Time...)
-		for _, d := range f.Gradient {
-			fields[i].Gradient = append(fields[i].Gradient, append([]float64(nil), d...))
+		fields[i].Branches = make([]traveltime.Branch, 1)
+		fields[i].Branches[0].Time = append([]float64(nil), f.Branches[0].Time...)
+		for _, d := range f.Branches[0].Gradient {
+			fields[i].Branches[0].Gradient = append(fields[i].Branches[0].Gradient, append([]float64(nil), d...))
 		}
 		return nil
 	})
@@ -72,7 +73,7 @@ func TestAnalytic(t *testing.T) {
 			at := p.At(s)
 			d := []float64{x[0] - at[0], x[1] - at[1], x[2] - at[2]}
 			r := math.Sqrt(d[0]*d[0] + d[1]*d[1] + d[2]*d[2])
-			if got := fields[s].Time[i]; math.Abs(got-r/v) > 1e-15*(1+r/v) {
+			if got := fields[s].Branches[0].Time[i]; math.Abs(got-r/v) > 1e-15*(1+r/v) {
 				t.Fatalf("source %d: time at %v is %g, want %g", s, x, got, r/v)
 			}
 			for a := range 3 {
@@ -80,7 +81,7 @@ func TestAnalytic(t *testing.T) {
 				if r > 0 {
 					want = d[a] / (r * v)
 				}
-				if got := fields[s].Gradient[a][i]; math.Abs(got-want) > 1e-15/v {
+				if got := fields[s].Branches[0].Gradient[a][i]; math.Abs(got-want) > 1e-15/v {
 					t.Fatalf("source %d: gradient %d at %v is %g, want %g", s, a, x, got, want)
 				}
 			}

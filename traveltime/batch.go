@@ -373,7 +373,7 @@ type lanes struct {
 	rays  []float32    // [points along z][lanes]; then one of them on the image
 	part  [4][]float32 // τ on the image, its derivatives
 	line  []float32
-	out   Field
+	out   Branch
 }
 
 func (e *Eikonal) worker(p *survey.Positions, places []int, opt Options) *lanes {
@@ -394,7 +394,7 @@ func (w *lanes) allocate() {
 	e, s := w.e, &w.scratch
 	dim, widest := e.g.Dim(), e.widths[0]
 	nz := e.model.Shape[dim-1]
-	w.out = takeField(s, w.image, dim, w.opt)
+	w.out = takeBranch(s, w.image, dim, w.opt)
 	slopes := w.image
 	if e.resample != nil {
 		w.line = take[float32](s, nz)
@@ -466,21 +466,21 @@ func (w *lanes) field(lane, place int) (Field, error) {
 	e, model := w.e, w.e.Region(w.p, place, w.opt)
 	part := model.Grid(e.model)
 	to := w.opt.Window(e.g, place)
-	f := w.out.on(to, to.count()*e.g.Shape[e.g.Dim()-1])
-	tau, parts := w.split[lane*w.points():][:part.Len()], w.part[:1+len(f.Gradient)]
+	b := w.out.on(to.count() * e.g.Shape[e.g.Dim()-1])
+	tau, parts := w.split[lane*w.points():][:part.Len()], w.part[:1+len(b.Gradient)]
 	given := model
 	if e.resample != nil {
 		e.resample.apply(parts, w.line, tau, model, to)
 		tau, given = parts[0], to
-	} else if len(f.Gradient) > 0 {
+	} else if len(b.Gradient) > 0 {
 		for a, stride := range part.Strides() {
 			C.eik_slope(cfloats(parts[1+a]), cfloats(tau), C.long(part.Len()), C.int(part.Shape[a]), C.long(stride), C.double(part.Spacing[a]))
 		}
 	}
-	f.home = w.batch.home[lane]
-	finish(f, parts, tau, given, e.g, w.p.At(place), e.scale)
+	b.home = w.batch.home[lane]
+	finish(b, to, parts, tau, given, e.g, w.p.At(place), e.scale)
 	if w.opt.rays() {
-		w.spread(f, lane, model, w.p.At(place))
+		w.spread(b, to, lane, model, w.p.At(place))
 	}
-	return f, nil
+	return Field{to, []Branch{b}}, nil
 }

@@ -136,7 +136,7 @@ func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, o
 	c.tau = make([]float32, c.length) // at once: nothing is lost between two
 	c.homes = make([]*home, len(c.places))
 	err = m.Solve(ctx, p, places, CoarseOptions(c.g, factor, opt), func(place int, f Field) error {
-		c.keep(c.places[rowOf(p, place)], f, p.At(place))
+		c.keep(c.places[rowOf(p, place)], f.Window, f.Branches[0], p.At(place))
 		return nil
 	})
 	return c, err
@@ -148,14 +148,14 @@ func (c *Coarse) Bytes() int64 { return 4 * int64(c.length) }
 // points is the number of points of a table.
 func (c *Coarse) points(k CoarseTable) int { return k.Window.count() * c.coarse.Shape[c.g.Dim()-1] }
 
-// keep stores τ at the coarse points of a window inside that of f.
-func (c *Coarse) keep(to CoarseTable, f Field, at []float64) {
+// keep stores τ at the coarse points of a window inside that of an arrival.
+func (c *Coarse) keep(to CoarseTable, w Window, b Branch, at []float64) {
 	dim := c.g.Dim()
 	var x [3]float64
-	part := f.Window.Grid(c.g)
+	part := w.Grid(c.g)
 	strides := part.Strides()
 	out, nz := to.First, c.coarse.Shape[dim-1]
-	c.homes[to.number] = f.home
+	c.homes[to.number] = b.home
 	for column := range to.Window.Columns(c.coarse) {
 		for n := column; n < column+nz; n++ {
 			c.coarse.Point(x[:dim], n)
@@ -163,16 +163,16 @@ func (c *Coarse) keep(to CoarseTable, f Field, at []float64) {
 			for a := dim - 1; a >= 0; a-- {
 				k := finePoint(c.coarse, c.g, a, rest%c.coarse.Shape[a])
 				if a < dim-1 {
-					k -= f.Window.Lo[a]
+					k -= w.Lo[a]
 				}
 				rest /= c.coarse.Shape[a]
 				i += k * strides[a]
 				x[a] -= at[a]
 			}
-			if r := f.reach(x[:dim]); r == 0 {
-				c.tau[out] = float32(slownessAt(part, f, i))
+			if r := b.reach(x[:dim]); r == 0 {
+				c.tau[out] = float32(slownessAt(part, b, i))
 			} else {
-				c.tau[out] = float32(f.Time[i] / r)
+				c.tau[out] = float32(b.Time[i] / r)
 			}
 			out++
 		}
@@ -180,17 +180,17 @@ func (c *Coarse) keep(to CoarseTable, f Field, at []float64) {
 }
 
 // slownessAt is the limit of τ at a position that is point i: the mean over its neighbours.
-func slownessAt(g grid.Grid, f Field, i int) float64 {
+func slownessAt(g grid.Grid, b Branch, i int) float64 {
 	sum, count := 0.0, 0.0
 	for a, stride := range g.Strides() {
 		var x [3]float64
 		x[a] = g.Spacing[a]
-		k, r := i/stride%g.Shape[a], f.reach(x[:g.Dim()])
+		k, r := i/stride%g.Shape[a], b.reach(x[:g.Dim()])
 		if k > 0 {
-			sum, count = sum+f.Time[i-stride]/r, count+1
+			sum, count = sum+b.Time[i-stride]/r, count+1
 		}
 		if k < g.Shape[a]-1 {
-			sum, count = sum+f.Time[i+stride]/r, count+1
+			sum, count = sum+b.Time[i+stride]/r, count+1
 		}
 	}
 	if count == 0 {
@@ -220,13 +220,13 @@ func (c *Coarse) Table(p *survey.Positions, place int, w Window) (CoarseTable, e
 }
 
 // field interpolates τ and its slopes and makes T and ∇T of them.
-func (c *Coarse) field(f *Field, r *room, p *survey.Positions, place int) error {
-	k, err := c.Table(p, place, f.Window)
+func (c *Coarse) field(b *Branch, w Window, r *room, place int) error {
+	k, err := c.Table(r.p, place, w)
 	if err != nil {
 		return err
 	}
-	c.r.apply(r.part, r.line, c.tau[k.First:][:c.points(k)], k.Window, f.Window)
-	f.home = c.homes[k.number]
-	finish(*f, r.part, r.part[0], f.Window, c.g, p.At(place), 1)
+	c.r.apply(r.part, r.line, c.tau[k.First:][:c.points(k)], k.Window, w)
+	b.home = c.homes[k.number]
+	finish(*b, w, r.part, r.part[0], w, c.g, r.p.At(place), 1)
 	return nil
 }

@@ -48,8 +48,8 @@ func TestCoarseIsCloseToFull(t *testing.T) {
 			}
 			for place, f := range fields(t, c, p) {
 				worst, slope := 0.0, 0.0
-				for i := range f.Time {
-					worst = math.Max(worst, math.Abs(f.Time[i]-full[place].Time[i]))
+				for i := range f.Branches[0].Time {
+					worst = math.Max(worst, math.Abs(f.Branches[0].Time[i]-full[place].Branches[0].Time[i]))
 					g.Point(x, i)
 					near := 0.0
 					for a, at := range p.At(place) {
@@ -58,8 +58,8 @@ func TestCoarseIsCloseToFull(t *testing.T) {
 					if near < 900 {
 						continue
 					}
-					for a := range f.Gradient {
-						slope = math.Max(slope, math.Abs(f.Gradient[a][i]-full[place].Gradient[a][i])*v[i])
+					for a := range f.Branches[0].Gradient {
+						slope = math.Max(slope, math.Abs(f.Branches[0].Gradient[a][i]-full[place].Branches[0].Gradient[a][i])*v[i])
 					}
 				}
 				if worst > limit {
@@ -90,9 +90,10 @@ func fields(t *testing.T, m Method, p *survey.Positions) []Field {
 	err := m.Solve(context.Background(), p, all, Options{Gradient: true}, func(place int, f Field) error {
 		mu.Lock()
 		defer mu.Unlock()
-		out[place].Time = append([]float64(nil), f.Time...)
-		for _, g := range f.Gradient {
-			out[place].Gradient = append(out[place].Gradient, append([]float64(nil), g...))
+		out[place].Branches = make([]Branch, 1)
+		out[place].Branches[0].Time = append([]float64(nil), f.Branches[0].Time...)
+		for _, g := range f.Branches[0].Gradient {
+			out[place].Branches[0].Gradient = append(out[place].Branches[0].Gradient, append([]float64(nil), g...))
 		}
 		return nil
 	})

@@ -46,7 +46,7 @@ func TestConverted(t *testing.T) {
 		got := fieldsOf(t, m, p, all, opt)
 		for role, leg := range []*Eikonal{survey.AtSource: source, survey.AtReceiver: receiver} {
 			for place, f := range fieldsOf(t, leg, p, split(p, all)[role], opt) {
-				if !slices.Equal(f.Time, got[place].Time) || !slices.EqualFunc(f.Gradient, got[place].Gradient, slices.Equal) {
+				if !slices.Equal(f.Branches[0].Time, got[place].Branches[0].Time) || !slices.EqualFunc(f.Branches[0].Gradient, got[place].Branches[0].Gradient, slices.Equal) {
 					t.Errorf("%s: %s %d: times are not those of its own leg", name, p.Role[place], p.Row[place])
 				}
 			}
@@ -57,9 +57,9 @@ func TestConverted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for place, f := range fieldsOf(t, m, p, all, Options{}) {
-		for i, time := range fieldsOf(t, coarse, p, all, Options{})[place].Time {
-			if math.Abs(time-f.Time[i]) > 1e-4 {
-				t.Fatalf("%s %d: a coarse table has %g s at point %d, want %g s", p.Role[place], p.Row[place], time, i, f.Time[i])
+		for i, time := range fieldsOf(t, coarse, p, all, Options{})[place].Branches[0].Time {
+			if math.Abs(time-f.Branches[0].Time[i]) > 1e-4 {
+				t.Fatalf("%s %d: a coarse table has %g s at point %d, want %g s", p.Role[place], p.Row[place], time, i, f.Branches[0].Time[i])
 			}
 		}
 	}
@@ -69,9 +69,9 @@ func fieldsOf(t *testing.T, m Method, p *survey.Positions, places []int, opt Opt
 	out := map[int]Field{}
 	opt.Threads = 1
 	err := m.Solve(context.Background(), p, places, opt, func(place int, f Field) error {
-		own := Field{Time: slices.Clone(f.Time)}
-		for _, d := range f.Gradient {
-			own.Gradient = append(own.Gradient, slices.Clone(d))
+		own := Field{Branches: []Branch{{Time: slices.Clone(f.Branches[0].Time)}}}
+		for _, d := range f.Branches[0].Gradient {
+			own.Branches[0].Gradient = append(own.Branches[0].Gradient, slices.Clone(d))
 		}
 		out[place] = own
 		return nil

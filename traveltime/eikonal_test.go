@@ -77,7 +77,7 @@ func eikonal(t testing.TB, v []float64, model, image grid.Grid) *traveltime.Eiko
 // error of the gradient, relative to the slowness.
 func linearErrors(f traveltime.Field, g grid.Grid, at []float64) (rms, largest, gradient float64) {
 	x := make([]float64, g.Dim())
-	for i, got := range f.Time {
+	for i, got := range f.Branches[0].Time {
 		g.Point(x, i)
 		want, grad := linearTime(x, at)
 		e := math.Abs(got - want)
@@ -86,8 +86,8 @@ func linearErrors(f traveltime.Field, g grid.Grid, at []float64) (rms, largest, 
 		}
 		rms += e * e
 		largest = math.Max(largest, e)
-		for a := range f.Gradient {
-			d := (f.Gradient[a][i] - grad[a]) * (linearV0 + linearSlope*x[len(x)-1])
+		for a := range f.Branches[0].Gradient {
+			d := (f.Branches[0].Gradient[a][i] - grad[a]) * (linearV0 + linearSlope*x[len(x)-1])
 			gradient += d * d
 		}
 	}

@@ -80,18 +80,18 @@ func TestEngines(t *testing.T) {
 			e.widths = []int{lanes}
 			worst, worstGrad := 0.0, 0.0
 			err = e.Solve(context.Background(), p, places, Options{Gradient: true, Threads: 1}, func(i int, f Field) error {
-				for j, got := range f.Time {
+				for j, got := range f.Branches[0].Time {
 					if i >= known {
 						break
 					}
-					worst = math.Max(worst, math.Abs(got-want[i].Time[j])/math.Max(want[i].Time[j], 1e-9))
-					for a := range f.Gradient {
-						worstGrad = math.Max(worstGrad, math.Abs(f.Gradient[a][j]-want[i].Gradient[a][j])*v[j])
+					worst = math.Max(worst, math.Abs(got-want[i].Branches[0].Time[j])/math.Max(want[i].Branches[0].Time[j], 1e-9))
+					for a := range f.Branches[0].Gradient {
+						worstGrad = math.Max(worstGrad, math.Abs(f.Branches[0].Gradient[a][j]-want[i].Branches[0].Gradient[a][j])*v[j])
 					}
 				}
 				if k == 0 {
-					first[i].Time = slices.Clone(f.Time)
-				} else if lanes != portable && !slices.Equal(first[i].Time, f.Time) {
+					first[i].Branches = []Branch{{Time: slices.Clone(f.Branches[0].Time)}}
+				} else if lanes != portable && !slices.Equal(first[i].Branches[0].Time, f.Branches[0].Time) {
 					return fmt.Errorf("place %d differs from engine of %d lanes", i, allWidths()[0])
 				}
 				return nil

@@ -77,7 +77,7 @@ func fieldsAt(t testing.TB, g grid.Grid, v []float64, at [][]float64) (times [][
 		xyz, nodes = append(xyz, x...), append(nodes, n)
 	}
 	for _, f := range solve(t, eikonal(t, v, g, g), positions(g.Dim(), xyz...), traveltime.Options{}) {
-		times = append(times, f.Time)
+		times = append(times, f.Branches[0].Time)
 	}
 	return times, nodes
 }
@@ -387,7 +387,7 @@ func TestTimesAcrossInterfacesOfTiltedMedia(t *testing.T) {
 				most := 0.0
 				for i := range 2 {
 					for j := 2; j < 4; j++ {
-						if d := 1e3 * (f[i].Time[nodes[j]] - f[j].Time[nodes[i]]); math.Abs(d) > math.Abs(most) {
+						if d := 1e3 * (f[i].Branches[0].Time[nodes[j]] - f[j].Branches[0].Time[nodes[i]]); math.Abs(d) > math.Abs(most) {
 							most = d
 						}
 					}

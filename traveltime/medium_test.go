@@ -131,7 +131,7 @@ func TestEikonalInSlabs(t *testing.T) {
 			solve := func(e *traveltime.Eikonal) map[int][]float64 {
 				out := map[int][]float64{}
 				if err := e.Solve(t.Context(), p, all, opt, func(place int, f traveltime.Field) error {
-					out[place] = slices.Concat(append(f.Gradient, f.Time)...)
+					out[place] = slices.Concat(append(f.Branches[0].Gradient, f.Branches[0].Time)...)
 					return nil
 				}); err != nil {
 					t.Fatal(err)

@@ -16,9 +16,10 @@ import (
 func solveOne(t interface{ Fatalf(string, ...any) }, m traveltime.Method, at []float64) (f traveltime.Field) {
 	p := positions(len(at), at...)
 	err := m.Solve(context.Background(), p, []int{0}, traveltime.Options{Gradient: true}, func(_ int, g traveltime.Field) error {
-		f.Time = slices.Clone(g.Time)
-		for _, d := range g.Gradient {
-			f.Gradient = append(f.Gradient, slices.Clone(d))
+		f.Branches = make([]traveltime.Branch, 1)
+		f.Branches[0].Time = slices.Clone(g.Branches[0].Time)
+		for _, d := range g.Branches[0].Gradient {
+			f.Branches[0].Gradient = append(f.Branches[0].Gradient, slices.Clone(d))
 		}
 		return nil
 	})
@@ -54,7 +55,7 @@ func TestReciprocity(t *testing.T) {
 		a, b := make([]float64, g.Dim()), make([]float64, g.Dim())
 		g.Point(a, i)
 		g.Point(b, j)
-		there, back := solveOne(t, m, a).Time[j], solveOne(t, m, b).Time[i]
+		there, back := solveOne(t, m, a).Branches[0].Time[j], solveOne(t, m, b).Branches[0].Time[i]
 		if !(math.Abs(there-back) <= slack*there) {
 			t.Fatalf("from %v to %v: %g s, back %g s", a, b, there, back)
 		}
@@ -83,9 +84,9 @@ func TestScaling(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		s, f := solveOne(t, slow, at), solveOne(t, fast, at)
-		for i := range s.Time {
-			if s.Time[i] != 2*f.Time[i] {
-				t.Fatalf("point %d: %g s, at twice the velocity %g s", i, s.Time[i], f.Time[i])
+		for i := range s.Branches[0].Time {
+			if s.Branches[0].Time[i] != 2*f.Branches[0].Time[i] {
+				t.Fatalf("point %d: %g s, at twice the velocity %g s", i, s.Branches[0].Time[i], f.Branches[0].Time[i])
 			}
 		}
 	})
@@ -111,7 +112,7 @@ func TestMonotone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		late, early := solveOne(t, m, at).Time, solveOne(t, n, at).Time
+		late, early := solveOne(t, m, at).Branches[0].Time, solveOne(t, n, at).Branches[0].Time
 		for i := range late {
 			if !(early[i] <= late[i]*(1+slack)) {
 				t.Fatalf("point %d: %g s, with nothing slower %g s", i, late[i], early[i])
@@ -147,9 +148,9 @@ func TestCompany(t *testing.T) {
 			places := r.Perm(n)[:1+r.IntN(n)]
 			opt := traveltime.Options{Gradient: true, Threads: 1 + r.IntN(4)}
 			err := m.Solve(context.Background(), p, places, opt, func(i int, f traveltime.Field) error {
-				same := slices.Equal(f.Time, want[i].Time)
-				for a := range f.Gradient {
-					same = same && slices.Equal(f.Gradient[a], want[i].Gradient[a])
+				same := slices.Equal(f.Branches[0].Time, want[i].Branches[0].Time)
+				for a := range f.Branches[0].Gradient {
+					same = same && slices.Equal(f.Branches[0].Gradient[a], want[i].Branches[0].Gradient[a])
 				}
 				if !same {
 					t.Errorf("%d-D: place %d among %d on %d threads differs from itself alone", g.Dim(), i, len(places), opt.Threads)

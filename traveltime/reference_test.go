@@ -195,7 +195,7 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 
 // fill turns τ into T = R τ and ∇T = τ ∇R + R ∇τ.
 func (r *reference) fill(dst Field) {
-	slope := newField(r.g, true).Gradient
+	slope := newField(r.g, true).Branches[0].Gradient
 	CentralGradient(slope, r.tau, r.g)
 	for a, n := range r.g.Shape {
 		if n > 2 {
@@ -211,11 +211,11 @@ func (r *reference) fill(dst Field) {
 			r2 += x[a] * x[a]
 		}
 		dist := math.Sqrt(r2)
-		dst.Time[i] = r.scale * tau * dist
-		for a := range dst.Gradient {
-			dst.Gradient[a][i] = 0
+		dst.Branches[0].Time[i] = r.scale * tau * dist
+		for a := range dst.Branches[0].Gradient {
+			dst.Branches[0].Gradient[a][i] = 0
 			if dist > 0 {
-				dst.Gradient[a][i] = r.scale * (tau*x[a]/dist + dist*slope[a][i])
+				dst.Branches[0].Gradient[a][i] = r.scale * (tau*x[a]/dist + dist*slope[a][i])
 			}
 		}
 	}
@@ -235,11 +235,11 @@ func edges(dst, t []float64, n, inner int, h float64) {
 
 // newField allocates a field on g, with a gradient if asked for.
 func newField(g grid.Grid, gradient bool) Field {
-	f := Field{Time: make([]float64, g.Len())}
+	f := Field{Branches: []Branch{{Time: make([]float64, g.Len())}}}
 	if gradient {
-		f.Gradient = make([][]float64, g.Dim())
-		for a := range f.Gradient {
-			f.Gradient[a] = make([]float64, g.Len())
+		f.Branches[0].Gradient = make([][]float64, g.Dim())
+		for a := range f.Branches[0].Gradient {
+			f.Branches[0].Gradient[a] = make([]float64, g.Len())
 		}
 	}
 	return f

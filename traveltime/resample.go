@@ -120,12 +120,12 @@ func lagrange(w int, u float64) (value, slope [4]float64) {
 	return value, slope
 }
 
-// finish sets f to T = R τ·scale, or R g τ·scale with f's home, and, where f has gradients, to
+// finish sets b to T = R τ·scale, or R g τ·scale with b's home, and, where b has gradients, to
 // ∇T with the derivatives of τ in part[1:], on a window of the grid g for the position at. τ and its derivatives
-// cover the window given of the same grid, which f's lies in, and are outside Go's heap.
-func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid, at []float64, scale float64) {
+// cover the window given of the same grid, which w lies in, and are outside Go's heap.
+func finish(b Branch, w Window, part [][]float32, tau []float32, given Window, g grid.Grid, at []float64, scale float64) {
 	z := g.Dim() - 1
-	first := given.columnsBefore(f.Window.Lo[0], f.Window.Lo[1]) * g.Shape[z]
+	first := given.columnsBefore(w.Lo[0], w.Lo[1]) * g.Shape[z]
 	var lo, n [3]C.int
 	var origin, spacing, source [3]C.double
 	var grad [3]*C.double
@@ -133,24 +133,24 @@ func finish(f Field, part [][]float32, tau []float32, given Window, g grid.Grid,
 	for a := range g.Dim() {
 		n[a], source[a] = C.int(g.Shape[a]), C.double(at[a])
 		if a < z {
-			lo[a], n[a] = C.int(f.Window.Lo[a]), C.int(f.Window.Hi[a]-f.Window.Lo[a])
+			lo[a], n[a] = C.int(w.Lo[a]), C.int(w.Hi[a]-w.Lo[a])
 		}
 		origin[a], spacing[a] = C.double(g.Origin[a]), C.double(g.Spacing[a])
-		if f.Gradient != nil {
-			grad[a] = (*C.double)(unsafe.Pointer(&f.Gradient[a][0]))
+		if b.Gradient != nil {
+			grad[a] = (*C.double)(unsafe.Pointer(&b.Gradient[a][0]))
 			slope[a] = cfloats(part[1+a][first:])
 		}
 	}
 	var cone *C.double
-	if f.home != nil {
+	if b.home != nil {
 		c := make([]float64, coneTerms+3)
-		copy(c, f.home.terms[:])
-		copy(c[coneTerms:], f.home.axis)
+		copy(c, b.home.terms[:])
+		copy(c[coneTerms:], b.home.axis)
 		if z == 1 {
 			c[coneTerms+1], c[coneTerms+2] = 0, c[coneTerms+1]
 		}
 		cone = (*C.double)(unsafe.Pointer(&c[0]))
 	}
-	C.eik_finish((*C.double)(unsafe.Pointer(&f.Time[0])), &grad[0], cfloats(tau[first:]), &slope[0], C.int(g.Dim()),
+	C.eik_finish((*C.double)(unsafe.Pointer(&b.Time[0])), &grad[0], cfloats(tau[first:]), &slope[0], C.int(g.Dim()),
 		&lo[0], &n[0], C.int(given.columnsAlongY()), &origin[0], &spacing[0], &source[0], cone, C.double(scale))
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // belowEta is less than every η: there waves would not move sideways.
@@ -101,26 +100,26 @@ func (m Medium) RMSTime(at, x []float64) (t float64, gradient [3]float64) {
 	return t, gradient
 }
 
-// field sets the field of a place on a window of the image. It panics if the window's values
-// are not held.
-func (r *rms) field(f *Field, _ *room, p *survey.Positions, place int) error {
-	if f.Window.Lo[0] < r.lo || f.Window.Hi[0] > r.hi {
+// field sets times and gradients of a place on a window of the image. It panics if the window's
+// values are not held.
+func (r *rms) field(b *Branch, w Window, room *room, place int) error {
+	if w.Lo[0] < r.lo || w.Hi[0] > r.hi {
 		panic(fmt.Sprintf("traveltime: velocities of the image's columns %d to %d are needed, those of %d to %d are held",
-			f.Window.Lo[0], f.Window.Hi[0], r.lo, r.hi))
+			w.Lo[0], w.Hi[0], r.lo, r.hi))
 	}
-	g, at := r.g, p.At(place)
+	g, at := r.g, room.p.At(place)
 	last, n := g.Dim()-1, g.Shape[g.Dim()-1]
 	skipped := r.lo * (g.Len() / g.Shape[0])
 	x, row := make([]float64, g.Dim()), 0
-	for first := range f.Window.Columns(g) {
+	for first := range w.Columns(g) {
 		g.Point(x, first)
 		across := 0.0
 		for a := range last {
 			across += (x[a] - at[a]) * (x[a] - at[a])
 		}
-		r.times(f.Time[row:row+n], first-skipped, across)
-		if f.Gradient != nil {
-			r.gradients(f, row, first-skipped, x, at, across)
+		r.times(b.Time[row:row+n], first-skipped, across)
+		if b.Gradient != nil {
+			r.gradients(b, row, first-skipped, x, at, across)
 		}
 		row += n
 	}
@@ -155,7 +154,7 @@ func (r *rms) times(dst []float64, first int, across float64) {
 }
 
 // gradients sets the gradient in a column.
-func (r *rms) gradients(f *Field, row, first int, x, at []float64, across float64) {
+func (r *rms) gradients(b *Branch, row, first int, x, at []float64, across float64) {
 	last := r.g.Dim() - 1
 	for k := range r.g.Shape[last] {
 		i, tau := first+k, r.g.Coord(last, k)
@@ -178,7 +177,7 @@ func (r *rms) gradients(f *Field, row, first int, x, at []float64, across float6
 			if r.eta != nil && t > 0 {
 				d += (w*u - u*t*t) / (t * (w + (1+2*eta)*u)) * r.change(r.eta, a, i)
 			}
-			f.Gradient[a][row+k] = d
+			b.Gradient[a][row+k] = d
 		}
 	}
 }

@@ -141,8 +141,8 @@ func (w *lanes) leave(ctx context.Context, j job) error {
 	return nil
 }
 
-// spread fills what the field of a lane has of Spreading and Takeoff.
-func (w *lanes) spread(f Field, lane int, model Window, at []float64) {
+// spread fills what the arrival of a lane on the window to has of Spreading and Takeoff.
+func (w *lanes) spread(b Branch, to Window, lane int, model Window, at []float64) {
 	e, given := w.e, model
 	on := func(all []float32) []float32 {
 		if all == nil {
@@ -152,18 +152,14 @@ func (w *lanes) spread(f Field, lane int, model Window, at []float64) {
 		if e.resample == nil {
 			return part
 		}
-		e.resample.apply([][]float32{w.rays[:w.image]}, w.line, part, model, f.Window)
+		e.resample.apply([][]float32{w.rays[:w.image]}, w.line, part, model, to)
 		return w.rays
 	}
 	if e.resample != nil {
-		given = f.Window
+		given = to
 	}
-	if f.Spreading != nil {
-		f.spread(w.opt.Spreading, on(w.ratio), given, e.g, at)
-	}
-	if f.Takeoff != nil {
-		f.leave(on(w.turn), given, e.g, at)
-	}
+	b.spread(to, w.opt.Spreading, on(w.ratio), given, e.g, at)
+	b.leave(to, on(w.turn), given, e.g, at)
 }
 
 // startRays calls set with what rays carry to each grid point of the start box round a source of
@@ -223,38 +219,44 @@ func startRays(g grid.Grid, at []float64, home float64, velocity func(n int) flo
 	})
 }
 
-// spread fills f.Spreading from its ratio to that of a homogeneous medium, which lies on the
-// window given of g; nil stands for 1.
-func (f Field) spread(s Spreading, ratio []float32, given Window, g grid.Grid, at []float64) {
+// spread fills b.Spreading, if there is one, on the window w of g from its ratio to that of a
+// homogeneous medium, which lies on the window given; nil stands for 1.
+func (b Branch) spread(w Window, s Spreading, ratio []float32, given Window, g grid.Grid, at []float64) {
+	if b.Spreading == nil {
+		return
+	}
 	homogeneous := s.Homogeneous(g)
-	f.distances(given, g, at, func(to, from int, _, _, d float64) {
-		b := homogeneous(d)
+	w.distances(given, g, at, func(to, from int, _, _, d float64) {
+		b.Spreading[to] = homogeneous(d)
 		if ratio != nil {
-			b *= min(max(0, float64(ratio[from])), MostSpreading)
+			b.Spreading[to] *= min(max(0, float64(ratio[from])), MostSpreading)
 		}
-		f.Spreading[to] = b
 	})
 }
 
-// leave fills f.Takeoff from how much more steeply rays leave than the straight ones, as an angle
-// in 2-D and as the z component of a unit vector in 3-D, on the window given of g; nil stands for 0.
-func (f Field) leave(turn []float32, given Window, g grid.Grid, at []float64) {
-	f.distances(given, g, at, func(to, from int, x, z, d float64) {
+// leave fills b.Takeoff, if there is one, on the window w of g from how much more steeply rays leave
+// than the straight ones, as an angle in 2-D and as the z component of a unit vector in 3-D, which
+// lies on the window given; nil stands for 0.
+func (b Branch) leave(w Window, turn []float32, given Window, g grid.Grid, at []float64) {
+	if b.Takeoff == nil {
+		return
+	}
+	w.distances(given, g, at, func(to, from int, x, z, d float64) {
 		more := 0.0
 		if turn != nil && turn[from] < C.EIK_UNREACHED/2 {
 			more = float64(turn[from])
 		}
-		f.Takeoff[to] = takeoff(g.Dim() == 2, x, z, d, more)
+		b.Takeoff[to] = takeoff(g.Dim() == 2, x, z, d, more)
 	})
 }
 
-// distances calls each with the number of every point of f in its window and in the window
-// given, and with how far it lies from a position: along the first axis, along z, and in all.
-func (f Field) distances(given Window, g grid.Grid, at []float64, each func(to, from int, x, z, d float64)) {
+// distances calls each with the number of every point of w in it and in the window given of g, and
+// with how far it lies from a position: along the first axis, along z, and in all.
+func (w Window) distances(given Window, g grid.Grid, at []float64, each func(to, from int, x, z, d float64)) {
 	last, to := g.Dim()-1, 0
 	n, x := g.Shape[last], make([]float64, g.Dim())
-	for i := f.Window.Lo[0]; i < f.Window.Hi[0]; i++ {
-		for j := f.Window.Lo[1]; j < f.Window.Hi[1]; j++ {
+	for i := w.Lo[0]; i < w.Hi[0]; i++ {
+		for j := w.Lo[1]; j < w.Hi[1]; j++ {
 			g.Point(x, Whole(g).columnsBefore(i, j)*n)
 			across, from := 0.0, given.columnsBefore(i, j)*n
 			for a := range last {

@@ -296,7 +296,7 @@ func TestRaysReference(t *testing.T) {
 			e.widths = []int{lanes}
 			worst, homogeneous, x := 0.0, c.s.Homogeneous(c.g), make([]float64, c.g.Dim())
 			err = e.Solve(context.Background(), p, []int{0}, Options{Spreading: c.s, Threads: 1}, func(_ int, f Field) error {
-				for n, b := range f.Spreading {
+				for n, b := range f.Branches[0].Spreading {
 					c.g.Point(x, n)
 					d := 0.0
 					for a := range x {

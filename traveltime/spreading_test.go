@@ -68,7 +68,7 @@ func rays(t testing.TB, m traveltime.Method, p *survey.Positions, opt traveltime
 // the take-off angle, beyond four cells of the source.
 func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Field, g grid.Grid, at []float64) (most, rms, angle float64) {
 	x, n := make([]float64, g.Dim()), 0
-	for i, got := range f.Spreading {
+	for i, got := range f.Branches[0].Spreading {
 		g.Point(x, i)
 		d2 := 0.0
 		for a := range x {
@@ -82,7 +82,7 @@ func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Field, g gr
 		most = math.Max(most, e)
 		rms += e * e
 		n++
-		angle = math.Max(angle, math.Abs(math.Cos(f.Takeoff[i])-math.Cos(takeoff)))
+		angle = math.Max(angle, math.Abs(math.Cos(f.Branches[0].Takeoff[i])-math.Cos(takeoff)))
 	}
 	return most, math.Sqrt(rms / float64(n)), angle
 }
@@ -147,15 +147,15 @@ func TestSpreadingOfAHomogeneousMedium(t *testing.T) {
 		solved, exact := rays(t, eikonal(t, v, g, g), p, opt), rays(t, constant, p, opt)
 		x := make([]float64, 2)
 		for i, f := range solved {
-			for n, b := range f.Spreading {
+			for n, b := range f.Branches[0].Spreading {
 				g.Point(x, n)
 				d := math.Max(math.Hypot(x[0]-p.At(i)[0], x[1]-p.At(i)[1]), 5)
 				want := 1 / d
 				if s == traveltime.RaySpreading {
 					want = 1 / math.Sqrt(d)
 				}
-				if e := exact[i]; math.Abs(b/want-1) > 1e-4 || math.Abs(e.Spreading[n]/want-1) > 1e-12 || math.Abs(f.Takeoff[n]-e.Takeoff[n]) > 1e-5 {
-					t.Fatalf("at %v from %v: b is %g and %g, want %g; take-off at %g and %g", x, p.At(i), b, e.Spreading[n], want, f.Takeoff[n], e.Takeoff[n])
+				if e := exact[i]; math.Abs(b/want-1) > 1e-4 || math.Abs(e.Branches[0].Spreading[n]/want-1) > 1e-12 || math.Abs(f.Branches[0].Takeoff[n]-e.Branches[0].Takeoff[n]) > 1e-5 {
+					t.Fatalf("at %v from %v: b is %g and %g, want %g; take-off at %g and %g", x, p.At(i), b, e.Branches[0].Spreading[n], want, f.Branches[0].Takeoff[n], e.Branches[0].Takeoff[n])
 				}
 			}
 		}
@@ -181,12 +181,12 @@ func TestSpreadingOfRoughModels(t *testing.T) {
 		m := eikonal(t, v, g, g)
 		plain := rays(t, m, p, traveltime.Options{})
 		for i, f := range rays(t, m, p, traveltime.Options{Spreading: traveltime.RaySpreading}) {
-			for n, b := range f.Spreading {
+			for n, b := range f.Branches[0].Spreading {
 				g.Point(x, n)
 				away := math.Hypot(x[0]-p.At(i)[0], x[1]-p.At(i)[1])
 				most := homogeneous(away)
-				if !(b >= 0) || b > 1.000001*traveltime.MostSpreading*most || f.Time[n] != plain[i].Time[n] {
-					t.Fatalf("at %v from %v: b is %g, %g in a homogeneous medium; times %g and %g", x, p.At(i), b, most, f.Time[n], plain[i].Time[n])
+				if !(b >= 0) || b > 1.000001*traveltime.MostSpreading*most || f.Branches[0].Time[n] != plain[i].Branches[0].Time[n] {
+					t.Fatalf("at %v from %v: b is %g, %g in a homogeneous medium; times %g and %g", x, p.At(i), b, most, f.Branches[0].Time[n], plain[i].Branches[0].Time[n])
 				}
 				if i == 0 && v[0] == 1500 && x[1] == 100 && x[0] > 2300 && b < 0.3*most {
 					weak++
@@ -233,7 +233,7 @@ func TestSpreadingIsOfThePlaceAlone(t *testing.T) {
 					alone = copied(f)
 					return nil
 				})
-				if err != nil || !slices.Equal(alone.Spreading, together[place].Spreading) || !slices.Equal(alone.Takeoff, together[place].Takeoff) {
+				if err != nil || !slices.Equal(alone.Branches[0].Spreading, together[place].Branches[0].Spreading) || !slices.Equal(alone.Branches[0].Takeoff, together[place].Branches[0].Takeoff) {
 					t.Errorf("%v, windows %v: place %d has other bits among others: %v", g.Shape, windows, place, err)
 				}
 			}
@@ -256,5 +256,5 @@ func TestNoSpreading(t *testing.T) {
 }
 
 func copied(f traveltime.Field) traveltime.Field {
-	return traveltime.Field{Window: f.Window, Time: slices.Clone(f.Time), Spreading: slices.Clone(f.Spreading), Takeoff: slices.Clone(f.Takeoff)}
+	return traveltime.Field{Window: f.Window, Branches: []traveltime.Branch{{Time: slices.Clone(f.Branches[0].Time), Spreading: slices.Clone(f.Branches[0].Spreading), Takeoff: slices.Clone(f.Branches[0].Takeoff)}}}
 }

@@ -29,45 +29,37 @@ func NewTable(rows Rows, tables, image grid.Grid) (Method, error) {
 			tables, tables.Origin, image, image.Origin)
 	}
 	var mu sync.Mutex // over rows
-	fill := func(f *Field, _ *room, p *survey.Positions, place int) error {
-		role, row := p.Role[place], int(p.Row[place])
+	fill := func(b *Branch, w Window, r *room, place int) error {
+		role, row := r.p.Role[place], int(r.p.Row[place])
 		mu.Lock()
-		err := rows(f.Time, role, row)
+		err := rows(b.Time, role, row)
 		mu.Unlock()
 		if err != nil {
 			return fmt.Errorf("traveltime: table of %s %d: %w", role, row, err)
 		}
-		for i, t := range f.Time {
+		for i, t := range b.Time {
 			if !(t >= 0) || math.IsInf(t, 0) {
 				at := make([]float64, image.Dim())
 				image.Point(at, i)
 				return fmt.Errorf("traveltime: table of %s %d has %g s at %v m, must be finite and not negative", role, row, t, at)
 			}
 		}
-		if f.Gradient != nil {
-			CentralGradient(f.Gradient, f.Time, image)
+		if b.Gradient != nil {
+			CentralGradient(b.Gradient, b.Time, image)
 		}
-		f.crop(image)
+		*b = b.each(func(v []float64) []float64 { return w.crop(v, image) })
 		return nil
 	}
 	return &placewise{name: "table", g: image, whole: true, fill: fill}, nil
 }
 
-// crop moves a field of all of g to the front of its memory, on its window alone.
-func (f *Field) crop(g grid.Grid) {
-	n := g.Shape[g.Dim()-1]
-	for a := range 1 + len(f.Gradient) {
-		part := &f.Time
-		if a > 0 {
-			part = &f.Gradient[a-1]
-		}
-		row := 0
-		for first := range f.Window.Columns(g) {
-			copy((*part)[row:row+n], (*part)[first:first+n])
-			row += n
-		}
-		*part = (*part)[:row]
+// crop moves the values of all of g that lie in w to the front of v.
+func (w Window) crop(v []float64, g grid.Grid) []float64 {
+	row, n := 0, g.Shape[g.Dim()-1]
+	for first := range w.Columns(g) {
+		row += copy(v[row:row+n], v[first:first+n])
 	}
+	return v[:row]
 }
 
 // CentralGradient writes the gradient of the field t on the grid g into dst, one slice of

@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		traveltime.CentralGradient(grad, want, g)
-		if fmt.Sprint(fields[i].Time, fields[i].Gradient) != fmt.Sprint(want, grad) {
+		if fmt.Sprint(fields[i].Branches[0].Time, fields[i].Branches[0].Gradient) != fmt.Sprint(want, grad) {
 			t.Errorf("place %d: got %v, want %v and %v", i, fields[i], want, grad)
 		}
 	}

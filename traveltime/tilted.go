@@ -261,10 +261,10 @@ func (h *home) homogeneousTime(x []float64) float64 {
 	return math.Sqrt(r2 * f)
 }
 
-// reach is that of the home of f's position, or the distance in isotropic media.
-func (f Field) reach(x []float64) float64 {
-	if f.home == nil {
+// reach is that of the home of b's position, or the distance in isotropic media.
+func (b Branch) reach(x []float64) float64 {
+	if b.home == nil {
 		return math.Sqrt(dot(x, x))
 	}
-	return f.home.homogeneousTime(x)
+	return b.home.homogeneousTime(x)
 }

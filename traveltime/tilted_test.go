@@ -52,7 +52,7 @@ func solved(t testing.TB, m Method, at []float64, opt Options) Field {
 func gauge(f Field, g grid.Grid, at []float64, exact func(x, p []float64) float64) (rms, largest, gradient float64) {
 	x, d, p := make([]float64, g.Dim()), make([]float64, g.Dim()), make([]float64, g.Dim())
 	n := 0
-	for i, got := range f.Time {
+	for i, got := range f.Branches[0].Time {
 		g.Point(x, i)
 		for a := range x {
 			d[a] = x[a] - at[a]
@@ -62,8 +62,8 @@ func gauge(f Field, g grid.Grid, at []float64, exact func(x, p []float64) float6
 		}
 		e := math.Abs(got/exact(x, p) - 1)
 		rms, largest, n = rms+e*e, max(largest, e), n+1
-		for a := range f.Gradient {
-			e := f.Gradient[a][i] - p[a]
+		for a := range f.Branches[0].Gradient {
+			e := f.Branches[0].Gradient[a][i] - p[a]
 			gradient += e * e / dot(p, p)
 		}
 	}
@@ -149,7 +149,7 @@ func TestTiltedConverges(t *testing.T) {
 	fine := even(3, int((hi[0]-lo[0])/3)+2, int((hi[1]-lo[1])/3)+2)
 	fine.Origin = lo
 	isotropic := tiltedMedium(fine, func(x []float64) (v0, e, d, lean, azimuth float64) { return velocity(sheared.back(x)), 0, 0, 0, 0 })
-	reference := solved(t, tiltedMethod(t, isotropic, fine), sheared.to(source), Options{}).Time
+	reference := solved(t, tiltedMethod(t, isotropic, fine), sheared.to(source), Options{}).Branches[0].Time
 	exact := func(x, _ []float64) float64 {
 		sum, nz := 0.0, fine.Shape[1]
 		var i [2]int
@@ -189,8 +189,8 @@ func TestTiltedLensConverges(t *testing.T) {
 	for _, h := range []float64{20, 10, 5} {
 		g := even(h, int(3000/h)+1, int(1500/h)+1)
 		now := solved(t, tiltedMethod(t, tiltedMedium(g, medium), coarse), source, Options{})
-		if before.Time != nil {
-			rms, largest, _ := gauge(now, coarse, source, func(x, _ []float64) float64 { return before.Time[int(x[0]/20)*76+int(x[1]/20)] })
+		if before.Branches != nil {
+			rms, largest, _ := gauge(now, coarse, source, func(x, _ []float64) float64 { return before.Branches[0].Time[int(x[0]/20)*76+int(x[1]/20)] })
 			t.Logf("spacing %g m against twice that: %.1e rms, %.1e at most", h, rms, largest)
 			if most := 1e-4 * (h / 10) * (h / 10); !(rms < most) {
 				t.Errorf("spacing %g m: times differ from those on twice the spacing by %.1e rms, want below %.1e", h, rms, most)
@@ -394,14 +394,14 @@ func TestTiltedRays(t *testing.T) {
 			for _, m := range []Method{method, coarse} {
 				f := windowed(t, m, p, []int{0}, opt)[0]
 				bend := 0.0
-				Rays(m, survey.AtSource, f.Gradient, w)
+				Rays(m, survey.AtSource, f.Branches[0].Gradient, w)
 				part := f.Window.Grid(image)
 				x, v := make([]float64, len(shape)), make([]float64, len(shape))
-				for i := range f.Time {
+				for i := range f.Branches[0].Time {
 					part.Point(x, i)
 					for a := range x {
 						x[a] -= source[a]
-						v[a] = f.Gradient[a][i]
+						v[a] = f.Branches[0].Gradient[a][i]
 					}
 					if dot(x, x) > 80*80 {
 						bend = max(bend, 1-dot(x, v)/math.Sqrt(dot(x, x)*dot(v, v)))

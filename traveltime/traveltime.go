@@ -7,11 +7,17 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Field is the traveltime field of one position on a window of a grid, in C order of the
-// window's points.
+// Field is what is known of the waves of one position on a window of a grid.
 type Field struct {
-	Window Window
-	Time   []float64 // [points of the window], s
+	Window   Window
+	Branches []Branch // arrivals, the first one in front; all methods here have that one alone
+}
+
+// Branch is one arrival of the waves of a position, in C order of the points of its field's window.
+// Any further value of an arrival, such as the turns of its phase at caustics, belongs here: takeBranch
+// makes it, and each does with it what is done with all.
+type Branch struct {
+	Time []float64 // [points of the window], s
 
 	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each like Time; nil unless asked for.
 	Gradient [][]float64

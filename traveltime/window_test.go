@@ -78,9 +78,9 @@ func windowed(t testing.TB, m Method, p *survey.Positions, places []int, opt Opt
 	err := m.Solve(context.Background(), p, places, opt, func(place int, f Field) error {
 		mu.Lock()
 		defer mu.Unlock()
-		g := Field{Window: f.Window, Time: slices.Clone(f.Time)}
-		for _, d := range f.Gradient {
-			g.Gradient = append(g.Gradient, slices.Clone(d))
+		g := Field{Window: f.Window, Branches: []Branch{{Time: slices.Clone(f.Branches[0].Time)}}}
+		for _, d := range f.Branches[0].Gradient {
+			g.Branches[0].Gradient = append(g.Branches[0].Gradient, slices.Clone(d))
 		}
 		out[place] = g
 		return nil
@@ -93,7 +93,7 @@ func windowed(t testing.TB, m Method, p *survey.Positions, places []int, opt Opt
 
 // cropped is the part of a field of all of g on a window, point by point.
 func cropped(f Field, g grid.Grid, w Window) Field {
-	out := Field{Window: w}
+	out := Field{Window: w, Branches: make([]Branch, 1)}
 	part := func(all []float64) (v []float64) {
 		for i, t := range all {
 			column := i / g.Shape[g.Dim()-1]
@@ -104,9 +104,9 @@ func cropped(f Field, g grid.Grid, w Window) Field {
 		}
 		return v
 	}
-	out.Time = part(f.Time)
-	for _, d := range f.Gradient {
-		out.Gradient = append(out.Gradient, part(d))
+	out.Branches[0].Time = part(f.Branches[0].Time)
+	for _, d := range f.Branches[0].Gradient {
+		out.Branches[0].Gradient = append(out.Branches[0].Gradient, part(d))
 	}
 	return out
 }
@@ -114,19 +114,19 @@ func cropped(f Field, g grid.Grid, w Window) Field {
 // farthest is the largest difference of the times, in s, and of the gradients times
 // 1500 m/s.
 func farthest(f, g Field) (time, slope float64) {
-	for i := range f.Time {
-		time = math.Max(time, math.Abs(f.Time[i]-g.Time[i]))
-		for a := range f.Gradient {
-			slope = math.Max(slope, 1500*math.Abs(f.Gradient[a][i]-g.Gradient[a][i]))
+	for i := range f.Branches[0].Time {
+		time = math.Max(time, math.Abs(f.Branches[0].Time[i]-g.Branches[0].Time[i]))
+		for a := range f.Branches[0].Gradient {
+			slope = math.Max(slope, 1500*math.Abs(f.Branches[0].Gradient[a][i]-g.Branches[0].Gradient[a][i]))
 		}
 	}
 	return time, slope
 }
 
 func identical(f, g Field) bool {
-	same := f.Window == g.Window && slices.Equal(f.Time, g.Time)
-	for a := range f.Gradient {
-		same = same && slices.Equal(f.Gradient[a], g.Gradient[a])
+	same := f.Window == g.Window && slices.Equal(f.Branches[0].Time, g.Branches[0].Time)
+	for a := range f.Branches[0].Gradient {
+		same = same && slices.Equal(f.Branches[0].Gradient[a], g.Branches[0].Gradient[a])
 	}
 	return same
 }
@@ -192,10 +192,10 @@ func TestWindowOfEikonal(t *testing.T) {
 				t.Errorf("%s, place %d: times differ from the whole by %.2g s, directions by %.2g", c.name, i, time, slope)
 			}
 			part, worst := w.Grid(c.image), 0.0
-			if part.Len() != len(got.Time) {
-				t.Fatalf("%s, place %d: %d times in a window of %v", c.name, i, len(got.Time), part)
+			if part.Len() != len(got.Branches[0].Time) {
+				t.Fatalf("%s, place %d: %d times in a window of %v", c.name, i, len(got.Branches[0].Time), part)
 			}
-			for k, time := range got.Time {
+			for k, time := range got.Branches[0].Time {
 				part.Point(x, k)
 				worst = math.Max(worst, math.Abs(time-c.v.time(x, p.At(i))))
 			}
@@ -223,7 +223,7 @@ func TestWindowWithoutMargin(t *testing.T) {
 			t.Errorf("place %d: directions differ from the whole by %.2g", i, slope)
 		}
 		x, part := make([]float64, 2), f.Window.Grid(g)
-		for k, got := range f.Time {
+		for k, got := range f.Branches[0].Time {
 			part.Point(x, k)
 			if want := deepening(2).time(x, p.At(i)); math.Abs(got-want) > 1e-5 {
 				t.Fatalf("place %d: %g s at %v m, want %g", i, got, x, want)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -36,36 +37,41 @@ func take[T any](s *scratch, n int) []T {
 	return v
 }
 
-// takeField makes a field of at most so many points of dim axes.
-func takeField(s *scratch, points, dim int, opt Options) (f Field) {
-	f.Time = take[float64](s, points)
+// takeBranch makes an arrival at no more than so many points of dim axes.
+func takeBranch(s *scratch, points, dim int, opt Options) (b Branch) {
+	b.Time = take[float64](s, points)
 	for range dim {
 		if opt.Gradient {
-			f.Gradient = append(f.Gradient, take[float64](s, points))
+			b.Gradient = append(b.Gradient, take[float64](s, points))
 		}
 	}
 	if opt.Spreading != NoSpreading {
-		f.Spreading = take[float64](s, points)
+		b.Spreading = take[float64](s, points)
 	}
 	if opt.Takeoff {
-		f.Takeoff = take[float64](s, points)
+		b.Takeoff = take[float64](s, points)
 	}
-	return f
+	return b
 }
 
-// on returns the field on a window of so many points, in the memory of f.
-func (f Field) on(w Window, points int) Field {
-	out := Field{Window: w, Time: f.Time[:points]}
-	for _, d := range f.Gradient {
-		out.Gradient = append(out.Gradient, d[:points])
+// each returns an arrival with what do makes of each array that b has.
+func (b Branch) each(do func(v []float64) []float64) Branch {
+	b.Gradient = slices.Clone(b.Gradient)
+	all := []*[]float64{&b.Time, &b.Spreading, &b.Takeoff}
+	for a := range b.Gradient {
+		all = append(all, &b.Gradient[a])
 	}
-	if f.Spreading != nil {
-		out.Spreading = f.Spreading[:points]
+	for _, v := range all {
+		if *v != nil {
+			*v = do(*v)
+		}
 	}
-	if f.Takeoff != nil {
-		out.Takeoff = f.Takeoff[:points]
-	}
-	return out
+	return b
+}
+
+// on returns an arrival at so many points, in the memory of b.
+func (b Branch) on(points int) Branch {
+	return b.each(func(v []float64) []float64 { return v[:points] })
 }
 
 func (s *scratch) free() { s.memory.Free() }
@@ -148,8 +154,8 @@ type placewise struct {
 
 	velocity float64 // m/s, of NewAnalytic
 
-	// fill sets the field of a place on f.Window.
-	fill func(f *Field, r *room, p *survey.Positions, place int) error
+	// fill sets the arrival of a place, one of r.p, on a window.
+	fill func(b *Branch, w Window, r *room, place int) error
 }
 
 // Name implements Method.
@@ -177,7 +183,7 @@ type room struct {
 	opt Options
 
 	points int         // of the largest field
-	out    Field       // of so many
+	out    Branch      // of so many
 	part   [][]float32 // τ and its slopes, [points]
 	line   []float32   // [points along z]
 }
@@ -192,7 +198,7 @@ func (m *placewise) room(p *survey.Positions, places []int, opt Options) *room {
 
 func (r *room) allocate() {
 	dim := r.g.Dim()
-	r.out = takeField(&r.scratch, r.points, dim, r.opt)
+	r.out = takeBranch(&r.scratch, r.points, dim, r.opt)
 	if r.tau {
 		for range 1 + len(r.out.Gradient) {
 			r.part = append(r.part, take[float32](&r.scratch, r.points))
@@ -214,9 +220,9 @@ func (r *room) field(_, place int) (Field, error) {
 	if !r.whole {
 		points = w.count() * r.g.Shape[r.g.Dim()-1]
 	}
-	f := r.out.on(w, points)
-	err := r.fill(&f, r, r.p, place)
-	return f, err
+	b := r.out.on(points)
+	err := r.fill(&b, w, r, place)
+	return Field{w, []Branch{b}}, err
 }
 
 // Solve implements Method, place by place.

@@ -39,7 +39,7 @@ func Traveltimes(ctx context.Context, medium Medium, shape []int, sources, threa
 	var sum, worst float64
 	var count int
 	accuracy := func(place int, f traveltime.Field) error {
-		s, w, n := compare(g, exact, p.At(place), f.Time)
+		s, w, n := compare(g, exact, p.At(place), f.Branches[0].Time)
 		mu.Lock()
 		defer mu.Unlock()
 		sum, worst, count = sum+s, math.Max(worst, w), count+n

@@ -316,7 +316,7 @@ type closed struct {
 
 func (c closed) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
 	return c.Method.Solve(ctx, p, places, opt, func(place int, f traveltime.Field) error {
-		c.each(p.At(place), func(i int, t, b float64) { f.Time[i] = t })
+		c.each(p.At(place), func(i int, t, b float64) { f.Branches[0].Time[i] = t })
 		return sink(place, f)
 	})
 }

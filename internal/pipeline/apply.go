@@ -198,12 +198,10 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		Progress: func() { stage.Add(1) },
 	}
 	err = whole.Times.Method.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
-		var grad []float64
-		for _, g := range f.Gradient {
-			grad = append(grad, g...)
-		}
+		first := f.Branches[0]
+		grad := slices.Concat(first.Gradient...)
 		for _, at := range rows[place] {
-			if err := w.WriteRow(at.role, h5.Time, at.row, f.Time); err != nil {
+			if err := w.WriteRow(at.role, h5.Time, at.row, first.Time); err != nil {
 				return err
 			}
 			if gradient {

@@ -79,16 +79,16 @@ func findWeak(ctx context.Context, g *Geometry, t *Times, report *progress.Repor
 	weak, count := 0.0, 0
 	x := make([]float64, g.Image.Dim())
 	err := t.Method.Solve(ctx, g.Places, places, opt, func(place int, f traveltime.Field) error {
-		i := 0
+		i, first := 0, f.Branches[0]
 		for column := range f.Window.Columns(g.Image) {
 			for point := column; point < column+nz; point++ {
-				if f.Time[i] <= g.RecordEnd() {
+				if first.Time[i] <= g.RecordEnd() {
 					g.Image.Point(x, point)
 					squares := 0.0
 					for axis, at := range g.Places.At(place) {
 						squares += (x[axis] - at) * (x[axis] - at)
 					}
-					if f.Spreading[i] < weakArrival*homogeneous(math.Sqrt(squares)) {
+					if first.Spreading[i] < weakArrival*homogeneous(math.Sqrt(squares)) {
 						a.Weak[point]++
 						weak++
 					}

@@ -119,7 +119,7 @@ func compareWindows(ctx context.Context, g *Geometry, t *Times, report *progress
 	whole.Progress = cut.Progress
 	times := map[int][]float64{}
 	err := t.Method.Solve(ctx, g.Places, places, cut, func(place int, f traveltime.Field) error {
-		times[place] = slices.Clone(f.Time)
+		times[place] = slices.Clone(f.Branches[0].Time)
 		return nil
 	})
 	if err != nil {
@@ -130,7 +130,8 @@ func compareWindows(ctx context.Context, g *Geometry, t *Times, report *progress
 		i := 0
 		for column := range f.Window.Columns(g.Image) {
 			for point := column; point < column+nz; point++ {
-				if d := math.Abs(times[place][i] - f.Time[i]); f.Time[i] <= g.RecordEnd() {
+				t := f.Branches[0].Time[i]
+				if d := math.Abs(times[place][i] - t); t <= g.RecordEnd() {
 					if d > c.Largest {
 						c.Largest, c.Place, c.Point = d, place, point
 					}

@@ -68,7 +68,7 @@ func TestCompareWindows(t *testing.T) {
 		var times [2]float64
 		for i, opt := range []traveltime.Options{opt, {}} {
 			must(t, j.plan.Times.Method.Solve(t.Context(), j.plan.Geometry.Places, []int{c.Place}, opt, func(_ int, f traveltime.Field) error {
-				times[i] = f.Time[c.Point-f.Window.Lo[0]*j.plan.Geometry.Image.Shape[1]]
+				times[i] = f.Branches[0].Time[c.Point-f.Window.Lo[0]*j.plan.Geometry.Image.Shape[1]]
 				return nil
 			}))
 		}

@@ -261,14 +261,14 @@ func (p *problem) amplitudes(t *testing.T, source, receiver float64) []string {
 	must(t, err)
 	must(t, whole.Times.Method.Solve(context.Background(), places, all, traveltime.Options{}, func(place int, f traveltime.Field) error {
 		at := rows[place][0]
-		b := make([]float64, len(f.Time))
+		b := make([]float64, len(f.Branches[0].Time))
 		for i := range b {
 			b[i] = map[survey.Role]float64{survey.AtSource: source, survey.AtReceiver: receiver}[at.role]
 		}
 		if err := w.WriteRow(at.role, h5.Amplitude, at.row, b); err != nil {
 			return err
 		}
-		return w.WriteRow(at.role, h5.Time, at.row, f.Time)
+		return w.WriteRow(at.role, h5.Time, at.row, f.Branches[0].Time)
 	}))
 	must(t, w.Commit())
 	return []string{"kirchhoff.dynamic=true", "traveltime.method=table", "traveltime.file=" + path}

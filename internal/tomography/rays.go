@@ -105,10 +105,10 @@ func (l *Line) add(rows *Rows, p moveout.Pick, pairs []pair) {
 // slowness is ∇T of every place at every pick, [places][picks][2], s/m.
 func (l *Line) slowness(ctx context.Context, picks []moveout.Pick) ([][][2]float32, error) {
 	out := make([][][2]float32, l.Places.Len())
-	err := l.each(ctx, all(l.Places.Len()), func(place int, f traveltime.Field) {
+	err := l.each(ctx, all(l.Places.Len()), func(place int, first traveltime.Branch) {
 		out[place] = make([][2]float32, len(picks))
 		for i, p := range picks {
-			v := at(l.Times.Grid(), f.Gradient, [2]float64{p.X, p.Z})
+			v := at(l.Times.Grid(), first.Gradient, [2]float64{p.X, p.Z})
 			out[place][i] = [2]float32{float32(v[0]), float32(v[1])}
 		}
 	})
@@ -160,19 +160,19 @@ func (l *Line) trace(ctx context.Context, picks []moveout.Pick, pairs [][]pair, 
 		places = append(places, place)
 	}
 	slices.Sort(places)
-	return l.each(ctx, places, func(place int, f traveltime.Field) {
-		t := newTracer(l.Times, f, l.Places.At(place), knots)
+	return l.each(ctx, places, func(place int, first traveltime.Branch) {
+		t := newTracer(l.Times, first, l.Places.At(place), knots)
 		for _, w := range of[place] {
 			*w.to = t.ray(w.from)
 		}
 	})
 }
 
-// each solves for places and hands on their fields, with gradients.
-func (l *Line) each(ctx context.Context, places []int, do func(place int, f traveltime.Field)) error {
+// each solves for places and hands on their first arrivals, with gradients.
+func (l *Line) each(ctx context.Context, places []int, do func(place int, first traveltime.Branch)) error {
 	opt := traveltime.Options{Gradient: true, Threads: l.Threads, Progress: l.Progress}
 	return l.Times.Solve(ctx, l.Places, places, opt, func(place int, f traveltime.Field) error {
-		do(place, f)
+		do(place, f.Branches[0])
 		return nil
 	})
 }
@@ -241,12 +241,12 @@ const (
 	wrongTime  = 0.02
 )
 
-func newTracer(m traveltime.Method, f traveltime.Field, place []float64, knots *Knots) *tracer {
+func newTracer(m traveltime.Method, first traveltime.Branch, place []float64, knots *Knots) *tracer {
 	g := m.Grid()
-	t := &tracer{g: g, place: place, slowness: f.Gradient, direction: f.Gradient, time: f.Time, knots: knots, sum: make([]float64, knots.Len())}
+	t := &tracer{g: g, place: place, slowness: first.Gradient, direction: first.Gradient, time: first.Time, knots: knots, sum: make([]float64, knots.Len())}
 	t.step = stepLength * min(g.Spacing[0], g.Spacing[1])
 	if traveltime.Unequal(m) {
-		t.direction = [][]float64{slices.Clone(f.Gradient[0]), slices.Clone(f.Gradient[1])}
+		t.direction = [][]float64{slices.Clone(first.Gradient[0]), slices.Clone(first.Gradient[1])}
 		traveltime.Rays(m, survey.AtSource, t.direction, traveltime.Whole(g))
 	}
 	return t

@@ -51,7 +51,7 @@ func times(t *testing.T, m traveltime.Method, p *survey.Positions, points [][2]f
 	t.Helper()
 	err := m.Solve(context.Background(), p, []int{0}, traveltime.Options{Threads: 1}, func(_ int, f traveltime.Field) error {
 		for _, x := range points {
-			out = append(out, at(model, [][]float64{f.Time}, x)[0])
+			out = append(out, at(model, [][]float64{f.Branches[0].Time}, x)[0])
 		}
 		return nil
 	})
@@ -76,7 +76,7 @@ func TestRowsAreDerivativesOfTimes(t *testing.T) {
 			m := eikonal(t, medium(knots, none, tilted))
 			rows := make([][]float64, len(points))
 			err := m.Solve(context.Background(), places, []int{0}, traveltime.Options{Gradient: true, Threads: 1}, func(_ int, f traveltime.Field) error {
-				tr := newTracer(m, f, places.At(0), knots)
+				tr := newTracer(m, f.Branches[0], places.At(0), knots)
 				for i, x := range points {
 					r := tr.ray(x)
 					if r.lost {

@@ -179,7 +179,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 		return nil
 	})
 	if err != nil {
-		return lengths{}, fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		return lengths{}, err
 	}
 	if err := e.buffers.dev.Receive(e.making, card.Words(counts), k.counts); err != nil {
 		return lengths{}, err
@@ -203,15 +203,18 @@ func (c *counted) check(bits int, slowest float64) error {
 // from the solver, or each place's from the host.
 func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, opt traveltime.Options, each func(f times.Fields, given accel.Memory) error) error {
 	if k.solver != nil {
-		return k.solver.Solve(ctx, p.Positions, places, opt, func(f times.Fields) error { return each(f, 0) })
+		if err := k.solver.Solve(ctx, p.Positions, places, opt, func(f times.Fields) error { return each(f, 0) }); err != nil {
+			return fmt.Errorf("kirchhoff: traveltimes: %w", err)
+		}
+		return nil
 	}
 	var one sync.Mutex
 	host := kirchhoff.HostAmplitudes(p)
-	return p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
+	return p.Arrivals(ctx, places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
 		var amplitudes []float64
 		if host != nil {
 			var err error
-			if amplitudes, err = host(place, f); err != nil {
+			if amplitudes, err = host(place, window, b); err != nil {
 				return err
 			}
 		}
@@ -224,10 +227,10 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 				return err
 			}
 		}
-		if err := put(k.e.making, k.field.Slice(0, 2*len(f.Time)), f.Time); err != nil {
+		if err := put(k.e.making, k.field.Slice(0, 2*len(b.Time)), b.Time); err != nil {
 			return err
 		}
-		return each(times.Fields{Places: []int{place}, Time: k.field, Pitch: len(f.Time)}, given)
+		return each(times.Fields{Places: []int{place}, Time: k.field, Pitch: len(b.Time)}, given)
 	})
 }
 

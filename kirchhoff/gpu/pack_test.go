@@ -76,7 +76,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 		var given []float64
 		if host := kirchhoff.HostAmplitudes(p); host != nil {
 			var err error
-			if given, err = host(place, f); err != nil {
+			if given, err = host(place, f.Window, f.Branches[0]); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 		for a := range gradient {
 			gradient[a] = make([]float64, g.Len())
 		}
-		traveltime.CentralGradient(gradient, f.Time, g)
+		traveltime.CentralGradient(gradient, f.Branches[0].Time, g)
 		of := func(n int32) point { return w.point(p, place, f, gradient, given, int(max(n, ^n))) }
 		for _, s := range where[place] {
 			c := &e.tables.columns[s.column]
@@ -126,7 +126,7 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, grad
 		squares += x * x
 	}
 	record := float64(p.NT) + p.T0/(2*p.DT)
-	out.at = f.Time[i]/p.DT - p.T0/(2*p.DT)
+	out.at = f.Branches[0].Time[i]/p.DT - p.T0/(2*p.DT)
 	if !(math.Abs(out.at) < 5e8) || l.Compact && out.at >= record {
 		out.at = math.Inf(1)
 	}
@@ -411,7 +411,7 @@ func TestTablesRefused(t *testing.T) {
 		places, opt := p.TimesNeeded()
 		opt.Threads = 1
 		must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-			if apart := slices.Max(f.Time)/p.DT - math.Floor(slices.Min(f.Time)/p.DT); apart > most {
+			if apart := slices.Max(f.Branches[0].Time)/p.DT - math.Floor(slices.Min(f.Branches[0].Time)/p.DT); apart > most {
 				farthest, most = place, apart
 			}
 			return nil

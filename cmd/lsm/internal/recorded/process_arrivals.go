@@ -110,7 +110,7 @@ func eikonal(ctx context.Context, a *cli.App, s *survey.Survey, file string) ([]
 	times := make([]float64, s.NumTraces())
 	err = method.Solve(ctx, places, solved, traveltime.Options{Progress: func() { stage.Add(1) }}, func(place int, f traveltime.Field) error {
 		for _, trace := range traces[place] {
-			times[trace] = g.At(places.At(int(to[trace])), func(n int) float64 { return f.Time[n] })
+			times[trace] = g.At(places.At(int(to[trace])), func(n int) float64 { return f.Branches[0].Time[n] })
 		}
 		return nil
 	})
