@@ -136,7 +136,7 @@ static bool translate(const std::string &o, std::vector<std::string> &to, std::s
 	if (begins("-D")) {
 		size_t is = o.find('=');
 		defines += "#define " + o.substr(2, is - 2) + " " + (is == std::string::npos ? "1" : o.substr(is + 1)) + "\n";
-	} else if (begins("-I") || begins("-O")) {
+	} else if (begins("-I")) {
 		to.push_back(o);
 	} else if (begins("--std=") || begins("-std=")) {
 		to.push_back("-std=" + o.substr(o.find('=') + 1));
@@ -144,7 +144,7 @@ static bool translate(const std::string &o, std::vector<std::string> &to, std::s
 		to.push_back("-ffp-contract=off");
 	} else {
 		return o == "--fmad=true" || begins("--gpu-architecture=") || begins("--offload-arch=") ||
-		       begins("--ptxas-options=") || o == "--device-debug" || o == "-lineinfo" ||
+		       begins("--ptxas-options=") || begins("-O") || o == "--device-debug" || o == "-lineinfo" ||
 		       o == "--generate-line-info";
 	}
 	return true;
@@ -190,13 +190,13 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 	if (status == 0 && !write(program, prepare(contents(program))))
 		return CompilerBroken;
 	if (status == 0) {
-		std::vector<std::string> command = {"g++", "-std=c++17", "-O2", "-march=native", "-ffp-contract=off",
+		std::vector<std::string> command = {"g++", "-std=c++17", "-O1", "-march=native", "-ffp-contract=off",
 			"-shared", "-fPIC", "-fvisibility=hidden", "-w", "-I" + here(), "-include", "new"};
 #ifdef __x86_64__
 		command.push_back("-mtls-dialect=gnu2"); // else every thread-local variable is a call
 #endif
 		if (sanitize())
-			command.insert(command.end(), {"-fsanitize=address", "-O1", "-g1", "-fno-var-tracking", // compiles in a quarter of the time
+			command.insert(command.end(), {"-fsanitize=address", "-g1", "-fno-var-tracking", // compiles in a quarter of the time
 				"--param", "asan-instrumentation-with-call-threshold=0"});
 		command.insert(command.end(), options.begin(), options.end());
 		command.push_back("-fno-tree-vectorize"); // g++ 12 makes sums of complex products other ones

@@ -46,6 +46,8 @@ template <class T> struct Values {
 	void set(unsigned l, T v) { lane[l] = Lane(v); }
 };
 
+[[gnu::noinline]] static Op made(Action run, std::initializer_list<u8> bytes) { return {run, bytes}; }
+
 // op is the operation that computes R f(A...) lane by lane.
 template <class... A, class F> Op op(F)
 {
@@ -57,10 +59,16 @@ template <class... A, class F> Op op(F)
 			each(w, [&](unsigned l) { to.set(l, F{}(std::get<K>(from)[l]...)); });
 		}(std::index_sequence_for<A...>{});
 	};
-	return {run, {lane_bytes<R>, lane_bytes<A>...}};
+	return made(run, {lane_bytes<R>, lane_bytes<A>...});
 }
 
-typedef std::unordered_map<std::string, Op> Table;
+// Table is the operations by name. It has none of its functions at the thousand places that fill it, which would take
+// g++ longer than all else here.
+struct Table {
+	std::unordered_map<std::string, Op> ops;
+
+	[[gnu::noinline]] Op &operator[](const std::string &name) { return ops[name]; }
+};
 
 // Types of which operations are made: all<u32, s32>(f) calls f for a value of each.
 template <class... T, class F> void all(F f) { (f(T{}), ...); }
@@ -479,8 +487,8 @@ const Op *arithmetic(const std::string &name)
 	std::string plain = name;
 	if (size_t at = plain.find(".approx.ftz"); at != std::string::npos)
 		plain.erase(at + 7, 4);
-	auto it = table.find(plain);
-	return it == table.end() ? nullptr : &it->second;
+	auto it = table.ops.find(plain);
+	return it == table.ops.end() ? nullptr : &it->second;
 }
 
 } // namespace gpuemu::ptx
