@@ -38,7 +38,8 @@ func askRays(p *Problem, opt traveltime.Options) traveltime.Options {
 }
 
 // HostAmplitudes returns a function that makes what a card does not compute itself of the weights
-// of an arrival of a place, at the points of its window: amplitudes with all tapers, but without those of angles at the image point where slownesses are equal. It returns nil
+// of an arrival of a place, at the points of its window: amplitudes with all tapers, but without
+// those of angles at the image point where slownesses are equal. It returns nil
 // where the card computes all, and may be called concurrently.
 func HostAmplitudes(p *Problem) func(place int, window traveltime.Window, b traveltime.Branch) ([]float64, error) {
 	if !p.Dynamic || p.Amplitude == nil && spread(p) == traveltime.NoSpreading && !takeoff(p) && !hostTapers(p) {
