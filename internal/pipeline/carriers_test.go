@@ -51,7 +51,7 @@ func TestCarriersAreMeasured(t *testing.T) {
 	gputest.NeedEmulator(t)
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	t.Setenv("GPUEMU_NCCL_SILENT", "1")
-	p := wide(t)
+	p := sparse(t)
 	aperture := []string{"kirchhoff.aperture=150"}
 	want := map[string]*solved{} // by problem
 	for _, c := range []struct {
