@@ -236,9 +236,9 @@ func (p *Problem) TimesNeeded() ([]int, traveltime.Options) {
 	return used, opt
 }
 
-// Arrivals computes the traveltimes of places and passes the arrival of each that engines sum over,
-// the first, to each with its window, as traveltime.Method's Solve does a field. Only this knows
-// that an engine has one arrival for a place.
+// Arrivals computes the traveltimes of places and passes what engines sum over of each, its first
+// arrival, to each with its window, as a traveltime.Method's Solve does a field. Engines know of no
+// other arrival; nor does the solver on a card.
 func (p *Problem) Arrivals(ctx context.Context, places []int, opt traveltime.Options, each func(place int, window traveltime.Window, b traveltime.Branch) error) error {
 	err := p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
 		return each(place, f.Window, f.Branches[0])

@@ -19,8 +19,8 @@ func TestSpreadingOfRays(t *testing.T) {
 	p.Spreading, p.TakeoffLimit = traveltime.PointSpreading, []float64{30, 60}
 	amplitudes := HostAmplitudes(p)
 	places, opt := p.TimesNeeded()
-	err := p.Times.Solve(context.Background(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		b, err := amplitudes(place, f.Window, f.Branches[0])
+	err := p.Arrivals(context.Background(), places, opt, func(place int, window traveltime.Window, arrival traveltime.Branch) error {
+		b, err := amplitudes(place, window, arrival)
 		x, at := make([]float64, 2), p.Positions.At(place)
 		for i := range b {
 			p.Grid.Point(x, i)
@@ -90,8 +90,8 @@ func checkBound(t *testing.T, p *Problem) {
 	w := newWeights(p)
 	places, opt := p.TimesNeeded()
 	amplitudes := HostAmplitudes(p)
-	err := p.Times.Solve(context.Background(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		b, err := amplitudes(place, f.Window, f.Branches[0])
+	err := p.Arrivals(context.Background(), places, opt, func(place int, window traveltime.Window, arrival traveltime.Branch) error {
+		b, err := amplitudes(place, window, arrival)
 		if err != nil {
 			return err
 		}

@@ -91,17 +91,17 @@ func away(x, at []float64) (d [3]float64) {
 func (c closed) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
 	x := make([]float64, c.g.Dim())
 	for _, place := range places {
-		f := traveltime.Field{Window: opt.Window(c.g, place), Branches: make([]traveltime.Branch, 1)}
-		part := f.Window.Grid(c.g)
+		w, b := opt.Window(c.g, place), traveltime.Branch{}
+		part := w.Grid(c.g)
 		for i := range part.Len() {
 			part.Point(x, i)
 			d, t := away(x, p.At(place)), 0.0
 			if d != [3]float64{} {
 				_, t = c.slowness(d, p.Role[place])
 			}
-			f.Branches[0].Time = append(f.Branches[0].Time, t)
+			b.Time = append(b.Time, t)
 		}
-		if err := sink(place, f); err != nil {
+		if err := sink(place, traveltime.Field{Window: w, Branches: []traveltime.Branch{b}}); err != nil {
 			return err
 		}
 		if opt.Progress != nil {
@@ -292,8 +292,8 @@ func TestUnequalAngleLimit(t *testing.T) {
 		p.AngleLimit = []float64{40, 40}
 		w, x, other := newWeights(p), make([]float64, dim), 0
 		s := newSlowness(p, func() []float64 { return make([]float64, p.Grid.Len()) })
-		err := p.Times.Solve(t.Context(), p.Positions, p.usedPlaces(), traveltime.Options{}, func(place int, f traveltime.Field) error {
-			if err := w.fillFrom(&s, place, f.Window, f.Branches[0]); err != nil {
+		err := p.Arrivals(t.Context(), p.usedPlaces(), traveltime.Options{}, func(place int, window traveltime.Window, arrival traveltime.Branch) error {
+			if err := w.fillFrom(&s, place, window, arrival); err != nil {
 				return err
 			}
 			for i, b := range s.amp {

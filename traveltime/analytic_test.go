@@ -31,32 +31,6 @@ func all(p *survey.Positions) []int {
 	return v
 }
 
-// solve collects copies of all fields, failing the test on any error and on a
-// place that is handed over twice or never.
-func solve(t testing.TB, m traveltime.Method, p *survey.Positions, opt traveltime.Options) []traveltime.Field {
-	t.Helper()
-	fields := make([]traveltime.Field, p.Len())
-	calls := make([]int, p.Len())
-	err := m.Solve(context.Background(), p, all(p), opt, func(i int, f traveltime.Field) error {
-		calls[i]++ // each place has one owner: no race unless a place is handed over twice
-		fields[i].Branches = make([]traveltime.Branch, 1)
-		fields[i].Branches[0].Time = append([]float64(nil), f.Branches[0].Time...)
-		for _, d := range f.Branches[0].Gradient {
-			fields[i].Branches[0].Gradient = append(fields[i].Branches[0].Gradient, append([]float64(nil), d...))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, n := range calls {
-		if n != 1 {
-			t.Fatalf("place %d was handed over %d times, want once", i, n)
-		}
-	}
-	return fields
-}
-
 func TestAnalytic(t *testing.T) {
 	g := grid.Grid{Origin: []float64{-20, 5, 0}, Spacing: []float64{10, 5, 2}, Shape: []int{5, 4, 7}}
 	const v = 1700.0
@@ -65,7 +39,7 @@ func TestAnalytic(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := positions(3, 0, 10, 4, 3.3, -50, 7.1)
-	fields := solve(t, m, p, traveltime.Options{Gradient: true})
+	fields := traveltime.Solved(t, m, p, traveltime.Options{Gradient: true})
 	x := make([]float64, 3)
 	for s := range p.Len() {
 		for i := range g.Len() {
@@ -73,7 +47,7 @@ func TestAnalytic(t *testing.T) {
 			at := p.At(s)
 			d := []float64{x[0] - at[0], x[1] - at[1], x[2] - at[2]}
 			r := math.Sqrt(d[0]*d[0] + d[1]*d[1] + d[2]*d[2])
-			if got := fields[s].Branches[0].Time[i]; math.Abs(got-r/v) > 1e-15*(1+r/v) {
+			if got := fields[s].Time[i]; math.Abs(got-r/v) > 1e-15*(1+r/v) {
 				t.Fatalf("source %d: time at %v is %g, want %g", s, x, got, r/v)
 			}
 			for a := range 3 {
@@ -81,7 +55,7 @@ func TestAnalytic(t *testing.T) {
 				if r > 0 {
 					want = d[a] / (r * v)
 				}
-				if got := fields[s].Branches[0].Gradient[a][i]; math.Abs(got-want) > 1e-15/v {
+				if got := fields[s].Gradient[a][i]; math.Abs(got-want) > 1e-15/v {
 					t.Fatalf("source %d: gradient %d at %v is %g, want %g", s, a, x, got, want)
 				}
 			}

@@ -3,7 +3,6 @@ package traveltime
 import (
 	"context"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -40,16 +39,16 @@ func TestCoarseIsCloseToFull(t *testing.T) {
 		}
 		s.Receivers = s.Sources[:dim]
 		p := s.Distinct(true)
-		full := fields(t, m, p)
+		full := Solved(t, m, p, Options{Gradient: true})
 		for factor, limit := range map[int]float64{1: 1e-6, 2: 3e-5, 3: 3e-4} {
 			c, err := NewCoarse(context.Background(), m, p, factor, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for place, f := range fields(t, c, p) {
+			for place, f := range Solved(t, c, p, Options{Gradient: true}) {
 				worst, slope := 0.0, 0.0
-				for i := range f.Branches[0].Time {
-					worst = math.Max(worst, math.Abs(f.Branches[0].Time[i]-full[place].Branches[0].Time[i]))
+				for i := range f.Time {
+					worst = math.Max(worst, math.Abs(f.Time[i]-full[place].Time[i]))
 					g.Point(x, i)
 					near := 0.0
 					for a, at := range p.At(place) {
@@ -58,8 +57,8 @@ func TestCoarseIsCloseToFull(t *testing.T) {
 					if near < 900 {
 						continue
 					}
-					for a := range f.Branches[0].Gradient {
-						slope = math.Max(slope, math.Abs(f.Branches[0].Gradient[a][i]-full[place].Branches[0].Gradient[a][i])*v[i])
+					for a := range f.Gradient {
+						slope = math.Max(slope, math.Abs(f.Gradient[a][i]-full[place].Gradient[a][i])*v[i])
 					}
 				}
 				if worst > limit {
@@ -77,28 +76,4 @@ func TestCoarseIsCloseToFull(t *testing.T) {
 			t.Error("factor 0 was accepted")
 		}
 	}
-}
-
-func fields(t *testing.T, m Method, p *survey.Positions) []Field {
-	t.Helper()
-	all := make([]int, p.Len())
-	for i := range all {
-		all[i] = i
-	}
-	out := make([]Field, p.Len())
-	var mu sync.Mutex
-	err := m.Solve(context.Background(), p, all, Options{Gradient: true}, func(place int, f Field) error {
-		mu.Lock()
-		defer mu.Unlock()
-		out[place].Branches = make([]Branch, 1)
-		out[place].Branches[0].Time = append([]float64(nil), f.Branches[0].Time...)
-		for _, g := range f.Branches[0].Gradient {
-			out[place].Branches[0].Gradient = append(out[place].Branches[0].Gradient, append([]float64(nil), g...))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }

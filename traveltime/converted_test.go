@@ -43,10 +43,10 @@ func TestConverted(t *testing.T) {
 	windows := slices.Repeat([]Window{{Lo: [2]int{8, 0}, Hi: [2]int{30, 1}}}, p.Len())
 	all := []int{4, 0, 2, 1, 3}
 	for name, opt := range map[string]Options{"whole": {Gradient: true}, "windows": {Windows: windows, Margin: 40}} {
-		got := fieldsOf(t, m, p, all, opt)
+		got := Solved(t, m, p, opt, all...)
 		for role, leg := range []*Eikonal{survey.AtSource: source, survey.AtReceiver: receiver} {
-			for place, f := range fieldsOf(t, leg, p, split(p, all)[role], opt) {
-				if !slices.Equal(f.Branches[0].Time, got[place].Branches[0].Time) || !slices.EqualFunc(f.Branches[0].Gradient, got[place].Branches[0].Gradient, slices.Equal) {
+			for place, f := range Solved(t, leg, p, opt, split(p, all)[role]...) {
+				if !Identical(f, got[place]) {
 					t.Errorf("%s: %s %d: times are not those of its own leg", name, p.Role[place], p.Row[place])
 				}
 			}
@@ -56,30 +56,13 @@ func TestConverted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for place, f := range fieldsOf(t, m, p, all, Options{}) {
-		for i, time := range fieldsOf(t, coarse, p, all, Options{})[place].Branches[0].Time {
-			if math.Abs(time-f.Branches[0].Time[i]) > 1e-4 {
-				t.Fatalf("%s %d: a coarse table has %g s at point %d, want %g s", p.Role[place], p.Row[place], time, i, f.Branches[0].Time[i])
+	for place, f := range Solved(t, m, p, Options{}) {
+		for i, time := range Solved(t, coarse, p, Options{})[place].Time {
+			if math.Abs(time-f.Time[i]) > 1e-4 {
+				t.Fatalf("%s %d: a coarse table has %g s at point %d, want %g s", p.Role[place], p.Row[place], time, i, f.Time[i])
 			}
 		}
 	}
-}
-
-func fieldsOf(t *testing.T, m Method, p *survey.Positions, places []int, opt Options) map[int]Field {
-	out := map[int]Field{}
-	opt.Threads = 1
-	err := m.Solve(context.Background(), p, places, opt, func(place int, f Field) error {
-		own := Field{Branches: []Branch{{Time: slices.Clone(f.Branches[0].Time)}}}
-		for _, d := range f.Branches[0].Gradient {
-			own.Branches[0].Gradient = append(own.Branches[0].Gradient, slices.Clone(d))
-		}
-		out[place] = own
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // What a worker takes is what the leg takes that takes more. A place counts for its own leg

@@ -75,9 +75,9 @@ func eikonal(t testing.TB, v []float64, model, image grid.Grid) *traveltime.Eiko
 
 // linearErrors are the rms and largest relative error of the times and the rms
 // error of the gradient, relative to the slowness.
-func linearErrors(f traveltime.Field, g grid.Grid, at []float64) (rms, largest, gradient float64) {
+func linearErrors(f traveltime.Branch, g grid.Grid, at []float64) (rms, largest, gradient float64) {
 	x := make([]float64, g.Dim())
-	for i, got := range f.Branches[0].Time {
+	for i, got := range f.Time {
 		g.Point(x, i)
 		want, grad := linearTime(x, at)
 		e := math.Abs(got - want)
@@ -86,8 +86,8 @@ func linearErrors(f traveltime.Field, g grid.Grid, at []float64) (rms, largest, 
 		}
 		rms += e * e
 		largest = math.Max(largest, e)
-		for a := range f.Branches[0].Gradient {
-			d := (f.Branches[0].Gradient[a][i] - grad[a]) * (linearV0 + linearSlope*x[len(x)-1])
+		for a := range f.Gradient {
+			d := (f.Gradient[a][i] - grad[a]) * (linearV0 + linearSlope*x[len(x)-1])
 			gradient += d * d
 		}
 	}
@@ -125,7 +125,7 @@ func TestEikonalLinear(t *testing.T) {
 	} {
 		p := positions(c.g.Dim(), c.at...)
 		m := eikonal(t, linear(c.g), c.g, c.g)
-		for i, f := range solve(t, m, p, traveltime.Options{Gradient: true}) {
+		for i, f := range traveltime.Solved(t, m, p, traveltime.Options{Gradient: true}) {
 			rms, largest, gradient := linearErrors(f, c.g, p.At(i))
 			t.Logf("%s, source at %v m: rms %.1e, largest %.1e, gradient %.1e", c.name, p.At(i), rms, largest, gradient)
 			if !(rms <= c.rms && largest <= c.max && gradient <= c.gradient) {
@@ -142,7 +142,7 @@ func TestEikonalOrder(t *testing.T) {
 	var last float64
 	for _, h := range []float64{40, 20, 10} {
 		g := square(h, 1+int(2000/h), 1+int(1200/h))
-		f := solve(t, eikonal(t, linear(g), g, g), p, traveltime.Options{})[0]
+		f := traveltime.Solved(t, eikonal(t, linear(g), g, g), p, traveltime.Options{})[0]
 		rms, _, _ := linearErrors(f, g, p.At(0))
 		t.Logf("h = %g m: rms %.2e", h, rms)
 		if last > 0 && !(rms < last/3) {
@@ -158,7 +158,7 @@ func TestEikonalAnisotropic(t *testing.T) {
 		ratio := c.ratio
 		g := grid.Grid{Origin: []float64{-300, 20}, Spacing: []float64{10 * ratio, 10}, Shape: []int{1 + int(3000/(10*ratio)), 151}}
 		p := positions(2, 1200, 30, 1207.7, 853.3)
-		for i, f := range solve(t, eikonal(t, linear(g), g, g), p, traveltime.Options{}) {
+		for i, f := range traveltime.Solved(t, eikonal(t, linear(g), g, g), p, traveltime.Options{}) {
 			rms, largest, _ := linearErrors(f, g, p.At(i))
 			t.Logf("dx/dz = %g, source at %v m: rms %.1e, largest %.1e", ratio, p.At(i), rms, largest)
 			if !(rms <= c.limit) {
@@ -179,7 +179,7 @@ func TestEikonalOtherGrid(t *testing.T) {
 		{Origin: []float64{493.7, 3.3}, Spacing: []float64{4.1, 2.9}, Shape: []int{150, 201}},
 		{Origin: []float64{1000, 1500}, Spacing: []float64{25, 25}, Shape: []int{40, 1}},
 	} {
-		for i, f := range solve(t, eikonal(t, linear(model), model, image), p, traveltime.Options{Gradient: true}) {
+		for i, f := range traveltime.Solved(t, eikonal(t, linear(model), model, image), p, traveltime.Options{Gradient: true}) {
 			rms, largest, gradient := linearErrors(f, image, p.At(i))
 			t.Logf("%v, source at %v m: rms %.1e, largest %.1e, gradient %.1e", image, p.At(i), rms, largest, gradient)
 			if !(rms <= 3e-6 && largest <= 1e-5 && gradient <= 1e-4) {
@@ -190,7 +190,7 @@ func TestEikonalOtherGrid(t *testing.T) {
 	model = square(10, 31, 26, 41)
 	image := grid.Grid{Origin: []float64{13, 20, 0}, Spacing: []float64{7, 10, 3}, Shape: []int{31, 21, 101}}
 	p = positions(3, 151, 130, 0, 20, 33, 51)
-	for i, f := range solve(t, eikonal(t, linear(model), model, image), p, traveltime.Options{Gradient: true}) {
+	for i, f := range traveltime.Solved(t, eikonal(t, linear(model), model, image), p, traveltime.Options{Gradient: true}) {
 		rms, _, gradient := linearErrors(f, image, p.At(i))
 		t.Logf("3-D, source at %v m: rms %.1e, gradient %.1e", p.At(i), rms, gradient)
 		if !(rms <= 1e-5 && gradient <= 1e-4) {

@@ -64,14 +64,14 @@ func TestEngines(t *testing.T) {
 			places[i] = i
 		}
 		const known = 6 // places solved by the reference too: it is slow
-		want := make([]Field, known)
+		want := make([]Branch, known)
 		for i := range known {
-			want[i] = newField(g, true)
+			want[i] = newBranch(g, true)
 			if err := eikonalReference(want[i], v, g, p.At(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		first := make([]Field, n)
+		first := make([]Branch, n)
 		for k, lanes := range allWidths() {
 			e, err := NewEikonal(v, g, g)
 			if err != nil {
@@ -79,19 +79,20 @@ func TestEngines(t *testing.T) {
 			}
 			e.widths = []int{lanes}
 			worst, worstGrad := 0.0, 0.0
-			err = e.Solve(context.Background(), p, places, Options{Gradient: true, Threads: 1}, func(i int, f Field) error {
-				for j, got := range f.Branches[0].Time {
+			err = e.Solve(context.Background(), p, places, Options{Gradient: true, Threads: 1}, func(i int, field Field) error {
+				f := field.Branches[0]
+				for j, got := range f.Time {
 					if i >= known {
 						break
 					}
-					worst = math.Max(worst, math.Abs(got-want[i].Branches[0].Time[j])/math.Max(want[i].Branches[0].Time[j], 1e-9))
-					for a := range f.Branches[0].Gradient {
-						worstGrad = math.Max(worstGrad, math.Abs(f.Branches[0].Gradient[a][j]-want[i].Branches[0].Gradient[a][j])*v[j])
+					worst = math.Max(worst, math.Abs(got-want[i].Time[j])/math.Max(want[i].Time[j], 1e-9))
+					for a := range f.Gradient {
+						worstGrad = math.Max(worstGrad, math.Abs(f.Gradient[a][j]-want[i].Gradient[a][j])*v[j])
 					}
 				}
 				if k == 0 {
-					first[i].Branches = []Branch{{Time: slices.Clone(f.Branches[0].Time)}}
-				} else if lanes != portable && !slices.Equal(first[i].Branches[0].Time, f.Branches[0].Time) {
+					first[i].Time = slices.Clone(f.Time)
+				} else if lanes != portable && !slices.Equal(first[i].Time, f.Time) {
 					return fmt.Errorf("place %d differs from engine of %d lanes", i, allWidths()[0])
 				}
 				return nil

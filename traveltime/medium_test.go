@@ -128,24 +128,14 @@ func TestEikonalInSlabs(t *testing.T) {
 			if need[0] == 0 || need[1]-need[0] > m.Grid.Shape[0]*3/4 {
 				t.Fatalf("%v: slab %v leaves too little out", g, need)
 			}
-			solve := func(e *traveltime.Eikonal) map[int][]float64 {
-				out := map[int][]float64{}
-				if err := e.Solve(t.Context(), p, all, opt, func(place int, f traveltime.Field) error {
-					out[place] = slices.Concat(append(f.Branches[0].Gradient, f.Branches[0].Time)...)
-					return nil
-				}); err != nil {
-					t.Fatal(err)
-				}
-				return out
-			}
-			want := solve(whole)
-			for place, got := range solve(eikonal(cut(m, need))) {
-				if !slices.Equal(got, want[place]) {
+			want := traveltime.Solved(t, whole, p, opt)
+			for place, got := range traveltime.Solved(t, eikonal(cut(m, need)), p, opt) {
+				if !traveltime.Identical(got, want[place]) {
 					t.Errorf("%v: place %d differs from that of the whole model", g, place)
 				}
 			}
 			for _, less := range [][2]int{{need[0] + 1, need[1]}, {need[0], need[1] - 1}, {}} {
-				if !panics(func() { solve(eikonal(cut(m, less))) }) {
+				if !panics(func() { traveltime.Solved(t, eikonal(cut(m, less)), p, opt) }) {
 					t.Errorf("%v: slab %v was solved, which needs %v", g, less, need)
 				}
 			}

@@ -1,10 +1,8 @@
 package traveltime_test
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -12,21 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// solveOne is the field of one position, with its gradient.
-func solveOne(t interface{ Fatalf(string, ...any) }, m traveltime.Method, at []float64) (f traveltime.Field) {
-	p := positions(len(at), at...)
-	err := m.Solve(context.Background(), p, []int{0}, traveltime.Options{Gradient: true}, func(_ int, g traveltime.Field) error {
-		f.Branches = make([]traveltime.Branch, 1)
-		f.Branches[0].Time = slices.Clone(g.Branches[0].Time)
-		for _, d := range g.Branches[0].Gradient {
-			f.Branches[0].Gradient = append(f.Branches[0].Gradient, slices.Clone(d))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	return f
+// solveOne is the arrival of one position, with its gradient.
+func solveOne(t interface{ Fatalf(string, ...any) }, m traveltime.Method, at []float64) traveltime.Branch {
+	return traveltime.Solved(t, m, positions(len(at), at...), traveltime.Options{Gradient: true})[0]
 }
 
 func randomSmooth(t *rapid.T) (g grid.Grid, v []float64, r *rand.Rand) {
@@ -55,7 +41,7 @@ func TestReciprocity(t *testing.T) {
 		a, b := make([]float64, g.Dim()), make([]float64, g.Dim())
 		g.Point(a, i)
 		g.Point(b, j)
-		there, back := solveOne(t, m, a).Branches[0].Time[j], solveOne(t, m, b).Branches[0].Time[i]
+		there, back := solveOne(t, m, a).Time[j], solveOne(t, m, b).Time[i]
 		if !(math.Abs(there-back) <= slack*there) {
 			t.Fatalf("from %v to %v: %g s, back %g s", a, b, there, back)
 		}
@@ -84,9 +70,9 @@ func TestScaling(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		s, f := solveOne(t, slow, at), solveOne(t, fast, at)
-		for i := range s.Branches[0].Time {
-			if s.Branches[0].Time[i] != 2*f.Branches[0].Time[i] {
-				t.Fatalf("point %d: %g s, at twice the velocity %g s", i, s.Branches[0].Time[i], f.Branches[0].Time[i])
+		for i := range s.Time {
+			if s.Time[i] != 2*f.Time[i] {
+				t.Fatalf("point %d: %g s, at twice the velocity %g s", i, s.Time[i], f.Time[i])
 			}
 		}
 	})
@@ -112,7 +98,7 @@ func TestMonotone(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		late, early := solveOne(t, m, at).Branches[0].Time, solveOne(t, n, at).Branches[0].Time
+		late, early := solveOne(t, m, at).Time, solveOne(t, n, at).Time
 		for i := range late {
 			if !(early[i] <= late[i]*(1+slack)) {
 				t.Fatalf("point %d: %g s, with nothing slower %g s", i, late[i], early[i])
@@ -140,25 +126,17 @@ func TestCompany(t *testing.T) {
 			}
 		}
 		p := positions(g.Dim(), xyz...)
-		want := make([]traveltime.Field, n)
+		want := make([]traveltime.Branch, n)
 		for i := range n {
 			want[i] = solveOne(t, m, p.At(i))
 		}
 		for range 6 {
 			places := r.Perm(n)[:1+r.IntN(n)]
 			opt := traveltime.Options{Gradient: true, Threads: 1 + r.IntN(4)}
-			err := m.Solve(context.Background(), p, places, opt, func(i int, f traveltime.Field) error {
-				same := slices.Equal(f.Branches[0].Time, want[i].Branches[0].Time)
-				for a := range f.Branches[0].Gradient {
-					same = same && slices.Equal(f.Branches[0].Gradient[a], want[i].Branches[0].Gradient[a])
-				}
-				if !same {
+			for i, got := range traveltime.Solved(t, m, p, opt, places...) {
+				if !traveltime.Identical(got, want[i]) {
 					t.Errorf("%d-D: place %d among %d on %d threads differs from itself alone", g.Dim(), i, len(places), opt.Threads)
 				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
 			}
 		}
 	}

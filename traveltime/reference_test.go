@@ -17,7 +17,7 @@ const unreached = 1e4
 // engine follows: every point in every sweep, until nothing changes by more
 // than 1e-12. It is slow, and what the fast engine is tested against. Time and,
 // unless nil, Gradient of dst, both on g, are filled in.
-func eikonalReference(dst Field, velocity []float64, g grid.Grid, source []float64) error {
+func eikonalReference(dst Branch, velocity []float64, g grid.Grid, source []float64) error {
 	if len(velocity) != g.Len() {
 		panic(fmt.Sprintf("traveltime: velocity has %d values, its grid %d points", len(velocity), g.Len()))
 	}
@@ -194,8 +194,8 @@ func (r *reference) update(at int, index []int, order int) (tau float64, ok bool
 }
 
 // fill turns τ into T = R τ and ∇T = τ ∇R + R ∇τ.
-func (r *reference) fill(dst Field) {
-	slope := newField(r.g, true).Branches[0].Gradient
+func (r *reference) fill(dst Branch) {
+	slope := newBranch(r.g, true).Gradient
 	CentralGradient(slope, r.tau, r.g)
 	for a, n := range r.g.Shape {
 		if n > 2 {
@@ -211,11 +211,11 @@ func (r *reference) fill(dst Field) {
 			r2 += x[a] * x[a]
 		}
 		dist := math.Sqrt(r2)
-		dst.Branches[0].Time[i] = r.scale * tau * dist
-		for a := range dst.Branches[0].Gradient {
-			dst.Branches[0].Gradient[a][i] = 0
+		dst.Time[i] = r.scale * tau * dist
+		for a := range dst.Gradient {
+			dst.Gradient[a][i] = 0
 			if dist > 0 {
-				dst.Branches[0].Gradient[a][i] = r.scale * (tau*x[a]/dist + dist*slope[a][i])
+				dst.Gradient[a][i] = r.scale * (tau*x[a]/dist + dist*slope[a][i])
 			}
 		}
 	}
@@ -233,13 +233,13 @@ func edges(dst, t []float64, n, inner int, h float64) {
 	}
 }
 
-// newField allocates a field on g, with a gradient if asked for.
-func newField(g grid.Grid, gradient bool) Field {
-	f := Field{Branches: []Branch{{Time: make([]float64, g.Len())}}}
+// newBranch allocates an arrival on g, with a gradient if asked for.
+func newBranch(g grid.Grid, gradient bool) Branch {
+	f := Branch{Time: make([]float64, g.Len())}
 	if gradient {
-		f.Branches[0].Gradient = make([][]float64, g.Dim())
-		for a := range f.Branches[0].Gradient {
-			f.Branches[0].Gradient[a] = make([]float64, g.Len())
+		f.Gradient = make([][]float64, g.Dim())
+		for a := range f.Gradient {
+			f.Gradient[a] = make([]float64, g.Len())
 		}
 	}
 	return f

@@ -1,14 +1,11 @@
 package traveltime
 
 import (
-	"context"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // timeModel is a model in time whose velocity and η change along all axes.
@@ -33,20 +30,8 @@ func inTime(shape ...int) grid.Grid {
 }
 
 // solveOne solves for one place on a window.
-func solveOne(t *testing.T, m Method, at []float64, w Window, gradient bool) (f Field) {
-	t.Helper()
-	p := &survey.Positions{Dim: len(at), XYZ: at, Role: make([]survey.Role, 1), Row: make([]int32, 1)}
-	err := m.Solve(context.Background(), p, []int{0}, Options{Gradient: gradient, Windows: []Window{w}}, func(_ int, of Field) error {
-		f = Field{Window: of.Window, Branches: []Branch{{Time: slices.Clone(of.Branches[0].Time)}}}
-		for _, d := range of.Branches[0].Gradient {
-			f.Branches[0].Gradient = append(f.Branches[0].Gradient, slices.Clone(d))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+func solveOne(t *testing.T, m Method, at []float64, w Window, gradient bool) Branch {
+	return Solved(t, m, sources(len(at), at...), Options{Gradient: gradient, Windows: []Window{w}})[0]
 }
 
 // Times are those of the formula as it is usually written, whatever z the place has.
@@ -59,7 +44,7 @@ func TestRMSTimes(t *testing.T) {
 		}
 		at := []float64{37, 12, 8}[:g.Dim()]
 		f, x := solveOne(t, method, at, Whole(g), false), make([]float64, g.Dim())
-		for i, got := range f.Branches[0].Time {
+		for i, got := range f.Time {
 			g.Point(x, i)
 			last, h2 := g.Dim()-1, 0.0
 			for a := range last {
@@ -84,12 +69,12 @@ func TestRMSGradient(t *testing.T) {
 	}
 	f := solveOne(t, method, []float64{312, 0}, Whole(g), true)
 	want := [][]float64{make([]float64, g.Len()), make([]float64, g.Len())}
-	CentralGradient(want, f.Branches[0].Time, g)
-	for i := range f.Branches[0].Time {
+	CentralGradient(want, f.Time, g)
+	for i := range f.Time {
 		if x, k := i/61, i%61; x > 0 && x < 39 && k > 8 && k < 60 {
 			for a, unit := range []float64{1.0 / 2000, 0.5} {
-				if e := math.Abs(f.Branches[0].Gradient[a][i]-want[a][i]) / unit; e > 0.01 {
-					t.Fatalf("point %d, %d: derivative %d is %g, differences say %g", x, k, a, f.Branches[0].Gradient[a][i], want[a][i])
+				if e := math.Abs(f.Gradient[a][i]-want[a][i]) / unit; e > 0.01 {
+					t.Fatalf("point %d, %d: derivative %d is %g, differences say %g", x, k, a, f.Gradient[a][i], want[a][i])
 				}
 			}
 		}
@@ -106,15 +91,15 @@ func TestRMSTime(t *testing.T) {
 	}
 	at, x := []float64{37, 12, 8}, make([]float64, 3)
 	f := solveOne(t, method, at, Whole(g), true)
-	for i := range f.Branches[0].Time {
+	for i := range f.Time {
 		g.Point(x, i)
 		time, gradient := m.RMSTime(at, x)
-		if math.Abs(time-f.Branches[0].Time[i]) > 1e-14 {
-			t.Fatalf("at %s: %g s, the method says %g", g.Place(x), time, f.Branches[0].Time[i])
+		if math.Abs(time-f.Time[i]) > 1e-14 {
+			t.Fatalf("at %s: %g s, the method says %g", g.Place(x), time, f.Time[i])
 		}
-		for a := range f.Branches[0].Gradient {
-			if math.Abs(gradient[a]-f.Branches[0].Gradient[a][i]) > 1e-14 {
-				t.Fatalf("at %s: derivative %d is %g, the method says %g", g.Place(x), a, gradient[a], f.Branches[0].Gradient[a][i])
+		for a := range f.Gradient {
+			if math.Abs(gradient[a]-f.Gradient[a][i]) > 1e-14 {
+				t.Fatalf("at %s: derivative %d is %g, the method says %g", g.Place(x), a, gradient[a], f.Gradient[a][i])
 			}
 		}
 	}
@@ -139,17 +124,17 @@ func TestRMSWindows(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := solveOne(t, method, at, w, false)
-	for i, v := range got.Branches[0].Time {
-		if v != want.Branches[0].Time[7*70+i] {
-			t.Fatalf("point %d: %g s in the window, %g s in the whole", i, v, want.Branches[0].Time[7*70+i])
+	for i, v := range got.Time {
+		if v != want.Time[7*70+i] {
+			t.Fatalf("point %d: %g s in the window, %g s in the whole", i, v, want.Time[7*70+i])
 		}
 	}
 	x := make([]float64, 2)
 	g.Point(x, 7*70+30)
 	v, eta := 1600+500*x[1]+0.12*x[0], 0.1-0.05*x[1]+1e-5*x[0] // linear, so exact between points
 	h := (x[0] - at[0]) / v
-	if time, _, _ := RMS(x[1]*x[1]/4, h*h, eta); math.Abs(time-got.Branches[0].Time[30]) > 1e-12 {
-		t.Errorf("the time at %s is %g s, want %g", g.Place(x), got.Branches[0].Time[30], time)
+	if time, _, _ := RMS(x[1]*x[1]/4, h*h, eta); math.Abs(time-got.Time[30]) > 1e-12 {
+		t.Errorf("the time at %s is %g s, want %g", g.Place(x), got.Time[30], time)
 	}
 }
 

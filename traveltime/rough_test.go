@@ -99,13 +99,13 @@ func TestEikonalLayers(t *testing.T) {
 	v := blurred(layers(g), g, 5)
 	vf, gf := refined(v, g, 4)
 	p := positions(2, 300, 0, 703.3, 5, 1400, 0, 650, 417)
-	coarse := solve(t, eikonal(t, v, g, g), p, traveltime.Options{})
-	fine := solve(t, eikonal(t, vf, gf, gf), p, traveltime.Options{})
+	coarse := traveltime.Solved(t, eikonal(t, v, g, g), p, traveltime.Options{})
+	fine := traveltime.Solved(t, eikonal(t, vf, gf, gf), p, traveltime.Options{})
 	for s := range coarse {
 		rms, largest := 0.0, 0.0
-		for n, got := range coarse[s].Branches[0].Time {
+		for n, got := range coarse[s].Time {
 			i, j := n/g.Shape[1], n%g.Shape[1]
-			d := 1e3 * (got - fine[s].Branches[0].Time[4*i*gf.Shape[1]+4*j])
+			d := 1e3 * (got - fine[s].Time[4*i*gf.Shape[1]+4*j])
 			rms += d * d
 			largest = math.Max(largest, math.Abs(d))
 		}
@@ -123,10 +123,10 @@ func TestEikonalLayers(t *testing.T) {
 // start there, and in the roughest models a detour may beat them. Further out a
 // difference of τ = T/R over h mixes the slowness of the whole way so far, at most
 // 1/lo, into that of the last step, with a weight of h/R.
-func checkBounds(t interface{ Fatalf(string, ...any) }, f traveltime.Field, v []float64, g grid.Grid, at []float64, slack float64) {
+func checkBounds(t interface{ Fatalf(string, ...any) }, f traveltime.Branch, v []float64, g grid.Grid, at []float64, slack float64) {
 	lo, hi := slices.Min(v), slices.Max(v)
 	x := make([]float64, g.Dim())
-	for i, got := range f.Branches[0].Time {
+	for i, got := range f.Time {
 		g.Point(x, i)
 		r, start := 0.0, true
 		for a := range x {
@@ -149,7 +149,7 @@ func checkBounds(t interface{ Fatalf(string, ...any) }, f traveltime.Field, v []
 			}
 			step := g.Spacing[a] / slowest
 			mixed := g.Spacing[a] * g.Spacing[a] / (r * lo)
-			if d := math.Abs(got - f.Branches[0].Time[i-stride]); !(d <= step*(1+slack)+mixed) {
+			if d := math.Abs(got - f.Time[i-stride]); !(d <= step*(1+slack)+mixed) {
 				t.Fatalf("source at %v m: time at %v differs by %g s from its neighbour, the way there takes %g", at, x, d, step)
 			}
 		}
@@ -178,12 +178,12 @@ func TestEikonalContrast(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		f := solveOne(t, m, at)
-		for i, got := range f.Branches[0].Time {
+		for i, got := range f.Time {
 			if math.IsNaN(got) || math.IsInf(got, 0) || got < 0 {
 				t.Fatalf("point %d: time %g", i, got)
 			}
-			for a := range f.Branches[0].Gradient {
-				if d := f.Branches[0].Gradient[a][i]; math.IsNaN(d) || math.IsInf(d, 0) {
+			for a := range f.Gradient {
+				if d := f.Gradient[a][i]; math.IsNaN(d) || math.IsInf(d, 0) {
 					t.Fatalf("point %d: gradient %g", i, d)
 				}
 			}
@@ -216,13 +216,13 @@ func TestEikonalConstant(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		got, want := solveOne(t, m, at), solveOne(t, straight, at)
-		for i := range want.Branches[0].Time {
-			if d := math.Abs(got.Branches[0].Time[i] - want.Branches[0].Time[i]); !(d <= 3e-6*want.Branches[0].Time[i]) {
-				t.Fatalf("%v, source at %v: time at point %d is %g s, want %g", g, at, i, got.Branches[0].Time[i], want.Branches[0].Time[i])
+		for i := range want.Time {
+			if d := math.Abs(got.Time[i] - want.Time[i]); !(d <= 3e-6*want.Time[i]) {
+				t.Fatalf("%v, source at %v: time at point %d is %g s, want %g", g, at, i, got.Time[i], want.Time[i])
 			}
 			for a, h := range g.Spacing { // over which times may be off by 1e-6 of themselves
-				if d := math.Abs(got.Branches[0].Gradient[a][i] - want.Branches[0].Gradient[a][i]); !(d <= 2e-6*want.Branches[0].Time[i]/h+1e-5/v) {
-					t.Fatalf("%v, source at %v: gradient %d at point %d is %g, want %g", g, at, a, i, got.Branches[0].Gradient[a][i], want.Branches[0].Gradient[a][i])
+				if d := math.Abs(got.Gradient[a][i] - want.Gradient[a][i]); !(d <= 2e-6*want.Time[i]/h+1e-5/v) {
+					t.Fatalf("%v, source at %v: gradient %d at point %d is %g, want %g", g, at, a, i, got.Gradient[a][i], want.Gradient[a][i])
 				}
 			}
 		}

@@ -3,9 +3,7 @@ package traveltime_test
 import (
 	"context"
 	"math"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -47,28 +45,11 @@ func (m gradient) rays(s traveltime.Spreading, x, at []float64) (b, takeoff floa
 	return b, math.Acos(max(-1, min(1, down)))
 }
 
-// rays are the fields of all places.
-func rays(t testing.TB, m traveltime.Method, p *survey.Positions, opt traveltime.Options) []traveltime.Field {
-	t.Helper()
-	out := make([]traveltime.Field, p.Len())
-	var mu sync.Mutex
-	err := m.Solve(context.Background(), p, all(p), opt, func(place int, f traveltime.Field) error {
-		mu.Lock()
-		defer mu.Unlock()
-		out[place] = copied(f)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // gradientErrors are the largest and the rms relative error of b, and the largest of the cosine of
 // the take-off angle, beyond four cells of the source.
-func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Field, g grid.Grid, at []float64) (most, rms, angle float64) {
+func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Branch, g grid.Grid, at []float64) (most, rms, angle float64) {
 	x, n := make([]float64, g.Dim()), 0
-	for i, got := range f.Branches[0].Spreading {
+	for i, got := range f.Spreading {
 		g.Point(x, i)
 		d2 := 0.0
 		for a := range x {
@@ -82,7 +63,7 @@ func gradientErrors(m gradient, s traveltime.Spreading, f traveltime.Field, g gr
 		most = math.Max(most, e)
 		rms += e * e
 		n++
-		angle = math.Max(angle, math.Abs(math.Cos(f.Branches[0].Takeoff[i])-math.Cos(takeoff)))
+		angle = math.Max(angle, math.Abs(math.Cos(f.Takeoff[i])-math.Cos(takeoff)))
 	}
 	return most, math.Sqrt(rms / float64(n)), angle
 }
@@ -110,7 +91,7 @@ func TestSpreadingOfAGradient(t *testing.T) {
 	} {
 		p := positions(c.model.Dim(), c.from...)
 		opt := traveltime.Options{Spreading: c.s, Takeoff: true}
-		for i, f := range rays(t, eikonal(t, sample(c.model, c.m.at), c.model, c.image), p, opt) {
+		for i, f := range traveltime.Solved(t, eikonal(t, sample(c.model, c.m.at), c.model, c.image), p, opt) {
 			most, rms, angle := gradientErrors(c.m, c.s, f, c.image, p.At(i))
 			if !(most < c.most) || !(rms < 0.003) || !(angle < 6e-3) {
 				t.Errorf("%s, from %v: b is off by up to %.2g, %.2g rms, and the cosine of the take-off angle by %.2g", c.name, p.At(i), most, rms, angle)
@@ -125,7 +106,7 @@ func TestSpreadingConverges(t *testing.T) {
 	for _, n := range []int{21, 41} {
 		g := square(2000/float64(n-1), n, n)
 		p := positions(2, 903.3, 251)
-		f := rays(t, eikonal(t, sample(g, m.at), g, g), p, traveltime.Options{Spreading: traveltime.RaySpreading, Takeoff: true})[0]
+		f := traveltime.Solved(t, eikonal(t, sample(g, m.at), g, g), p, traveltime.Options{Spreading: traveltime.RaySpreading, Takeoff: true})[0]
 		_, e, _ := gradientErrors(m, traveltime.RaySpreading, f, g, p.At(0))
 		rms = append(rms, e)
 	}
@@ -144,18 +125,18 @@ func TestSpreadingOfAHomogeneousMedium(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := sample(g, func([]float64) float64 { return 2000 })
-		solved, exact := rays(t, eikonal(t, v, g, g), p, opt), rays(t, constant, p, opt)
+		solved, exact := traveltime.Solved(t, eikonal(t, v, g, g), p, opt), traveltime.Solved(t, constant, p, opt)
 		x := make([]float64, 2)
 		for i, f := range solved {
-			for n, b := range f.Branches[0].Spreading {
+			for n, b := range f.Spreading {
 				g.Point(x, n)
 				d := math.Max(math.Hypot(x[0]-p.At(i)[0], x[1]-p.At(i)[1]), 5)
 				want := 1 / d
 				if s == traveltime.RaySpreading {
 					want = 1 / math.Sqrt(d)
 				}
-				if e := exact[i]; math.Abs(b/want-1) > 1e-4 || math.Abs(e.Branches[0].Spreading[n]/want-1) > 1e-12 || math.Abs(f.Branches[0].Takeoff[n]-e.Branches[0].Takeoff[n]) > 1e-5 {
-					t.Fatalf("at %v from %v: b is %g and %g, want %g; take-off at %g and %g", x, p.At(i), b, e.Branches[0].Spreading[n], want, f.Branches[0].Takeoff[n], e.Branches[0].Takeoff[n])
+				if e := exact[i]; math.Abs(b/want-1) > 1e-4 || math.Abs(e.Spreading[n]/want-1) > 1e-12 || math.Abs(f.Takeoff[n]-e.Takeoff[n]) > 1e-5 {
+					t.Fatalf("at %v from %v: b is %g and %g, want %g; take-off at %g and %g", x, p.At(i), b, e.Spreading[n], want, f.Takeoff[n], e.Takeoff[n])
 				}
 			}
 		}
@@ -179,14 +160,14 @@ func TestSpreadingOfRoughModels(t *testing.T) {
 	weak, x := 0, make([]float64, 2)
 	for _, v := range [][]float64{two, lens} {
 		m := eikonal(t, v, g, g)
-		plain := rays(t, m, p, traveltime.Options{})
-		for i, f := range rays(t, m, p, traveltime.Options{Spreading: traveltime.RaySpreading}) {
-			for n, b := range f.Branches[0].Spreading {
+		plain := traveltime.Solved(t, m, p, traveltime.Options{})
+		for i, f := range traveltime.Solved(t, m, p, traveltime.Options{Spreading: traveltime.RaySpreading}) {
+			for n, b := range f.Spreading {
 				g.Point(x, n)
 				away := math.Hypot(x[0]-p.At(i)[0], x[1]-p.At(i)[1])
 				most := homogeneous(away)
-				if !(b >= 0) || b > 1.000001*traveltime.MostSpreading*most || f.Branches[0].Time[n] != plain[i].Branches[0].Time[n] {
-					t.Fatalf("at %v from %v: b is %g, %g in a homogeneous medium; times %g and %g", x, p.At(i), b, most, f.Branches[0].Time[n], plain[i].Branches[0].Time[n])
+				if !(b >= 0) || b > 1.000001*traveltime.MostSpreading*most || f.Time[n] != plain[i].Time[n] {
+					t.Fatalf("at %v from %v: b is %g, %g in a homogeneous medium; times %g and %g", x, p.At(i), b, most, f.Time[n], plain[i].Time[n])
 				}
 				if i == 0 && v[0] == 1500 && x[1] == 100 && x[0] > 2300 && b < 0.3*most {
 					weak++
@@ -226,15 +207,10 @@ func TestSpreadingIsOfThePlaceAlone(t *testing.T) {
 				}
 				opt.Margin = 50
 			}
-			together := rays(t, m, p, opt)
+			together := traveltime.Solved(t, m, p, opt)
 			for _, place := range []int{0, 7, 18} {
-				alone, err := traveltime.Field{}, error(nil)
-				err = m.Solve(context.Background(), p, []int{place}, opt, func(_ int, f traveltime.Field) error {
-					alone = copied(f)
-					return nil
-				})
-				if err != nil || !slices.Equal(alone.Branches[0].Spreading, together[place].Branches[0].Spreading) || !slices.Equal(alone.Branches[0].Takeoff, together[place].Branches[0].Takeoff) {
-					t.Errorf("%v, windows %v: place %d has other bits among others: %v", g.Shape, windows, place, err)
+				if alone := traveltime.Solved(t, m, p, opt, place)[place]; !traveltime.Identical(alone, together[place]) {
+					t.Errorf("%v, windows %v: place %d has other bits among others", g.Shape, windows, place)
 				}
 			}
 		}
@@ -253,8 +229,4 @@ func TestNoSpreading(t *testing.T) {
 	if traveltime.Spreads(m) || err == nil || !strings.Contains(err.Error(), `"table" does not know how rays leave`) {
 		t.Errorf("spreading by given tables: %v", err)
 	}
-}
-
-func copied(f traveltime.Field) traveltime.Field {
-	return traveltime.Field{Window: f.Window, Branches: []traveltime.Branch{{Time: slices.Clone(f.Branches[0].Time), Spreading: slices.Clone(f.Branches[0].Spreading), Takeoff: slices.Clone(f.Branches[0].Takeoff)}}}
 }

@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 	p := &survey.Positions{Dim: 2, XYZ: make([]float64, 8),
 		Role: []survey.Role{survey.AtSource, survey.AtSource, survey.AtReceiver, survey.AtReceiver},
 		Row:  []int32{0, 3, 1, 2}}
-	fields := solve(t, m, p, traveltime.Options{Gradient: true, Threads: 3})
+	fields := traveltime.Solved(t, m, p, traveltime.Options{Gradient: true, Threads: 3})
 	want := make([]float64, g.Len())
 	grad := [][]float64{make([]float64, g.Len()), make([]float64, g.Len())}
 	for i := range p.Len() {
@@ -48,7 +48,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		traveltime.CentralGradient(grad, want, g)
-		if fmt.Sprint(fields[i].Branches[0].Time, fields[i].Branches[0].Gradient) != fmt.Sprint(want, grad) {
+		if fmt.Sprint(fields[i].Time, fields[i].Gradient) != fmt.Sprint(want, grad) {
 			t.Errorf("place %d: got %v, want %v and %v", i, fields[i], want, grad)
 		}
 	}

@@ -16,7 +16,7 @@ func tiltedTimes(t testing.TB, g grid.Grid, at law, source []float64, lanes int)
 		t.Fatal(err)
 	}
 	e.widths = []int{lanes}
-	return solved(t, e, source, Options{}).Branches[0].Time
+	return solved(t, e, source, Options{}).Time
 }
 
 // The fast engine agrees with the reference, and vectors of different widths give the same bits.

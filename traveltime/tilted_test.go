@@ -41,18 +41,18 @@ func tiltedMethod(t testing.TB, m Medium, image grid.Grid) Method {
 	return e
 }
 
-// solved is the field of one position.
-func solved(t testing.TB, m Method, at []float64, opt Options) Field {
+// solved is the arrival of one position.
+func solved(t testing.TB, m Method, at []float64, opt Options) Branch {
 	t.Helper()
-	return windowed(t, m, sources(len(at), at...), []int{0}, opt)[0]
+	return Solved(t, m, sources(len(at), at...), opt)[0]
 }
 
-// gauge compares a field with exact times and slownesses beyond four cells from the source.
+// gauge compares an arrival with exact times and slownesses beyond four cells from the source.
 // Errors of times are relative to the times, those of gradients to the slowness.
-func gauge(f Field, g grid.Grid, at []float64, exact func(x, p []float64) float64) (rms, largest, gradient float64) {
+func gauge(f Branch, g grid.Grid, at []float64, exact func(x, p []float64) float64) (rms, largest, gradient float64) {
 	x, d, p := make([]float64, g.Dim()), make([]float64, g.Dim()), make([]float64, g.Dim())
 	n := 0
-	for i, got := range f.Branches[0].Time {
+	for i, got := range f.Time {
 		g.Point(x, i)
 		for a := range x {
 			d[a] = x[a] - at[a]
@@ -62,8 +62,8 @@ func gauge(f Field, g grid.Grid, at []float64, exact func(x, p []float64) float6
 		}
 		e := math.Abs(got/exact(x, p) - 1)
 		rms, largest, n = rms+e*e, max(largest, e), n+1
-		for a := range f.Branches[0].Gradient {
-			e := f.Branches[0].Gradient[a][i] - p[a]
+		for a := range f.Gradient {
+			e := f.Gradient[a][i] - p[a]
 			gradient += e * e / dot(p, p)
 		}
 	}
@@ -149,7 +149,7 @@ func TestTiltedConverges(t *testing.T) {
 	fine := even(3, int((hi[0]-lo[0])/3)+2, int((hi[1]-lo[1])/3)+2)
 	fine.Origin = lo
 	isotropic := tiltedMedium(fine, func(x []float64) (v0, e, d, lean, azimuth float64) { return velocity(sheared.back(x)), 0, 0, 0, 0 })
-	reference := solved(t, tiltedMethod(t, isotropic, fine), sheared.to(source), Options{}).Branches[0].Time
+	reference := solved(t, tiltedMethod(t, isotropic, fine), sheared.to(source), Options{}).Time
 	exact := func(x, _ []float64) float64 {
 		sum, nz := 0.0, fine.Shape[1]
 		var i [2]int
@@ -185,12 +185,12 @@ func TestTiltedLensConverges(t *testing.T) {
 		return 2500 - 900*lens, 0.2, 0.05, 60 * lens, 0
 	}
 	source, coarse := []float64{410, 10}, even(20, 151, 76)
-	var before Field
+	var before Branch
 	for _, h := range []float64{20, 10, 5} {
 		g := even(h, int(3000/h)+1, int(1500/h)+1)
 		now := solved(t, tiltedMethod(t, tiltedMedium(g, medium), coarse), source, Options{})
-		if before.Branches != nil {
-			rms, largest, _ := gauge(now, coarse, source, func(x, _ []float64) float64 { return before.Branches[0].Time[int(x[0]/20)*76+int(x[1]/20)] })
+		if before.Time != nil {
+			rms, largest, _ := gauge(now, coarse, source, func(x, _ []float64) float64 { return before.Time[int(x[0]/20)*76+int(x[1]/20)] })
 			t.Logf("spacing %g m against twice that: %.1e rms, %.1e at most", h, rms, largest)
 			if most := 1e-4 * (h / 10) * (h / 10); !(rms < most) {
 				t.Errorf("spacing %g m: times differ from those on twice the spacing by %.1e rms, want below %.1e", h, rms, most)
@@ -324,7 +324,7 @@ func TestTiltedNowhere(t *testing.T) {
 			{half, Options{Gradient: true}, false},
 		} {
 			m := tiltedMethod(t, c.m, g)
-			if got, want := windowed(t, m, p, []int{0}, c.opt)[0], windowed(t, isotropic, p, []int{0}, c.opt)[0]; identical(got, want) != c.same {
+			if got, want := Solved(t, m, p, c.opt, 0)[0], Solved(t, isotropic, p, c.opt, 0)[0]; Identical(got, want) != c.same {
 				t.Errorf("%d-D: same bits as the isotropic solver: %v, want %v", g.Dim(), !c.same, c.same)
 			}
 			coarse, err := NewCoarse(t.Context(), m, p, 2, c.opt)
@@ -335,7 +335,7 @@ func TestTiltedNowhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := windowed(t, coarse, p, []int{0}, c.opt)[0], windowed(t, other, p, []int{0}, c.opt)[0]; identical(got, want) != c.same {
+			if got, want := Solved(t, coarse, p, c.opt, 0)[0], Solved(t, other, p, c.opt, 0)[0]; Identical(got, want) != c.same {
 				t.Errorf("%d-D: same bits as the isotropic coarse table: %v, want %v", g.Dim(), !c.same, c.same)
 			}
 			if !Unequal(m) || !Unequal(coarse) || Unequal(isotropic) || Unequal(other) {
@@ -392,16 +392,16 @@ func TestTiltedRays(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, m := range []Method{method, coarse} {
-				f := windowed(t, m, p, []int{0}, opt)[0]
+				f := Solved(t, m, p, opt, 0)[0]
 				bend := 0.0
-				Rays(m, survey.AtSource, f.Branches[0].Gradient, w)
-				part := f.Window.Grid(image)
+				Rays(m, survey.AtSource, f.Gradient, w)
+				part := w.Grid(image)
 				x, v := make([]float64, len(shape)), make([]float64, len(shape))
-				for i := range f.Branches[0].Time {
+				for i := range f.Time {
 					part.Point(x, i)
 					for a := range x {
 						x[a] -= source[a]
-						v[a] = f.Branches[0].Gradient[a][i]
+						v[a] = f.Gradient[a][i]
 					}
 					if dot(x, x) > 80*80 {
 						bend = max(bend, 1-dot(x, v)/math.Sqrt(dot(x, x)*dot(v, v)))
@@ -427,13 +427,13 @@ func TestTiltedCoarse(t *testing.T) {
 			xyz = append(append(xyz, at[0]), []float64{71, at[1]}[3-dim:]...)
 		}
 		p := sources(dim, xyz...)
-		full := fields(t, m, p)
+		full := Solved(t, m, p, Options{Gradient: true})
 		for factor, limit := range map[int]float64{1: 1e-6, 2: 3e-5, 3: 3e-4} {
 			c, err := NewCoarse(t.Context(), m, p, factor, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for place, f := range fields(t, c, p) {
+			for place, f := range Solved(t, c, p, Options{Gradient: true}) {
 				if worst, _ := farthest(f, full[place]); worst > limit {
 					t.Errorf("%v, factor %d, place %d: times differ by up to %.2g s, want at most %.0g", shape, factor, place, worst, limit)
 				} else {

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -70,31 +69,9 @@ func sources(dim int, xyz ...float64) *survey.Positions {
 	return p
 }
 
-// windowed solves the given places of p and returns copies of their fields, by place.
-func windowed(t testing.TB, m Method, p *survey.Positions, places []int, opt Options) map[int]Field {
-	t.Helper()
-	out := map[int]Field{}
-	var mu sync.Mutex
-	err := m.Solve(context.Background(), p, places, opt, func(place int, f Field) error {
-		mu.Lock()
-		defer mu.Unlock()
-		g := Field{Window: f.Window, Branches: []Branch{{Time: slices.Clone(f.Branches[0].Time)}}}
-		for _, d := range f.Branches[0].Gradient {
-			g.Branches[0].Gradient = append(g.Branches[0].Gradient, slices.Clone(d))
-		}
-		out[place] = g
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// cropped is the part of a field of all of g on a window, point by point.
-func cropped(f Field, g grid.Grid, w Window) Field {
-	out := Field{Window: w, Branches: make([]Branch, 1)}
-	part := func(all []float64) (v []float64) {
+// cropped is the part of an arrival on all of g that is on a window, point by point.
+func cropped(b Branch, g grid.Grid, w Window) Branch {
+	return b.each(func(all []float64) (v []float64) {
 		for i, t := range all {
 			column := i / g.Shape[g.Dim()-1]
 			x, y := column/Whole(g).columnsAlongY(), column%Whole(g).columnsAlongY()
@@ -103,32 +80,19 @@ func cropped(f Field, g grid.Grid, w Window) Field {
 			}
 		}
 		return v
-	}
-	out.Branches[0].Time = part(f.Branches[0].Time)
-	for _, d := range f.Branches[0].Gradient {
-		out.Branches[0].Gradient = append(out.Branches[0].Gradient, part(d))
-	}
-	return out
+	})
 }
 
 // farthest is the largest difference of the times, in s, and of the gradients times
 // 1500 m/s.
-func farthest(f, g Field) (time, slope float64) {
-	for i := range f.Branches[0].Time {
-		time = math.Max(time, math.Abs(f.Branches[0].Time[i]-g.Branches[0].Time[i]))
-		for a := range f.Branches[0].Gradient {
-			slope = math.Max(slope, 1500*math.Abs(f.Branches[0].Gradient[a][i]-g.Branches[0].Gradient[a][i]))
+func farthest(f, g Branch) (time, slope float64) {
+	for i := range f.Time {
+		time = math.Max(time, math.Abs(f.Time[i]-g.Time[i]))
+		for a := range f.Gradient {
+			slope = math.Max(slope, 1500*math.Abs(f.Gradient[a][i]-g.Gradient[a][i]))
 		}
 	}
 	return time, slope
-}
-
-func identical(f, g Field) bool {
-	same := f.Window == g.Window && slices.Equal(f.Branches[0].Time, g.Branches[0].Time)
-	for a := range f.Branches[0].Gradient {
-		same = same && slices.Equal(f.Branches[0].Gradient[a], g.Branches[0].Gradient[a])
-	}
-	return same
 }
 
 // rect makes a window: lo, hi along x, and along y in 3-D.
@@ -174,7 +138,7 @@ func TestWindowOfEikonal(t *testing.T) {
 		for i := range all {
 			all[i] = i
 		}
-		whole := windowed(t, m, p, all, Options{Gradient: true})
+		whole := Solved(t, m, p, Options{Gradient: true})
 		for i, w := range c.windows {
 			x := make([]float64, p.Dim)
 			opt := Options{Gradient: true, Windows: c.windows}
@@ -183,19 +147,16 @@ func TestWindowOfEikonal(t *testing.T) {
 			if n := region.count(); n > c.solved {
 				t.Errorf("%s, place %d: %d columns are solved, want at most %d", c.name, i, n, c.solved)
 			}
-			got := windowed(t, m, p, []int{i}, opt)[i]
-			if got.Window != w {
-				t.Fatalf("%s, place %d: got window %v, want %v", c.name, i, got.Window, w)
-			}
+			got := Solved(t, m, p, opt, i)[i]
 			time, slope := farthest(cropped(whole[i], c.image, w), got)
 			if !(time <= 1e-7 && slope <= 1e-6) {
 				t.Errorf("%s, place %d: times differ from the whole by %.2g s, directions by %.2g", c.name, i, time, slope)
 			}
 			part, worst := w.Grid(c.image), 0.0
-			if part.Len() != len(got.Branches[0].Time) {
-				t.Fatalf("%s, place %d: %d times in a window of %v", c.name, i, len(got.Branches[0].Time), part)
+			if part.Len() != len(got.Time) {
+				t.Fatalf("%s, place %d: %d times in a window of %v", c.name, i, len(got.Time), part)
 			}
-			for k, time := range got.Branches[0].Time {
+			for k, time := range got.Time {
 				part.Point(x, k)
 				worst = math.Max(worst, math.Abs(time-c.v.time(x, p.At(i))))
 			}
@@ -217,13 +178,14 @@ func TestWindowWithoutMargin(t *testing.T) {
 	}
 	p := sources(2, 2003, 4, 900, 0)
 	opt := Options{Gradient: true, Windows: []Window{rect(192, 221), rect(150, 170)}}
-	whole := windowed(t, m, p, []int{0, 1}, Options{Gradient: true})
-	for i, f := range windowed(t, m, p, []int{0, 1}, opt) {
-		if _, slope := farthest(cropped(whole[i], g, f.Window), f); slope > 1e-6 {
+	whole := Solved(t, m, p, Options{Gradient: true})
+	for i, f := range Solved(t, m, p, opt) {
+		w := opt.Windows[i]
+		if _, slope := farthest(cropped(whole[i], g, w), f); slope > 1e-6 {
 			t.Errorf("place %d: directions differ from the whole by %.2g", i, slope)
 		}
-		x, part := make([]float64, 2), f.Window.Grid(g)
-		for k, got := range f.Branches[0].Time {
+		x, part := make([]float64, 2), w.Grid(g)
+		for k, got := range f.Time {
 			part.Point(x, k)
 			if want := deepening(2).time(x, p.At(i)); math.Abs(got-want) > 1e-5 {
 				t.Fatalf("place %d: %g s at %v m, want %g", i, got, x, want)
@@ -246,9 +208,9 @@ func TestMargin(t *testing.T) {
 	}
 	p := sources(2, 1320, 0)
 	w := rect(130, 135)
-	want := cropped(windowed(t, m, p, []int{0}, Options{})[0], g, w)
+	want := cropped(Solved(t, m, p, Options{}, 0)[0], g, w)
 	for margin, late := range map[float64]bool{0: true, 500: false, math.Inf(1): false} {
-		got := windowed(t, m, p, []int{0}, Options{Windows: []Window{w}, Margin: margin})[0]
+		got := Solved(t, m, p, Options{Windows: []Window{w}, Margin: margin}, 0)[0]
 		if time, _ := farthest(got, want); late != (time > 0.1) || !late && time > 1e-5 {
 			t.Errorf("margin of %g m: times differ by up to %.2g s", margin, time)
 		}
@@ -298,10 +260,10 @@ func TestWindowOfOthers(t *testing.T) {
 		}
 		opt := Options{Gradient: true, Windows: windows, Margin: math.Inf(1), Threads: 2}
 		for _, m := range []Method{analytic, table, eikonal} {
-			whole := windowed(t, m, p, places, Options{Gradient: true})
-			for i, f := range windowed(t, m, p, places, opt) {
+			whole := Solved(t, m, p, Options{Gradient: true}, places...)
+			for i, f := range Solved(t, m, p, opt, places...) {
 				w := opt.Window(g, i)
-				if !identical(f, cropped(whole[i], g, w)) {
+				if !Identical(f, cropped(whole[i], g, w)) {
 					t.Errorf("%d-D, %s: window %v differs from the whole", g.Dim(), m.Name(), w)
 				}
 			}
@@ -316,10 +278,10 @@ func TestWindowOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := windowed(t, whole, p, places, Options{Gradient: true})
-			for i, f := range windowed(t, part, p, places, opt) {
-				if !identical(f, cropped(want[i], g, f.Window)) {
-					t.Errorf("%d-D, coarse %s at factor %d: window %v differs from the whole", g.Dim(), m.Name(), factor, f.Window)
+			want := Solved(t, whole, p, Options{Gradient: true}, places...)
+			for i, f := range Solved(t, part, p, opt, places...) {
+				if w := opt.Window(g, i); !Identical(f, cropped(want[i], g, w)) {
+					t.Errorf("%d-D, coarse %s at factor %d: window %v differs from the whole", g.Dim(), m.Name(), factor, w)
 				}
 			}
 			if part.Bytes() != int64(4*len(part.tau)) || part.Bytes() >= whole.Bytes() {
@@ -367,10 +329,10 @@ func windowsCompany(t *testing.T, r *rand.Rand, g grid.Grid, m Medium, n int) {
 		}
 	}
 	p := sources(g.Dim(), xyz...)
-	want := map[int]Field{}
+	want := map[int]Branch{}
 	everyone := make([]int, n)
 	for i := range n {
-		want[i] = windowed(t, e, p, []int{i}, opt)[i]
+		want[i] = Solved(t, e, p, opt, i)[i]
 		everyone[i] = i
 	}
 	mixed := 0
@@ -387,8 +349,8 @@ func windowsCompany(t *testing.T, r *rand.Rand, g grid.Grid, m Medium, n int) {
 		opt.Threads = 1 + r.IntN(3)
 		e.widths = all[r.IntN(len(all)):]
 		places := r.Perm(n)[:1+r.IntN(n)]
-		for i, f := range windowed(t, e, p, places, opt) {
-			if !identical(f, want[i]) {
+		for i, f := range Solved(t, e, p, opt, places...) {
+			if !Identical(f, want[i]) {
 				t.Errorf("%d-D: place %d among %d on %d threads differs from itself alone", g.Dim(), i, len(places), opt.Threads)
 			}
 		}

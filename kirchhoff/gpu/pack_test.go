@@ -72,21 +72,21 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	where := slots(e.tables.columns, p.Positions.Len())
 	places, opt := p.TimesNeeded()
 	opt.Threads = 1
-	must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
+	must(t, p.Arrivals(t.Context(), places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
 		var given []float64
 		if host := kirchhoff.HostAmplitudes(p); host != nil {
 			var err error
-			if given, err = host(place, f.Window, f.Branches[0]); err != nil {
+			if given, err = host(place, window, b); err != nil {
 				return err
 			}
 		}
-		g := f.Window.Grid(p.Grid)
+		g := window.Grid(p.Grid)
 		gradient := make([][]float64, g.Dim())
 		for a := range gradient {
 			gradient[a] = make([]float64, g.Len())
 		}
-		traveltime.CentralGradient(gradient, f.Branches[0].Time, g)
-		of := func(n int32) point { return w.point(p, place, f, gradient, given, int(max(n, ^n))) }
+		traveltime.CentralGradient(gradient, b.Time, g)
+		of := func(n int32) point { return w.point(p, place, window, b.Time, gradient, given, int(max(n, ^n))) }
 		for _, s := range where[place] {
 			c := &e.tables.columns[s.column]
 			at := c.before
@@ -109,24 +109,24 @@ type point struct {
 }
 
 // point returns point n of the slab, of a place with the given times, gradient and amplitudes.
-func (w *wanted) point(p *kirchhoff.Problem, place int, f traveltime.Field, gradient [][]float64, given []float64, n int) (out point) {
+func (w *wanted) point(p *kirchhoff.Problem, place int, window traveltime.Window, time []float64, gradient [][]float64, given []float64, n int) (out point) {
 	dim, i, l := p.Grid.Dim(), 0, w.geometry.layout
 	var k [3]int
 	n += p.Slab[0] * (p.Grid.Len() / p.Grid.Shape[0])
 	for a := dim - 1; a >= 0; a-- {
 		k[a], n = n%p.Grid.Shape[a], n/p.Grid.Shape[a]
 	}
-	squares, g := 0.0, f.Window.Grid(p.Grid)
+	squares, g := 0.0, window.Grid(p.Grid)
 	for a := range dim {
 		if a < dim-1 {
-			k[a] -= f.Window.Lo[a]
+			k[a] -= window.Lo[a]
 		}
 		i = i*g.Shape[a] + k[a]
 		x := g.Coord(a, k[a]) - p.Positions.At(place)[a]
 		squares += x * x
 	}
 	record := float64(p.NT) + p.T0/(2*p.DT)
-	out.at = f.Branches[0].Time[i]/p.DT - p.T0/(2*p.DT)
+	out.at = time[i]/p.DT - p.T0/(2*p.DT)
 	if !(math.Abs(out.at) < 5e8) || l.Compact && out.at >= record {
 		out.at = math.Inf(1)
 	}
@@ -410,8 +410,8 @@ func TestTablesRefused(t *testing.T) {
 		farthest, most := 0, 0.0
 		places, opt := p.TimesNeeded()
 		opt.Threads = 1
-		must(t, p.Times.Solve(t.Context(), p.Positions, places, opt, func(place int, f traveltime.Field) error {
-			if apart := slices.Max(f.Branches[0].Time)/p.DT - math.Floor(slices.Min(f.Branches[0].Time)/p.DT); apart > most {
+		must(t, p.Arrivals(t.Context(), places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
+			if apart := slices.Max(b.Time)/p.DT - math.Floor(slices.Min(b.Time)/p.DT); apart > most {
 				farthest, most = place, apart
 			}
 			return nil

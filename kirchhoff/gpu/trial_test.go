@@ -194,8 +194,9 @@ type gaps struct{ traveltime.Method }
 
 func (m gaps) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, sink func(int, traveltime.Field) error) error {
 	return m.Method.Solve(ctx, p, places, opt, func(place int, f traveltime.Field) error {
-		for i := int(p.NumberOf(int32(place))) % 3; i < len(f.Branches[0].Time); i += 7 {
-			f.Branches[0].Time[i] = []float64{math.Inf(1), math.NaN(), 1e30}[i%3]
+		time := f.Branches[0].Time
+		for i := int(p.NumberOf(int32(place))) % 3; i < len(time); i += 7 {
+			time[i] = []float64{math.Inf(1), math.NaN(), 1e30}[i%3]
 		}
 		return sink(place, f)
 	})

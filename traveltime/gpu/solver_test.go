@@ -210,10 +210,11 @@ func (c trial) check(t *testing.T, d *card.Device) {
 	must(t, err)
 	different := 0
 	must(t, m.Solve(t.Context(), c.p, all(c.p), c.options, func(place int, f traveltime.Field) error {
-		if len(got[place]) != len(f.Branches[0].Time) {
-			return fmt.Errorf("place %d has %d times, want %d", place, len(got[place]), len(f.Branches[0].Time))
+		time := f.Branches[0].Time
+		if len(got[place]) != len(time) {
+			return fmt.Errorf("place %d has %d times, want %d", place, len(got[place]), len(time))
 		}
-		for i, want := range f.Branches[0].Time {
+		for i, want := range time {
 			if !(math.Abs(got[place][i]-want) <= 1e-6*want) {
 				return fmt.Errorf("place %d, point %d: %g s, want %g", place, i, got[place][i], want)
 			}
