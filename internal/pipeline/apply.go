@@ -39,7 +39,7 @@ func (op *Operator) Migrate(ctx context.Context, d *dist.Vector) (*Result, error
 		return op.process.Again(func(bool) error { return s.Operator.ApplyAdjoint(ctx, r.Classes, weighted) })
 	})
 	w.Do(func() error { return op.cutAbove(r.Classes) })
-	w.Do(func() error { return weighClasses(ctx, op, r, true) })
+	w.Do(func() error { return op.weighClasses(ctx, r, true) })
 	w.Do(func() error { return op.finishImage(r, 1, true) })
 	return r, w.Err
 }

@@ -61,19 +61,19 @@ func Try(ctx context.Context, world comm.Comm, cfg *config.Config, shots, iterat
 		return nil, err
 	}
 	setup := time.Since(began).Seconds()
-	plain, err := tryOnce(ctx, op, d, iterations, dist.LiftOptions{Timed: true})
+	plain, err := op.tryOnce(ctx, d, iterations, dist.LiftOptions{Timed: true})
 	if err != nil {
 		return nil, err
 	}
 	t, several := plain, op.process.Ranks.World.Size() > 1
 	if several {
-		if t, err = tryOnce(ctx, op, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
+		if t, err = op.tryOnce(ctx, d, iterations, dist.LiftOptions{Timed: true, Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
 	left, share := t.sums, t.Waiting // with overlap
 	if several && op.process.Card != nil {
-		if t, err = tryOnce(ctx, op, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
+		if t, err = op.tryOnce(ctx, d, iterations, dist.LiftOptions{Overlap: true}); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +98,7 @@ type tried struct {
 
 // tryOnce makes one solve, with overlap and timing as how says: medians and means over its
 // iterations.
-func tryOnce(ctx context.Context, op *Operator, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
+func (op *Operator) tryOnce(ctx context.Context, d *dist.Vector, iterations int, how dist.LiftOptions) (*tried, error) {
 	r := &tried{}
 	var waiting time.Duration
 	o := op.LiftOptions()

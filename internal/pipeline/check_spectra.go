@@ -21,19 +21,19 @@ type Spectra struct {
 // CompareSpectra compares some of the traces, muted and without those of weight 0, with the wavelet. It is nil where the survey
 // has no traces, where those that were read are silent, and on all ranks but rank 0. It is
 // collective.
-func CompareSpectra(j *Job) (*Spectra, error) {
+func (j *Job) CompareSpectra() (*Spectra, error) {
 	if !j.plan.Inputs.HasData {
 		return nil, nil
 	}
 	var c *Spectra
 	err := j.Ranks.AtRoot(func() (err error) {
-		c, err = compareSpectra(j)
+		c, err = j.compareSpectra()
 		return err
 	})
 	return c, err
 }
 
-func compareSpectra(j *Job) (*Spectra, error) {
+func (j *Job) compareSpectra() (*Spectra, error) {
 	file, err := h5.OpenSurvey(j.plan.Config.Survey.File.File)
 	if err != nil {
 		return nil, FileError(err)

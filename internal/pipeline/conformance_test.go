@@ -199,7 +199,7 @@ func (o *option) run(p *problem, ranks int, engine string, iterations int, set .
 		}
 		var at [2]int64 // when the last iteration ended
 		ended := 0      // iterations
-		j.process.Ranks.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
+		j.Ranks.Report = progress.New(progress.Options{JSON: true, Err: io.Discard, Out: writer(func(line []byte) {
 			if !strings.Contains(string(line), `"iteration":`) {
 				return
 			}

@@ -40,7 +40,7 @@ func (j *Job) Host() *device.Host { return j.process.Host }
 func (j *Job) Device() device.Device { return j.process.Device }
 
 // Digests are those of the files that the configuration names.
-func (j *Job) Digests() []provenance.Input { return j.plan.Inputs.Digests }
+func (j *Job) Digests() []provenance.Input { return j.inputs.Digests }
 
 // EngineText says which engine computes, and why where kirchhoff.engine = "auto" chose.
 func (j *Job) EngineText() string {

@@ -221,7 +221,7 @@ func LoadAll(p *Plan) (*Plan, error) {
 			all[role][1] = m.Grid.Shape[0]
 		}
 	}
-	if all == [2][2]int{} {
+	if p.Times.Source.Holds(all[survey.AtSource]) && p.Times.Receiver.Holds(all[survey.AtReceiver]) {
 		return p, nil
 	}
 	source, receiver, err := p.Inputs.ReadSlabs(all)

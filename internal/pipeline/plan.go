@@ -222,20 +222,6 @@ func (p *Plan) Weighted() bool {
 	return p.Mute.On() || Coherent(p.Config.Data, p.Need) || d.Dead == "mask" && p.Found.Dead > 0
 }
 
-// setAntialias says how k is anti-aliased and how fast times change at most: slowest is the least
-// velocity at the image's points in any direction, m/s.
-func setAntialias(k *kirchhoff.Problem, g *Geometry, on bool, given bool, slowest float64) {
-	if on {
-		k.Antialias = g.AliasSpacing()
-	}
-	if k.Antialias != nil || !given {
-		k.Slowest = slowest
-		if g.Image.Domain == grid.Time {
-			k.Slowest /= 2 // where the velocity changes sideways times change faster
-		}
-	}
-}
-
 // Problem describes the operator of a share for the engines, without the velocities that
 // dynamic weights need.
 func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
@@ -274,7 +260,15 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 	if w := p.Classes.Windows; w != nil {
 		k.Opening = w[0]
 	}
-	setAntialias(k, p.Geometry, c.Antialias != "off", p.Times.Tables != nil, p.Inputs.Slowest)
+	if c.Antialias != "off" {
+		k.Antialias = p.Geometry.AliasSpacing()
+	}
+	if k.Antialias != nil || p.Times.Tables == nil {
+		k.Slowest = p.Inputs.Slowest
+		if p.Geometry.Image.Domain == grid.Time {
+			k.Slowest /= 2 // where the velocity changes sideways times change faster
+		}
+	}
 	if c.Dynamic {
 		k.MaxDistance = p.Geometry.farthest()
 		if len(c.AngleLimit) == 2 {

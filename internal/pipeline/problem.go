@@ -24,7 +24,7 @@ import (
 func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 	if op.set == nil {
 		var err error
-		if op.set, err = settingOf(op); err != nil {
+		if op.set, err = op.makeSetting(); err != nil {
 			return nil, err
 		}
 	}
@@ -35,9 +35,9 @@ func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 	return &s, nil
 }
 
-// settingOf is the setting of an operator without data.
-func settingOf(op *Operator) (*formulation.Setting, error) {
-	weights, err := weightVector(op)
+// makeSetting is the setting of an operator without data.
+func (op *Operator) makeSetting() (*formulation.Setting, error) {
+	weights, err := op.weightVector()
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func settingOf(op *Operator) (*formulation.Setting, error) {
 		return nil, err
 	}
 	s.World, s.Report, s.Again = op.process.Ranks.World, op.process.Ranks.Report, op.process.Again
-	s.Squared = func() (dist.Operator, error) { return squareWeights(op) }
+	s.Squared = func() (dist.Operator, error) { return op.squareWeights() }
 	s.Gather, s.Scatter = op.process.Whole, op.process.Spread
 	return s, nil
 }
@@ -81,7 +81,7 @@ func newSetting(p *Plan, share *Share, on device.Device, threads int, a dist.Ope
 // weightVector returns the diagonal of W: at each sample, the weight of the trace times that
 // of the mute. It is nil if W is the identity, and for streamed traces, which are weighed
 // as they are read.
-func weightVector(op *Operator) (*dist.Vector, error) {
+func (op *Operator) weightVector() (*dist.Vector, error) {
 	if op.traces == nil || op.traces.Weight == nil || op.plan.Held.Stream {
 		return nil, nil
 	}
@@ -104,7 +104,7 @@ func weightVector(op *Operator) (*dist.Vector, error) {
 }
 
 // squareWeights returns the operator with its weights squared.
-func squareWeights(op *Operator) (dist.Operator, error) {
+func (op *Operator) squareWeights() (dist.Operator, error) {
 	k := op.engine.Squared()
 	if k == nil {
 		return nil, status.Usage(fmt.Errorf("kirchhoff.engine = %q does not know the diagonal of its operator", op.engine.Name()))

@@ -39,7 +39,7 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 	if err := j.Ranks.Together(err); err != nil {
 		return err
 	}
-	if err := writeImage(j, path, r, src, scale); err != nil {
+	if err := j.writeImage(path, r, src, scale); err != nil {
 		return err
 	}
 	if j.Ranks.Root() {
@@ -50,10 +50,10 @@ func (j *Job) WriteResult(path string, r *Result, src Source) error {
 
 // WriteAdjoint publishes an image in the operator's units, which comes to rank 0 in stretches.
 func (j *Job) WriteAdjoint(path string, r *Result, src Source) error {
-	return writeImage(j, path, r, src, nil)
+	return j.writeImage(path, r, src, nil)
 }
 
-func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err error) {
+func (j *Job) writeImage(path string, r *Result, src Source, scale *scaling) (err error) {
 	defer j.Ranks.Report.Time("write")()
 	gathers := j.plan.Classes.Gathers()
 	if gathers != nil {
@@ -81,7 +81,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 		}, h5.WriteOptions{Force: src.Force, Attrs: append(j.Attrs(src, r.Reason), scale.attrs(j.plan.Config.Kirchhoff.WaveletFilter)...)})
 	}
 	return j.process.Again(func(bool) error {
-		return PublishFile(&j.Ranks, create, func(w *h5.ImageWriter) error {
+		return PublishFile(j.Ranks, create, func(w *h5.ImageWriter) error {
 			err := j.process.Gather(r.Image, 1, func(first int, part []float32) error {
 				if scale != nil {
 					part = slices.Clone(part)
@@ -95,7 +95,7 @@ func writeImage(j *Job, path string, r *Result, src Source, scale *scaling) (err
 				err = j.process.Gather(solved, 1, func(first int, part []float32) error { return w.WriteSolved(part, first) })
 			}
 			if err == nil && agreed != nil {
-				_, err = measureAgreement(j.op, r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
+				_, err = j.op.measureAgreement(r.Classes, func(first int, local []float32) error { return w.WriteAgreement(local, first) })
 			}
 			if err != nil || gathers == nil {
 				return err
@@ -125,7 +125,7 @@ func (j *Job) writeSurvey(path string, src Source, each func(write func(first in
 		return h5.CreateSurvey(path, j.plan.Geometry.Survey, h5.WriteOptions{Force: src.Force, Attrs: attrs})
 	}
 	return j.process.Again(func(bool) error {
-		return PublishFile(&j.Ranks, create, func(w *h5.SurveyWriter) error {
+		return PublishFile(j.Ranks, create, func(w *h5.SurveyWriter) error {
 			return each(func(first int, traces []float32) error {
 				return w.WriteTraceList(traces, j.plan.Geometry.Shots.List(first, first+len(traces)/j.plan.Geometry.Survey.NT))
 			})
@@ -168,7 +168,7 @@ func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector,
 
 // writeWeights publishes the weights of all samples as a survey of the job's geometry: what a solve has multiplied
 // residuals by, mutes and data.weights. It is collective.
-func writeWeights(j *Job, path string, src Source) error {
+func (j *Job) writeWeights(path string, src Source) error {
 	defer j.Ranks.Report.Time("write")()
 	each := max(1, (1<<20)/j.plan.Geometry.Survey.NT) // traces of a rank at once, 4 MiB
 	rounds := []float64{math.Ceil(float64(j.share.Traces()) / float64(each))}

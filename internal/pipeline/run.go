@@ -18,8 +18,9 @@ import (
 // Job is one rank's part of a run, from its files to the operator. Open makes it, Build its
 // operator. Methods that say so are collective.
 type Job struct {
-	Ranks Ranks
+	Ranks *Ranks // the process's
 
+	inputs  *Inputs
 	plan    *Plan
 	process *Process
 	share   *Share
@@ -95,7 +96,7 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 	if err != nil {
 		return nil, err
 	}
-	j.process, j.Ranks = here, here.Ranks
+	j.process, j.Ranks = here, &here.Ranks
 	kept := ""
 	if resume {
 		kept, err = NewCheckpoints(here.Ranks, cfg, nil).Recorded("engine")
@@ -114,12 +115,11 @@ func open(world comm.Comm, cfg *config.Config, need Need, report *progress.Repor
 // how traveltimes are computed, deals the work to ranks, and reads this rank's traces. kept is the
 // engine of the checkpoint that the run resumes from, "" for none.
 func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots int, kept string) error {
-	in, err := ReadInputs(j.Ranks, cfg)
+	in, err := ReadInputs(*j.Ranks, cfg)
 	if err != nil {
 		return err
 	}
-	j.plan = &Plan{Inputs: in} // to be closed
-	j.digests = in.Digests
+	j.inputs, j.digests = in, in.Digests
 	end := j.Ranks.Report.Time("plan")
 	p, err := NewPlan(cfg, in, hardware, need)
 	end()
@@ -207,7 +207,7 @@ func (j *Job) publish(ctx context.Context, d *dist.Vector, r *Result, src Source
 		j.Ranks.Report.Printf("residual: %s\n", path.File)
 	}
 	if path := out.Weights; path.IsSet() {
-		if err := writeWeights(j, path.File, src); err != nil {
+		if err := j.writeWeights(path.File, src); err != nil {
 			return err
 		}
 		j.Ranks.Report.Printf("weights: %s\n", path.File)
@@ -292,8 +292,8 @@ func (j *Job) Close() {
 	if j.op != nil {
 		j.op.engine.Close()
 	}
-	if j.plan != nil {
-		j.plan.Inputs.Close()
+	if j.inputs != nil {
+		j.inputs.Close()
 	}
 	j.traces.Close()
 	for _, f := range j.files {

@@ -77,7 +77,7 @@ func (s *solving) solve(ctx context.Context, resume bool) (*Result, error) {
 		return nil, err
 	}
 	warnOfHalvesApart(s.op.process.Ranks, r.History.Agreement)
-	if err := weighClasses(whole, s.op, r, false); err != nil {
+	if err := s.op.weighClasses(whole, r, false); err != nil {
 		return nil, err
 	}
 	return r, s.op.finishImage(r, 1/float64(max(1, s.op.plan.Classes.N)), r.History.Gradient[0] == 0)
@@ -110,7 +110,7 @@ func (op *Operator) finishImage(r *Result, factor float64, empty bool) (err erro
 		r.Image, err = formulation.Stack(r.Classes, factor)
 	}
 	if err == nil && op.plan.Classes.Halves() {
-		err = judgeHalves(op, r)
+		err = op.judgeHalves(r)
 	}
 	if err != nil || !empty {
 		return err
@@ -268,7 +268,7 @@ func (j *Job) LoadStart() error {
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
 	image, digest, err := j.Ranks.OpenImage(role, path, j.plan.Geometry.Image)
 	if err == nil {
-		if err = checkConvention(j, path.File); err != nil {
+		if err = j.checkConvention(path.File); err != nil {
 			image.Close()
 			return nil, err
 		}
@@ -278,7 +278,7 @@ func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) 
 }
 
 // checkConvention makes sure, on all ranks, that the operator can take the values of an image file.
-func checkConvention(j *Job, path string) error {
+func (j *Job) checkConvention(path string) error {
 	return j.Ranks.AtRoot(func() error {
 		of, err := ConventionOf(path, j.plan.Geometry.Image.Dim())
 		if err != nil {
@@ -388,7 +388,7 @@ func (j *Job) identity() map[string]string {
 }
 
 func (j *Job) checkpoints() *Checkpoints {
-	return NewCheckpoints(j.Ranks, j.plan.Config, j.identity())
+	return NewCheckpoints(*j.Ranks, j.plan.Config, j.identity())
 }
 
 // CanResume reports whether there is a checkpoint to resume from. It returns an error,

@@ -23,7 +23,7 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 	err = s.op.process.Again(func(bool) error {
 		if squares = nil; s.op.plan.Held.Stream {
 			return s.op.stream.Compare(ctx, y, func(lo int, predicted, recorded device.Buf) error {
-				more, err := findShots(s.op, found, lo, predicted, recorded)
+				more, err := s.op.findShots(found, lo, predicted, recorded)
 				squares = append(squares, more...)
 				return err
 			})
@@ -33,7 +33,7 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 			return err
 		}
 		defer predicted.Free()
-		_, err = findShots(s.op, found, 0, predicted.Buf, s.f.Weighed().Buf)
+		_, err = s.op.findShots(found, 0, predicted.Buf, s.f.Weighed().Buf)
 		return s.op.process.Ranks.Together(err)
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 
 // findShots finds the weights of whole shots, of which these are prediction and record from sample lo
 // of this rank's on. It returns the sum of squares of each record with its new weights.
-func findShots(op *Operator, c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
+func (op *Operator) findShots(c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
 	nt, w := op.plan.Geometry.Survey.NT, CoherenceWindows(op.plan.Geometry, op.plan.Times, op.plan.Hardware.Threads)
 	for shot := range op.share.Shots {
 		first, last := op.share.Shot(shot)
@@ -105,14 +105,14 @@ func (s *solving) useCoherence(found *coherence.Weights) error {
 	if err != nil {
 		return err
 	}
-	if err := fillCoherence(s.op, found, v); err != nil {
+	if err := s.op.fillCoherence(found, v); err != nil {
 		return err
 	}
 	return s.f.Reweigh(v)
 }
 
 // fillCoherence sets a vector of data to the weights of its samples.
-func fillCoherence(op *Operator, c *coherence.Weights, v *dist.Vector) error {
+func (op *Operator) fillCoherence(c *coherence.Weights, v *dist.Vector) error {
 	nt := op.plan.Geometry.Survey.NT
 	w := make([]float32, nt)
 	for trace := range op.share.Traces() {

@@ -19,7 +19,7 @@ const (
 
 // measureAgreement returns on all ranks how well the images of the odd and of the even shots agree. take, if not nil, is handed
 // the agreement around each point on rank 0. It is collective.
-func measureAgreement(op *Operator, halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
+func (op *Operator) measureAgreement(halves *dist.Vector, take func(first int, local []float32) error) (whole float64, err error) {
 	defer op.process.Ranks.Report.Time("agreement of halves")()
 	a, b := halves.Parts[0], halves.Parts[1]
 	squares, err := dist.Dots([2]*dist.Vector{a, a}, [2]*dist.Vector{b, b})
@@ -51,16 +51,16 @@ func measureAgreement(op *Operator, halves *dist.Vector, take func(first int, lo
 // judgeHalves finds how well the halves of a result agree, and with output.filter = "agreement" multiplies its image,
 // their mean or sum, by the Wiener filter of that: where a share γ of the power of each half is in both, it is
 // 2γ/(1+γ) of the power of their mean.
-func judgeHalves(op *Operator, r *Result) (err error) {
+func (op *Operator) judgeHalves(r *Result) (err error) {
 	if op.plan.Config.Output.Filter != "agreement" {
-		r.Agreed, err = measureAgreement(op, r.Classes, nil)
+		r.Agreed, err = op.measureAgreement(r.Classes, nil)
 		return err
 	}
 	var filter []float32
 	if op.process.Ranks.Root() {
 		filter = make([]float32, 0, op.plan.Geometry.Image.Len())
 	}
-	r.Agreed, err = measureAgreement(op, r.Classes, func(_ int, local []float32) error {
+	r.Agreed, err = op.measureAgreement(r.Classes, func(_ int, local []float32) error {
 		for _, g := range local {
 			filter = append(filter, 2*max(0, g)/(1+max(0, g)))
 		}
@@ -86,7 +86,7 @@ func (s *solving) recordAgreement(m *solver.Method) (*float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole, err := measureAgreement(s.op, images, nil)
+	whole, err := s.op.measureAgreement(images, nil)
 	if images != m.X() {
 		images.Free()
 	}

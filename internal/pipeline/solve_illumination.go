@@ -8,7 +8,7 @@ import (
 
 // weighClasses makes the image of a result the mean of its classes by their illumination,
 // with image.gather_normalize, and keeps their illumination. Migrated classes are first divided by it.
-func weighClasses(ctx context.Context, op *Operator, r *Result, migrated bool) error {
+func (op *Operator) weighClasses(ctx context.Context, r *Result, migrated bool) error {
 	if !op.plan.Classes.Normalized() {
 		return nil
 	}

@@ -227,7 +227,7 @@ func TestWeightsAreThoseOfTheMisfit(t *testing.T) {
 			if j.Ranks.Root() {
 				norm = r.History.Residual[len(r.History.Residual)-1]
 			}
-			if err := writeWeights(j, p.path("weights.h5"), Source{Force: true}); err != nil {
+			if err := j.writeWeights(p.path("weights.h5"), Source{Force: true}); err != nil {
 				return err
 			}
 			return j.WriteResidual(context.Background(), p.path("residual.h5"), d, r.Solved, Source{Force: true})
@@ -273,7 +273,7 @@ func TestStreamedRunResumesOnOtherRanks(t *testing.T) {
 			}
 			defer op.engine.Close()
 			if j.Ranks.World.Rank() == 1 {
-				op.process.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
+				j.Ranks.Report = progress.New(progress.Options{Err: io.Discard, JSON: true, Out: writer(func(line []byte) {
 					if bytes.Contains(line, []byte(`"iteration":3,`)) {
 						stop()
 					}

@@ -35,7 +35,7 @@ func refused(t *testing.T, p *problem, code int, text string, set ...string) {
 func (p *problem) diagonal(t *testing.T, engine string, set ...string) []float32 {
 	t.Helper()
 	_, op := p.ready(t, engine, set...)
-	w, err := weightVector(op)
+	w, err := op.weightVector()
 	must(t, err)
 	if w == nil {
 		return nil

@@ -39,7 +39,7 @@ func (t *Target) Write(ctx context.Context, path string, src pipeline.Source) (*
 		return h5.CreateImage(path, im, h5.WriteOptions{Force: src.Force, Attrs: t.job.Attrs(src, "")})
 	}
 	var f *findings
-	err := pipeline.PublishFile(&t.job.Ranks, create, func(w *h5.ImageWriter) error {
+	err := pipeline.PublishFile(t.job.Ranks, create, func(w *h5.ImageWriter) error {
 		if err := t.writeHessian(w); err != nil {
 			return err
 		}

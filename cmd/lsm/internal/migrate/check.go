@@ -163,7 +163,7 @@ const (
 // compareSpectra says whether the wavelet has the frequencies of the traces, and what phase it may
 // lack.
 func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) error {
-	c, err := pipeline.CompareSpectra(j)
+	c, err := j.CompareSpectra()
 	if err != nil || c == nil {
 		return err
 	}
