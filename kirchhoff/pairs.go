@@ -272,7 +272,7 @@ func (g *gathering) addProducts(ctx context.Context, traces []int32, m *memory) 
 	return products, nil
 }
 
-// addOwnProducts are the products of the columns of trace i of those at hand.
+// addOwnProducts returns the products of the columns of trace i of those at hand.
 func (g *gathering) addOwnProducts(ctx context.Context, i, trace int, m *memory) (simd.Gram, error) {
 	lo, hi := g.p.NT, -1
 	for tile := range g.tiles {

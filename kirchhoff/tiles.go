@@ -142,7 +142,7 @@ func (t *Tiling) load(dst, image, scale []float32, lo, hi int) {
 	}
 }
 
-// scalePoint is image[i] times scale[i], nil for 1.
+// scalePoint returns image[i] times scale[i], nil for 1.
 func scalePoint(image, scale []float32, i int) float32 {
 	if scale == nil {
 		return image[i]

@@ -113,7 +113,7 @@ func (m *Image) Group(u Unit, cut Cuts) *Image {
 	return g
 }
 
-// findPiece is the piece of the forward in which a trace lies.
+// findPiece returns the piece of the forward in which a trace lies.
 func (m *Image) findPiece(trace int32) int { return sort.SearchInts(m.TraceCuts, int(trace)+1) - 1 }
 
 // add appends a unit of the traces lo to hi in the order of units.

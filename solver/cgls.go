@@ -62,7 +62,7 @@ type CGLS struct {
 	turned   complex128 // ⟨p, s⟩ with s as it was computed
 }
 
-// countSinceStart is the number of iterations since the start or the last Restart.
+// countSinceStart returns the number of iterations since the start or the last Restart.
 func (c *CGLS) countSinceStart() int { return c.st.Iteration - c.st.Restarted }
 
 func (c *CGLS) scalars() map[string]*float64 {

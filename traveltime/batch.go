@@ -450,7 +450,7 @@ func (w *lanes) solve(ctx context.Context, j job) error {
 	return w.leave(ctx, j)
 }
 
-// nameUnsettled is an error that names the place whose times do not settle.
+// nameUnsettled returns an error that names the place whose times do not settle.
 func (w *lanes) nameUnsettled(err error, j job) error {
 	var u unsettledError
 	if !errors.As(err, &u) {

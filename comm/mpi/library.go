@@ -33,7 +33,7 @@ var started = []struct{ variable, of string }{
 	{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"MV2_COMM_WORLD_SIZE", "mpich"}, {"PMI_RANK", "mpich"}, {"PMI_FD", "mpich"}, {"PMIX_RANK", "openmpi"},
 }
 
-// findWanted is the library to look for: the one that the environment names, else that of the
+// findWanted returns the library to look for: the one that the environment names, else that of the
 // launcher, else any.
 func findWanted() dynlib.Library {
 	l := dynlib.Library{What: "MPI", Variable: Variable, Global: true,
@@ -87,7 +87,7 @@ func find() (file string, err error) {
 	return file, nil
 }
 
-// readDescription is what a loaded library says of itself.
+// readDescription returns what a loaded library says of itself.
 func readDescription() string {
 	var text [1024]C.char
 	C.lsm_library(&text[0], C.int(len(text)))

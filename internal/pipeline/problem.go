@@ -35,7 +35,7 @@ func (op *Operator) setting(d *dist.Vector) (*formulation.Setting, error) {
 	return &s, nil
 }
 
-// makeSetting is the setting of an operator without data.
+// makeSetting makes the setting of an operator without data.
 func (op *Operator) makeSetting() (*formulation.Setting, error) {
 	weights, err := op.weightVector()
 	if err != nil {
