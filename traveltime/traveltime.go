@@ -10,12 +10,12 @@ import (
 // Field is what is known of the waves of one position on a window of a grid.
 type Field struct {
 	Window   Window
-	Branches []Branch // arrivals, the first one in front; all methods here have that one alone
+	Branches []Branch // as many as Turned(method) has
 }
 
 // Branch is one arrival of the waves of a position, in C order of the points of its field's window.
-// Any further value of an arrival, such as the turns of its phase at caustics, belongs here: takeBranch
-// makes it, and each does with it what is done with all.
+// Where a point has no such arrival, Time is +Inf and all else 0. Any further value of an arrival
+// belongs here: takeBranch makes it, and each does with it what is done with all.
 type Branch struct {
 	Time []float64 // [points of the window], s
 
@@ -24,7 +24,8 @@ type Branch struct {
 
 	// Spreading is the geometrical spreading b, like Time, at most MostSpreading times that of a
 	// homogeneous medium; nil unless asked for. Takeoff is the angle, in radians, between the
-	// vertical and the ray as it leaves the position.
+	// vertical and the ray as it leaves the position. A negative Spreading says that the wave has
+	// turned by half a period more than Turned says.
 	Spreading, Takeoff []float64
 
 	home *home // T = R g τ; nil: T = R τ
@@ -73,6 +74,16 @@ type Method interface {
 	// during the call. Solve stops at the first error of the sink or of ctx.
 	// It panics if a window is empty or reaches outside the grid.
 	Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error
+}
+
+// Turned lists the branches of m's fields. It says of each whether its waves have turned by a quarter
+// of a period, as they do at each caustic that they pass: with H the Hilbert transform, H cos = sin,
+// a pulse f arrives as −H f. Most methods have one branch, of waves that have not turned.
+func Turned(m Method) []bool {
+	if b, ok := m.(interface{ turned() []bool }); ok {
+		return b.turned()
+	}
+	return []bool{false}
 }
 
 // Unequal reports whether the slownesses |∇T| of m at a point differ with the place that the
