@@ -34,7 +34,9 @@ func (k *kernel) slices(op string, data, image device.Buf) (d, m []float32) {
 
 // addTrace convolves the trace that a worker has made and adds it to a trace of the data.
 func (k *kernel) addTrace(worker int, data []float32, trace int) {
-	k.cpu.plan.Convolve.apply(k.cpu.isa, k.row(data, trace), k.cpu.crossings[worker].made, true)
+	for phase, made := range k.cpu.crossings[worker].made {
+		k.cpu.plan.convolutions()[phase].apply(k.cpu.isa, k.row(data, trace), made, true)
+	}
 }
 
 // Forward adds the demigrated traces of the image src to dst.
@@ -47,7 +49,7 @@ func (k *kernel) Forward(ctx context.Context, dst, src device.Buf) error {
 		return err
 	}
 	return k.eachUnit(ctx, func(o *lists) error {
-		return o.demigrate(ctx, 0, len(k.image.TraceCuts)-1, func(worker, _ int) []float32 { return k.cpu.crossings[worker].made.trace },
+		return o.demigrate(ctx, 0, len(k.image.TraceCuts)-1, func(worker, _, phase int) []float32 { return k.cpu.crossings[worker].made[phase].trace },
 			func(worker, trace int) { k.addTrace(worker, data, trace) })
 	})
 }
@@ -108,19 +110,31 @@ func (k *kernel) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 		}
 		return out, nil
 	}
-	largest := make([]float64, k.image.Own.NumTraces())
+	phases := k.cpu.plan.phases()
+	largest := make([]float64, k.image.Own.NumTraces()*phases)
 	if k.kept != nil {
 		if err := k.kept.correlateAll(context.Background(), x, largest); err != nil {
 			return nil, err
 		}
 		k.kept.ready = x
-		return k.image.Shots(largest), nil
+		return k.image.Shots(mostOf(largest, phases)), nil
 	}
-	err := workers.Each(context.Background(), k.cpu.threads, len(largest), func(worker, trace int) error {
+	err := workers.Each(context.Background(), k.cpu.threads, len(largest), func(worker, i int) error {
 		to := make([]float32, k.cpu.plan.Problem.NT)
-		k.cpu.correlateTrace(worker, to, k.row(x, trace))
-		largest[trace] = k.cpu.isa.Largest(to)
+		k.cpu.correlateTrace(worker, i%phases, to, k.row(x, i/phases))
+		largest[i] = k.cpu.isa.Largest(to)
 		return nil
 	})
-	return k.image.Shots(largest), err
+	return k.image.Shots(mostOf(largest, phases)), err
+}
+
+// mostOf returns the largest of each n neighbours of v, or NaN if one is.
+func mostOf(v []float64, n int) []float64 {
+	out := make([]float64, len(v)/n)
+	for i := range out {
+		for _, x := range v[i*n : (i+1)*n] {
+			out[i] = max(out[i], x)
+		}
+	}
+	return out
 }

@@ -9,21 +9,22 @@ import (
 )
 
 // arrivals tells, in float64 and in the words of the package comment, where image points fall on
-// traces and with which weights. It holds tables of all points of the grid, or of some.
+// traces and with which weights. A table is that of a branch of a place. It holds tables of all points of the grid, or of some.
 type arrivals struct {
 	p     Problem // Velocity is that of the held points, or of the slab's where all are held
 	first int     // points of the grid before the slab; 0 where some points are held
 	some  []int32 // grid points that are held; nil for all
 
-	time [][]float64 // by place, [held point], s; nil where no trace uses the place
-	slow []slowness  // by place; with weights only
+	time     [][]float64 // by table, [held point], s; nil where no trace uses the place
+	slow     []slowness  // by table; with weights only
+	pairings []pairing
 
 	dip, opening simd.Window
 	unequal      bool
 
 	bands  *bands
 	tiling *Tiling     // of the slab; nil with one band
-	slope  [][]float32 // by place, [tile]; with several bands
+	slope  [][]float32 // by table, [tile]; with several bands
 	tile   []int32     // by point of the slab, or held point; with several bands
 }
 
@@ -31,8 +32,8 @@ type arrivals struct {
 func newArrivals(p *Problem) arrivals {
 	lo, _ := p.slab()
 	a := arrivals{p: *p, first: lo * p.plane(), dip: p.Dip().kernel(), opening: p.Opening.kernel(), unequal: unequal(p)}
-	a.time = make([][]float64, p.Positions.Len())
-	a.slow = make([]slowness, p.Positions.Len())
+	tables := p.Positions.Len() * p.branches()
+	a.time, a.slow, a.pairings = make([][]float64, tables), make([]slowness, tables), p.pairings()
 	if p.Directed() {
 		a.p.Velocity = slices.Clone(p.Velocity)
 	}
@@ -48,7 +49,7 @@ func (r *arrivals) makeBands(p *Problem) {
 	}
 	lo, hi := p.slab()
 	r.tiling = newTiling(p.Grid, [2]int{lo, hi}, &m)
-	r.slope, r.tile = make([][]float32, p.Positions.Len()), make([]int32, p.ImageLen())
+	r.slope, r.tile = make([][]float32, len(r.time)), make([]int32, p.ImageLen())
 	for tile := range r.tiling.Tiles {
 		for _, n := range r.tiling.slots(tile) {
 			if n >= 0 {
@@ -80,14 +81,14 @@ func (r *arrivals) only(points []int32) {
 }
 
 // sink returns what takes the arrivals of p's places.
-func (r *arrivals) sink(p *Problem) func(place int, window traveltime.Window, b traveltime.Branch) error {
+func (r *arrivals) sink(p *Problem) func(place, branch int, window traveltime.Window, b traveltime.Branch) error {
 	var w *weights
 	if p.Directed() {
 		w = newWeights(p)
 	}
-	return func(place int, window traveltime.Window, b traveltime.Branch) error {
-		at := newPoints(p.Grid, window)
-		r.time[place] = slices.Clone(r.held(b.Time, window, at, math.Inf(1)))
+	return func(place, branch int, window traveltime.Window, b traveltime.Branch) error {
+		at, table := newPoints(p.Grid, window), table(p.Positions, place, branch)
+		r.time[table] = slices.Clone(r.held(b.Time, window, at, math.Inf(1)))
 		part := window.Grid(p.Grid)
 		take := func() []float64 { return make([]float64, part.Len()) }
 		if r.tiling != nil {
@@ -95,8 +96,8 @@ func (r *arrivals) sink(p *Problem) func(place int, window traveltime.Window, b 
 			for range p.Grid.Dim() {
 				along = append(along, take())
 			}
-			traveltime.CentralGradient(along, b.Time, part)
-			r.steepen(place, along, window, at)
+			fillGradient(along, b, part)
+			r.steepen(table, along, window, at)
 		}
 		if w == nil {
 			return nil
@@ -108,7 +109,7 @@ func (r *arrivals) sink(p *Problem) func(place int, window traveltime.Window, b 
 		for axis := range s.unit {
 			s.unit[axis] = r.held(s.unit[axis], window, at, 0)
 		}
-		r.slow[place] = s
+		r.slow[table] = s
 		return err
 	}
 }
@@ -140,9 +141,9 @@ func (r *arrivals) within(i int, w traveltime.Window) bool {
 	return w.Lo[0] <= x && x < w.Hi[0] && w.Lo[1] <= y && y < w.Hi[1]
 }
 
-// steepen finds the slopes of a place from the gradient of its times. Tiles that its window does
+// steepen finds the slopes of a branch of a place from the gradient of its times. Tiles that its window does
 // not hold as a whole have points that no trace with the place needs.
-func (r *arrivals) steepen(place int, gradient [][]float64, w traveltime.Window, at points) {
+func (r *arrivals) steepen(table int, gradient [][]float64, w traveltime.Window, at points) {
 	slope := make([]float32, r.tiling.Tiles)
 	for tile := range slope {
 		outside := func(n int32) bool { return !r.within(r.tiling.first+int(source(n)), w) }
@@ -150,15 +151,21 @@ func (r *arrivals) steepen(place int, gradient [][]float64, w traveltime.Window,
 			slope[tile] = r.bands.slope(gradient, r.tiling, tile, at)
 		}
 	}
-	r.slope[place] = slope
+	r.slope[table] = slope
+}
+
+// ends are the tables of a trace's source and receiver in a pairing.
+func (r *arrivals) ends(trace int, of pairing) (source, receiver int) {
+	p := r.p.Positions
+	return table(p, int(p.Source[trace]), of.source), table(p, int(p.Receiver[trace]), of.receiver)
 }
 
 // band returns the band in which a trace meets point i of the slab, or held point i.
-func (r *arrivals) band(trace, i int) int {
+func (r *arrivals) band(trace, i int, of pairing) int {
 	if r.bands.n == 1 {
 		return 0
 	}
-	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
+	s, rec := r.ends(trace, of)
 	return simd.Band(r.bands.n, r.slope[s][r.tile[i]], r.slope[rec][r.tile[i]])
 }
 
@@ -170,17 +177,17 @@ func (r *arrivals) grid(i int) int {
 	return int(r.some[i])
 }
 
-// at returns where held point i falls on a trace: between samples k and k+1, at a
+// at returns where held point i falls on a trace in a pairing: between samples k and k+1, at a
 // fraction w, with weight a. k is −1 if the point makes no contribution.
-func (r *arrivals) at(trace, i int) (k int, w, a float64) {
-	s, rec := r.p.Positions.Source[trace], r.p.Positions.Receiver[trace]
+func (r *arrivals) at(trace, i int, of pairing) (k int, w, a float64) {
+	s, rec := r.ends(trace, of)
 	q := (r.time[s][i] + r.time[rec][i] - r.p.T0) / r.p.DT
 	if !(q > -1 && q < float64(r.p.NT-1)) {
 		return -1, 0, 0
 	}
 	k = int(q)
 	w = q - float64(k)
-	if a = r.p.taper(int(s), int(rec), r.grid(i)); a == 0 || !r.p.Directed() {
+	if a = r.p.taper(int(r.p.Positions.Source[trace]), int(r.p.Positions.Receiver[trace]), r.grid(i)); a == 0 || !r.p.Directed() {
 		if a == 0 {
 			k = -1
 		}
@@ -190,8 +197,11 @@ func (r *arrivals) at(trace, i int) (k int, w, a float64) {
 	if a == 0 {
 		return -1, 0, 0
 	}
+	if of.minus {
+		a = -a
+	}
 	if r.p.limited() {
-		dip, opening := r.angles(int(s), int(rec), i)
+		dip, opening := r.angles(s, rec, i)
 		a *= at(r.dip, dip) * at(r.opening, opening)
 	}
 	if !r.p.Dynamic {
@@ -200,7 +210,7 @@ func (r *arrivals) at(trace, i int) (k int, w, a float64) {
 	if r.unequal {
 		return k, w, a * sum(r.slow[s].direction(i), r.slow[rec].direction(i)) / r.p.Slowest
 	}
-	return k, w, a * 2 * r.cosine(int(s), int(rec), i) / r.p.Velocity[i-r.first]
+	return k, w, a * 2 * r.cosine(s, rec, i) / r.p.Velocity[i-r.first]
 }
 
 // cosine returns cos θ, where θ is half the angle between the slowness vectors.

@@ -17,7 +17,7 @@ const slack = 1.01
 // count. It follows only from the geometry. The maximum over all shares is therefore the same however
 // traces and slabs are shared out.
 func peak(ctx context.Context, p *Problem, t *Tiling) (float64, error) {
-	most := slack
+	most := slack * float64(len(p.pairings())) // arrivals of a pair at a point
 	if p.T0 > 0 {
 		most *= 3 // |1 − w| + |w| for times before the first sample, see the package comment
 	}

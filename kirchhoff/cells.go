@@ -85,7 +85,7 @@ func (d *demigrator) collapse(trace, windows []float32) {
 // windowLen is the number of elements that the windows of any block take.
 func (l *Plan) windowLen() int {
 	nt := l.Problem.NT
-	return max(forwardCells.limit*simd.Slots*simd.Pitch(l.bands.n, strideOf(nt)), laneCells.limit*laneStride(nt))
+	return l.phases() * max(forwardCells.limit*simd.Slots*simd.Pitch(l.bands.n, strideOf(nt)), laneCells.limit*laneStride(nt))
 }
 
 // laneStride is the distance between rows of nt samples in a cell's block.

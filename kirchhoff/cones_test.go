@@ -98,7 +98,7 @@ func TestCones(t *testing.T) {
 func listed(o *lists) (n int) {
 	for box := range o.kernel.cpu.plan.Boxes {
 		for block := range o.backward.len() {
-			if op := o.pick(0, &o.op, o.backward, block, box); op != nil {
+			if op := o.pick(0, &o.op, o.backward, block, box, pairing{}, 1); op != nil {
 				n += len(op.Pairs)
 			}
 		}

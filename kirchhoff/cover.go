@@ -117,25 +117,28 @@ func within(tapers *[2]simd.Taper, m [2]float64, b *Box) reachOf {
 }
 
 // cover says which places have tables in which boxes. A place has one in a box where some
-// trace that uses it may count.
+// trace that uses it may count. Each branch of a place counts as one, see table.
 type cover struct {
-	places [][]int32 // of each box, ascending; nil for all places
-	all    int       // their number
+	places   [][]int32 // of each box, ascending; nil for all places
+	all      int       // their number
+	branches int       // of each
 }
 
 // newCover finds out which places the traces of p need in the boxes of t.
 func newCover(p *Problem, t *Tiling) *cover {
-	c := &cover{all: p.Positions.Len()}
+	c := &cover{all: p.Positions.Len() * p.branches(), branches: p.branches()}
 	if !p.local() {
 		return c
 	}
 	columns := t.columns()
-	lists := make([][]int32, len(columns[0])*len(columns[1]))
-	for place, n := range p.near(columns) {
-		for i := n.lo[0]; i < n.hi[0]; i++ {
-			for j := n.lo[1]; j < n.hi[1]; j++ {
-				at := int(i)*len(columns[1]) + int(j)
-				lists[at] = append(lists[at], int32(place))
+	lists, near := make([][]int32, len(columns[0])*len(columns[1])), p.near(columns)
+	for branch := range c.branches {
+		for place, n := range near {
+			for i := n.lo[0]; i < n.hi[0]; i++ {
+				for j := n.lo[1]; j < n.hi[1]; j++ {
+					at := int(i)*len(columns[1]) + int(j)
+					lists[at] = append(lists[at], int32(table(p.Positions, place, branch)))
+				}
 			}
 		}
 	}
@@ -236,12 +239,16 @@ func (p *Problem) TimesNeeded() ([]int, traveltime.Options) {
 	return used, opt
 }
 
-// Arrivals computes the traveltimes of places and passes what engines sum over of each, its first
-// arrival, to each with its window, as a traveltime.Method's Solve does a field. Engines know of no
-// other arrival; nor does the solver on a card.
-func (p *Problem) Arrivals(ctx context.Context, places []int, opt traveltime.Options, each func(place int, window traveltime.Window, b traveltime.Branch) error) error {
+// Arrivals computes the traveltimes of places and passes each branch of each place, by its number, to
+// each with its window, as a traveltime.Method's Solve does a field.
+func (p *Problem) Arrivals(ctx context.Context, places []int, opt traveltime.Options, each func(place, branch int, window traveltime.Window, b traveltime.Branch) error) error {
 	err := p.Times.Solve(ctx, p.Positions, places, opt, func(place int, f traveltime.Field) error {
-		return each(place, f.Window, f.Branches[0])
+		for branch, b := range f.Branches {
+			if err := each(place, branch, f.Window, b); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("kirchhoff: traveltimes: %w", err)
@@ -323,12 +330,12 @@ func (c *cover) find(box int, place int32) int {
 // largest is the cover of the one place that has tables in most boxes.
 func (c *cover) largest() *cover {
 	if c.places == nil {
-		return &cover{all: 1}
+		return c.alone(0)
 	}
-	boxes := make([]int, c.all)
+	boxes := make([]int, c.all/c.branches)
 	for _, list := range c.places {
 		for _, place := range list {
-			boxes[place]++
+			boxes[int(place)%len(boxes)]++
 		}
 	}
 	return c.alone(int32(slices.Index(boxes, slices.Max(boxes))))
@@ -336,14 +343,16 @@ func (c *cover) largest() *cover {
 
 // alone is the cover of one place, which becomes number 0.
 func (c *cover) alone(place int32) *cover {
-	one := &cover{all: 1}
+	one := &cover{all: c.branches, branches: c.branches}
 	if c.places == nil {
 		return one
 	}
 	one.places = make([][]int32, len(c.places))
 	for box := range one.places {
-		if c.find(box, place) >= 0 {
-			one.places[box] = []int32{0}
+		for branch := range c.branches {
+			if c.find(box, int32(branch*c.all/c.branches)+place) >= 0 {
+				one.places[box] = append(one.places[box], int32(branch))
+			}
 		}
 	}
 	return one

@@ -32,14 +32,15 @@ type cpu struct {
 	tables   *tables // of all places; nil where they are made anew
 	held     int64   // bytes of tables that are held at once
 
-	room      pieces.Room           // guards what follows: one application at a time
-	image32   *simd.Memory[float32] // [tile][64]
-	image64   *simd.Memory[float64] // [tile][64]
-	windows   []*window             // per thread
-	picks     []*picked             // per thread
-	crossings []crossing            // per thread
-	antialias []antialiasRoom       // per thread, with bands
-	ring      *simd.Memory[float64] // sums of two pieces of the forward, of either type; made when first needed
+	room      pieces.Room             // guards what follows: one application at a time
+	image32   *simd.Memory[float32]   // [tile][64]
+	image64   *simd.Memory[float64]   // [tile][64]
+	windows   []*window               // per thread
+	picks     []*picked               // per thread
+	crossings []crossing              // per thread
+	antialias []antialiasRoom         // per thread, with bands
+	minus     []*simd.Memory[float32] // per thread, the image of a box times −1, with turned waves
+	ring      *simd.Memory[float64]   // sums of two pieces of the forward, of either type; made when first needed
 }
 
 // New makes the engine for the host's processor. Tables take 4 bytes per place and

@@ -62,14 +62,16 @@ func (q squaredReference) Adjoint(ctx context.Context, dst, src device.Buf) erro
 		clear(e)
 		clear(f)
 		for band, triangle := range r.bands.triangle {
-			h, at := r.response.smoothed(triangle), band*nt
+			h, at := r.responses[0].smoothed(triangle), band*nt
 			h.products(0).correlate(e[at:at+nt], r.row(w2, trace))
 			h.products(1).correlate(f[at:at+nt], r.row(w2, trace))
 		}
-		for i := range image {
-			if k, w, a := r.at(trace, r.first+i); k >= 0 {
-				k += r.band(trace, i) * nt
-				image[i] += a * a * ((1-w)*(1-w)*e[k] + w*w*e[k+1] + 2*w*(1-w)*f[k])
+		for _, of := range r.pairings {
+			for i := range image {
+				if k, w, a := r.at(trace, r.first+i, of); k >= 0 {
+					k += r.band(trace, i, of) * nt
+					image[i] += a * a * ((1-w)*(1-w)*e[k] + w*w*e[k+1] + 2*w*(1-w)*f[k])
+				}
 			}
 		}
 	}
@@ -185,7 +187,7 @@ func allocateSquares(s *simd.Squares, m *memory, rows, stride int) {
 // traces, [trace][band].
 func (q *squared) squares(ctx context.Context, o *lists, w2 []float32, m *memory) (*simd.Squares, error) {
 	nt, stride, bands := q.kernel.cpu.plan.Problem.NT, o.op.Stride, o.op.Bands
-	n := len(o.rows.S) / o.op.Pitch()
+	n := len(o.trace)
 	s := &simd.Squares{Step: bands}
 	if q.alike(w2) {
 		s.Step, n = 0, min(1, n)
@@ -212,10 +214,12 @@ func (q *squared) sum(ctx context.Context, lo, hi int, w2 []float32, quantum flo
 			return err
 		}
 		return q.kernel.cpu.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
-			o.blocks(ctx, worker, box, func(op *simd.Operator) {
-				first := q.kernel.cpu.plan.Boxes[box].First
-				q.kernel.cpu.isa.Diagonal(op, q.kernel.cpu.image64.S[first*simd.TileSize:], s, lo-first, hi-first, quantum)
-			})
+			for _, of := range q.kernel.cpu.plan.pairings {
+				o.blocks(ctx, worker, box, of, 1, func(op *simd.Operator) {
+					first := q.kernel.cpu.plan.Boxes[box].First
+					q.kernel.cpu.isa.Diagonal(op, q.kernel.cpu.image64.S[first*simd.TileSize:], s, lo-first, hi-first, quantum)
+				})
+			}
 		})
 	})
 }

@@ -34,14 +34,17 @@ type double struct {
 	sum     uint64 // of the tables as they were made
 	images  []*doubleImage
 
-	convolve, correlate taps
+	pairings            []pairing
+	convolve, correlate []taps // by phase
 
 	room    sync.Mutex // guards what follows: one application at a time
 	closed  bool
-	tiles   *simd.Memory[float64] // an image, [tile][64]
-	traces  *simd.Memory[float64] // correlated, [trace][stride]
-	windows []*simd.Memory[float64]
-	padded  [][]float64 // per thread, a trace with zeros at both ends
+	tiles   *simd.Memory[float64]      // an image, [tile][64]
+	minus   *simd.Memory[float64]      // the same times −1, with turned waves
+	traces  *simd.Memory[float64]      // correlated, [phase][trace][stride]
+	windows [][]*simd.Memory[float64]  // per thread and phase
+	ends    []*simd.Memory[simd.Trace] // per thread, a block's traces in a pairing
+	padded  [][]float64                // per thread, a trace with zeros at both ends
 }
 
 // doubleImage is the operator of one image.
@@ -100,17 +103,29 @@ func newDouble(p *Problem, w Work, counting bool) *double {
 	if p.Dynamic {
 		e.scale = onHeap[float64](m, p.ImageLen())
 	}
-	e.convolve, e.correlate = newTaps(responseOf(p), p.NT)
+	e.pairings = p.pairings()
+	for _, r := range responsesOf(p) {
+		convolve, correlate := newTaps(r, p.NT)
+		e.convolve, e.correlate = append(e.convolve, convolve), append(e.correlate, correlate)
+	}
 	o := &e.op
-	o.Places, o.Mode, o.NT, o.Stride = p.Positions.Len(), doubleMode(p), p.NT, doubleStride(p.NT)
+	o.Places, o.Mode, o.NT, o.Stride = p.Positions.Len()*p.branches(), doubleMode(p), p.NT, doubleStride(p.NT)
 	tables := e.tiling.Tiles * o.Places
 	e.rows = alloc[float64](m, tables*o.Mode.Fields()*simd.TileSize)
 	e.spans = alloc[simd.Span](m, tables)
 	o.Table, o.Span = e.rows.S, e.spans.S
 	e.tiles = alloc[float64](m, e.tiling.Tiles*simd.TileSize)
-	e.traces = alloc[float64](m, p.NumTraces()*o.Stride)
+	e.traces = alloc[float64](m, p.phases()*p.NumTraces()*o.Stride)
+	if p.phases() > 1 {
+		e.minus = alloc[float64](m, e.tiling.Tiles*simd.TileSize)
+	}
 	for range e.threads {
-		e.windows = append(e.windows, alloc[float64](m, doubleCells.limit*simd.Due*o.Stride))
+		var windows []*simd.Memory[float64]
+		for range p.phases() {
+			windows = append(windows, alloc[float64](m, doubleCells.limit*simd.Due*o.Stride))
+		}
+		e.windows = append(e.windows, windows)
+		e.ends = append(e.ends, alloc[simd.Trace](m, doubleCells.limit))
 		e.padded = append(e.padded, onHeap[float64](m, paddedLen(p.NT)))
 	}
 	for _, c := range w.images() {
@@ -197,7 +212,7 @@ func (e *double) fill(ctx context.Context, p *Problem) (err error) {
 		return scratch.err
 	}
 	opt := askRays(p, traveltime.Options{Threads: e.threads, Progress: p.Progress})
-	err = p.Arrivals(ctx, p.usedPlaces(), opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
+	err = p.Arrivals(ctx, p.usedPlaces(), opt, func(place, branch int, window traveltime.Window, b traveltime.Branch) error {
 		s := <-free
 		defer func() { free <- s }()
 		if w != nil {
@@ -205,7 +220,7 @@ func (e *double) fill(ctx context.Context, p *Problem) (err error) {
 				return err
 			}
 		}
-		e.pack(place, window, b.Time, s)
+		e.pack(table(p.Positions, place, branch), window, b.Time, s)
 		return nil
 	})
 	if err == nil {
@@ -225,15 +240,15 @@ func (e *double) makingBytes(p *Problem) int64 {
 
 func (e *double) placeBytes() int64 {
 	const span = 8
-	return int64(e.tiling.Tiles) * int64(e.op.Mode.Fields()*simd.TileSize*8+span)
+	return int64(e.p.branches()*e.tiling.Tiles) * int64(e.op.Mode.Fields()*simd.TileSize*8+span)
 }
 
-// pack makes the tables of a place. Half of t0 goes to each end of a ray, so that a place may be both
+// pack makes a table, that of a branch of a place. Half of t0 goes to each end of a ray, so that a place may be both
 // source and receiver.
-func (e *double) pack(place int, w traveltime.Window, time []float64, s *slowness) {
+func (e *double) pack(table int, w traveltime.Window, time []float64, s *slowness) {
 	at, shift := newPoints(e.p.Grid, w), e.p.T0/(2*e.p.DT)
 	for tile := range e.tiling.Tiles {
-		n, size := tile*e.op.Places+place, e.op.Mode.Fields()*simd.TileSize
+		n, size := tile*e.op.Places+table, e.op.Mode.Fields()*simd.TileSize
 		row, points := e.rows.S[n*size:(n+1)*size], e.tiling.slots(tile)
 		least := math.Inf(1)
 		for i, p := range points {
@@ -267,6 +282,10 @@ func (e *double) weigh(field []float64, s *slowness, i int, reached bool) bool {
 		b = 0
 	}
 	switch {
+	case !e.p.Dynamic: // the weight is that of two vectors of half the length
+		if field[0], field[simd.TileSize] = b, 0; e.op.Mode == simd.Space {
+			field[simd.TileSize] = 0.5
+		}
 	case e.op.Mode == simd.Space:
 		field[0] = b
 		for a := range s.unit {
@@ -287,7 +306,7 @@ func (e *double) Name() string           { return "double" }
 func (e *double) Type() device.Type      { return device.F64 }
 func (e *double) Groups() dist.Grouped   { return nil }
 func (e *double) Squared() []dist.Kernel { return nil }
-func (e *double) TableBytes() int64      { return e.placeBytes() * int64(e.op.Places) }
+func (e *double) TableBytes() int64      { return e.placeBytes() * int64(e.op.Places/e.p.branches()) }
 
 func (e *double) Kernels() (out []dist.Kernel) {
 	for _, d := range e.images {
@@ -334,10 +353,10 @@ func (d *doubleImage) slices(op string, data, image device.Buf) (x, m []float64)
 }
 
 // eachTile calls f for all tiles on all threads.
-func (e *double) eachTile(ctx context.Context, f func(lo, hi int) error) error {
+func (e *double) eachTile(ctx context.Context, f func(worker, lo, hi int) error) error {
 	size := min(step, max(1, e.tiling.Tiles/(4*e.threads)))
-	return workers.Each(ctx, e.threads, (e.tiling.Tiles+size-1)/size, func(_, i int) error {
-		return f(i*size, min((i+1)*size, e.tiling.Tiles))
+	return workers.Each(ctx, e.threads, (e.tiling.Tiles+size-1)/size, func(worker, i int) error {
+		return f(worker, i*size, min((i+1)*size, e.tiling.Tiles))
 	})
 }
 
@@ -346,7 +365,7 @@ func (d *doubleImage) Forward(ctx context.Context, dst, src device.Buf) error {
 	d.room.Lock()
 	defer d.room.Unlock()
 	data, image := d.slices("forward", dst, src)
-	err := d.eachTile(ctx, func(lo, hi int) error {
+	err := d.eachTile(ctx, func(_, lo, hi int) error {
 		for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
 			d.tiles.S[i] = 0
 			if n := d.tiling.Points[i]; n >= 0 {
@@ -358,21 +377,46 @@ func (d *doubleImage) Forward(ctx context.Context, dst, src device.Buf) error {
 	if err != nil {
 		return err
 	}
+	if d.minus != nil {
+		for i, v := range d.tiles.S {
+			d.minus.S[i] = -v
+		}
+	}
 	return workers.Each(ctx, d.threads, len(d.cuts)-1, func(worker, block int) error {
-		lo, hi, windows, stride := d.cuts[block], d.cuts[block+1], d.windows[worker], simd.Due*d.op.Stride
-		clear(windows.S[:(hi-lo)*stride])
-		for tile := 0; tile < d.tiling.Tiles; tile += step {
-			if err := ctx.Err(); err != nil {
-				return err
+		lo, hi, stride := d.cuts[block], d.cuts[block+1], simd.Due*d.op.Stride
+		for _, windows := range d.windows[worker] {
+			clear(windows.S[:(hi-lo)*stride])
+		}
+		for _, of := range d.pairings {
+			traces, image := d.endsOf(worker, lo, hi, of), d.tiles
+			if of.minus {
+				image = d.minus
 			}
-			d.isa.ForwardDouble(&d.op, d.list.S[lo:hi], windows, d.tiles, tile, min(tile+step, d.tiling.Tiles))
+			for tile := 0; tile < d.tiling.Tiles; tile += step {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				d.isa.ForwardDouble(&d.op, traces, d.windows[worker][of.phase], image, tile, min(tile+step, d.tiling.Tiles))
+			}
 		}
 		for i := lo; i < hi; i++ {
-			simd.CollapseDouble(d.amid(worker), windows.S[(i-lo)*stride:])
-			d.convolve.apply(d.isa, d.row(data, i), d.padded[worker], true)
+			for phase, windows := range d.windows[worker] {
+				simd.CollapseDouble(d.amid(worker), windows.S[(i-lo)*stride:])
+				d.convolve[phase].apply(d.isa, d.row(data, i), d.padded[worker], true)
+			}
 		}
 		return nil
 	})
+}
+
+// endsOf lists the traces lo to hi of the list with their tables and rows in a pairing.
+func (d *doubleImage) endsOf(worker, lo, hi int, of pairing) []simd.Trace {
+	list, row := d.ends[worker].S[:hi-lo], int32(of.phase*len(d.rows))
+	for i, t := range d.list.S[lo:hi] {
+		list[i] = simd.Trace{Source: int32(table(d.p.Positions, int(t.Source), of.source)),
+			Receiver: int32(table(d.p.Positions, int(t.Receiver), of.receiver)), Row: t.Row + row}
+	}
+	return list
 }
 
 // share is the part of the weights that belongs to point n.
@@ -390,19 +434,31 @@ func (d *doubleImage) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := d.slices("adjoint", src, dst)
 	err := workers.Each(ctx, d.threads, len(d.rows), func(worker, i int) error {
 		copy(d.amid(worker), d.row(data, i))
-		d.correlate.apply(d.isa, d.traces.S[i*d.op.Stride:][:d.p.NT], d.padded[worker], false)
+		for phase, correlate := range d.correlate {
+			correlate.apply(d.isa, d.traces.S[(phase*len(d.rows)+i)*d.op.Stride:][:d.p.NT], d.padded[worker], false)
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return d.eachTile(ctx, func(lo, hi int) error {
-		clear(d.tiles.S[lo*simd.TileSize : hi*simd.TileSize])
-		for block, from := range d.cuts[:len(d.cuts)-1] {
-			if err := ctx.Err(); err != nil {
-				return err
+	return d.eachTile(ctx, func(worker, lo, hi int) error {
+		sums, negative := d.tiles.S[lo*simd.TileSize:hi*simd.TileSize], false
+		clear(sums)
+		for _, of := range d.pairings {
+			if of.minus && !negative { // those are the last
+				negate(sums)
+				negative = true
 			}
-			d.isa.AdjointDouble(&d.op, d.list.S[from:d.cuts[block+1]], d.tiles, d.traces, lo, hi)
+			for block, from := range d.cuts[:len(d.cuts)-1] {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				d.isa.AdjointDouble(&d.op, d.endsOf(worker, from, d.cuts[block+1], of), d.tiles, d.traces, lo, hi)
+			}
+		}
+		if negative {
+			negate(sums)
 		}
 		for i := lo * simd.TileSize; i < hi*simd.TileSize; i++ {
 			if n := d.tiling.Points[i]; n >= 0 {

@@ -76,6 +76,9 @@ func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hess
 	if engine != "cpu" && engine != "reference" {
 		return nil, fmt.Errorf("kirchhoff: the cpu and the reference engine make the Hessian of a target, the %s engine does not", engine)
 	}
+	if p.several() {
+		return nil, fmt.Errorf("kirchhoff: the Hessian of a target is that of one arrival at each point, the traveltimes (%s) have several", p.Times.Name())
+	}
 	if err := t.Validate(p.Grid); err != nil {
 		return nil, err
 	}
@@ -260,11 +263,11 @@ type arrival struct {
 
 // arrival returns that of a held point.
 func (h *Hessian) arrival(trace, i int) arrival {
-	k, w, a := h.arrivals.at(trace, i)
+	k, w, a := h.arrivals.at(trace, i, pairing{})
 	if k < 0 {
 		return arrival{k: k}
 	}
-	return arrival{k, h.band(trace, i), a * (1 - w), a * w}
+	return arrival{k, h.band(trace, i, pairing{}), a * (1 - w), a * w}
 }
 
 // addPlain is Add in loops that read like the formula. The element of two points is computed once,

@@ -62,7 +62,7 @@ type lists struct {
 	// traces, while those of the adjoint's pairs count the traces of these lists.
 	fwd   []*demigrator
 	trace []int32               // number of each trace in the kernel
-	rows  *simd.Memory[float32] // [trace][pitch], correlated traces in all bands
+	rows  *simd.Memory[float32] // [trace][phase][pitch], correlated traces in all bands
 	ready []float32             // the data that rows were correlated from, until used
 }
 
@@ -70,8 +70,11 @@ type lists struct {
 func (o *lists) allocate(t *tables, n, bands int) {
 	o.op = t.op
 	o.op.Bands = bands
-	o.rows = alloc[float32](&o.memory, n*o.op.Pitch())
+	o.rows = alloc[float32](&o.memory, n*o.phases()*o.op.Pitch())
 }
+
+// phases is the number of versions of a trace.
+func (o *lists) phases() int { return o.kernel.cpu.plan.phases() }
 
 // perTrace is the memory of block lists for a trace: a pair and its part of a run, in
 // each direction.
@@ -177,30 +180,33 @@ func (o *lists) forwardBlocks(ctx context.Context, lo, hi int, f func(worker int
 }
 
 // demigrate computes the forward's pieces lo to hi. It writes each trace, not yet
-// convolved, to where to says, and then calls done. Both get the trace's number in the
+// convolved, to where to says for each phase, and then calls done. Both get the trace's number in the
 // kernel.
-func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace int) []float32, done func(worker, trace int)) error {
+func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace, phase int) []float32, done func(worker, trace int)) error {
 	nt := o.kernel.cpu.plan.Problem.NT
 	return o.forwardBlocks(ctx, lo, hi, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
+		n := pair1 - pair0
 		var sums []float64 // with several bands
 		var err error
 		if o.op.Bands > 1 {
-			sums = o.kernel.cpu.antialias[worker].sums[:(pair1-pair0)*nt]
+			sums = o.kernel.cpu.antialias[worker].sums[:o.phases()*n*nt]
 			clear(sums)
 			err = o.boxes(ctx, worker, d, block, sums, -1, 0)
 		} else {
-			err = o.addTiles(ctx, worker, d, block, pair1-pair0)
+			err = o.addTiles(ctx, worker, d, block, o.phases()*n)
 		}
 		if err != nil {
 			return err
 		}
 		for i, pair := range d.pairs[pair0:pair1] {
-			trace := to(worker, int(pair.row))
-			if sums != nil {
-				simd.Narrow(trace, sums[i*nt:(i+1)*nt])
-			} else {
-				d.collapse(trace, o.kernel.cpu.windows[worker].S[i*d.trace():])
+			for phase := range o.phases() {
+				trace, slot := to(worker, int(pair.row), phase), phase*n+i
+				if sums != nil {
+					simd.Narrow(trace, sums[slot*nt:(slot+1)*nt])
+				} else {
+					d.collapse(trace, o.kernel.cpu.windows[worker].S[slot*d.trace():])
+				}
 			}
 			done(worker, int(pair.row))
 		}
@@ -208,7 +214,7 @@ func (o *lists) demigrate(ctx context.Context, lo, hi int, to func(worker, trace
 	})
 }
 
-// addTiles sets the windows to all tiles' share of the n traces of a block of the forward.
+// addTiles sets the n windows of a block of the forward to all tiles' share of its traces.
 func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, n int) error {
 	windows := o.kernel.cpu.windows[worker]
 	clear(windows.S[:n*d.trace()])
@@ -217,30 +223,40 @@ func (o *lists) addTiles(ctx context.Context, worker int, d *demigrator, block, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if op := o.pick(worker, &d.op, d.blocking, block, box); op != nil {
-			d.forward(o.kernel.cpu.isa, op, windows.Memory, o.imageOf(box))
+		for _, of := range o.kernel.cpu.plan.pairings {
+			if op := o.pick(worker, &d.op, d.blocking, block, box, of, o.phases()); op != nil {
+				d.forward(o.kernel.cpu.isa, op, windows.Memory, o.imageOf(worker, box, of))
+			}
 		}
 	}
 	return nil
 }
 
-// imageOf is the image in a box's tiles.
-func (o *lists) imageOf(box int) []float32 {
-	return o.kernel.cpu.image32.S[o.kernel.cpu.plan.Boxes[box].First*simd.TileSize : o.kernel.cpu.plan.end(box)*simd.TileSize]
+// imageOf is the image in a box's tiles, times −1 for a pairing with minus.
+func (o *lists) imageOf(worker, box int, of pairing) []float32 {
+	image := o.kernel.cpu.image32.S[o.kernel.cpu.plan.Boxes[box].First*simd.TileSize : o.kernel.cpu.plan.end(box)*simd.TileSize]
+	if !of.minus {
+		return image
+	}
+	minus := o.kernel.cpu.minus[worker].S[:len(image)]
+	for i, v := range image {
+		minus[i] = -v
+	}
+	return minus
 }
 
-// demigrateExactly sets rows of sums, [row][nt], from row0 on to the traces of one of the
+// demigrateExactly sets rows of sums, [row][phase][nt], from row0 on to the traces of one of the
 // forward's pieces, not yet convolved. The contribution of each box of tiles to a trace
 // is rounded, so the order of boxes does not matter.
 func (o *lists) demigrateExactly(ctx context.Context, piece int, sums []float64, quantum float64) error {
-	nt, row0 := o.kernel.cpu.plan.Problem.NT, o.kernel.image.TraceCuts[piece]
+	size, row0 := o.phases()*o.kernel.cpu.plan.Problem.NT, o.kernel.image.TraceCuts[piece]
 	return o.forwardBlocks(ctx, piece, piece+1, func(worker int, d *demigrator, block int) error {
 		pair0, pair1 := d.pairRange(block)
 		for _, pair := range d.pairs[pair0:pair1] {
 			row := int(pair.row) - row0
-			clear(sums[row*nt : (row+1)*nt])
+			clear(sums[row*size : (row+1)*size])
 		}
-		return o.boxes(ctx, worker, d, block, sums, row0, quantum)
+		return o.boxes(ctx, worker, d, block, sums, row0*o.phases(), quantum)
 	})
 }
 
@@ -259,28 +275,30 @@ func (o *lists) boxes(ctx context.Context, worker int, d *demigrator, block int,
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if op := o.pick(worker, &d.op, d.blocking, block, box); op != nil {
-			d.forward(o.kernel.cpu.isa, op, windows.Memory, o.imageOf(box))
-			d.drain(o.kernel.cpu.isa, op, sums, windows.Memory, scratch, row0, quantum)
+		for _, of := range o.kernel.cpu.plan.pairings {
+			if op := o.pick(worker, &d.op, d.blocking, block, box, of, o.phases()); op != nil {
+				d.forward(o.kernel.cpu.isa, op, windows.Memory, o.imageOf(worker, box, of))
+				d.drain(o.kernel.cpu.isa, op, sums, windows.Memory, scratch, row0, quantum)
+			}
 		}
 	}
 	windows.dirty = false
 	return nil
 }
 
-// correlateAll correlates the traces with the wavelet. If largest is not nil, it sets that to
-// the largest sample of each.
+// correlateAll correlates the traces with the wavelet of each phase. If largest is not nil, it sets that,
+// [trace][phase], to the largest sample of each.
 func (o *lists) correlateAll(ctx context.Context, data []float32, largest []float64) error {
 	o.ready = nil
-	nt, size := o.kernel.cpu.plan.Problem.NT, o.op.Pitch()
-	return workers.Each(ctx, o.kernel.cpu.threads, len(o.trace), func(worker, trace int) error {
-		row := o.rows.S[trace*size : trace*size+nt]
-		o.kernel.cpu.correlateTrace(worker, row, o.kernel.row(data, int(o.trace[trace])))
+	nt, size, phases := o.kernel.cpu.plan.Problem.NT, o.op.Pitch(), o.phases()
+	return workers.Each(ctx, o.kernel.cpu.threads, len(o.trace)*phases, func(worker, i int) error {
+		row := o.rows.S[i*size : i*size+nt]
+		o.kernel.cpu.correlateTrace(worker, i%phases, row, o.kernel.row(data, int(o.trace[i/phases])))
 		if largest != nil {
-			largest[trace] = o.kernel.cpu.isa.Largest(row) // smoothing makes nothing larger
+			largest[i] = o.kernel.cpu.isa.Largest(row) // smoothing makes nothing larger
 		}
 		for band := 1; band < o.op.Bands; band++ {
-			at := trace*size + band*o.op.Stride
+			at := i*size + band*o.op.Stride
 			o.kernel.cpu.smoothBand(worker, o.rows.S[at:at+nt], row, band)
 		}
 		return nil
@@ -299,20 +317,37 @@ func (o *lists) migrate(ctx context.Context, data []float32, lo, hi int, quantum
 		o.ready = nil
 	}
 	return o.kernel.cpu.eachBox(ctx, lo, hi, func(worker, box, lo, hi int) {
+		sums := o.kernel.cpu.image64.S[lo*simd.TileSize : hi*simd.TileSize]
 		if fresh {
-			clear(o.kernel.cpu.image64.S[lo*simd.TileSize : hi*simd.TileSize])
+			clear(sums)
 		}
-		o.blocks(ctx, worker, box, func(op *simd.Operator) {
-			first := o.kernel.cpu.plan.Boxes[box].First
-			o.kernel.cpu.isa.Adjoint(op, o.kernel.cpu.image64.S[first*simd.TileSize:], o.rows, lo-first, hi-first, quantum)
-		})
+		first, negative := o.kernel.cpu.plan.Boxes[box].First, false
+		for _, of := range o.kernel.cpu.plan.pairings {
+			if of.minus && !negative { // those are the last
+				negate(sums)
+				negative = true
+			}
+			o.blocks(ctx, worker, box, of, o.phases(), func(op *simd.Operator) {
+				o.kernel.cpu.isa.Adjoint(op, o.kernel.cpu.image64.S[first*simd.TileSize:], o.rows, lo-first, hi-first, quantum)
+			})
+		}
+		if negative {
+			negate(sums)
+		}
 	})
 }
 
-// blocks calls f for each of the adjoint's blocks that has traces which count in a box.
-func (o *lists) blocks(ctx context.Context, worker, box int, f func(op *simd.Operator)) {
+// negate multiplies sums by −1.
+func negate(sums []float64) {
+	for i := range sums {
+		sums[i] = -sums[i]
+	}
+}
+
+// blocks calls f for each of the adjoint's blocks that has traces which count in a box by a pairing.
+func (o *lists) blocks(ctx context.Context, worker, box int, of pairing, phases int, f func(op *simd.Operator)) {
 	for block := 0; block < o.backward.len() && ctx.Err() == nil; block++ {
-		if op := o.pick(worker, &o.op, o.backward, block, box); op != nil {
+		if op := o.pick(worker, &o.op, o.backward, block, box, of, phases); op != nil {
 			f(op)
 		}
 	}

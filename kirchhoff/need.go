@@ -51,7 +51,7 @@ func SquareBytes(p *Problem, w Work, even bool) (most int64) {
 	}
 	ends := memory{counting: true}
 	newSquares(e, &ends)
-	stride := newTables(e.plan, &cover{all: 1}, true).op.Stride
+	stride := newTables(e.plan, &cover{all: 1, branches: 1}, true).op.Stride
 	for _, k := range e.kernels {
 		traces := k.image.Own.NumTraces()
 		if even {
@@ -76,13 +76,13 @@ func AmplitudeBytes(p *Problem) int64 {
 // once. It counts all bands, since only the tables tell how many are used.
 func (k *kernel) traceBytes(traces int) int64 {
 	o := &lists{memory: memory{counting: true}, kernel: k}
-	o.allocate(newTables(k.cpu.plan, &cover{all: 1}, true), traces, k.cpu.plan.bands.n)
+	o.allocate(newTables(k.cpu.plan, &cover{all: 1, branches: 1}, true), traces, k.cpu.plan.bands.n)
 	return o.memory.bytes + perTrace*int64(traces)
 }
 
 // pieceBytes is the memory of the forward's pieces.
 func (k *kernel) pieceBytes() int64 {
-	n := ringLen(k.image.TraceCuts, k.cpu.plan.Problem.NT)
+	n := ringLen(k.image.TraceCuts, k.cpu.plan.phases()*k.cpu.plan.Problem.NT)
 	if k.cpu.work.Exact {
 		return 8 * int64(n)
 	}
@@ -110,6 +110,6 @@ func ReferenceNeeds(p *Problem) Need {
 	n := Need{Place: p.referencePlace(), Making: p.timesBytes() * int64(p.threads())}
 	n.Tables = n.Place * int64(p.Positions.Len())
 	n.AllTables = n.Tables
-	n.Heap = 8 * int64(p.Bands()) * int64(p.NumTraces()) * int64(p.NT) // correlated traces
+	n.Heap = 8 * int64(p.phases()) * int64(p.Bands()) * int64(p.NumTraces()) * int64(p.NT) // correlated traces
 	return n
 }

@@ -69,11 +69,16 @@ func TestNeeds(t *testing.T) {
 		for _, w := range e.picks {
 			scratch += bytesOf(w.pairs) + bytesOf(w.runs) + bytesOf(w.cuts) + bytesOf(w.lanes)
 		}
+		for _, minus := range e.minus {
+			scratch += bytesOf(minus)
+		}
 		near("scratch", n.Scratch-n.Pieces, scratch)
 		near("traces", n.Traces, bytesOf(kept(e).rows)+2*16*int64(len(kept(e).backward.pairs)))
 		heap := 4 * int64(len(e.plan.Scale)+len(e.plan.Points))
 		for i, r := range e.crossings {
-			heap += 4 * int64(len(r.data.all)+len(r.made.all))
+			for phase := range r.data {
+				heap += 4 * int64(len(r.data[phase].all)+len(r.made[phase].all))
+			}
 			if e.plan.bands.n > 1 {
 				heap += 8 * int64(len(e.antialias[i].sums)+len(e.antialias[i].scratch))
 			}

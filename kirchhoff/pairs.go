@@ -301,7 +301,7 @@ func (g *gathering) fall(worker, i, trace int) {
 	}
 	g.pairs.isa.Fall(g.arrivals.S[i:], together, &g.target, g.pairs.places[s], g.pairs.places[r], scale, given)
 	for n, tile := range g.tiles {
-		g.arrivals.S[n*together+i].Band = int32(g.band(trace, g.cuts[tile]))
+		g.arrivals.S[n*together+i].Band = int32(g.band(trace, g.cuts[tile], pairing{}))
 	}
 }
 

@@ -30,10 +30,11 @@ func newPicked(m *memory) *picked {
 	}
 }
 
-// pick returns the operator of the traces of a block that count in a box, nil for none. It
+// pick returns the operator of the traces of a block that count in a box by a pairing, nil for none. It
 // is valid until the worker's next call. Traces are left out where the aperture, limits of
-// angles or the end of the record leave nothing of them.
-func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int) *simd.Operator {
+// angles or the end of the record leave nothing of them. With phases other than 1, traces have so many
+// rows, and as many slots as all traces of the block before those of the next phase.
+func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int, of pairing, phases int) *simd.Operator {
 	w, t, at := o.kernel.cpu.picks[worker], o.tables, &o.kernel.cpu.plan.Boxes[box]
 	limited := from.Aperture != [2]simd.Taper{}
 	if t.cover.count(box) == 0 || limited && b.misses(block, at, &from.Aperture) {
@@ -54,8 +55,14 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 	}
 	nt := int32(op.NT)
 	var runs, pairs, cuts, slot int32
+	places := int32(t.cover.all / t.cover.branches)
+	atSource, atReceiver, phase := int32(of.source)*places, int32(of.receiver)*places, int32(of.phase)*min(1, int32(phases-1))
+	if phase > 0 {
+		lo, hi := b.pairRange(block)
+		slot = int32(hi - lo)
+	}
 	for _, run := range b.runs[b.blocks[block]:b.blocks[block+1]] {
-		source := w.number(t, box, run.Source).number
+		source := w.number(t, box, run.Source+atSource).number
 		if source < 0 || op.Reach[source].Lo > op.Reach[source].Hi {
 			slot += run.Pair1 - run.Pair0
 			continue
@@ -63,7 +70,7 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 		s, first := op.Reach[source], pairs
 		for _, p := range b.pairs[run.Pair0:run.Pair1] {
 			slot++
-			to := w.number(t, box, p.receiver)
+			to := w.number(t, box, p.receiver+atReceiver)
 			receiver := to.number
 			if receiver < 0 {
 				continue
@@ -90,7 +97,7 @@ func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box in
 			} else if !to.met {
 				to.met, hint = true, 1
 			}
-			w.pairs.S[pairs] = simd.Pair{Receiver: receiver, Row: p.row, Slot: slot - 1, First: hint, Cut: cut}
+			w.pairs.S[pairs] = simd.Pair{Receiver: receiver, Row: p.row*int32(phases) + phase, Slot: slot - 1, First: hint, Cut: cut}
 			pairs++
 		}
 		if pairs > first {

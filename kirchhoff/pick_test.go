@@ -22,7 +22,7 @@ func TestPick(t *testing.T) {
 		}
 		got := map[int32]bool{}
 		for block := range o.backward.len() {
-			op := o.pick(0, &o.op, o.backward, block, box)
+			op := o.pick(0, &o.op, o.backward, block, box, pairing{}, 1)
 			if op == nil {
 				continue
 			}

@@ -64,7 +64,7 @@ func traceCuts(p *survey.Positions) []int {
 // are those of whole tiles. whole is Work's.
 func (p *Problem) Pieces(whole bool) (cuts [2][]int) {
 	for _, at := range traceCuts(p.Positions) {
-		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.NT)
+		cuts[dist.Forward] = append(cuts[dist.Forward], at*p.phases()*p.NT)
 	}
 	for _, at := range Outline(p).cutPieces(whole) {
 		cuts[dist.Backward] = append(cuts[dist.Backward], at*simd.TileSize)
@@ -117,9 +117,9 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 // forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
-	nt := k.cpu.plan.Problem.NT
-	length := pieces.Longest(k.image.TraceCuts) * nt
-	sums, err := k.cpu.makeRing(ringLen(k.image.TraceCuts, nt), quantum != 0)
+	size := k.cpu.plan.phases() * k.cpu.plan.Problem.NT
+	length := pieces.Longest(k.image.TraceCuts) * size
+	sums, err := k.cpu.makeRing(ringLen(k.image.TraceCuts, size), quantum != 0)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (k *kernel) forward(ctx context.Context, data, image []float32, quantum flo
 		return nil, err
 	}
 	c := NewCursor(k.image, k.opener(ctx))
-	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*nt) }
+	slot := func(lo, hi, piece int) device.Buf { return sums.Slice(piece%ring*length, (hi-lo)*size) }
 	sum := func(lo, hi, piece int) (device.Buf, error) {
 		to := slot(lo, hi, piece)
 		return to, c.Each(piece, func(o *lists) error { return o.sumTraces(ctx, piece, to, quantum) })
@@ -152,18 +152,20 @@ func (e *cpu) makeRing(n int, exact bool) (device.Buf, error) {
 	return device.WrapMemory(e.host, unsafe.Pointer(unsafe.SliceData(e.ring.S)), n, t)
 }
 
-// ringLen is the number of samples in the pieces of the forward that are allocated.
-func ringLen(cuts []int, nt int) int { return min(ring, len(cuts)-1) * pieces.Longest(cuts) * nt }
+// ringLen is the number of samples in the pieces of the forward that are allocated, of traces of that size.
+func ringLen(cuts []int, size int) int { return min(ring, len(cuts)-1) * pieces.Longest(cuts) * size }
 
-// convolveRows convolves traces, [row − row0][nt], and adds them to the data.
+// convolveRows convolves traces, [row − row0][phase][nt], and adds them to the data.
 func (k *kernel) convolveRows(ctx context.Context, data []float32, traces device.Buf, row0 int) error {
-	nt := k.cpu.plan.Problem.NT
-	return workers.Each(ctx, k.cpu.threads, traces.Len()/nt, func(worker, i int) error {
-		u, row := k.cpu.crossings[worker].made.trace, traces.Slice(i*nt, nt)
-		if row.Type() == device.F32 {
-			copy(u, device.Slice[float32](row))
-		} else {
-			simd.Narrow(u, device.Slice[float64](row))
+	nt, phases := k.cpu.plan.Problem.NT, k.cpu.plan.phases()
+	return workers.Each(ctx, k.cpu.threads, traces.Len()/(phases*nt), func(worker, i int) error {
+		for phase, made := range k.cpu.crossings[worker].made {
+			row := traces.Slice((i*phases+phase)*nt, nt)
+			if row.Type() == device.F32 {
+				copy(made.trace, device.Slice[float32](row))
+			} else {
+				simd.Narrow(made.trace, device.Slice[float64](row))
+			}
 		}
 		k.addTrace(worker, data, row0+i)
 		return nil
@@ -176,6 +178,7 @@ func (o *lists) sumTraces(ctx context.Context, piece int, sums device.Buf, quant
 		return o.demigrateExactly(ctx, piece, device.Slice[float64](sums), quantum)
 	}
 	row0, nt, to := o.kernel.image.TraceCuts[piece], o.kernel.cpu.plan.Problem.NT, device.Slice[float32](sums)
-	return o.demigrate(ctx, piece, piece+1, func(_, trace int) []float32 { return to[(trace-row0)*nt : (trace-row0+1)*nt] },
-		func(int, int) {})
+	return o.demigrate(ctx, piece, piece+1, func(_, trace, phase int) []float32 {
+		return to[((trace-row0)*o.phases()+phase)*nt:][:nt]
+	}, func(int, int) {})
 }

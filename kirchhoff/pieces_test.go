@@ -269,7 +269,7 @@ func TestPeak(t *testing.T) {
 		most := 0.0
 		for trace := range p.NumTraces() {
 			for n := range p.Grid.Len() {
-				if k, _, a := r.(*referenceEngine).images[0].at(trace, n); k >= 0 {
+				if k, _, a := r.(*referenceEngine).images[0].at(trace, n, pairing{}); k >= 0 {
 					if p.Dynamic { // the image's share
 						a *= p.Velocity[n] / 2
 						if c.dim == 3 {

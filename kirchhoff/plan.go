@@ -18,7 +18,9 @@ type Plan struct {
 
 	Convolve, Correlate *Filter // the convolution with the wavelet and its transpose
 
-	bands *bands
+	pairings []pairing
+	turned   [2]*Filter // Convolve and Correlate of the turned wavelet; nil where no waves turn
+	bands    *bands
 }
 
 // makeOutline makes the parts of a plan that need memory.
@@ -28,7 +30,11 @@ func makeOutline(p *Problem, m *memory) *Plan {
 	if p.Dynamic {
 		l.Scale = onHeap[float32](m, p.ImageLen())
 	}
-	l.Convolve, l.Correlate = responseOf(p).filters(p.NT)
+	responses := responsesOf(p)
+	l.Convolve, l.Correlate = responses[0].filters(p.NT)
+	if l.pairings = p.pairings(); len(responses) > 1 {
+		l.turned[0], l.turned[1] = responses[1].filters(p.NT)
+	}
 	l.Problem.Velocity, l.Problem.Amplitude = nil, nil
 	return l
 }
@@ -52,12 +58,29 @@ func (l *Plan) fill(ctx context.Context, p *Problem) (err error) {
 
 // Gain bounds the factor by which correlation with the wavelet can increase the largest
 // sample of a trace: the sum of the absolute values of the taps.
-func (l *Plan) Gain() float64 {
-	sum := 0.0
-	for _, v := range l.Correlate.Taps {
-		sum += math.Abs(float64(v))
+func (l *Plan) Gain() (most float64) {
+	for _, f := range l.correlations() {
+		sum := 0.0
+		for _, v := range f.Taps {
+			sum += math.Abs(float64(v))
+		}
+		most = max(most, slack*sum)
 	}
-	return slack * sum
+	return most
+}
+
+// convolutions are the convolutions of all phases.
+func (l *Plan) convolutions() []*Filter { return []*Filter{l.Convolve, l.turned[0]}[:l.phases()] }
+
+// correlations are their transposes.
+func (l *Plan) correlations() []*Filter { return []*Filter{l.Correlate, l.turned[1]}[:l.phases()] }
+
+// phases is the number of versions of a trace, see Problem.phases.
+func (l *Plan) phases() int {
+	if l.turned[0] == nil {
+		return 1
+	}
+	return 2
 }
 
 // NewPlan prepares p. Its errors are those of Validate and of given amplitudes.
@@ -150,7 +173,7 @@ func (k *maker) takeField(l *Plan, w *weights, place int, window traveltime.Wind
 		for a := range k.gradient {
 			k.gradient[a] = k.along[a][:len(b.Time)]
 		}
-		traveltime.CentralGradient(k.gradient, b.Time, window.Grid(l.Problem.Grid))
+		fillGradient(k.gradient, b, window.Grid(l.Problem.Grid))
 	}
 	if w == nil {
 		return nil

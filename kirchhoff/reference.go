@@ -24,7 +24,7 @@ type reference struct {
 	traces  int     // of the data
 	rows    []int32 // row of the data of each trace; nil: its own number
 	threads int
-	response
+	responses []response // by phase
 
 	*correlated
 }
@@ -32,7 +32,7 @@ type reference struct {
 // correlated is the memory of an adjoint, shared by all images.
 type correlated struct {
 	sync.Mutex           // held by an adjoint
-	e          []float64 // [ntrace, band, nt], correlated traces
+	e          []float64 // [ntrace, phase, band, nt], correlated traces
 }
 
 // NewReference makes the engine in plain Go and float64, in loops that read like the
@@ -47,7 +47,7 @@ func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := Refuse("reference", p, w); err != nil {
 		return nil, err
 	}
-	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), response: responseOf(p), correlated: &correlated{}}
+	all := &reference{arrivals: newArrivals(p), traces: p.NumTraces(), threads: p.threads(), responses: responsesOf(p), correlated: &correlated{}}
 	opt := askRays(p, traveltime.Options{Threads: all.threads, Progress: p.Progress})
 	if err := p.Arrivals(ctx, p.usedPlaces(), opt, all.sink(p)); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (p *Problem) referencePlace() int64 {
 	default:
 		arrays = 5
 	}
-	return arrays * 8 * int64(p.Grid.Len())
+	return arrays * 8 * int64(p.Grid.Len()) * int64(p.branches())
 }
 
 // Forward adds the demigrated traces of the image src to dst.
@@ -111,18 +111,25 @@ func (r *reference) Forward(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("forward", dst, src)
 	return workers.Each(ctx, r.threads, r.p.NumTraces(), func(_, trace int) error {
 		nt := r.p.NT
-		u := make([]float64, r.bands.n*nt)
-		for i, m := range image {
-			if k, w, a := r.at(trace, r.first+i); k >= 0 {
-				k += r.band(trace, i) * nt
-				u[k] += a * m * (1 - w)
-				u[k+1] += a * m * w
+		size := r.bands.n * nt
+		all := make([]float64, len(r.responses)*size)
+		for _, of := range r.pairings {
+			u := all[of.phase*size:]
+			for i, m := range image {
+				if k, w, a := r.at(trace, r.first+i, of); k >= 0 {
+					k += r.band(trace, i, of) * nt
+					u[k] += a * m * (1 - w)
+					u[k+1] += a * m * w
+				}
 			}
 		}
-		for band := 1; band < r.bands.n; band++ {
-			r.bands.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
+		for phase, response := range r.responses {
+			u := all[phase*size:]
+			for band := 1; band < r.bands.n; band++ {
+				r.bands.smooth(u[:nt], u[band*nt:(band+1)*nt], band)
+			}
+			response.convolve(r.row(data, trace), u[:nt])
 		}
-		r.convolve(r.row(data, trace), u[:nt])
 		return nil
 	})
 }
@@ -132,17 +139,19 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	data, image := r.slices("adjoint", src, dst)
 	r.Lock()
 	defer r.Unlock()
-	nt, ntrace := r.p.NT, r.p.NumTraces()
+	nt, ntrace, phases := r.p.NT, r.p.NumTraces(), len(r.responses)
 	size := r.bands.n * nt
-	if len(r.e) < ntrace*size {
-		r.e = make([]float64, ntrace*size)
+	if len(r.e) < ntrace*phases*size {
+		r.e = make([]float64, ntrace*phases*size)
 	}
 	err := workers.Each(ctx, r.threads, ntrace, func(_, trace int) error {
-		e := r.e[trace*size : (trace+1)*size]
-		clear(e)
-		r.correlate(e[:nt], r.row(data, trace))
-		for band := 1; band < r.bands.n; band++ {
-			r.bands.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
+		for phase, response := range r.responses {
+			e := r.e[(trace*phases+phase)*size:][:size]
+			clear(e)
+			response.correlate(e[:nt], r.row(data, trace))
+			for band := 1; band < r.bands.n; band++ {
+				r.bands.smooth(e[band*nt:(band+1)*nt], e[:nt], band)
+			}
 		}
 		return nil
 	})
@@ -153,11 +162,13 @@ func (r *reference) Adjoint(ctx context.Context, dst, src device.Buf) error {
 	return workers.Each(ctx, r.threads, (len(image)+chunk-1)/chunk, func(_, c int) error {
 		lo, hi := c*chunk, min((c+1)*chunk, len(image))
 		for trace := range ntrace {
-			e := r.e[trace*size : (trace+1)*size]
-			for i := lo; i < hi; i++ {
-				if k, w, a := r.at(trace, r.first+i); k >= 0 {
-					k += r.band(trace, i) * nt
-					image[i] += a * (e[k]*(1-w) + e[k+1]*w)
+			for _, of := range r.pairings {
+				e := r.e[(trace*phases+of.phase)*size:]
+				for i := lo; i < hi; i++ {
+					if k, w, a := r.at(trace, r.first+i, of); k >= 0 {
+						k += r.band(trace, i, of) * nt
+						image[i] += a * (e[k]*(1-w) + e[k+1]*w)
+					}
 				}
 			}
 		}

@@ -31,9 +31,14 @@ func checkRays(p *Problem) error {
 	return nil
 }
 
-// askRays adds to the options of p's times what its amplitudes need.
+// askRays adds to the options of p's times what its weights need. Traced rays bring their own gradients,
+// since there are none of times that end anywhere; of several branches the spreading says where they are.
 func askRays(p *Problem, opt traveltime.Options) traveltime.Options {
 	opt.Spreading, opt.Takeoff = spread(p), takeoff(p)
+	opt.Gradient = traveltime.Traced(p.Times) && (p.Directed() || p.Antialias != nil)
+	if p.several() && opt.Spreading == traveltime.NoSpreading {
+		opt.Spreading = traveltime.RaySpreading
+	}
 	return opt
 }
 

@@ -19,7 +19,7 @@ func TestSpreadingOfRays(t *testing.T) {
 	p.Spreading, p.TakeoffLimit = traveltime.PointSpreading, []float64{30, 60}
 	amplitudes := HostAmplitudes(p)
 	places, opt := p.TimesNeeded()
-	err := p.Arrivals(context.Background(), places, opt, func(place int, window traveltime.Window, arrival traveltime.Branch) error {
+	err := p.Arrivals(context.Background(), places, opt, func(place, _ int, window traveltime.Window, arrival traveltime.Branch) error {
 		b, err := amplitudes(place, window, arrival)
 		x, at := make([]float64, 2), p.Positions.At(place)
 		for i := range b {
@@ -90,7 +90,7 @@ func checkBound(t *testing.T, p *Problem) {
 	w := newWeights(p)
 	places, opt := p.TimesNeeded()
 	amplitudes := HostAmplitudes(p)
-	err := p.Arrivals(context.Background(), places, opt, func(place int, window traveltime.Window, arrival traveltime.Branch) error {
+	err := p.Arrivals(context.Background(), places, opt, func(place, _ int, window traveltime.Window, arrival traveltime.Branch) error {
 		b, err := amplitudes(place, window, arrival)
 		if err != nil {
 			return err

@@ -112,13 +112,13 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 		free <- k
 	}
 	places, opt := p.TimesNeeded()
-	return p.Arrivals(ctx, places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
+	return p.Arrivals(ctx, places, opt, func(place, branch int, window traveltime.Window, b traveltime.Branch) error {
 		k := <-free
 		defer func() { free <- k }()
 		if err := k.takeField(t.plan, w, place, window, b); err != nil {
 			return err
 		}
-		if err := t.pack(place, k); err != nil {
+		if err := t.pack(table(p.Positions, place, branch), k); err != nil {
 			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
 		}
 		return nil
@@ -134,7 +134,7 @@ func (p *Problem) mode() simd.Mode {
 	case angular(p):
 		mode = simd.Plane
 	}
-	if p.limited() || unequal(p) {
+	if p.limited() || unequal(p) || p.Directed() && !p.Dynamic {
 		mode += simd.Limits
 	}
 	if p.Compact {
@@ -155,13 +155,14 @@ func (t *tables) usedBands(p *survey.Positions) int {
 	if t.plan.bands.n == 1 {
 		return 1
 	}
-	steepest := make([]float32, t.cover.all)
+	steepest := make([]float32, p.Len())
 	for box, at := range t.boxes {
 		for i, s := range t.slopes.S[at.places : at.places+t.cover.count(box)] {
 			place := i
 			if t.cover.places != nil {
 				place = int(t.cover.places[box][i])
 			}
+			place %= p.Len()
 			steepest[place] = max(steepest[place], s.Hi)
 		}
 	}
@@ -186,7 +187,7 @@ func (t *tables) checksum() (sum uint64) {
 // which the sum of two fits in an int32.
 const never = 5e8
 
-// pack converts the times of a place, which k holds with what bands and weights need of
+// pack converts the times of a branch of a place, which k holds with what bands and weights need of
 // them. Half of t0 goes to each end of a ray, so that a place may be both source and
 // receiver. Times are reduced to samples in float64 and rounded to float32 only once they
 // are relative to the tile. It returns an error if a tile's times are too far apart for

@@ -86,10 +86,18 @@ func LinearTaps(p *Problem) (zero int, taps func(samples []float64) []float64) {
 // lag k, or to the negative lag k − len. Its period is several records, since the half derivative
 // falls off with the lag to the power −3/2.
 func impulseOf(p *Problem) []float64 {
+	return impulse(p, func(w float64) complex128 {
+		return cmplx.Pow(complex(0, w), complex(0.5*float64(p.Grid.Dim()-1), 0))
+	})
+}
+
+// impulse returns what a filter with a response at frequencies ω, in radians a second, makes of a spike,
+// see impulseOf.
+func impulse(p *Problem, response func(w float64) complex128) []float64 {
 	n := 1 << bits.Len(uint(8*(2*p.NT+len(p.Wavelet.Samples))))
 	spectrum := make([]complex128, n/2+1)
 	for i := range spectrum {
-		spectrum[i] = cmplx.Pow(complex(0, 2*math.Pi*float64(i)/(float64(n)*p.DT)), complex(0.5*float64(p.Grid.Dim()-1), 0)) / complex(float64(n), 0)
+		spectrum[i] = response(2*math.Pi*float64(i)/(float64(n)*p.DT)) / complex(float64(n), 0)
 	}
 	spectrum[n/2] = complex(real(spectrum[n/2]), 0)
 	return fourier.NewFFT(n).Sequence(nil, spectrum)

@@ -118,6 +118,14 @@ func (t *Tiling) end(box int) int {
 	return t.Tiles
 }
 
+// mostTiles is the number of tiles of the largest box.
+func (t *Tiling) mostTiles() (most int) {
+	for i, b := range t.Boxes {
+		most = max(most, t.end(i)-b.First)
+	}
+	return most
+}
+
 // slots returns the points of one tile.
 func (t *Tiling) slots(tile int) []int32 {
 	return t.Points[tile*simd.TileSize : (tile+1)*simd.TileSize]

@@ -169,7 +169,7 @@ func TestUnequalClosedForm(t *testing.T) {
 					worst.opening = max(worst.opening, math.Abs(gotOpening-opening))
 					otherDip, _ := angles3(scaled3(ps, 1/length(ps)), scaled3(pr, 1/length(pr)))
 					unit.dip = max(unit.dip, math.Abs(otherDip-dip))
-					if k, _, a := r.at(trace, i); k >= 0 {
+					if k, _, a := r.at(trace, i, pairing{}); k >= 0 {
 						want := sum(ps, pr) * w.spreadingAt(length(ds)) * w.spreadingAt(length(dr))
 						worst.weight = max(worst.weight, math.Abs(a/want-1))
 						unit.weight = max(unit.weight, math.Abs(2*math.Cos(opening/2)/2000/sum(ps, pr)-1))
@@ -268,8 +268,8 @@ func TestEqualSpeeds(t *testing.T) {
 		for trace := range p.NumTraces() {
 			for i := range p.Grid.Len() {
 				iz := i % p.Grid.Shape[dim-1]
-				_, _, a := ours.(*referenceEngine).images[0].at(trace, i)
-				k, _, b := ordinary.(*referenceEngine).images[0].at(trace, i)
+				_, _, a := ours.(*referenceEngine).images[0].at(trace, i, pairing{})
+				k, _, b := ordinary.(*referenceEngine).images[0].at(trace, i, pairing{})
 				if p.Grid.Point(x, i); k < 0 || edge(p.Grid, x) {
 					continue
 				}
@@ -292,7 +292,7 @@ func TestUnequalAngleLimit(t *testing.T) {
 		p.AngleLimit = []float64{40, 40}
 		w, x, other := newWeights(p), make([]float64, dim), 0
 		s := newSlowness(p, func() []float64 { return make([]float64, p.Grid.Len()) })
-		err := p.Arrivals(t.Context(), p.usedPlaces(), traveltime.Options{}, func(place int, window traveltime.Window, arrival traveltime.Branch) error {
+		err := p.Arrivals(t.Context(), p.usedPlaces(), traveltime.Options{}, func(place, _ int, window traveltime.Window, arrival traveltime.Branch) error {
 			if err := w.fillFrom(&s, place, window, arrival); err != nil {
 				return err
 			}
@@ -340,7 +340,7 @@ func TestUnequalPeak(t *testing.T) {
 		r, most, steepest := e.(*referenceEngine).images[0], 0.0, 0.0
 		for trace := range p.NumTraces() {
 			for i := range p.Grid.Len() {
-				if k, _, a := r.at(trace, i); k >= 0 {
+				if k, _, a := r.at(trace, i, pairing{}); k >= 0 {
 					most = max(most, a*p.Slowest)
 				}
 			}

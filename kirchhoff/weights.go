@@ -6,13 +6,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Directed reports whether weights depend on the rays' directions: with Dynamic, or
-// limits of dip or opening angle.
-func (p *Problem) Directed() bool { return p.Dynamic || p.limited() }
+// Directed reports whether weights differ from point to point, as they do with the rays' directions: with
+// Dynamic, or limits of dip or opening angle. With several branches they say which arrivals there are.
+func (p *Problem) Directed() bool { return p.Dynamic || p.limited() || p.several() }
 
 // weights computes the factors of the weight that belong to one place. Without
 // Dynamic an amplitude is 1, or 0 where a ray has no direction.
@@ -102,7 +103,7 @@ func (w *weights) fillFrom(s *slowness, place int, window traveltime.Window, b t
 	for a := range grad {
 		grad[a] = grad[a][:n]
 	}
-	traveltime.CentralGradient(grad, b.Time, g)
+	fillGradient(grad, b, g)
 	if unequal(w.p) {
 		w.vectors(s, place, window, n)
 		return nil
@@ -127,11 +128,32 @@ func (w *weights) fillFrom(s *slowness, place int, window traveltime.Window, b t
 	return nil
 }
 
+// fillGradient sets grad to the gradient of an arrival on a grid: its own, or that of its times.
+func fillGradient(grad [][]float64, b traveltime.Branch, g grid.Grid) {
+	if b.Gradient == nil {
+		traveltime.CentralGradient(grad, b.Time, g)
+		return
+	}
+	for a := range grad {
+		copy(grad[a], b.Gradient[a])
+	}
+}
+
 // spreading fills amp with the geometrical spreading of an arrival of a place on a window, times
 // the taper of the take-off angle; without Dynamic with 1.
 func (w *weights) spreading(amp []float64, place int, window traveltime.Window, b traveltime.Branch) error {
-	if err := w.fillSpreading(amp, place, window, b); err != nil || !takeoff(w.p) {
+	if err := w.fillSpreading(amp, place, window, b); err != nil {
 		return err
+	}
+	if w.p.several() && spread(w.p) == traveltime.NoSpreading {
+		for i, spreading := range b.Spreading {
+			if amp[i] = math.Copysign(amp[i], spreading); spreading == 0 {
+				amp[i] = 0
+			}
+		}
+	}
+	if !takeoff(w.p) {
+		return nil
 	}
 	const radian = math.Pi / 180
 	for i, a := range b.Takeoff {

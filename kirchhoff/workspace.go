@@ -14,9 +14,9 @@ type window struct {
 	dirty bool // not all zero
 }
 
-// crossing is a thread's room for traces between the data and the kernels: made by these, to
+// crossing is a thread's room for a trace between the data and the kernels, by phase: made by these, to
 // convolve, and of the data, to correlate.
-type crossing struct{ made, data padded }
+type crossing struct{ made, data []padded }
 
 // Sizes of the blocks, found by trial: large enough that tables are read seldom,
 // small enough that the block's stretches of traces stay in the caches.
@@ -33,10 +33,18 @@ func (e *cpu) allocate() {
 	for range e.threads {
 		e.windows = append(e.windows, &window{Memory: alloc[float32](m, e.plan.windowLen())})
 		e.picks = append(e.picks, newPicked(m))
-		e.crossings = append(e.crossings, crossing{made: e.plan.Convolve.padded(m, nt), data: e.plan.Correlate.padded(m, nt)})
+		var c crossing
+		for phase, f := range e.plan.convolutions() {
+			c.made = append(c.made, f.padded(m, nt))
+			c.data = append(c.data, e.plan.correlations()[phase].padded(m, nt))
+		}
+		e.crossings = append(e.crossings, c)
+		if e.plan.phases() > 1 {
+			e.minus = append(e.minus, alloc[float32](m, e.plan.mostTiles()*simd.TileSize))
+		}
 		if e.plan.bands.n > 1 {
 			e.antialias = append(e.antialias, antialiasRoom{trace: e.plan.bands.triangle[e.plan.bands.n-1].padded(m, nt),
-				sums: onHeap[float64](m, forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})
+				sums: onHeap[float64](m, e.plan.phases()*forwardCells.limit*nt), scratch: onHeap[float64](m, nt+2*simd.ScratchEnd)})
 		}
 	}
 }
@@ -87,11 +95,11 @@ func (e *cpu) unloadSums(ctx context.Context, image, scale []float32, lo, hi int
 	return e.each(ctx, lo, hi, func(lo, hi int) { unload(&e.plan.Tiling, image, e.image64.S, scale, lo, hi) })
 }
 
-// correlateTrace sets to to a trace correlated with the wavelet.
-func (e *cpu) correlateTrace(worker int, to, trace []float32) {
-	x := e.crossings[worker].data
+// correlateTrace sets to to a trace correlated with the wavelet of a phase.
+func (e *cpu) correlateTrace(worker, phase int, to, trace []float32) {
+	x := e.crossings[worker].data[phase]
 	copy(x.trace, trace)
-	e.plan.Correlate.apply(e.isa, to, x, false)
+	e.plan.correlations()[phase].apply(e.isa, to, x, false)
 }
 
 // smoothBand sets to to a band of a trace.

@@ -86,6 +86,13 @@ func Turned(m Method) []bool {
 	return []bool{false}
 }
 
+// Traced reports whether the fields of m are those of traced rays. They may end anywhere, and gradients
+// are theirs alone: differences of times do not give them.
+func Traced(m Method) bool {
+	t, ok := m.(interface{ traced() bool })
+	return ok && t.traced()
+}
+
 // Unequal reports whether the slownesses |∇T| of m at a point differ with the place that the
 // waves come from: with their direction in an anisotropic medium, with the place's role for
 // converted waves.

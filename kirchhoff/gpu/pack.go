@@ -210,7 +210,7 @@ func (k *packer) times(ctx context.Context, p *kirchhoff.Problem, places []int, 
 	}
 	var one sync.Mutex
 	host := kirchhoff.HostAmplitudes(p)
-	return p.Arrivals(ctx, places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
+	return p.Arrivals(ctx, places, opt, func(place, _ int, window traveltime.Window, b traveltime.Branch) error {
 		var amplitudes []float64
 		if host != nil {
 			var err error
