@@ -27,11 +27,12 @@ type trial struct {
 	aperture          int  // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
 	unequal           int  // slownesses: 0 equal, 1 of converted waves, 2 of an anisotropic medium
 	rays              bool // spreading of rays, and a limit of their take-off
+	arrivals          int  // of each point, at most; 0: first arrivals
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d",
-		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal)
+	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,limits=%d,antialias=%v,aperture=%d,unequal=%d,arrivals=%d",
+		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.limits, c.antialias, c.aperture, c.unequal, c.arrivals)
 }
 
 func trials() []trial {
@@ -45,6 +46,7 @@ func trials() []trial {
 		c.antialias = len(all)%3 == 1
 		c.limits = []int{0, 3, 0, 1, 2}[(len(all)+len(all)/5)%5] // with each of the spacings, which go by len(all)%5
 		c.aperture = []int{0, 0, 0, 2, 0, 1, 0, 2, 3, 0, 0}[len(all)%11]
+		c.arrivals = []int{0, 1, 0, 0, 3, 0, 0, 0, 0, 2, 0, 0, 5}[len(all)%13]
 		all = append(all, c)
 	}
 	return all
@@ -145,6 +147,9 @@ func (c trial) problem(t testing.TB, seed uint64) *Problem {
 	}
 	if c.gaps {
 		p.Times = gaps{p.Times}
+	}
+	if c.arrivals > 0 {
+		p.Times = folded{p.Times, c.arrivals}
 	}
 	if c.gaps && c.unequal > 0 {
 		p.Times = traveltime.NewUnequal(p.Times, nil)

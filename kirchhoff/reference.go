@@ -21,9 +21,9 @@ type referenceEngine struct {
 // reference is the operator of one image.
 type reference struct {
 	arrivals
-	traces  int     // of the data
-	rows    []int32 // row of the data of each trace; nil: its own number
-	threads int
+	traces    int     // of the data
+	rows      []int32 // row of the data of each trace; nil: its own number
+	threads   int
 	responses []response // by phase
 
 	*correlated

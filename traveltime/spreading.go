@@ -51,7 +51,7 @@ func (s Spreading) Homogeneous(g grid.Grid) func(distance float64) float64 {
 // Spreads reports whether fields of m bring Spreading and Takeoff when they are asked for.
 func Spreads(m Method) bool {
 	s, ok := m.(interface{ spreads() bool })
-	return ok && s.spreads()
+	return ok && s.spreads() || Traced(m)
 }
 
 func (e *Eikonal) spreads() bool   { return e.tilt == nil }

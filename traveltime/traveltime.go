@@ -80,8 +80,8 @@ type Method interface {
 // of a period, as they do at each caustic that they pass: with H the Hilbert transform, H cos = sin,
 // a pulse f arrives as −H f. Most methods have one branch, of waves that have not turned.
 func Turned(m Method) []bool {
-	if b, ok := m.(interface{ turned() []bool }); ok {
-		return b.turned()
+	if b, ok := m.(interface{ Turned() []bool }); ok {
+		return b.Turned()
 	}
 	return []bool{false}
 }
@@ -89,8 +89,8 @@ func Turned(m Method) []bool {
 // Traced reports whether the fields of m are those of traced rays. They may end anywhere, and gradients
 // are theirs alone: differences of times do not give them.
 func Traced(m Method) bool {
-	t, ok := m.(interface{ traced() bool })
-	return ok && t.traced()
+	t, ok := m.(interface{ Traced() bool })
+	return ok && t.Traced()
 }
 
 // Unequal reports whether the slownesses |∇T| of m at a point differ with the place that the
