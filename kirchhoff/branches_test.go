@@ -40,7 +40,7 @@ func (m folded) Solve(ctx context.Context, p *survey.Positions, places []int, op
 		f.Branches = nil
 		number := int(p.NumberOf(int32(place)))
 		for k := range m.Turned() {
-			slow := 1 + 0.04*float64(k)
+			slow := 1 + 0.0437*float64(k) // times do not fall on the end of a record
 			b := traveltime.Branch{Time: slices.Clone(first.Time)}
 			for _, v := range gradient {
 				b.Gradient = append(b.Gradient, slices.Clone(v))

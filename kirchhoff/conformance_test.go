@@ -383,7 +383,7 @@ func (c trial) conforms(t *testing.T, seed uint64) (empty bool) {
 // TestThreads: an engine's result has the same bits on any number of threads, and
 // again on the same engine.
 func TestThreads(t *testing.T) {
-	for _, c := range []trial{{dim: 2}, {dim: 3, weights: 2, irregular: true}, {dim: 2, weights: 2, limits: 3, unequal: 2}} {
+	for _, c := range []trial{{dim: 2}, {dim: 3, weights: 2, irregular: true}, {dim: 2, weights: 2, limits: 3, unequal: 2}, {dim: 2, weights: 1, arrivals: 3}} {
 		p := c.problem(t, 23)
 		p.Grid.Shape[0], p.Grid.Shape[c.dim-1] = 67, 41
 		p.Velocity = make([]float64, p.Grid.Len())
@@ -396,6 +396,9 @@ func TestThreads(t *testing.T) {
 		}
 		if c.unequal > 0 {
 			p.Times = elliptic(p.Grid).method()
+		}
+		if c.arrivals > 0 {
+			p.Times = folded{p.Times, c.arrivals}
 		}
 		var data, image [][]float64
 		for threads := 1; threads <= 3; threads++ {

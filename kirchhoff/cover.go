@@ -117,7 +117,7 @@ func within(tapers *[2]simd.Taper, m [2]float64, b *Box) reachOf {
 }
 
 // cover says which places have tables in which boxes. A place has one in a box where some
-// trace that uses it may count. Each branch of a place counts as one, see table.
+// trace that uses it may count. Each branch of a place counts as one, see table, and needs arrivals there.
 type cover struct {
 	places   [][]int32 // of each box, ascending; nil for all places
 	all      int       // their number
@@ -127,24 +127,33 @@ type cover struct {
 // newCover finds out which places the traces of p need in the boxes of t.
 func newCover(p *Problem, t *Tiling) *cover {
 	c := &cover{all: p.Positions.Len() * p.branches(), branches: p.branches()}
-	if !p.local() {
+	if !p.local() && p.present == nil {
 		return c
 	}
 	columns := t.columns()
 	lists, near := make([][]int32, len(columns[0])*len(columns[1])), p.near(columns)
-	for branch := range c.branches {
-		for place, n := range near {
-			for i := n.lo[0]; i < n.hi[0]; i++ {
-				for j := n.lo[1]; j < n.hi[1]; j++ {
-					at := int(i)*len(columns[1]) + int(j)
-					lists[at] = append(lists[at], int32(table(p.Positions, place, branch)))
-				}
+	for place, n := range near {
+		for i := n.lo[0]; i < n.hi[0]; i++ {
+			for j := n.lo[1]; j < n.hi[1]; j++ {
+				at := int(i)*len(columns[1]) + int(j)
+				lists[at] = append(lists[at], int32(place))
 			}
 		}
 	}
 	c.places = make([][]int32, len(t.Boxes))
 	for i := range t.Boxes {
-		c.places[i] = lists[i*len(lists)/len(t.Boxes)] // as many boxes below each column
+		below := lists[i*len(lists)/len(t.Boxes)] // as many boxes below each column
+		if c.places[i] = below; p.present == nil && c.branches == 1 {
+			continue
+		}
+		c.places[i] = nil
+		for branch := range c.branches {
+			for _, place := range below {
+				if p.present.in(p, int(place), branch, i) {
+					c.places[i] = append(c.places[i], int32(table(p.Positions, int(place), branch)))
+				}
+			}
+		}
 	}
 	return c
 }

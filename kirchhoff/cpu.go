@@ -54,6 +54,15 @@ func New(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if p.several() {
+		q := *p
+		places, _ := p.TimesNeeded()
+		var err error
+		if q.present, err = p.findPresence(ctx, &Outline(p).Tiling, places); err != nil {
+			return nil, err
+		}
+		p = &q
+	}
 	e, err := newCPU(p, w, false)
 	if err == nil {
 		err = e.fill(ctx, p)

@@ -7,6 +7,11 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 // possible one counts as that.
 func Needs(p *Problem, w Work) (n Need) {
 	l := Outline(p)
+	if p.several() {
+		q := *p
+		q.present = p.estimatePresence(&l.Tiling)
+		p = &q
+	}
 	c := newCover(p, &l.Tiling)
 	n.Place = l.placeBytes(c)
 	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)

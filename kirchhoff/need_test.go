@@ -28,14 +28,16 @@ func TestNeeds(t *testing.T) {
 		compact bool
 		alias   []float64
 		unequal bool
+		several int // arrivals
 	}{
-		{[]int{201, 90}, [2]int{}, true, false, nil, false},
-		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false},
-		{[]int{201, 90}, [2]int{}, true, false, nil, true},
-		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false},
-		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false},
+		{[]int{201, 90}, [2]int{}, true, false, nil, false, 0},
+		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false, 0},
+		{[]int{201, 90}, [2]int{}, true, false, nil, true, 0},
+		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false, 0},
+		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false, 0},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false, 0},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false, 0},
+		{[]int{201, 90}, [2]int{64, 192}, true, false, []float64{25}, false, 2},
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
@@ -45,6 +47,9 @@ func TestNeeds(t *testing.T) {
 		p.Compact, p.Threads, p.Antialias = c.compact, 2, c.alias
 		if c.unequal {
 			p.Times = traveltime.NewUnequal(p.Times, nil)
+		}
+		if c.several > 0 {
+			p.Times = folded{p.Times, c.several}
 		}
 		e := newCPUEngine(t, p, Work{})
 		n := Needs(p, Work{})

@@ -97,6 +97,8 @@ type Problem struct {
 	// Compact.
 	Compact bool
 
+	present *presence // of branches; nil: everywhere
+
 	Threads  int    // 0 means all processors
 	Progress func() // called after each place's table, maybe from several goroutines at once; may be nil
 }

@@ -14,10 +14,13 @@ import (
 // bit, its image to rounding, and adjoint in itself.
 func TestRecomputeIsTheSameOperator(t *testing.T) {
 	ctx := context.Background()
-	for i := range 4 {
+	for i := range 6 {
 		dynamic, compact := i%2 == 1, i/2 == 1
 		p := fixedSpread(t, []int{37, 29}, 10, [2]int{5, 1}, [2]int{7, 1}, 180, dynamic)
 		p.Compact = compact
+		if i >= 4 {
+			p.Times = folded{p.Times, 2}
+		}
 		whole := newCPUEngine(t, p, Work{})
 		place := Needs(p, Work{}).Place
 		if got, want := int64(p.Positions.Len())*place, whole.TableBytes(); got != want {

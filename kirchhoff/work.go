@@ -102,6 +102,7 @@ func Refuse(engine string, p *Problem, w Work) error {
 	for f, wanted := range map[engines.Features]bool{
 		engines.Gathers: w.Classes != nil, engines.Streamed: w.Cuts != nil, engines.Recomputed: w.Remake, engines.Exact: w.Exact,
 		engines.Dynamic: p.Dynamic, engines.DipLimit: p.DipLimit != nil, engines.OpeningLimit: !p.Opening.none(), engines.Antialias: p.Antialias != nil, engines.Aperture: p.local(),
+		engines.Several: p.several(),
 	} {
 		if wanted {
 			asked |= f

@@ -25,13 +25,14 @@ const (
 	Exact    // sums that do not depend on how the work is shared out
 	Diagonal // the operator with its elements squared
 	Wavelets // wavelets that change from application to application
+	Several  // several arrivals at a point, or waves that have turned at caustics
 
 	all = 1<<iota - 1
 )
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "changing wavelets", "several or turned arrivals"}
 
 func (f Features) String() string {
 	var list []string
@@ -55,11 +56,11 @@ type Engine struct {
 // Table has all engines.
 var Table = []Engine{
 	{"cpu", "float32, on all cores and vector units of the host", all, false},
-	{"double", "float64, on all cores and vector units of the host", Gathers | Dynamic, true},
+	{"double", "float64, on all cores and vector units of the host", Gathers | Dynamic | Several, true},
 	{"reference", "float64, in plain Go: slow, and what the others are tested against",
-		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal, false},
-	{"cuda", "float32, on an NVIDIA GPU", all, false},
-	{"hip", "float32, on an AMD GPU", all, false},
+		Gathers | Dynamic | DipLimit | OpeningLimit | Antialias | Aperture | Diagonal | Several, false},
+	{"cuda", "float32, on an NVIDIA GPU", all &^ Several, false},
+	{"hip", "float32, on an AMD GPU", all &^ Several, false},
 }
 
 // Missing returns the given features that the named engine does not offer.

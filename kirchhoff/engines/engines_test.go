@@ -10,9 +10,12 @@ func TestTable(t *testing.T) {
 		t.Errorf("the reference engine lacks %v", f)
 	}
 	for _, name := range []string{"cpu", "cuda", "hip"} {
-		if f := Missing(name, all); f != 0 {
+		if f := Missing(name, all&^Several); f != 0 {
 			t.Errorf("%s lacks %v", name, f)
 		}
+	}
+	if f := Missing("cuda", all); f.String() != "several or turned arrivals" {
+		t.Errorf("the cuda engine lacks %v", f)
 	}
 	if f := Missing("double", Gathers|Dynamic|Aperture); f != Aperture {
 		t.Errorf("the double engine lacks %v", f)
