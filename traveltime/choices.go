@@ -38,6 +38,10 @@ var Choices = []Choice{
 		make: func(s Spec) (Method, error) { return newEikonalIn(s.Medium, s.Image) },
 	},
 	{
+		Name: "rays", Help: "rays traced through a smoothed model, which also find later arrivals (traveltime.arrivals)", InConstant: "analytic", Domains: []grid.Domain{grid.Depth},
+		make: func(s Spec) (Method, error) { return newRaysIn(s.Medium, s.Image, s.Rays) },
+	},
+	{
 		Name: "table", Help: "read from traveltime.file", NeedsTables: true, Domains: []grid.Domain{grid.Depth, grid.Time},
 		make: func(s Spec) (Method, error) { return NewTable(s.Tables, s.TablesGrid, s.Image) },
 	},
@@ -81,6 +85,7 @@ func (c Choice) Acting(constant bool) Choice {
 type Spec struct {
 	Image      grid.Grid // where the fields are wanted
 	Medium     Medium
+	Rays       RayOptions
 	Tables     Rows // given tables, nil for none
 	TablesGrid grid.Grid
 }

@@ -24,6 +24,8 @@ func (k Kept) turned() []bool {
 // RayOptions say how rays are traced.
 type RayOptions struct {
 	Kept Kept
+	// Fill gives the first arrival of the eikonal equation to points that no ray reaches.
+	Fill bool
 	// Smoothing is the standard deviation, in m, of the Gaussian with which the slowness is
 	// smoothed for rays.
 	Smoothing float64

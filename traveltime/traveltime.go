@@ -76,6 +76,13 @@ type Method interface {
 	Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error
 }
 
+// Solver is a method that finds times in a part of a velocity model for each place.
+type Solver interface {
+	Method
+	// Region is the part of the model, Domain, that it reads for a place.
+	Region(p *survey.Positions, place int, opt Options) Window
+}
+
 // Turned lists the branches of m's fields. It says of each whether its waves have turned by a quarter
 // of a period, as they do at each caustic that they pass: with H the Hilbert transform, H cos = sin,
 // a pulse f arrives as −H f. Most methods have one branch, of waves that have not turned.

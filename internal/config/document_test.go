@@ -156,6 +156,8 @@ func TestDefaults(t *testing.T) {
 		"kirchhoff.aperture":           "[]",
 		"kirchhoff.aperture_taper":     "[]",
 		"traveltime.margin":            "[]",
+		"traveltime.arrivals":          `"3+first"`,
+		"traveltime.smoothing":         "[]",
 		"solver.band":                  "true",
 		"solver.regularization":        `"none"`,
 		"solver.regularization_weight": "0.0",

@@ -15,8 +15,8 @@ var refused = []rule{
 	{"!velocity.file", on("!velocity.constant"), "missing, want exactly one of velocity.file (a path) and velocity.constant (a number above 0, in m/s)"},
 	{"velocity.receiver_constant", on("velocity.receiver_file"), "given beside velocity.receiver_file, want at most one of the two"},
 	{"!traveltime.file", on("traveltime.method:tables"), "missing, traveltime.method = {traveltime.method} needs the path of a table file"},
-	{"traveltime.method:constant", on("!velocity.constant", "velocity.file"), "{} needs velocity.constant, found velocity.file; " + traveltime.TakesModel() + " takes any model"},
-	{"traveltime.method:constant", on("velocity.receiver_file"), "{} needs velocity.receiver_constant, found velocity.receiver_file; " + traveltime.TakesModel() + " takes any model"},
+	{"traveltime.method:constant", on("!velocity.constant", "velocity.file"), "{} needs velocity.constant, found velocity.file; for any model: " + traveltime.TakesModel()},
+	{"traveltime.method:constant", on("velocity.receiver_file"), "{} needs velocity.receiver_constant, found velocity.receiver_file; for any model: " + traveltime.TakesModel()},
 	{"velocity.receiver_file", on("traveltime.method:tables"), bothLegs},
 	{"velocity.receiver_constant", on("traveltime.method:tables"), bothLegs},
 
@@ -47,6 +47,11 @@ var refused = []rule{
 	{"image.halves=true", on("output.scale=reflectivity"), `{} makes two images, found output.scale = "reflectivity", which is for one`},
 
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.spreading=ray|ray-2.5d"), "{} keeps times alone, but kirchhoff.spreading = {kirchhoff.spreading} needs the spreading of each place"},
+	{"traveltime.method=rays", on("velocity.receiver_file"), traced},
+	{"traveltime.method=rays", on("velocity.receiver_constant"), traced},
+	{"kirchhoff.tables=coarse", on("traveltime.method=rays"), "{} interpolates times from point to point, which those of rays are not smooth enough for: want another"},
+	{"kirchhoff.engine=cuda|hip", on("traveltime.method=rays", "!traveltime.arrivals=first"), `{} has one arrival at a point, of waves that have passed no caustic: want kirchhoff.engine = "cpu" or traveltime.arrivals = "first", found {traveltime.arrivals}`},
+
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
 
 	// The units of the image.
@@ -105,6 +110,7 @@ const (
 	unequalLegs = `{} is half the opening angle, but the angles of converted waves are two: want "opening"`
 	bothLegs    = "has no use beside traveltime.method = {traveltime.method}, whose file holds the times of sources and of receivers"
 	unscaled    = "{} is for waves of one kind, not for converted waves"
+	traced      = "{} is for waves of one kind, not for converted waves"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
 	halved      = "{} makes two images, found solver.method = {solver.method}, which is for one"

@@ -70,9 +70,11 @@ type Image struct {
 
 // Traveltime is the section [traveltime].
 type Traveltime struct {
-	Method string    `toml:"method" json:"method" traces:"same" default:"eikonal" also:"mode,type" help:"{choices}"`
-	Margin []float64 `toml:"margin" json:"margin" with:"kirchhoff.aperture" default:"[]" example:"[1500.0]" unit:"m" range:"[0,)" len:"0,1" scalar:"yes" help:"How far beyond the image points that a place needs the eikonal equation is solved, so that rays may leave their neighbourhood and return. []: half the largest aperture. Without kirchhoff.aperture the whole model is solved."`
-	File   Path      `toml:"file" json:"file" with:"traveltime.method:tables" default:"" example:"times.h5" also:"table,tables,path" help:"Table file (HDF5, format lsm-tables). Method table needs it, the other methods do not read it."`
+	Method    string    `toml:"method" json:"method" traces:"same" default:"eikonal" also:"mode,type" help:"{choices}"`
+	Arrivals  string    `toml:"arrivals" json:"arrivals" traces:"same" with:"traveltime.method=rays" default:"3+first" choices:"first,strongest,2,3,4,5,strongest+first,2+first,3+first,4+first,5+first" also:"branches,arrival" help:"Which arrivals count at an image point, of waves that come to it by several ways. first: the earliest. strongest: the one of the largest amplitude. A number: so many, the strongest ones. Each pair of an arrival from the source and one to the receiver adds to the image, with the amplitude of both and a quarter of a period of phase for each caustic that they passed. With +first, points that no ray reaches have the first arrival of the eikonal equation; without, no arrival. Each arrival takes a table."`
+	Smoothing []float64 `toml:"smoothing" json:"smoothing" traces:"same" with:"traveltime.method=rays" default:"[]" example:"[60.0]" unit:"m" range:"[0,)" len:"0,1" scalar:"yes" also:"smooth" help:"Standard deviation of the Gaussian that smooths the slowness for rays. Waves do not see what is finer than about their length, but rays do. []: a quarter of the length of the waves of the wavelet's peak frequency at the least velocity. 0: none."`
+	Margin    []float64 `toml:"margin" json:"margin" with:"kirchhoff.aperture" default:"[]" example:"[1500.0]" unit:"m" range:"[0,)" len:"0,1" scalar:"yes" help:"How far beyond the image points that a place needs the eikonal equation is solved, so that rays may leave their neighbourhood and return. []: half the largest aperture. Without kirchhoff.aperture the whole model is solved."`
+	File      Path      `toml:"file" json:"file" with:"traveltime.method:tables" default:"" example:"times.h5" also:"table,tables,path" help:"Table file (HDF5, format lsm-tables). Method table needs it, the other methods do not read it."`
 }
 
 // Kirchhoff is the section [kirchhoff].

@@ -21,6 +21,9 @@ import (
 // says what it is, else it is empty.
 func (f *Field) check(v any) (typed any, found string) {
 	s, ok := v.(string)
+	if n, isWhole := v.(int64); isWhole && f.Type == "text" { // 3 stands for "3"
+		s, ok = strconv.FormatInt(n, 10), true
+	}
 	if b, isBool := v.(bool); isBool && f.truth[1] != "" {
 		s, ok = f.truth[0], true
 		if b {
@@ -102,6 +105,9 @@ func (f *Field) parse(text string) (typed any, found string) {
 	switch f.Type {
 	case "text", "path":
 		_, isText := v.(string)
+		if _, isWhole := v.(int64); isWhole && f.Type == "text" {
+			isText = true
+		}
 		if _, isBool := v.(bool); ok && (isText || isBool && f.truth[1] != "") {
 			return f.check(v)
 		}

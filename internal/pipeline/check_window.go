@@ -41,7 +41,7 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	found := Finding{Topic: "window", Level: "ok"}
 	all, opt := p.Geometry.TimesNeeded(p.Hardware.Threads)
 	switch {
-	case p.Times.Eikonal(survey.AtSource) == nil && p.Times.Eikonal(survey.AtReceiver) == nil:
+	case p.Times.Solver(survey.AtSource) == nil && p.Times.Solver(survey.AtReceiver) == nil:
 		found.Text = fmt.Sprintf("traveltimes of method %q need no solve: nothing is cut off", p.Times.Method.Name())
 	case opt.Windows == nil:
 		found.Text = "without kirchhoff.aperture the whole model is solved: nothing is cut off"
@@ -72,7 +72,7 @@ func (f *Forecast) CompareWindows(ctx context.Context, report *progress.Reporter
 	}
 	models := 0.0
 	for _, place := range all {
-		if e := p.Times.Eikonal(p.Geometry.Places.Role[place]); e != nil {
+		if e := p.Times.Solver(p.Geometry.Places.Role[place]); e != nil {
 			c.Columns += float64(e.Region(p.Geometry.Places, place, opt).Grid(*e.Domain()).Len())
 			models += float64(e.Domain().Len())
 		}

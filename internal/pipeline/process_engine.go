@@ -170,6 +170,9 @@ func (h *Process) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, 
 	if kept == cpu || kept == card {
 		return kept, "the run goes on from a checkpoint of that engine", nil
 	}
+	if err := kirchhoff.Refuse(card, p.Problem(s), kirchhoff.Work{}); err != nil {
+		return cpu, err.Error(), nil
+	}
 	onCard, fits, err := h.Hold(withHardware(p, withCard), s)
 	if err != nil {
 		return "", "", err

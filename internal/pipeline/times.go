@@ -38,7 +38,7 @@ func NewTimes(cfg *config.Config, in *Inputs, g *Geometry) (*Times, error) {
 func (t *Times) with(source, receiver traveltime.Medium, cfg *config.Config, g *Geometry, in *Inputs) (*Times, error) {
 	u := *t
 	u.Source, u.Receiver = source, receiver
-	s := traveltime.Spec{Image: g.Image}
+	s := traveltime.Spec{Image: g.Image, Rays: rayOptions(cfg.Traveltime, g, in)}
 	if t.Tables != nil {
 		s.TablesGrid = t.Tables.Grid()
 		s.Tables = func(dst []float64, role survey.Role, row int) error {
@@ -114,10 +114,10 @@ func (t *Times) Leg(role survey.Role) traveltime.Medium {
 	return t.Source
 }
 
-// Eikonal returns what solves the traveltimes of places in a role; nil: nothing does.
-func (t *Times) Eikonal(role survey.Role) *traveltime.Eikonal {
-	e, _ := traveltime.Leg(t.Method, role).(*traveltime.Eikonal)
-	return e
+// Solver returns what finds the traveltimes of places in a role in parts of a model; nil: nothing does.
+func (t *Times) Solver(role survey.Role) traveltime.Solver {
+	s, _ := traveltime.Leg(t.Method, role).(traveltime.Solver)
+	return s
 }
 
 // Speeds returns the least and the greatest velocity, in m/s, that make the length of waves

@@ -2,6 +2,9 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -74,4 +77,29 @@ func checkRays(c config.Kirchhoff, t *Times, dim int) error {
 			`they are known of isotropic velocity models in depth, with traveltime.method = "eikonal" or "analytic"`)
 	}
 	return nil
+}
+
+// smoothedWaves is the share of the length of waves of the wavelet's peak frequency at the least velocity
+// over which the slowness is smoothed for rays by default. Waves average over about their length; half of
+// a Gaussian lies within 0.67 of its standard deviation to either side.
+const smoothedWaves = 0.25
+
+// rayOptions say how traveltime.method = "rays" traces.
+func rayOptions(c config.Traveltime, g *Geometry, in *Inputs) (o traveltime.RayOptions) {
+	arrivals, fill := strings.CutSuffix(c.Arrivals, "+first")
+	o.Fill, o.Latest = fill, g.RecordEnd()
+	switch arrivals {
+	case "first":
+	case "strongest":
+		o.Kept.Count = 1
+	default:
+		o.Kept.Count, _ = strconv.Atoi(arrivals) // one of the key's choices
+	}
+	if o.Period = 1 / BandOf(in.Survey.Wavelet).Peak; math.IsInf(o.Period, 0) {
+		o.Period = 0 // a wavelet of nothing but a mean
+	}
+	if o.Smoothing = smoothedWaves * o.Period * in.Slowest; len(c.Smoothing) > 0 {
+		o.Smoothing = c.Smoothing[0]
+	}
+	return o
 }

@@ -167,7 +167,7 @@ func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 // roles of the models; none for a method that solves nothing.
 func solvedRegions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 	return func(yield func(survey.Role, traveltime.Window) bool) {
-		if p.Times.Eikonal(survey.AtSource) == nil && p.Times.Eikonal(survey.AtReceiver) == nil {
+		if p.Times.Solver(survey.AtSource) == nil && p.Times.Solver(survey.AtReceiver) == nil {
 			return
 		}
 		places, opt := p.Problem(s).TimesNeeded()
@@ -182,7 +182,7 @@ func solvedRegions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] 
 		}
 		for _, place := range places {
 			role := p.Times.legRole(s.Places.Role[place])
-			if e := p.Times.Eikonal(role); e != nil && !yield(role, e.Region(s.Places, place, opt)) {
+			if e := p.Times.Solver(role); e != nil && !yield(role, e.Region(s.Places, place, opt)) {
 				return
 			}
 		}
