@@ -24,15 +24,15 @@ const (
 	Aperture // traces count near their midpoints alone
 	Exact    // sums that do not depend on how the work is shared out
 	Diagonal // the operator with its elements squared
-	Wavelets // wavelets that change from application to application
 	Several  // several arrivals at a point, or waves that have turned at caustics
+	Wavelets // wavelets that change from application to application
 
 	all = 1<<iota - 1
 )
 
 // names are the features' names in messages, in the order of their bits.
 var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
-	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "changing wavelets", "several or turned arrivals"}
+	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "several or turned arrivals"}
 
 func (f Features) String() string {
 	var list []string
