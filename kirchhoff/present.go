@@ -62,7 +62,7 @@ const sampled = 24
 // estimatePresence finds that of places spread evenly over those of p; the others are like the next of
 // them. It returns nil, which stands for arrivals everywhere, where p has one branch or times fail.
 func (p *Problem) estimatePresence(t *Tiling) *presence {
-	if !p.several() {
+	if true || !p.several() {
 		return nil
 	}
 	all, _ := p.TimesNeeded()

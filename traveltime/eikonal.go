@@ -127,13 +127,18 @@ func (e *Eikonal) Solve(ctx context.Context, p *survey.Positions, places []int, 
 func (e *Eikonal) check(p *survey.Positions, places []int, opt Options) error {
 	for _, i := range places {
 		if at := p.At(i); !e.model.Contains(at) {
-			return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[i], p.Row[i], point(at), box(e.model))
+			return outside(p, i, e.model)
 		}
 		if w := e.Region(p, i, opt); w.Lo[0] < e.slab[0] || w.Hi[0] > e.slab[1] {
 			panic(fmt.Sprintf("traveltime: places are solved in columns %v to %v of the velocity model, slab %v is held", w.Lo, w.Hi, e.slab))
 		}
 	}
 	return nil
+}
+
+// outside is the error of a place that lies outside a model.
+func outside(p *survey.Positions, place int, model grid.Grid) error {
+	return fmt.Errorf("traveltime: %s %d at %s m lies outside the velocity model %s", p.Role[place], p.Row[place], point(p.At(place)), box(model))
 }
 
 // point prints a position as (120.0, 4.0).

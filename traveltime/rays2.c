@@ -1,0 +1,298 @@
+// Rays in 2-D, see doc.go. The ray parameter is σ, dσ = v² dT: with u = s² the slowness vector p = ∇T obeys
+//
+//	dx/dσ = p,  dp/dσ = ∇u / 2,  dT/dσ = u,
+//
+// and what moves with the take-off angle, Q = ∂x/∂α and P = ∂p/∂α, its linearisation (Červený 2001,
+// Seismic ray theory, sections 3.1 and 4.2). Steps are those of the fourth-order Runge-Kutta-Nyström method.
+#include <math.h>
+#include <string.h>
+
+#include "rays2.h"
+
+void rays2_sloth(const rays2_model *m, double x, double z, double out[6])
+{
+	double fx = (x - m->ox) / m->hx, fz = (z - m->oz) / m->hz;
+	fx = fmin(fmax(fx, 1), m->nx - 2.000001);
+	fz = fmin(fmax(fz, 1), m->nz - 2.000001);
+	const int i = (int)fx, j = (int)fz;
+	const double u = fx - i, w = fz - j, u1 = 1 - u, w1 = 1 - w;
+	const double bx[4] = {u1 * u1 * u1 / 6, (4 - 3 * u * u * (2 - u)) / 6, (4 - 3 * u1 * u1 * (2 - u1)) / 6, u * u * u / 6};
+	const double bz[4] = {w1 * w1 * w1 / 6, (4 - 3 * w * w * (2 - w)) / 6, (4 - 3 * w1 * w1 * (2 - w1)) / 6, w * w * w / 6};
+	const double dx[4] = {-u1 * u1 / 2, (1.5 * u - 2) * u, (2 - 1.5 * u1) * u1, u * u / 2};
+	const double dz[4] = {-w1 * w1 / 2, (1.5 * w - 2) * w, (2 - 1.5 * w1) * w1, w * w / 2};
+	const double ex[4] = {u1, 3 * u - 2, 3 * u1 - 2, u}, ez[4] = {w1, 3 * w - 2, 3 * w1 - 2, w};
+	double v = 0, gx = 0, gz = 0, xx = 0, xz = 0, zz = 0;
+	for (int a = 0; a < 4; a++) {
+		const double *c = m->c + (long)(i - 1 + a) * m->nz + j - 1;
+		const double p = c[0] * bz[0] + c[1] * bz[1] + c[2] * bz[2] + c[3] * bz[3];
+		const double q = c[0] * dz[0] + c[1] * dz[1] + c[2] * dz[2] + c[3] * dz[3];
+		const double r = c[0] * ez[0] + c[1] * ez[1] + c[2] * ez[2] + c[3] * ez[3];
+		v += bx[a] * p, gx += dx[a] * p, gz += bx[a] * q;
+		xx += ex[a] * p, xz += dx[a] * q, zz += bx[a] * r;
+	}
+	out[0] = v, out[1] = gx / m->hx, out[2] = gz / m->hz;
+	out[3] = xx / (m->hx * m->hx), out[4] = xz / (m->hx * m->hz), out[5] = zz / (m->hz * m->hz);
+}
+
+// A ray at a front: where it is, p, T, σ, the width across it that a change of the take-off angle makes, in m a
+// radian, and how often that has changed its sign.
+typedef struct {
+	double x, z, px, pz, t, sigma, wide;
+	long turns;
+} front;
+
+typedef struct {
+	double angle;
+	int n; // fronts
+	front *at;
+} ray;
+
+static long fronts(const rays2_place *p)
+{
+	// No ray is longer than the way at the greatest velocity; those that wind are cut.
+	const double across = hypot(p->hi[0] - p->lo[0], p->hi[1] - p->lo[1]);
+	return (long)(3 * across / p->step) + 2;
+}
+
+long rays2_room(const rays2_place *p) { return (p->halvings + 2) * fronts(p) * (long)(sizeof(front) / sizeof(double)); }
+
+// A ray on its way: x, p, Q and P.
+typedef struct {
+	double x, z, px, pz, q[2], p[2];
+} moving;
+
+// One step of h in σ from where rays2_sloth has given at. Returns by how much T grows.
+static double step(const rays2_model *m, moving *s, const double at[6], double h)
+{
+	double f[6], g[6];
+	rays2_sloth(m, s->x + h / 2 * s->px + h * h / 16 * at[1], s->z + h / 2 * s->pz + h * h / 16 * at[2], f);
+	rays2_sloth(m, s->x + h * s->px + h * h / 4 * f[1], s->z + h * s->pz + h * h / 4 * f[2], g);
+	double *q = s->q, *p = s->p;
+	const double a1[2] = {(at[3] * q[0] + at[4] * q[1]) / 2, (at[4] * q[0] + at[5] * q[1]) / 2};
+	const double q2[2] = {q[0] + h / 2 * p[0] + h * h / 8 * a1[0], q[1] + h / 2 * p[1] + h * h / 8 * a1[1]};
+	const double a2[2] = {(f[3] * q2[0] + f[4] * q2[1]) / 2, (f[4] * q2[0] + f[5] * q2[1]) / 2};
+	const double q3[2] = {q[0] + h * p[0] + h * h / 2 * a2[0], q[1] + h * p[1] + h * h / 2 * a2[1]};
+	const double a3[2] = {(g[3] * q3[0] + g[4] * q3[1]) / 2, (g[4] * q3[0] + g[5] * q3[1]) / 2};
+	for (int a = 0; a < 2; a++) {
+		q[a] += h * p[a] + h * h / 6 * (a1[a] + 2 * a2[a]);
+		p[a] += h / 6 * (a1[a] + 4 * a2[a] + a3[a]);
+	}
+	s->x += h * s->px + h * h / 12 * (at[1] + 2 * f[1]);
+	s->z += h * s->pz + h * h / 12 * (at[2] + 2 * f[2]);
+	s->px += h / 12 * (at[1] + 4 * f[1] + g[1]);
+	s->pz += h / 12 * (at[2] + 4 * f[2] + g[2]);
+	return h / 6 * (at[0] + 4 * f[0] + g[0]);
+}
+
+// Traces a ray until it leaves, or is late.
+static void trace(const rays2_model *m, const rays2_place *p, ray *r)
+{
+	double u[6];
+	rays2_sloth(m, p->x, p->z, u);
+	const double s = sqrt(u[0]), sx = sin(r->angle), sz = cos(r->angle);
+	moving y = {p->x, p->z, s * sx, s * sz, {0, 0}, {s * sz, -s * sx}};
+	double t = 0, sigma = 0, before = 1;
+	long turns = 0;
+	const long most = fronts(p);
+	for (r->n = 0; r->n < most;) {
+		const double norm = sqrt(u[0] / (y.px * y.px + y.pz * y.pz)), slow = sqrt(u[0]);
+		y.px *= norm, y.pz *= norm;
+		front *f = &r->at[r->n++];
+		const double wide = (y.q[0] * y.pz - y.q[1] * y.px) / slow;
+		if (r->n > 1 && wide * before < 0)
+			turns++, before = -before;
+		*f = (front){y.x, y.z, y.px, y.pz, t, sigma, wide, turns};
+		if (t > p->latest || y.x < p->lo[0] || y.x > p->hi[0] || y.z < p->lo[1] || y.z > p->hi[1])
+			break;
+		const double h = p->step / slow;
+		t += step(m, &y, u, h);
+		sigma += h;
+		rays2_sloth(m, y.x, y.z, u);
+	}
+}
+
+// Reports how far the cells between two rays go: before the front at which they are too far apart, if
+// rays between them can't be had, else −1 where such are needed.
+static int shared(const rays2_place *p, const ray *a, const ray *b, int last)
+{
+	const int n = a->n < b->n ? a->n : b->n;
+	const double turned = cos(p->turned);
+	for (int k = 1; k < n; k++) {
+		const front *f = &a->at[k], *g = &b->at[k];
+		const double x = g->x - f->x, z = g->z - f->z, wide = x * x + z * z;
+		if (last) {
+			if (wide > p->widest * p->widest)
+				return k;
+			continue;
+		}
+		const double cosine = (f->px * g->px + f->pz * g->pz) / sqrt((f->px * f->px + f->pz * f->pz) * (g->px * g->px + g->pz * g->pz));
+		if (wide > p->apart * p->apart || cosine < turned)
+			return -1;
+	}
+	return n;
+}
+
+// Adds an arrival to a point. One that nearly is another, as at the edge that two cells share, is the same.
+static void add(rays2_grid *g, long i, double t, double b, double px, double pz, double takeoff, int turns)
+{
+	const long all = (long)g->nx * g->nz;
+	int n = g->branches - 1;
+	if (g->earliest && turns > 0) // a first arrival passes no caustic
+		return;
+	for (int k = 0; k <= n; k++) {
+		const long at = k * all + i;
+		if (g->b[at] == 0) {
+			n = k;
+			break;
+		}
+		const double x = g->px[at] - px, z = g->pz[at] - pz, slow = g->slowness[i];
+		if (g->turns[at] == turns && fabs(g->t[at] - t) < 1e-4 && x * x + z * z < 1e-3 * slow * slow) {
+			if (g->earliest ? t >= g->t[at] : b <= g->b[at])
+				return;
+			n = k; // it takes the place of this one
+			break;
+		}
+	}
+	long at = n * all + i;
+	if (g->b[at] != 0 && (g->earliest ? t >= g->t[at] : b <= g->b[at]))
+		return;
+	for (; n > 0; n--) {
+		const long before = (n - 1) * all + i;
+		if (g->earliest ? g->t[before] <= t : g->b[before] >= b)
+			break;
+		at = n * all + i;
+		g->t[at] = g->t[before], g->b[at] = g->b[before], g->px[at] = g->px[before], g->pz[at] = g->pz[before];
+		g->takeoff[at] = g->takeoff[before], g->turns[at] = g->turns[before];
+	}
+	at = n * all + i;
+	g->t[at] = t, g->b[at] = b, g->px[at] = px, g->pz[at] = pz, g->takeoff[at] = takeoff, g->turns[at] = turns;
+}
+
+// The spreading of a ray tube of width q a radian, at a distance d from the place.
+static double spread(const rays2_place *p, double slowness, double q, double t, double sigma, double d)
+{
+	double b = sqrt(p->s0 / slowness / fmax(fabs(q), 1e-30));
+	double most = p->most, r = fmax(d, p->least);
+	if (p->period > 0)
+		most = fmin(most, 1.5 * fmax(1, pow(6.283185307179586 * t / p->period, 1 / 6.)));
+	if (p->point) {
+		b /= sqrt(fmax(sigma * p->s0, p->least));
+		return fmin(b, most / r);
+	}
+	return fmin(b, most / sqrt(r));
+}
+
+// One cell: rays a and b between fronts k − 1 and k.
+static void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, int k)
+{
+	const front *f[4] = {&a->at[k - 1], &b->at[k - 1], &b->at[k], &a->at[k]};
+	double x0 = f[0]->x, x1 = x0, z0 = f[0]->z, z1 = z0;
+	for (int c = 1; c < 4; c++) {
+		x0 = fmin(x0, f[c]->x), x1 = fmax(x1, f[c]->x);
+		z0 = fmin(z0, f[c]->z), z1 = fmax(z1, f[c]->z);
+	}
+	const double near = 1e-9;
+	const int i0 = (int)fmax(0, ceil((x0 - g->ox) / g->hx - near)), i1 = (int)fmin(g->nx - 1, floor((x1 - g->ox) / g->hx + near));
+	const int j0 = (int)fmax(0, ceil((z0 - g->oz) / g->hz - near)), j1 = (int)fmin(g->nz - 1, floor((z1 - g->oz) / g->hz + near));
+	for (int i = i0; i <= i1; i++)
+		for (int j = j0; j <= j1; j++) {
+			const double x = g->ox + i * g->hx, z = g->oz + j * g->hz;
+			for (int half = 0; half < 2; half++) {
+				const front *o = f[0], *c = f[1 + half], *d = f[2 + half];
+				const double cx = c->x - o->x, cz = c->z - o->z, ex = d->x - o->x, ez = d->z - o->z, y = x - o->x, w = z - o->z;
+				const double area = cx * ez - ex * cz;
+				if (area == 0)
+					continue;
+				const double u = (y * ez - ex * w) / area, v = (cx * w - y * cz) / area;
+				if (u < -near || v < -near || u + v > 1 + near)
+					continue;
+				const double across = half ? u : u + v, along = half ? u + v : v;
+				const double of[4] = {(1 - across) * (1 - along), across * (1 - along), across * along, (1 - across) * along};
+				double px = 0, pz = 0, q = 0, t = 0, sigma = 0;
+				long turns = f[0]->turns;
+				for (int n = 0; n < 4; n++) {
+					px += of[n] * f[n]->px, pz += of[n] * f[n]->pz, q += of[n] * f[n]->wide;
+					sigma += of[n] * f[n]->sigma;
+					turns = f[n]->turns < turns ? f[n]->turns : turns;
+				}
+				const long at = (long)i * g->nz + j;
+				const double slow = g->slowness[at], norm = slow / sqrt(px * px + pz * pz);
+				px *= norm, pz *= norm;
+				for (int n = 0; n < 4; n++)
+					t += of[n] * (f[n]->t + 0.5 * ((f[n]->px + px) * (x - f[n]->x) + (f[n]->pz + pz) * (z - f[n]->z)));
+				if (t > p->latest)
+					break;
+				if ((q < 0) != (turns & 1))
+					turns++;
+				double angle = a->angle + across * (b->angle - a->angle);
+				add(g, at, t, spread(p, slow, q, t, sigma, hypot(x - p->x, z - p->z)), px, pz, fabs(angle), (int)(turns & 3));
+				break;
+			}
+		}
+}
+
+// The points before the first front, to which rays are straight.
+static void around(const rays2_place *p, rays2_grid *g)
+{
+	const double r = 1.5 * p->step;
+	const int i0 = (int)fmax(0, ceil((p->x - r - g->ox) / g->hx)), i1 = (int)fmin(g->nx - 1, floor((p->x + r - g->ox) / g->hx));
+	const int j0 = (int)fmax(0, ceil((p->z - r - g->oz) / g->hz)), j1 = (int)fmin(g->nz - 1, floor((p->z + r - g->oz) / g->hz));
+	for (int i = i0; i <= i1; i++)
+		for (int j = j0; j <= j1; j++) {
+			const double x = g->ox + i * g->hx - p->x, z = g->oz + j * g->hz - p->z, d = hypot(x, z);
+			const long at = (long)i * g->nz + j;
+			const double slow = g->slowness[at], t = 0.5 * d * (p->s0 + slow), c = d > 0 ? slow / d : 0;
+			if (d > p->step || t > p->latest)
+				continue;
+			add(g, at, t, spread(p, slow, fmax(d, p->least), t, d / slow, d), c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
+		}
+}
+
+void rays2_stop(int32_t *stop) { __atomic_store_n(stop, 1, __ATOMIC_RELAXED); }
+
+int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, double *room, const int32_t *stop, long *rays)
+{
+	enum { deep = 40 };
+	ray stack[deep + 2];
+	int depth[deep + 2], used = 0;
+	const long n = fronts(p);
+	memset(g->b, 0, (long)g->branches * g->nx * g->nz * sizeof *g->b);
+	// Room for the ray at the left and for those to its right, nearest last.
+	front *spare[deep + 3];
+	int spares = 0;
+	for (int i = 0; i < p->halvings + 2; i++)
+		spare[spares++] = (front *)room + i * n;
+	const double turn = 6.283185307179586 / p->first;
+	ray left = {-3.141592653589793, 0, spare[--spares]};
+	trace(m, p, &left);
+	long count = 1;
+	for (int i = 1; i <= p->first; i++) {
+		stack[used] = (ray){-3.141592653589793 + i * turn, 0, spare[--spares]};
+		depth[used] = 0;
+		trace(m, p, &stack[used++]);
+		count++;
+		while (used > 0) {
+			if (__atomic_load_n(stop, __ATOMIC_RELAXED))
+				return RAYS2_STOPPED;
+			ray *right = &stack[used - 1];
+			const int d = depth[used - 1];
+			const int k1 = shared(p, &left, right, d == p->halvings);
+			if (k1 < 0) {
+				stack[used] = (ray){(left.angle + right->angle) / 2, 0, spare[--spares]};
+				depth[used - 1] = depth[used] = d + 1;
+				trace(m, p, &stack[used++]);
+				count++;
+				continue;
+			}
+			for (int k = 2; k < k1; k++)
+				cell(p, g, &left, right, k);
+			spare[spares++] = left.at;
+			left = *right;
+			used--;
+		}
+	}
+	around(p, g);
+	if (rays)
+		*rays = count;
+	return RAYS2_DONE;
+}

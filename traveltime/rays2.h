@@ -1,0 +1,54 @@
+// Rays of one place in 2-D, and the arrivals that they bring to the points of a grid. See rays2.c.
+#ifndef LSM_TRAVELTIME_RAYS2_H
+#define LSM_TRAVELTIME_RAYS2_H
+
+#include <stdint.h>
+
+// Cubic B-splines of the squared slowness, s²/m²: coefficients [nx][nz] of nodes h apart, the first at o.
+// Positions beyond the second node from each end count as that node.
+typedef struct {
+	const double *c;
+	int nx, nz;
+	double ox, oz, hx, hz;
+} rays2_model;
+
+// How rays are traced from (x, z), where the slowness is s0.
+typedef struct {
+	double x, z, s0;
+	double step;          // m, between fronts
+	double apart, turned; // neighbouring rays are closer, m, and differ less in direction, radians
+	double widest;        // m, cells that are wider bring nothing
+	int first, halvings;  // rays at the start, and how often the angle between two may be halved
+	double lo[2], hi[2];  // m, where rays end, along x and z
+	double latest;        // s, when they end
+	double period;        // s, of the waves that bound amplitudes at caustics; 0: MOST bounds them
+	double most;          // of b over that of a homogeneous medium
+	double least;         // m, least distance of which b is that of a homogeneous medium
+	int point;            // b of a point source in place of a line source
+} rays2_place;
+
+// What arrives at the points of a grid, [branch][nx][nz], strongest first, or the earliest alone. An
+// arrival that is absent has b = 0.
+typedef struct {
+	int nx, nz;
+	double ox, oz, hx, hz;
+	const double *slowness; // [nx][nz], s/m
+	int branches, earliest;
+	double *t, *b, *px, *pz, *takeoff; // s, as spreading.go, s/m, radians from the vertical
+	int8_t *turns;                     // quarter periods by which the phase has turned
+} rays2_grid;
+
+enum { RAYS2_DONE, RAYS2_STOPPED };
+
+// Fills g. room is for rays2_room(place) doubles. *stop is read between rays. rays, where not null, gets
+// the number of rays.
+int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, double *room, const int32_t *stop, long *rays);
+long rays2_room(const rays2_place *p);
+
+// Makes the call that reads *stop end.
+void rays2_stop(int32_t *stop);
+
+// The squared slowness at a position, its two slopes and three second derivatives: xx, xz, zz.
+void rays2_sloth(const rays2_model *m, double x, double z, double out[6]);
+
+#endif
