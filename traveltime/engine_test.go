@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -168,6 +169,40 @@ func TestScratch(t *testing.T) {
 		bytes := w.memory.Bytes()
 		if got := e.ScratchBytes(p, []int{0}, opt); got != int64(bytes) {
 			t.Errorf("%v: estimated %d bytes, took %d", g, got, bytes)
+		}
+	}
+}
+
+// TestScratchOfRays does so for rays, with and without the eikonal equation.
+func TestScratchOfRays(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{301, 201}}
+	m := Medium{Grid: g, Values: variedModel(g, rand.New(rand.NewPCG(1, 1))), Slab: [2]int{0, 301}}
+	m.Least, m.Greatest = slices.Min(m.Values), slices.Max(m.Values)
+	p := &survey.Positions{Dim: 2, XYZ: make([]float64, 2), Role: make([]survey.Role, 1), Row: make([]int32, 1)}
+	for _, fill := range []bool{false, true} {
+		r, err := newRaysIn(m, g, RayOptions{Kept: Kept{2}, Latest: 1, Smoothing: 40, Fill: fill})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opt := Options{Gradient: true, Spreading: RaySpreading}
+		w := r.(*RayTracer).tracer(p, []int{0}, opt)
+		defer w.free()
+		j := job{places: []int{0}}
+		if fill {
+			j = r.(*RayTracer).fill.groupPlaces(p, []int{0}, opt)[0]
+		}
+		if err := w.solve(context.Background(), j); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.field(0, 0); err != nil {
+			t.Fatal(err)
+		}
+		bytes := int64(w.memory.Bytes())
+		if first, ok := w.first.(*lanes); ok {
+			bytes += int64(first.memory.Bytes())
+		}
+		if got := r.ScratchBytes(p, []int{0}, opt); math.Abs(float64(got)/float64(bytes)-1) > 0.05 {
+			t.Errorf("fill %v: estimated %d bytes, took %d", fill, got, bytes)
 		}
 	}
 }

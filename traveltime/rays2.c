@@ -23,7 +23,7 @@ void rays2_sloth(const rays2_model *m, double x, double z, double out[6])
 	const double ex[4] = {u1, 3 * u - 2, 3 * u1 - 2, u}, ez[4] = {w1, 3 * w - 2, 3 * w1 - 2, w};
 	double v = 0, gx = 0, gz = 0, xx = 0, xz = 0, zz = 0;
 	for (int a = 0; a < 4; a++) {
-		const double *c = m->c + (long)(i - 1 + a) * m->nz + j - 1;
+		const double *c = m->c + (long)(i - 1 + a - m->first) * m->nz + j - 1;
 		const double p = c[0] * bz[0] + c[1] * bz[1] + c[2] * bz[2] + c[3] * bz[3];
 		const double q = c[0] * dz[0] + c[1] * dz[1] + c[2] * dz[2] + c[3] * dz[3];
 		const double r = c[0] * ez[0] + c[1] * ez[1] + c[2] * ez[2] + c[3] * ez[3];

@@ -95,16 +95,19 @@ func (r *RayTracer) splines() C.rays2_model {
 	h := r.model.Spacing
 	nz := r.model.Shape[1] + 2*rayPad
 	return C.rays2_model{
-		c: (*C.double)(unsafe.SliceData(r.sloth)), nx: C.int(len(r.sloth) / nz), nz: C.int(nz), hx: C.double(h[0]), hz: C.double(h[1]),
-		ox: C.double(r.model.Coord(0, r.slab[0]) - rayPad*h[0]), oz: C.double(r.model.Origin[1] - rayPad*h[1]),
+		c: (*C.double)(unsafe.SliceData(r.sloth)), first: C.int(r.slab[0]), nx: C.int(r.model.Shape[0] + 2*rayPad), nz: C.int(nz),
+		hx: C.double(h[0]), hz: C.double(h[1]), ox: C.double(r.model.Origin[0] - rayPad*h[0]), oz: C.double(r.model.Origin[1] - rayPad*h[1]),
 	}
 }
 
 // findSlowness sets the slowness at the image points above and below which the slab lies.
 func (r *RayTracer) findSlowness() {
 	m, u, x := r.splines(), [6]C.double{}, [2]float64{}
+	lo, hi := r.model.Coord(0, r.slab[0]), r.model.Coord(0, r.slab[1]-1)
 	for i := range r.slowness {
-		r.g.Point(x[:], i)
+		if r.g.Point(x[:], i); x[0] < lo || x[0] > hi {
+			continue
+		}
 		C.rays2_sloth(&m, C.double(x[0]), C.double(x[1]), &u[0])
 		r.slowness[i] = math.Sqrt(float64(u[0]))
 	}

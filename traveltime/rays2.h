@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-// Cubic B-splines of the squared slowness, s²/m²: coefficients [nx][nz] of nodes h apart, the first at o.
-// Positions beyond the second node from each end count as that node.
+// Cubic B-splines of the squared slowness, s²/m²: coefficients [nx][nz] of nodes h apart, the first at o, of which
+// c holds those from node first along x. Positions beyond the second node from each end count as that node.
 typedef struct {
 	const double *c;
-	int nx, nz;
+	int first, nx, nz;
 	double ox, oz, hx, hz;
 } rays2_model;
 
