@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
