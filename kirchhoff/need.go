@@ -7,19 +7,16 @@ import "github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 // possible one counts as that.
 func Needs(p *Problem, w Work) (n Need) {
 	l := Outline(p)
-	if p.several() {
-		q := *p
-		q.present = p.estimatePresence(&l.Tiling)
-		p = &q
-	}
+	share := p.expected()
 	c := newCover(p, &l.Tiling)
 	n.Place = l.placeBytes(c)
-	w.Budget = max(w.Budget, int64(p.LeastPlaces(w.Exact))*n.Place)
+	w.Budget = max(int64(float64(w.Budget)/share), int64(p.LeastPlaces(w.Exact))*n.Place)
 	e, err := newCPU(p, w, true)
 	if err != nil {
 		return n // New will tell
 	}
-	n.Tables, n.AllTables = e.held, newTables(l, c, true).bytes
+	n.Tables, n.AllTables = int64(share*float64(e.held)), int64(share*float64(newTables(l, c, true).bytes))
+	n.Place = int64(share * float64(n.Place))
 	n.Heap = e.heap
 	all := false
 	for _, k := range e.kernels {

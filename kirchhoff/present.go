@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"sort"
 	"sync"
 
 	"github.com/kirchhoff-lsm/lsm/traveltime"
@@ -15,7 +14,7 @@ type presence struct {
 	of map[int32][]bool // by the number of a place in the whole survey: [branch][box]
 }
 
-// find solves for places of p and notes where their branches are, in the boxes of t.
+// findPresence solves for places of p and notes where their branches are, in the boxes of t.
 func (p *Problem) findPresence(ctx context.Context, t *Tiling, places []int) (*presence, error) {
 	w := &presence{boxes: len(t.Boxes), of: make(map[int32][]bool, len(places))}
 	for _, place := range places {
@@ -56,29 +55,43 @@ func (b *Box) holds(p *Problem, at points, window traveltime.Window, asked func(
 	return false
 }
 
-// sampled is the number of places from which memory is estimated.
-const sampled = 24
+// sampled is the number of places from which SampleBranches tells that of all.
+const sampled = 16
 
-// estimatePresence finds that of places spread evenly over those of p; the others are like the next of
-// them. It returns nil, which stands for arrivals everywhere, where p has one branch or times fail.
-func (p *Problem) estimatePresence(t *Tiling) *presence {
-	if true || !p.several() {
-		return nil
+// SampleBranches solves for some places of p, spread evenly over all, and returns for each branch the share
+// of places and boxes in which it has arrivals, which Present takes; nil where there is one branch.
+func SampleBranches(ctx context.Context, p *Problem) ([]float64, error) {
+	if !p.several() {
+		return nil, nil
 	}
 	all, _ := p.TimesNeeded()
+	n := min(sampled, len(all))
 	var some []int
-	for i := range min(sampled, len(all)) {
-		some = append(some, all[(2*i+1)*len(all)/(2*min(sampled, len(all)))])
+	for i := range n {
+		some = append(some, all[(2*i+1)*len(all)/(2*n)])
 	}
-	w, err := p.findPresence(context.Background(), t, some)
-	if err != nil {
-		return nil // New will tell
+	w, err := p.findPresence(ctx, &Outline(p).Tiling, some)
+	shares := make([]float64, p.branches())
+	for _, in := range w.of {
+		for i, has := range in {
+			if has {
+				shares[i/w.boxes] += 1 / float64(w.boxes*n)
+			}
+		}
 	}
-	for _, place := range all {
-		next := some[min(sort.SearchInts(some, place), len(some)-1)]
-		w.of[p.Positions.NumberOf(int32(place))] = w.of[p.Positions.NumberOf(int32(next))]
+	return shares, err
+}
+
+// expected is the share of all tables of branches that are held, as far as Present says.
+func (p *Problem) expected() float64 {
+	if !p.several() || p.Present == nil {
+		return 1
 	}
-	return w
+	sum := 0.0
+	for _, share := range p.Present {
+		sum += share
+	}
+	return sum / float64(p.branches())
 }
 
 // in reports whether a branch of a place of p has arrivals in a box.

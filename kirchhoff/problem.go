@@ -97,7 +97,10 @@ type Problem struct {
 	// Compact.
 	Compact bool
 
-	present *presence // of branches; nil: everywhere
+	// Present is nil, or the share of places and boxes of tiles in which each branch has arrivals, as
+	// SampleBranches finds it. Needs counts on it.
+	Present []float64
+	present *presence // what New finds; nil: everywhere
 
 	Threads  int    // 0 means all processors
 	Progress func() // called after each place's table, maybe from several goroutines at once; may be nil

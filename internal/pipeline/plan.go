@@ -29,8 +29,9 @@ type Plan struct {
 	Filters  imaging.MatchOptions // with solver.method = "matching"
 	Spikes   bool                 // the operator's wavelet is a spike, see OfSpikes
 
-	Held  Residency // once Holding has said it
-	Found Found     // once Knowing has said it
+	Branches []float64 // of rays with several arrivals: the share of places and boxes in which each branch has some
+	Held     Residency // once Holding has said it
+	Found    Found     // once Knowing has said it
 }
 
 // Need says what of the survey a command uses.
@@ -236,6 +237,7 @@ func (p *Plan) Problem(s *Share) *kirchhoff.Problem {
 		Wavelet:       p.Wavelet,
 		WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter),
 		Times:         p.Times.Method,
+		Present:       p.Branches,
 		Dynamic:       c.Dynamic,
 		Threads:       p.Hardware.Threads,
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Job is one rank's part of a run, from its files to the operator. Open makes it, Build its
@@ -139,6 +141,9 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 	if j.share, err = p.Geometry.Share(j.process.Grid, j.Ranks.World.Rank()); err != nil {
 		return err // the same everywhere
 	}
+	if p, err = j.sampleBranches(p); err != nil {
+		return err
+	}
 	if p, err = j.process.Settle(p, j.share, kept); err != nil {
 		return err
 	}
@@ -153,6 +158,41 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 	j.traces, found, err = ReadTraces(j.plan, j.process, j.share, j.Memory().Groups)
 	j.plan = j.plan.Knowing(found)
 	return err
+}
+
+// sampleBranches returns the plan with what the arrivals of some places say of the memory that those of all
+// will take. The first rank solves for them in the whole model. It is collective.
+func (j *Job) sampleBranches(p *Plan) (*Plan, error) {
+	if len(traveltime.Turned(p.Times.Method)) == 1 {
+		return p, nil
+	}
+	defer j.Ranks.Report.Time("branches")()
+	var shares []float64
+	find := func() error {
+		whole, err := LoadAll(p)
+		if err != nil {
+			return err
+		}
+		all, err := whole.Geometry.Share([2]int{1, 1}, 0)
+		if err == nil {
+			shares, err = kirchhoff.SampleBranches(context.Background(), whole.Problem(all))
+		}
+		return err
+	}
+	var err error
+	if j.Ranks.World.Rank() == 0 {
+		err = find()
+	}
+	if err := j.Ranks.Together(err); err != nil {
+		return nil, err
+	}
+	all, err := comm.GatherJSON(j.Ranks.World.Host().AllGather, shares)
+	if err != nil {
+		return nil, err
+	}
+	q := *p
+	q.Branches = all[0]
+	return &q, nil
 }
 
 // decideResidency decides where traces and tables are. It is collective.
