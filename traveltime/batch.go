@@ -1,7 +1,7 @@
 package traveltime
 
 /*
-#cgo CFLAGS: -O3 -g0
+#cgo CFLAGS: -O3 -g0 -Wno-psabi
 #cgo LDFLAGS: -lm
 #include "output.h"
 #include "sweep.h"

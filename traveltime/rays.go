@@ -60,7 +60,7 @@ type RayTracer struct {
 
 // rayPad is the number of nodes by which coefficients go on beyond a model, with the values of its edge.
 // Rays run up to rayBeyond nodes beyond, so that cells reach the edge.
-const rayPad, rayBeyond = 8, 5
+const rayPad, rayBeyond = 8, 9
 
 // newRaysIn returns the method for the slab of a model that m holds. It has the same bits as for the whole
 // model.

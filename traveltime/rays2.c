@@ -9,30 +9,56 @@
 
 #include "rays2.h"
 
-void rays2_sloth(const rays2_model *m, double x, double z, double out[6])
+// Of processors with AVX2 and FMA the whole work is compiled anew.
+#if defined(__x86_64__)
+#define CLONED __attribute__((flatten, target_clones("arch=x86-64-v3", "default")))
+#else
+#define CLONED
+#endif
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS double least(double a, double b) { return a < b ? a : b; }
+ALWAYS double most(double a, double b) { return a > b ? a : b; }
+ALWAYS double length(double x, double z) { return sqrt(x * x + z * z); }
+
+typedef double four __attribute__((vector_size(32)));
+
+ALWAYS four row(const double *c)
+{
+	four v;
+	memcpy(&v, c, sizeof v);
+	return v;
+}
+
+ALWAYS double dot(four a, four b)
+{
+	const four c = a * b;
+	return (c[0] + c[1]) + (c[2] + c[3]);
+}
+
+ALWAYS void sloth(const rays2_model *m, double x, double z, double out[6])
 {
 	double fx = (x - m->ox) / m->hx, fz = (z - m->oz) / m->hz;
-	fx = fmin(fmax(fx, 1), m->nx - 2.000001);
-	fz = fmin(fmax(fz, 1), m->nz - 2.000001);
+	fx = least(most(fx, 1), m->nx - 2.000001);
+	fz = least(most(fz, 1), m->nz - 2.000001);
 	const int i = (int)fx, j = (int)fz;
 	const double u = fx - i, w = fz - j, u1 = 1 - u, w1 = 1 - w;
 	const double bx[4] = {u1 * u1 * u1 / 6, (4 - 3 * u * u * (2 - u)) / 6, (4 - 3 * u1 * u1 * (2 - u1)) / 6, u * u * u / 6};
-	const double bz[4] = {w1 * w1 * w1 / 6, (4 - 3 * w * w * (2 - w)) / 6, (4 - 3 * w1 * w1 * (2 - w1)) / 6, w * w * w / 6};
 	const double dx[4] = {-u1 * u1 / 2, (1.5 * u - 2) * u, (2 - 1.5 * u1) * u1, u * u / 2};
-	const double dz[4] = {-w1 * w1 / 2, (1.5 * w - 2) * w, (2 - 1.5 * w1) * w1, w * w / 2};
-	const double ex[4] = {u1, 3 * u - 2, 3 * u1 - 2, u}, ez[4] = {w1, 3 * w - 2, 3 * w1 - 2, w};
-	double v = 0, gx = 0, gz = 0, xx = 0, xz = 0, zz = 0;
+	const double ex[4] = {u1, 3 * u - 2, 3 * u1 - 2, u};
+	const four bz = {w1 * w1 * w1 / 6, (4 - 3 * w * w * (2 - w)) / 6, (4 - 3 * w1 * w1 * (2 - w1)) / 6, w * w * w / 6};
+	const four dz = {-w1 * w1 / 2, (1.5 * w - 2) * w, (2 - 1.5 * w1) * w1, w * w / 2}, ez = {w1, 3 * w - 2, 3 * w1 - 2, w};
+	four v = {0}, gx = {0}, xx = {0};
 	for (int a = 0; a < 4; a++) {
-		const double *c = m->c + (long)(i - 1 + a - m->first) * m->nz + j - 1;
-		const double p = c[0] * bz[0] + c[1] * bz[1] + c[2] * bz[2] + c[3] * bz[3];
-		const double q = c[0] * dz[0] + c[1] * dz[1] + c[2] * dz[2] + c[3] * dz[3];
-		const double r = c[0] * ez[0] + c[1] * ez[1] + c[2] * ez[2] + c[3] * ez[3];
-		v += bx[a] * p, gx += dx[a] * p, gz += bx[a] * q;
-		xx += ex[a] * p, xz += dx[a] * q, zz += bx[a] * r;
+		const four c = row(m->c + (long)(i - 1 + a - m->first) * m->nz + j - 1);
+		v += bx[a] * c, gx += dx[a] * c, xx += ex[a] * c;
 	}
-	out[0] = v, out[1] = gx / m->hx, out[2] = gz / m->hz;
-	out[3] = xx / (m->hx * m->hx), out[4] = xz / (m->hx * m->hz), out[5] = zz / (m->hz * m->hz);
+	const double kx = 1 / m->hx, kz = 1 / m->hz;
+	out[0] = dot(v, bz), out[1] = kx * dot(gx, bz), out[2] = kz * dot(v, dz);
+	out[3] = kx * kx * dot(xx, bz), out[4] = kx * kz * dot(gx, dz), out[5] = kz * kz * dot(v, ez);
 }
+
+void rays2_sloth(const rays2_model *m, double x, double z, double out[6]) { sloth(m, x, z, out); }
 
 // A ray at a front: where it is, p, T, σ, the width across it that a change of the take-off angle makes, in m a
 // radian, and how often that has changed its sign.
@@ -50,7 +76,7 @@ typedef struct {
 static long fronts(const rays2_place *p)
 {
 	// No ray is longer than the way at the greatest velocity; those that wind are cut.
-	const double across = hypot(p->hi[0] - p->lo[0], p->hi[1] - p->lo[1]);
+	const double across = length(p->hi[0] - p->lo[0], p->hi[1] - p->lo[1]);
 	return (long)(3 * across / p->step) + 2;
 }
 
@@ -62,11 +88,11 @@ typedef struct {
 } moving;
 
 // One step of h in σ from where rays2_sloth has given at. Returns by how much T grows.
-static double step(const rays2_model *m, moving *s, const double at[6], double h)
+ALWAYS double step(const rays2_model *m, moving *s, const double at[6], double h)
 {
 	double f[6], g[6];
-	rays2_sloth(m, s->x + h / 2 * s->px + h * h / 16 * at[1], s->z + h / 2 * s->pz + h * h / 16 * at[2], f);
-	rays2_sloth(m, s->x + h * s->px + h * h / 4 * f[1], s->z + h * s->pz + h * h / 4 * f[2], g);
+	sloth(m, s->x + h / 2 * s->px + h * h / 16 * at[1], s->z + h / 2 * s->pz + h * h / 16 * at[2], f);
+	sloth(m, s->x + h * s->px + h * h / 4 * f[1], s->z + h * s->pz + h * h / 4 * f[2], g);
 	double *q = s->q, *p = s->p;
 	const double a1[2] = {(at[3] * q[0] + at[4] * q[1]) / 2, (at[4] * q[0] + at[5] * q[1]) / 2};
 	const double q2[2] = {q[0] + h / 2 * p[0] + h * h / 8 * a1[0], q[1] + h / 2 * p[1] + h * h / 8 * a1[1]};
@@ -85,16 +111,16 @@ static double step(const rays2_model *m, moving *s, const double at[6], double h
 }
 
 // Traces a ray until it leaves, or is late.
-static void trace(const rays2_model *m, const rays2_place *p, ray *r)
+ALWAYS void trace(const rays2_model *m, const rays2_place *p, ray *r)
 {
 	double u[6];
-	rays2_sloth(m, p->x, p->z, u);
+	sloth(m, p->x, p->z, u);
 	const double s = sqrt(u[0]), sx = sin(r->angle), sz = cos(r->angle);
 	moving y = {p->x, p->z, s * sx, s * sz, {0, 0}, {s * sz, -s * sx}};
 	double t = 0, sigma = 0, before = 1;
 	long turns = 0;
-	const long most = fronts(p);
-	for (r->n = 0; r->n < most;) {
+	const long n = fronts(p);
+	for (r->n = 0; r->n < n;) {
 		const double norm = sqrt(u[0] / (y.px * y.px + y.pz * y.pz)), slow = sqrt(u[0]);
 		y.px *= norm, y.pz *= norm;
 		front *f = &r->at[r->n++];
@@ -107,13 +133,13 @@ static void trace(const rays2_model *m, const rays2_place *p, ray *r)
 		const double h = p->step / slow;
 		t += step(m, &y, u, h);
 		sigma += h;
-		rays2_sloth(m, y.x, y.z, u);
+		sloth(m, y.x, y.z, u);
 	}
 }
 
 // Reports how far the cells between two rays go: before the front at which they are too far apart, if
 // rays between them can't be had, else −1 where such are needed.
-static int shared(const rays2_place *p, const ray *a, const ray *b, int last)
+ALWAYS int shared(const rays2_place *p, const ray *a, const ray *b, int last)
 {
 	const int n = a->n < b->n ? a->n : b->n;
 	const double turned = cos(p->turned);
@@ -133,7 +159,7 @@ static int shared(const rays2_place *p, const ray *a, const ray *b, int last)
 }
 
 // Adds an arrival to a point. One that nearly is another, as at the edge that two cells share, is the same.
-static void add(rays2_grid *g, long i, double t, double b, double px, double pz, double takeoff, int turns)
+ALWAYS void add(rays2_grid *g, long i, double t, double b, double px, double pz, double takeoff, int turns)
 {
 	const long all = (long)g->nx * g->nz;
 	int n = g->branches - 1;
@@ -168,89 +194,113 @@ static void add(rays2_grid *g, long i, double t, double b, double px, double pz,
 	g->t[at] = t, g->b[at] = b, g->px[at] = px, g->pz[at] = pz, g->takeoff[at] = takeoff, g->turns[at] = turns;
 }
 
-// The spreading of a ray tube of width q a radian, at a distance d from the place.
-static double spread(const rays2_place *p, double slowness, double q, double t, double sigma, double d)
+// The greatest b over that of a homogeneous medium of waves that arrive at t. That at a caustic grows with the
+// sixth root of the frequency, as the Airy function has it (Ludwig 1966, Uniform asymptotic expansions at a
+// caustic, Comm. Pure Appl. Math. 19).
+ALWAYS double greatest(const rays2_place *p, double t)
 {
-	double b = sqrt(p->s0 / slowness / fmax(fabs(q), 1e-30));
-	double most = p->most, r = fmax(d, p->least);
-	if (p->period > 0)
-		most = fmin(most, 1.5 * fmax(1, pow(6.283185307179586 * t / p->period, 1 / 6.)));
-	if (p->point) {
-		b /= sqrt(fmax(sigma * p->s0, p->least));
-		return fmin(b, most / r);
-	}
-	return fmin(b, most / sqrt(r));
+	if (p->period <= 0)
+		return p->most;
+	return least(p->most, 1.5 * cbrt(sqrt(most(1, 6.283185307179586 * t / p->period))));
 }
 
-// One cell: rays a and b between fronts k − 1 and k.
-static void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, int k)
+// The spreading of a ray tube of width q a radian, at a distance d from the place.
+ALWAYS double spread(const rays2_place *p, double slowness, double q, double t, double sigma, double d)
+{
+	double b = sqrt(p->s0 / (slowness * most(fabs(q), 1e-30)));
+	const double r = most(d, p->least), homogeneous = p->point ? 1 / r : 1 / sqrt(r);
+	if (p->point)
+		b /= sqrt(most(sigma * p->s0, p->least));
+	return b <= 1.5 * homogeneous ? b : least(b, greatest(p, t) * homogeneous);
+}
+
+// A triangle of a cell: where its corners o, c and d lie across (0 to 1) and along the cell.
+typedef struct {
+	double ux, uz, vx, vz; // u = ux (x − o) + uz (z − o) goes from o to c, v to d
+	int empty;
+} triangle;
+
+ALWAYS triangle cut(const front *o, const front *c, const front *d)
+{
+	const double cx = c->x - o->x, cz = c->z - o->z, ex = d->x - o->x, ez = d->z - o->z, area = cx * ez - ex * cz;
+	if (area == 0)
+		return (triangle){.empty = 1};
+	const double k = 1 / area;
+	return (triangle){ez * k, -ex * k, -cz * k, cx * k, 0};
+}
+
+// Adds what the cell of rays a and b between fronts k − 1 and k brings to a point, across and along it.
+ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, const front *f[4], long at, double x, double z, double across, double along)
+{
+	const double of[4] = {(1 - across) * (1 - along), across * (1 - along), across * along, (1 - across) * along};
+	double px = 0, pz = 0, q = 0, t = 0, sigma = 0;
+	long turns = f[0]->turns;
+	for (int n = 0; n < 4; n++) {
+		px += of[n] * f[n]->px, pz += of[n] * f[n]->pz, q += of[n] * f[n]->wide;
+		sigma += of[n] * f[n]->sigma;
+		turns = f[n]->turns < turns ? f[n]->turns : turns;
+	}
+	const double slow = g->slowness[at], norm = slow / length(px, pz);
+	px *= norm, pz *= norm;
+	for (int n = 0; n < 4; n++)
+		t += of[n] * (f[n]->t + 0.5 * ((f[n]->px + px) * (x - f[n]->x) + (f[n]->pz + pz) * (z - f[n]->z)));
+	if (t > p->latest)
+		return;
+	if ((q < 0) != (turns & 1))
+		turns++;
+	const double angle = a->angle + across * (b->angle - a->angle);
+	add(g, at, t, spread(p, slow, q, t, sigma, length(x - p->x, z - p->z)), px, pz, fabs(angle), (int)(turns & 3));
+}
+
+// One cell, as two triangles.
+ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, int k)
 {
 	const front *f[4] = {&a->at[k - 1], &b->at[k - 1], &b->at[k], &a->at[k]};
 	double x0 = f[0]->x, x1 = x0, z0 = f[0]->z, z1 = z0;
 	for (int c = 1; c < 4; c++) {
-		x0 = fmin(x0, f[c]->x), x1 = fmax(x1, f[c]->x);
-		z0 = fmin(z0, f[c]->z), z1 = fmax(z1, f[c]->z);
+		x0 = least(x0, f[c]->x), x1 = most(x1, f[c]->x);
+		z0 = least(z0, f[c]->z), z1 = most(z1, f[c]->z);
 	}
-	const double near = 1e-9;
-	const int i0 = (int)fmax(0, ceil((x0 - g->ox) / g->hx - near)), i1 = (int)fmin(g->nx - 1, floor((x1 - g->ox) / g->hx + near));
-	const int j0 = (int)fmax(0, ceil((z0 - g->oz) / g->hz - near)), j1 = (int)fmin(g->nz - 1, floor((z1 - g->oz) / g->hz + near));
+	const double near = 1e-9, kx = 1 / g->hx, kz = 1 / g->hz;
+	const int i0 = (int)ceil(most(0, (x0 - g->ox) * kx - near)), i1 = (int)floor(least(g->nx - 1, (x1 - g->ox) * kx + near));
+	const int j0 = (int)ceil(most(0, (z0 - g->oz) * kz - near)), j1 = (int)floor(least(g->nz - 1, (z1 - g->oz) * kz + near));
+	if (i0 > i1 || j0 > j1)
+		return;
+	const triangle of[2] = {cut(f[0], f[1], f[2]), cut(f[0], f[2], f[3])};
 	for (int i = i0; i <= i1; i++)
 		for (int j = j0; j <= j1; j++) {
-			const double x = g->ox + i * g->hx, z = g->oz + j * g->hz;
+			const double x = g->ox + i * g->hx, z = g->oz + j * g->hz, dx = x - f[0]->x, dz = z - f[0]->z;
 			for (int half = 0; half < 2; half++) {
-				const front *o = f[0], *c = f[1 + half], *d = f[2 + half];
-				const double cx = c->x - o->x, cz = c->z - o->z, ex = d->x - o->x, ez = d->z - o->z, y = x - o->x, w = z - o->z;
-				const double area = cx * ez - ex * cz;
-				if (area == 0)
+				const triangle *t = &of[half];
+				const double u = t->ux * dx + t->uz * dz, v = t->vx * dx + t->vz * dz;
+				if (t->empty || u < -near || v < -near || u + v > 1 + near)
 					continue;
-				const double u = (y * ez - ex * w) / area, v = (cx * w - y * cz) / area;
-				if (u < -near || v < -near || u + v > 1 + near)
-					continue;
-				const double across = half ? u : u + v, along = half ? u + v : v;
-				const double of[4] = {(1 - across) * (1 - along), across * (1 - along), across * along, (1 - across) * along};
-				double px = 0, pz = 0, q = 0, t = 0, sigma = 0;
-				long turns = f[0]->turns;
-				for (int n = 0; n < 4; n++) {
-					px += of[n] * f[n]->px, pz += of[n] * f[n]->pz, q += of[n] * f[n]->wide;
-					sigma += of[n] * f[n]->sigma;
-					turns = f[n]->turns < turns ? f[n]->turns : turns;
-				}
-				const long at = (long)i * g->nz + j;
-				const double slow = g->slowness[at], norm = slow / sqrt(px * px + pz * pz);
-				px *= norm, pz *= norm;
-				for (int n = 0; n < 4; n++)
-					t += of[n] * (f[n]->t + 0.5 * ((f[n]->px + px) * (x - f[n]->x) + (f[n]->pz + pz) * (z - f[n]->z)));
-				if (t > p->latest)
-					break;
-				if ((q < 0) != (turns & 1))
-					turns++;
-				double angle = a->angle + across * (b->angle - a->angle);
-				add(g, at, t, spread(p, slow, q, t, sigma, hypot(x - p->x, z - p->z)), px, pz, fabs(angle), (int)(turns & 3));
+				bring(p, g, a, b, f, (long)i * g->nz + j, x, z, half ? u : u + v, half ? u + v : v);
 				break;
 			}
 		}
 }
 
 // The points before the first front, to which rays are straight.
-static void around(const rays2_place *p, rays2_grid *g)
+ALWAYS void around(const rays2_place *p, rays2_grid *g)
 {
 	const double r = 1.5 * p->step;
-	const int i0 = (int)fmax(0, ceil((p->x - r - g->ox) / g->hx)), i1 = (int)fmin(g->nx - 1, floor((p->x + r - g->ox) / g->hx));
-	const int j0 = (int)fmax(0, ceil((p->z - r - g->oz) / g->hz)), j1 = (int)fmin(g->nz - 1, floor((p->z + r - g->oz) / g->hz));
+	const int i0 = (int)most(0, ceil((p->x - r - g->ox) / g->hx)), i1 = (int)least(g->nx - 1, floor((p->x + r - g->ox) / g->hx));
+	const int j0 = (int)most(0, ceil((p->z - r - g->oz) / g->hz)), j1 = (int)least(g->nz - 1, floor((p->z + r - g->oz) / g->hz));
 	for (int i = i0; i <= i1; i++)
 		for (int j = j0; j <= j1; j++) {
-			const double x = g->ox + i * g->hx - p->x, z = g->oz + j * g->hz - p->z, d = hypot(x, z);
+			const double x = g->ox + i * g->hx - p->x, z = g->oz + j * g->hz - p->z, d = length(x, z);
 			const long at = (long)i * g->nz + j;
 			const double slow = g->slowness[at], t = 0.5 * d * (p->s0 + slow), c = d > 0 ? slow / d : 0;
 			if (d > p->step || t > p->latest)
 				continue;
-			add(g, at, t, spread(p, slow, fmax(d, p->least), t, d / slow, d), c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
+			add(g, at, t, spread(p, slow, most(d, p->least), t, d / slow, d), c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
 		}
 }
 
 void rays2_stop(int32_t *stop) { __atomic_store_n(stop, 1, __ATOMIC_RELAXED); }
 
-int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, double *room, const int32_t *stop, long *rays)
+CLONED int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, double *room, const int32_t *stop)
 {
 	enum { deep = 40 };
 	ray stack[deep + 2];
@@ -265,12 +315,10 @@ int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, do
 	const double turn = 6.283185307179586 / p->first;
 	ray left = {-3.141592653589793, 0, spare[--spares]};
 	trace(m, p, &left);
-	long count = 1;
 	for (int i = 1; i <= p->first; i++) {
 		stack[used] = (ray){-3.141592653589793 + i * turn, 0, spare[--spares]};
 		depth[used] = 0;
 		trace(m, p, &stack[used++]);
-		count++;
 		while (used > 0) {
 			if (__atomic_load_n(stop, __ATOMIC_RELAXED))
 				return RAYS2_STOPPED;
@@ -281,8 +329,7 @@ int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, do
 				stack[used] = (ray){(left.angle + right->angle) / 2, 0, spare[--spares]};
 				depth[used - 1] = depth[used] = d + 1;
 				trace(m, p, &stack[used++]);
-				count++;
-				continue;
+						continue;
 			}
 			for (int k = 2; k < k1; k++)
 				cell(p, g, &left, right, k);
@@ -292,7 +339,5 @@ int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, do
 		}
 	}
 	around(p, g);
-	if (rays)
-		*rays = count;
 	return RAYS2_DONE;
 }

@@ -220,9 +220,9 @@ func (r *RayTracer) tracer(p *survey.Positions, places []int, opt Options) *trac
 // farther apart, in cells of the model, than these, and their cells count up to that width.
 const (
 	rayFirst, rayHalvings = 128, 7
-	rayApart, rayTurned   = 4, 0.05
-	rayWidest             = 6
-	rayStep               = 2.5 // cells between fronts
+	rayApart, rayTurned   = 6, 0.06
+	rayWidest             = 8
+	rayStep               = 3 // cells between fronts
 )
 
 // place describes the rays of a place.
@@ -321,7 +321,7 @@ func (t *tracer) trace(at []float64, w Window) {
 	}
 	stop := context.AfterFunc(t.ctx, func() { C.rays2_stop((*C.int32_t)(&t.stop[0])) })
 	defer stop()
-	C.rays2_arrivals(&m, &p, &g, doubles(t.room), (*C.int32_t)(&t.stop[0]), nil)
+	C.rays2_arrivals(&m, &p, &g, doubles(t.room), (*C.int32_t)(&t.stop[0]))
 }
 
 // part distributes the arrivals at n points to branches.

@@ -21,7 +21,7 @@ typedef struct {
 	int first, halvings;  // rays at the start, and how often the angle between two may be halved
 	double lo[2], hi[2];  // m, where rays end, along x and z
 	double latest;        // s, when they end
-	double period;        // s, of the waves that bound amplitudes at caustics; 0: MOST bounds them
+	double period;        // s, of the waves that bound amplitudes at caustics; 0: most alone bounds them
 	double most;          // of b over that of a homogeneous medium
 	double least;         // m, least distance of which b is that of a homogeneous medium
 	int point;            // b of a point source in place of a line source
@@ -40,9 +40,8 @@ typedef struct {
 
 enum { RAYS2_DONE, RAYS2_STOPPED };
 
-// Fills g. room is for rays2_room(place) doubles. *stop is read between rays. rays, where not null, gets
-// the number of rays.
-int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, double *room, const int32_t *stop, long *rays);
+// Fills g. room is for rays2_room(place) doubles. *stop is read between rays.
+int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid *g, double *room, const int32_t *stop);
 long rays2_room(const rays2_place *p);
 
 // Makes the call that reads *stop end.

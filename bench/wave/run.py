@@ -1,8 +1,8 @@
-"""run.py [--tried] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; all cases without arguments.
+"""run.py [--tried] [--arrivals] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; all cases without arguments.
 
     bench/wave/run.sh marmousi-fixed salt      # or make bench-wave CASES='marmousi-fixed salt'
 
-Prints a Markdown table of cases and METHODS, or with --tried of TRIED: the score of score.py, balanced and raw, and for `HALVES` how like each
+Prints a Markdown table of cases and METHODS, or with --tried of TRIED, with --arrivals of ARRIVALS: the score of score.py, balanced and raw, and for `HALVES` how like each
 other images of the survey's odd and even shots are. Cases that are missing are made (minutes each) in the folder LSM_WAVE
 (~/.cache/lsm/wave), where they stay; images are made anew. The Marmousi cases need the file that LSM_MARMOUSI names, and are
 left out without it. So is viking, four recorded shots without a truth, without LSM_VIKING, the folder that
@@ -44,6 +44,12 @@ TRIED = {
     **{f"undamped, {n}": ("run", ["solver.damping=0", f"solver.iterations={n}"]) for n in (4, 8, 20)},
     **{f"plain, {n}": ("run", ["solver.damping=0", "data.weights=none", "solver.band=false", f"solver.iterations={n}"]) for n in (4, 8)},
 }
+# Several arrivals: run.py --arrivals.
+ARRIVALS = {
+    f"{command}, {name}": (command, keys)
+    for command in ("migrate", "run")
+    for name, keys in {"first": [], **{n: ["traveltime.method=rays", f"traveltime.arrivals={n}"] for n in ("strongest+first", "3+first")}}.items()
+}
 HALVES = ["migrate", "run"]
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -83,8 +89,8 @@ def half(case, odd, path):
 
 def main(cases):
     methods, halves = METHODS, HALVES
-    if cases[:1] == ["--tried"]:
-        methods, halves, cases = TRIED, [], cases[1:]
+    if cases[:1] in (["--tried"], ["--arrivals"]):
+        methods, halves, cases = {"--tried": TRIED, "--arrivals": ARRIVALS}[cases[0]], [], cases[1:]
     names = [*make.CASES, *(["viking"] if "LSM_VIKING" in os.environ else [])]
     unknown = [c for c in cases if c not in names]
     if unknown:

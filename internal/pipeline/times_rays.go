@@ -80,9 +80,8 @@ func checkRays(c config.Kirchhoff, t *Times, dim int) error {
 }
 
 // smoothedWaves is the share of the length of waves of the wavelet's peak frequency at the least velocity
-// over which the slowness is smoothed for rays by default. Waves average over about their length; half of
-// a Gaussian lies within 0.67 of its standard deviation to either side.
-const smoothedWaves = 0.25
+// over which the slowness is smoothed for rays by default: little, since migration velocities are mostly smooth.
+const smoothedWaves = 0.125
 
 // rayOptions say how traveltime.method = "rays" traces.
 func rayOptions(c config.Traveltime, g *Geometry, in *Inputs) (o traveltime.RayOptions) {
