@@ -17,6 +17,8 @@ import (
 //     as long as a full one.
 //   - A tile in which the aperture of one of these traces ends takes half as long again.
 //
+// Of several branches, each pairing that has arrivals in a box takes as long as one.
+//
 // Tiles at which a wave arrives after the record has ended are counted, too, although kernels
 // skip them: only traveltimes can tell. See EndCost and TileCost.
 func (p *Problem) Visits() (n int64) {
@@ -30,7 +32,8 @@ func (p *Problem) Visits() (n int64) {
 		n += int64(traces) * p.tilesOf(order[at:end]) * simd.TileSize
 		at = end
 	}
-	return n
+	tables := p.expected() * float64(p.branches()) // of a place, in a box
+	return int64(float64(n) * tables * tables)
 }
 
 // EndCost is how many times longer than another a tile takes in which a record ends, measured

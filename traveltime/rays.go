@@ -54,7 +54,7 @@ type RayTracer struct {
 	slab     [2]int    // the range [lo, hi) of indices along model's first axis that is held
 	sloth    []float64 // coefficients of cubic B-splines of the squared slowness on the slab and rayPad nodes around it
 	slowness []float64 // s/m, [points of the image], where the slab lies
-	halo     int       // nodes beyond rays on which their velocity depends
+	halo     int       // nodes beyond those between which rays run on which their velocity depends
 	fill     *Eikonal  // where no ray arrives; nil: nothing
 }
 
@@ -84,7 +84,7 @@ func newRaysIn(m Medium, image grid.Grid, opt RayOptions) (Method, error) {
 	for a, h := range m.Grid.Spacing {
 		cut[a] = int(math.Ceil(gaussianEnd * opt.Smoothing / h))
 	}
-	r.halo = cut[0] + rayBeyond + 3
+	r.halo = cut[0] + rayBeyond + int(math.Ceil(rayStep)) + 4 // the last step, and what splines are made of
 	if nz := m.Grid.Shape[1]; len(m.Values) > 0 {
 		s := make([]float64, len(m.Values))
 		for i, v := range m.Values {

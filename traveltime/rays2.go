@@ -128,24 +128,22 @@ func (r *RayTracer) Turned() []bool { return r.opt.Kept.turned() }
 // Traced is for Traced.
 func (r *RayTracer) Traced() bool { return true }
 
-// within is the part of the model in which rays of a place run, in nodes along x.
-func (r *RayTracer) within(w Window, opt Options) (lo, hi int) {
+// within is the part of the model, in nodes along x, in which rays from the position at run.
+func (r *RayTracer) within(at []float64, w Window, opt Options) (lo, hi int) {
 	lo, hi = 0, r.model.Shape[0]
 	if w == Whole(r.g) {
 		return lo, hi
 	}
 	h, o := r.model.Spacing[0], r.model.Origin[0]
 	margin := min(opt.Margin, r.model.End(0)-o)
-	lo = max(lo, int(math.Floor((r.g.Coord(0, w.Lo[0])-margin-o)/h)))
-	return lo, min(hi, int(math.Ceil((r.g.Coord(0, w.Hi[0]-1)+margin-o)/h))+1)
+	first, last := min(at[0], r.g.Coord(0, w.Lo[0])-margin), max(at[0], r.g.Coord(0, w.Hi[0]-1)+margin)
+	return max(lo, int(math.Floor((first-o)/h))), min(hi, int(math.Ceil((last-o)/h))+1)
 }
 
 // Region implements Solver.
 func (r *RayTracer) Region(p *survey.Positions, place int, opt Options) Window {
 	w := Whole(r.model)
-	lo, hi := r.within(opt.Window(r.g, place), opt)
-	at := int(math.Round((p.At(place)[0] - r.model.Origin[0]) / r.model.Spacing[0]))
-	lo, hi = min(lo, at), max(hi, at+1)
+	lo, hi := r.within(p.At(place), opt.Window(r.g, place), opt)
 	w.Lo[0], w.Hi[0] = max(0, lo-r.halo), min(w.Hi[0], hi+r.halo)
 	if r.fill != nil {
 		w = w.union(r.fill.Region(p, place, opt))
@@ -227,17 +225,17 @@ const (
 
 // place describes the rays of a place.
 func (t *tracer) place(at []float64, w Window) C.rays2_place {
-	p, m, u := t.outline(w), t.r.splines(), [6]C.double{}
+	p, m, u := t.outline(at, w), t.r.splines(), [6]C.double{}
 	C.rays2_sloth(&m, C.double(at[0]), C.double(at[1]), &u[0])
 	p.x, p.z, p.s0 = C.double(at[0]), C.double(at[1]), C.double(math.Sqrt(float64(u[0])))
 	return p
 }
 
-// outline says how rays are traced for a window, from any place.
-func (t *tracer) outline(w Window) C.rays2_place {
+// outline says how rays are traced from the position at for a window, without what the velocity says.
+func (t *tracer) outline(at []float64, w Window) C.rays2_place {
 	r := t.r
 	h := slices.Min(r.model.Spacing)
-	lo, hi := r.within(w, t.opt)
+	lo, hi := r.within(at, w, t.opt)
 	edge := func(a, i int, beyond float64) C.double {
 		return C.double(r.model.Coord(a, i) + beyond*r.model.Spacing[a])
 	}
@@ -257,7 +255,7 @@ func (t *tracer) allocate() {
 	s, n := &t.scratch, max(1, t.r.opt.Kept.Count)
 	t.t, t.b, t.takeoff = take[float64](s, n*t.points), take[float64](s, n*t.points), take[float64](s, n*t.points)
 	t.px, t.pz, t.turns = take[float64](s, n*t.points), take[float64](s, n*t.points), take[int8](s, n*t.points)
-	whole := t.outline(Whole(t.r.g))
+	whole := t.outline(t.r.model.Origin, Whole(t.r.g))
 	t.room, t.stop = take[float64](s, int(C.rays2_room(&whole))), take[int32](s, 1)
 	for range t.r.Turned() {
 		t.out = append(t.out, takeBranch(s, t.points, 2, t.opt))

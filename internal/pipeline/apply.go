@@ -190,6 +190,10 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	if err != nil {
 		return err
 	}
+	if n := len(traveltime.Turned(whole.Times.Method)); n > 1 {
+		return status.Hint(status.Usage(fmt.Errorf("traveltime.arrivals = %q: a table file holds one arrival at each point", j.plan.Config.Traveltime.Arrivals)),
+			`traveltime.arrivals = "first" gives the first arrivals of rays`)
+	}
 	stage := j.Ranks.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(len(all), "places")

@@ -52,7 +52,14 @@ func (f *Forecast) FindWeak(ctx context.Context, report *progress.Reporter) (*Ar
 			humanize.IBytes(uint64(need)), humanize.IBytes(uint64(max(0, room))))
 		return nil, found, nil
 	}
-	a, err := findWeak(ctx, p.Geometry, p.Times, report, places, opt)
+	times := *p.Times
+	if traveltime.Traced(times.Method) { // what it says is of first arrivals
+		var err error
+		if times.Method, err = traveltime.New("eikonal", traveltime.Spec{Image: p.Geometry.Image, Medium: times.Source}); err != nil {
+			return nil, found, err
+		}
+	}
+	a, err := findWeak(ctx, p.Geometry, &times, report, places, opt)
 	if err != nil {
 		return nil, found, err
 	}
@@ -124,4 +131,84 @@ func (a *Arrivals) depths(image grid.Grid) (top, bottom float64) {
 		return image.Coord(last, min(k, nz-1))
 	}
 	return at(0.1), at(0.9)
+}
+
+// Late says what of the waves of some places comes after the first arrivals.
+type Late struct {
+	First  float64 // share of the energy that first arrivals hold, of all that rays bring
+	Later  float64 // share of the points at which a later arrival is the strongest
+	Behind float64 // s, by which those come after the first, mean
+	Unlit  float64 // share of the points that no ray reaches before the records end
+}
+
+// leastFirst is the share of the energy in first arrivals below which FindLate warns.
+const leastFirst = 0.9
+
+// comparedArrivals is how many arrivals of a point FindLate looks at.
+const comparedArrivals = 5
+
+// FindLate traces rays from some places of the survey, as they spread over it, and says how much of the energy
+// comes after the first arrivals. The plan must have the whole model at hand. It is nil, and the finding says
+// why, where rays are not traced.
+func (f *Forecast) FindLate(ctx context.Context) (*Late, Finding, error) {
+	p := f.plan
+	found := Finding{Topic: "later arrivals", Level: "ok"}
+	t := p.Times
+	if t.Source.IsConstant() || t.Source.Anisotropic || t.Converted || t.Tables != nil || p.Geometry.Image.Domain != grid.Depth || p.Geometry.Image.Dim() != 2 {
+		found.Text = "not looked for: rays are traced in isotropic models of lines in depth, for waves of one kind"
+		return nil, found, nil
+	}
+	rays := rayOptions(p.Config.Traveltime, p.Geometry, p.Inputs)
+	rays.Kept.Count, rays.Fill = comparedArrivals, false
+	m, err := traveltime.New("rays", traveltime.Spec{Image: p.Geometry.Image, Medium: t.Source, Rays: rays})
+	if err != nil {
+		return nil, found, err
+	}
+	all, opt := p.Geometry.TimesNeeded(p.Hardware.Threads)
+	places := pickEvenly(all, comparedPlaces)
+	opt.Threads, opt.Gradient, opt.Takeoff, opt.Spreading = 1, false, false, traveltime.RaySpreading
+	var l Late
+	var first, energy, behind float64
+	points, lit, later := 0, 0, 0
+	err = m.Solve(ctx, p.Geometry.Places, places, opt, func(_ int, field traveltime.Field) error {
+		for i := range field.Branches[0].Time {
+			points++
+			earliest, strongest := -1, -1
+			for k, b := range field.Branches {
+				if b.Spreading[i] == 0 {
+					continue
+				}
+				energy += b.Spreading[i] * b.Spreading[i]
+				if earliest < 0 || b.Time[i] < field.Branches[earliest].Time[i] {
+					earliest = k
+				}
+				if strongest < 0 || math.Abs(b.Spreading[i]) > math.Abs(field.Branches[strongest].Spreading[i]) {
+					strongest = k
+				}
+			}
+			if earliest < 0 {
+				continue
+			}
+			lit++
+			b := field.Branches[earliest]
+			first += b.Spreading[i] * b.Spreading[i]
+			if earliest != strongest {
+				later++
+				behind += field.Branches[strongest].Time[i] - b.Time[i]
+			}
+		}
+		return nil
+	})
+	if err != nil || points == 0 || lit == 0 {
+		return nil, found, err
+	}
+	l.First, l.Later, l.Unlit = first/energy, float64(later)/float64(lit), 1-float64(lit)/float64(points)
+	l.Behind = behind / float64(max(1, later))
+	found.Text = fmt.Sprintf("rays of %d of %s, slowness smoothed over %s m: first arrivals hold %s of the energy; later ones are stronger at %s of the points that rays reach, %.3g ms behind in the mean; no ray reaches %s of the points before the records end",
+		len(places), readable.Count(len(all), "place"), readable.Length(rays.Smoothing), readable.Percent(l.First), readable.Percent(l.Later), 1e3*l.Behind, readable.Percent(l.Unlit))
+	if l.First < leastFirst && !traveltime.Traced(t.Method) {
+		found.Level = "warning"
+		found.Text += fmt.Sprintf(`; below %s: traveltime.method = "rays" images them too`, readable.Percent(leastFirst))
+	}
+	return &l, found, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // Forecast is how a number of ranks share a run.
@@ -228,8 +229,12 @@ func (d Duration) String() string {
 // raysCost is how many times as long the eikonal solver takes for a place whose rays it follows.
 // BenchmarkEikonal401x301, Layers and BenchmarkEikonal101x101x101 of traveltime, with Spreading and
 // without, give 2.6 to 3.3 in 2-D and 4 in 3-D, in processor time.
+//
+// Rays that are traced take about 5 times as long, twice: to find where they arrive, and for the tables.
 func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
 	switch {
+	case traveltime.Traced(t.Method):
+		return 10
 	case !FollowsRays(c, t):
 		return 1
 	case dim == 2:

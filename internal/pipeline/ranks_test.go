@@ -151,6 +151,7 @@ func TestAnyGridHasTheSameBits(t *testing.T) {
 		"2-D, in time":   {timedWide, append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60"}, inTime...)},
 		"2-D, rays":      {sparse, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray-2.5d", "kirchhoff.takeoff_limit=[50,80]", "kirchhoff.aperture=150", "kirchhoff.tables=recompute"}},
 		"3-D, rays":      {long, []string{"solver.iterations=1", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}},
+		"2-D, arrivals":  {lensedSparse, append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "traveltime.margin=40"}, several...)},
 		"2-D, smoothed":  {sparse, []string{"solver.iterations=1", "kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=60", "kirchhoff.dip_limit=50"}},
 	}
 	for row, name := range slices.Sorted(maps.Keys(rows)) {

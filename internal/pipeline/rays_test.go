@@ -1,28 +1,91 @@
 package pipeline
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
-
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/io/h5"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Spreading of point sources over a 2-D model is refused in 3-D, where it acts.
-func TestSpreadingOfALineIsRefusedIn3D(t *testing.T) {
-	p := cube(t)
-	for dynamic, want := range map[string]int{"true": status.BadUsage, "false": 0} {
-		cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), []string{"kirchhoff.spreading=ray-2.5d", "kirchhoff.dynamic=" + dynamic}, nil)
+// several asks for three arrivals, and the first where none comes.
+var several = []string{"traveltime.method=rays", "traveltime.arrivals=3+first", "traveltime.smoothing=0", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}
+
+// lensed puts slow lenses under the places of a 2-D problem, behind which rays cross.
+func lensed(t *testing.T, p *problem) *problem {
+	t.Helper()
+	v, at := make([]float64, p.grid.Len()), make([]float64, 2)
+	for i := range v {
+		p.grid.Point(at, i)
+		away := math.Mod(at[0]+1000, 60) - 30
+		v[i] = 1700 * (1 - 0.45*math.Exp(-(away*away+(at[1]-18)*(at[1]-18))/(10*10)))
+	}
+	must(t, h5.WriteModel(p.path("model.h5"), p.grid, v, h5.WriteOptions{Force: true}))
+	return p
+}
+
+func lensedSparse(t *testing.T) *problem { return lensed(t, sparse(t)) }
+
+// TestSeveralArrivals: with several arrivals the cpu engine agrees with the reference, they make an image of their own,
+// and the program says which branches have how much.
+func TestSeveralArrivals(t *testing.T) {
+	p := lensedSparse(t)
+	want := p.migrate(t, "reference", several...)
+	got := p.migrate(t, "cpu", several...)
+	first := p.migrate(t, "cpu", append(slices.Clone(several), "traveltime.arrivals=first")...)
+	largest, off, apart := 0.0, 0.0, 0.0
+	for i := range want {
+		largest = max(largest, math.Abs(float64(want[i])))
+		off = max(off, math.Abs(float64(got[i]-want[i])))
+		apart = max(apart, math.Abs(float64(first[i]-want[i])))
+	}
+	if off > 1e-5*largest || apart < 1e-2*largest {
+		t.Errorf("images differ by %.1e from the reference and by %.1e from that of first arrivals", off/largest, apart/largest)
+	}
+	j := p.open(t, NeedTraces, progress.Discard(), "cpu", several...)
+	if n := len(j.plan.Branches); n != 6 || !(j.plan.Branches[0] > 0.99 && j.plan.Branches[3] > 0.2 && j.plan.Branches[3] < 0.99) {
+		t.Errorf("shares of branches are %v", j.plan.Branches)
+	}
+}
+
+// TestArrivalsRefused: what does not go with several arrivals is an error that names it.
+func TestArrivalsRefused(t *testing.T) {
+	p := lensedSparse(t)
+	for set, want := range map[string]string{
+		"kirchhoff.tables=coarse":          "kirchhoff.tables",
+		"velocity.receiver_constant=1000":  "traveltime.method",
+		"traveltime.arrivals=6":            "traveltime.arrivals",
+		"image.domain=time":                "image.domain",
+		"traveltime.smoothing=-1":          "traveltime.smoothing",
+		"traveltime.arrivals=second+first": "traveltime.arrivals",
+	} {
+		must(t, p.refused(strings.Join(append(slices.Clone(several), set), " "), want))
+	}
+	err := p.onEngine(1, "cuda", several, func(*Job) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), `"cuda" has one arrival at a point`) {
+		t.Errorf("on a card: %v", err)
+	}
+}
+
+// TestLateArrivals: check finds what comes behind lenses, and nothing where there are none.
+func TestLateArrivals(t *testing.T) {
+	for _, c := range []struct {
+		p    *problem
+		warn bool
+	}{{lensedSparse(t), true}, {sparse(t), false}} {
+		j := c.p.open(t, NeedPlanning, progress.Discard(), "cpu", "traveltime.smoothing=0")
+		f, err := j.Forecast(nil, []int{0, 1}, 1)
 		must(t, err)
-		j, err := Open(comm.Self(), cfg, NeedPlanning, progress.Discard())
-		if status.Code(err) != want || err != nil && !strings.Contains(err.Error(), `kirchhoff.spreading = "ray-2.5d" is for lines, but the image has 3 axes`) {
-			t.Errorf("dynamic = %s: status %d, want %d: %v", dynamic, status.Code(err), want, err)
+		late, found, err := f.FindLate(t.Context())
+		must(t, err)
+		if (found.Level == "warning") != c.warn || (late.First < leastFirst) != c.warn || !(late.First > 0 && late.First <= 1) {
+			t.Errorf("%+v: %+v", late, found)
 		}
-		if err == nil {
-			j.Close()
-		}
+	}
+	if traveltime.Traced(line(t).open(t, NeedPlanning, progress.Discard(), "cpu").plan.Times.Method) {
+		t.Error("rays are traced by default")
 	}
 }

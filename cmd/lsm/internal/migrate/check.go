@@ -289,6 +289,13 @@ func findWeak(ctx context.Context, a *cli.App, image grid.Grid, f *pipeline.Fore
 			return pipeline.BlameInput(err)
 		}
 		show(found)
+		late, found, err := f.FindLate(ctx)
+		if err != nil {
+			return pipeline.BlameInput(err)
+		}
+		if show(found); late != nil {
+			a.Finish("first_arrivals", late.First, "later_stronger", late.Later, "behind_seconds", late.Behind, "unlit", late.Unlit)
+		}
 		if weak == nil {
 			return nil
 		}
