@@ -86,6 +86,15 @@
 // slownesses, lie in the parts of a box. Kernels are not given pairs of a trace and a box whose cones lie so
 // that the windows are 0 all over the box.
 //
+// # Several arrivals
+//
+// Waves may come to a point by several ways (traveltime.Turned). Then every pair of an arrival from the source and one
+// to the receiver adds, with the times, amplitudes and directions of both. At each caustic a wave turns by a quarter of
+// a period: a pulse f becomes −H f, with the Hilbert transform H cos = sin (Červený 2001, section 5.9). With κ caustics
+// on both ways the trace is that of the wavelet for even κ and of the turned wavelet −H h for odd κ, times −1 where
+// κ/2, rounded down, is odd. Engines hold a table for each branch of a place, where it has arrivals, and go through all
+// pairings of branches.
+//
 // # Aperture
 //
 // With Aperture a trace counts only at image points near its midpoint c = (x_s + x_r)/2: A

@@ -5,7 +5,7 @@
 // A Method streams its fields: it calls a sink once for each position with a field that is
 // valid during the call only. The caller packs each field into its own layout, and no more
 // than one field per worker is held here. There are NewAnalytic for a constant velocity,
-// NewTable for given times, NewEikonal for any velocity model, NewRMS for images in time,
+// NewTable for given times, NewEikonal for any velocity model, RayTracer for later arrivals too, NewRMS for images in time,
 // NewCoarse to keep less of another method's fields, and NewConverted for waves that go to
 // receivers at other velocities than from sources.
 //
@@ -158,6 +158,32 @@
 //
 // In media of constant gradient, in any direction, the error of b beyond four cells is 0.01 % to
 // 0.2 % rms, and below 1 %, where rays stay in the model, at any distance up to 400 cells.
+//
+// # Rays
+//
+// RayTracer finds every way by which waves come to a point of a smooth model, in 2-D (Vinje, Iversen and Gjøystdal
+// 1993, Traveltime and amplitude estimation using wavefront construction, Geophysics 58; Lambaré, Lucio and Hanyga
+// 1996, Two-dimensional multivalued traveltime and amplitude maps by uniform sampling of a ray field, Geophys. J.
+// Int. 125). With u = s² and the parameter σ, dσ = v² dT, rays obey dx/dσ = p, dp/dσ = ∇u/2 and dT/dσ = u, and
+// Q = ∂x/∂α, what moves with the take-off angle α, the linearised equations (Červený 2001, sections 3.1 and 4.2). They
+// are solved by the Runge-Kutta-Nyström method of fourth order, three cells a step. u is a sum of cubic B-splines on
+// the nodes of the model, whose slowness may be smoothed by a Gaussian before.
+//
+// Rays start at 128 angles. Between two that are six cells apart somewhere, or differ by 0.06 in direction, a third
+// is traced from the source, up to seven times. Neighbouring rays and fronts of equal length cut the plane into
+// cells. In each, at the points of the image within, p and the width q of the ray tube are linear across and along,
+// p has the length s, and T is the mean over the corners of T + (p + p_c)·(x − x_c)/2. A cell that is wider
+// than eight grid cells, where rays part without order, brings nothing. Where q changes its sign rays have passed a
+// caustic. b² = (s0/s)/|q|, but at most 1.5 (2πT f)^(1/6) times that of a homogeneous medium, f the frequency of the
+// waves: at a caustic the Airy function grows with the sixth root of the frequency (Ludwig 1966).
+//
+// Of all arrivals at a point a field keeps those of the largest b. Branches hold them by the turns of their
+// phase, see Turned. With RayOptions.Fill points that no ray reaches have the first arrival of the eikonal equation.
+//
+// For v = 1500 + 0.6 z m/s at 10 m times are good to 1e-5 of themselves from six cells on, b to 0.3 %, and
+// directions to 0.3 degrees. Behind a lens that makes three rays come to a point all have the times of a fine fan
+// to 0.02 ms and b to 4 %, away from caustics. In smoothed Marmousi the strongest arrivals of a place take 2.2 times the
+// processor time of the eikonal equation with its spreading, 5 times that without.
 //
 // # Windows
 //

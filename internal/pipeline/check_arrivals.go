@@ -167,12 +167,26 @@ func (f *Forecast) FindLate(ctx context.Context) (*Late, Finding, error) {
 	all, opt := p.Geometry.TimesNeeded(p.Hardware.Threads)
 	places := pickEvenly(all, comparedPlaces)
 	opt.Threads, opt.Gradient, opt.Takeoff, opt.Spreading = 1, false, false, traveltime.RaySpreading
-	var l Late
+	l, err := findLate(ctx, m, p.Geometry, places, opt)
+	if err != nil {
+		return nil, found, err
+	}
+	found.Text = fmt.Sprintf("rays of %d of %s, slowness smoothed over %s m: first arrivals hold %s of the energy; later ones are stronger at %s of the points that rays reach, %.3g ms behind in the mean; no ray reaches %s of the points before the records end",
+		len(places), readable.Count(len(all), "place"), readable.Length(rays.Smoothing), readable.Percent(l.First), readable.Percent(l.Later), 1e3*l.Behind, readable.Percent(l.Unlit))
+	if l.First < leastFirst && !traveltime.Traced(t.Method) {
+		found.Level = "warning"
+		found.Text += fmt.Sprintf(`; below %s: traveltime.method = "rays" images them too`, readable.Percent(leastFirst))
+	}
+	return l, found, nil
+}
+
+// findLate compares the arrivals that rays from places bring.
+func findLate(ctx context.Context, m traveltime.Method, g *Geometry, places []int, opt traveltime.Options) (*Late, error) {
 	var first, energy, behind float64
 	points, lit, later := 0, 0, 0
-	err = m.Solve(ctx, p.Geometry.Places, places, opt, func(_ int, field traveltime.Field) error {
+	err := m.Solve(ctx, g.Places, places, opt, func(_ int, field traveltime.Field) error {
+		points += len(field.Branches[0].Time)
 		for i := range field.Branches[0].Time {
-			points++
 			earliest, strongest := -1, -1
 			for k, b := range field.Branches {
 				if b.Spreading[i] == 0 {
@@ -199,16 +213,9 @@ func (f *Forecast) FindLate(ctx context.Context) (*Late, Finding, error) {
 		}
 		return nil
 	})
-	if err != nil || points == 0 || lit == 0 {
-		return nil, found, err
+	if err != nil {
+		return nil, err
 	}
-	l.First, l.Later, l.Unlit = first/energy, float64(later)/float64(lit), 1-float64(lit)/float64(points)
-	l.Behind = behind / float64(max(1, later))
-	found.Text = fmt.Sprintf("rays of %d of %s, slowness smoothed over %s m: first arrivals hold %s of the energy; later ones are stronger at %s of the points that rays reach, %.3g ms behind in the mean; no ray reaches %s of the points before the records end",
-		len(places), readable.Count(len(all), "place"), readable.Length(rays.Smoothing), readable.Percent(l.First), readable.Percent(l.Later), 1e3*l.Behind, readable.Percent(l.Unlit))
-	if l.First < leastFirst && !traveltime.Traced(t.Method) {
-		found.Level = "warning"
-		found.Text += fmt.Sprintf(`; below %s: traveltime.method = "rays" images them too`, readable.Percent(leastFirst))
-	}
-	return &l, found, nil
+	share := func(n, of int) float64 { return float64(n) / float64(max(1, of)) }
+	return &Late{First: first / max(energy, math.SmallestNonzeroFloat64), Later: share(later, lit), Behind: behind / float64(max(1, later)), Unlit: 1 - share(lit, points)}, nil
 }
