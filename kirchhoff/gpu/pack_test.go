@@ -72,7 +72,7 @@ func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	where := slots(e.tables.columns, p.Positions.Len())
 	places, opt := p.TimesNeeded()
 	opt.Threads = 1
-	must(t, p.Arrivals(t.Context(), places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
+	must(t, p.Arrivals(t.Context(), places, opt, func(place, _ int, window traveltime.Window, b traveltime.Branch) error {
 		var given []float64
 		if host := kirchhoff.HostAmplitudes(p); host != nil {
 			var err error
