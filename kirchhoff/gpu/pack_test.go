@@ -410,7 +410,7 @@ func TestTablesRefused(t *testing.T) {
 		farthest, most := 0, 0.0
 		places, opt := p.TimesNeeded()
 		opt.Threads = 1
-		must(t, p.Arrivals(t.Context(), places, opt, func(place int, window traveltime.Window, b traveltime.Branch) error {
+		must(t, p.Arrivals(t.Context(), places, opt, func(place, _ int, window traveltime.Window, b traveltime.Branch) error {
 			if apart := slices.Max(b.Time)/p.DT - math.Floor(slices.Min(b.Time)/p.DT); apart > most {
 				farthest, most = place, apart
 			}
