@@ -209,7 +209,7 @@ func TestUnequalConformance(t *testing.T) {
 		if i%2 == 0 && c.limits == 0 || c.weights == 0 && c.limits == 0 {
 			continue
 		}
-		c.unequal, c.rays = 1+i%5%2, false // the closed forms do not spread
+		c.unequal, c.rays, c.arrivals = 1+i%5%2, false, 0 // the closed forms do not spread
 		t.Run(c.String(), func(t *testing.T) { c.conforms(t, uint64(i)) })
 	}
 }
