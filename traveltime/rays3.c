@@ -1,0 +1,687 @@
+// No contraction of products and sums: a compiler may contract one loop and not another.
+#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")
+
+#include "rays3.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef double v4 __attribute__((vector_size(32)));
+typedef float v4f __attribute__((vector_size(16)));
+
+// Lanes of points. The compiler takes as many registers for a v8 as it needs.
+typedef double v8 __attribute__((vector_size(64)));
+typedef int64_t v8l __attribute__((vector_size(64)));
+typedef int32_t v8i __attribute__((vector_size(32)));
+enum { LANES = 8 };
+
+#define INLINE static inline __attribute__((always_inline))
+
+// Values, first and second derivatives of the four cubic B-splines around u in [0, 1).
+INLINE void bases(double u, double b[4], double d[4], double e[4])
+{
+	const double w = 1 - u;
+	b[0] = w * w * w / 6;
+	b[1] = 2.0 / 3 - u * u * (2 - u) / 2;
+	b[2] = 2.0 / 3 - w * w * (2 - w) / 2;
+	b[3] = u * u * u / 6;
+	d[0] = -w * w / 2;
+	d[1] = u * (1.5 * u - 2);
+	d[2] = w * (2 - 1.5 * w);
+	d[3] = u * u / 2;
+	e[0] = w;
+	e[1] = 3 * u - 2;
+	e[2] = 3 * w - 2;
+	e[3] = u;
+}
+
+#define dot4(a, b) sum4((a) * (b))
+INLINE double sum4(v4 p)
+{
+
+	return (p[0] + p[1]) + (p[2] + p[3]);
+}
+
+// The velocity v[0], its gradient v[1..3] and second derivatives v[4..9].
+INLINE void evaluate(const ray3_medium *m, const float *c, const double source[3], const double x[3], double v[10])
+{
+	double f[3], b[3][4], d[3][4], e[3][4];
+	long at[3];
+	for (int a = 0; a < 3; a++) {
+		double u = (source[a] + x[a] - m->origin[a]) / m->spacing[a];
+		u = u < m->lo[a] ? m->lo[a] : u > m->hi[a] ? m->hi[a] : u;
+		at[a] = (long)u;
+		f[a] = u - (double)at[a];
+		bases(f[a], b[a], d[a], e[a]);
+	}
+	const float *from = c + ((at[0] - 1) * m->n[1] + at[1] - 1) * m->n[2] + at[2] - 1;
+	v4 v00 = {0}, vx = {0}, vy = {0}, vxx = {0}, vxy = {0}, vyy = {0};
+	for (int i = 0; i < 4; i++, from += m->n[1] * m->n[2]) {
+		v4 r0 = {0}, r1 = {0}, r2 = {0};
+		for (int j = 0; j < 4; j++) {
+			v4f k;
+			memcpy(&k, from + j * m->n[2], sizeof k);
+			const v4 w = __builtin_convertvector(k, v4);
+			r0 += w * b[1][j];
+			r1 += w * d[1][j];
+			r2 += w * e[1][j];
+		}
+		v00 += r0 * b[0][i];
+		vx += r0 * d[0][i];
+		vxx += r0 * e[0][i];
+		vy += r1 * b[0][i];
+		vxy += r1 * d[0][i];
+		vyy += r2 * b[0][i];
+	}
+	v4 bz, dz, ez;
+	memcpy(&bz, b[2], sizeof bz);
+	memcpy(&dz, d[2], sizeof dz);
+	memcpy(&ez, e[2], sizeof ez);
+	const double h0 = 1 / m->spacing[0], h1 = 1 / m->spacing[1], h2 = 1 / m->spacing[2];
+	v[0] = dot4(v00, bz);
+	v[1] = dot4(vx, bz) * h0;
+	v[2] = dot4(vy, bz) * h1;
+	v[3] = dot4(v00, dz) * h2;
+	v[4] = dot4(vxx, bz) * h0 * h0;
+	v[5] = dot4(vxy, bz) * h0 * h1;
+	v[6] = dot4(vx, dz) * h0 * h2;
+	v[7] = dot4(vyy, bz) * h1 * h1;
+	v[8] = dot4(vy, dz) * h1 * h2;
+	v[9] = dot4(v00, ez) * h2 * h2;
+}
+
+#define BLEND(m, a, b) ((v8)(((m) & (v8l)(a)) | (~(m) & (v8l)(b))))
+#define LEAST(a, b) BLEND((a) < (b), a, b)
+#define MOST(a, b) BLEND((a) > (b), a, b)
+
+INLINE double least(double a, double b) { return a < b ? a : b; }
+INLINE double most(double a, double b) { return a > b ? a : b; }
+
+INLINE double dot(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+INLINE void cross(double out[3], const double a[3], const double b[3])
+{
+	out[0] = a[1] * b[2] - a[2] * b[1];
+	out[1] = a[2] * b[0] - a[0] * b[2];
+	out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// out = H a for a symmetric matrix, as second derivatives are stored.
+INLINE void multiply(double out[3], const double h[6], const double a[3])
+{
+	out[0] = h[0] * a[0] + h[1] * a[1] + h[2] * a[2];
+	out[1] = h[1] * a[0] + h[3] * a[1] + h[4] * a[2];
+	out[2] = h[2] * a[0] + h[4] * a[1] + h[5] * a[2];
+}
+
+// The derivative along a ray by its time: dx/dt = v² p, dp/dt = -∇v / v, de/dt = (∇v·e) t,
+// dQ/dt = v² P, dP/dt = -V Q / v, V the second derivatives of v by ray-centred coordinates
+// (Červený 2001, sections 3.1, 4.1 and 4.2).
+INLINE void slope(const ray3_medium *m, const float *c, const double source[3], const double *restrict s, double *restrict out)
+{
+	double v[10], t[3], e2[3], h1[3], h2[3];
+	evaluate(m, c, source, s + RAY3_X, v);
+	const double *e1 = s + RAY3_E, vv = v[0] * v[0], is = 1 / v[0], turn = dot(v + 1, e1);
+	for (int a = 0; a < 3; a++) {
+		t[a] = v[0] * s[RAY3_P + a];
+		out[RAY3_X + a] = v[0] * t[a];
+		out[RAY3_P + a] = -v[1 + a] * is;
+		out[RAY3_E + a] = turn * t[a];
+	}
+	cross(e2, t, e1);
+	multiply(h1, v + 4, e1);
+	multiply(h2, v + 4, e2);
+	const double v11 = dot(h1, e1) * is, v12 = dot(h1, e2) * is, v22 = dot(h2, e2) * is;
+	for (int k = 0; k < 2; k++) { // point source, plane wave
+		const double *q = s + RAY3_Q2 + 8 * k, *p = q + 4;
+		double *dq = out + RAY3_Q2 + 8 * k, *dp = dq + 4;
+		for (int j = 0; j < 2; j++) {
+			dq[j] = vv * p[j];
+			dq[2 + j] = vv * p[2 + j];
+			dp[j] = -(v11 * q[j] + v12 * q[2 + j]);
+			dp[2 + j] = -(v12 * q[j] + v22 * q[2 + j]);
+		}
+	}
+}
+
+INLINE double det(const double q[4]) { return q[0] * q[3] - q[1] * q[2]; }
+
+// The caustics that a ray passes in a step: the negative eigenvalues of Q' Q⁻¹. They are those of
+// v² dt (M + 1/(v² dt)), which falls from above.
+INLINE int passed(const double q[4], const double after[4])
+{
+	const double d = det(q), e = det(after);
+	if (d == 0)
+		return 0;
+	if (d * e < 0)
+		return 1;
+	const double trace = after[0] * q[3] - after[1] * q[2] - after[2] * q[1] + after[3] * q[0];
+	return trace * d < 0 ? 2 : 0;
+}
+
+// One step of Runge and Kutta's classical method.
+INLINE void step(const ray3_medium *m, const float *c, const double source[3], ray3_ray *r, double dt)
+{
+	double k[RAY3_LENGTH] = {0}, s[RAY3_LENGTH], sum[RAY3_LENGTH], q[4];
+	double *v = r->v;
+	memcpy(q, v + RAY3_Q2, sizeof q);
+	slope(m, c, source, v, k);
+	for (int i = 0; i < RAY3_LENGTH; i++) {
+		sum[i] = k[i];
+		s[i] = v[i] + dt / 2 * k[i];
+	}
+	slope(m, c, source, s, k);
+	for (int i = 0; i < RAY3_LENGTH; i++) {
+		sum[i] += 2 * k[i];
+		s[i] = v[i] + dt / 2 * k[i];
+	}
+	slope(m, c, source, s, k);
+	for (int i = 0; i < RAY3_LENGTH; i++) {
+		sum[i] += 2 * k[i];
+		s[i] = v[i] + dt * k[i];
+	}
+	slope(m, c, source, s, k);
+	for (int i = 0; i < RAY3_LENGTH; i++)
+		v[i] += dt / 6 * (sum[i] + k[i]);
+	// e stays a unit vector normal to the ray
+	double *e = v + RAY3_E, *p = v + RAY3_P;
+	const double off = dot(e, p) / dot(p, p);
+	for (int a = 0; a < 3; a++)
+		e[a] -= off * p[a];
+	const double norm = 1 / sqrt(dot(e, e));
+	for (int a = 0; a < 3; a++)
+		e[a] *= norm;
+	r->turns += passed(q, v + RAY3_Q2);
+}
+
+INLINE void advance(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps)
+{
+	for (long i = 0; i < n; i++) {
+		ray3_ray r = from[i];
+		for (int k = 0; k < steps; k++)
+			step(m, c, source, &r, dt / steps);
+		to[i] = r;
+	}
+}
+
+INLINE void describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *r, double time, double beam)
+{
+	double v[10], t[3], e2[3];
+	const double *x = r->v + RAY3_X, *p = r->v + RAY3_P, *e1 = r->v + RAY3_E;
+	evaluate(m, c, source, x, v);
+	const double norm = 1 / sqrt(dot(p, p));
+	for (int a = 0; a < 3; a++) {
+		t[a] = p[a] * norm;
+		to->x[a] = x[a];
+		to->p[a] = t[a] / v[0];
+	}
+	cross(e2, t, e1);
+	const double *q = r->v + RAY3_Q2, *s = r->v + RAY3_P2, *w = r->v + RAY3_Q1;
+	const double d = det(q), distance = sqrt(dot(x, x));
+	// M = P Q⁻¹, which is symmetric; without it at a caustic
+	const double id = fabs(d) > 1e-9 * distance * distance ? 1 / d : 0;
+	const double m11 = (s[0] * q[3] - s[1] * q[2]) * id, m22 = (s[3] * q[0] - s[2] * q[1]) * id;
+	const double m12 = (s[1] * q[0] - s[0] * q[1] + s[2] * q[3] - s[3] * q[2]) * id / 2;
+	double g[3]; // of the slowness
+	for (int a = 0; a < 3; a++)
+		g[a] = -v[1 + a] / (v[0] * v[0]);
+	const double along = dot(g, t);
+	for (int a = 0, k = 0; a < 3; a++)
+		for (int b = a; b < 3; b++, k++)
+			to->m[k] = m11 * e1[a] * e1[b] + m12 * (e1[a] * e2[b] + e2[a] * e1[b]) + m22 * e2[a] * e2[b] + t[a] * g[b] + g[a] * t[b] - along * t[a] * t[b];
+	const double r2 = 1 / (distance * distance), l = beam * distance / (distance + 20 * beam);
+	const double mixed = q[0] * w[3] + w[0] * q[3] - q[1] * w[2] - w[1] * q[2];
+	to->d[0] = (d - l * l * det(w)) * r2;
+	to->d[1] = l * mixed * r2;
+	for (int a = 0; a < 3; a++)
+		to->u[a] = r->takeoff[a] * distance;
+	to->time = time;
+	to->turns = (int32_t)r->turns;
+	to->rough = id == 0;
+}
+
+// How much larger than it may be an edge is; 0 for one that may not be cut, and infinity if it is so
+// wide that its cells have no meaning.
+INLINE float excess(const ray3_corner *a, const ray3_corner *b, const ray3_ray *r, const ray3_ray *s, const ray3_limits *l)
+{
+	double angle = 0, length = 0, apart = 0, pp = 0, qq = 0;
+	for (int i = 0; i < 3; i++) {
+		const double dp = a->p[i] - b->p[i], dx = a->x[i] - b->x[i], du = r->takeoff[i] - s->takeoff[i];
+		angle += dp * dp;
+		pp += a->p[i] * a->p[i];
+		qq += b->p[i] * b->p[i];
+		length += dx * dx;
+		apart += du * du;
+	}
+	if (apart < l->least * l->least)
+		return length > 4 * l->length * l->length ? INFINITY : 0;
+	const double dr = a->d[0] - b->d[0], di = a->d[1] - b->d[1];
+	const double da = a->d[0] * a->d[0] + a->d[1] * a->d[1], db = b->d[0] * b->d[0] + b->d[1] * b->d[1];
+	double size = angle / (sqrt(pp * qq) * l->angle * l->angle);
+	size = most(size, length / (l->length * l->length));
+	size = most(size, (dr * dr + di * di) / (l->change * l->change * most(most(da, db), 0.25)));
+	return (float)size;
+}
+
+INLINE int before(float a, int32_t a0, int32_t a1, float b, int32_t b0, int32_t b1)
+{
+	if (a != b)
+		return a < b;
+	const int32_t al = a0 < a1 ? a0 : a1, bl = b0 < b1 ? b0 : b1;
+	return al != bl ? al < bl : a0 + a1 < b0 + b1;
+}
+
+void ray3_measure(ray3_triangle *t, long n, const ray3_corner *c, const ray3_ray *r, const ray3_limits *limits)
+{
+	for (long i = 0; i < n; i++) {
+		float size[3];
+		int k = 0;
+		for (int e = 0; e < 3; e++) {
+			const int32_t a = t[i].v[e], b = t[i].v[(e + 1) % 3];
+			size[e] = a < b ? excess(c + a, c + b, r + a, r + b, limits) : excess(c + b, c + a, r + b, r + a, limits);
+			if (e && before(size[k], t[i].v[k], t[i].v[(k + 1) % 3], size[e], a, b))
+				k = e;
+		}
+		t[i].longest = k;
+		t[i].size = size[k];
+	}
+}
+
+void ray3_check(const ray3_triangle *t, long n, ray3_corner *c)
+{
+	for (long i = 0; i < n; i++)
+		for (int e = 0; e < 3; e++) {
+			ray3_corner *a = c + t[i].v[e], *b = c + t[i].v[(e + 1) % 3];
+			double d[3], ma[3], mb[3], off = 0, all = 0;
+			for (int k = 0; k < 3; k++)
+				d[k] = b->x[k] - a->x[k];
+			multiply(ma, a->m, d);
+			multiply(mb, b->m, d);
+			for (int k = 0; k < 3; k++) {
+				const double dp = b->p[k] - a->p[k], o = dp - (ma[k] + mb[k]) / 2;
+				off += o * o;
+				all += dp * dp + 1e-6 * a->p[k] * a->p[k];
+			}
+			if (off > 0.04 * all)
+				a->rough = b->rough = 1;
+		}
+}
+
+enum { POINTS = 64 };
+
+// Points of a tetrahedron: their numbers, and their places as points of the window.
+typedef struct {
+	int n;
+	long at[POINTS];
+	double i[3][POINTS] __attribute__((aligned(64)));
+} found;
+
+// A tetrahedron: barycentric coordinates are l[f][0] + l[f][1] i + l[f][2] j + l[f][3] k.
+typedef struct {
+	const ray3_corner *c[4];
+	double l[4][4];
+	int32_t turns;
+	int rough;
+} cell;
+
+// Puts an arrival into the list of a point. Arrivals that differ by no more than cells do are one.
+static void put(ray3_arrival *a, int slots, const ray3_arrival *n)
+{
+	int i = slots;
+	for (int k = 0; k < slots && a[k].strength > 0; k++) {
+		if (a[k].turns != n->turns || fabs(a[k].time - n->time) > 2e-4 * n->time)
+			continue;
+		double off = 0, all = 0;
+		for (int c = 0; c < 3; c++) {
+			const double d = a[k].p[c] - n->p[c];
+			off += d * d;
+			all += n->p[c] * n->p[c];
+		}
+		if (off < 0.0025 * all) {
+			if (a[k].strength >= n->strength)
+				return;
+			i = k;
+			break;
+		}
+	}
+	if (i == slots && a[--i].strength >= n->strength)
+		return;
+	for (; i > 0 && a[i - 1].strength < n->strength; i--)
+		a[i] = a[i - 1];
+	a[i] = *n;
+}
+
+INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
+{
+	if (n->time > g->latest)
+		return;
+	if (g->first) {
+		if (a->strength == 0 || n->time < a->time)
+			*a = *n;
+	} else if (g->slots == 1) {
+		if (n->strength > a->strength)
+			*a = *n;
+	} else
+		put(a, g->slots, n);
+}
+
+// Times are Σ λ (T + 2/3 p·d + 1/6 d·M d) over the corners, d the way from the corner: exact for
+// cubic functions of the place (Guessab, Nouisser and Schmeisser 2005, Multivariate approximation by a
+// combination of modified Taylor polynomials, J. Comput. Appl. Math. 196). Where M is rough they are
+// Σ λ (T + 1/2 p·d), exact for quadratic ones.
+INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
+{
+	const double w1 = t->rough ? 0.5 : 2.0 / 3, w2 = t->rough ? 0 : 1.0 / 6, w3 = t->rough ? 0 : 0.5;
+	const double near2 = g->near * g->near, cap2 = g->cap * g->cap, s2 = g->slowness * g->slowness;
+	for (int k = p->n; k % LANES; k++)
+		for (int c = 0; c < 3; c++)
+			p->i[c][k] = p->i[c][k - 1];
+	for (int k = 0; k < p->n; k += LANES) {
+		const v8 i0 = *(v8 *)(p->i[0] + k), i1 = *(v8 *)(p->i[1] + k), i2 = *(v8 *)(p->i[2] + k);
+		const v8 x = i0 * g->spacing[0] - g->shift[0], y = i1 * g->spacing[1] - g->shift[1], z = i2 * g->spacing[2] - g->shift[2];
+		v8 T = {0}, gx = {0}, gy = {0}, gz = {0}, dr = {0}, di = {0}, tx = {0}, ty = {0}, tz = {0};
+#pragma GCC unroll 4
+		for (int f = 0; f < 4; f++) {
+			const ray3_corner *c = t->c[f];
+			const v8 l = t->l[f][0] + t->l[f][1] * i0 + t->l[f][2] * i1 + t->l[f][3] * i2;
+			const v8 ex = x - c->x[0], ey = y - c->x[1], ez = z - c->x[2];
+			const v8 mx = c->m[0] * ex + c->m[1] * ey + c->m[2] * ez;
+			const v8 my = c->m[1] * ex + c->m[3] * ey + c->m[4] * ez;
+			const v8 mz = c->m[2] * ex + c->m[4] * ey + c->m[5] * ez;
+			T += l * (c->time + w1 * (c->p[0] * ex + c->p[1] * ey + c->p[2] * ez) + w2 * (mx * ex + my * ey + mz * ez));
+			gx += l * (c->p[0] + w3 * mx);
+			gy += l * (c->p[1] + w3 * my);
+			gz += l * (c->p[2] + w3 * mz);
+			dr += l * c->d[0];
+			di += l * c->d[1];
+			if (g->takeoff) {
+				tx += l * c->u[0];
+				ty += l * c->u[1];
+				tz += l * c->u[2];
+			}
+		}
+		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), q = (gx * gx + gy * gy + gz * gz) * (dr * dr + di * di);
+		const v8 b = LEAST(s2 / q, cap2 * cap2 + (v8){0}) / (r2 * r2);
+		const int left = p->n - k;
+		for (int n = 0; n < LANES && n < left; n++) {
+			ray3_arrival v = {T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)b[n], 0, t->turns};
+			if (g->takeoff)
+				v.takeoff = (float)atan2(sqrt(tx[n] * tx[n] + ty[n] * ty[n]), tz[n]);
+			store(g, a + p->at[k + n] * g->slots, &v);
+		}
+	}
+}
+
+// The planes of a tetrahedron whose corners are in the order of their fronts and numbers, so that the
+// cells on both sides of a face compute the same plane. On each column of points a face is at
+// z[0] + z[1] i + z[2] j. Those that bound the cell from below come first.
+typedef struct {
+	double z[4][3];
+	int below; // how many do
+	double volume;
+} planes;
+
+INLINE void cut(planes *s, cell *t, const double X[4][3])
+{
+	static const int face[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
+	int below = 0, above = 4;
+	for (int f = 0; f < 4; f++) {
+		const double *A = X[face[f][0]], *B = X[face[f][1]], *C = X[face[f][2]], *D = X[f];
+		double u[3], v[3], w[3], n[3];
+		for (int a = 0; a < 3; a++) {
+			u[a] = B[a] - A[a];
+			v[a] = C[a] - A[a];
+			w[a] = D[a] - A[a];
+		}
+		cross(n, u, v);
+		const double volume = dot(n, w), nz = fabs(n[2]) < 1e-30 ? copysign(1e-30, n[2]) : n[2];
+		double *z = s->z[(nz > 0) == (volume > 0) ? below++ : --above];
+		z[1] = -n[0] / nz;
+		z[2] = -n[1] / nz;
+		z[0] = A[2] - z[1] * A[0] - z[2] * A[1];
+		const double iv = 1 / volume;
+		t->l[f][1] = n[0] * iv;
+		t->l[f][2] = n[1] * iv;
+		t->l[f][3] = n[2] * iv;
+		t->l[f][0] = -dot(n, A) * iv;
+		if (f == 3)
+			s->volume = volume;
+	}
+	s->below = below;
+}
+
+// The KMAH index of a tetrahedron: that of most corners whose parity is that of its orientation.
+// Returns -1 if there is none: fronts are too coarse there, and other cells hold its points.
+INLINE int32_t turns(const cell *t, int even)
+{
+	int best = -1, votes = 0;
+	for (int f = 0; f < 4; f++) {
+		const int k = t->c[f]->turns;
+		if ((k & 1) == even)
+			continue;
+		int count = 0;
+		for (int e = 0; e < 4; e++)
+			count += t->c[e]->turns == k;
+		if (count > votes || (count == votes && k < best))
+			best = k, votes = count;
+	}
+	return best;
+}
+
+// The least integers that are no less than a, which is not negative.
+#define above(a, out)                                                      \
+	{                                                                      \
+		const v8 value = a;                                                \
+		v8i cut = __builtin_convertvector(value, v8i);                     \
+		cut -= __builtin_convertvector(value > __builtin_convertvector(cut, v8), v8i); \
+		memcpy(out, &cut, sizeof cut);                                     \
+	}
+
+// The points [first, end) of columns that lie in a tetrahedron, of the range [from, to).
+INLINE void columns(const planes *s, double i, double j, double from, double to, int32_t first[LANES], int32_t end[LANES])
+{
+	const v8 y = j + (v8){0, 1, 2, 3, 4, 5, 6, 7};
+	v8 low = from + (v8){0}, high = to + (v8){0};
+	for (int f = 0; f < s->below; f++) {
+		const v8 z = s->z[f][0] + s->z[f][1] * i + s->z[f][2] * y;
+		low = MOST(low, z);
+	}
+	for (int f = s->below; f < 4; f++) {
+		const v8 z = s->z[f][0] + s->z[f][1] * i + s->z[f][2] * y;
+		high = LEAST(high, z);
+	}
+	above(LEAST(low, to + (v8){0}), first);
+	above(MOST(high, from + (v8){0}), end);
+}
+
+typedef void solver(const ray3_image *g, ray3_arrival *a, const cell *t, found *p);
+
+// The points in a tetrahedron, solved. sign is that of its volume where no wave has turned.
+INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver *solve)
+{
+	double X[4][3];
+	long lo[3], hi[3];
+	for (int k = 0; k < 3; k++) {
+		double low = INFINITY, high = -INFINITY;
+		for (int f = 0; f < 4; f++) {
+			X[f][k] = (t->c[f]->x[k] + g->shift[k]) / g->spacing[k];
+			low = least(low, X[f][k]);
+			high = most(high, X[f][k]);
+		}
+		lo[k] = (long)ceil(most(low, 0));
+		hi[k] = (long)floor(least(high, (double)(g->n[k] - 1)));
+		if (lo[k] > hi[k])
+			return;
+	}
+	planes s;
+	cut(&s, t, X);
+	if (s.volume == 0 || (t->turns = turns(t, s.volume * sign > 0)) < 0)
+		return;
+	t->rough = t->c[0]->rough | t->c[1]->rough | t->c[2]->rough | t->c[3]->rough;
+	found p;
+	p.n = 0;
+	for (long i = lo[0]; i <= hi[0]; i++)
+		for (long j = lo[1]; j <= hi[1]; j += LANES) {
+			int32_t first[LANES], end[LANES];
+			columns(&s, (double)i, (double)j, (double)lo[2], (double)(hi[2] + 1), first, end);
+			const long left = hi[1] + 1 - j;
+			for (int l = 0; l < LANES && l < left; l++) {
+				const long row = (i * g->n[1] + j + l) * g->n[2];
+				for (int32_t k = first[l]; k < end[l]; k++) {
+					p.at[p.n] = row + k;
+					p.i[0][p.n] = (double)i;
+					p.i[1][p.n] = (double)(j + l);
+					p.i[2][p.n] = (double)k;
+					if (++p.n == POINTS) {
+						solve(g, a, t, &p);
+						p.n = 0;
+					}
+				}
+			}
+		}
+	if (p.n)
+		solve(g, a, t, &p);
+}
+
+// Sorts three numbers, and returns 1 if that is an even permutation, else -1.
+INLINE int sorted(int32_t out[3], const int32_t v[3])
+{
+	int sign = 1;
+	memcpy(out, v, 3 * sizeof *v);
+#define ORDER(i, j)                          \
+	if (out[i] > out[j]) {                   \
+		const int32_t swap = out[i];         \
+		out[i] = out[j];                     \
+		out[j] = swap;                       \
+		sign = -sign;                        \
+	}
+	ORDER(0, 1)
+	ORDER(1, 2)
+	ORDER(0, 1)
+#undef ORDER
+	return sign;
+}
+
+INLINE void prisms(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *from, const ray3_corner *to)
+{
+	for (long i = 0; i < n; i++) {
+		int32_t v[3];
+		const int sign = sorted(v, t[i].v);
+		const ray3_corner *i0 = from + v[0], *j0 = from + v[1], *l0 = from + v[2], *i1 = to + v[0], *j1 = to + v[1], *l1 = to + v[2];
+		cell c = {{i0, j0, l0, l1}, {{0}}, 0, 0};
+		fill(g, a, &c, sign, arrive);
+		c.c[2] = j1;
+		fill(g, a, &c, -sign, arrive);
+		c.c[1] = i1;
+		fill(g, a, &c, sign, arrive);
+	}
+}
+
+void ray3_sliver(const ray3_image *g, ray3_arrival *a, const ray3_corner *c, const int32_t v[4])
+{
+	int32_t s[3];
+	const int sign = sorted(s, v);
+	cell t = {{c + s[0], c + s[1], c + s[2], c + v[3]}, {{0}}, 0, 0};
+	fill(g, a, &t, sign, arrive);
+}
+
+// What ray3_ball's points are solved with, beside the image.
+typedef struct {
+	ray3_image image;
+	const ray3_medium *medium;
+	const float *c;
+	const double *source;
+} ball;
+
+// Near the source the ray is straight but for its bending to first order; its slowness is integrated
+// by Simpson's rule.
+static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
+{
+	const ball *o = (const ball *)g;
+	for (int n = 0; n < p->n; n++) {
+		double x[3], half[3], u[3], to[3], from[3], v[10], w[10], d[2] = {0, 0}, bend = 0;
+		for (int k = 0; k < 3; k++) {
+			x[k] = p->i[k][n] * g->spacing[k] - g->shift[k];
+			half[k] = x[k] / 2;
+		}
+		for (int f = 0; f < 4; f++) {
+			const double l = t->l[f][0] + t->l[f][1] * p->i[0][n] + t->l[f][2] * p->i[1][n] + t->l[f][3] * p->i[2][n];
+			d[0] += l * t->c[f]->d[0];
+			d[1] += l * t->c[f]->d[1];
+		}
+		evaluate(o->medium, o->c, o->source, half, w);
+		evaluate(o->medium, o->c, o->source, x, v);
+		const double r = sqrt(dot(x, x)), ir = r > 0 ? 1 / r : 0;
+		for (int k = 0; k < 3; k++)
+			u[k] = x[k] * ir;
+		const double along = dot(u, w + 1);
+		for (int k = 0; k < 3; k++) {
+			const double turn = (w[1 + k] - along * u[k]) * r / (2 * w[0]);
+			to[k] = u[k] - turn;
+			from[k] = u[k] + turn;
+			bend += turn * turn;
+		}
+		const double norm = 1 / (v[0] * sqrt(1 + bend)), b2 = g->slowness * v[0] / sqrt(d[0] * d[0] + d[1] * d[1]);
+		ray3_arrival n1 = {r * (g->slowness + 4 / w[0] + 1 / v[0]) / 6 * (1 - bend / 6),
+			{(float)(to[0] * norm), (float)(to[1] * norm), (float)(to[2] * norm)},
+			(float)pow(least(sqrt(b2), g->cap) / most(r, g->near), 4), (float)atan2(sqrt(from[0] * from[0] + from[1] * from[1]), from[2]), t->turns};
+		store(g, a + p->at[n] * g->slots, &n1);
+	}
+}
+
+void ray3_ball(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *c, const ray3_medium *m, const float *k, const double source[3])
+{
+	const ball o = {*g, m, k, source};
+	const ray3_corner home = {.d = {1, 0}};
+	for (long i = 0; i < n; i++) {
+		int32_t v[3];
+		const int sign = sorted(v, t[i].v);
+		cell q = {{&home, c + v[0], c + v[1], c + v[2]}, {{0}}, 0, 0};
+		fill(&o.image, a, &q, sign, start);
+	}
+}
+
+// What runs on the widest vectors of the machine, with the same bits on all.
+#define EACH(TARGET, NAME)                                                                                                          \
+	TARGET static void advance_##NAME(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps) \
+	{                                                                                                                               \
+		advance(m, c, source, to, from, n, dt, steps);                                                                              \
+	}                                                                                                                               \
+	TARGET static void prisms_##NAME(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *from, const ray3_corner *to) \
+	{                                                                                                                               \
+		prisms(g, a, t, n, from, to);                                                                                               \
+	}
+
+EACH(, portable)
+#if defined(__x86_64__)
+EACH(__attribute__((target("avx2"))), avx2)
+EACH(__attribute__((target("avx512f,avx512dq,avx512vl"))), avx512)
+#define PICK(name)                                                                                                               \
+	(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") ? name##_avx512 \
+			: __builtin_cpu_supports("avx2")                                                                                      \
+			? name##_avx2                                                                                                         \
+			: name##_portable)
+#else
+#define PICK(name) name##_portable
+#endif
+
+void ray3_advance(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps)
+{
+	PICK(advance)(m, c, source, to, from, n, dt, steps);
+}
+
+void ray3_prisms(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *from, const ray3_corner *to)
+{
+	PICK(prisms)(g, a, t, n, from, to);
+}
+
+void ray3_describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *from, long n, double time, double beam)
+{
+	for (long i = 0; i < n; i++)
+		describe(m, c, source, to + i, from + i, time, beam);
+}
+
+void ray3_velocity(const ray3_medium *m, const float *c, const double source[3], const double x[3], double v[10])
+{
+	evaluate(m, c, source, x, v);
+}
