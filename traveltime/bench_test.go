@@ -81,3 +81,12 @@ func BenchmarkEikonal401x301LayersSpreading(b *testing.B) {
 func BenchmarkEikonal101x101x101Spreading(b *testing.B) {
 	benchmark(b, square(10, 101, 101, 101), linear, traveltime.Options{Spreading: traveltime.RaySpreading})
 }
+
+// Rays of the strongest arrivals, to be compared with the eikonal equation on the same grids.
+func benchmarkRays(b *testing.B, g grid.Grid) {
+	benchmarkMethod(b, tracing(b, g, g, linear(g), traveltime.RayOptions{Kept: traveltime.Kept{Count: 1}, Period: 0.04, Latest: 10}), traveltime.Options{})
+}
+
+func BenchmarkRays401x301(b *testing.B) { benchmarkRays(b, square(10, 401, 301)) }
+
+func BenchmarkRays101x101x101(b *testing.B) { benchmarkRays(b, square(10, 101, 101, 101)) }

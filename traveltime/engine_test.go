@@ -174,17 +174,23 @@ func TestScratch(t *testing.T) {
 
 // TestScratchOfRays does so for rays, with and without the eikonal equation.
 func TestScratchOfRays(t *testing.T) {
-	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{301, 201}}
-	m := Medium{Grid: g, Values: variedModel(g, rand.New(rand.NewPCG(1, 1))), Slab: [2]int{0, 301}}
-	m.Least, m.Greatest = slices.Min(m.Values), slices.Max(m.Values)
-	p := &survey.Positions{Dim: 2, XYZ: make([]float64, 2), Role: make([]survey.Role, 1), Row: make([]int32, 1)}
 	for _, fill := range []bool{false, true} {
+		scratchOfRays(t, grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{301, 201}}, fill)
+		scratchOfRays(t, grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{10, 10, 10}, Shape: []int{61, 71, 51}}, fill)
+	}
+}
+
+func scratchOfRays(t *testing.T, g grid.Grid, fill bool) {
+	m := Medium{Grid: g, Values: variedModel(g, rand.New(rand.NewPCG(1, 1))), Slab: [2]int{0, g.Shape[0]}}
+	m.Least, m.Greatest = slices.Min(m.Values), slices.Max(m.Values)
+	p := &survey.Positions{Dim: g.Dim(), XYZ: make([]float64, g.Dim()), Role: make([]survey.Role, 1), Row: make([]int32, 1)}
+	{
 		r, err := newRaysIn(m, g, RayOptions{Kept: Kept{2}, Latest: 1, Smoothing: 40, Fill: fill})
 		if err != nil {
 			t.Fatal(err)
 		}
 		opt := Options{Gradient: true, Spreading: RaySpreading}
-		w := r.(*RayTracer).tracer(p, []int{0}, opt)
+		w := r.(*RayTracer).worker(p, []int{0}, opt)
 		defer w.free()
 		j := job{places: []int{0}}
 		if fill {

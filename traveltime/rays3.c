@@ -38,23 +38,24 @@ INLINE void bases(double u, double b[4], double d[4], double e[4])
 #define dot4(a, b) sum4((a) * (b))
 INLINE double sum4(v4 p)
 {
-
 	return (p[0] + p[1]) + (p[2] + p[3]);
 }
 
 // The velocity v[0], its gradient v[1..3] and second derivatives v[4..9].
 INLINE void evaluate(const ray3_medium *m, const float *c, const double source[3], const double x[3], double v[10])
 {
-	double f[3], b[3][4], d[3][4], e[3][4];
+	double f[3], b[3][4], d[3][4], e[3][4], past[3];
 	long at[3];
 	for (int a = 0; a < 3; a++) {
 		double u = (source[a] + x[a] - m->origin[a]) / m->spacing[a];
-		u = u < m->lo[a] ? m->lo[a] : u > m->hi[a] ? m->hi[a] : u;
+		const double in = u < m->lo[a] ? m->lo[a] : u > m->hi[a] ? m->hi[a] : u;
+		past[a] = (u - in) * m->spacing[a];
+		u = in;
 		at[a] = (long)u;
 		f[a] = u - (double)at[a];
 		bases(f[a], b[a], d[a], e[a]);
 	}
-	const float *from = c + ((at[0] - 1) * m->n[1] + at[1] - 1) * m->n[2] + at[2] - 1;
+	const float *from = c + ((at[0] - 1 - m->first) * m->n[1] + at[1] - 1) * m->n[2] + at[2] - 1;
 	v4 v00 = {0}, vx = {0}, vy = {0}, vxx = {0}, vxy = {0}, vyy = {0};
 	for (int i = 0; i < 4; i++, from += m->n[1] * m->n[2]) {
 		v4 r0 = {0}, r1 = {0}, r2 = {0};
@@ -88,6 +89,14 @@ INLINE void evaluate(const ray3_medium *m, const float *c, const double source[3
 	v[7] = dot4(vyy, bz) * h1 * h1;
 	v[8] = dot4(vy, dz) * h1 * h2;
 	v[9] = dot4(v00, ez) * h2 * h2;
+	if (past[0] == 0 && past[1] == 0 && past[2] == 0)
+		return;
+	const double edge = v[0];
+	v[0] += past[0] * v[1] + past[1] * v[2] + past[2] * v[3];
+	const double within = v[0] < edge / 2 ? edge / 2 : v[0] > 2 * edge ? 2 * edge : v[0];
+	memset(v + 4, 0, 6 * sizeof *v);
+	if (within != v[0])
+		v[0] = within, memset(v + 1, 0, 3 * sizeof *v);
 }
 
 #define BLEND(m, a, b) ((v8)(((m) & (v8l)(a)) | (~(m) & (v8l)(b))))
@@ -132,15 +141,13 @@ INLINE void slope(const ray3_medium *m, const float *c, const double source[3], 
 	multiply(h1, v + 4, e1);
 	multiply(h2, v + 4, e2);
 	const double v11 = dot(h1, e1) * is, v12 = dot(h1, e2) * is, v22 = dot(h2, e2) * is;
-	for (int k = 0; k < 2; k++) { // point source, plane wave
-		const double *q = s + RAY3_Q2 + 8 * k, *p = q + 4;
-		double *dq = out + RAY3_Q2 + 8 * k, *dp = dq + 4;
-		for (int j = 0; j < 2; j++) {
-			dq[j] = vv * p[j];
-			dq[2 + j] = vv * p[2 + j];
-			dp[j] = -(v11 * q[j] + v12 * q[2 + j]);
-			dp[2 + j] = -(v12 * q[j] + v22 * q[2 + j]);
-		}
+	const double *q = s + RAY3_Q, *p = s + RAY3_PQ;
+	double *dq = out + RAY3_Q, *dp = out + RAY3_PQ;
+	for (int j = 0; j < 2; j++) {
+		dq[j] = vv * p[j];
+		dq[2 + j] = vv * p[2 + j];
+		dp[j] = -(v11 * q[j] + v12 * q[2 + j]);
+		dp[2 + j] = -(v12 * q[j] + v22 * q[2 + j]);
 	}
 }
 
@@ -164,7 +171,7 @@ INLINE void step(const ray3_medium *m, const float *c, const double source[3], r
 {
 	double k[RAY3_LENGTH] = {0}, s[RAY3_LENGTH], sum[RAY3_LENGTH], q[4];
 	double *v = r->v;
-	memcpy(q, v + RAY3_Q2, sizeof q);
+	memcpy(q, v + RAY3_Q, sizeof q);
 	slope(m, c, source, v, k);
 	for (int i = 0; i < RAY3_LENGTH; i++) {
 		sum[i] = k[i];
@@ -191,7 +198,7 @@ INLINE void step(const ray3_medium *m, const float *c, const double source[3], r
 	const double norm = 1 / sqrt(dot(e, e));
 	for (int a = 0; a < 3; a++)
 		e[a] *= norm;
-	r->turns += passed(q, v + RAY3_Q2);
+	r->turns += passed(q, v + RAY3_Q);
 }
 
 INLINE void advance(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps)
@@ -204,7 +211,7 @@ INLINE void advance(const ray3_medium *m, const float *c, const double source[3]
 	}
 }
 
-INLINE void describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *r, double time, double beam)
+INLINE void describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *r, double time)
 {
 	double v[10], t[3], e2[3];
 	const double *x = r->v + RAY3_X, *p = r->v + RAY3_P, *e1 = r->v + RAY3_E;
@@ -216,7 +223,7 @@ INLINE void describe(const ray3_medium *m, const float *c, const double source[3
 		to->p[a] = t[a] / v[0];
 	}
 	cross(e2, t, e1);
-	const double *q = r->v + RAY3_Q2, *s = r->v + RAY3_P2, *w = r->v + RAY3_Q1;
+	const double *q = r->v + RAY3_Q, *s = r->v + RAY3_PQ;
 	const double d = det(q), distance = sqrt(dot(x, x));
 	// M = P Q⁻¹, which is symmetric; without it at a caustic
 	const double id = fabs(d) > 1e-9 * distance * distance ? 1 / d : 0;
@@ -229,10 +236,7 @@ INLINE void describe(const ray3_medium *m, const float *c, const double source[3
 	for (int a = 0, k = 0; a < 3; a++)
 		for (int b = a; b < 3; b++, k++)
 			to->m[k] = m11 * e1[a] * e1[b] + m12 * (e1[a] * e2[b] + e2[a] * e1[b]) + m22 * e2[a] * e2[b] + t[a] * g[b] + g[a] * t[b] - along * t[a] * t[b];
-	const double r2 = 1 / (distance * distance), l = beam * distance / (distance + 20 * beam);
-	const double mixed = q[0] * w[3] + w[0] * q[3] - q[1] * w[2] - w[1] * q[2];
-	to->d[0] = (d - l * l * det(w)) * r2;
-	to->d[1] = l * mixed * r2;
+	to->d = d / (distance * distance);
 	for (int a = 0; a < 3; a++)
 		to->u[a] = r->takeoff[a] * distance;
 	to->time = time;
@@ -255,11 +259,10 @@ INLINE float excess(const ray3_corner *a, const ray3_corner *b, const ray3_ray *
 	}
 	if (apart < l->least * l->least)
 		return length > 4 * l->length * l->length ? INFINITY : 0;
-	const double dr = a->d[0] - b->d[0], di = a->d[1] - b->d[1];
-	const double da = a->d[0] * a->d[0] + a->d[1] * a->d[1], db = b->d[0] * b->d[0] + b->d[1] * b->d[1];
+	const double dd = a->d - b->d;
 	double size = angle / (sqrt(pp * qq) * l->angle * l->angle);
 	size = most(size, length / (l->length * l->length));
-	size = most(size, (dr * dr + di * di) / (l->change * l->change * most(most(da, db), 0.25)));
+	size = most(size, dd * dd / (l->change * l->change * most(most(a->d * a->d, b->d * b->d), 0.25)));
 	return (float)size;
 }
 
@@ -355,7 +358,9 @@ INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
 {
 	if (n->time > g->latest)
 		return;
-	if (g->first) {
+	if (g->first) { // it passes no caustic
+		if (n->turns > 0)
+			return;
 		if (a->strength == 0 || n->time < a->time)
 			*a = *n;
 	} else if (g->slots == 1) {
@@ -365,6 +370,18 @@ INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
 		put(a, g->slots, n);
 }
 
+// The fourth power of b over that of a homogeneous medium, of waves that arrive at t. At a caustic b grows with the
+// sixth root of the frequency, as the Airy function has it (Ludwig 1966, Uniform asymptotic expansions at a
+// caustic, Comm. Pure Appl. Math. 19).
+INLINE double bounded(const ray3_image *g, double b4, double t)
+{
+	if (b4 <= 5.0625)
+		return b4;
+	const double cap2 = g->cap * g->cap;
+	b4 = least(b4, cap2 * cap2);
+	return g->period > 0 ? least(b4, 5.0625 * pow(most(1, 6.283185307179586 * t / g->period), 2.0 / 3)) : b4;
+}
+
 // Times are Σ λ (T + 2/3 p·d + 1/6 d·M d) over the corners, d the way from the corner: exact for
 // cubic functions of the place (Guessab, Nouisser and Schmeisser 2005, Multivariate approximation by a
 // combination of modified Taylor polynomials, J. Comput. Appl. Math. 196). Where M is rough they are
@@ -372,14 +389,14 @@ INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
 INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 {
 	const double w1 = t->rough ? 0.5 : 2.0 / 3, w2 = t->rough ? 0 : 1.0 / 6, w3 = t->rough ? 0 : 0.5;
-	const double near2 = g->near * g->near, cap2 = g->cap * g->cap, s2 = g->slowness * g->slowness;
+	const double near2 = g->near * g->near, s2 = g->slowness * g->slowness;
 	for (int k = p->n; k % LANES; k++)
 		for (int c = 0; c < 3; c++)
 			p->i[c][k] = p->i[c][k - 1];
 	for (int k = 0; k < p->n; k += LANES) {
 		const v8 i0 = *(v8 *)(p->i[0] + k), i1 = *(v8 *)(p->i[1] + k), i2 = *(v8 *)(p->i[2] + k);
 		const v8 x = i0 * g->spacing[0] - g->shift[0], y = i1 * g->spacing[1] - g->shift[1], z = i2 * g->spacing[2] - g->shift[2];
-		v8 T = {0}, gx = {0}, gy = {0}, gz = {0}, dr = {0}, di = {0}, tx = {0}, ty = {0}, tz = {0};
+		v8 T = {0}, gx = {0}, gy = {0}, gz = {0}, d = {0}, tx = {0}, ty = {0}, tz = {0};
 #pragma GCC unroll 4
 		for (int f = 0; f < 4; f++) {
 			const ray3_corner *c = t->c[f];
@@ -392,19 +409,17 @@ INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p
 			gx += l * (c->p[0] + w3 * mx);
 			gy += l * (c->p[1] + w3 * my);
 			gz += l * (c->p[2] + w3 * mz);
-			dr += l * c->d[0];
-			di += l * c->d[1];
+			d += l * c->d;
 			if (g->takeoff) {
 				tx += l * c->u[0];
 				ty += l * c->u[1];
 				tz += l * c->u[2];
 			}
 		}
-		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), q = (gx * gx + gy * gy + gz * gz) * (dr * dr + di * di);
-		const v8 b = LEAST(s2 / q, cap2 * cap2 + (v8){0}) / (r2 * r2);
+		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), q = (gx * gx + gy * gy + gz * gz) * d * d;
 		const int left = p->n - k;
 		for (int n = 0; n < LANES && n < left; n++) {
-			ray3_arrival v = {T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)b[n], 0, t->turns};
+			ray3_arrival v = {T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)(bounded(g, s2 / q[n], T[n]) / (r2[n] * r2[n])), 0, t->turns};
 			if (g->takeoff)
 				v.takeoff = (float)atan2(sqrt(tx[n] * tx[n] + ty[n] * ty[n]), tz[n]);
 			store(g, a + p->at[k + n] * g->slots, &v);
@@ -515,7 +530,7 @@ INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver
 	}
 	planes s;
 	cut(&s, t, X);
-	if (s.volume == 0 || (t->turns = turns(t, s.volume * sign > 0)) < 0)
+	if (!(fabs(s.volume) > 1e-7) || (t->turns = turns(t, s.volume * sign > 0)) < 0)
 		return;
 	t->rough = t->c[0]->rough | t->c[1]->rough | t->c[2]->rough | t->c[3]->rough;
 	found p;
@@ -529,6 +544,7 @@ INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver
 				const long row = (i * g->n[1] + j + l) * g->n[2];
 				for (int32_t k = first[l]; k < end[l]; k++) {
 					p.at[p.n] = row + k;
+					__builtin_prefetch(a + (row + k) * g->slots, 1);
 					p.i[0][p.n] = (double)i;
 					p.i[1][p.n] = (double)(j + l);
 					p.i[2][p.n] = (double)k;
@@ -599,15 +615,14 @@ static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 {
 	const ball *o = (const ball *)g;
 	for (int n = 0; n < p->n; n++) {
-		double x[3], half[3], u[3], to[3], from[3], v[10], w[10], d[2] = {0, 0}, bend = 0;
+		double x[3], half[3], u[3], to[3], from[3], v[10], w[10], d = 0, bend = 0;
 		for (int k = 0; k < 3; k++) {
 			x[k] = p->i[k][n] * g->spacing[k] - g->shift[k];
 			half[k] = x[k] / 2;
 		}
 		for (int f = 0; f < 4; f++) {
 			const double l = t->l[f][0] + t->l[f][1] * p->i[0][n] + t->l[f][2] * p->i[1][n] + t->l[f][3] * p->i[2][n];
-			d[0] += l * t->c[f]->d[0];
-			d[1] += l * t->c[f]->d[1];
+			d += l * t->c[f]->d;
 		}
 		evaluate(o->medium, o->c, o->source, half, w);
 		evaluate(o->medium, o->c, o->source, x, v);
@@ -621,7 +636,7 @@ static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 			from[k] = u[k] + turn;
 			bend += turn * turn;
 		}
-		const double norm = 1 / (v[0] * sqrt(1 + bend)), b2 = g->slowness * v[0] / sqrt(d[0] * d[0] + d[1] * d[1]);
+		const double norm = 1 / (v[0] * sqrt(1 + bend)), b2 = g->slowness * v[0] / fabs(d);
 		ray3_arrival n1 = {r * (g->slowness + 4 / w[0] + 1 / v[0]) / 6 * (1 - bend / 6),
 			{(float)(to[0] * norm), (float)(to[1] * norm), (float)(to[2] * norm)},
 			(float)pow(least(sqrt(b2), g->cap) / most(r, g->near), 4), (float)atan2(sqrt(from[0] * from[0] + from[1] * from[1]), from[2]), t->turns};
@@ -632,7 +647,7 @@ static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 void ray3_ball(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *c, const ray3_medium *m, const float *k, const double source[3])
 {
 	const ball o = {*g, m, k, source};
-	const ray3_corner home = {.d = {1, 0}};
+	const ray3_corner home = {.d = 1};
 	for (long i = 0; i < n; i++) {
 		int32_t v[3];
 		const int sign = sorted(v, t[i].v);
@@ -675,10 +690,10 @@ void ray3_prisms(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, l
 	PICK(prisms)(g, a, t, n, from, to);
 }
 
-void ray3_describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *from, long n, double time, double beam)
+void ray3_describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *from, long n, double time)
 {
 	for (long i = 0; i < n; i++)
-		describe(m, c, source, to + i, from + i, time, beam);
+		describe(m, c, source, to + i, from + i, time);
 }
 
 void ray3_velocity(const ray3_medium *m, const float *c, const double source[3], const double x[3], double v[10])

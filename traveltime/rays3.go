@@ -10,192 +10,79 @@ import (
 	"math"
 	"slices"
 	"unsafe"
-
-	"github.com/kirchhoff-lsm/lsm/grid"
 )
-
-// medium3 is a smooth velocity in 3-D: coefficients of cubic B-splines through the values of a grid.
-type medium3 struct {
-	c         C.ray3_medium
-	values    []float32
-	greatest  float64 // m/s, of the values
-	model     grid.Grid
-	smoothing float64 // m, the length over which the velocity is smooth
-}
-
-// The model is continued by spline3Pad points beyond its edges, where its slope falls to zero. The
-// coefficients are found with the inverse of the B-spline, cut off spline3Half points away on each side, so
-// that they depend on few values: 0.27 to the power of spline3Half is below float32's rounding.
-const (
-	spline3Pad  = 16
-	spline3Half = 14
-)
-
-// newMedium3 takes the velocity, in m/s, in C order at the points of the model whose index along x lies in
-// the slab. Coefficients within spline3Half points of an end of the slab that is not one of the model are not
-// those of the whole model.
-func newMedium3(velocity []float64, model grid.Grid, slab [2]int, smoothing float64) *medium3 {
-	m := &medium3{greatest: slices.Max(velocity), model: model, smoothing: smoothing}
-	v, shape := velocity, [3]int{slab[1] - slab[0], model.Shape[1], model.Shape[2]}
-	for a := range 3 {
-		lo, hi := spline3Pad, spline3Pad
-		if a == 0 && slab[0] > 0 {
-			lo = 0
-		}
-		if a == 0 && slab[1] < model.Shape[0] {
-			hi = 0
-		}
-		v = splineAlong(v, shape, a, lo, hi)
-		shape[a] += lo + hi
-		m.c.n[a], m.c.spacing[a] = C.long(shape[a]), C.double(model.Spacing[a])
-		first := -lo
-		if a == 0 {
-			first += slab[0]
-		}
-		m.c.origin[a] = C.double(model.Coord(a, 0) + float64(first)*model.Spacing[a])
-		m.c.lo[a], m.c.hi[a] = 1, C.double(shape[a]-3)
-	}
-	m.values = make([]float32, len(v))
-	for i, c := range v {
-		m.values[i] = float32(c)
-	}
-	return m
-}
-
-// splineAlong returns the coefficients along one axis of values on a grid of this shape, with so many
-// points more before and after.
-func splineAlong(v []float64, shape [3]int, axis, before, after int) []float64 {
-	inner, outer := 1, 1
-	for a, n := range shape {
-		if a < axis {
-			outer *= n
-		} else if a > axis {
-			inner *= n
-		}
-	}
-	n := shape[axis]
-	long := before + n + after
-	var weight [spline3Half + 1]float64
-	root, sum := math.Sqrt(3)-2, -1.0
-	for k := range weight {
-		weight[k] = math.Pow(root, float64(k))
-		sum += 2 * weight[k]
-	}
-	line, out := make([]float64, long), make([]float64, outer*long*inner)
-	for o := range outer {
-		for i := range inner {
-			extend(line, func(k int) float64 { return v[(o*n+k)*inner+i] }, n, before)
-			for k := range line {
-				c := weight[0] * line[k]
-				for j := 1; j <= spline3Half; j++ {
-					c += weight[j] * (line[max(0, k-j)] + line[min(long-1, k+j)])
-				}
-				out[(o*long+k)*inner+i] = c / sum
-			}
-		}
-	}
-	return out
-}
-
-// extend writes n values to a line, from index before on, and continues them on both sides: with the slope
-// of the two outermost values, that falls to zero over the second half of spline3Pad points. Rays that run
-// along an edge see no change of slope there.
-func extend(line []float64, value func(k int) float64, n, before int) {
-	for k := range n {
-		line[before+k] = value(k)
-	}
-	continued := func(at, step int) {
-		edge := line[at]
-		slope := 0.0
-		if n > 1 {
-			slope = edge - line[at-step]
-		}
-		slope = max(-edge/(2*spline3Pad), min(slope, edge/(2*spline3Pad)))
-		for k := 1; at+k*step >= 0 && at+k*step < len(line); k++ {
-			share := 1.0
-			line[at+k*step] = line[at+(k-1)*step] + share*slope
-		}
-	}
-	continued(before, -1)
-	continued(before+n-1, 1)
-}
 
 // Fronts and triangles of tracer3.
 const (
-	mostRays3 = 1 << 16 // of one front
+	mostRays3  = 1 << 14 // of one front
+	leastRays3 = 1 << 11 // that a front may have in the smallest window
 
 	divisions3 = 8    // of an edge of the icosahedron, for the first front
 	ball3      = 1.5  // radius of the first front, in cells of the image
 	growth3    = 1.2  // of the time of a front over that of the one before, at most
-	angle3     = 0.16 // between the slownesses of neighbours, rad, at most
+	angle3     = 0.15 // between the slownesses of neighbours, rad, at most
 	change3    = 0.3  // of the relative spreading between neighbours, at most
 	cells3     = 12   // length of an edge, in cells of the image, at most
 	least3     = 1.0 / 1024
 )
 
-// tracer3 traces the rays of places in 3-D and finds their arrivals on windows of the image.
-type tracer3 struct {
-	scratch
-	m      *medium3
-	g      grid.Grid
-	rays   RayOptions
-	opt    Options
-	points int // of the largest window
+// fringe3 is how far the velocity is read around that part of a model in which rays run, in lengths of an edge. Beyond
+// it, it goes on linearly. Fronts end a quarter of such a length beyond that part.
+const fringe3 = 1.25
 
+// tracer3 traces rays in 3-D.
+type tracer3 struct {
+	r   *RayTracer
+	opt Options
+
+	m             C.ray3_medium
 	from, to      []C.ray3_ray // at two fronts
 	before, after []C.ray3_corner
 	triangles     []C.ray3_triangle
 	renumber      []int32
 	arrivals      []C.ray3_arrival // [points][slots]
 	n, cells      int              // rays and triangles now
+	most          int              // rays
 	cuttings      [][4]C.int32_t
-	lost          int // points whose first arrival has passed a caustic
 	limits        C.ray3_limits
 	source        [3]float64
 	image         C.ray3_image
-	lo, hi        [3]float64 // of the box in which rays run, from the source, m
+	lo, hi        [3]float64 // of the box in which fronts run, from the source, m
 }
 
-// newTracer3 makes a tracer for windows of at most so many points. If counting, it allocates nothing.
-func newTracer3(m *medium3, image grid.Grid, rays RayOptions, opt Options, points int, counting bool) *tracer3 {
-	t := &tracer3{m: m, g: image, rays: rays, opt: opt, points: points}
-	t.counting = counting
-	t.from, t.to = take[C.ray3_ray](&t.scratch, mostRays3), take[C.ray3_ray](&t.scratch, mostRays3)
-	t.before, t.after = take[C.ray3_corner](&t.scratch, mostRays3), take[C.ray3_corner](&t.scratch, mostRays3)
-	t.triangles = take[C.ray3_triangle](&t.scratch, 2*mostRays3)
-	t.renumber = take[int32](&t.scratch, 2*mostRays3)
-	t.cuttings = take[[4]C.int32_t](&t.scratch, 2*mostRays3)[:0]
-	t.arrivals = take[C.ray3_arrival](&t.scratch, points*max(1, rays.Kept.Count))
-	return t
+// frontRays is how many rays a front may have for a window of so many points.
+func frontRays(points int) int { return min(max(leastRays3, points/16), mostRays3) }
+
+// allocate implements placeRays.
+func (t *tracer3) allocate(s *scratch, points int) {
+	n := frontRays(points)
+	t.from, t.to = take[C.ray3_ray](s, n), take[C.ray3_ray](s, n)
+	t.before, t.after = take[C.ray3_corner](s, n), take[C.ray3_corner](s, n)
+	t.triangles = take[C.ray3_triangle](s, 2*n)
+	t.renumber = take[int32](s, 2*n)
+	t.cuttings = take[[4]C.int32_t](s, 2*n)[:0]
+	t.arrivals = take[C.ray3_arrival](s, points*max(1, t.r.opt.Kept.Count))
 }
 
-// trace sets the branches of a place, in m, on a window, as Kept.turned lists them.
-func (t *tracer3) trace(ctx context.Context, at [3]float64, w Window, out []Branch) error {
-	if t.err != nil {
-		return t.err
-	}
-	t.aim(at, w)
-	if err := t.run(ctx); err != nil {
-		return err
-	}
-	t.deliver(out)
-	return nil
+// trace implements placeRays.
+func (t *tracer3) trace(ctx context.Context, at []float64, w Window) error {
+	t.aim([3]float64(at), w)
+	return t.run(ctx)
 }
 
 // aim prepares a place and a window.
 func (t *tracer3) aim(at [3]float64, w Window) {
 	t.source = at
-	g, slots := t.g, max(1, t.rays.Kept.Count)
-	whole := w == Whole(g)
-	t.image = C.ray3_image{slots: C.int(slots), latest: C.double(t.rays.Latest), cap: MostSpreading, near: C.double(slices.Min(g.Spacing) / 2)}
-	if t.rays.Kept.Count == 0 {
+	r, g, slots := t.r, t.r.g, max(1, t.r.opt.Kept.Count)
+	t.image = C.ray3_image{slots: C.int(slots), latest: C.double(r.opt.Latest), cap: MostSpreading, near: C.double(slices.Min(g.Spacing) / 2), period: C.double(r.opt.Period)}
+	if r.opt.Kept.Count == 0 {
 		t.image.first = 1
 	}
 	if t.opt.Takeoff {
 		t.image.takeoff = 1
 	}
-	points := 1
-	reach := t.reach()
+	points, reach := 1, r.reach3()
+	t.m = C.ray3_medium{first: C.long(r.slab[0])}
 	for a := range 3 {
 		first, n := 0, g.Shape[a]
 		if a < 2 {
@@ -206,54 +93,58 @@ func (t *tracer3) aim(at [3]float64, w Window) {
 		t.image.n[a], t.image.spacing[a] = C.long(n), C.double(h)
 		// points are moved a little, so that none lies on a face between cells
 		t.image.shift[a] = C.double(at[a] - g.Coord(a, first) + 1e-7*h*[3]float64{0.37, 0.71, 0.53}[a])
-		m := t.m.model
-		t.lo[a], t.hi[a] = m.Coord(a, 0)-at[a]-reach/4, m.End(a)-at[a]+reach/4
-		if a < 2 && !whole {
-			t.lo[a] = max(t.lo[a], g.Coord(a, first)-t.opt.Margin-at[a]-reach/4)
-			t.hi[a] = min(t.hi[a], g.Coord(a, first+n-1)+t.opt.Margin-at[a]+reach/4)
-		}
+		lo, hi := r.bounds(a, at[:], w, t.opt)
+		t.lo[a], t.hi[a] = lo-reach/4-at[a], hi+reach/4-at[a]
+		t.setMedium(a, lo-fringe3*reach, hi+fringe3*reach)
 	}
+	t.most = frontRays(points)
 	clear(t.arrivals[:points*slots])
 	v := t.velocity([3]float64{})
 	t.image.slowness = C.double(1 / v[0])
-	for k := range 4 {
-		t.image.v[k] = C.double(v[k])
-	}
 	t.limits = C.ray3_limits{angle: angle3, length: C.double(reach), change: change3, least: least3}
 }
 
-// reach is the length of an edge at most, m.
-func (t *tracer3) reach() float64 { return cells3 * slices.Max(t.g.Spacing) }
+// setMedium sets what is known of the velocity along an axis, which goes on between two positions, in m.
+func (t *tracer3) setMedium(axis int, from, to float64) {
+	g, m := t.r.model, &t.m
+	h, origin := g.Spacing[axis], g.Origin[axis]-rayPad*g.Spacing[axis]
+	n := g.Shape[axis] + 2*rayPad
+	m.n[axis], m.origin[axis], m.spacing[axis] = C.long(n), C.double(origin), C.double(h)
+	m.lo[axis], m.hi[axis] = C.double(max(1, (from-origin)/h)), C.double(min(float64(n-3), (to-origin)/h))
+}
+
+// reach3 is the length of an edge at most, m.
+func (r *RayTracer) reach3() float64 { return cells3 * slices.Max(r.g.Spacing) }
 
 func (t *tracer3) velocity(x [3]float64) (v [10]float64) {
-	C.ray3_velocity(&t.m.c, t.coefficients(), cdoubles(&t.source), cdoubles(&x), (*C.double)(unsafe.Pointer(&v)))
+	C.ray3_velocity(&t.m, t.coefficients(), cdoubles(&t.source), cdoubles(&x), (*C.double)(unsafe.Pointer(&v)))
 	return v
 }
 
-func (t *tracer3) coefficients() *C.float { return cfloats(t.m.values) }
+func (t *tracer3) coefficients() *C.float { return cfloats(t.r.speed) }
 
 func cdoubles(v *[3]float64) *C.double { return (*C.double)(unsafe.Pointer(v)) }
 
 // run traces fronts until the latest time, and fills the cells between them.
 func (t *tracer3) run(ctx context.Context) error {
 	t.sphere()
-	v0, reach := 1/float64(t.image.slowness), t.reach()
-	now := ball3 * slices.Max(t.g.Spacing) / v0
+	v0, reach := 1/float64(t.image.slowness), t.r.reach3()
+	now := ball3 * slices.Max(t.r.g.Spacing) / v0
 	t.advance(t.from, t.to, 0, t.n, now)
 	t.describe(t.to, t.after, 0, t.n, now)
-	C.ray3_ball(&t.image, &t.arrivals[0], &t.triangles[0], C.long(t.cells), &t.after[0], &t.m.c, t.coefficients(), cdoubles(&t.source))
+	C.ray3_ball(&t.image, &t.arrivals[0], &t.triangles[0], C.long(t.cells), &t.after[0], &t.m, t.coefficients(), cdoubles(&t.source))
 	times := []float64{0, now}
 	for {
 		t.from, t.to, t.before, t.after = t.to, t.from, t.after, t.before
 		t.dropOutside()
-		if t.cells == 0 || now > t.rays.Latest {
+		if t.cells == 0 || now > t.r.opt.Latest {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		next := now * growth3
-		next = min(next, now+reach/t.m.greatest)
+		next = min(next, now+reach/t.r.greatest)
 		times = append(times, next)
 		t.advance(t.from, t.to, 0, t.n, next-now)
 		t.describe(t.to, t.after, 0, t.n, next)
@@ -272,21 +163,16 @@ func (t *tracer3) advance(from, to []C.ray3_ray, first, n int, dt float64) {
 	if first == n {
 		return
 	}
-	stride := max(3*slices.Min(t.m.model.Spacing), t.m.smoothing)
-	steps := max(1, int(math.Ceil(dt*t.m.greatest/stride)))
-	C.ray3_advance(&t.m.c, t.coefficients(), cdoubles(&t.source), &to[first], &from[first], C.long(n-first), C.double(dt), C.int(steps))
-}
-
-// beam is the length L of |Q|, m.
-func (t *tracer3) beam() float64 {
-	return 0.05 * t.rays.Period / float64(t.image.slowness)
+	stride := max(3*slices.Min(t.r.model.Spacing), t.r.opt.Smoothing)
+	steps := max(1, int(math.Ceil(dt*t.r.greatest/stride)))
+	C.ray3_advance(&t.m, t.coefficients(), cdoubles(&t.source), &to[first], &from[first], C.long(n-first), C.double(dt), C.int(steps))
 }
 
 func (t *tracer3) describe(from []C.ray3_ray, to []C.ray3_corner, first, n int, time float64) {
 	if first == n {
 		return
 	}
-	C.ray3_describe(&t.m.c, t.coefficients(), cdoubles(&t.source), &to[first], &from[first], C.long(n-first), C.double(time), C.double(t.beam()))
+	C.ray3_describe(&t.m, t.coefficients(), cdoubles(&t.source), &to[first], &from[first], C.long(n-first), C.double(time))
 }
 
 // shoot starts a ray in the direction of u.
@@ -311,8 +197,7 @@ func (t *tracer3) shoot(to *C.ray3_ray, u [3]float64) {
 	for a := range e {
 		to.v[C.RAY3_E+a] = C.double(e[a] / math.Sqrt(squares))
 	}
-	to.v[C.RAY3_P2], to.v[C.RAY3_P2+3] = t.image.slowness, t.image.slowness
-	to.v[C.RAY3_Q1], to.v[C.RAY3_Q1+3] = 1, 1
+	to.v[C.RAY3_PQ], to.v[C.RAY3_PQ+3] = t.image.slowness, t.image.slowness
 }
 
 // sphere makes the rays and triangles of the first front: an icosahedron whose edges are cut into
@@ -430,7 +315,7 @@ func (t *tracer3) refine(ctx context.Context, times []float64) error {
 		rays, cells, full := t.n, t.cells, false
 		for i := 0; i < cells && !full; i++ {
 			if t.cuts(i) {
-				if full = t.n == mostRays3 || t.cells+2 > 2*mostRays3; !full {
+				if full = t.n == t.most || t.cells+2 > 2*t.most; !full {
 					t.split(i)
 				}
 			}
@@ -606,58 +491,22 @@ func (t *tracer3) keep(pass func(d *C.ray3_triangle) bool) {
 	}
 }
 
-// deliver hands the arrivals to the branches, by the parity of their KMAH indices.
-func (t *tracer3) deliver(out []Branch) {
-	count := t.rays.Kept.Count
+// deliver implements placeRays.
+func (t *tracer3) deliver(out []Branch, n int) {
 	slots := int(t.image.slots)
-	t.lost = 0
-	for i := range out[0].Time {
-		next := [2]int{0, count}
+	for i := range n {
+		used := [2]int{0, slots}
 		for _, a := range t.arrivals[i*slots : (i+1)*slots] {
 			if a.strength == 0 {
 				break
 			}
-			odd := int(a.turns & 1)
-			if count == 0 && a.turns > 0 {
-				t.lost++
-				continue
+			b := math.Sqrt(math.Sqrt(float64(a.strength)))
+			if a.turns&2 != 0 {
+				b = -b
 			}
-			out[next[odd]].set3(i, a)
-			next[odd]++
+			to := &used[a.turns&1]
+			out[*to].set(i, float64(a.time), b, float64(a.takeoff), float64(a.p[0]), float64(a.p[1]), float64(a.p[2]))
+			*to++
 		}
-		for odd, end := range [2]int{max(1, count), 2 * count} {
-			for k := next[odd]; k < end; k++ {
-				out[k].setNone(i)
-			}
-		}
-	}
-}
-
-func (b *Branch) set3(i int, a C.ray3_arrival) {
-	b.Time[i] = float64(a.time)
-	for k := range b.Gradient {
-		b.Gradient[k][i] = float64(a.p[k])
-	}
-	if b.Spreading != nil {
-		b.Spreading[i] = math.Sqrt(math.Sqrt(float64(a.strength)))
-		if a.turns&2 != 0 {
-			b.Spreading[i] = -b.Spreading[i]
-		}
-	}
-	if b.Takeoff != nil {
-		b.Takeoff[i] = float64(a.takeoff)
-	}
-}
-
-func (b *Branch) setNone(i int) {
-	b.Time[i] = math.Inf(1)
-	for k := range b.Gradient {
-		b.Gradient[k][i] = 0
-	}
-	if b.Spreading != nil {
-		b.Spreading[i] = 0
-	}
-	if b.Takeoff != nil {
-		b.Takeoff[i] = 0
 	}
 }

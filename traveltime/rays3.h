@@ -5,17 +5,18 @@
 #include <stdint.h>
 
 // A velocity model: the coefficients of cubic B-splines, [n0][n1][n2], whose first one belongs to the
-// position origin, in m. Beyond lo and hi, in coefficients, the velocity is that of the nearest point.
+// position origin, in m, of which those from index first along x are held. Beyond lo and hi, in coefficients,
+// the velocity goes on linearly from the nearest point, within a factor of 2.
 typedef struct {
-	long n[3];
+	long first, n[3];
 	double origin[3], spacing[3]; // m
 	double lo[3], hi[3];
 } ray3_medium;
 
 // What is traced along a ray: position from the source (m), slowness (s/m), the first unit vector of
-// ray-centred coordinates, and Q and P of a point source (2) and of a plane wave (1), [2][2], with a
-// row for each ray-centred coordinate. Q2 and P2 are derivatives by the two angles of the take-off.
-enum { RAY3_X = 0, RAY3_P = 3, RAY3_E = 6, RAY3_Q2 = 9, RAY3_P2 = 13, RAY3_Q1 = 17, RAY3_P1 = 21, RAY3_LENGTH = 28 };
+// ray-centred coordinates, and their derivatives Q and P by the two angles of the take-off, [2][2], with a
+// row for each ray-centred coordinate.
+enum { RAY3_X = 0, RAY3_P = 3, RAY3_E = 6, RAY3_Q = 9, RAY3_PQ = 13, RAY3_LENGTH = 20 };
 
 typedef struct {
 	double v[RAY3_LENGTH];
@@ -28,7 +29,7 @@ typedef struct {
 	double x[3];     // m, from the source
 	double p[3];     // slowness, s/m
 	double m[6];     // second derivatives of the time: xx, xy, xz, yy, yz, zz
-	double d[2];     // det Q over that of a homogeneous medium, as a complex number
+	double d;        // det Q over that of a homogeneous medium
 	double u[3];     // take-off, times the distance from the source
 	double time;     // s
 	int32_t turns;   // KMAH index
@@ -71,14 +72,14 @@ typedef struct {
 	double latest;    // s
 	double slowness;  // at the source, s/m
 	double cap, near; // most b over that of a homogeneous medium; distance that counts at least, m
-	double v[8];      // velocity at the source, its gradient
+	double period;    // s, of the waves that bound b at caustics; 0: cap alone bounds it
 } ray3_image;
 
 // Traces rays[list[i]], or rays[i] where list is null, from one front to the next in so many steps.
 void ray3_advance(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps);
 
-// What arrivals need of rays at a time; beam is the length L of |Q|, in m.
-void ray3_describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *from, long n, double time, double beam);
+// What arrivals need of rays at a time.
+void ray3_describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *from, long n, double time);
 
 // The velocity, its gradient and its second derivatives xx, xy, xz, yy, yz, zz at a position from the source.
 void ray3_velocity(const ray3_medium *m, const float *c, const double source[3], const double x[3], double v[10]);

@@ -60,42 +60,60 @@ var everything = traveltime.Options{Gradient: true, Spreading: traveltime.RaySpr
 // TestRaysInAGradient: in a velocity that grows linearly with depth rays are circles. Every point has one arrival,
 // whose time, slowness, spreading and take-off are those of closed forms.
 func TestRaysInAGradient(t *testing.T) {
-	g := square(10, 401, 301)
-	p := positions(2, 1003, 4, 2000, 0, 1500, 1207, 3990, 105)
+	line, cube := square(10, 401, 301), square(10, 101, 91, 101)
+	atLine, atCube := positions(2, 1003, 4, 2000, 0, 1500, 1207, 3990, 105), positions(3, 310, 420, 4, 703, 600, 512)
 	for _, count := range []int{0, 1, 3} {
-		m := tracing(t, g, g, linear(g), traveltime.RayOptions{Kept: traveltime.Kept{Count: count}, Latest: 10, Period: 0.05})
 		for _, spreading := range []traveltime.Spreading{traveltime.RaySpreading, traveltime.PointSpreading} {
-			opt := everything
-			opt.Spreading = spreading
-			for place, branches := range fields(t, m, p, opt) {
-				var worst [3]float64 // time, spreading, slowness
-				x, at := make([]float64, 2), p.At(place)
-				s0 := 1 / (linearV0 + linearSlope*at[1])
-				for i := range g.Len() {
-					for k, b := range branches {
-						if (b.Spreading[i] != 0) != (k == 0) || math.IsInf(b.Time[i], 1) != (k > 0) {
-							t.Fatalf("%d arrivals, place %d, point %d: branch %d has a time of %g s and a spreading of %g", count, place, i, k, b.Time[i], b.Spreading[i])
-						}
-					}
-					g.Point(x, i)
-					if math.Hypot(x[0]-at[0], x[1]-at[1]) < 60 {
-						continue
-					}
-					b, v := branches[0], linearV0+linearSlope*x[1]
-					time, slope := linearTime(x, at)
-					wide := v * math.Sinh(linearSlope*time) / linearSlope // of a tube, m a radian
-					want := math.Sqrt(v * s0 / wide)
-					if spreading == traveltime.PointSpreading { // σ = wide / s0
-						want /= math.Sqrt(wide)
-					}
-					worst[0] = max(worst[0], math.Abs(b.Time[i]/time-1))
-					worst[1] = max(worst[1], math.Abs(b.Spreading[i]/want-1))
-					worst[2] = max(worst[2], v*math.Hypot(b.Gradient[0][i]-slope[0], b.Gradient[1][i]-slope[1]))
-				}
-				if worst[0] > 1e-5 || worst[1] > 5e-3 || worst[2] > 5e-3 {
-					t.Errorf("%d arrivals, place %d: errors of time %.1e, spreading %.1e, slowness %.1e", count, place, worst[0], worst[1], worst[2])
+			inAGradient(t, line, atLine, count, spreading)
+		}
+		inAGradient(t, cube, atCube, count, traveltime.RaySpreading)
+	}
+}
+
+func inAGradient(t *testing.T, g grid.Grid, p *survey.Positions, count int, spreading traveltime.Spreading) {
+	m := tracing(t, g, g, linear(g), traveltime.RayOptions{Kept: traveltime.Kept{Count: count}, Latest: 10, Period: 0.05})
+	opt := everything
+	opt.Spreading = spreading
+	for place, branches := range fields(t, m, p, opt) {
+		var worst [4]float64 // time, spreading, slowness, take-off
+		dim, at := p.Dim, p.At(place)
+		x, s0 := make([]float64, dim), 1/(linearV0+linearSlope*at[dim-1])
+		for i := range g.Len() {
+			for k, b := range branches {
+				if (b.Spreading[i] != 0) != (k == 0) || math.IsInf(b.Time[i], 1) != (k > 0) {
+					t.Fatalf("%d arrivals, place %d, point %d: branch %d has a time of %g s and a spreading of %g", count, place, i, k, b.Time[i], b.Spreading[i])
 				}
 			}
+			g.Point(x, i)
+			squares := 0.0
+			for a := range x {
+				squares += (x[a] - at[a]) * (x[a] - at[a])
+			}
+			if squares < 60*60 {
+				continue
+			}
+			b, v := branches[0], linearV0+linearSlope*x[dim-1]
+			time, slope := linearTime(x, at)
+			wide := v * math.Sinh(linearSlope*time) / linearSlope // of a tube, m a radian
+			want := math.Sqrt(v * s0 / wide)
+			switch {
+			case dim == 3: // det Q = wide² / s0² v²
+				want = math.Sqrt(v*s0) / wide
+			case spreading == traveltime.PointSpreading: // σ = wide / s0
+				want /= math.Sqrt(wide)
+			}
+			off := 0.0
+			for a := range x {
+				off += (b.Gradient[a][i] - slope[a]) * (b.Gradient[a][i] - slope[a])
+			}
+			_, back := linearTime(at, x)
+			worst[0] = max(worst[0], math.Abs(b.Time[i]/time-1))
+			worst[1] = max(worst[1], math.Abs(b.Spreading[i]/want-1))
+			worst[2] = max(worst[2], v*math.Sqrt(off))
+			worst[3] = max(worst[3], math.Abs(b.Takeoff[i]-math.Acos(max(-1, min(1, -back[dim-1]/s0)))))
+		}
+		if worst[0] > 1e-5 || worst[1] > 5e-3 || worst[2] > 5e-3 || worst[3] > 5e-3 {
+			t.Errorf("%d arrivals, place %d of %d axes: errors of time %.1e, spreading %.1e, slowness %.1e, take-off %.1e", count, place, dim, worst[0], worst[1], worst[2], worst[3])
 		}
 	}
 }
@@ -236,23 +254,37 @@ func TestRaysThroughALens(t *testing.T) {
 	}
 }
 
+// lensed3 is a cube with a slow ball, behind which rays cross.
+func lensed3(x []float64) float64 {
+	d := (x[0]-300)*(x[0]-300) + (x[1]-250)*(x[1]-250) + (x[2]-200)*(x[2]-200)
+	return 2000 - 700*math.Exp(-d/(2*70*70))
+}
+
 // TestRaysAreAlike: fields have the same bits on any number of threads, and in a window as wide as rays run.
 func TestRaysAreAlike(t *testing.T) {
 	l := lens{x: 1000, z: 500, radius: 220, depth: 0.35}
 	model, image := square(10, 201, 121), square(8, 241, 141)
 	v := sample(model, func(x []float64) float64 { v, _, _ := l.velocity(x[0], x[1]); return v })
-	p := positions(2, 985, 0, 300, 20, 1500, 300)
+	cube, part := square(10, 61, 51, 61), square(12, 50, 41, 41)
 	for _, fill := range []bool{false, true} {
-		m := tracing(t, model, image, v, traveltime.RayOptions{Kept: traveltime.Kept{Count: 2}, Latest: 10, Smoothing: 12, Fill: fill})
-		opt := everything
-		opt.Threads = 1
-		one := fields(t, m, p, opt)
-		opt.Threads = 3
-		three := fields(t, m, p, opt)
-		for place := range one {
-			for k := range one[place] {
-				if !traveltime.Identical(one[place][k], three[place][k]) {
-					t.Errorf("place %d: other bits on three threads", place)
+		how := traveltime.RayOptions{Kept: traveltime.Kept{Count: 2}, Latest: 10, Smoothing: 12, Fill: fill}
+		for name, c := range map[string]struct {
+			m traveltime.Method
+			p *survey.Positions
+		}{
+			"line": {tracing(t, model, image, v, how), positions(2, 985, 0, 300, 20, 1500, 300)},
+			"cube": {tracing(t, cube, part, sample(cube, lensed3), how), positions(3, 285, 245, 0, 100, 120, 20, 500, 300, 300)},
+		} {
+			opt := everything
+			opt.Threads = 1
+			one := fields(t, c.m, c.p, opt)
+			opt.Threads = 3
+			three := fields(t, c.m, c.p, opt)
+			for place := range one {
+				for k := range one[place] {
+					if !traveltime.Identical(one[place][k], three[place][k]) {
+						t.Errorf("%s, place %d: other bits on three threads", name, place)
+					}
 				}
 			}
 		}
@@ -261,28 +293,40 @@ func TestRaysAreAlike(t *testing.T) {
 
 // TestRaysInASlab: a rank that holds a slab of the model, as wide as Region says, has the bits of the whole.
 func TestRaysInASlab(t *testing.T) {
-	g := square(10, 401, 61)
-	v := sample(g, func(x []float64) float64 { return 1800 + 0.5*x[1] + 150*math.Sin(x[0]/130)*math.Cos(x[1]/90) })
-	p := positions(2, 1990, 5)
-	opt := everything
-	opt.Windows, opt.Margin = []traveltime.Window{{Lo: [2]int{170, 0}, Hi: [2]int{230, 1}}}, 100
-	for _, fill := range []bool{false, true} {
-		how := traveltime.RayOptions{Kept: traveltime.Kept{Count: 2}, Latest: 10, Smoothing: 25, Fill: fill}
-		whole := tracing(t, g, g, v, how)
-		r := whole.(traveltime.Solver).Region(p, 0, opt)
-		if r.Hi[0]-r.Lo[0] > 200 {
-			t.Errorf("the region is %v", r)
-		}
-		part := wholeMedium(g, v)
-		part.Slab = [2]int{r.Lo[0], r.Hi[0]}
-		part.Values = v[r.Lo[0]*61 : r.Hi[0]*61]
-		m, err := traveltime.New("rays", traveltime.Spec{Image: g, Medium: part, Rays: how})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, b := range fields(t, m, p, opt)[0] {
-			if !traveltime.Identical(b, fields(t, whole, p, opt)[0][k]) {
-				t.Errorf("branch %d: other bits from a slab", k)
+	wavy := func(x []float64) float64 {
+		return 1800 + 0.5*x[len(x)-1] + 150*math.Sin(x[0]/130)*math.Cos(x[len(x)-1]/90)
+	}
+	for _, c := range []struct {
+		g      grid.Grid
+		p      *survey.Positions
+		window traveltime.Window
+		most   int // columns of the region
+	}{
+		{square(10, 401, 61), positions(2, 1990, 5), traveltime.Window{Lo: [2]int{170, 0}, Hi: [2]int{230, 1}}, 200},
+		{square(10, 161, 31, 41), positions(3, 790, 155, 5), traveltime.Window{Lo: [2]int{70, 8}, Hi: [2]int{90, 25}}, 100},
+	} {
+		v := sample(c.g, wavy)
+		opt := everything
+		opt.Windows, opt.Margin = []traveltime.Window{c.window}, 100
+		for _, fill := range []bool{false, true} {
+			how := traveltime.RayOptions{Kept: traveltime.Kept{Count: 2}, Latest: 10, Smoothing: 25, Fill: fill}
+			whole := tracing(t, c.g, c.g, v, how)
+			r := whole.(traveltime.Solver).Region(c.p, 0, opt)
+			if r.Hi[0]-r.Lo[0] > c.most {
+				t.Errorf("the region is %v", r)
+			}
+			part, plane := wholeMedium(c.g, v), c.g.Len()/c.g.Shape[0]
+			part.Slab = [2]int{r.Lo[0], r.Hi[0]}
+			part.Values = v[r.Lo[0]*plane : r.Hi[0]*plane]
+			m, err := traveltime.New("rays", traveltime.Spec{Image: c.g, Medium: part, Rays: how})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fields(t, whole, c.p, opt)[0]
+			for k, b := range fields(t, m, c.p, opt)[0] {
+				if !traveltime.Identical(b, want[k]) {
+					t.Errorf("%d axes, branch %d: other bits from a slab", c.g.Dim(), k)
+				}
 			}
 		}
 	}

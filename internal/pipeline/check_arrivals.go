@@ -154,8 +154,8 @@ func (f *Forecast) FindLate(ctx context.Context) (*Late, Finding, error) {
 	p := f.plan
 	found := Finding{Topic: "later arrivals", Level: "ok"}
 	t := p.Times
-	if t.Source.IsConstant() || t.Source.Anisotropic || t.Converted || t.Tables != nil || p.Geometry.Image.Domain != grid.Depth || p.Geometry.Image.Dim() != 2 {
-		found.Text = "not looked for: rays are traced in isotropic models of lines in depth, for waves of one kind"
+	if t.Source.IsConstant() || t.Source.Anisotropic || t.Converted || t.Tables != nil || p.Geometry.Image.Domain != grid.Depth {
+		found.Text = "not looked for: rays are traced in isotropic models in depth, for waves of one kind"
 		return nil, found, nil
 	}
 	rays := rayOptions(p.Config.Traveltime, p.Geometry, p.Inputs)

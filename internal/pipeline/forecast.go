@@ -230,7 +230,7 @@ func (d Duration) String() string {
 // BenchmarkEikonal401x301, Layers and BenchmarkEikonal101x101x101 of traveltime, with Spreading and
 // without, give 2.6 to 3.3 in 2-D and 4 in 3-D, in processor time.
 //
-// Rays that are traced take about 5 times as long, twice: to find where they arrive, and for the tables.
+// Rays that are traced take 4 to 5 times as long, twice: to find where they arrive, and for the tables.
 func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
 	switch {
 	case traveltime.Traced(t.Method):

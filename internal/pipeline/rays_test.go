@@ -14,14 +14,14 @@ import (
 // several asks for three arrivals, and the first where none comes.
 var several = []string{"traveltime.method=rays", "traveltime.arrivals=3+first", "traveltime.smoothing=0", "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}
 
-// lensed puts slow lenses under the places of a 2-D problem, behind which rays cross.
+// lensed puts slow lenses under the places of a problem, behind which rays cross.
 func lensed(t *testing.T, p *problem) *problem {
 	t.Helper()
-	v, at := make([]float64, p.grid.Len()), make([]float64, 2)
+	v, at := make([]float64, p.grid.Len()), make([]float64, p.grid.Dim())
 	for i := range v {
 		p.grid.Point(at, i)
-		away := math.Mod(at[0]+1000, 60) - 30
-		v[i] = 1700 * (1 - 0.45*math.Exp(-(away*away+(at[1]-18)*(at[1]-18))/(10*10)))
+		away, down := math.Mod(at[0]+1000, 60)-30, at[len(at)-1]-18
+		v[i] = 1700 * (1 - 0.45*math.Exp(-(away*away+down*down)/(10*10)))
 	}
 	must(t, h5.WriteModel(p.path("model.h5"), p.grid, v, h5.WriteOptions{Force: true}))
 	return p
@@ -29,25 +29,38 @@ func lensed(t *testing.T, p *problem) *problem {
 
 func lensedSparse(t *testing.T) *problem { return lensed(t, sparse(t)) }
 
+func lensedLong(t *testing.T) *problem { return lensed(t, longOf(t, 85, 7, 4)) }
+
 // TestSeveralArrivals: with several arrivals the cpu engine agrees with the reference, they make an image of their own,
 // and the program says which branches have how much.
 func TestSeveralArrivals(t *testing.T) {
-	p := lensedSparse(t)
-	want := p.migrate(t, "reference", several...)
-	got := p.migrate(t, "cpu", several...)
-	first := p.migrate(t, "cpu", append(slices.Clone(several), "traveltime.arrivals=first")...)
-	largest, off, apart := 0.0, 0.0, 0.0
-	for i := range want {
-		largest = max(largest, math.Abs(float64(want[i])))
-		off = max(off, math.Abs(float64(got[i]-want[i])))
-		apart = max(apart, math.Abs(float64(first[i]-want[i])))
+	for _, p := range []*problem{lensedSparse(t), lensedLong(t)} {
+		want := p.migrate(t, "reference", several...)
+		got := p.migrate(t, "cpu", several...)
+		first := p.migrate(t, "cpu", append(slices.Clone(several), "traveltime.arrivals=first")...)
+		largest, off, apart := 0.0, 0.0, 0.0
+		for i := range want {
+			largest = max(largest, math.Abs(float64(want[i])))
+			off = max(off, math.Abs(float64(got[i]-want[i])))
+			apart = max(apart, math.Abs(float64(first[i]-want[i])))
+		}
+		if off > 1e-5*largest || apart < 1e-2*largest {
+			t.Errorf("%d axes: images differ by %.1e from the reference and by %.1e from that of first arrivals", p.grid.Dim(), off/largest, apart/largest)
+		}
+		j := p.open(t, NeedTraces, progress.Discard(), "cpu", several...)
+		if b := j.plan.Branches; len(b) != 6 || !(b[0] > 0.99 && b[3] > 0.1 && b[3] < 1) {
+			t.Errorf("%d axes: shares of branches are %v", p.grid.Dim(), b)
+		}
 	}
-	if off > 1e-5*largest || apart < 1e-2*largest {
-		t.Errorf("images differ by %.1e from the reference and by %.1e from that of first arrivals", off/largest, apart/largest)
-	}
-	j := p.open(t, NeedTraces, progress.Discard(), "cpu", several...)
-	if n := len(j.plan.Branches); n != 6 || !(j.plan.Branches[0] > 0.99 && j.plan.Branches[3] > 0.2 && j.plan.Branches[3] < 0.99) {
-		t.Errorf("shares of branches are %v", j.plan.Branches)
+}
+
+// TestArrivalsOnRanks: in 3-D, where rays take long, a few grids of ranks have the same bits. In 2-D
+// TestAnyGridHasTheSameBits tells of many.
+func TestArrivalsOnRanks(t *testing.T) {
+	p, set := lensedLong(t), append([]string{"solver.iterations=1", "kirchhoff.aperture=150", "traveltime.margin=40", "machine.threads=1"}, several...)
+	want := p.solveOn(t, 1, set...)
+	for grid, ranks := range map[string]int{"3,1": 3, "1,2": 2} {
+		sameResult(t, grid, p.solveOn(t, ranks, append(slices.Clone(set), "comm.grid="+grid)...), want)
 	}
 }
 
@@ -75,14 +88,14 @@ func TestLateArrivals(t *testing.T) {
 	for _, c := range []struct {
 		p    *problem
 		warn bool
-	}{{lensedSparse(t), true}, {sparse(t), false}} {
+	}{{lensedSparse(t), true}, {sparse(t), false}, {lensedLong(t), true}, {longOf(t, 85, 7, 4), false}} {
 		j := c.p.open(t, NeedPlanning, progress.Discard(), "cpu", "traveltime.smoothing=0")
 		f, err := j.Forecast(nil, []int{0, 1}, 1)
 		must(t, err)
 		late, found, err := f.FindLate(t.Context())
 		must(t, err)
 		if (found.Level == "warning") != c.warn || (late.First < leastFirst) != c.warn || !(late.First > 0 && late.First <= 1) {
-			t.Errorf("%+v: %+v", late, found)
+			t.Errorf("%d axes: %+v: %+v", c.p.grid.Dim(), late, found)
 		}
 	}
 	if traveltime.Traced(line(t).open(t, NeedPlanning, progress.Discard(), "cpu").plan.Times.Method) {
