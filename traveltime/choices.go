@@ -43,7 +43,12 @@ var Choices = []Choice{
 	},
 	{
 		Name: "table", Help: "read from traveltime.file", NeedsTables: true, Domains: []grid.Domain{grid.Depth, grid.Time},
-		make: func(s Spec) (Method, error) { return NewTable(s.Tables, s.TablesGrid, s.Image) },
+		make: func(s Spec) (Method, error) {
+			if s.Arrivals > 0 {
+				return NewArrivalTables(s.ArrivalRows, s.Arrivals, s.TablesGrid, s.Image)
+			}
+			return NewTable(s.Tables, s.TablesGrid, s.Image)
+		},
 	},
 	{
 		Name: "rms", Help: "closed form of time migration, for image.domain = \"time\": from the root-mean-square velocity and /eta, if the file has it, at each image point", Domains: []grid.Domain{grid.Time},
@@ -88,6 +93,11 @@ type Spec struct {
 	Rays       RayOptions
 	Tables     Rows // given tables, nil for none
 	TablesGrid grid.Grid
+
+	// Arrivals is how many arrivals given tables have at each point; ArrivalRows, in place of Tables, then gives them.
+	// 0: one, by Tables.
+	Arrivals    int
+	ArrivalRows ArrivalRows
 }
 
 // New returns the method of that name for s. In a constant velocity rays are straight:
@@ -102,7 +112,7 @@ func New(name string, s Spec) (Method, error) {
 	case c.NeedsConstant && !s.Medium.IsConstant():
 		return nil, status.Hint(status.Usage(fmt.Errorf("traveltime: method %q needs a constant velocity, not a model", c.Name)),
 			"these methods take any velocity model: "+TakesModel())
-	case c.NeedsTables && s.Tables == nil:
+	case c.NeedsTables && s.Tables == nil && s.Arrivals == 0:
 		return nil, status.Usage(fmt.Errorf("traveltime: method %q needs a table file", c.Name))
 	}
 	return c.make(s)

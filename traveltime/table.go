@@ -21,12 +21,8 @@ func NewTable(rows Rows, tables, image grid.Grid) (Method, error) {
 	if rows == nil {
 		panic("traveltime: no tables given")
 	}
-	if err := image.Validate(); err != nil {
-		return nil, fmt.Errorf("traveltime: image: %w", err)
-	}
-	if !tables.Equal(image) {
-		return nil, fmt.Errorf("traveltime: tables are given at %v from %v m, the image has %v from %v m: must be the same grid",
-			tables, tables.Origin, image, image.Origin)
+	if err := checkTablesGrid(tables, image); err != nil {
+		return nil, err
 	}
 	var mu sync.Mutex // over rows
 	fill := func(b *Branch, w Window, r *room, place int) error {
@@ -51,6 +47,18 @@ func NewTable(rows Rows, tables, image grid.Grid) (Method, error) {
 		return nil
 	}
 	return &placewise{name: "table", g: image, whole: true, fill: fill}, nil
+}
+
+// checkTablesGrid returns an error if tables are not given on the image's grid.
+func checkTablesGrid(tables, image grid.Grid) error {
+	if err := image.Validate(); err != nil {
+		return fmt.Errorf("traveltime: image: %w", err)
+	}
+	if !tables.Equal(image) {
+		return fmt.Errorf("traveltime: tables are given at %v from %v m, the image has %v from %v m: must be the same grid",
+			tables, tables.Origin, image, image.Origin)
+	}
+	return nil
 }
 
 // crop moves the values of all of g that lie in w to the front of v.

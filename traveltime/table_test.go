@@ -136,3 +136,79 @@ func TestCentralGradientOfPlane(t *testing.T) {
 		}
 	})
 }
+
+// arrivalsOf are given tables of two arrivals, [arrival][points], one of which a point may lack.
+type arrivalsOf struct{ bad func(a *traveltime.Arrivals) }
+
+func (r arrivalsOf) rows(dst *traveltime.Arrivals, role survey.Role, row int) error {
+	n := len(dst.Time) / 2
+	for i := range dst.Time {
+		dst.Time[i], dst.Amplitude[i], dst.Turns[i] = float64(10*row)+float64(i), 0.5+float64(i), float64(i%4)
+	}
+	for i := range dst.Gradient {
+		dst.Gradient[i] = float64(i) / 8
+	}
+	dst.Time[n+1], dst.Amplitude[n+1] = math.NaN(), 0
+	if r.bad != nil {
+		r.bad(dst)
+	}
+	return nil
+}
+
+// TestArrivalTables: given arrivals come as branches by the parity of their turns, in windows too.
+func TestArrivalTables(t *testing.T) {
+	g := square(2, 3, 4)
+	m, err := traveltime.NewArrivalTables(arrivalsOf{}.rows, 2, g, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := positions(2, 0, 0, 0, 0)
+	opt := everything
+	opt.Windows = []traveltime.Window{{}, {Lo: [2]int{1, 0}, Hi: [2]int{3, 1}}}
+	n, total := g.Len(), 0
+	err = m.Solve(context.Background(), p, []int{1}, opt, func(_ int, f traveltime.Field) error {
+		for i := range 8 {
+			found := map[float64]int{}
+			for k, b := range f.Branches {
+				if !math.IsInf(b.Time[i], 1) {
+					found[b.Time[i]] = k
+				}
+			}
+			for _, arrival := range []int{0, 1} {
+				at := arrival*n + 4 + i
+				if at == n+1 {
+					continue
+				}
+				time, b := float64(10*p.Row[1])+float64(at), 0.5+float64(at)
+				k, there := found[time]
+				turns := at % 4
+				if turns >= 2 {
+					b = -b
+				}
+				if !there || (k >= 2) != (turns%2 == 1) || f.Branches[k].Spreading[i] != b || f.Branches[k].Gradient[1][i] != float64((2*arrival+1)*n+4+i)/8 {
+					t.Errorf("point %d, arrival %d: branch %d, %v", i, arrival, k, there)
+				}
+				total++
+			}
+		}
+		return nil
+	})
+	if err != nil || total != 16 {
+		t.Errorf("%d arrivals, error %v", total, err)
+	}
+	for want, bad := range map[string]func(a *traveltime.Arrivals){
+		"arrival 1 at [0 6] m has the time NaN s": func(a *traveltime.Arrivals) { a.Time[n+3] = math.NaN() },
+		"amplitude -1":  func(a *traveltime.Arrivals) { a.Amplitude[2] = -1 },
+		"0.5 turns":     func(a *traveltime.Arrivals) { a.Turns[2] = 0.5 },
+		"gradient [NaN": func(a *traveltime.Arrivals) { a.Gradient[2] = math.NaN() },
+	} {
+		m, err := traveltime.NewArrivalTables(arrivalsOf{bad}.rows, 2, g, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Solve(context.Background(), p, []int{1}, everything, func(int, traveltime.Field) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %q", err, want)
+		}
+	}
+}

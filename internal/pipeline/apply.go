@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -167,14 +169,19 @@ func lattice(l *dist.Layout, step []int) []float32 {
 }
 
 // WriteTimes computes the traveltimes from every source and receiver row and
-// writes them as a table file; with gradient, ∇T as well.
+// writes them as a table file; with gradient, ∇T as well. Of several arrivals it writes all that is known.
 func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src Source) error {
 	s := j.plan.Geometry.Survey
+	whole, err := LoadAll(j.plan)
+	if err != nil {
+		return err
+	}
+	arrivals := len(traveltime.Turned(whole.Times.Method)) / 2
 	w, err := h5.CreateTables(path, h5.TablesLayout{
 		Grid:       j.plan.Geometry.Image,
 		NumSources: s.NumSources(), NumReceivers: s.NumReceivers(),
-		Gradient: gradient,
-		Float64:  true,
+		Gradient: gradient, Arrivals: arrivals,
+		Float64: true,
 	}, h5.WriteOptions{Force: src.Force, Attrs: j.Attrs(src, "")})
 	if err != nil {
 		return err
@@ -186,30 +193,26 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 	for i := range all {
 		all[i] = i
 	}
-	whole, err := LoadAll(j.plan)
-	if err != nil {
-		return err
-	}
-	if n := len(traveltime.Turned(whole.Times.Method)); n > 1 {
-		return status.Hint(status.Usage(fmt.Errorf("traveltime.arrivals = %q: a table file holds one arrival at each point", j.plan.Config.Traveltime.Arrivals)),
-			`traveltime.arrivals = "first" gives the first arrivals of rays`)
-	}
 	stage := j.Ranks.Report.Stage("traveltimes")
 	defer stage.End()
 	stage.Total(len(all), "places")
 	opt := traveltime.Options{
-		Gradient: gradient, Threads: j.plan.Config.Machine.Threads,
+		Gradient: gradient || arrivals > 0, Threads: j.plan.Config.Machine.Threads,
 		Progress: func() { stage.Add(1) },
 	}
+	if arrivals > 0 {
+		opt.Spreading = max(traveltime.RaySpreading, spreadings[j.plan.Config.Kirchhoff.Spreading])
+	}
 	err = whole.Times.Method.Solve(ctx, places, all, opt, func(place int, f traveltime.Field) error {
-		first := f.Branches[0]
-		grad := slices.Concat(first.Gradient...)
+		values := map[h5.Quantity][]float64{h5.Time: f.Branches[0].Time}
+		if arrivals > 0 {
+			values = listArrivals(f.Branches, arrivals)
+		} else if gradient {
+			values[h5.Gradient] = slices.Concat(f.Branches[0].Gradient...)
+		}
 		for _, at := range rows[place] {
-			if err := w.WriteRow(at.role, h5.Time, at.row, first.Time); err != nil {
-				return err
-			}
-			if gradient {
-				if err := w.WriteRow(at.role, h5.Gradient, at.row, grad); err != nil {
+			for q, v := range values {
+				if err := w.WriteRow(at.role, q, at.row, v); err != nil {
 					return err
 				}
 			}
@@ -220,6 +223,42 @@ func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src So
 		return BlameInput(err)
 	}
 	return w.Commit()
+}
+
+// listArrivals are the arrivals at each point as a table file has them, the strongest first.
+func listArrivals(branches []traveltime.Branch, arrivals int) map[h5.Quantity][]float64 {
+	points, dim := len(branches[0].Time), len(branches[0].Gradient)
+	n := arrivals * points
+	t, b, turns, p := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n*dim)
+	for i := range t {
+		t[i] = math.NaN()
+	}
+	present := make([]int, 0, len(branches))
+	for i := range points {
+		present = present[:0]
+		for k, from := range branches {
+			if from.Spreading[i] != 0 {
+				present = append(present, k)
+			}
+		}
+		slices.SortStableFunc(present, func(a, b int) int {
+			return cmp.Compare(math.Abs(branches[b].Spreading[i]), math.Abs(branches[a].Spreading[i]))
+		})
+		for k, branch := range present {
+			from, to := branches[branch], k*points+i
+			t[to], b[to] = from.Time[i], math.Abs(from.Spreading[i])
+			if branch >= arrivals {
+				turns[to] = 1
+			}
+			if from.Spreading[i] < 0 {
+				turns[to] += 2
+			}
+			for a := range dim {
+				p[(k*dim+a)*points+i] = from.Gradient[a][i]
+			}
+		}
+	}
+	return map[h5.Quantity][]float64{h5.Time: t, h5.Amplitude: b, h5.Turns: turns, h5.Gradient: p}
 }
 
 type tableRow struct {

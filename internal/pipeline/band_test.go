@@ -118,7 +118,7 @@ func TestBandKeepsTheStart(t *testing.T) {
 // Forward and adjoint with the band are adjoint, with every other factor of the operator.
 func TestBandIsAdjoint(t *testing.T) {
 	for _, set := range [][]string{nil, {"image.gathers=offset", "image.gather_bins=0,60,200"}, {"image.surface=survey"}, {"data.mute_offsets=0,60", "data.mute_times=0.02,0.05"}} {
-		for _, engine := range engines {
+		for _, engine := range tested {
 			p := line(t)
 			must(t, p.onEngine(1, engine, append(set, "solver.band=true"), withData(func(j *Job, _ *Operator, _ *dist.Vector) error {
 				dot, err := j.op.DotTest(t.Context())

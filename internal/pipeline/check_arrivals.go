@@ -38,7 +38,7 @@ func (f *Forecast) FindWeak(ctx context.Context, report *progress.Reporter) (*Ar
 	places := pickEvenly(all, comparedPlaces)
 	opt.Threads, opt.Spreading, opt.Takeoff = 1, traveltime.RaySpreading, false
 	switch {
-	case !traveltime.Spreads(p.Times.Method):
+	case !traveltime.Spreads(p.Times.Method) || p.Times.Tables != nil:
 		found.Text = fmt.Sprintf("traveltimes (%s) of this model do not tell how rays spread", p.Times.Method.Name())
 	case len(all) == 0:
 		found.Text = "no trace counts at any image point: nothing is solved"

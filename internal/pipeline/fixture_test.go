@@ -22,12 +22,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// engines are those that every test runs with.
-var engines = []string{"reference", "cpu"}
+// tested are the engines that every test runs with.
+var tested = []string{"reference", "cpu"}
 
 // eachEngine runs a test with every engine.
 func eachEngine(t *testing.T, f func(t *testing.T, engine string)) {
-	for _, e := range engines {
+	for _, e := range tested {
 		t.Run(e, func(t *testing.T) { f(t, e) })
 	}
 }

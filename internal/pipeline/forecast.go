@@ -233,7 +233,7 @@ func (d Duration) String() string {
 // Rays that are traced take 4 to 5 times as long, twice: to find where they arrive, and for the tables.
 func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
 	switch {
-	case traveltime.Traced(t.Method):
+	case traveltime.Traced(t.Method) && t.Tables == nil:
 		return 10
 	case !FollowsRays(c, t):
 		return 1

@@ -187,7 +187,7 @@ func (c *memoryCount) countCommon() Memory {
 // eikonal solver takes of it.
 func modelPoint(t *Times, models [2]ModelFile, role survey.Role) (read, solver int64) {
 	m := t.Leg(role)
-	if traveltime.Traced(t.Method) { // splines, the eikonal equation, and the slowness of the image
+	if traveltime.Traced(t.Method) && t.Tables == nil { // splines, the eikonal equation, and the slowness of the image
 		return 8, 8 + 4 + 8
 	}
 	if !m.Anisotropic {

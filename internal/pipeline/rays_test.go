@@ -64,6 +64,35 @@ func TestArrivalsOnRanks(t *testing.T) {
 	}
 }
 
+// TestArrivalsFromTables: a table file of several arrivals has the image of the rays that made it.
+func TestArrivalsFromTables(t *testing.T) {
+	p := lensedSparse(t)
+	want := p.migrate(t, "cpu", several...)
+	tables := p.path("tables.h5")
+	must(t, p.open(t, NeedPlanning, progress.Discard(), "cpu", several...).WriteTimes(t.Context(), tables, false, Source{}))
+	given, err := h5.OpenTables(tables)
+	must(t, err)
+	defer given.Close()
+	if given.NumArrivals() != 3 || !given.Grid().Equal(p.grid) {
+		t.Errorf("the file has %d arrivals on %v", given.NumArrivals(), given.Grid())
+	}
+	from := []string{"traveltime.method=table", "traveltime.file=" + tables, "kirchhoff.dynamic=true", "kirchhoff.spreading=ray"}
+	got := p.migrate(t, "cpu", from...)
+	largest, off := 0.0, 0.0
+	for i := range want {
+		largest, off = max(largest, math.Abs(float64(want[i]))), max(off, math.Abs(float64(got[i]-want[i])))
+	}
+	if off > 1e-6*largest {
+		t.Errorf("images from tables and rays differ by %.1e", off/largest)
+	}
+	must(t, p.refused(strings.Join(append(from, "kirchhoff.takeoff_limit=[40,80]"), " "), "takeoff_limit"))
+	must(t, p.refused(strings.Join(append(from, "kirchhoff.tables=coarse"), " "), "coarse"))
+	err = p.onEngine(1, "cuda", from, func(*Job) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "have several") {
+		t.Errorf("on a card: %v", err)
+	}
+}
+
 // TestArrivalsRefused: what does not go with several arrivals is an error that names it.
 func TestArrivalsRefused(t *testing.T) {
 	p := lensedSparse(t)

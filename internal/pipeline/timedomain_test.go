@@ -51,7 +51,7 @@ func TestTimeDomainIsAdjoint(t *testing.T) {
 			p := timed(t, make(t))
 			m := noise(p.grid.Len(), 3)
 			images := map[string][]float32{}
-			for _, engine := range engines {
+			for _, engine := range tested {
 				own := slices.DeleteFunc(slices.Clone(set), func(s string) bool { return engine == "reference" && strings.Contains(s, "uint16") })
 				am, ad := p.model(t, m, engine, own...), p.migrate(t, engine, own...)
 				images[engine] = ad

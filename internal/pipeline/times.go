@@ -41,8 +41,17 @@ func (t *Times) with(source, receiver traveltime.Medium, cfg *config.Config, g *
 	s := traveltime.Spec{Image: g.Image, Rays: rayOptions(cfg.Traveltime, g, in)}
 	if t.Tables != nil {
 		s.TablesGrid = t.Tables.Grid()
+		s.Arrivals = t.Tables.NumArrivals()
 		s.Tables = func(dst []float64, role survey.Role, row int) error {
 			return t.Tables.ReadRow(dst, role, h5.Time, row)
+		}
+		s.ArrivalRows = func(dst *traveltime.Arrivals, role survey.Role, row int) error {
+			for q, v := range map[h5.Quantity][]float64{h5.Time: dst.Time, h5.Amplitude: dst.Amplitude, h5.Turns: dst.Turns, h5.Gradient: dst.Gradient} {
+				if err := t.Tables.ReadRow(v, role, q, row); err != nil {
+					return err
+				}
+			}
+			return nil
 		}
 	}
 	var legs [2]traveltime.Method
@@ -131,9 +140,9 @@ func (t *Times) Speeds() (least, greatest float64) {
 	return least, greatest
 }
 
-// givesAmplitudes reports whether the spreading comes from a table file.
+// givesAmplitudes reports whether the spreading of the only arrivals comes from a table file.
 func (t *Times) givesAmplitudes() bool {
-	return t.Tables != nil && t.Tables.Has(survey.AtSource, h5.Amplitude) && t.Tables.Has(survey.AtReceiver, h5.Amplitude)
+	return t.Tables != nil && t.Tables.NumArrivals() == 0 && t.Tables.Has(survey.AtSource, h5.Amplitude) && t.Tables.Has(survey.AtReceiver, h5.Amplitude)
 }
 
 // VerticalTimes are the two-way times, in s, from the top of an image to the points of a slab of its first

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -58,6 +60,22 @@ func checkScale(cfg *config.Config, t *Times) error {
 		`output.scale = "operator" goes with every model, and velocity.anisotropy = "none" ignores what is anisotropic`)
 }
 
+// checkArrivals returns an error if several arrivals of a point, or ones that have turned, are for more than tables
+// and engine can.
+func checkArrivals(c config.Kirchhoff, t *Times) error {
+	if len(traveltime.Turned(t.Method)) == 1 {
+		return nil
+	}
+	if c.Tables == "coarse" {
+		return status.Usage(errors.New(`kirchhoff.tables = "coarse" keeps one arrival of each point, the traveltimes have several: want another`))
+	}
+	if engines.Missing(c.Engine, engines.Several) != 0 {
+		return status.Usage(fmt.Errorf(`kirchhoff.engine = %q has one arrival at a point, of waves that have passed no caustic, the traveltimes have several: want one of %s`,
+			c.Engine, strings.Join(engines.Offering(engines.Several), ", ")))
+	}
+	return nil
+}
+
 // checkRays returns an error if the weights need what the traveltimes do not tell of their rays.
 func checkRays(c config.Kirchhoff, t *Times, dim int) error {
 	if !c.Dynamic {
@@ -72,7 +90,7 @@ func checkRays(c config.Kirchhoff, t *Times, dim int) error {
 	case c.Spreading == "distance" || t.givesAmplitudes():
 		return nil
 	}
-	if !traveltime.Spreads(t.Method) {
+	if !traveltime.Spreads(t.Method) || len(c.TakeoffLimit) > 0 && t.Tables != nil {
 		return status.Hint(status.Usage(fmt.Errorf("kirchhoff.%s = %s needs to know how rays leave and spread, which the traveltimes (%s) of this model do not tell", key, value, t.Method.Name())),
 			`they are known of isotropic velocity models in depth, with traveltime.method = "eikonal" or "analytic"`)
 	}

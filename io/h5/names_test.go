@@ -24,7 +24,7 @@ func TestColumnsAreNamed(t *testing.T) {
 	}
 	for _, role := range []survey.Role{survey.AtSource, survey.AtReceiver} {
 		for _, what := range []Quantity{Time, Gradient} {
-			if err := w.WriteRow(role, what, 0, make([]float64, rowLen(g, what))); err != nil {
+			if err := w.WriteRow(role, what, 0, make([]float64, rowLen(g, what, 0))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -113,16 +113,21 @@ func TestImageRoundTrip(t *testing.T) {
 }
 
 func TestTablesRoundTrip(t *testing.T) {
-	for _, wide := range []bool{false, true} {
+	for n, arrivals := range []int{0, 0, 2, 3} {
+		wide := n%2 == 1
 		path := filepath.Join(t.TempDir(), "t.h5")
-		l := TablesLayout{Grid: testGrid(), NumSources: 3, NumReceivers: 2, Amplitude: true, Gradient: true, Float64: wide}
+		l := TablesLayout{Grid: testGrid(), NumSources: 3, NumReceivers: 2, Amplitude: true, Gradient: true, Arrivals: arrivals, Float64: wide}
+		last := Gradient
+		if arrivals > 0 {
+			last = Turns
+		}
 		w, err := CreateTables(path, l, WriteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer w.Abort()
 		field := func(role survey.Role, q Quantity, row int) []float64 {
-			v := make([]float64, rowLen(l.Grid, q))
+			v := make([]float64, rowLen(l.Grid, q, arrivals))
 			for i := range v {
 				v[i] = float64(1000*int(role)+100*int(q)+10*row) + float64(i)/64 // exact in float32
 			}
@@ -130,7 +135,7 @@ func TestTablesRoundTrip(t *testing.T) {
 		}
 		rows := map[survey.Role]int{survey.AtSource: 3, survey.AtReceiver: 2}
 		for role, n := range rows {
-			for q := Time; q <= Gradient; q++ {
+			for q := Time; q <= last; q++ {
 				for row := n - 1; row >= 0; row-- {
 					if err := w.WriteRow(role, q, row, field(role, q, row)); err != nil {
 						t.Fatal(err)
@@ -146,11 +151,11 @@ func TestTablesRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if !reflect.DeepEqual(r.Grid(), l.Grid) || r.NumSources() != 3 || r.NumReceivers() != 2 {
-			t.Errorf("grid %v, %d sources, %d receivers", r.Grid(), r.NumSources(), r.NumReceivers())
+		if !reflect.DeepEqual(r.Grid(), l.Grid) || r.NumSources() != 3 || r.NumReceivers() != 2 || r.NumArrivals() != arrivals {
+			t.Errorf("grid %v, %d sources, %d receivers, %d arrivals", r.Grid(), r.NumSources(), r.NumReceivers(), r.NumArrivals())
 		}
 		for role, n := range rows {
-			for q := Time; q <= Gradient; q++ {
+			for q := Time; q <= last; q++ {
 				for row := range n {
 					got := make([]float64, r.RowLen(q))
 					if err := r.ReadRow(got, role, q, row); err != nil {

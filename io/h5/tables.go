@@ -15,10 +15,11 @@ const (
 	Time      Quantity = iota // one-way traveltime, s: [n, nx, (ny,) nz]
 	Amplitude                 // weight b of the dynamic operator: [n, nx, (ny,) nz]
 	Gradient                  // gradient of the time, s/m: [n, dim, nx, (ny,) nz], components ∂x, (∂y,) ∂z
+	Turns                     // of several arrivals, quarter periods by which the phase has turned: [n, nx, (ny,) nz]
 )
 
 // quantities are their names and units.
-var quantities = [...]struct{ name, units string }{Time: {"time", "s"}, Amplitude: {"amplitude", "1"}, Gradient: {"gradient", "s/m"}}
+var quantities = [...]struct{ name, units string }{Time: {"time", "s"}, Amplitude: {"amplitude", "1"}, Gradient: {"gradient", "s/m"}, Turns: {"turns", "1"}}
 
 func (q Quantity) String() string {
 	if int(q) < len(quantities) {
@@ -34,23 +35,26 @@ func tableName(role survey.Role, q Quantity) string {
 
 var roles = [...]survey.Role{survey.AtSource, survey.AtReceiver}
 
-func rowLen(g grid.Grid, q Quantity) int {
+// rowLen is the number of values of a row with so many arrivals, 0 for tables without that axis.
+func rowLen(g grid.Grid, q Quantity, arrivals int) int {
+	n := g.Len() * max(1, arrivals)
 	if q == Gradient {
-		return g.Len() * g.Dim()
+		n *= g.Dim()
 	}
-	return g.Len()
+	return n
 }
 
 // Tables is a traveltime table file, read row by row: the tables of a survey
 // need not fit into memory.
 type Tables struct {
 	*File
-	grid grid.Grid
-	sets [2][3]*Dataset // by role and quantity; nil where there is none
+	grid     grid.Grid
+	arrivals int
+	sets     [2][len(quantities)]*Dataset // by role and quantity; nil where there is none
 }
 
 // OpenTables opens a table file. The times of sources and receivers must be
-// there, amplitudes and gradients may be; all must lie on one grid.
+// there, amplitudes and gradients may be; all must lie on one grid. If each point has several arrivals, they must be, and turns.
 func OpenTables(path string) (*Tables, error) {
 	return opening(path, func(f *File) (*Tables, error) {
 		t := &Tables{File: f}
@@ -66,17 +70,19 @@ func (t *Tables) read() error {
 		if err := t.readTimes(role); err != nil {
 			return err
 		}
-		for _, q := range []Quantity{Amplitude, Gradient} {
+		for _, q := range []Quantity{Amplitude, Gradient, Turns} {
 			name, want, text := tableName(role, q), t.sets[role][Time].shape, "like "+tableName(role, Time)
-			if !t.File.Has(name) {
+			if !t.File.Has(name) && t.arrivals == 0 || t.arrivals == 0 && q == Turns {
 				continue
 			}
 			d, err := t.Dataset(name)
 			if err != nil {
 				return err
 			}
-			if q == Gradient {
+			if q == Gradient && t.arrivals == 0 {
 				want, text = slices.Insert(slices.Clone(want), 1, t.grid.Dim()), "[n, dim, nx, (ny,) nz]"
+			} else if q == Gradient {
+				want, text = slices.Insert(slices.Clone(want), 2, t.grid.Dim()), "[n, arrivals, dim, nx, (ny,) nz]"
 			}
 			if err := d.Want(text, want...); err != nil {
 				return err
@@ -90,9 +96,18 @@ func (t *Tables) read() error {
 // readTimes opens the times of a role; those of the sources define the grid.
 func (t *Tables) readTimes(role survey.Role) error {
 	name := tableName(role, Time)
-	d, g, err := t.field(name, "n")
+	leading, err := t.leading(name)
 	if err != nil {
 		return err
+	}
+	d, g, err := t.field(name, leading...)
+	if err != nil {
+		return err
+	}
+	if n := len(leading) - 1; role == survey.AtSource {
+		t.arrivals = n * d.shape[1]
+	} else if n*d.shape[1] != t.arrivals {
+		return inputError(t.path, name, "has %d arrivals, /source_time %d", n*d.shape[1], t.arrivals)
 	}
 	if err := wantUnits(d, seconds); err != nil {
 		return err
@@ -106,6 +121,27 @@ func (t *Tables) readTimes(role survey.Role) error {
 	t.sets[role][Time] = d
 	return nil
 }
+
+// leading are the axes of times before those of the grid, of which the origin has as many as it has numbers.
+func (t *Tables) leading(name string) ([]string, error) {
+	d, err := t.Dataset(name)
+	if err != nil {
+		return nil, err
+	}
+	from := d.Attrs()
+	if !from.Has("origin") && t.File.Attrs().Has("origin") {
+		from = t.File.Attrs()
+	}
+	if n := len(d.shape) - 2; n >= 2 {
+		if _, err := from.Floats("origin", n); err == nil {
+			return []string{"n", "arrivals"}, nil
+		}
+	}
+	return []string{"n"}, nil
+}
+
+// NumArrivals is how many arrivals each point may have, 0 in a file without that axis.
+func (t *Tables) NumArrivals() int { return t.arrivals }
 
 // Grid is the grid of every table.
 func (t *Tables) Grid() grid.Grid { return t.grid }
@@ -121,12 +157,12 @@ func (t *Tables) rows(role survey.Role) int { return t.sets[role][Time].shape[0]
 // Has reports whether the file holds a quantity for a role.
 func (t *Tables) Has(role survey.Role, q Quantity) bool { return t.sets[role][q] != nil }
 
-// RowLen is the number of values of one row: points, times dim for gradients.
-func (t *Tables) RowLen(q Quantity) int { return rowLen(t.grid, q) }
+// RowLen is the number of values of one row: arrivals times points, times dim for gradients.
+func (t *Tables) RowLen(q Quantity) int { return rowLen(t.grid, q, t.arrivals) }
 
 // ReadRow reads the field of one source or receiver into dst, [RowLen(q)].
-// Times must be finite and not negative, everything else finite. Rows are the
-// survey's rows; asking for one that is not there is an error.
+// Times must be finite and not negative, everything else finite, but of several arrivals, some of which are absent,
+// nothing is asked. Rows are the survey's rows; asking for one that is not there is an error.
 func (t *Tables) ReadRow(dst []float64, role survey.Role, q Quantity, row int) error {
 	d, name := t.sets[role][q], tableName(role, q)
 	if d == nil {
@@ -141,6 +177,9 @@ func (t *Tables) ReadRow(dst []float64, role survey.Role, q Quantity, row int) e
 	}
 	if err := ReadAt(d, dst, row*n); err != nil {
 		return err
+	}
+	if t.arrivals > 0 {
+		return nil
 	}
 	want, i := "finite", notFinite(dst)
 	if q == Time {
@@ -160,6 +199,7 @@ type TablesLayout struct {
 	Grid                     grid.Grid
 	NumSources, NumReceivers int
 	Amplitude, Gradient      bool
+	Arrivals                 int  // at each point, with amplitudes, gradients and turns; 0: one, without that axis
 	Float64                  bool // element type in the file: float64, else float32
 }
 
@@ -168,7 +208,7 @@ type TablesLayout struct {
 type TablesWriter struct {
 	*Writer
 	layout TablesLayout
-	sets   [2][3]*Section
+	sets   [2][len(quantities)]*Section
 }
 
 // CreateTables starts a table file. Every row of every table must then be
@@ -187,12 +227,13 @@ func CreateTables(path string, layout TablesLayout, opt WriteOptions) (*TablesWr
 	for _, a := range gridAxes(layout.Grid) {
 		w.scale(a)
 	}
-	if layout.Gradient {
+	if layout.Gradient || layout.Arrivals > 0 {
 		w.scale(columns(layout.Grid.Dim()))
 	}
 	for role, n := range [...]int{layout.NumSources, layout.NumReceivers} {
 		rows := axis{name: "/" + roles[role].String(), size: n}
-		for q, there := range [...]bool{Time: true, Amplitude: layout.Amplitude, Gradient: layout.Gradient} {
+		several := layout.Arrivals > 0
+		for q, there := range [...]bool{Time: true, Amplitude: layout.Amplitude || several, Gradient: layout.Gradient || several, Turns: several} {
 			if there {
 				t.sets[role][q] = t.section(roles[role], Quantity(q), rows)
 			}
@@ -207,6 +248,9 @@ func CreateTables(path string, layout TablesLayout, opt WriteOptions) (*TablesWr
 
 func (t *TablesWriter) section(role survey.Role, q Quantity, rows axis) (s *Section) {
 	g, axes := t.layout.Grid, []axis{rows}
+	if n := t.layout.Arrivals; n > 0 {
+		axes = append(axes, axis{name: "/arrival", size: n})
+	}
 	if q == Gradient {
 		axes = append(axes, columns(g.Dim()))
 	}
@@ -221,14 +265,14 @@ func (t *TablesWriter) section(role survey.Role, q Quantity, rows axis) (s *Sect
 }
 
 // WriteRow writes the field of one source or receiver, [points] or, for
-// gradients, [dim, points].
+// gradients, [dim, points]; of several arrivals [arrivals, ...].
 func (t *TablesWriter) WriteRow(role survey.Role, q Quantity, row int, src []float64) error {
 	s := t.sets[role][q]
 	if s == nil {
 		panic(fmt.Sprintf("h5: %s: %s is not in the layout", t.path, tableName(role, q)))
 	}
-	if len(src) != rowLen(t.layout.Grid, q) {
-		panic(fmt.Sprintf("h5: %s: %s: %d values for a row of %d", t.path, s.name, len(src), rowLen(t.layout.Grid, q)))
+	if n := rowLen(t.layout.Grid, q, t.layout.Arrivals); len(src) != n {
+		panic(fmt.Sprintf("h5: %s: %s: %d values for a row of %d", t.path, s.name, len(src), n))
 	}
 	if t.layout.Float64 {
 		return WriteAt(s, src, row*len(src))

@@ -76,7 +76,7 @@ class _Picture:
             return self.traces()
         if self.name in ("source_time", "receiver_time", "source_amplitude", "receiver_amplitude"):
             row = self.array.dims[0]
-            self.at = {row: self.data.sizes[row] // 2} | self.at
+            self.at = {row: self.data.sizes[row] // 2} | {k: 0 for k in self.array.dims if k == "arrival"} | self.at
         lists = {k: v for k, v in self.at.items() if np.ndim(v)}
         array = self.fixed(self.array, {k: v for k, v in self.at.items() if k not in lists})
         kind = array.dims[0] if array.dims and array.dims[0] in ("offset", "angle") else None

@@ -184,6 +184,9 @@ func tablesSummary(_ *cli.App, d *h5.Description) (lines []string, fields []any,
 	if t.Has(survey.AtSource, h5.Gradient) {
 		holds = append(holds, "gradients")
 	}
+	if n := t.NumArrivals(); n > 0 {
+		holds = append(holds, "turns of phase", readable.Count(n, "arrival")+" at each point")
+	}
 	lines, fields = gridSummary(t.Grid())
 	return append(lines, fmt.Sprintf("%s of %s and %s", strings.Join(holds, ", "), readable.Count(t.NumSources(), "source"), readable.Count(t.NumReceivers(), "receiver"))),
 		append(fields, "sources", t.NumSources(), "receivers", t.NumReceivers(), "holds", holds), nil
