@@ -186,8 +186,11 @@
 // T + (2/3) p·d + d·Md/6, d the way from the corner and M = PQ⁻¹, by barycentric weights.
 //
 // Where q, or an eigenvalue of Q, changes its sign, rays have passed a caustic. b² = (s0/s)/|q| in 2-D and
-// (s0/s)/|det Q| in 3-D, Q by the angles of the take-off, but b is at most 1.5 (2πT f)^(1/6) times that of a homogeneous medium, f the
-// frequency of the waves: at a caustic the Airy function grows with the sixth root of the frequency (Ludwig 1966).
+// (s0/s)/|det Q| in 3-D, Q by the angles of the take-off. At a caustic that has no bound, and waves have. Where rays fold,
+// x = x″δ²/2 at the take-off angle δ from the fold, and two rays come to a point at times that differ by (2/3)Px″δ³. The Airy function
+// is largest where that is 4/(3ω) (Ludwig 1966, Uniform asymptotic expansions at a caustic, Comm. Pure Appl. Math. 19),
+// at q³ = 2x″²/(ωP), and nearer to the fold q is held there. A cell takes x″ and P = ∂p/∂α from its corners, and ω is that of
+// RayOptions.Period. b is at most MostSpreading times that of a homogeneous medium.
 //
 // Of all arrivals at a point a field keeps those of the largest b. Branches hold them by the turns of their
 // phase, see Turned. With RayOptions.Fill points that no ray reaches have the first arrival of the eikonal equation.

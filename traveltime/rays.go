@@ -41,7 +41,7 @@ type RayOptions struct {
 	// Smoothing is the standard deviation, in m, of the Gaussian with which the slowness is
 	// smoothed for rays.
 	Smoothing float64
-	// Period is that, in s, of the waves whose amplitude at caustics bounds that of rays.
+	// Period is that, in s, of the waves whose amplitude at caustics bounds that of rays; 0: MostSpreading alone does.
 	Period float64
 	// Latest is when rays end, in s. Points that they reach later have no arrival.
 	Latest float64

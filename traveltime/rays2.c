@@ -194,24 +194,29 @@ ALWAYS void add(rays2_grid *g, long i, double t, double b, double px, double pz,
 	g->t[at] = t, g->b[at] = b, g->px[at] = px, g->pz[at] = pz, g->takeoff[at] = takeoff, g->turns[at] = turns;
 }
 
-// The greatest b over that of a homogeneous medium of waves that arrive at t. That at a caustic grows with the
-// sixth root of the frequency, as the Airy function has it (Ludwig 1966, Uniform asymptotic expansions at a
-// caustic, Comm. Pure Appl. Math. 19).
-ALWAYS double greatest(const rays2_place *p, double t)
+// The least width of a ray tube, m a radian, that counts in the cell of rays a and b between fronts k − 1 and k. At a fold
+// of rays, x = x″ δ²/2 at the take-off angle δ from it, so that q = x″ δ and two rays come to a point, the times of
+// which differ by (2/3) P x″ δ³. The Airy function, which is finite, is largest where that is 4/(3ω) (Ludwig 1966,
+// Uniform asymptotic expansions at a caustic, Comm. Pure Appl. Math. 19): where q³ = 2 x″²/(ω P). Nearer
+// to the fold q is held there.
+ALWAYS double narrowest(const rays2_place *p, const ray *a, const ray *b, int k)
 {
 	if (p->period <= 0)
-		return p->most;
-	return least(p->most, 1.5 * cbrt(sqrt(most(1, 6.283185307179586 * t / p->period))));
+		return 0;
+	const front *f[4] = {&a->at[k - 1], &b->at[k - 1], &b->at[k], &a->at[k]};
+	const double dq = (f[1]->wide - f[0]->wide + f[2]->wide - f[3]->wide) / 2, angle = b->angle - a->angle;
+	const double px = (f[1]->px - f[0]->px + f[2]->px - f[3]->px) / 2, pz = (f[1]->pz - f[0]->pz + f[2]->pz - f[3]->pz) / 2;
+	return cbrt(2 * dq * dq * p->period / (6.283185307179586 * most(length(px, pz) * angle, 1e-30)));
 }
 
 // The spreading of a ray tube of width q a radian, at a distance d from the place.
-ALWAYS double spread(const rays2_place *p, double slowness, double q, double t, double sigma, double d)
+ALWAYS double spread(const rays2_place *p, double slowness, double q, double sigma, double d)
 {
-	double b = sqrt(p->s0 / (slowness * most(fabs(q), 1e-30)));
+	double b = sqrt(p->s0 / (slowness * most(q, 1e-30)));
 	const double r = most(d, p->least), homogeneous = p->point ? 1 / r : 1 / sqrt(r);
 	if (p->point)
 		b /= sqrt(most(sigma * p->s0, p->least));
-	return b <= 1.5 * homogeneous ? b : least(b, greatest(p, t) * homogeneous);
+	return least(b, p->most * homogeneous);
 }
 
 // A triangle of a cell: where its corners o, c and d lie across (0 to 1) and along the cell.
@@ -230,7 +235,7 @@ ALWAYS triangle cut(const front *o, const front *c, const front *d)
 }
 
 // Adds what the cell of rays a and b between fronts k − 1 and k brings to a point, across and along it.
-ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, const front *f[4], long at, double x, double z, double across, double along)
+ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, const front *f[4], long at, double x, double z, double across, double along, double narrow)
 {
 	const double of[4] = {(1 - across) * (1 - along), across * (1 - along), across * along, (1 - across) * along};
 	double px = 0, pz = 0, q = 0, t = 0, sigma = 0;
@@ -249,7 +254,7 @@ ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *
 	if ((q < 0) != (turns & 1))
 		turns++;
 	const double angle = a->angle + across * (b->angle - a->angle);
-	add(g, at, t, spread(p, slow, q, t, sigma, length(x - p->x, z - p->z)), px, pz, fabs(angle), (int)(turns & 3));
+	add(g, at, t, spread(p, slow, most(fabs(q), narrow), sigma, length(x - p->x, z - p->z)), px, pz, fabs(angle), (int)(turns & 3));
 }
 
 // One cell, as two triangles.
@@ -266,6 +271,7 @@ ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b
 	const int j0 = (int)ceil(most(0, (z0 - g->oz) * kz - near)), j1 = (int)floor(least(g->nz - 1, (z1 - g->oz) * kz + near));
 	if (i0 > i1 || j0 > j1)
 		return;
+	const double narrow = narrowest(p, a, b, k);
 	const triangle of[2] = {cut(f[0], f[1], f[2]), cut(f[0], f[2], f[3])};
 	for (int i = i0; i <= i1; i++)
 		for (int j = j0; j <= j1; j++) {
@@ -275,7 +281,7 @@ ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b
 				const double u = t->ux * dx + t->uz * dz, v = t->vx * dx + t->vz * dz;
 				if (t->empty || u < -near || v < -near || u + v > 1 + near)
 					continue;
-				bring(p, g, a, b, f, (long)i * g->nz + j, x, z, half ? u : u + v, half ? u + v : v);
+				bring(p, g, a, b, f, (long)i * g->nz + j, x, z, half ? u : u + v, half ? u + v : v, narrow);
 				break;
 			}
 		}
@@ -294,7 +300,7 @@ ALWAYS void around(const rays2_place *p, rays2_grid *g)
 			const double slow = g->slowness[at], t = 0.5 * d * (p->s0 + slow), c = d > 0 ? slow / d : 0;
 			if (d > p->step || t > p->latest)
 				continue;
-			add(g, at, t, spread(p, slow, most(d, p->least), t, d / slow, d), c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
+			add(g, at, t, spread(p, slow, most(d, p->least), d / slow, d), c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
 		}
 }
 

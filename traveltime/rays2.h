@@ -21,7 +21,7 @@ typedef struct {
 	int first, halvings;  // rays at the start, and how often the angle between two may be halved
 	double lo[2], hi[2];  // m, where rays end, along x and z
 	double latest;        // s, when they end
-	double period;        // s, of the waves that bound amplitudes at caustics; 0: most alone bounds them
+	double period;        // s, of the waves whose amplitude bounds that at caustics; 0: most alone does
 	double most;          // of b over that of a homogeneous medium
 	double least;         // m, least distance of which b is that of a homogeneous medium
 	int point;            // b of a point source in place of a line source

@@ -237,6 +237,7 @@ INLINE void describe(const ray3_medium *m, const float *c, const double source[3
 		for (int b = a; b < 3; b++, k++)
 			to->m[k] = m11 * e1[a] * e1[b] + m12 * (e1[a] * e2[b] + e2[a] * e1[b]) + m22 * e2[a] * e2[b] + t[a] * g[b] + g[a] * t[b] - along * t[a] * t[b];
 	to->d = d / (distance * distance);
+	to->wide = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]) / distance;
 	for (int a = 0; a < 3; a++)
 		to->u[a] = r->takeoff[a] * distance;
 	to->time = time;
@@ -323,9 +324,33 @@ typedef struct {
 typedef struct {
 	const ray3_corner *c[4];
 	double l[4][4];
+	double narrow; // the least |d| that counts
 	int32_t turns;
 	int rough;
 } cell;
+
+// The least |d| that counts in the cells of a triangle of rays, as rays2.c has it of the width of a tube: across a fold, in
+// the direction of the edge along which d changes most, det Q is x″ δ times its other eigenvalue, of about |Q|.
+INLINE double narrowest(const ray3_image *g, const ray3_corner *const c[3])
+{
+	double slope = 0, narrow = 0;
+	if (g->period <= 0)
+		return 0;
+	for (int e = 0; e < 3; e++) {
+		const ray3_corner *a = c[e], *b = c[(e + 1) % 3];
+		double angle = 0, dp = 0; // angle is times the distance
+		for (int k = 0; k < 3; k++) {
+			angle += (a->u[k] - b->u[k]) * (a->u[k] - b->u[k]);
+			dp += (a->p[k] - b->p[k]) * (a->p[k] - b->p[k]);
+		}
+		const double dd = (a->d - b->d) * (a->d - b->d);
+		if (angle == 0 || dd / angle <= slope)
+			continue;
+		slope = dd / angle;
+		narrow = 2 * dd * a->wide * g->period / (6.283185307179586 * most(sqrt(dp * angle), 1e-30));
+	}
+	return cbrt(narrow);
+}
 
 // Puts an arrival into the list of a point. Arrivals that differ by no more than cells do are one.
 static void put(ray3_arrival *a, int slots, const ray3_arrival *n)
@@ -370,18 +395,6 @@ INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
 		put(a, g->slots, n);
 }
 
-// The fourth power of b over that of a homogeneous medium, of waves that arrive at t. At a caustic b grows with the
-// sixth root of the frequency, as the Airy function has it (Ludwig 1966, Uniform asymptotic expansions at a
-// caustic, Comm. Pure Appl. Math. 19).
-INLINE double bounded(const ray3_image *g, double b4, double t)
-{
-	if (b4 <= 5.0625)
-		return b4;
-	const double cap2 = g->cap * g->cap;
-	b4 = least(b4, cap2 * cap2);
-	return g->period > 0 ? least(b4, 5.0625 * pow(most(1, 6.283185307179586 * t / g->period), 2.0 / 3)) : b4;
-}
-
 // Times are Σ λ (T + 2/3 p·d + 1/6 d·M d) over the corners, d the way from the corner: exact for
 // cubic functions of the place (Guessab, Nouisser and Schmeisser 2005, Multivariate approximation by a
 // combination of modified Taylor polynomials, J. Comput. Appl. Math. 196). Where M is rough they are
@@ -389,7 +402,7 @@ INLINE double bounded(const ray3_image *g, double b4, double t)
 INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 {
 	const double w1 = t->rough ? 0.5 : 2.0 / 3, w2 = t->rough ? 0 : 1.0 / 6, w3 = t->rough ? 0 : 0.5;
-	const double near2 = g->near * g->near, s2 = g->slowness * g->slowness;
+	const double near2 = g->near * g->near, narrow2 = t->narrow * t->narrow, cap2 = g->cap * g->cap, s2 = g->slowness * g->slowness;
 	for (int k = p->n; k % LANES; k++)
 		for (int c = 0; c < 3; c++)
 			p->i[c][k] = p->i[c][k - 1];
@@ -416,10 +429,11 @@ INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p
 				tz += l * c->u[2];
 			}
 		}
-		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), q = (gx * gx + gy * gy + gz * gz) * d * d;
+		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), q = (gx * gx + gy * gy + gz * gz) * MOST(d * d, narrow2 + (v8){0});
+		const v8 b = LEAST(s2 / q, cap2 * cap2 + (v8){0}) / (r2 * r2);
 		const int left = p->n - k;
 		for (int n = 0; n < LANES && n < left; n++) {
-			ray3_arrival v = {T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)(bounded(g, s2 / q[n], T[n]) / (r2[n] * r2[n])), 0, t->turns};
+			ray3_arrival v = {T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)b[n], 0, t->turns};
 			if (g->takeoff)
 				v.takeoff = (float)atan2(sqrt(tx[n] * tx[n] + ty[n] * ty[n]), tz[n]);
 			store(g, a + p->at[k + n] * g->slots, &v);
@@ -584,7 +598,8 @@ INLINE void prisms(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t,
 		int32_t v[3];
 		const int sign = sorted(v, t[i].v);
 		const ray3_corner *i0 = from + v[0], *j0 = from + v[1], *l0 = from + v[2], *i1 = to + v[0], *j1 = to + v[1], *l1 = to + v[2];
-		cell c = {{i0, j0, l0, l1}, {{0}}, 0, 0};
+		const ray3_corner *const front[3] = {i1, j1, l1};
+		cell c = {{i0, j0, l0, l1}, {{0}}, narrowest(g, front), 0, 0};
 		fill(g, a, &c, sign, arrive);
 		c.c[2] = j1;
 		fill(g, a, &c, -sign, arrive);
@@ -597,7 +612,8 @@ void ray3_sliver(const ray3_image *g, ray3_arrival *a, const ray3_corner *c, con
 {
 	int32_t s[3];
 	const int sign = sorted(s, v);
-	cell t = {{c + s[0], c + s[1], c + s[2], c + v[3]}, {{0}}, 0, 0};
+	const ray3_corner *const front[3] = {c + s[0], c + s[1], c + s[2]};
+	cell t = {{c + s[0], c + s[1], c + s[2], c + v[3]}, {{0}}, narrowest(g, front), 0, 0};
 	fill(g, a, &t, sign, arrive);
 }
 
@@ -651,7 +667,7 @@ void ray3_ball(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, lon
 	for (long i = 0; i < n; i++) {
 		int32_t v[3];
 		const int sign = sorted(v, t[i].v);
-		cell q = {{&home, c + v[0], c + v[1], c + v[2]}, {{0}}, 0, 0};
+		cell q = {{&home, c + v[0], c + v[1], c + v[2]}, {{0}}, 0, 0, 0};
 		fill(&o.image, a, &q, sign, start);
 	}
 }

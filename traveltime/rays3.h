@@ -29,7 +29,7 @@ typedef struct {
 	double x[3];     // m, from the source
 	double p[3];     // slowness, s/m
 	double m[6];     // second derivatives of the time: xx, xy, xz, yy, yz, zz
-	double d;        // det Q over that of a homogeneous medium
+	double d, wide;  // det Q over that of a homogeneous medium, |Q| over the distance
 	double u[3];     // take-off, times the distance from the source
 	double time;     // s
 	int32_t turns;   // KMAH index
@@ -72,7 +72,7 @@ typedef struct {
 	double latest;    // s
 	double slowness;  // at the source, s/m
 	double cap, near; // most b over that of a homogeneous medium; distance that counts at least, m
-	double period;    // s, of the waves that bound b at caustics; 0: cap alone bounds it
+	double period;    // s, of the waves whose amplitude bounds b at caustics; 0: cap alone does
 } ray3_image;
 
 // Traces rays[list[i]], or rays[i] where list is null, from one front to the next in so many steps.

@@ -254,6 +254,51 @@ func TestRaysThroughALens(t *testing.T) {
 	}
 }
 
+// TestRaysAtAFold: where rays of a lens fold, b is that of the point at which the Airy function is largest, which a fine
+// fan tells.
+func TestRaysAtAFold(t *testing.T) {
+	l := lens{x: 1000, z: 500, radius: 220, depth: 0.35}
+	g := square(10, 201, 181)
+	v := sample(g, func(x []float64) float64 { v, _, _ := l.velocity(x[0], x[1]); return v })
+	p, period := positions(2, 985, 0), 0.05
+	branches := fields(t, tracing(t, g, g, v, traveltime.RayOptions{Kept: traveltime.Kept{Count: 3}, Latest: 10, Period: period}), p, everything)[0]
+	angles, depths := make([]float64, 8000), []float64{1300, 1500, 1700}
+	for i := range angles {
+		angles[i] = -1 + 2*(float64(i)+0.5)/float64(len(angles))
+	}
+	v0, _, _ := l.velocity(p.At(0)[0], p.At(0)[1])
+	folds := 0
+	for d, rays := range l.fan(p.At(0), depths, angles) {
+		for k := 40; k < len(rays)-40; k++ {
+			before, at, after := rays[k-40], rays[k], rays[k+40]
+			if (rays[k].x-rays[k-1].x)*(rays[k+1].x-rays[k].x) >= 0 {
+				continue
+			}
+			folds++
+			step, slow := angles[k+40]-angles[k], math.Hypot(at.px, at.pz)
+			curve := math.Abs(before.x-2*at.x+after.x) / (step * step) * at.pz / slow // dq/dα
+			turn := math.Abs(math.Atan2(after.px, after.pz)-math.Atan2(before.px, before.pz)) / (2 * step)
+			narrow := math.Cbrt(2 * curve * curve * period / (2 * math.Pi * slow * turn))
+			want, most := math.Sqrt(1/(v0*slow*narrow)), 0.0
+			for i := int(at.x/10) - 1; i <= int(at.x/10)+2; i++ {
+				point := i*g.Shape[1] + int(depths[d]/10)
+				for _, b := range branches {
+					behind := b.Time[point] - at.t - at.px*(float64(i)*10-at.x) // the front that folds
+					if math.Abs(behind) < 2e-4 {
+						most = max(most, math.Abs(b.Spreading[point]))
+					}
+				}
+			}
+			if most < 0.85*want || most > 1.35*want {
+				t.Errorf("a fold at (%.0f, %g): b is %.4f at most, want %.4f", at.x, depths[d], most, want)
+			}
+		}
+	}
+	if folds < 4 {
+		t.Errorf("%d folds", folds)
+	}
+}
+
 // lensed3 is a cube with a slow ball, behind which rays cross.
 func lensed3(x []float64) float64 {
 	d := (x[0]-300)*(x[0]-300) + (x[1]-250)*(x[1]-250) + (x[2]-200)*(x[2]-200)
