@@ -42,7 +42,7 @@ def field(v, h, source, at, peak, end, dt, fastest=None):
     with torch.no_grad():
         made = deepwave.scalar(
             tensor(v), h, dt, source_amplitudes=tensor(drive)[None, None], source_locations=tensor(source, torch.long)[None, None],
-            receiver_locations=tensor(at, torch.long)[None], accuracy=8, pml_width=20, pml_freq=peak, max_vel=fastest or float(v.max()))
+            receiver_locations=tensor(at, torch.long)[None], accuracy=8, pml_width=20, pml_freq=peak, max_vel=fastest or 1.01 * float(v.max()))
     return made[-1].numpy()[0, :, delay:].astype(float)
 
 
@@ -267,7 +267,7 @@ if __name__ == "__main__":
     if "lens" in wanted:
         lens(2, 20.0, 5.0, 0.00025, 2.2, (3000, 2600), (1500, 700), 300.0, (1480.0, 20.0), 1300)
     if "ball" in wanted:
-        lens(3, 15.0, 10.0, 0.0005, 1.6, (1400, 1400, 2000), (700, 700, 500), 260.0, (690.0, 710.0, 20.0), 1000)
+        lens(3, 10.0, 10.0, 0.001, 1.7, (1600, 1600, 2200), (800, 800, 600), 330.0, (790.0, 810.0, 20.0), 1200)
     if "diffractor" in wanted:
         diffractor()
     if "marmousi" in wanted and os.path.exists(make.MARMOUSI):
