@@ -124,7 +124,7 @@ func NewPlan(cfg *config.Config, in *Inputs, hw Hardware, need Need) (*Plan, err
 func checkPlan(p *Plan) error {
 	for _, err := range []error{
 		checkScale(p.Config, p.Times),
-		checkArrivals(p.Config, p.Hardware.Engine, p.Times),
+		checkArrivals(p.Config.Kirchhoff, p.Times),
 		checkRays(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()),
 		checkUnits(p.Config.Survey, p.Geometry, p.Times),
 		checkPlaces(p.Config.Survey, p.Geometry, p.Times, p.Inputs.Turned),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -14,12 +15,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
-
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
-
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
+	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
+	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
 // FindGPU returns the engine of the GPUs that kirchhoff.engine = "auto" may take on this
@@ -143,7 +144,7 @@ func (h *Process) Settle(p *Plan, s *Share, kept string) (*Plan, error) {
 
 func (h *Process) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, error) {
 	if !h.open {
-		return p, nil
+		return p, refuseArrivals(p)
 	}
 	h.open = false
 	take, why, err := h.choose(p, s, kept, m)
@@ -159,6 +160,15 @@ func (h *Process) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, e
 		return nil, err
 	}
 	return withHardware(p, h.hardware), nil
+}
+
+// refuseArrivals returns an error if the engine of a plan can't have its several arrivals of a point.
+func refuseArrivals(p *Plan) error {
+	if len(traveltime.Turned(p.Times.Method)) == 1 || engines.Missing(p.Hardware.Engine, engines.Several) == 0 {
+		return nil
+	}
+	return status.Usage(fmt.Errorf("kirchhoff.engine: %s has one arrival at a point, of waves that have passed no caustic, the traveltimes have several: want one of %s",
+		p.Hardware.Engine, strings.Join(engines.Offering(engines.Several), ", ")))
 }
 
 // choose returns the engine to take, the GPU's or "cpu", and why. All ranks get the same.

@@ -115,15 +115,15 @@ func TestArrivalsRefused(t *testing.T) {
 // TestLateArrivals: check finds what comes behind lenses, and nothing where there are none.
 func TestLateArrivals(t *testing.T) {
 	for _, c := range []struct {
-		p    *problem
-		warn bool
-	}{{lensedSparse(t), true}, {sparse(t), false}, {lensedLong(t), true}, {longOf(t, 85, 7, 4), false}} {
+		p           *problem
+		later, warn bool
+	}{{lensedSparse(t), true, true}, {sparse(t), false, false}, {lensedLong(t), true, false}, {longOf(t, 85, 7, 4), false, false}} {
 		j := c.p.open(t, NeedPlanning, progress.Discard(), "cpu", "traveltime.smoothing=0")
 		f, err := j.Forecast(nil, []int{0, 1}, 1)
 		must(t, err)
 		late, found, err := f.FindLate(t.Context())
 		must(t, err)
-		if (found.Level == "warning") != c.warn || (late.First < leastFirst) != c.warn || !(late.First > 0 && late.First <= 1) {
+		if (found.Level == "warning") != c.warn || (late.First < leastFirst) != c.warn || !(late.First > 0 && late.First <= 1) || (late.Later > 0.2) != c.later {
 			t.Errorf("%d axes: %+v: %+v", c.p.grid.Dim(), late, found)
 		}
 	}

@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -61,19 +59,11 @@ func checkScale(cfg *config.Config, t *Times) error {
 		`output.scale = "operator" goes with every model, and velocity.anisotropy = "none" ignores what is anisotropic`)
 }
 
-// checkArrivals returns an error if several arrivals of a point, or ones that have turned, are for more than tables
-// and engine can. Where kirchhoff.engine = "auto" may choose, it chooses well.
-func checkArrivals(cfg *config.Config, engine string, t *Times) error {
-	if len(traveltime.Turned(t.Method)) == 1 {
-		return nil
-	}
-	if cfg.Kirchhoff.Tables == "coarse" {
+// checkArrivals returns an error if several arrivals of a point, or ones that have turned, are for more than the
+// tables can.
+func checkArrivals(c config.Kirchhoff, t *Times) error {
+	if c.Tables == "coarse" && len(traveltime.Turned(t.Method)) > 1 {
 		return status.Usage(errors.New(`kirchhoff.tables = "coarse" keeps one arrival of each point, the traveltimes have several: want another`))
-	}
-	free := cfg.Kirchhoff.Engine == "auto" && gpu.CarriedBy(cfg.Comm.Backend) == nil && cfg.Comm.Backend != "mpi-staged"
-	if !free && engines.Missing(engine, engines.Several) != 0 {
-		return status.Usage(fmt.Errorf(`kirchhoff.engine: %s has one arrival at a point, of waves that have passed no caustic, the traveltimes have several: want one of %s`,
-			engine, strings.Join(engines.Offering(engines.Several), ", ")))
 	}
 	return nil
 }
