@@ -199,7 +199,7 @@
 // directions to 0.3 degrees. Behind a lens that makes three rays come to a point all have the times of a fine fan
 // to 0.02 ms and b to 4 % in 2-D, to 0.05 ms and, at 99 of 100, 5 % in 3-D, away from caustics. In smoothed Marmousi the strongest arrivals
 // of a place take 2.2 times the processor time of the eikonal equation with its spreading, 5 times that without; in
-// BenchmarkRays101x101x101 0.8 and 4.2 times.
+// BenchmarkRays101x101x101 0.8 and 4.8 times.
 //
 // # Windows
 //
