@@ -75,7 +75,7 @@ typedef struct {
 	double period;    // s, of the waves whose amplitude bounds b at caustics; 0: cap alone does
 } ray3_image;
 
-// Traces rays[list[i]], or rays[i] where list is null, from one front to the next in so many steps.
+// Traces n rays from one front to the next in so many steps.
 void ray3_advance(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps);
 
 // What arrivals need of rays at a time.

@@ -26,8 +26,8 @@ const (
 
 	// Pictures agree if blocks of 4×4 points differ by at most this, root mean square, of 255. The
 	// reference engine makes the same pictures as cpu; an iteration less in the thrust makes 1.7 of
-	// difference, Kirchhoff's image in the place of the least-squares one 20. Loops over the velocity make more of the
-	// rounding of other vector units: 1.01 in from-segy.
+	// difference, Kirchhoff's image in the place of the least-squares one 20. From one processor to
+	// another loops over the velocity make 1.01, in from-segy.
 	tolerance = 1.3
 )
 

@@ -19,31 +19,17 @@ import subprocess
 import sys
 import tempfile
 
-import deepwave
 import h5py
 import make
 import numpy as np
-import torch
 
 LSM = os.environ.get("LSM", str(pathlib.Path(__file__).resolve().parents[2] / "bin/lsm"))
 
 
 def field(v, h, source, at, peak, end, dt, fastest=None):
     """Traces [point, sample] of a source whose far field is a Ricker wavelet at time 0; all positions are nodes."""
-    delay = int(np.ceil(1.5 / peak / dt))
-    n = 1 << int(np.ceil(np.log2(delay + end / dt))) + 1
-    nt, dim = delay + int(round(end / dt)) + 1, v.ndim
-    f = np.fft.rfftfreq(n, dt)
-    w = 2 * np.pi * f
-    spectrum = 2 / np.sqrt(np.pi) * f**2 / peak**3 * np.exp(-((f / peak) ** 2)) / dt * np.exp(-1j * w * delay * dt)
-    far = 4 * np.pi if dim == 3 else np.sqrt(8 * np.pi * w / v[source]) * np.exp(0.25j * np.pi)
-    drive = np.fft.irfft(-spectrum * far / h**dim, n)[:nt]
-    tensor = lambda x, kind=torch.float32: torch.as_tensor(np.ascontiguousarray(x), dtype=kind)
-    with torch.no_grad():
-        made = deepwave.scalar(
-            tensor(v), h, dt, source_amplitudes=tensor(drive)[None, None], source_locations=tensor(source, torch.long)[None, None],
-            receiver_locations=tensor(at, torch.long)[None], accuracy=8, pml_width=20, pml_freq=peak, max_vel=fastest or 1.01 * float(v.max()))
-    return made[-1].numpy()[0, :, delay:].astype(float)
+    c = make.Case(v, v, h, peak, end, [source], [], "", [], dt=dt)
+    return make.propagate(v, c, [at], fastest or 1.01 * float(v.max()))[0].astype(float)
 
 
 def survey(path, sources, receivers, wavelet, dt, end):

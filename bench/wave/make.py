@@ -231,7 +231,8 @@ CASES = {
 def propagate(v, c, at, fastest):
     """Traces [source, receiver, sample] from time 0, when the wavelets peak; at[i] are the receivers of source i."""
     delay = int(np.ceil(1.5 / c.peak / c.dt))  # samples
-    nt, n, dim = delay + int(round(c.end / c.dt)) + 1, 4096, v.ndim
+    nt, dim = delay + int(round(c.end / c.dt)) + 1, v.ndim
+    n = max(4096, 1 << (2 * nt).bit_length())
     f = np.fft.rfftfreq(n, c.dt)
     w = 2 * np.pi * f
     spectrum = 2 / np.sqrt(np.pi) * f**2 / c.peak**3 * np.exp(-((f / c.peak) ** 2)) / c.dt * np.exp(-1j * w * delay * c.dt)
