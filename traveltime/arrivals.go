@@ -84,6 +84,7 @@ type arrivalWorker struct {
 	points int // of the largest window
 	given  Arrivals
 	out    []Branch
+	list   []arrival // of one point
 }
 
 func (w *arrivalWorker) allocate() {
@@ -132,7 +133,7 @@ func (w *arrivalWorker) field(_, place int) (Field, error) {
 // deliver sets the branches at number to of a window to the arrivals of a point.
 func (w *arrivalWorker) deliver(out []Branch, to, point int) error {
 	g, count, n := w.given, w.m.count, w.m.g.Len()
-	used := [2]int{0, count}
+	w.list = w.list[:0]
 	var p [3]float64
 	dim := w.m.g.Dim()
 	for k := range count {
@@ -152,12 +153,8 @@ func (w *arrivalWorker) deliver(out []Branch, to, point int) error {
 			return fmt.Errorf("arrival %d at %v m has the time %g s, amplitude %g, %g turns and gradient %v s/m, must be finite and not negative, turns a whole number",
 				k, at, t, b, turns, p[:dim])
 		}
-		if int(turns)&2 != 0 {
-			b = -b
-		}
-		branch := &used[int(turns)&1]
-		out[*branch].set(to, t, b, 0, p[:dim]...)
-		*branch++
+		w.list = append(w.list, arrival{t: t, b: b, p: p, turns: int(turns) & 3})
 	}
+	setArrivals(out, to, count, w.list)
 	return nil
 }

@@ -190,7 +190,11 @@
 // x = x″δ²/2 at the take-off angle δ from the fold, and two rays come to a point at times that differ by (2/3)Px″δ³. The Airy function
 // is largest where that is 4/(3ω) (Ludwig 1966, Uniform asymptotic expansions at a caustic, Comm. Pure Appl. Math. 19),
 // at q³ = 2x″²/(ωP), and nearer to the fold q is held there. A cell takes x″ and P = ∂p/∂α from its corners, and ω is that of
-// RayOptions.Period. b is at most MostSpreading times that of a homogeneous medium.
+// RayOptions.Period. In 3-D δ is in the direction in which x changes least. b is at most MostSpreading times that of a homogeneous medium.
+//
+// Behind a cusp three rays come to a point within a small part of a period, and the sum of three such arrivals is too
+// large: their wave is Pearcey's integral. Where the three phases differ by half a radian or less they are one arrival, whose
+// amplitude and phase are those of the integral for waves of RayOptions.Period, cusps.go.
 //
 // Of all arrivals at a point a field keeps those of the largest b. Branches hold them by the turns of their
 // phase, see Turned. With RayOptions.Fill points that no ray reaches have the first arrival of the eikonal equation.

@@ -33,6 +33,14 @@ func (k Kept) turned() []bool {
 	return list
 }
 
+// gathered is how many arrivals of a point are looked for: two more than counted, since three may be one (cusps.go).
+func (k Kept) gathered() int {
+	if k.Count == 0 {
+		return 1
+	}
+	return k.Count + 2
+}
+
 // RayOptions say how rays are traced.
 type RayOptions struct {
 	Kept Kept
@@ -327,8 +335,8 @@ type placeRays interface {
 	allocate(s *scratch, points int)
 	// trace finds the arrivals at the points of a window.
 	trace(ctx context.Context, at []float64, w Window) error
-	// deliver sets the branches that it found arrivals of at n points.
-	deliver(out []Branch, n int)
+	// gather appends the arrivals at point i of n, strongest first.
+	gather(list []arrival, i, n int) []arrival
 }
 
 func (r *RayTracer) worker(p *survey.Positions, places []int, opt Options) *rayWorker {
@@ -380,7 +388,7 @@ func (w *rayWorker) field(lane, place int) (Field, error) {
 		b.clear()
 		f.Branches = append(f.Branches, b)
 	}
-	w.rays.deliver(f.Branches, n)
+	w.deliver(f.Branches, n)
 	if w.first != nil {
 		first, err := w.first.field(lane, place)
 		if err != nil {
@@ -389,6 +397,43 @@ func (w *rayWorker) field(lane, place int) (Field, error) {
 		fillShadows(f.Branches, first.Branches[0])
 	}
 	return f, nil
+}
+
+// deliver sets the branches that have arrivals at n points.
+func (w *rayWorker) deliver(out []Branch, n int) {
+	list := make([]arrival, 0, w.r.opt.Kept.gathered())
+	for i := range n {
+		list = joinCusps(w.rays.gather(list[:0], i, n), w.r.opt.Period)
+		setArrivals(out, i, max(1, w.r.opt.Kept.Count), list)
+	}
+}
+
+// setArrivals sets the branches of a point to the first of its arrivals, count at most, those of even turns apart from
+// those of odd ones.
+func setArrivals(out []Branch, i, count int, list []arrival) {
+	used := [2]int{0, count}
+	for _, a := range list[:min(count, len(list))] {
+		if a.turns&2 != 0 {
+			a.b = -a.b
+		}
+		to := &used[a.turns&1]
+		out[*to].set(i, a)
+		*to++
+	}
+}
+
+// set sets what a branch has of a point.
+func (b *Branch) set(i int, a arrival) {
+	b.Time[i] = a.t
+	if b.Spreading != nil {
+		b.Spreading[i] = a.b
+	}
+	for k := range b.Gradient {
+		b.Gradient[k][i] = a.p[k]
+	}
+	if b.Takeoff != nil {
+		b.Takeoff[i] = a.takeoff
+	}
 }
 
 // clear takes all arrivals away.

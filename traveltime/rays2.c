@@ -159,7 +159,7 @@ ALWAYS int shared(const rays2_place *p, const ray *a, const ray *b, int last)
 }
 
 // Adds an arrival to a point. One that nearly is another, as at the edge that two cells share, is the same.
-ALWAYS void add(rays2_grid *g, long i, double t, double b, double px, double pz, double takeoff, int turns)
+ALWAYS void add(rays2_grid *g, long i, double t, double b, double unbound, double px, double pz, double takeoff, int turns)
 {
 	const long all = (long)g->nx * g->nz;
 	int n = g->branches - 1;
@@ -188,10 +188,10 @@ ALWAYS void add(rays2_grid *g, long i, double t, double b, double px, double pz,
 			break;
 		at = n * all + i;
 		g->t[at] = g->t[before], g->b[at] = g->b[before], g->px[at] = g->px[before], g->pz[at] = g->pz[before];
-		g->takeoff[at] = g->takeoff[before], g->turns[at] = g->turns[before];
+		g->takeoff[at] = g->takeoff[before], g->turns[at] = g->turns[before], g->unbound[at] = g->unbound[before];
 	}
 	at = n * all + i;
-	g->t[at] = t, g->b[at] = b, g->px[at] = px, g->pz[at] = pz, g->takeoff[at] = takeoff, g->turns[at] = turns;
+	g->t[at] = t, g->b[at] = b, g->px[at] = px, g->pz[at] = pz, g->takeoff[at] = takeoff, g->turns[at] = turns, g->unbound[at] = unbound;
 }
 
 // The least width of a ray tube, m a radian, that counts in the cell of rays a and b between fronts k − 1 and k. At a fold
@@ -254,7 +254,8 @@ ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *
 	if ((q < 0) != (turns & 1))
 		turns++;
 	const double angle = a->angle + across * (b->angle - a->angle);
-	add(g, at, t, spread(p, slow, most(fabs(q), narrow), sigma, length(x - p->x, z - p->z)), px, pz, fabs(angle), (int)(turns & 3));
+	const double d = length(x - p->x, z - p->z), unbound = spread(p, slow, fabs(q), sigma, d);
+	add(g, at, t, narrow > fabs(q) ? spread(p, slow, narrow, sigma, d) : unbound, unbound, px, pz, fabs(angle), (int)(turns & 3));
 }
 
 // One cell, as two triangles.
@@ -300,7 +301,8 @@ ALWAYS void around(const rays2_place *p, rays2_grid *g)
 			const double slow = g->slowness[at], t = 0.5 * d * (p->s0 + slow), c = d > 0 ? slow / d : 0;
 			if (d > p->step || t > p->latest)
 				continue;
-			add(g, at, t, spread(p, slow, most(d, p->least), d / slow, d), c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
+			const double b = spread(p, slow, most(d, p->least), d / slow, d);
+			add(g, at, t, b, b, c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
 		}
 }
 

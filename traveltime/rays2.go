@@ -40,10 +40,10 @@ type tracer2 struct {
 	r   *RayTracer
 	opt Options
 
-	t, b, px, pz, takeoff []float64 // [arrival][points of the window], strongest first
-	turns                 []int8
-	room                  []float64 // for rays
-	stop                  []int32
+	t, b, unbound, px, pz, takeoff []float64 // [arrival][points of the window], strongest first
+	turns                          []int8
+	room                           []float64 // for rays
+	stop                           []int32
 }
 
 // Rays start at these angles, are halved so often between two that differ by more in direction or are
@@ -85,8 +85,8 @@ func (t *tracer2) outline(at []float64, w Window) C.rays2_place {
 
 // allocate implements placeRays.
 func (t *tracer2) allocate(s *scratch, points int) {
-	n := max(1, t.r.opt.Kept.Count)
-	t.t, t.b, t.takeoff = take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points)
+	n := t.r.opt.Kept.gathered()
+	t.t, t.b, t.unbound, t.takeoff = take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points)
 	t.px, t.pz, t.turns = take[float64](s, n*points), take[float64](s, n*points), take[int8](s, n*points)
 	whole := t.outline(t.r.model.Origin, Whole(t.r.g))
 	t.room, t.stop = take[float64](s, int(C.rays2_room(&whole))), take[int32](s, 1)
@@ -97,15 +97,15 @@ func (t *tracer2) trace(ctx context.Context, at []float64, w Window) error {
 	r := t.r
 	m, p := r.splines(), t.place(at, w)
 	nz := r.g.Shape[1]
-	count, earliest := r.opt.Kept.Count, 0
-	if count == 0 {
-		count, earliest = 1, 1
+	earliest := 0
+	if r.opt.Kept.Count == 0 {
+		earliest = 1
 	}
 	doubles := func(v []float64) *C.double { return (*C.double)(unsafe.SliceData(v)) }
 	g := C.rays2_grid{
 		nx: C.int(w.count()), nz: C.int(nz), ox: C.double(r.g.Coord(0, w.Lo[0])), oz: C.double(r.g.Origin[1]),
-		hx: C.double(r.g.Spacing[0]), hz: C.double(r.g.Spacing[1]), slowness: doubles(r.slowness[w.Lo[0]*nz:]), branches: C.int(count), earliest: C.int(earliest),
-		t: doubles(t.t), b: doubles(t.b), px: doubles(t.px), pz: doubles(t.pz), takeoff: doubles(t.takeoff), turns: (*C.int8_t)(unsafe.SliceData(t.turns)),
+		hx: C.double(r.g.Spacing[0]), hz: C.double(r.g.Spacing[1]), slowness: doubles(r.slowness[w.Lo[0]*nz:]), branches: C.int(r.opt.Kept.gathered()), earliest: C.int(earliest),
+		t: doubles(t.t), b: doubles(t.b), unbound: doubles(t.unbound), px: doubles(t.px), pz: doubles(t.pz), takeoff: doubles(t.takeoff), turns: (*C.int8_t)(unsafe.SliceData(t.turns)),
 	}
 	stop := context.AfterFunc(ctx, func() { C.rays2_stop((*C.int32_t)(&t.stop[0])) })
 	defer stop()
@@ -113,37 +113,14 @@ func (t *tracer2) trace(ctx context.Context, at []float64, w Window) error {
 	return ctx.Err()
 }
 
-// deliver implements placeRays.
-func (t *tracer2) deliver(out []Branch, n int) {
-	count := max(1, t.r.opt.Kept.Count)
-	for i := range n {
-		used := [2]int{0, count}
-		for k := range count {
-			from := k*n + i
-			if t.b[from] == 0 {
-				break
-			}
-			turns, b := t.turns[from], t.b[from]
-			if turns&2 != 0 {
-				b = -b
-			}
-			to := &used[turns&1]
-			out[*to].set(i, t.t[from], b, t.takeoff[from], t.px[from], t.pz[from])
-			*to++
+// gather implements placeRays.
+func (t *tracer2) gather(list []arrival, i, n int) []arrival {
+	for k := range t.r.opt.Kept.gathered() {
+		at := k*n + i
+		if t.b[at] == 0 {
+			break
 		}
+		list = append(list, arrival{t.t[at], t.b[at], t.unbound[at], t.takeoff[at], [3]float64{t.px[at], t.pz[at]}, int(t.turns[at])})
 	}
-}
-
-// set sets what a branch has of a point.
-func (b *Branch) set(i int, t, spreading, takeoff float64, p ...float64) {
-	b.Time[i] = t
-	if b.Spreading != nil {
-		b.Spreading[i] = spreading
-	}
-	for a := range b.Gradient {
-		b.Gradient[a][i] = p[a]
-	}
-	if b.Takeoff != nil {
-		b.Takeoff[i] = takeoff
-	}
+	return list
 }

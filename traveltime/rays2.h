@@ -34,7 +34,7 @@ typedef struct {
 	double ox, oz, hx, hz;
 	const double *slowness; // [nx][nz], s/m
 	int branches, earliest;
-	double *t, *b, *px, *pz, *takeoff; // s, as spreading.go, s/m, radians from the vertical
+	double *t, *b, *unbound, *px, *pz, *takeoff; // s, as spreading.go, b without the bound at caustics, s/m, radians from the vertical
 	int8_t *turns;                     // quarter periods by which the phase has turned
 } rays2_grid;
 

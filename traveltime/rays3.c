@@ -329,27 +329,42 @@ typedef struct {
 	int rough;
 } cell;
 
-// The least |d| that counts in the cells of a triangle of rays, as rays2.c has it of the width of a tube: across a fold, in
-// the direction of the edge along which d changes most, det Q is x″ δ times its other eigenvalue, of about |Q|.
+INLINE double product(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+// The least |d| that counts in the cells of a triangle of rays, as rays2.c has it of the width of a tube. Rays fold where x
+// does not change with the take-off in some direction but d does: det Q is x″ δ along it, times its other eigenvalue, of
+// about |Q|. Where d changes along another direction alone, as near an axis of symmetry, they do not fold.
 INLINE double narrowest(const ray3_image *g, const ray3_corner *const c[3])
 {
-	double slope = 0, narrow = 0;
 	if (g->period <= 0)
 		return 0;
-	for (int e = 0; e < 3; e++) {
-		const ray3_corner *a = c[e], *b = c[(e + 1) % 3];
-		double angle = 0, dp = 0; // angle is times the distance
+	double x[2][3], u[2][3], p[2][3], d[2];
+	for (int e = 0; e < 2; e++) {
 		for (int k = 0; k < 3; k++) {
-			angle += (a->u[k] - b->u[k]) * (a->u[k] - b->u[k]);
-			dp += (a->p[k] - b->p[k]) * (a->p[k] - b->p[k]);
+			x[e][k] = c[e + 1]->x[k] - c[0]->x[k];
+			u[e][k] = c[e + 1]->u[k] - c[0]->u[k];
+			p[e][k] = c[e + 1]->p[k] - c[0]->p[k];
 		}
-		const double dd = (a->d - b->d) * (a->d - b->d);
-		if (angle == 0 || dd / angle <= slope)
-			continue;
-		slope = dd / angle;
-		narrow = 2 * dd * a->wide * g->period / (6.283185307179586 * most(sqrt(dp * angle), 1e-30));
+		d[e] = c[e + 1]->d - c[0]->d;
 	}
-	return cbrt(narrow);
+	// The direction a edge 0 + b edge 1 along which |x|²/|u|², an eigenvalue, is least.
+	const double x00 = product(x[0], x[0]), x01 = product(x[0], x[1]), x11 = product(x[1], x[1]);
+	const double u00 = product(u[0], u[0]), u01 = product(u[0], u[1]), u11 = product(u[1], u[1]);
+	const double both = u00 * u11 - u01 * u01, half = (x00 * u11 + x11 * u00) / 2 - x01 * u01;
+	if (!(both > 0))
+		return 0;
+	const double least = (half - sqrt(most(half * half - both * (x00 * x11 - x01 * x01), 0))) / both;
+	const double m00 = x00 - least * u00, m01 = x01 - least * u01, m11 = x11 - least * u11;
+	const int first = fabs(m00) > fabs(m11);
+	const double a = first ? -m01 : m11, b = first ? m00 : -m01;
+	double angle = 0, dp = 0; // angle is times the distance
+	for (int k = 0; k < 3; k++) {
+		const double v = a * u[0][k] + b * u[1][k], w = a * p[0][k] + b * p[1][k];
+		angle += v * v;
+		dp += w * w;
+	}
+	const double dd = (a * d[0] + b * d[1]) * (a * d[0] + b * d[1]);
+	return cbrt(2 * dd * c[0]->wide * g->period / (6.283185307179586 * most(sqrt(dp * angle), 1e-30)));
 }
 
 // Puts an arrival into the list of a point. Arrivals that differ by no more than cells do are one.
@@ -357,7 +372,7 @@ static void put(ray3_arrival *a, int slots, const ray3_arrival *n)
 {
 	int i = slots;
 	for (int k = 0; k < slots && a[k].strength > 0; k++) {
-		if (a[k].turns != n->turns || fabs(a[k].time - n->time) > 2e-4 * n->time)
+		if (a[k].turns != n->turns || fabs((double)a[k].time - n->time) > 2e-4 * n->time)
 			continue;
 		double off = 0, all = 0;
 		for (int c = 0; c < 3; c++) {
@@ -429,11 +444,11 @@ INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p
 				tz += l * c->u[2];
 			}
 		}
-		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), q = (gx * gx + gy * gy + gz * gz) * MOST(d * d, narrow2 + (v8){0});
-		const v8 b = LEAST(s2 / q, cap2 * cap2 + (v8){0}) / (r2 * r2);
+		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), p2 = gx * gx + gy * gy + gz * gz, d2 = MOST(d * d, narrow2 + (v8){0});
+		const v8 most = cap2 * cap2 + (v8){0}, b = LEAST(s2 / (p2 * d2), most), unbound = LEAST(s2 / (p2 * d * d), most) / b;
 		const int left = p->n - k;
 		for (int n = 0; n < LANES && n < left; n++) {
-			ray3_arrival v = {T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)b[n], 0, t->turns};
+			ray3_arrival v = {(float)T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)(b[n] / (r2[n] * r2[n])), (float)unbound[n], 0, t->turns};
 			if (g->takeoff)
 				v.takeoff = (float)atan2(sqrt(tx[n] * tx[n] + ty[n] * ty[n]), tz[n]);
 			store(g, a + p->at[k + n] * g->slots, &v);
@@ -653,9 +668,9 @@ static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 			bend += turn * turn;
 		}
 		const double norm = 1 / (v[0] * sqrt(1 + bend)), b2 = g->slowness * v[0] / fabs(d);
-		ray3_arrival n1 = {r * (g->slowness + 4 / w[0] + 1 / v[0]) / 6 * (1 - bend / 6),
+		ray3_arrival n1 = {(float)(r * (g->slowness + 4 / w[0] + 1 / v[0]) / 6 * (1 - bend / 6)),
 			{(float)(to[0] * norm), (float)(to[1] * norm), (float)(to[2] * norm)},
-			(float)pow(least(sqrt(b2), g->cap) / most(r, g->near), 4), (float)atan2(sqrt(from[0] * from[0] + from[1] * from[1]), from[2]), t->turns};
+			(float)pow(least(sqrt(b2), g->cap) / most(r, g->near), 4), 1, (float)atan2(sqrt(from[0] * from[0] + from[1] * from[1]), from[2]), t->turns};
 		store(g, a + p->at[n] * g->slots, &n1);
 	}
 }

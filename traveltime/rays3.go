@@ -61,7 +61,7 @@ func (t *tracer3) allocate(s *scratch, points int) {
 	t.triangles = take[C.ray3_triangle](s, 2*n)
 	t.renumber = take[int32](s, 2*n)
 	t.cuttings = take[[4]C.int32_t](s, 2*n)[:0]
-	t.arrivals = take[C.ray3_arrival](s, points*max(1, t.r.opt.Kept.Count))
+	t.arrivals = take[C.ray3_arrival](s, points*t.r.opt.Kept.gathered())
 }
 
 // trace implements placeRays.
@@ -73,7 +73,7 @@ func (t *tracer3) trace(ctx context.Context, at []float64, w Window) error {
 // aim prepares a place and a window.
 func (t *tracer3) aim(at [3]float64, w Window) {
 	t.source = at
-	r, g, slots := t.r, t.r.g, max(1, t.r.opt.Kept.Count)
+	r, g, slots := t.r, t.r.g, t.r.opt.Kept.gathered()
 	t.image = C.ray3_image{slots: C.int(slots), latest: C.double(r.opt.Latest), cap: MostSpreading, near: C.double(slices.Min(g.Spacing) / 2), period: C.double(r.opt.Period)}
 	if r.opt.Kept.Count == 0 {
 		t.image.first = 1
@@ -491,22 +491,16 @@ func (t *tracer3) keep(pass func(d *C.ray3_triangle) bool) {
 	}
 }
 
-// deliver implements placeRays.
-func (t *tracer3) deliver(out []Branch, n int) {
+// gather implements placeRays.
+func (t *tracer3) gather(list []arrival, i, _ int) []arrival {
 	slots := int(t.image.slots)
-	for i := range n {
-		used := [2]int{0, slots}
-		for _, a := range t.arrivals[i*slots : (i+1)*slots] {
-			if a.strength == 0 {
-				break
-			}
-			b := math.Sqrt(math.Sqrt(float64(a.strength)))
-			if a.turns&2 != 0 {
-				b = -b
-			}
-			to := &used[a.turns&1]
-			out[*to].set(i, float64(a.time), b, float64(a.takeoff), float64(a.p[0]), float64(a.p[1]), float64(a.p[2]))
-			*to++
+	for _, a := range t.arrivals[i*slots : (i+1)*slots] {
+		if a.strength == 0 {
+			break
 		}
+		b := math.Sqrt(math.Sqrt(float64(a.strength)))
+		p := [3]float64{float64(a.p[0]), float64(a.p[1]), float64(a.p[2])}
+		list = append(list, arrival{float64(a.time), b, b * math.Sqrt(math.Sqrt(float64(a.unbound))), float64(a.takeoff), p, int(a.turns & 3)})
 	}
+	return list
 }

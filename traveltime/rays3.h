@@ -52,11 +52,12 @@ typedef struct {
 	double least;  // between take-offs, rad, of edges that may be cut
 } ray3_limits;
 
-// An arrival at a point of the window. strength is the fourth power of b, 0 if there is none.
+// An arrival at a point of the window. strength is the fourth power of b, 0 if there is none; unbound is by how much
+// that would be larger without the bound at caustics.
 typedef struct {
-	double time;
+	float time;
 	float p[3];
-	float strength;
+	float strength, unbound;
 	float takeoff;
 	int32_t turns;
 } ray3_arrival;

@@ -256,3 +256,45 @@ func TestRaysThroughABall(t *testing.T) {
 	}
 	t.Logf("errors of time: at most %.1e s, at 99 %% %.1e, at half %.1e; of the spreading %.1e, %.1e, %.1e", times[last], times[most], times[last/2], spreads[last], spreads[most], spreads[last/2])
 }
+
+// What bounds amplitudes at folds leaves those of waves alone that arrive far apart, also near the axis of a ball, where
+// rays come together and do not fold.
+func TestBoundAtFolds3(t *testing.T) {
+	l := ball{v0: 2000, low: 1000, width: 190, centre: [3]float64{550, 550, 500}, source: [3]float64{540, 560, 20}}
+	g := square(10, 111, 111, 131)
+	const period, count = 0.05, 3
+	field := func(period float64) []traveltime.Branch {
+		m := tracing(t, g, g, sample(g, l.at), traveltime.RayOptions{Kept: traveltime.Kept{Count: count}, Latest: 2, Period: period})
+		return fields(t, m, positions(3, l.source[:]...), everything)[0]
+	}
+	bound, unbound := field(period), field(0)
+	var off []float64
+	x := make([]float64, 3)
+	for i := range g.Len() {
+		if g.Point(x, i); x[2] < 900 || math.Hypot(x[0]-550, x[1]-550) < 60 {
+			continue
+		}
+		var at []float64
+		for _, b := range bound {
+			if !math.IsInf(b.Time[i], 1) {
+				at = append(at, b.Time[i])
+			}
+		}
+		slices.Sort(at)
+		if len(at) < 3 || at[1]-at[0] < 0.6*period || at[2]-at[1] < 0.6*period {
+			continue
+		}
+		for k := range bound {
+			if b := bound[k].Spreading[i]; b != 0 && unbound[k].Time[i] == bound[k].Time[i] {
+				off = append(off, 1-math.Abs(b/unbound[k].Spreading[i]))
+			}
+		}
+	}
+	slices.Sort(off)
+	if len(off) < 1000 {
+		t.Fatalf("%d arrivals were compared", len(off))
+	}
+	if most := off[len(off)*95/100]; most > 0.05 {
+		t.Errorf("of %d arrivals that are far apart the bound takes %.1f %% off b at half, %.1f %% at 95 of 100; want 5 %% there", len(off), 100*off[len(off)/2], 100*most)
+	}
+}

@@ -27,8 +27,9 @@ type expected struct {
 	Data   string   // public file that the lesson takes, where LSM_SHARED/data has it
 	Checks []struct {
 		File, Against string
-		From, Less    string // what to subtract from the images File and Against
-		Quantity      string // "residual_fall", "correlation", "difference_error", "moveout", "velocity_error", "intercept_error" or "gradient_error"
+		From, Less    string    // what to subtract from the images File and Against
+		Quantity      string    // "residual_fall", "correlation", "difference_error", "moveout", "velocity_error", "intercept_error" or "gradient_error"
+		Window        []float64 // of "correlation": x0, x1, z0, z1 in m; empty: the whole image
 		Min, Max      *float64
 	}
 }
@@ -125,7 +126,7 @@ func check(t *testing.T, want expected, out string) {
 		case "gradient_error":
 			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Gradient, r.ExpectedGradient })
 		case "correlation":
-			v = correlation(readImage(t, file).Data, readImage(t, filepath.Join(out, c.Against)).Data)
+			v = correlation(within(readImage(t, file), c.Window), within(readImage(t, filepath.Join(out, c.Against)), c.Window))
 		case "difference_error":
 			v = relative(difference(t, filepath.Join(out, c.From), file), difference(t, filepath.Join(out, c.Less), filepath.Join(out, c.Against)))
 		case "moveout":
@@ -148,6 +149,20 @@ func readImage(t *testing.T, path string) *h5.Image {
 		t.Fatal(err)
 	}
 	return im
+}
+
+// within is the part of a 2-D image in a window: x0, x1, z0, z1 in m; the whole image if it is empty.
+func within(im *h5.Image, window []float64) (part []float32) {
+	if len(window) == 0 {
+		return im.Data
+	}
+	for i, v := range im.Data {
+		var at [2]float64
+		if im.Grid.Point(at[:], i); at[0] >= window[0] && at[0] <= window[1] && at[1] >= window[2] && at[1] <= window[3] {
+			part = append(part, v)
+		}
+	}
+	return part
 }
 
 // correlation is the normalised inner product of two images.

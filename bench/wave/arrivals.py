@@ -4,8 +4,8 @@
 
 lens, ball      Behind a slow Gaussian lens, in 2-D and 3-D, at 1,000 points: the trace there is fitted by one wavelet for each
                 arrival of `lsm traveltime`, with its time, amplitude and turns of phase, and printed is by how much the
-                best time, amplitude and phase differ. Left out, and counted, are points where two arrivals come
-                within half a period, as they do near caustics.
+                best time, amplitude and phase differ. Left out, and counted, are points near caustics: within half a
+                wavelength of one where two arrivals come within half a period.
 diffractor      A point below the lens that scatters: traces of `lsm model` with five arrivals and of the difference of two
                 wavefields, with the point and without. Each pair of ways is fitted likewise; printed are amplitudes over those of lsm.
 marmousi        Marmousi's slowness smoothed over 60 m: when the wavefield's envelope is largest at a point, beside the time of
@@ -101,6 +101,18 @@ def quantiles(name, values, unit, limit):
     return f"{name} at half {np.median(v):.3g}, at 90 % {np.quantile(v, 0.9):.3g} {unit}; {100 * np.mean(v <= limit):.1f} % within {limit:g} {unit}"
 
 
+def near_caustics(times, amplitudes, apart, within):
+    """Whether a point is so many points or fewer from one where two arrivals come so closely, s."""
+    t = np.sort(np.where(amplitudes > 0, times, np.inf), 0)
+    with np.errstate(invalid="ignore"):
+        close = (np.diff(t, axis=0) < apart).any(0)
+    n, near = int(within), np.zeros_like(close)
+    padded = np.pad(close, n)
+    for by in np.argwhere(np.sum((np.indices((2 * n + 1,) * close.ndim) - n) ** 2, 0) <= within**2):
+        near |= padded[tuple(slice(k, k + m) for k, m in zip(by, close.shape))]
+    return near
+
+
 def lens(dim, peak, h, dt, end, shape, centre, radius, source, first):
     """Compares behind a lens; lengths in m."""
     velocity = lambda *x: 2000 * (1 - 0.5 * np.exp(-sum((a - c) ** 2 for a, c in zip(x, centre)) / radius**2))
@@ -117,30 +129,33 @@ def lens(dim, peak, h, dt, end, shape, centre, radius, source, first):
         survey(folder / "survey.h5", place, place, make.ricker(t, peak), dt, end)
         lsm(folder, "traveltime", "-o", "t.h5")
         times, amplitudes, turns, _ = tables(folder / "t.h5")
+    caustic = near_caustics(times, amplitudes, 0.5 / peak, 0.5 * 2000 / peak / 10)
     step = int(round(10 / h))
     traces = field(velocity(*nodes(h)), h, tuple(int(round(x / h)) for x in source), at * step, peak, end, dt)
-    results, sums, several, none, close = [], [], 0, 0, 0
+    results, sums, several, none, close, dark = [], [], 0, 0, 0, 0
     for p, trace in zip(at, traces):
         arrivals = listed(times, amplitudes, turns, p)
         n = 2 * len(trace)
         f = np.fft.rfftfreq(n, dt)
         made = np.fft.irfft(sum((b * turned(f, ricker_spectrum(peak)(f), k) * np.exp(-2j * np.pi * f * t) for t, b, k in arrivals), 0 * f), n)[: len(trace)] / dt
-        off = np.linalg.norm(made - trace) / np.linalg.norm(trace)
-        sums.append((off, min(np.diff(sorted(a[0] for a in arrivals)), default=1) < 0.5 / peak))
-        apart = np.diff(sorted(a[0] for a in arrivals))
+        apart = np.diff(sorted(a[0] for a in arrivals)).min(initial=1)
+        kind = "close arrivals" if apart < 0.5 / peak else "beyond caustics" if caustic[tuple(p)] else "elsewhere"
+        sums.append((np.linalg.norm(made - trace) / np.linalg.norm(trace), kind))
         if not arrivals:
             none += 1
-        elif len(apart) and apart.min() < 0.5 / peak:
+        elif kind == "close arrivals":
             close += 1
+        elif kind == "beyond caustics":
+            dark += 1
         else:
             several += len(arrivals) > 1
             a, phase, late = fit(trace, dt, arrivals, ricker_spectrum(peak))
             results += list(zip(a - 1, phase, 1e3 * late, [x[2] for x in arrivals]))
     r = np.array(results)
-    print(f"{dim}-D lens, {peak} Hz: {len(at)} points, {none} without a ray, {close} with arrivals closer than half a period, {several} with several; {len(r)} arrivals, {int((r[:, 3] > 0).sum())} of them turned")
-    sums = np.array(sums)
-    for kind, some in (("all points", sums), ("close arrivals", sums[sums[:, 1] > 0])):
-        print(f"  {kind}: the sum of arrivals is off by {100 * np.median(some[:, 0]):.1f} % of the trace at half, {100 * np.quantile(some[:, 0], 0.9):.1f} % at 90 %")
+    print(f"{dim}-D lens, {peak} Hz: {len(at)} points, {none} without a ray, {close} with arrivals closer than half a period, {dark} within half a wavelength of such, {several} others with several; {len(r)} arrivals, {int((r[:, 3] > 0).sum())} of them turned")
+    for kind in ("close arrivals", "beyond caustics", "elsewhere"):
+        some = [x for x, k in sums if k == kind]
+        print(f"  {kind}: the sum of arrivals is off by {100 * np.median(some):.1f} % of the trace at half, {100 * np.quantile(some, 0.9):.1f} % at 90 %")
     for kind, some in (("all", r), ("turned", r[r[:, 3] > 0])):
         if len(some):
             print(f"  {kind}: " + "; ".join([quantiles("time", some[:, 2], "ms", 1), quantiles("amplitude", 100 * some[:, 0], "%", 10), quantiles("phase", some[:, 1], "degrees", 10)]), flush=True)
@@ -253,7 +268,7 @@ if __name__ == "__main__":
     if "lens" in wanted:
         lens(2, 20.0, 5.0, 0.00025, 2.2, (3000, 2600), (1500, 700), 300.0, (1480.0, 20.0), 1300)
     if "ball" in wanted:
-        lens(3, 10.0, 10.0, 0.001, 1.7, (1600, 1600, 2200), (800, 800, 600), 330.0, (790.0, 810.0, 20.0), 1200)
+        lens(3, 20.0, 5.0, 0.0005, 1.3, (1100, 1100, 1700), (550, 550, 500), 250.0, (540.0, 560.0, 20.0), 900)
     if "diffractor" in wanted:
         diffractor()
     if "marmousi" in wanted and os.path.exists(make.MARMOUSI):

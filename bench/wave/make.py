@@ -219,9 +219,25 @@ def faults():
                 "offset = [0, 1500]\nmute_offsets = [0, 1500]\nmute_times = [0.17, 1.0]", [[300, 250], [2700, 1300]], dt=0.008)
 
 
+def below_salt():
+    """Beds below a salt body with a rough top, small: the case of tutorials/below-salt."""
+    h = 12.5
+    x, z = plane(4000, 1800, h)
+    sediment = beds(21, 110, 1750, 0.6, 0.09)(z - 200 + 60 * np.exp(-(((x - 2100) / 800) ** 2)) + 20 * np.sin(x / 400))
+    rough = gaussian(np.random.default_rng(6).standard_normal(len(x)), 7)
+    top = (560 + 28 * rough / rough.std())[:, None] + 140 * ((x - 2000) / 900) ** 2
+    body = (z > top) & (z < 1050 + 25 * np.sin(x / 300)) & (x > 1150 + 0.15 * z) & (x < 2900)
+    made = lambda v: np.where(body, 4500, v)
+    nodes = lambda by: [(i, 1) for i in range(8, 314, by)]
+    return Case(made(sediment), smoothed(made(smoothed(sediment, h, 60)), h, 25), h, 12, 1.8, nodes(19), nodes(4),
+                "offset = [0, 2200]\nmute_offsets = [0, 2200]\nmute_times = [0.15, 1.6]", [[500, 250], [3500, 1700]], dt=0.008,
+                background=smoothed(smoothed(sediment, h, 60), h, 40))
+
+
 CASES = {
     "marmousi-fixed": marmousi_fixed, "marmousi-streamer": marmousi_streamer, "overthrust": overthrust, "salt": salt,
     "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube, "faults": faults,
+    "below-salt": below_salt,
 }
 
 
