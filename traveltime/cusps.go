@@ -31,6 +31,9 @@ type arrival struct {
 // one arrival.
 const cuspPhase = 0.5
 
+// cuspLeast is the least of such phases that counts: times are not known better.
+const cuspLeast = 1e-3
+
 // cuspSteps is the number of intervals of cuspTable along each axis.
 const cuspSteps = 16
 
@@ -178,14 +181,14 @@ func between(c, a, b [3]float64) bool {
 // joinedCusp is the one arrival that waves make of three: the middle one of a cusp, the outer one farther off and the other.
 func joinedCusp(c, a, a2 arrival, period float64) arrival {
 	omega := 2 * math.Pi / period
-	far := c.t - a.t
-	modulus, argument := cusps().at(math.Abs(omega*far), (c.t-a2.t)/far)
+	far, share := c.t-a.t, 1.0
+	if far != 0 {
+		share = (c.t - a2.t) / far
+	}
+	modulus, argument := cusps().at(max(cuspLeast, math.Abs(omega*far)), share)
 	// The sum of the three, with what bounds them at folds, is never less.
 	b := min(modulus*a.unbound, math.Hypot(a.b+a2.b, c.b))
 	one := arrival{t: a.t - math.Copysign(argument, far)/omega, b: b, unbound: b, turns: a.turns}
-	if far == 0 {
-		one.t = a.t
-	}
 	sum := a.b + a2.b + c.b
 	one.takeoff = (a.b*a.takeoff + a2.b*a2.takeoff + c.b*c.takeoff) / sum
 	long, want := 0.0, 0.0

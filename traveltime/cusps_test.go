@@ -72,6 +72,13 @@ func TestJoinCusps(t *testing.T) {
 			t.Errorf("arrivals %s: %v, want them as they were, %v", name, got, list)
 		}
 	}
+	together := arrivals(0.5, 0)
+	for k := range together {
+		together[k].t = 1
+	}
+	if got := joinCusps(together, period); len(got) != 1 || math.Abs(got[0].t-1) > period/8 || got[0].b < 0.3*together[0].b {
+		t.Errorf("arrivals at one time: %v, want one of about that time", got)
+	}
 	if got := joinCusps(arrivals(0.5, 0), 0); len(got) != 3 {
 		t.Errorf("waves of no period: %d arrivals, want 3", len(got))
 	}

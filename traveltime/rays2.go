@@ -88,6 +88,9 @@ func (t *tracer2) allocate(s *scratch, points int) {
 	n := t.r.opt.Kept.gathered()
 	t.t, t.b, t.unbound, t.takeoff = take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points)
 	t.px, t.pz, t.turns = take[float64](s, n*points), take[float64](s, n*points), take[int8](s, n*points)
+	for _, v := range [][]float64{t.t, t.unbound, t.takeoff, t.px, t.pz} {
+		clear(v) // few points have the last arrivals; what is held is what ScratchBytes says
+	}
 	whole := t.outline(t.r.model.Origin, Whole(t.r.g))
 	t.room, t.stop = take[float64](s, int(C.rays2_room(&whole))), take[int32](s, 1)
 }
