@@ -403,9 +403,6 @@ INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
 			return;
 		if (a->strength == 0 || n->time < a->time)
 			*a = *n;
-	} else if (g->slots == 1) {
-		if (n->strength > a->strength)
-			*a = *n;
 	} else
 		put(a, g->slots, n);
 }
