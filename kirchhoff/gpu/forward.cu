@@ -212,13 +212,13 @@ __device__ __forceinline__ void spread(const Operator &o, const unsigned *from, 
 	}
 }
 
-// reach_of is the reach of a place in groups lo to hi, which are of one box.
+// reach_of is the reach of a place in groups lo to hi, those of a half, but for the base: that is
+// the first sample, if there is one.
 __device__ __forceinline__ Reach reach_of(const Operator &o, int place, int lo, int hi)
 {
 	Reach all = {1, 0, 0, 0};
 	for (int g = lo; g < hi; g++) {
 		const Reach r = o.groups[(i64)place * o.ngroups + g];
-		all.base = r.base;
 		all.gaps |= r.gaps;
 		if (r.first > r.last)
 			continue;
@@ -312,11 +312,10 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 			reach[me] = places[me] < 0 ? Reach{1, 0, 0, 0} : reach_of(o, places[me], b.halves[half].y, b.halves[half + 1].y);
 		__syncthreads();
 		// The first and last sample k of this trace, and whether there is any.
-		int first = 0, last = -1, lo = 0, base = 0;
+		int first = 0, last = -1, lo = 0;
 		if (trace.x >= 0) {
 			const Reach s = reach[source], r = reach[receiver];
 			lo = s.first + r.first;
-			base = s.base + r.base;
 			const int hi = s.last + r.last + 1; // two fractions may add up to another sample
 			bool counts = s.first <= s.last && r.first <= r.last && hi >= -1 && lo <= o.nt - 2;
 #if APERTURE
@@ -349,7 +348,7 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 #endif
 		for (int pass = 0; pass < count; pass++) {
 			const int n0 = first + pass * samples, length = min(samples, last + 2 - n0);
-			w.shift = base - n0 + 1;
+			w.shift = lo - n0 + 1;
 			w.low = max(first - n0 + 1, 0);
 			w.range = (unsigned)(min(last - n0 + 1, samples) - w.low);
 			w.early = lo < 0 && pass == 0;

@@ -36,7 +36,7 @@ var redundant = map[string]string{
 	"guard pack.cu: if (c.fields == 1)":                                      "it saves weights that nobody reads",
 	"guard pack.cu: if (there && weighted(c, t, gradient, given, s, field))": "it saves tiles that weigh nothing",
 	"guard pack.cu: for (int tile = 0; tile < tiles; tile++)":                "a box has a tile",
-	"guard pack.cu: c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base, t.shift[threadIdx.x]} : int2{};": "nobody reads the span of a tile without times",
+	"guard pack.cu: c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base[threadIdx.x], t.shift[threadIdx.x]} : int2{};": "nobody reads the span of a tile without times",
 	"guard adjoint.cu: if (r.anew)": "it saves reading the receivers again",
 	"guard adjoint.cu: to->taper[j][i] = run.cut[j] ? tapered(o, run.middle[j], axis, run.at[axis] + i % GROUP_SIDE) : 1;": "it saves weights that are 1",
 }

@@ -81,7 +81,7 @@ struct Times {
 	int last[TILES];         // its last sample that counts
 	int gaps[TILES];         // whether some times do not count
 	unsigned slope[TILES];   // the bits of a float, which is not negative
-	int base;                // first sample of the box
+	int base[TILES];         // first sample of its half
 	double corner[3], h[3], place[3]; // m, along x, y, z: where the window begins, its cells, the place
 };
 
@@ -156,7 +156,7 @@ __device__ __forceinline__ bool weighted(const Packing &c, const Times &t, const
 
 // Stored is a time as the tables hold it.
 struct Stored {
-	unsigned time, code; // in units of 2^-bits sample from the box's first, and of compact tables the code
+	unsigned time, code; // in units of 2^-bits sample from the half's first, and of compact tables the code
 	bool counts;
 };
 
@@ -170,14 +170,14 @@ __device__ __forceinline__ Stored stored(const Packing &c, const Stack &p, const
 		s.code = (unsigned)round(ldexp(at - t.first[tile], CODE_BITS - t.shift[tile]));
 		after = ldexp((double)s.code, t.shift[tile] - CODE_BITS);
 	}
-	const double farthest = ldexp(1.0, 31 - c.bits) - 1, apart = t.first[tile] + after - t.base;
+	const double farthest = ldexp(1.0, 31 - c.bits) - 1, apart = t.first[tile] + after - t.base[tile];
 	if (apart >= farthest) {
 		if (t.first[tile] + after < c.last)
 			too_far(&c.apart[1], p, apart);
 		s.code = 0xFFFF;
 		return s;
 	}
-	s.time = ((unsigned)(t.first[tile] - t.base) << c.bits) + (unsigned)rint(ldexp(after, c.bits));
+	s.time = ((unsigned)(t.first[tile] - t.base[tile]) << c.bits) + (unsigned)rint(ldexp(after, c.bits));
 	s.counts = true;
 	return s;
 }
@@ -280,11 +280,13 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	if (threadIdx.x < tiles)
 		measure(c, p, t, threadIdx.x);
 	__syncthreads();
-	if (threadIdx.x == 0) {
-		t.base = 0x7FFFFFFF;
-		for (int tile = 0; tile < tiles; tile++)
+	for (int h = c.firsthalf[box] + threadIdx.x; h < c.firsthalf[box + 1]; h += THREADS) {
+		int base = 0x7FFFFFFF;
+		for (int tile = c.halves[h].x - first; tile < c.halves[h + 1].x - first; tile++)
 			if (t.any[tile])
-				t.base = min(t.base, t.first[tile]);
+				base = min(base, t.first[tile]);
+		for (int tile = c.halves[h].x - first; tile < c.halves[h + 1].x - first; tile++)
+			t.base[tile] = base;
 	}
 	__syncthreads();
 	const int each = c.compact ? 2 : 1; // times of a word
@@ -296,7 +298,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 			const Stored s = stored(c, p, t, tile, t.at[tile * TILE + slot]);
 			out |= c.compact ? s.code << 16 * half : s.time;
 			if (s.counts) {
-				atomicMax(&t.last[tile], t.base + (int)(s.time >> c.bits));
+				atomicMax(&t.last[tile], t.base[tile] + (int)(s.time >> c.bits));
 				continue;
 			}
 			if (c.fields == 1)
@@ -309,18 +311,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	__syncthreads();
 	const i64 row = p.rows + first - c.firsttile[p.box] + threadIdx.x;
 	if (c.compact && threadIdx.x < tiles)
-		c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base, t.shift[threadIdx.x]} : int2{};
+		c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base[threadIdx.x], t.shift[threadIdx.x]} : int2{};
 	if (c.slope && threadIdx.x < tiles)
 		c.slope[row] = __uint_as_float(t.slope[threadIdx.x]);
 	for (int g = c.firstgroup[box] + threadIdx.x; g < c.firstgroup[box + 1]; g += THREADS) {
-		Reach reach = {1, 0, t.base, 0};
+		Reach reach = {1, 0, t.base[c.tiles[g * GROUP] - first], 0};
 		for (int i = 0; i < GROUP; i++)
 			if (c.tiles[g * GROUP + i] >= first)
 				grow(reach, t, c.tiles[g * GROUP + i] - first);
 		c.groups[p.groups + g - c.firstgroup[p.box]] = reach;
 	}
 	for (int h = c.firsthalf[box] + threadIdx.x; h < c.firsthalf[box + 1]; h += THREADS) {
-		Reach reach = {1, 0, t.base, 0};
+		Reach reach = {1, 0, 0, 0};
 		for (int tile = c.halves[h].x; tile < c.halves[h + 1].x; tile++)
 			grow(reach, t, tile - first);
 		if (reach.first <= reach.last)

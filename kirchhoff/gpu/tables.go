@@ -19,8 +19,9 @@ import (
 //
 // A time is an unsigned number of 32 bits in units of 2^-bits sample (see fractionBits),
 // rounded to the nearest, relative to base: the first whole sample that the place reaches
-// in the box of the tile. It is below 2^31. Without weights NEVER, 2^32 − 1, stands for a
-// time that does not count. With weights such a point has time 0 and all fields 0.
+// in the tile's half of a box (see halves). It is below 2^31. Without weights NEVER, 2^32 − 1, stands for a
+// time that does not count. With weights such a point has time 0 and all fields 0: the forward adds
+// nothing for it, to a sample that the half reaches.
 //
 // With Compact a bunch begins with 8 words that hold 16 codes of 16 bits, in the order of
 // the points, 2^16 − 1 for a time that does not count. A time is code << (bits − 11 +

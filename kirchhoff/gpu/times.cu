@@ -8,7 +8,7 @@
 // lists of traces.
 //
 // Times are fixed-point numbers in samples, Operator.bits behind the point, relative to the
-// first sample that a place reaches in a box of tiles. Sums of two are exact, so both
+// first sample that a place reaches in half a box of tiles. Sums of two are exact, so both
 // directions see the same sample k and the same fraction w, however tiles are grouped.
 // Only fmaf fuses operations, so the bits do not depend on the compiler. The order of every
 // sum is fixed.
@@ -59,7 +59,7 @@ struct Taper {
 // Reach says at which whole samples the times of a place lie in a group or a box of tiles.
 struct __align__(16) Reach {
 	int first, last; // first > last: there are none
-	int base;        // the first in the box, to which the table's times are relative
+	int base;        // the first in the half of the box, to which the table's times are relative
 	int gaps;        // without weights: 1 where some times do not count
 };
 
