@@ -405,7 +405,7 @@ func TestTablesRefused(t *testing.T) {
 	box.DT, box.Wavelet.DT, box.Slowest = 0.001, 0.001, 20000
 	tile := spread(t, []int{8, 8}, 5.2e5, 2, 3, 700000, false)
 	tile.Compact = true
-	box.Positions.XYZ[0], tile.Positions.XYZ[0] = box.Grid.End(0)/4, tile.Grid.End(0)/2 // the first place is not the farthest
+	box.Positions.XYZ[0], tile.Positions.XYZ[0] = 0.9*box.Grid.End(0), tile.Grid.End(0)/2 // the first place is not the farthest
 	for what, p := range map[string]*kirchhoff.Problem{"a box of tiles": box, "a tile": tile} {
 		farthest, most := 0, 0.0
 		places, opt := p.TimesNeeded()

@@ -203,6 +203,26 @@ func TestTimesFarApart(t *testing.T) {
 	}
 }
 
+// TestHalfWithGaps: with weights, points without a time in the far half of a box add nothing, and nothing
+// before the window of the trace.
+func TestHalfWithGaps(t *testing.T) {
+	d := open(t, driver.CUDA)
+	p := spread(t, []int{64, 16}, 8, 2, 3, 400, true)
+	for i := range p.Positions.Len() {
+		p.Positions.XYZ[2*i] /= 10 // all lie above the near half
+	}
+	p.Times = gaps{p.Times}
+	e := engine(t, d, p)
+	m, x := noise(1, p.Grid.Len()), noise(2, p.NumTraces()*p.NT)
+	data, image := both(t, d, e, m, x)
+	ref, err := kirchhoff.NewReference(t.Context(), p, kirchhoff.Work{})
+	must(t, err)
+	wantData, wantImage := both(t, device.NewHost(2), ref, m, x)
+	if a, b := difference(data, wantData), difference(image, wantImage); !(a <= 1e-5 && b <= 1e-5) {
+		t.Errorf("differs from the reference by %.2e and %.2e", a, b)
+	}
+}
+
 // TestFractionBits: times have as many bits behind the point as the record and the slowest
 // velocity allow, whatever part of a survey a rank holds.
 func TestFractionBits(t *testing.T) {
