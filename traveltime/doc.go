@@ -201,9 +201,9 @@
 //
 // For v = 1500 + 0.6 z m/s at 10 m times are good to 1e-5 of themselves from six cells on, b to 0.3 %, and
 // directions to 0.3 degrees. Behind a lens that makes three rays come to a point all have the times of a fine fan
-// to 0.02 ms and b to 4 % in 2-D, and at its folds to 35 %; to 0.05 ms and, at 99 of 100, 5 % in 3-D, away from caustics. In smoothed Marmousi the strongest arrivals
-// of a place take 2.2 times the processor time of the eikonal equation with its spreading, 5 times that without; in
-// BenchmarkRays101x101x101 0.8 and 4.8 times.
+// to 0.02 ms and b to 4 % in 2-D, and at its folds to 35 %; to 0.05 ms and, at 99 of 100, 5 % in 3-D, away from caustics.
+// The strongest arrivals of a place take 1.3 times the time of the eikonal equation with its spreading and 4.4 times that of
+// first times alone in BenchmarkRays401x301, 1.6 and 5.8 times in BenchmarkRays101x101x101.
 //
 // # Windows
 //

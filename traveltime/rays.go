@@ -403,7 +403,9 @@ func (w *rayWorker) field(lane, place int) (Field, error) {
 func (w *rayWorker) deliver(out []Branch, n int) {
 	list := make([]arrival, 0, w.r.opt.Kept.gathered())
 	for i := range n {
-		list = joinCusps(w.rays.gather(list[:0], i, n), w.r.opt.Period)
+		if list = w.rays.gather(list[:0], i, n); len(list) >= 3 {
+			list = joinCusps(list, w.r.opt.Period)
+		}
 		setArrivals(out, i, max(1, w.r.opt.Kept.Count), list)
 	}
 }

@@ -9,6 +9,10 @@
 
 #include "rays2.h"
 
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
 // Of processors with AVX2 and FMA the whole work is compiled anew.
 #if defined(__x86_64__)
 #define CLONED __attribute__((flatten, target_clones("arch=x86-64-v3", "default")))
@@ -34,6 +38,22 @@ ALWAYS double dot(four a, four b)
 {
 	const four c = a * b;
 	return (c[0] + c[1]) + (c[2] + c[3]);
+}
+
+typedef int64_t mask __attribute__((vector_size(32)));
+
+ALWAYS four all(double v) { return (four){v, v, v, v}; }
+ALWAYS four chosen(mask m, four a, four b) { return (four)(((mask)a & m) | ((mask)b & ~m)); }
+ALWAYS four smaller(four a, four b) { return chosen(a < b, a, b); }
+ALWAYS four greater(four a, four b) { return chosen(a > b, a, b); }
+ALWAYS four roots(four v)
+{
+#if defined(__x86_64__) // of which all processors take two roots at once, and compilers do not by themselves, for errno
+	const __m128d lo = _mm_sqrt_pd((__m128d){v[0], v[1]}), hi = _mm_sqrt_pd((__m128d){v[2], v[3]});
+	return (four){lo[0], lo[1], hi[0], hi[1]};
+#else
+	return (four){sqrt(v[0]), sqrt(v[1]), sqrt(v[2]), sqrt(v[3])};
+#endif
 }
 
 ALWAYS void sloth(const rays2_model *m, double x, double z, double out[6])
@@ -159,39 +179,36 @@ ALWAYS int shared(const rays2_place *p, const ray *a, const ray *b, int last)
 }
 
 // Adds an arrival to a point. One that nearly is another, as at the edge that two cells share, is the same.
-ALWAYS void add(rays2_grid *g, long i, double t, double b, double unbound, double px, double pz, double takeoff, int turns)
+ALWAYS void add(rays2_grid *g, long i, rays2_arrival a)
 {
 	const long all = (long)g->nx * g->nz;
-	int n = g->branches - 1;
-	if (g->earliest && turns > 0) // a first arrival passes no caustic
+	const int count = g->count[i];
+	if (g->earliest && a.turns > 0) // a first arrival passes no caustic
 		return;
-	for (int k = 0; k <= n; k++) {
-		const long at = k * all + i;
-		if (g->b[at] == 0) {
-			n = k;
-			break;
-		}
-		const double x = g->px[at] - px, z = g->pz[at] - pz, slow = g->slowness[i];
-		if (g->turns[at] == turns && fabs(g->t[at] - t) < 1e-4 && x * x + z * z < 1e-3 * slow * slow) {
-			if (g->earliest ? t >= g->t[at] : b <= g->b[at])
-				return;
-			n = k; // it takes the place of this one
+	int n = count;
+	for (int k = 0; k < count; k++) {
+		const rays2_arrival *o = &g->arrivals[k * all + i];
+		const double x = o->px - a.px, z = o->pz - a.pz, slow = g->slowness[i];
+		if (o->turns == a.turns && fabs(o->t - a.t) < 1e-4 && x * x + z * z < 1e-3 * slow * slow) {
+			n = k; // it takes the place of this one, or does not
 			break;
 		}
 	}
-	long at = n * all + i;
-	if (g->b[at] != 0 && (g->earliest ? t >= g->t[at] : b <= g->b[at]))
-		return;
+	if (n == g->branches)
+		n--;
+	if (n < count) {
+		const rays2_arrival *o = &g->arrivals[n * all + i];
+		if (g->earliest ? a.t >= o->t : a.b <= o->b)
+			return;
+	} else
+		g->count[i] = n + 1;
 	for (; n > 0; n--) {
-		const long before = (n - 1) * all + i;
-		if (g->earliest ? g->t[before] <= t : g->b[before] >= b)
+		const rays2_arrival *before = &g->arrivals[(n - 1) * all + i];
+		if (g->earliest ? before->t <= a.t : before->b >= a.b)
 			break;
-		at = n * all + i;
-		g->t[at] = g->t[before], g->b[at] = g->b[before], g->px[at] = g->px[before], g->pz[at] = g->pz[before];
-		g->takeoff[at] = g->takeoff[before], g->turns[at] = g->turns[before], g->unbound[at] = g->unbound[before];
+		g->arrivals[n * all + i] = *before;
 	}
-	at = n * all + i;
-	g->t[at] = t, g->b[at] = b, g->px[at] = px, g->pz[at] = pz, g->takeoff[at] = takeoff, g->turns[at] = turns, g->unbound[at] = unbound;
+	g->arrivals[n * all + i] = a;
 }
 
 // The least width of a ray tube, m a radian, that counts in the cell of rays a and b between fronts k − 1 and k. At a fold
@@ -206,17 +223,23 @@ ALWAYS double narrowest(const rays2_place *p, const ray *a, const ray *b, int k)
 	const front *f[4] = {&a->at[k - 1], &b->at[k - 1], &b->at[k], &a->at[k]};
 	const double dq = (f[1]->wide - f[0]->wide + f[2]->wide - f[3]->wide) / 2, angle = b->angle - a->angle;
 	const double px = (f[1]->px - f[0]->px + f[2]->px - f[3]->px) / 2, pz = (f[1]->pz - f[0]->pz + f[2]->pz - f[3]->pz) / 2;
-	return cbrt(2 * dq * dq * p->period / (6.283185307179586 * most(length(px, pz) * angle, 1e-30)));
+	const double cube = 2 * dq * dq * p->period / (6.283185307179586 * most(length(px, pz) * angle, 1e-30));
+	double low = f[0]->wide, high = low;
+	for (int c = 1; c < 4; c++)
+		low = least(low, f[c]->wide), high = most(high, f[c]->wide);
+	const double width = most(low, -high); // the least in the cell, or negative
+	return width > 0 && width * width * width >= cube ? 0 : cbrt(cube);
 }
 
-// The spreading of a ray tube of width q a radian, at a distance d from the place.
-ALWAYS double spread(const rays2_place *p, double slowness, double q, double sigma, double d)
+// The spreading of ray tubes of width q a radian, at distances of which the squares are given from the place.
+ALWAYS four spread(const rays2_place *p, four slowness, four q, four sigma, four square)
 {
-	double b = sqrt(p->s0 / (slowness * most(q, 1e-30)));
-	const double r = most(d, p->least), homogeneous = p->point ? 1 / r : 1 / sqrt(r);
+	four under = slowness * greater(q, all(1e-30)), far = greater(square, all(p->least * p->least));
 	if (p->point)
-		b /= sqrt(most(sigma * p->s0, p->least));
-	return least(b, p->most * homogeneous);
+		under *= greater(sigma * p->s0, all(p->least));
+	else
+		far = roots(far);
+	return roots(smaller(p->s0 / under, p->most * p->most / far));
 }
 
 // A triangle of a cell: where its corners o, c and d lie across (0 to 1) and along the cell.
@@ -234,28 +257,49 @@ ALWAYS triangle cut(const front *o, const front *c, const front *d)
 	return (triangle){ez * k, -ex * k, -cz * k, cx * k, 0};
 }
 
-// Adds what the cell of rays a and b between fronts k − 1 and k brings to a point, across and along it.
-ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, const front *f[4], long at, double x, double z, double across, double along, double narrow)
+// Points of a cell, across and along it.
+enum { most_points = 32 };
+typedef struct {
+	int count;
+	long at[most_points];
+	double x[most_points], z[most_points], across[most_points], along[most_points];
+} inside;
+
+// Adds what the cell of rays a and b between fronts k − 1 and k, which are its corners f, brings to points of it.
+ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, const front *f[4], inside *in, double narrow)
 {
-	const double of[4] = {(1 - across) * (1 - along), across * (1 - along), across * along, (1 - across) * along};
-	double px = 0, pz = 0, q = 0, t = 0, sigma = 0;
 	long turns = f[0]->turns;
-	for (int n = 0; n < 4; n++) {
-		px += of[n] * f[n]->px, pz += of[n] * f[n]->pz, q += of[n] * f[n]->wide;
-		sigma += of[n] * f[n]->sigma;
+	for (int n = 1; n < 4; n++)
 		turns = f[n]->turns < turns ? f[n]->turns : turns;
+	for (int first = 0; first < in->count; first += 4) {
+		four slow;
+		const int n = in->count - first < 4 ? in->count - first : 4;
+		for (int k = 0; k < 4; k++) // those beyond the last are never used
+			slow[k] = g->slowness[in->at[k < n ? first + k : first]];
+		const four x = row(in->x + first), z = row(in->z + first), across = row(in->across + first), along = row(in->along + first);
+		const four of[4] = {(1 - across) * (1 - along), across * (1 - along), across * along, (1 - across) * along};
+		four px = {0}, pz = {0}, q = {0}, t = {0}, sigma = {0};
+		for (int c = 0; c < 4; c++) {
+			px += of[c] * f[c]->px, pz += of[c] * f[c]->pz, q += of[c] * f[c]->wide;
+			sigma += of[c] * f[c]->sigma;
+		}
+		const four norm = slow / roots(px * px + pz * pz);
+		px *= norm, pz *= norm;
+		for (int c = 0; c < 4; c++)
+			t += of[c] * (f[c]->t + 0.5 * ((f[c]->px + px) * (x - f[c]->x) + (f[c]->pz + pz) * (z - f[c]->z)));
+		const four angle = a->angle + across * (b->angle - a->angle), dx = x - p->x, dz = z - p->z, square = dx * dx + dz * dz;
+		const four wide = greater(q, -q), unbound = spread(p, slow, wide, sigma, square);
+		four bound = unbound;
+		if (narrow > wide[0] || narrow > wide[1] || narrow > wide[2] || narrow > wide[3])
+			bound = spread(p, slow, greater(wide, all(narrow)), sigma, square);
+		for (int k = 0; k < n; k++) {
+			if (t[k] > p->latest)
+				continue;
+			const long odd = (q[k] < 0) != (turns & 1);
+			add(g, in->at[first + k], (rays2_arrival){t[k], (float)bound[k], (float)unbound[k], (float)px[k], (float)pz[k], (float)fabs(angle[k]), (int32_t)(turns + odd & 3)});
+		}
 	}
-	const double slow = g->slowness[at], norm = slow / length(px, pz);
-	px *= norm, pz *= norm;
-	for (int n = 0; n < 4; n++)
-		t += of[n] * (f[n]->t + 0.5 * ((f[n]->px + px) * (x - f[n]->x) + (f[n]->pz + pz) * (z - f[n]->z)));
-	if (t > p->latest)
-		return;
-	if ((q < 0) != (turns & 1))
-		turns++;
-	const double angle = a->angle + across * (b->angle - a->angle);
-	const double d = length(x - p->x, z - p->z), unbound = spread(p, slow, fabs(q), sigma, d);
-	add(g, at, t, narrow > fabs(q) ? spread(p, slow, narrow, sigma, d) : unbound, unbound, px, pz, fabs(angle), (int)(turns & 3));
+	in->count = 0;
 }
 
 // One cell, as two triangles.
@@ -273,6 +317,8 @@ ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b
 	if (i0 > i1 || j0 > j1)
 		return;
 	const double narrow = narrowest(p, a, b, k);
+	inside in;
+	in.count = 0;
 	const triangle of[2] = {cut(f[0], f[1], f[2]), cut(f[0], f[2], f[3])};
 	for (int i = i0; i <= i1; i++)
 		for (int j = j0; j <= j1; j++) {
@@ -282,10 +328,16 @@ ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b
 				const double u = t->ux * dx + t->uz * dz, v = t->vx * dx + t->vz * dz;
 				if (t->empty || u < -near || v < -near || u + v > 1 + near)
 					continue;
-				bring(p, g, a, b, f, (long)i * g->nz + j, x, z, half ? u : u + v, half ? u + v : v, narrow);
+				const int n = in.count++;
+				in.at[n] = (long)i * g->nz + j, in.x[n] = x, in.z[n] = z;
+				in.across[n] = half ? u : u + v, in.along[n] = half ? u + v : v;
+				__builtin_prefetch(g->arrivals + in.at[n], 1);
+				if (in.count == most_points)
+					bring(p, g, a, b, f, &in, narrow);
 				break;
 			}
 		}
+	bring(p, g, a, b, f, &in, narrow);
 }
 
 // The points before the first front, to which rays are straight.
@@ -301,8 +353,8 @@ ALWAYS void around(const rays2_place *p, rays2_grid *g)
 			const double slow = g->slowness[at], t = 0.5 * d * (p->s0 + slow), c = d > 0 ? slow / d : 0;
 			if (d > p->step || t > p->latest)
 				continue;
-			const double b = spread(p, slow, most(d, p->least), d / slow, d);
-			add(g, at, t, b, b, c * x, c * z, d > 0 ? fabs(atan2(x, z)) : 0, 0);
+			const float b = (float)spread(p, all(slow), all(most(d, p->least)), all(d / slow), all(d * d))[0];
+			add(g, at, (rays2_arrival){t, b, b, (float)(c * x), (float)(c * z), d > 0 ? (float)fabs(atan2(x, z)) : 0, 0});
 		}
 }
 
@@ -314,7 +366,7 @@ CLONED int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid
 	ray stack[deep + 2];
 	int depth[deep + 2], used = 0;
 	const long n = fronts(p);
-	memset(g->b, 0, (long)g->branches * g->nx * g->nz * sizeof *g->b);
+	memset(g->count, 0, (long)g->nx * g->nz);
 	// Room for the ray at the left and for those to its right, nearest last.
 	front *spare[deep + 3];
 	int spares = 0;
@@ -337,7 +389,7 @@ CLONED int rays2_arrivals(const rays2_model *m, const rays2_place *p, rays2_grid
 				stack[used] = (ray){(left.angle + right->angle) / 2, 0, spare[--spares]};
 				depth[used - 1] = depth[used] = d + 1;
 				trace(m, p, &stack[used++]);
-						continue;
+				continue;
 			}
 			for (int k = 2; k < k1; k++)
 				cell(p, g, &left, right, k);

@@ -40,10 +40,10 @@ type tracer2 struct {
 	r   *RayTracer
 	opt Options
 
-	t, b, unbound, px, pz, takeoff []float64 // [arrival][points of the window], strongest first
-	turns                          []int8
-	room                           []float64 // for rays
-	stop                           []int32
+	arrivals []C.rays2_arrival // [arrival][points of the window], strongest first
+	count    []uint8           // [points], of arrivals
+	room     []float64         // for rays
+	stop     []int32
 }
 
 // Rays start at these angles, are halved so often between two that differ by more in direction or are
@@ -85,12 +85,8 @@ func (t *tracer2) outline(at []float64, w Window) C.rays2_place {
 
 // allocate implements placeRays.
 func (t *tracer2) allocate(s *scratch, points int) {
-	n := t.r.opt.Kept.gathered()
-	t.t, t.b, t.unbound, t.takeoff = take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points), take[float64](s, n*points)
-	t.px, t.pz, t.turns = take[float64](s, n*points), take[float64](s, n*points), take[int8](s, n*points)
-	for _, v := range [][]float64{t.t, t.unbound, t.takeoff, t.px, t.pz} {
-		clear(v) // few points have the last arrivals; what is held is what ScratchBytes says
-	}
+	t.arrivals, t.count = take[C.rays2_arrival](s, t.r.opt.Kept.gathered()*points), take[uint8](s, points)
+	clear(t.arrivals) // few points have the last arrivals; what is held is what ScratchBytes says
 	whole := t.outline(t.r.model.Origin, Whole(t.r.g))
 	t.room, t.stop = take[float64](s, int(C.rays2_room(&whole))), take[int32](s, 1)
 }
@@ -108,7 +104,7 @@ func (t *tracer2) trace(ctx context.Context, at []float64, w Window) error {
 	g := C.rays2_grid{
 		nx: C.int(w.count()), nz: C.int(nz), ox: C.double(r.g.Coord(0, w.Lo[0])), oz: C.double(r.g.Origin[1]),
 		hx: C.double(r.g.Spacing[0]), hz: C.double(r.g.Spacing[1]), slowness: doubles(r.slowness[w.Lo[0]*nz:]), branches: C.int(r.opt.Kept.gathered()), earliest: C.int(earliest),
-		t: doubles(t.t), b: doubles(t.b), unbound: doubles(t.unbound), px: doubles(t.px), pz: doubles(t.pz), takeoff: doubles(t.takeoff), turns: (*C.int8_t)(unsafe.SliceData(t.turns)),
+		arrivals: unsafe.SliceData(t.arrivals), count: (*C.uint8_t)(unsafe.SliceData(t.count)),
 	}
 	stop := context.AfterFunc(ctx, func() { C.rays2_stop((*C.int32_t)(&t.stop[0])) })
 	defer stop()
@@ -118,12 +114,9 @@ func (t *tracer2) trace(ctx context.Context, at []float64, w Window) error {
 
 // gather implements placeRays.
 func (t *tracer2) gather(list []arrival, i, n int) []arrival {
-	for k := range t.r.opt.Kept.gathered() {
-		at := k*n + i
-		if t.b[at] == 0 {
-			break
-		}
-		list = append(list, arrival{t.t[at], t.b[at], t.unbound[at], t.takeoff[at], [3]float64{t.px[at], t.pz[at]}, int(t.turns[at])})
+	for k := range int(t.count[i]) {
+		a := &t.arrivals[k*n+i]
+		list = append(list, arrival{float64(a.t), float64(a.b), float64(a.unbound), float64(a.takeoff), [3]float64{float64(a.px), float64(a.pz)}, int(a.turns)})
 	}
 	return list
 }

@@ -27,15 +27,23 @@ typedef struct {
 	int point;            // b of a point source in place of a line source
 } rays2_place;
 
-// What arrives at the points of a grid, [branch][nx][nz], strongest first, or the earliest alone. An
-// arrival that is absent has b = 0.
+// An arrival at a point.
+typedef struct {
+	double t;          // s
+	float b, unbound;  // as spreading.go; without the bound at caustics
+	float px, pz;      // s/m
+	float takeoff;     // radians from the vertical
+	int32_t turns;     // quarter periods by which the phase has turned
+} rays2_arrival;
+
+// What arrives at the points of a grid, strongest first, or the earliest alone.
 typedef struct {
 	int nx, nz;
 	double ox, oz, hx, hz;
 	const double *slowness; // [nx][nz], s/m
 	int branches, earliest;
-	double *t, *b, *unbound, *px, *pz, *takeoff; // s, as spreading.go, b without the bound at caustics, s/m, radians from the vertical
-	int8_t *turns;                     // quarter periods by which the phase has turned
+	rays2_arrival *arrivals; // [branch][nx][nz]
+	uint8_t *count;          // [nx][nz], how many there are
 } rays2_grid;
 
 enum { RAYS2_DONE, RAYS2_STOPPED };

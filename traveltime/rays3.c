@@ -368,43 +368,49 @@ INLINE double narrowest(const ray3_image *g, const ray3_corner *const c[3])
 }
 
 // Puts an arrival into the list of a point. Arrivals that differ by no more than cells do are one.
-static void put(ray3_arrival *a, int slots, const ray3_arrival *n)
+static void put(const ray3_image *g, ray3_arrival *a, long at, const ray3_arrival *n)
 {
-	int i = slots;
-	for (int k = 0; k < slots && a[k].strength > 0; k++) {
-		if (a[k].turns != n->turns || fabs((double)a[k].time - n->time) > 2e-4 * n->time)
+	const int count = g->count[at];
+	int i = count;
+	for (int k = 0; k < count; k++) {
+		const ray3_arrival *o = &a[k * g->all + at];
+		if (o->turns != n->turns || fabs((double)o->time - n->time) > 2e-4 * n->time)
 			continue;
 		double off = 0, all = 0;
 		for (int c = 0; c < 3; c++) {
-			const double d = a[k].p[c] - n->p[c];
+			const double d = o->p[c] - n->p[c];
 			off += d * d;
 			all += n->p[c] * n->p[c];
 		}
 		if (off < 0.0025 * all) {
-			if (a[k].strength >= n->strength)
-				return;
-			i = k;
+			i = k; // it takes the place of this one, or does not
 			break;
 		}
 	}
-	if (i == slots && a[--i].strength >= n->strength)
+	if (i == g->slots)
+		i--;
+	if (i == count)
+		g->count[at]++;
+	else if (a[i * g->all + at].strength >= n->strength)
 		return;
-	for (; i > 0 && a[i - 1].strength < n->strength; i--)
-		a[i] = a[i - 1];
-	a[i] = *n;
+	for (; i > 0 && a[(i - 1) * g->all + at].strength < n->strength; i--)
+		a[i * g->all + at] = a[(i - 1) * g->all + at];
+	a[i * g->all + at] = *n;
 }
 
-INLINE void store(const ray3_image *g, ray3_arrival *a, const ray3_arrival *n)
+INLINE void store(const ray3_image *g, ray3_arrival *a, long at, const ray3_arrival *n)
 {
 	if (n->time > g->latest)
 		return;
-	if (g->first) { // it passes no caustic
-		if (n->turns > 0)
-			return;
-		if (a->strength == 0 || n->time < a->time)
-			*a = *n;
-	} else
-		put(a, g->slots, n);
+	if (g->first && n->turns > 0) // it passes no caustic
+		return;
+	if (g->count[at] == 0) {
+		g->count[at] = 1;
+		a[at] = *n;
+	} else if (!g->first)
+		put(g, a, at, n);
+	else if (n->time < a[at].time)
+		a[at] = *n;
 }
 
 // Times are Σ λ (T + 2/3 p·d + 1/6 d·M d) over the corners, d the way from the corner: exact for
@@ -442,13 +448,13 @@ INLINE void arrive(const ray3_image *g, ray3_arrival *a, const cell *t, found *p
 			}
 		}
 		const v8 r2 = MOST(x * x + y * y + z * z, near2 + (v8){0}), p2 = gx * gx + gy * gy + gz * gz, d2 = MOST(d * d, narrow2 + (v8){0});
-		const v8 most = cap2 * cap2 + (v8){0}, b = LEAST(s2 / (p2 * d2), most), unbound = LEAST(s2 / (p2 * d * d), most) / b;
+		const v8 most = cap2 * cap2 + (v8){0}, b = LEAST(s2 / (p2 * d2), most), unbound = LEAST(s2 / (p2 * d * d), most) / b, strength = b / (r2 * r2);
 		const int left = p->n - k;
 		for (int n = 0; n < LANES && n < left; n++) {
-			ray3_arrival v = {(float)T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)(b[n] / (r2[n] * r2[n])), (float)unbound[n], 0, t->turns};
+			ray3_arrival v = {(float)T[n], {(float)gx[n], (float)gy[n], (float)gz[n]}, (float)strength[n], (float)unbound[n], 0, t->turns};
 			if (g->takeoff)
 				v.takeoff = (float)atan2(sqrt(tx[n] * tx[n] + ty[n] * ty[n]), tz[n]);
-			store(g, a + p->at[k + n] * g->slots, &v);
+			store(g, a, p->at[k + n], &v);
 		}
 	}
 }
@@ -570,7 +576,7 @@ INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver
 				const long row = (i * g->n[1] + j + l) * g->n[2];
 				for (int32_t k = first[l]; k < end[l]; k++) {
 					p.at[p.n] = row + k;
-					__builtin_prefetch(a + (row + k) * g->slots, 1);
+					__builtin_prefetch(a + row + k, 1);
 					p.i[0][p.n] = (double)i;
 					p.i[1][p.n] = (double)(j + l);
 					p.i[2][p.n] = (double)k;
@@ -668,7 +674,7 @@ static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 		ray3_arrival n1 = {(float)(r * (g->slowness + 4 / w[0] + 1 / v[0]) / 6 * (1 - bend / 6)),
 			{(float)(to[0] * norm), (float)(to[1] * norm), (float)(to[2] * norm)},
 			(float)pow(least(sqrt(b2), g->cap) / most(r, g->near), 4), 1, (float)atan2(sqrt(from[0] * from[0] + from[1] * from[1]), from[2]), t->turns};
-		store(g, a + p->at[n] * g->slots, &n1);
+		store(g, a, p->at[n], &n1);
 	}
 }
 

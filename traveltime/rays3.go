@@ -40,7 +40,8 @@ type tracer3 struct {
 	before, after []C.ray3_corner
 	triangles     []C.ray3_triangle
 	renumber      []int32
-	arrivals      []C.ray3_arrival // [points][slots]
+	arrivals      []C.ray3_arrival // [slot][points]
+	count         []uint8          // [points], of arrivals
 	n, cells      int              // rays and triangles now
 	most          int              // rays
 	cuttings      [][4]C.int32_t
@@ -61,7 +62,8 @@ func (t *tracer3) allocate(s *scratch, points int) {
 	t.triangles = take[C.ray3_triangle](s, 2*n)
 	t.renumber = take[int32](s, 2*n)
 	t.cuttings = take[[4]C.int32_t](s, 2*n)[:0]
-	t.arrivals = take[C.ray3_arrival](s, points*t.r.opt.Kept.gathered())
+	t.arrivals, t.count = take[C.ray3_arrival](s, points*t.r.opt.Kept.gathered()), take[uint8](s, points)
+	clear(t.arrivals) // few points have the last ones; what is held is what ScratchBytes says
 }
 
 // trace implements placeRays.
@@ -98,7 +100,8 @@ func (t *tracer3) aim(at [3]float64, w Window) {
 		t.setMedium(a, lo-fringe3*reach, hi+fringe3*reach)
 	}
 	t.most = frontRays(points)
-	clear(t.arrivals[:points*slots])
+	t.image.all, t.image.count = C.long(points), (*C.uint8_t)(unsafe.SliceData(t.count))
+	clear(t.count[:points])
 	v := t.velocity([3]float64{})
 	t.image.slowness = C.double(1 / v[0])
 	t.limits = C.ray3_limits{angle: angle3, length: C.double(reach), change: change3, least: least3}
@@ -492,15 +495,16 @@ func (t *tracer3) keep(pass func(d *C.ray3_triangle) bool) {
 }
 
 // gather implements placeRays.
-func (t *tracer3) gather(list []arrival, i, _ int) []arrival {
-	slots := int(t.image.slots)
-	for _, a := range t.arrivals[i*slots : (i+1)*slots] {
-		if a.strength == 0 {
-			break
-		}
+func (t *tracer3) gather(list []arrival, i, n int) []arrival {
+	for k := range int(t.count[i]) {
+		a := &t.arrivals[k*n+i]
 		b := math.Sqrt(math.Sqrt(float64(a.strength)))
 		p := [3]float64{float64(a.p[0]), float64(a.p[1]), float64(a.p[2])}
-		list = append(list, arrival{float64(a.time), b, b * math.Sqrt(math.Sqrt(float64(a.unbound))), float64(a.takeoff), p, int(a.turns & 3)})
+		unbound := b
+		if a.unbound != 1 {
+			unbound *= math.Sqrt(math.Sqrt(float64(a.unbound)))
+		}
+		list = append(list, arrival{float64(a.time), b, unbound, float64(a.takeoff), p, int(a.turns & 3)})
 	}
 	return list
 }

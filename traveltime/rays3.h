@@ -52,7 +52,7 @@ typedef struct {
 	double least;  // between take-offs, rad, of edges that may be cut
 } ray3_limits;
 
-// An arrival at a point of the window. strength is the fourth power of b, 0 if there is none; unbound is by how much
+// An arrival at a point of the window. strength is the fourth power of b; unbound is by how much
 // that would be larger without the bound at caustics.
 typedef struct {
 	float time;
@@ -62,12 +62,14 @@ typedef struct {
 	int32_t turns;
 } ray3_arrival;
 
-// Where arrivals are found: points [n0][n1][n2] of the window, each with so many slots. A point i lies
+// Where arrivals are found, [slot][n0][n1][n2], the points those of the window. A point i lies
 // at i spacing - shift from the source, in m.
 typedef struct {
 	long n[3];
 	double spacing[3], shift[3];
-	int slots;        // strongest arrivals first; first: one slot for the earliest
+	int slots;        // of a point, strongest arrivals first; first: one for the earliest
+	long all;         // points
+	uint8_t *count;   // [points], arrivals there are
 	int first;
 	int takeoff;      // is wanted
 	double latest;    // s
