@@ -66,13 +66,13 @@ func (m Memory) Total() int64 {
 // sumRest returns what messages do not name.
 func (m Memory) sumRest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
-// addMaking counts memory outside the heap: what making tables needs, what the traces need once they are made, and
-// what applications need. The solver's vectors come after the tables, and applications touch theirs then, unless tables
-// are made anew in every application.
-func (m *Memory) addMaking(tables, traces, applications int64) {
-	m.addScratch(traces + applications)
+// addMaking counts memory outside the heap: what making tables needs, and what the traces
+// need once they are made. The solver's vectors come after the tables, unless tables are
+// made anew in every application.
+func (m *Memory) addMaking(tables, traces int64) {
+	m.addScratch(traces)
 	if !m.Recompute {
-		traces += m.Late + applications
+		traces += m.Late
 	}
 	m.addScratch(max(0, tables-traces))
 }
@@ -266,7 +266,7 @@ func (c *memoryCount) countReference(m Memory) Memory {
 	n := kirchhoff.ReferenceNeeds(c.problem)
 	m.Scratch = n.Heap
 	m.Tables, m.AllTables = n.Tables, n.AllTables
-	m.addMaking(n.Making, 0, 0)
+	m.addMaking(n.Making, 0)
 	return m
 }
 
@@ -350,7 +350,8 @@ func (m *Memory) addEngine(n kirchhoff.Need) {
 	m.Tables, m.AllTables = n.Tables, n.AllTables
 	m.Outside += n.Tables
 	m.Scratch += n.Heap
-	m.addMaking(n.Making, n.Traces, n.Scratch)
+	m.addScratch(n.Scratch)
+	m.addMaking(n.Making, n.Traces)
 }
 
 // fitMostPlaces returns the memory with the tables of as many places as fit, in steps of a 64th of
