@@ -41,7 +41,7 @@ var memoryCases = []memoryCase{
 	{name: "3-D, recomputed", synth: cubeSurvey, set: "solver.iterations=1 kirchhoff.tables=recompute"},
 	{name: "streamed", synth: denseSurvey, set: "solver.iterations=1 data.read=stream"},
 	{name: "by itself in 0.25 GiB", synth: denseSurvey, set: "solver.iterations=1", limit: 0.25},
-	{name: "arrivals", synth: saltSurvey, set: "solver.iterations=1 traveltime.method=rays"},
+	{name: "arrivals", synth: saltSurvey, set: "solver.iterations=1 traveltime.method=rays traveltime.arrivals=3"},
 	{name: "muted", synth: layerSurvey, set: "solver.iterations=2 data.mute_offsets=0 data.mute_times=0.3"},
 
 	{name: "large, coarse", synth: longSurvey, set: "solver.iterations=5 kirchhoff.tables=coarse", large: true},
