@@ -10,7 +10,7 @@ import (
 // arrival is what rays bring to a point.
 type arrival struct {
 	t, b    float64 // s; as Spreading
-	unbound float64 // b without the bound at caustics
+	unbound float64 // b without the bound at caustics; 0 beyond a fold, where no ray comes
 	takeoff float64
 	p       [3]float64
 	turns   int
@@ -139,6 +139,8 @@ func joinCusps(list []arrival, period float64) []arrival {
 func cuspSide(c, a arrival, period float64) int {
 	late := 2 * math.Pi / period * (c.t - a.t)
 	switch {
+	case c.unbound == 0 || a.unbound == 0:
+		return 0
 	case late >= 0 && late < cuspPhase && c.turns == (a.turns+1)&3:
 		return 1
 	case late <= 0 && -late < cuspPhase && a.turns == (c.turns+1)&3:

@@ -192,6 +192,11 @@
 // at q³ = 2x″²/(ωP), and nearer to the fold q is held there. A cell takes x″ and P = ∂p/∂α from its corners, and ω is that of
 // RayOptions.Period. In 3-D δ is in the direction in which x changes least. b is at most MostSpreading times that of a homogeneous medium.
 //
+// No ray comes to points beyond a fold, but waves do. Their amplitude is that of the Airy function, as far as it is a
+// tenth of that at the fold. Their phase is halfway between those of the two rays that meet there, so they count as
+// two arrivals at one time, that of the fold continued by its slowness and by the bending of fronts across it. First arrivals
+// have none.
+//
 // Behind a cusp three rays come to a point within a small part of a period, and the sum of three such arrivals is too
 // large: their wave is Pearcey's integral. Where the three phases differ by half a radian or less they are one arrival, whose
 // amplitude and phase are those of the integral for waves of RayOptions.Period, cusps.go.

@@ -80,10 +80,10 @@ ALWAYS void sloth(const rays2_model *m, double x, double z, double out[6])
 
 void rays2_sloth(const rays2_model *m, double x, double z, double out[6]) { sloth(m, x, z, out); }
 
-// A ray at a front: where it is, p, T, σ, the width across it that a change of the take-off angle makes, in m a
-// radian, and how often that has changed its sign.
+// A ray at a front: where it is, p, T, σ, by how much it moves across itself with the take-off angle, m a radian, by how
+// much p does, and how often the former has changed its sign.
 typedef struct {
-	double x, z, px, pz, t, sigma, wide;
+	double x, z, px, pz, t, sigma, wide, bend;
 	long turns;
 } front;
 
@@ -147,7 +147,8 @@ ALWAYS void trace(const rays2_model *m, const rays2_place *p, ray *r)
 		const double wide = (y.q[0] * y.pz - y.q[1] * y.px) / slow;
 		if (r->n > 1 && wide * before < 0)
 			turns++, before = -before;
-		*f = (front){y.x, y.z, y.px, y.pz, t, sigma, wide, turns};
+		const double bend = (y.p[0] * y.pz - y.p[1] * y.px) / slow;
+		*f = (front){y.x, y.z, y.px, y.pz, t, sigma, wide, bend, turns};
 		if (t > p->latest || y.x < p->lo[0] || y.x > p->hi[0] || y.z < p->lo[1] || y.z > p->hi[1])
 			break;
 		const double h = p->step / slow;
@@ -242,7 +243,25 @@ ALWAYS four spread(const rays2_place *p, four slowness, four q, four sigma, four
 	return roots(smaller(p->s0 / under, p->most * p->most / far));
 }
 
-// A triangle of a cell: where its corners o, c and d lie across (0 to 1) and along the cell.
+// A point of a fold of rays.
+typedef struct {
+	front at;
+	double ux, uz; // the direction in which no ray lies beyond it
+	double curved; // second derivative of the time in that direction, s/m²
+} fold;
+
+// A part of the plane between four corners that brings arrivals to the points in it: the cell of rays a and b between two
+// fronts, or the strip beyond a fold in that cell.
+typedef struct {
+	const front *f[4]; // a cell: of a and b at the first front, of b and a at the second
+	double a, b;       // take-off angles
+	double narrow;     // least width of a tube that counts, m a radian
+	long turns;
+	const fold *along; // a strip: the two points of the fold that are corners 0 and 1; NULL in a cell
+	double end;        // how far a strip goes, m
+} part;
+
+// A triangle of a part: where its corners o, c and d lie across (0 to 1) and along the part.
 typedef struct {
 	double ux, uz, vx, vz; // u = ux (x − o) + uz (z − o) goes from o to c, v to d
 	int empty;
@@ -257,7 +276,7 @@ ALWAYS triangle cut(const front *o, const front *c, const front *d)
 	return (triangle){ez * k, -ex * k, -cz * k, cx * k, 0};
 }
 
-// Points of a cell, across and along it.
+// Points of a part, across and along it.
 enum { most_points = 32 };
 typedef struct {
 	int count;
@@ -265,12 +284,10 @@ typedef struct {
 	double x[most_points], z[most_points], across[most_points], along[most_points];
 } inside;
 
-// Adds what the cell of rays a and b between fronts k − 1 and k, which are its corners f, brings to points of it.
-ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, const front *f[4], inside *in, double narrow)
+// Adds what a cell brings to points of it.
+ALWAYS void bring(const rays2_place *p, rays2_grid *g, const part *c, const inside *in)
 {
-	long turns = f[0]->turns;
-	for (int n = 1; n < 4; n++)
-		turns = f[n]->turns < turns ? f[n]->turns : turns;
+	const front *const *f = c->f;
 	for (int first = 0; first < in->count; first += 4) {
 		four slow;
 		const int n = in->count - first < 4 ? in->count - first : 4;
@@ -287,36 +304,74 @@ ALWAYS void bring(const rays2_place *p, rays2_grid *g, const ray *a, const ray *
 		px *= norm, pz *= norm;
 		for (int c = 0; c < 4; c++)
 			t += of[c] * (f[c]->t + 0.5 * ((f[c]->px + px) * (x - f[c]->x) + (f[c]->pz + pz) * (z - f[c]->z)));
-		const four angle = a->angle + across * (b->angle - a->angle), dx = x - p->x, dz = z - p->z, square = dx * dx + dz * dz;
+		const four angle = c->a + across * (c->b - c->a), dx = x - p->x, dz = z - p->z, square = dx * dx + dz * dz;
 		const four wide = greater(q, -q), unbound = spread(p, slow, wide, sigma, square);
 		four bound = unbound;
-		if (narrow > wide[0] || narrow > wide[1] || narrow > wide[2] || narrow > wide[3])
-			bound = spread(p, slow, greater(wide, all(narrow)), sigma, square);
+		if (c->narrow > wide[0] || c->narrow > wide[1] || c->narrow > wide[2] || c->narrow > wide[3])
+			bound = spread(p, slow, greater(wide, all(c->narrow)), sigma, square);
 		for (int k = 0; k < n; k++) {
 			if (t[k] > p->latest)
 				continue;
-			const long odd = (q[k] < 0) != (turns & 1);
-			add(g, in->at[first + k], (rays2_arrival){t[k], (float)bound[k], (float)unbound[k], (float)px[k], (float)pz[k], (float)fabs(angle[k]), (int32_t)(turns + odd & 3)});
+			const long odd = (q[k] < 0) != (c->turns & 1);
+			add(g, in->at[first + k], (rays2_arrival){t[k], (float)bound[k], (float)unbound[k], (float)px[k], (float)pz[k], (float)fabs(angle[k]), (int32_t)(c->turns + odd & 3)});
 		}
 	}
-	in->count = 0;
 }
 
-// One cell, as two triangles.
-ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, int k)
+// The Airy function from 0 to tail_end, where it is a tenth of what it is at 0.
+enum { tail_end = 2 };
+ALWAYS double airy(double z)
 {
-	const front *f[4] = {&a->at[k - 1], &b->at[k - 1], &b->at[k], &a->at[k]};
+	double f = 0.355028053887817, g = -0.258819403792807 * z, sum = f + g;
+	for (int k = 3; k < 24; k += 3) {
+		f *= z * z * z / (k * (k - 1)), g *= z * z * z / (k * (k + 1));
+		sum += f + g;
+	}
+	return sum;
+}
+
+// Adds the wave beyond a fold to points of a strip. At a distance of narrow² / (2 x″), in the words of narrowest, the argument
+// of the Airy function has grown by 1, and its amplitude at the fold is 2√π Ai(0) times that of rays whose width is narrow.
+// Its phase is halfway between those of the two rays that meet at the fold, so it is two arrivals of equal b at one time, which
+// have turned as they have.
+ALWAYS void bring_tail(const rays2_place *p, rays2_grid *g, const part *s, const inside *in)
+{
+	for (int n = 0; n < in->count; n++) {
+		const double x = in->x[n], z = in->z[n], away = in->along[n], of[2] = {1 - in->across[n], in->across[n]};
+		const double slow = g->slowness[in->at[n]], ex = x - p->x, ez = z - p->z;
+		double px = 0, pz = 0, sigma = 0, t = 0;
+		for (int c = 0; c < 2; c++) {
+			const double turned = s->along[c].curved * s->end * away;
+			px += of[c] * (s->f[c]->px + turned * s->along[c].ux), pz += of[c] * (s->f[c]->pz + turned * s->along[c].uz);
+			sigma += of[c] * s->f[c]->sigma;
+		}
+		const double norm = slow / length(px, pz);
+		px *= norm, pz *= norm;
+		for (int c = 0; c < 2; c++)
+			t += of[c] * (s->f[c]->t + 0.5 * ((s->f[c]->px + px) * (x - s->f[c]->x) + (s->f[c]->pz + pz) * (z - s->f[c]->z)));
+		if (t > p->latest)
+			continue;
+		const double at_fold = spread(p, all(slow), all(s->narrow), all(sigma), all(ex * ex + ez * ez))[0];
+		const float b = (float)(2.5066282746310002 * airy(tail_end * away) * at_fold); // √(2π) is 2√π over √2
+		for (int more = 0; more < 2; more++)
+			add(g, in->at[n], (rays2_arrival){t, b, 0, (float)px, (float)pz, (float)fabs((s->a + s->b) / 2), (int32_t)(s->turns + more & 3)});
+	}
+}
+
+// Adds what a part brings, as two triangles.
+ALWAYS void cover(const rays2_place *p, rays2_grid *g, const part *c)
+{
+	const front *const *f = c->f;
 	double x0 = f[0]->x, x1 = x0, z0 = f[0]->z, z1 = z0;
-	for (int c = 1; c < 4; c++) {
-		x0 = least(x0, f[c]->x), x1 = most(x1, f[c]->x);
-		z0 = least(z0, f[c]->z), z1 = most(z1, f[c]->z);
+	for (int k = 1; k < 4; k++) {
+		x0 = least(x0, f[k]->x), x1 = most(x1, f[k]->x);
+		z0 = least(z0, f[k]->z), z1 = most(z1, f[k]->z);
 	}
 	const double near = 1e-9, kx = 1 / g->hx, kz = 1 / g->hz;
 	const int i0 = (int)ceil(most(0, (x0 - g->ox) * kx - near)), i1 = (int)floor(least(g->nx - 1, (x1 - g->ox) * kx + near));
 	const int j0 = (int)ceil(most(0, (z0 - g->oz) * kz - near)), j1 = (int)floor(least(g->nz - 1, (z1 - g->oz) * kz + near));
 	if (i0 > i1 || j0 > j1)
 		return;
-	const double narrow = narrowest(p, a, b, k);
 	inside in;
 	in.count = 0;
 	const triangle of[2] = {cut(f[0], f[1], f[2]), cut(f[0], f[2], f[3])};
@@ -332,12 +387,83 @@ ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b
 				in.at[n] = (long)i * g->nz + j, in.x[n] = x, in.z[n] = z;
 				in.across[n] = half ? u : u + v, in.along[n] = half ? u + v : v;
 				__builtin_prefetch(g->arrivals + in.at[n], 1);
-				if (in.count == most_points)
-					bring(p, g, a, b, f, &in, narrow);
+				if (in.count < most_points)
+					break;
+				if (c->along)
+					bring_tail(p, g, c, &in);
+				else
+					bring(p, g, c, &in);
+				in.count = 0;
 				break;
 			}
 		}
-	bring(p, g, a, b, f, &in, narrow);
+	if (c->along)
+		bring_tail(p, g, c, &in);
+	else
+		bring(p, g, c, &in);
+}
+
+// The point of a fold on an edge of a cell, from f to g, between which the width changes its sign. angle is by how much their
+// take-off differs, change and bent how fast the width and bend change with it.
+ALWAYS fold find_fold(const front *f, const front *g, double angle, double change, double bent)
+{
+	const double c = f->wide / (f->wide - g->wide);
+	fold o = {*f, 0, 0, bent / change};
+	front *at = &o.at;
+	at->px += c * (g->px - f->px), at->pz += c * (g->pz - f->pz), at->sigma += c * (g->sigma - f->sigma);
+	const double norm = (change > 0 ? -1 : 1) / length(at->px, at->pz), bulge = 0.5 * fabs(change) * c * (1 - c) * angle * angle;
+	o.ux = norm * at->pz, o.uz = -norm * at->px;
+	at->x += c * (g->x - f->x) + bulge * o.ux, at->z += c * (g->z - f->z) + bulge * o.uz;
+	at->t = (1 - c) * (f->t + 0.5 * ((f->px + at->px) * (at->x - f->x) + (f->pz + at->pz) * (at->z - f->z))) +
+	        c * (g->t + 0.5 * ((g->px + at->px) * (at->x - g->x) + (g->pz + at->pz) * (at->z - g->z)));
+	return o;
+}
+
+// Adds what comes to points beyond a fold in a cell, which no ray reaches.
+ALWAYS void tail(const rays2_place *p, rays2_grid *g, const part *c)
+{
+	const front *const *f = c->f;
+	const double angle = c->b - c->a, change = (f[1]->wide - f[0]->wide + f[2]->wide - f[3]->wide) / (2 * angle);
+	const double bent = (f[1]->bend - f[0]->bend + f[2]->bend - f[3]->bend) / (2 * angle);
+	fold at[2];
+	int n = 0;
+	for (int e = 0; e < 4; e++) {
+		const front *from = f[e], *to = f[(e + 1) & 3];
+		if ((from->wide < 0) == (to->wide < 0))
+			continue;
+		if (n == 2)
+			return;
+		if (e & 1) { // along a ray
+			at[n++] = find_fold(from, to, 0, change, bent);
+			continue;
+		}
+		const double turn = e ? -angle : angle, own = (to->wide - from->wide) / turn;
+		if ((own > 0) != (change > 0))
+			return;
+		at[n++] = find_fold(from, to, turn, own, (to->bend - from->bend) / turn);
+	}
+	const double end = tail_end * c->narrow * c->narrow / (2 * fabs(change));
+	if (n < 2 || !(end > 0) || at[0].ux * at[1].ux + at[0].uz * at[1].uz < 0.5)
+		return;
+	front out[2] = {at[0].at, at[1].at};
+	for (int k = 0; k < 2; k++)
+		out[k].x += end * at[k].ux, out[k].z += end * at[k].uz;
+	const part strip = {{&at[0].at, &at[1].at, &out[1], &out[0]}, c->a, c->b, c->narrow, c->turns, at, end};
+	cover(p, g, &strip);
+}
+
+// Adds what the cell of rays a and b between fronts k − 1 and k brings, and beyond a fold in it.
+ALWAYS void cell(const rays2_place *p, rays2_grid *g, const ray *a, const ray *b, int k)
+{
+	part c = {{&a->at[k - 1], &b->at[k - 1], &b->at[k], &a->at[k]}, a->angle, b->angle, narrowest(p, a, b, k), a->at[k - 1].turns, NULL, 0};
+	int folded = 0;
+	for (int n = 1; n < 4; n++) {
+		c.turns = c.f[n]->turns < c.turns ? c.f[n]->turns : c.turns;
+		folded |= (c.f[n]->wide < 0) != (c.f[0]->wide < 0);
+	}
+	cover(p, g, &c);
+	if (folded && p->period > 0 && !g->earliest)
+		tail(p, g, &c);
 }
 
 // The points before the first front, to which rays are straight.

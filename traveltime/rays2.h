@@ -30,7 +30,7 @@ typedef struct {
 // An arrival at a point.
 typedef struct {
 	double t;          // s
-	float b, unbound;  // as spreading.go; without the bound at caustics
+	float b, unbound;  // as spreading.go; without the bound at caustics, 0 beyond a fold
 	float px, pz;      // s/m
 	float takeoff;     // radians from the vertical
 	int32_t turns;     // quarter periods by which the phase has turned

@@ -325,56 +325,73 @@ typedef struct {
 	const ray3_corner *c[4];
 	double l[4][4];
 	double narrow; // the least |d| that counts
-	int32_t turns;
-	int rough;
+	int32_t turns; // of a tail: of the wave before the caustic
+	int rough, tail;
 } cell;
 
-INLINE double product(const double a[3], const double b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+// How a triangle of rays folds: x does not change with the take-off in some direction, but d does.
+typedef struct {
+	double a, b;      // the direction a edge 0 + b edge 1 along which |x|²/|u|² is least; both edges start at corner 0
+	double across[2]; // that along which it is greatest
+	double u[3], du;  // unit vector of the former, and its length: an angle times the distance
+	double dd, dp;    // by how much d and p change along it
+} folding;
 
-// The least |d| that counts in the cells of a triangle of rays, as rays2.c has it of the width of a tube. Rays fold where x
-// does not change with the take-off in some direction but d does: det Q is x″ δ along it, times its other eigenvalue, of
-// about |Q|. Where d changes along another direction alone, as near an axis of symmetry, they do not fold.
-INLINE double narrowest(const ray3_image *g, const ray3_corner *const c[3])
+INLINE int find_folding(folding *o, const ray3_corner *const c[3])
 {
-	if (g->period <= 0)
-		return 0;
-	double x[2][3], u[2][3], p[2][3], d[2];
+	double x[2][3], u[2][3], d[2], along[3];
 	for (int e = 0; e < 2; e++) {
 		for (int k = 0; k < 3; k++) {
 			x[e][k] = c[e + 1]->x[k] - c[0]->x[k];
 			u[e][k] = c[e + 1]->u[k] - c[0]->u[k];
-			p[e][k] = c[e + 1]->p[k] - c[0]->p[k];
 		}
 		d[e] = c[e + 1]->d - c[0]->d;
 	}
-	// The direction a edge 0 + b edge 1 along which |x|²/|u|², an eigenvalue, is least.
-	const double x00 = product(x[0], x[0]), x01 = product(x[0], x[1]), x11 = product(x[1], x[1]);
-	const double u00 = product(u[0], u[0]), u01 = product(u[0], u[1]), u11 = product(u[1], u[1]);
+	const double x00 = dot(x[0], x[0]), x01 = dot(x[0], x[1]), x11 = dot(x[1], x[1]);
+	const double u00 = dot(u[0], u[0]), u01 = dot(u[0], u[1]), u11 = dot(u[1], u[1]);
 	const double both = u00 * u11 - u01 * u01, half = (x00 * u11 + x11 * u00) / 2 - x01 * u01;
 	if (!(both > 0))
 		return 0;
-	const double least = (half - sqrt(most(half * half - both * (x00 * x11 - x01 * x01), 0))) / both;
-	const double m00 = x00 - least * u00, m01 = x01 - least * u01, m11 = x11 - least * u11;
-	const int first = fabs(m00) > fabs(m11);
-	const double a = first ? -m01 : m11, b = first ? m00 : -m01;
-	double angle = 0, dp = 0; // angle is times the distance
-	for (int k = 0; k < 3; k++) {
-		const double v = a * u[0][k] + b * u[1][k], w = a * p[0][k] + b * p[1][k];
-		angle += v * v;
-		dp += w * w;
+	const double apart = sqrt(most(half * half - both * (x00 * x11 - x01 * x01), 0));
+	for (int e = 0; e < 2; e++) {
+		const double value = (e ? half + apart : half - apart) / both;
+		const double m00 = x00 - value * u00, m01 = x01 - value * u01, m11 = x11 - value * u11;
+		const int first = fabs(m00) > fabs(m11);
+		*(e ? &o->across[0] : &o->a) = first ? -m01 : m11;
+		*(e ? &o->across[1] : &o->b) = first ? m00 : -m01;
 	}
-	const double dd = (a * d[0] + b * d[1]) * (a * d[0] + b * d[1]);
-	return cbrt(2 * dd * c[0]->wide * g->period / (6.283185307179586 * most(sqrt(dp * angle), 1e-30)));
+	for (int k = 0; k < 3; k++) {
+		o->u[k] = o->a * u[0][k] + o->b * u[1][k];
+		along[k] = o->a * (c[1]->p[k] - c[0]->p[k]) + o->b * (c[2]->p[k] - c[0]->p[k]);
+	}
+	o->du = sqrt(dot(o->u, o->u)), o->dp = sqrt(dot(along, along));
+	for (int k = 0; k < 3; k++)
+		o->u[k] /= most(o->du, 1e-30);
+	o->dd = o->a * d[0] + o->b * d[1];
+	return 1;
 }
 
-// Puts an arrival into the list of a point. Arrivals that differ by no more than cells do are one.
+// The least |d| that counts in the cells of a triangle of rays, as rays2.c has it of the width of a tube: det Q is x″ δ along
+// the direction in which rays fold, times its other eigenvalue, of about |Q|. Where d changes along another direction
+// alone, as near an axis of symmetry, they do not fold.
+INLINE double narrowest(const ray3_image *g, const ray3_corner *const c[3])
+{
+	folding o;
+	if (g->period <= 0 || !find_folding(&o, c))
+		return 0;
+	return cbrt(2 * o.dd * o.dd * c[0]->wide * g->period / (6.283185307179586 * most(o.dp * o.du, 1e-30)));
+}
+
+// Puts an arrival into the list of a point. Arrivals that differ by no more than cells do are one. Tails of cells overlap, and
+// differ more.
 static void put(const ray3_image *g, ray3_arrival *a, long at, const ray3_arrival *n)
 {
 	const int count = g->count[at];
 	int i = count;
 	for (int k = 0; k < count; k++) {
 		const ray3_arrival *o = &a[k * g->all + at];
-		if (o->turns != n->turns || fabs((double)o->time - n->time) > 2e-4 * n->time)
+		const int tails = o->unbound == 0 && n->unbound == 0;
+		if (o->turns != n->turns || fabs((double)o->time - n->time) > (tails ? g->period / 16 : 2e-4 * n->time))
 			continue;
 		double off = 0, all = 0;
 		for (int c = 0; c < 3; c++) {
@@ -382,7 +399,7 @@ static void put(const ray3_image *g, ray3_arrival *a, long at, const ray3_arriva
 			off += d * d;
 			all += n->p[c] * n->p[c];
 		}
-		if (off < 0.0025 * all) {
+		if (off < (tails ? 0.01 : 0.0025) * all) {
 			i = k; // it takes the place of this one, or does not
 			break;
 		}
@@ -562,7 +579,7 @@ INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver
 	}
 	planes s;
 	cut(&s, t, X);
-	if (!(fabs(s.volume) > 1e-7) || (t->turns = turns(t, s.volume * sign > 0)) < 0)
+	if (!(fabs(s.volume) > 1e-7) || (!t->tail && (t->turns = turns(t, s.volume * sign > 0)) < 0))
 		return;
 	t->rough = t->c[0]->rough | t->c[1]->rough | t->c[2]->rough | t->c[3]->rough;
 	found p;
@@ -617,7 +634,7 @@ INLINE void prisms(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t,
 		const int sign = sorted(v, t[i].v);
 		const ray3_corner *i0 = from + v[0], *j0 = from + v[1], *l0 = from + v[2], *i1 = to + v[0], *j1 = to + v[1], *l1 = to + v[2];
 		const ray3_corner *const front[3] = {i1, j1, l1};
-		cell c = {{i0, j0, l0, l1}, {{0}}, narrowest(g, front), 0, 0};
+		cell c = {{i0, j0, l0, l1}, {{0}}, narrowest(g, front), 0, 0, 0};
 		fill(g, a, &c, sign, arrive);
 		c.c[2] = j1;
 		fill(g, a, &c, -sign, arrive);
@@ -631,8 +648,198 @@ void ray3_sliver(const ray3_image *g, ray3_arrival *a, const ray3_corner *c, con
 	int32_t s[3];
 	const int sign = sorted(s, v);
 	const ray3_corner *const front[3] = {c + s[0], c + s[1], c + s[2]};
-	cell t = {{c + s[0], c + s[1], c + s[2], c + v[3]}, {{0}}, narrowest(g, front), 0, 0};
+	cell t = {{c + s[0], c + s[1], c + s[2], c + v[3]}, {{0}}, narrowest(g, front), 0, 0, 0};
 	fill(g, a, &t, sign, arrive);
+}
+
+// The Airy function from 0 to tail_end, as in rays2.c.
+enum { tail_end = 2 };
+static double airy(double z)
+{
+	double f = 0.355028053887817, g = -0.258819403792807 * z, sum = f + g;
+	for (int k = 3; k < 24; k += 3) {
+		f *= z * z * z / (k * (k - 1)), g *= z * z * z / (k * (k + 1));
+		sum += f + g;
+	}
+	return sum;
+}
+
+// Adds the wave beyond a fold, as rays2.c has it. Corners have the argument of the Airy function as d.
+INLINE void fade(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
+{
+	for (int n = 0; n < p->n; n++) {
+		double x[3], T = 0, slow[3] = {0}, z = 0, u[3] = {0};
+		for (int k = 0; k < 3; k++)
+			x[k] = p->i[k][n] * g->spacing[k] - g->shift[k];
+		for (int f = 0; f < 4; f++) {
+			const ray3_corner *c = t->c[f];
+			const double l = t->l[f][0] + t->l[f][1] * p->i[0][n] + t->l[f][2] * p->i[1][n] + t->l[f][3] * p->i[2][n];
+			double d[3];
+			for (int k = 0; k < 3; k++)
+				d[k] = x[k] - c->x[k], slow[k] += l * c->p[k], u[k] += l * c->u[k];
+			T += l * (c->time + dot(c->p, d) / 2), z += l * c->d;
+		}
+		const double r = most(sqrt(dot(x, x)), g->near), at_fold = least(sqrt(g->slowness / (sqrt(dot(slow, slow)) * t->narrow)), g->cap);
+		const double b = 2.5066282746310002 * airy(most(0, least(z, tail_end))) * at_fold / r;
+		for (int more = 0; more < 2; more++) {
+			ray3_arrival v = {(float)T, {(float)slow[0], (float)slow[1], (float)slow[2]}, (float)(b * b * b * b), 0, 0, t->turns + more};
+			if (g->takeoff)
+				v.takeoff = (float)atan2(sqrt(u[0] * u[0] + u[1] * u[1]), u[2]);
+			store(g, a, p->at[n], &v);
+		}
+	}
+}
+
+// What beyond a fold in the cells of a triangle of rays is alike.
+typedef struct {
+	double out[3]; // the direction in which no ray lies beyond it
+	double end;    // how far tails go, m
+	double bulge;  // x″
+	double curved; // second derivative of the time in that direction, s/m²
+	double narrow;
+	folding f;
+} shadow;
+
+static int find_shadow(const ray3_image *g, shadow *o, const ray3_corner *const c[3])
+{
+	if (!find_folding(&o->f, c) || o->f.dd == 0)
+		return 0;
+	const folding *f = &o->f;
+	double p[3], along[3], turned[3], m[3], bent[3];
+	int far = 0;
+	for (int k = 0; k < 3; k++) {
+		p[k] = c[0]->p[k] + c[1]->p[k] + c[2]->p[k];
+		along[k] = f->across[0] * (c[1]->x[k] - c[0]->x[k]) + f->across[1] * (c[2]->x[k] - c[0]->x[k]);
+		turned[k] = f->a * (c[1]->p[k] - c[0]->p[k]) + f->b * (c[2]->p[k] - c[0]->p[k]);
+		if (fabs(c[k]->d) > fabs(c[far]->d))
+			far = k;
+	}
+	cross(o->out, p, along);
+	const double norm = sqrt(dot(o->out, o->out));
+	if (!(norm > 0))
+		return 0;
+	for (int k = 0; k < 3; k++)
+		o->out[k] /= norm;
+	// p changes by M x. Across the fold x = x″ δ²/2 and p grows by P δ, so that M is P/(x″ δ).
+	for (int k = 0; k < 3; k++) {
+		multiply(m, c[k]->m, o->out);
+		bent[k] = dot(m, o->out);
+	}
+	const double change = f->dd / (c[0]->wide * f->du), side = dot(turned, o->out) * bent[far] * c[far]->d * f->dd;
+	if (side == 0)
+		return 0;
+	for (int k = 0; k < 3 && side > 0; k++) // rays lie where x″ points
+		o->out[k] = -o->out[k];
+	for (int k = 0; k < 3; k++)
+		bent[k] *= c[k]->d / c[0]->wide; // P of each corner, in the direction in which change is positive
+	o->bulge = fabs(change);
+	o->curved = (f->a * (bent[1] - bent[0]) + f->b * (bent[2] - bent[0])) / f->du / change;
+	o->narrow = narrowest(g, c);
+	const double narrow = o->narrow / c[0]->wide;
+	o->end = tail_end * narrow * narrow / (2 * o->bulge);
+	return o->end > 0;
+}
+
+// The point of a fold on the edge of a cell between two corners, and that where its tail ends.
+static void find_edge(ray3_corner to[2], const shadow *o, const ray3_corner *f, const ray3_corner *g)
+{
+	const double c = f->d / (f->d - g->d);
+	double du[3], d[2][3];
+	ray3_corner *at = to;
+	for (int k = 0; k < 3; k++) {
+		du[k] = g->u[k] - f->u[k];
+		at->p[k] = f->p[k] + c * (g->p[k] - f->p[k]);
+		at->u[k] = f->u[k] + c * du[k];
+	}
+	const double apart = dot(du, o->f.u), bulge = o->bulge * c * (1 - c) * apart * apart / 2;
+	double t[2] = {0};
+	for (int k = 0; k < 3; k++) {
+		at->x[k] = f->x[k] + c * (g->x[k] - f->x[k]) + bulge * o->out[k];
+		d[0][k] = at->x[k] - f->x[k], d[1][k] = at->x[k] - g->x[k];
+		t[0] += (f->p[k] + at->p[k]) * d[0][k] / 2, t[1] += (g->p[k] + at->p[k]) * d[1][k] / 2;
+	}
+	at->time = (1 - c) * (f->time + t[0]) + c * (g->time + t[1]);
+	at->d = 0;
+	to[1] = to[0];
+	to[1].d = tail_end;
+	to[1].time += o->end * (dot(at->p, o->out) + o->curved * o->end / 2);
+	for (int k = 0; k < 3; k++)
+		to[1].x[k] += o->end * o->out[k], to[1].p[k] += o->curved * o->end * o->out[k];
+}
+
+// Moves the n corners of a part of a fold away from their middle, so that tails of neighbours, whose directions differ, leave
+// no gaps.
+static void widen(ray3_corner at[4][2], int n)
+{
+	enum { X, P, U };
+	const double by = 0.3;
+	double middle[3][3] = {{0}};
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < 3; k++) {
+			middle[X][k] += at[i][0].x[k] / n;
+			middle[P][k] += at[i][0].p[k] / n;
+			middle[U][k] += at[i][0].u[k] / n;
+		}
+	for (int i = 0; i < n; i++) {
+		const ray3_corner o = at[i][0];
+		for (int k = 0; k < 3; k++) {
+			const double dx = by * (o.x[k] - middle[X][k]), dp = by * (o.p[k] - middle[P][k]), du = by * (o.u[k] - middle[U][k]);
+			for (int e = 0; e < 2; e++) {
+				ray3_corner *c = &at[i][e];
+				c->time += dx * (c->p[k] + dp / 2);
+				c->x[k] += dx, c->p[k] += dp, c->u[k] += du;
+			}
+		}
+	}
+}
+
+// Adds what comes to points beyond a fold in a tetrahedron.
+static void fade_cell(const ray3_image *g, ray3_arrival *a, const shadow *o, const ray3_corner *const c[4])
+{
+	int lit[4], dark[4], n = 0, m = 0;
+	int32_t turns = c[0]->turns;
+	for (int f = 0; f < 4; f++) {
+		if (c[f]->d < 0)
+			dark[m++] = f;
+		else
+			lit[n++] = f;
+		turns = c[f]->turns < turns ? c[f]->turns : turns;
+	}
+	if (n == 0 || m == 0)
+		return;
+	// A triangle, or a quadrilateral in the order of its corners.
+	ray3_corner at[4][2];
+	int k = 0;
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < m; j++)
+			find_edge(at[k++], o, c[lit[i]], c[dark[n == 2 && m == 2 && i ? 1 - j : j]]);
+	widen(at, k);
+	for (int half = 0; half < k - 2; half++) {
+		const ray3_corner *i = at[0], *j = at[1 + half], *l = at[2 + half];
+		cell t = {{i, j, l, l + 1}, {{0}}, o->narrow, turns, 0, 1};
+		fill(g, a, &t, 1, fade);
+		t.c[2] = j + 1;
+		fill(g, a, &t, 1, fade);
+		t.c[1] = i + 1;
+		fill(g, a, &t, 1, fade);
+	}
+}
+
+void ray3_tails(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *from, const ray3_corner *to)
+{
+	for (long i = 0; i < n; i++) {
+		int32_t v[3];
+		sorted(v, t[i].v);
+		const ray3_corner *i0 = from + v[0], *j0 = from + v[1], *l0 = from + v[2], *i1 = to + v[0], *j1 = to + v[1], *l1 = to + v[2];
+		const ray3_corner *const front[3] = {i1, j1, l1};
+		const int minus = (i0->d < 0) + (j0->d < 0) + (l0->d < 0) + (i1->d < 0) + (j1->d < 0) + (l1->d < 0);
+		shadow o;
+		if (minus == 0 || minus == 6 || !find_shadow(g, &o, front))
+			continue;
+		const ray3_corner *const cells[3][4] = {{i0, j0, l0, l1}, {i0, j0, j1, l1}, {i0, i1, j1, l1}};
+		for (int k = 0; k < 3; k++)
+			fade_cell(g, a, &o, cells[k]);
+	}
 }
 
 // What ray3_ball's points are solved with, beside the image.
@@ -685,7 +892,7 @@ void ray3_ball(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, lon
 	for (long i = 0; i < n; i++) {
 		int32_t v[3];
 		const int sign = sorted(v, t[i].v);
-		cell q = {{&home, c + v[0], c + v[1], c + v[2]}, {{0}}, 0, 0, 0};
+		cell q = {{&home, c + v[0], c + v[1], c + v[2]}, {{0}}, 0, 0, 0, 0};
 		fill(&o.image, a, &q, sign, start);
 	}
 }

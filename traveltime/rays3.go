@@ -157,6 +157,9 @@ func (t *tracer3) run(ctx context.Context) error {
 		if t.cells > 0 {
 			C.ray3_check(&t.triangles[0], C.long(t.cells), &t.after[0])
 			C.ray3_prisms(&t.image, &t.arrivals[0], &t.triangles[0], C.long(t.cells), &t.before[0], &t.after[0])
+			if t.r.opt.Period > 0 && t.image.first == 0 {
+				C.ray3_tails(&t.image, &t.arrivals[0], &t.triangles[0], C.long(t.cells), &t.before[0], &t.after[0])
+			}
 		}
 		now = next
 	}

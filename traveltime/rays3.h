@@ -53,7 +53,7 @@ typedef struct {
 } ray3_limits;
 
 // An arrival at a point of the window. strength is the fourth power of b; unbound is by how much
-// that would be larger without the bound at caustics.
+// that would be larger without the bound at caustics, 0 beyond a fold.
 typedef struct {
 	float time;
 	float p[3];
@@ -95,6 +95,9 @@ void ray3_check(const ray3_triangle *t, long n, ray3_corner *c);
 
 // Fills the prisms between the triangles at two fronts.
 void ray3_prisms(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *from, const ray3_corner *to);
+
+// Fills what lies beyond folds in those prisms, which no ray reaches.
+void ray3_tails(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, long n, const ray3_corner *from, const ray3_corner *to);
 
 // Fills the sliver between a triangle (a, b, c) and the middle m of its edge (a, b), all of one front.
 void ray3_sliver(const ray3_image *g, ray3_arrival *a, const ray3_corner *c, const int32_t v[4]);
