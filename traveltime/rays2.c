@@ -179,12 +179,20 @@ ALWAYS int shared(const rays2_place *p, const ray *a, const ray *b, int last)
 	return n;
 }
 
+// Reports whether a point has as many arrivals as are kept, and all of them are at least as strong.
+ALWAYS int weak(const rays2_grid *g, long i, float b)
+{
+	return !g->earliest && g->count[i] == g->branches && b <= g->arrivals[(g->branches - 1) * (long)g->nx * g->nz + i].b;
+}
+
 // Adds an arrival to a point. One that nearly is another, as at the edge that two cells share, is the same.
 ALWAYS void add(rays2_grid *g, long i, rays2_arrival a)
 {
 	const long all = (long)g->nx * g->nz;
 	const int count = g->count[i];
 	if (g->earliest && a.turns > 0) // a first arrival passes no caustic
+		return;
+	if (weak(g, i, a.b))
 		return;
 	int n = count;
 	for (int k = 0; k < count; k++) {
@@ -339,11 +347,15 @@ ALWAYS void bring_tail(const rays2_place *p, rays2_grid *g, const part *s, const
 	for (int n = 0; n < in->count; n++) {
 		const double x = in->x[n], z = in->z[n], away = in->along[n], of[2] = {1 - in->across[n], in->across[n]};
 		const double slow = g->slowness[in->at[n]], ex = x - p->x, ez = z - p->z;
-		double px = 0, pz = 0, sigma = 0, t = 0;
+		double px = 0, pz = 0, t = 0;
+		const double sigma = of[0] * s->f[0]->sigma + of[1] * s->f[1]->sigma;
+		const double at_fold = spread(p, all(slow), all(s->narrow), all(sigma), all(ex * ex + ez * ez))[0];
+		const float b = (float)(2.5066282746310002 * airy(tail_end * away) * at_fold); // √(2π) is 2√π over √2
+		if (weak(g, in->at[n], b))
+			continue;
 		for (int c = 0; c < 2; c++) {
 			const double turned = s->along[c].curved * s->end * away;
 			px += of[c] * (s->f[c]->px + turned * s->along[c].ux), pz += of[c] * (s->f[c]->pz + turned * s->along[c].uz);
-			sigma += of[c] * s->f[c]->sigma;
 		}
 		const double norm = slow / length(px, pz);
 		px *= norm, pz *= norm;
@@ -351,8 +363,6 @@ ALWAYS void bring_tail(const rays2_place *p, rays2_grid *g, const part *s, const
 			t += of[c] * (s->f[c]->t + 0.5 * ((s->f[c]->px + px) * (x - s->f[c]->x) + (s->f[c]->pz + pz) * (z - s->f[c]->z)));
 		if (t > p->latest)
 			continue;
-		const double at_fold = spread(p, all(slow), all(s->narrow), all(sigma), all(ex * ex + ez * ez))[0];
-		const float b = (float)(2.5066282746310002 * airy(tail_end * away) * at_fold); // √(2π) is 2√π over √2
 		for (int more = 0; more < 2; more++)
 			add(g, in->at[n], (rays2_arrival){t, b, 0, (float)px, (float)pz, (float)fabs((s->a + s->b) / 2), (int32_t)(s->turns + more & 3)});
 	}

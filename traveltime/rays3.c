@@ -387,6 +387,8 @@ INLINE double narrowest(const ray3_image *g, const ray3_corner *const c[3])
 static void put(const ray3_image *g, ray3_arrival *a, long at, const ray3_arrival *n)
 {
 	const int count = g->count[at];
+	if (count == g->slots && a[(count - 1) * g->all + at].strength >= n->strength)
+		return;
 	int i = count;
 	for (int k = 0; k < count; k++) {
 		const ray3_arrival *o = &a[k * g->all + at];
