@@ -17,7 +17,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -25,7 +24,8 @@ import (
 
 // Loop migrates, picks and updates the velocity, again and again. Each loop has a folder of its own,
 // loop-0, loop-1, …: the model that it begins with (loop-0 has that of the configuration), the image,
-// the picks. The last folder, loop-N, shows what N updates have come to.
+// the picks. The last folder shows what the updates have come to. A model whose stack has less power than the one before is not
+// kept, see judge.
 type Loop struct {
 	World  comm.Comm
 	Config *config.Config
@@ -37,6 +37,12 @@ type Loop struct {
 	Choices  Choices
 	Resume   bool
 	Force    bool
+
+	Stopped string // why the loop has ended before its last update; "" if it has not
+
+	last    Step      // the one before, on rank 0
+	pending *decision // what the next model was made of
+	before  []float64 // coefficients of the changes that were kept
 }
 
 // Step is what one loop has come to.
@@ -47,6 +53,7 @@ type Step struct {
 	Image    string
 	Picks    []moveout.Pick
 	Relative float64 // root mean square of the relative change of the velocity from the step before
+	Power    float64 // of the stack, see [Scan.StackPower]
 
 	Reused bool // image and picks were there
 }
@@ -64,6 +71,9 @@ type record struct {
 
 // RecordFile is the file in the folder of a loop that says what it was made with.
 const RecordFile = "loop.json"
+
+// FinalFile is the file in the folder of a loop with the model that it has come to.
+const FinalFile = "final.h5"
 
 // Check refuses configurations that make no gathers to pick, before anything is written.
 func (l *Loop) Check() error {
@@ -93,7 +103,7 @@ func (l *Loop) Check() error {
 func (l *Loop) writes(file string) bool {
 	inside := func(folder, file string) bool {
 		rel, err := filepath.Rel(folder, file)
-		return err == nil && strings.HasPrefix(rel, "loop-")
+		return err == nil && (strings.HasPrefix(rel, "loop-") || rel == FinalFile)
 	}
 	return inside(absolute(l.Folder), absolute(file)) || inside(plain(l.Folder), plain(file))
 }
@@ -155,7 +165,11 @@ func (l *Loop) Begin() error {
 	if err == nil && len(old) > 0 && !l.Force {
 		return status.Hint(status.Usage(fmt.Errorf("%s is there already, without the %s of its loop", old[0], RecordFile)), "give another folder, or --force")
 	}
-	for _, file := range old { // begun again: nothing of it may be taken for new
+	decided, err := filepath.Glob(filepath.Join(h5.EscapeGlob(l.Folder), "loop-*", DecisionFile))
+	if err != nil {
+		return err
+	}
+	for _, file := range append(old, decided...) { // begun again: nothing of it may be taken for new
 		if err := os.Remove(file); err != nil {
 			return status.Resource(err)
 		}
@@ -191,38 +205,51 @@ func (r record) same(path string, text []byte) error {
 	return nil
 }
 
-// Run runs the loop on all ranks and hands each step to done on rank 0, with the scan of its image.
+// Run runs the loop on all ranks and hands each step that is kept to done on rank 0, with the scan of its image.
 func (l *Loop) Run(ctx context.Context, done func(s Step, scan *Scan) error) error {
 	cfg := *l.Config
-	relative := 0.0
-	for i := range l.Loops + 1 {
+	l.Stopped, l.pending, l.before = "", nil, nil
+	for i := 0; ; {
 		if err := comm.Together(l.World, ctx.Err()); err != nil {
 			return err
 		}
-		folder := filepath.Join(l.Folder, fmt.Sprintf("loop-%d", i))
-		image := filepath.Join(folder, "image.h5")
-		s := Step{Number: i, Model: cfg.Velocity.File.File, Units: cfg.Velocity.Units, Image: image, Relative: relative}
+		folder := l.folder(i)
+		s := Step{Number: i, Model: cfg.Velocity.File.File, Units: cfg.Velocity.Units, Image: filepath.Join(folder, "image.h5")}
 		var err error
-		if s.Reused, err = l.migrated(&cfg, folder, image); err != nil {
+		if s.Reused, err = l.migrated(&cfg, folder, s.Image); err != nil {
 			return err
 		}
 		if !s.Reused {
-			if err := l.migrate(ctx, &cfg, image); err != nil {
+			if err := l.migrate(ctx, &cfg, s.Image); err != nil {
 				return err
 			}
 		}
-		next := filepath.Join(l.Folder, fmt.Sprintf("loop-%d", i+1), "model.h5")
+		var v verdict
 		err = l.atRoot(func() (err error) {
-			relative, err = l.analyse(ctx, &cfg, s, next, done)
+			v, err = l.judge(ctx, &cfg, s, done)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		cfg.Velocity.File, cfg.Velocity.Units = config.Path{Text: next, File: next}, "auto" // the file says m/s
+		end, err := comm.Any(l.World, v == ended)
+		if err != nil || end {
+			return err
+		}
+		again, err := comm.Any(l.World, v == again)
+		if err != nil {
+			return err
+		}
+		if !again {
+			next := filepath.Join(l.folder(i+1), "model.h5")
+			cfg.Velocity.File, cfg.Velocity.Units = config.Path{Text: next, File: next}, "auto" // the file says m/s
+			i++
+		}
 	}
-	return nil
 }
+
+// folder is that of a step.
+func (l *Loop) folder(step int) string { return filepath.Join(l.Folder, fmt.Sprintf("loop-%d", step)) }
 
 // atRoot does something on rank 0, for which the others wait.
 func (l *Loop) atRoot(do func() error) error {
@@ -279,48 +306,6 @@ func (l *Loop) migrate(ctx context.Context, cfg *config.Config, image string) er
 		return err
 	}
 	return j.WriteAdjoint(image, migrated, pipeline.Source{Command: "loop", Force: true})
-}
-
-// analyse picks the image of a step, and writes the next model unless this was the last loop. It
-// returns by how much that model differs.
-func (l *Loop) analyse(ctx context.Context, cfg *config.Config, s Step, next string, done func(Step, *Scan) error) (float64, error) {
-	model := ""
-	if cfg.Image.Domain == "time" {
-		model = s.Model
-	}
-	end := l.Report.Time("picks")
-	scan, err := Open(ctx, s.Image, model, cfg.Survey.File.File, l.Settings)
-	end()
-	if err != nil {
-		return 0, err
-	}
-	defer scan.Close()
-	file := filepath.Join(filepath.Dir(s.Image), "picks.h5")
-	if err := scan.WritePicks(file, true); err != nil {
-		return 0, err
-	}
-	s.Picks = scan.Picks
-	if err := done(s, scan); err != nil || s.Number == l.Loops {
-		return 0, err
-	}
-	if err := os.MkdirAll(filepath.Dir(next), 0o755); err != nil {
-		return 0, status.Resource(err)
-	}
-	if _, err := os.Stat(next); err == nil && l.Resume && s.Reused {
-		return between(s.Model, cfg.Velocity.Units, next)
-	}
-	picks, err := ReadPicks(file)
-	if err != nil {
-		return 0, err
-	}
-	change, err := Update(ctx, cfg, picks, file, l.Choices, l.Report)
-	if err != nil {
-		return 0, err
-	}
-	if n := change.Solution.Cut; n > 0 {
-		l.Report.Infof("--bound %g cuts %s of the change: the next loop goes on", l.Choices.Bound, readable.Count(n, "coefficient"))
-	}
-	return change.Relative(), change.Write(next, "loop", true)
 }
 
 // between is the relative change from one model to another, both in files.

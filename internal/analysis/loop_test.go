@@ -31,7 +31,7 @@ func must(t *testing.T, err error) {
 
 var settings = Settings{Gamma: []float64{0.7, 1.4}, Every: 150, Mute: 1.5, Stiffness: 0.02, Threshold: 0.3, Threads: 2}
 
-var choices = Choices{Misfit: 5, Options: tomography.Options{Smoothing: 0.03, Damping: 0.0002, Bound: 0.15, Iterations: 150, Rounds: 3}}
+var choices = Choices{Misfit: 5, Options: tomography.Options{Smoothing: []float64{0.03}, Damping: 0.0002, Bound: 0.15, Iterations: 150, Rounds: 3}}
 
 // gathersByOffset are the settings that a loop needs.
 var gathersByOffset = []string{
@@ -205,7 +205,7 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	picks, err := ReadPicks(filepath.Join(l.Folder, "loop-0", "picks.h5"))
 	must(t, err)
 	update := func(set ...string) error {
-		_, err := Update(context.Background(), load(t, folder, set...), picks, filepath.Join(l.Folder, "loop-0", "picks.h5"), choices, progress.Discard())
+		_, err := Update(context.Background(), load(t, folder, set...), picks, filepath.Join(l.Folder, "loop-0", "picks.h5"), choices, nil, progress.Discard())
 		return err
 	}
 	refuse(update("velocity.file="+filepath.Join(folder, "model.h5")), "another velocity file")

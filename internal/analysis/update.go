@@ -35,8 +35,8 @@ func (c Choices) Check() error {
 	switch {
 	case c.Knots != nil && (len(c.Knots) != 2 || !(c.Knots[0] > 0) || !(c.Knots[1] > 0)):
 		return fmt.Errorf("--knots is %v, must be two distances above 0", c.Knots)
-	case !(c.Smoothing >= 0) || !(c.Damping >= 0):
-		return fmt.Errorf("--smoothing %g and --damping %g must not be negative", c.Smoothing, c.Damping)
+	case len(c.Smoothing) == 0 || !slices.IsSorted(c.Smoothing) || !(c.Smoothing[0] >= 0) || !(c.Damping >= 0):
+		return fmt.Errorf("--smoothing %v must ascend, it and --damping %g must not be negative", c.Smoothing, c.Damping)
 	case !(c.Bound > 0 && c.Bound <= 0.5):
 		return fmt.Errorf("--bound is %g, must be above 0 and at most 0.5", c.Bound)
 	case !(c.Misfit > 0 && c.Misfit <= 45):
@@ -107,18 +107,20 @@ type Change struct {
 	Before   []float64 // m/s
 	After    []float64
 	Solution *tomography.Solution
+	Spacing  []float64 // of the knots along x and z, m or s
 	Resolved Resolved
 	Traced   tomography.Traced // of rays, in depth
 	Rows     int
 
+	delta  []float64 // relative change of slowness
 	medium traveltime.Medium
 	beside []h5.Beside // what the model's file holds beside the velocity, used or not
 	inputs []provenance.Input
 }
 
 // Update finds the velocity model that flattens the picks of gathers that were migrated as the
-// configuration says.
-func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string, c Choices, report *progress.Reporter) (*Change, error) {
+// configuration says. before are the coefficients of the changes that the model has come to, of the same knots; nil: none.
+func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string, c Choices, before []float64, report *progress.Reporter) (*Change, error) {
 	if err := updatable(cfg); err != nil {
 		return nil, err
 	}
@@ -152,6 +154,7 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 		report.Warn(fmt.Sprintf("--knots %g m along x is finer than what the survey resolves, %.4g m (stations %.4g m apart, Fresnel zone of %.4g m radius): changes over less come of single traces, not of the ground",
 			spacing[0], least, out.Resolved.Stations, out.Resolved.Fresnel))
 	}
+	out.Spacing = spacing
 	knots, err := tomography.NewKnots(out.Grid, spacing)
 	if err != nil {
 		return nil, status.Usage(err)
@@ -164,18 +167,24 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 		return nil, status.Hint(status.Numerical(fmt.Errorf("%s: none of %d picks is lit by rays of three offsets: there is nothing to update the model from", picksFile, len(p.List))),
 			"a larger --misfit takes rays whose reflection points are further off")
 	}
-	out.Solution, err = tomography.Solve(ctx, rows, knots, c.Options)
+	out.Solution, err = tomography.Solve(ctx, rows, knots, c.Options, before)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, status.Numerical(err)
 	}
-	out.After = slices.Clone(out.Before)
-	for i, d := range knots.On(out.Grid, out.Solution.Coefficients) {
-		out.After[i] *= math.Exp(-d)
-	}
+	out.delta = knots.On(out.Grid, out.Solution.Coefficients)
+	out.take(1)
 	return out, nil
+}
+
+// take sets the new velocity to that after a share of the change.
+func (c *Change) take(share float64) {
+	c.After = slices.Clone(c.Before)
+	for i, d := range c.delta {
+		c.After[i] *= math.Exp(-share * d)
+	}
 }
 
 // updatable refuses configurations whose velocities cannot be updated.

@@ -19,7 +19,10 @@ type LoopStep struct {
 	Picks    int
 	Residual string  // mean residual moveout of the picks, with its unit
 	Gamma    float64 // mean of |γ − 1|
+	Power    float64 // of the stack, of at most 1
 	Relative float64 // root mean square of the relative change of the velocity from the loop before
+
+	Roughness float64 // root mean square of the velocity's slope along the line, 1/s
 
 	Velocity  *Model
 	Image     *h5.Image
@@ -36,15 +39,16 @@ var loopTemplate = template.Must(template.New("loop").Funcs(template.FuncMap{
 
 // loopPage is what the template shows.
 type loopPage struct {
-	Title string
-	Steps []LoopStep
-	Parts []part
+	Title   string
+	Stopped string // why the loop ended early; "" if it did not
+	Steps   []LoopStep
+	Parts   []part
 }
 
 // WriteLoop writes the page of a loop, of which there is one step at least. Gathers, velocity and image
-// of the first and the last step stand beside each other.
-func WriteLoop(w io.Writer, title string, steps []LoopStep) error {
-	p := &loopPage{Title: title, Steps: steps}
+// of the first and the last step stand beside each other. stopped says why the loop ended before its last update, if it did.
+func WriteLoop(w io.Writer, title, stopped string, steps []LoopStep) error {
+	p := &loopPage{Title: title, Stopped: stopped, Steps: steps}
 	ends := []LoopStep{steps[0], steps[len(steps)-1]}
 	speeds := slices.Concat(ends[0].Velocity.Values, ends[1].Velocity.Values)
 	span := [2]float64{slices.Min(speeds), slices.Max(speeds)} // one scale of colours for both

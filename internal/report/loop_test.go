@@ -30,7 +30,7 @@ func TestLoopPage(t *testing.T) {
 			Velocity: &Model{Grid: g, Values: v}, Image: &h5.Image{Grid: g, Data: image}, Gathers: figure, Semblance: figure})
 	}
 	var page bytes.Buffer
-	if err := WriteLoop(&page, "<b>line</b>", steps); err != nil {
+	if err := WriteLoop(&page, "<b>line</b>", "", steps); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
@@ -49,7 +49,7 @@ func TestLoopPage(t *testing.T) {
 		steps[2].Velocity.Values[i] = 2 * v[i]
 	}
 	page.Reset()
-	if err := WriteLoop(&page, "line", steps); err != nil {
+	if err := WriteLoop(&page, "line", "", steps); err != nil {
 		t.Fatal(err)
 	}
 	if after := pictures.FindAllString(page.String(), -1); after[4] == before[4] {

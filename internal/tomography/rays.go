@@ -97,7 +97,7 @@ func (l *Line) add(rows *Rows, p moveout.Pick, pairs []pair) {
 		if p.Shifts != nil {
 			z += p.Shifts[q.class]
 		}
-		rows.Add(at, value, -p.Certainty*z)
+		rows.Add(p.X, at, value, -p.Certainty*z)
 	}
 	rows.Center()
 }

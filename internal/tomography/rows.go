@@ -3,6 +3,7 @@ package tomography
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -15,7 +16,8 @@ type Rows struct {
 	at    []int32
 	value []float64
 	data  []float64
-	group []int // where each group of rows begins whose mean is taken off; one more than there are groups
+	x     []float64 // of the picks that rows come from, m
+	group []int     // where each group of rows begins whose mean is taken off; one more than there are groups
 }
 
 // NewRows makes a matrix of no rows over a number of knots.
@@ -24,10 +26,10 @@ func NewRows(knots int) *Rows { return &Rows{knots: knots, start: []int{0}, grou
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.data) }
 
-// Add adds a row, the values of some knots, with its datum.
-func (r *Rows) Add(at []int32, value []float64, datum float64) {
+// Add adds a row, the values of some knots, with its datum, of a pick at x along the line, m.
+func (r *Rows) Add(x float64, at []int32, value []float64, datum float64) {
 	r.at, r.value = append(r.at, at...), append(r.value, value...)
-	r.start, r.data = append(r.start, len(r.at)), append(r.data, datum)
+	r.start, r.data, r.x = append(r.start, len(r.at)), append(r.data, datum), append(r.x, x)
 }
 
 // Center takes the mean off the rows that were added since the last time, and off their data.
@@ -68,6 +70,16 @@ func (r *Rows) forward(y, x, weight []float64) {
 	for i, w := range weight {
 		y[i] *= w
 	}
+}
+
+// left is what is left of the data: A c − d.
+func (r *Rows) left(c []float64) []float64 {
+	left := make([]float64, r.Len())
+	r.forward(left, c, slices.Repeat([]float64{1}, r.Len()))
+	for i, d := range r.data {
+		left[i] -= d
+	}
+	return left
 }
 
 func (r *Rows) adjoint(x, y, weight []float64) {

@@ -16,11 +16,11 @@ import (
 
 // Options steer a solution.
 type Options struct {
-	Smoothing  float64 // λ
-	Damping    float64 // μ
-	Bound      float64 // |δ| is at most that
-	Iterations int     // of CGLS
-	Rounds     int     // of weights, at least 1
+	Smoothing  []float64 // λ, ascending; of several the one that picks which are left out ask for
+	Damping    float64   // μ
+	Bound      float64   // |δ| is at most that
+	Iterations int       // of CGLS
+	Rounds     int       // of weights, at least 1
 }
 
 // Solution is a change of the model.
@@ -28,6 +28,7 @@ type Solution struct {
 	Coefficients  []float64 // of the knots
 	Before, After float64   // root mean square of the data and of what is left, before bounds
 	Cut           int       // coefficients that the bounds cut
+	Choice        *Choice   // of λ; nil where there was none
 }
 
 // TimeRows are the rows of picks in time.
@@ -37,32 +38,40 @@ func TimeRows(picks []moveout.Pick, knots *Knots) *Rows {
 		var at []int32
 		var row []float64
 		knots.Each([]float64{p.X, p.Z}, func(k int, value float64) { at, row = append(at, int32(k)), append(row, p.Certainty*value) })
-		rows.Add(at, row, p.Certainty*math.Log(p.Gamma))
+		rows.Add(p.X, at, row, p.Certainty*math.Log(p.Gamma))
 	}
 	return rows
 }
 
-// Solve finds the coefficients that fit rows best.
-func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options) (*Solution, error) {
+// Solve finds the coefficients that fit rows best. before are those of the changes that the model has come to, whose sum
+// with this one the penalties keep small and smooth: nil for none.
+func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options, before []float64) (*Solution, error) {
 	if rows.Len() == 0 {
 		return nil, fmt.Errorf("tomography: there are no rows")
 	}
+	if before == nil {
+		before = make([]float64, knots.Len())
+	}
 	s := &Solution{Before: rms(rows.data)}
-	weight, left := slices.Repeat([]float64{1}, rows.Len()), make([]float64, rows.Len())
-	for round := range max(1, o.Rounds) {
-		if round > 0 {
-			reweigh(weight, left)
-		}
-		var err error
-		if s.Coefficients, err = fit(ctx, rows, knots, o, weight); err != nil {
+	lambda, weight := o.Smoothing[0], slices.Repeat([]float64{1}, rows.Len())
+	if len(o.Smoothing) > 1 {
+		if _, _, err := robust(ctx, rows, knots, o, lambda, before, weight); err != nil {
 			return nil, err
 		}
-		rows.forward(left, s.Coefficients, slices.Repeat([]float64{1}, rows.Len()))
-		for i, d := range rows.data {
-			left[i] -= d
+		var err error
+		if s.Choice, err = choose(ctx, rows, knots, o, before, weight); err != nil {
+			return nil, err
+		}
+		if lambda = s.Choice.Smoothing; s.Choice.None {
+			s.Coefficients, s.After = make([]float64, knots.Len()), s.Before
+			return s, nil
 		}
 	}
-	s.After = rms(left)
+	c, left, err := robust(ctx, rows, knots, o, lambda, before, weight)
+	if err != nil {
+		return nil, err
+	}
+	s.Coefficients, s.After = c, rms(left)
 	for k, c := range s.Coefficients {
 		if math.Abs(c) > o.Bound {
 			s.Coefficients[k] = math.Copysign(o.Bound, c)
@@ -72,19 +81,135 @@ func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options) (*Solution,
 	return s, nil
 }
 
+// robust fits rows in rounds, in which those that do not fit come to count less, and leaves their weights in weight.
+func robust(ctx context.Context, rows *Rows, knots *Knots, o Options, lambda float64, before, weight []float64) (c, left []float64, err error) {
+	fill(weight, 1)
+	for round := range max(1, o.Rounds) {
+		if round > 0 {
+			reweigh(weight, left)
+		}
+		if c, err = fit(ctx, rows, knots, o, lambda, before, weight); err != nil {
+			return nil, nil, err
+		}
+		left = rows.left(c)
+	}
+	return c, left, nil
+}
+
+func fill(v []float64, with float64) {
+	for i := range v {
+		v[i] = with
+	}
+}
+
+// Choice is a choice of λ by picks that are left out.
+type Choice struct {
+	Smoothing float64   `json:"smoothing"` // λ
+	None      bool      `json:"none"`      // no change is as good, within the error
+	Left      []float64 `json:"left"`      // of each λ, the energy that is left of the picks that are left out, as a share of that without a change
+	Error     float64   `json:"error"`     // standard error of the difference between none and the best
+}
+
+// Best is the least of Left.
+func (c *Choice) Best() float64 { return slices.Min(c.Left) }
+
+// Folds and blocks of picks that are left out: of blocks along the line every fourth one at a time.
+const folds, blocks = 4, 16
+
+// choose finds λ: the largest one whose error on picks that are left out is, within one standard error, that of the best
+// (Breiman, Friedman, Olshen and Stone 1984, Classification and regression trees, section 3.4.3).
+// Picks are left out by blocks of the line, since neighbours share their noise.
+func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, weight []float64) (*Choice, error) {
+	lo, hi := slices.Min(rows.x), slices.Max(rows.x)
+	block := make([]int, rows.Len())
+	for i, x := range rows.x {
+		block[i] = min(blocks-1, int(blocks*(x-lo)/max(hi-lo, math.SmallestNonzeroFloat64)))
+	}
+	energy := func(left []float64, in int) (sums [blocks]float64) {
+		for i, v := range left {
+			if block[i]%folds == in {
+				sums[block[i]] += weight[i] * weight[i] * v * v
+			}
+		}
+		return sums
+	}
+	all := make([][blocks]float64, len(o.Smoothing)+1) // the last one: no change
+	for in := range folds {
+		kept := slices.Clone(weight)
+		for i := range kept {
+			if block[i]%folds == in {
+				kept[i] = 0
+			}
+		}
+		for k := range all {
+			left := rows.data
+			if k < len(o.Smoothing) {
+				c, err := fit(ctx, rows, knots, o, o.Smoothing[k], before, kept)
+				if err != nil {
+					return nil, err
+				}
+				left = rows.left(c)
+			}
+			for b, e := range energy(left, in) {
+				all[k][b] += e
+			}
+		}
+	}
+	none := all[len(o.Smoothing)]
+	whole := sum(none[:])
+	out := &Choice{None: true}
+	best := 0
+	for k := range o.Smoothing {
+		out.Left = append(out.Left, sum(all[k][:])/whole)
+		if out.Left[k] < out.Left[best] {
+			best = k
+		}
+	}
+	// By how much a choice is worse than the best, and the standard error of that: of the sum of blocks' differences.
+	worse := func(k int) (difference, deviation float64) {
+		square := 0.0
+		for b := range blocks {
+			d := (all[k][b] - all[best][b]) / whole
+			difference += d
+			square += d * d
+		}
+		return difference, math.Sqrt(square - difference*difference/blocks)
+	}
+	var difference float64
+	if difference, out.Error = worse(len(o.Smoothing)); difference <= out.Error {
+		return out, nil
+	}
+	for k := best; k < len(o.Smoothing); k++ {
+		if difference, deviation := worse(k); difference <= deviation {
+			out.Smoothing, out.None = o.Smoothing[k], false
+		}
+	}
+	return out, nil
+}
+
+func sum(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
 // lengths are how many of the lengths over which changes are penalised an axis of the model has.
 const lengths = 24
 
-// fit minimises the misfit of weighted rows and the penalties.
-func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []float64) ([]float64, error) {
+// fit minimises the misfit of weighted rows and the penalties of a change beside those before.
+func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, lambda float64, before, weight []float64) ([]float64, error) {
 	a := rows.Operator(knots.Shape(), weight)
 	host := device.NewHost(1)
 	d, err := dist.NewVector(host, a.Range())
 	if err != nil {
 		return nil, err
 	}
+	// Of the whole change, for which the data are those of this one and what those before have explained.
+	whole := device.Slice[float64](d.Buf)
+	rows.forward(whole, before, weight)
 	for i, v := range rows.data {
-		device.Slice[float64](d.Buf)[i] = weight[i] * v
+		whole[i] += weight[i] * v
 	}
 	scale := rows.Scale()
 	scale /= math.Sqrt(float64(knots.Len())) // the same sums for any number of knots
@@ -94,7 +219,7 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []floa
 		if err != nil {
 			return nil, err
 		}
-		penalties = append(penalties, dist.Scale(o.Smoothing*scale*float64(n-3)/lengths, row))
+		penalties = append(penalties, dist.Scale(lambda*scale*float64(n-3)/lengths, row))
 	}
 	p, err := solver.Hold(a, d).AddRows(penalties...)
 	if err != nil {
@@ -114,7 +239,11 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, weight []floa
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(device.Slice[float64](m.X().Buf)), nil
+	c := slices.Clone(device.Slice[float64](m.X().Buf))
+	for k, v := range before {
+		c[k] -= v
+	}
+	return c, nil
 }
 
 // reweigh sets weights by what is left of rows.

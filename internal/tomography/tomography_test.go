@@ -158,7 +158,7 @@ func TestRowsAreAdjoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	rows := NewRows(42)
 	for i := range 77 {
-		rows.Add([]int32{int32(r.IntN(42)), 5, 5}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, r.NormFloat64())
+		rows.Add(float64(i), []int32{int32(r.IntN(42)), 5, 5}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, r.NormFloat64())
 		if i%10 == 7 {
 			rows.Center()
 		}
@@ -220,7 +220,7 @@ func TestInterruptedSolutionIsNone(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	rows := TimeRows(picks, knots)
 	cancel()
-	if s, err := Solve(ctx, rows, knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 50, Rounds: 1}); err == nil {
+	if s, err := Solve(ctx, rows, knots, Options{Smoothing: []float64{0.1}, Bound: 0.2, Iterations: 50, Rounds: 1}, nil); err == nil {
 		t.Errorf("a solution: %+v", s)
 	}
 }
@@ -229,7 +229,7 @@ func TestInterruptedSolutionIsNone(t *testing.T) {
 func TestTimeRowsFitPicks(t *testing.T) {
 	knots, picks := even(t)
 	picks[20].Gamma = 1.3 // a slip
-	s, err := Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.2, Iterations: 400, Rounds: 4})
+	s, err := Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: []float64{0.1}, Bound: 0.2, Iterations: 400, Rounds: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,8 +238,84 @@ func TestTimeRowsFitPicks(t *testing.T) {
 			t.Fatalf("δ of point %d is %.4f, want %.4f", i, v, math.Log(0.9))
 		}
 	}
-	s, err = Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: 0.1, Bound: 0.05, Iterations: 400, Rounds: 1})
+	s, err = Solve(context.Background(), TimeRows(picks, knots), knots, Options{Smoothing: []float64{0.1}, Bound: 0.05, Iterations: 400, Rounds: 1}, nil)
 	if err != nil || s.Cut == 0 || -slices.Min(s.Coefficients) != 0.05 {
 		t.Errorf("the bound cuts %d coefficients to %g: %v", s.Cut, slices.Min(s.Coefficients), err)
+	}
+}
+
+// A problem that is linear has no second update: what is left after the first is what the penalties left.
+func TestASecondUpdateIsNone(t *testing.T) {
+	knots, err := NewKnots(model, []float64{800, 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	picks := scattered(0.03, func(x, z float64) float64 { return 0.06 * math.Sin(x/500) })
+	o := Options{Smoothing: []float64{0.1}, Damping: 0.01, Bound: 1, Iterations: 400, Rounds: 1}
+	rows := TimeRows(picks, knots)
+	first, err := Solve(t.Context(), rows, knots, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := rows.left(first.Coefficients)
+	for i := range rows.data {
+		rows.data[i] = -left[i]
+	}
+	second, err := Solve(t.Context(), rows, knots, o, first.Coefficients)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := rms(first.Coefficients), rms(second.Coefficients); !(b < 1e-4*a) {
+		t.Errorf("the first update has %g rms, the second %g", a, b)
+	}
+	if again, err := Solve(t.Context(), rows, knots, o, nil); err != nil || rms(again.Coefficients) < 1e-2*rms(first.Coefficients) {
+		t.Errorf("without those before the second update has %g rms, %v: the test says nothing", rms(again.Coefficients), err)
+	}
+}
+
+// scattered are picks in time of a change of ln γ, with noise.
+func scattered(noise float64, of func(x, z float64) float64) (picks []moveout.Pick) {
+	r := rand.New(rand.NewPCG(8, 1))
+	for x := 0.0; x < 3000; x += 60 {
+		for z := 100.0; z < 2000; z += 150 {
+			picks = append(picks, moveout.Pick{X: x, Z: z, Gamma: math.Exp(of(x, z) + noise*r.NormFloat64()), Certainty: 0.5})
+		}
+	}
+	return picks
+}
+
+// Picks that are left out ask for a change where there is one, and for the smoother the more noise there is; of noise they ask
+// for none.
+func TestPicksThatAreLeftOutChoose(t *testing.T) {
+	knots, err := NewKnots(model, []float64{200, 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Smoothing: []float64{0.001, 0.01, 0.1, 1}, Damping: 1e-4, Bound: 1, Iterations: 200, Rounds: 2}
+	bump := func(x, z float64) float64 {
+		return 0.08 * math.Exp(-(math.Pow(x-1500, 2)+math.Pow(z-1000, 2))/(400*400))
+	}
+	smooth := 0.0
+	for _, c := range []struct {
+		noise float64
+		of    func(x, z float64) float64
+		none  bool
+	}{
+		{0.002, bump, false},
+		{0.05, bump, false},
+		{0.05, func(x, z float64) float64 { return 0 }, true},
+	} {
+		s, err := Solve(t.Context(), TimeRows(scattered(c.noise, c.of), knots), knots, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("noise %g: %+v", c.noise, *s.Choice)
+		if s.Choice.None != c.none || c.none != (rms(s.Coefficients) == 0) {
+			t.Errorf("noise %g: no change %v, want %v; coefficients of %g rms", c.noise, s.Choice.None, c.none, rms(s.Coefficients))
+		}
+		if !c.none && !(s.Choice.Smoothing > smooth) {
+			t.Errorf("noise %g asks for a smoothing of %g, less of it for %g", c.noise, s.Choice.Smoothing, smooth)
+		}
+		smooth = s.Choice.Smoothing
 	}
 }

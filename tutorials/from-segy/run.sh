@@ -30,7 +30,7 @@ lsm loop gathers.toml -n 2 -o loops
 lsm check config.toml
 lsm run config.toml --json >run.log
 lsm report image.h5 --log run.log -o report.html
-lsm plot image.h5 --under loops/loop-2/model.h5 -o image.png
+lsm plot image.h5 --under loops/final.h5 -o image.png
 
 # The same with the velocity of the two picks.
 lsm run config.toml --set velocity.file=start.h5 --set output.file=image-start.h5 \

@@ -30,7 +30,11 @@ func newLoop(a *cli.App) *cobra.Command {
 other, and migrates and picks once more to show what has come of it. CONFIG makes
 gathers by offset (image.gathers = "offset"). DIR gets a folder for each loop, loop-0 to
 loop-N, with its model, image, picks and pictures, and report.html with gathers, velocity
-and image of the first and the last. The last model is in loop-N.
+and image of the first and the last. DIR/final.h5 is the model that it has come to.
+
+It ends before N updates, and says why, where the data ask for no more: where picks that
+are left out are not explained by a change from the others, or where a change, and half
+of it, takes power from the stack.
 
 Ranks share the migrations. Rank 0 picks and updates, and the others wait. A loop that
 was stopped goes on with --resume, also with a larger N.`,
@@ -94,16 +98,17 @@ func beginLoop(a *cli.App, l *analysis.Loop) error {
 // loopStep tells what a loop has come to, draws it, and keeps what the report shows.
 func loopStep(a *cli.App, s analysis.Step, scan *analysis.Scan) (out report.LoopStep, err error) {
 	g := scan.Gathers.Grid
-	out = report.LoopStep{Number: s.Number, Picks: len(s.Picks), Residual: fmt.Sprintf("%.3g %s", s.MeanResidual(), g.Unit(1)), Gamma: s.Gamma(), Relative: s.Relative}
-	a.Report.Printf("loop %d: %s, mean residual moveout %s, mean |γ − 1| %.4f\n", s.Number, readable.Count(len(s.Picks), "pick"), out.Residual, out.Gamma)
+	out = report.LoopStep{Number: s.Number, Picks: len(s.Picks), Residual: fmt.Sprintf("%.3g %s", s.MeanResidual(), g.Unit(1)), Gamma: s.Gamma(), Power: s.Power, Relative: s.Relative}
+	a.Report.Printf("loop %d: %s, mean residual moveout %s, mean |γ − 1| %.4f, stack power %.4f\n", s.Number, readable.Count(len(s.Picks), "pick"), out.Residual, out.Gamma, s.Power)
 	if scan.Unresolved > 0 {
 		a.Report.Infof("loop %d: %s dropped: unresolved", s.Number, readable.Count(scan.Unresolved, "pick"))
 	}
-	a.Report.Event("loop", "number", s.Number, "picks", len(s.Picks), "unresolved", scan.Unresolved, "mean_residual", s.MeanResidual(), "gamma", out.Gamma, "relative_change", s.Relative)
+	a.Report.Event("loop", "number", s.Number, "picks", len(s.Picks), "unresolved", scan.Unresolved, "mean_residual", s.MeanResidual(), "gamma", out.Gamma, "stack_power", s.Power, "relative_change", s.Relative)
 	out.Velocity = &report.Model{File: s.Model}
 	if out.Velocity.Grid, out.Velocity.Values, err = pipeline.ReadVelocity(s.Model, s.Units); err != nil {
 		return out, err
 	}
+	out.Roughness = analysis.Roughness(out.Velocity.Grid, out.Velocity.Values)
 	out.Image = &h5.Image{Grid: g, Data: scan.Gathers.Image}
 	title := fmt.Sprintf("loop %d", s.Number)
 	if out.Gathers, err = scan.Flattened(title); err == nil {
@@ -120,15 +125,18 @@ func loopStep(a *cli.App, s analysis.Step, scan *analysis.Scan) (out report.Loop
 // writeLoop writes the report, and says what the loops have come to.
 func writeLoop(a *cli.App, l *analysis.Loop, steps []report.LoopStep) error {
 	var page bytes.Buffer
-	if err := report.WriteLoop(&page, filepath.Base(l.Config.Path()), steps); err != nil {
+	if err := report.WriteLoop(&page, filepath.Base(l.Config.Path()), l.Stopped, steps); err != nil {
 		return err
 	}
 	file := filepath.Join(l.Folder, "report.html")
 	if err := pipeline.WriteText(file, page.String()); err != nil {
 		return err
 	}
-	last := filepath.Join(l.Folder, fmt.Sprintf("loop-%d", l.Loops))
+	last := steps[len(steps)-1]
+	if l.Stopped != "" {
+		a.Report.Printf("ended after loop %d: %s\n", last.Number, l.Stopped)
+	}
 	a.Report.Printf("report: %s\n", file)
-	a.Wrote("model", filepath.Join(last, "model.h5"), "report", file, "loops", l.Loops)
+	a.Wrote("model", filepath.Join(l.Folder, analysis.FinalFile), "report", file, "loops", last.Number, "ended", l.Stopped)
 	return nil
 }

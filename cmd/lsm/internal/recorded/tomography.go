@@ -49,7 +49,7 @@ again, and repeat (lsm loop does).`,
 // updateFlags are the flags of a change of the model.
 func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
 	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, m (default: 1/48 of the line if resolved, 1/24 of the depth)")
-	fl.Float64Var(&c.Smoothing, "smoothing", 0.03, "weight `L` of changes over a 24th of the model")
+	fl.Float64SliceVar(&c.Smoothing, "smoothing", []float64{0.03, 0.1, 0.3, 1, 3}, "weight `L` of changes over a 24th of the model; of several the one that picks left out ask for")
 	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
 	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
 	fl.Float64Var(&c.Misfit, "misfit", 5, "`DEGREES` that a pair of rays may miss the normal of the layer")
@@ -72,9 +72,13 @@ func (o *tomographyOptions) run(ctx context.Context, a *cli.App, path string) er
 	if err != nil {
 		return err
 	}
-	c, err := analysis.Update(ctx, cfg, picks, o.picks, o.Choices, a.Report)
+	c, err := analysis.Update(ctx, cfg, picks, o.picks, o.Choices, nil, a.Report)
 	if err != nil {
 		return err
+	}
+	if ch := c.Solution.Choice; ch != nil && ch.None {
+		return status.Hint(status.Numerical(fmt.Errorf("tomography: no change explains picks that are left out: %s of their moveout would be left", readable.Percent(ch.Best()))),
+			"the velocity is as good as the picks tell; --smoothing with one number takes a change all the same")
 	}
 	if err := c.Write(o.output, "tomography", a.Force); err != nil {
 		return err
@@ -91,6 +95,9 @@ func tellChange(a *cli.App, c *analysis.Change, picks *analysis.Picks, o analysi
 			readable.Count(c.Rows, "row"), t.Picks, len(picks.List), t.Unlit, readable.Count(t.Lost, "pair"))
 	}
 	s := c.Solution
+	if s.Choice != nil {
+		a.Report.Printf("smoothing %g: picks that are left out keep %s of their moveout\n", s.Choice.Smoothing, readable.Percent(s.Choice.Best()))
+	}
 	a.Report.Printf("misfit of the picks: %.3g, to become %.3g; velocity changes by %s rms\n", s.Before, s.After, readable.Percent(c.Relative()))
 	if s.Cut > 0 {
 		a.Report.Warn(fmt.Sprintf("--bound %g cuts %s: gathers may need another loop", o.Bound, readable.Count(s.Cut, "coefficient")))
