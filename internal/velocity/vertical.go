@@ -82,7 +82,7 @@ func DixVertical(times, rms []float64) (*Vertical, error) {
 			layers[i] = rms[i] * rms[i]
 		}
 		if !(layers[i] > 0) {
-			return nil, fmt.Errorf("between two-way times of %g and %g s: squared interval velocity is %.4g m²/s², must be positive: rms velocities fall too fast", top, t, layers[i])
+			return nil, fmt.Errorf("between two-way times of %g and %g s: squared interval velocity is %.4g m²/s², must be positive: rms velocities fall too fast (lsm velocity --to interval-time damps them)", top, t, layers[i])
 		}
 		before, top = energy, t
 	}

@@ -20,6 +20,8 @@ type velocityOptions struct {
 	output, units, to                      string
 	at, rms                                []string
 	spacing, margin, depth, interval, time float64
+	deviation                              float64   // %, of RMS velocities; 0: damped where Dix's formula does not suit
+	bounds                                 []float64 // m/s, of damped interval velocities
 }
 
 func newVelocity(a *cli.App) *cobra.Command {
@@ -42,7 +44,9 @@ migration: velocities on two-way time, linear between the picks of --rms.
   interval       interval velocities on depth
   interval-time  interval velocities on two-way time
 
-Interval velocities are found from rms ones as Dix does. A model with epsilon or
+Interval velocities are found from rms ones as Dix does. Where that gives none, or one
+beyond --bounds, all are found by least squares instead: smooth, within the bounds, and
+such that their rms velocities are off by about --deviation. A model with epsilon or
 delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 1995).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
   lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5
@@ -68,6 +72,8 @@ delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 19
 	fl.Float64Var(&f.depth, "depth", 0, "depth of the model's bottom, `M` metres")
 	fl.Float64Var(&f.interval, "interval", 0, "`S` seconds between points in two-way time")
 	fl.Float64Var(&f.time, "time", 0, "two-way time of the model's end, `S` seconds")
+	fl.Float64Var(&f.deviation, "deviation", 0, "rms velocities are good to `P` per cent (default 1); given, interval velocities are always damped")
+	fl.Float64SliceVar(&f.bounds, "bounds", nil, "`LO,HI` of damped interval velocities, m/s (default: 300,8000)")
 	fl.Float64Var(&f.margin, "margin", 0, "`M` metres of model beyond the outermost positions")
 	cli.Require(cmd, "output")
 	return cmd

@@ -44,6 +44,12 @@ func (f *velocityOptions) complete(cmd *cobra.Command) error {
 		return errors.New("--interval and --time are for a model on two-way time, with --to rms or interval-time")
 	case inTime && changed("depth"), inTime && !picked && changed("spacing"):
 		return fmt.Errorf("--to %s makes a model on two-way time: --interval and --time say which", f.to)
+	case (changed("deviation") || changed("bounds")) && (picked || target.Kind != velocity.Interval):
+		return errors.New("--deviation and --bounds are for --to interval and interval-time, of a model")
+	case changed("deviation") && !(f.deviation > 0 && f.deviation <= 50):
+		return fmt.Errorf("--deviation is %g %%, must be above 0 and at most 50", f.deviation)
+	case changed("bounds") && (len(f.bounds) != 2 || !(f.bounds[0] > 0 && f.bounds[0] < f.bounds[1])):
+		return fmt.Errorf("--bounds is %v, must be two velocities that ascend", f.bounds)
 	case !picked && f.to != "" && changed("margin"):
 		return errors.New("--margin is for a model made from picks")
 	}
@@ -84,6 +90,35 @@ func (f *velocityOptions) cover(s *survey.Survey) (grid.Grid, error) {
 	return g, g.Validate()
 }
 
+// damp is a model of interval velocities in place of one of RMS velocities that Dix's formula does not suit, or of any if it is asked
+// for.
+func (f *velocityOptions) damp(ctx context.Context, a *cli.App, m *velocity.Model) (*velocity.Model, error) {
+	o := velocity.DefaultDamping
+	asked := f.deviation != 0 || f.bounds != nil
+	if f.deviation != 0 {
+		o.Deviation = f.deviation / 100
+	}
+	if f.bounds != nil {
+		o.Bounds = [2]float64(f.bounds)
+	}
+	unreal := m.CountUnreal(o.Bounds)
+	if unreal == 0 && !asked {
+		return m, nil
+	}
+	out, told, err := m.Damp(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("interval velocities are damped: RMS velocities change by %s rms, %s at most", readable.Percent(told.Misfit), readable.Percent(told.Worst))
+	if asked {
+		a.Report.Printf("%s\n", text)
+	} else {
+		a.Report.Warn(fmt.Sprintf("Dix's formula gives no velocity from %g to %g m/s at %d of %s: %s; --deviation and --bounds say how",
+			o.Bounds[0], o.Bounds[1], unreal, readable.Count(len(m.V), "point"), text))
+	}
+	return out, nil
+}
+
 // convert makes a model of another.
 func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) error {
 	if err := cli.CheckUnits("velocity", f.units); err != nil {
@@ -105,6 +140,11 @@ func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) 
 		to.Spacing, to.End = f.interval, f.time
 	}
 	cli.WarnOfEta(a, path, m)
+	if m.Kind == velocity.RMS && to.Kind == velocity.Interval {
+		if m, err = f.damp(ctx, a, m); err != nil {
+			return status.Input(fmt.Errorf("%s: %w", path, err))
+		}
+	}
 	out, err := m.Convert(ctx, to)
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: %w", path, err))
