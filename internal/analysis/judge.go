@@ -134,6 +134,9 @@ func (l *Loop) update(ctx context.Context) (verdict, error) {
 	if err != nil {
 		return ended, err
 	}
+	if l.Deviation, err = change.Solution.Deviation(change.Grid); err != nil {
+		return ended, status.Numerical(err)
+	}
 	d := &decision{Knots: change.Spacing, Coefficients: change.Solution.Coefficients, Choice: change.Solution.Choice, Share: 1}
 	l.pending = d
 	if c := d.Choice; c != nil && c.None {

@@ -38,7 +38,8 @@ type Loop struct {
 	Resume   bool
 	Force    bool
 
-	Stopped string // why the loop has ended before its last update; "" if it has not
+	Stopped   string    // why the loop has ended before its last update; "" if it has not
+	Deviation []float64 // standard deviation of the velocity's logarithm at the model's points by the last picks; nil if not known
 
 	last    Step      // the one before, on rank 0
 	pending *decision // what the next model was made of
@@ -208,7 +209,7 @@ func (r record) same(path string, text []byte) error {
 // Run runs the loop on all ranks and hands each step that is kept to done on rank 0, with the scan of its image.
 func (l *Loop) Run(ctx context.Context, done func(s Step, scan *Scan) error) error {
 	cfg := *l.Config
-	l.Stopped, l.pending, l.before = "", nil, nil
+	l.Stopped, l.Deviation, l.pending, l.before = "", nil, nil, nil
 	for i := 0; ; {
 		if err := comm.Together(l.World, ctx.Err()); err != nil {
 			return err

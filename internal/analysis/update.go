@@ -35,7 +35,7 @@ func (c Choices) Check() error {
 	switch {
 	case c.Knots != nil && (len(c.Knots) != 2 || !(c.Knots[0] > 0) || !(c.Knots[1] > 0)):
 		return fmt.Errorf("--knots is %v, must be two distances above 0", c.Knots)
-	case len(c.Smoothing) == 0 || !slices.IsSorted(c.Smoothing) || !(c.Smoothing[0] >= 0) || !(c.Damping >= 0):
+	case !slices.IsSorted(c.Smoothing) || len(c.Smoothing) > 0 && !(c.Smoothing[0] >= 0) || !(c.Damping >= 0):
 		return fmt.Errorf("--smoothing %v must ascend, it and --damping %g must not be negative", c.Smoothing, c.Damping)
 	case !(c.Bound > 0 && c.Bound <= 0.5):
 		return fmt.Errorf("--bound is %g, must be above 0 and at most 0.5", c.Bound)
@@ -167,7 +167,9 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 		return nil, status.Hint(status.Numerical(fmt.Errorf("%s: none of %d picks is lit by rays of three offsets: there is nothing to update the model from", picksFile, len(p.List))),
 			"a larger --misfit takes rays whose reflection points are further off")
 	}
+	end := report.Time("solution")
 	out.Solution, err = tomography.Solve(ctx, rows, knots, c.Options, before)
+	end()
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

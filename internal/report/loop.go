@@ -46,8 +46,9 @@ type loopPage struct {
 }
 
 // WriteLoop writes the page of a loop, of which there is one step at least. Gathers, velocity and image
-// of the first and the last step stand beside each other. stopped says why the loop ended before its last update, if it did.
-func WriteLoop(w io.Writer, title, stopped string, steps []LoopStep) error {
+// of the first and the last step stand beside each other. stopped says why the loop ended before its last update, if it did;
+// deviation is the standard deviation of the velocity's logarithm at the points of the last model, or nil.
+func WriteLoop(w io.Writer, title, stopped string, deviation []float64, steps []LoopStep) error {
 	p := &loopPage{Title: title, Stopped: stopped, Steps: steps}
 	ends := []LoopStep{steps[0], steps[len(steps)-1]}
 	speeds := slices.Concat(ends[0].Velocity.Values, ends[1].Velocity.Values)
@@ -71,6 +72,17 @@ func WriteLoop(w io.Writer, title, stopped string, steps []LoopStep) error {
 			if err := section.add(name(s)+": "+of.says, name(s)+": "+of.says)(of.draw(s)); err != nil {
 				return err
 			}
+		}
+		p.Parts = append(p.Parts, section)
+	}
+	if deviation != nil {
+		section, percent := part{Title: "Deviation of the velocity"}, make([]float64, len(deviation))
+		for i, v := range deviation {
+			percent[i] = 100 * v
+		}
+		says := "standard deviation of the velocity by the noise of the last picks that asked for a change, as if each had its own; where it is large the picks say nothing"
+		if err := section.add(says, says)(picture.Model(ends[1].Velocity.Grid, percent, picture.Options{Title: "deviation", Bar: "standard deviation (%)"})); err != nil {
+			return err
 		}
 		p.Parts = append(p.Parts, section)
 	}

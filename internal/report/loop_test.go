@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,17 +31,17 @@ func TestLoopPage(t *testing.T) {
 			Velocity: &Model{Grid: g, Values: v}, Image: &h5.Image{Grid: g, Data: image}, Gathers: figure, Semblance: figure})
 	}
 	var page bytes.Buffer
-	if err := WriteLoop(&page, "<b>line</b>", "", steps); err != nil {
+	if err := WriteLoop(&page, "<b>line</b>", "picks say no more", slices.Repeat([]float64{0.02}, len(steps[0].Velocity.Values)), steps); err != nil {
 		t.Fatal(err)
 	}
 	text := page.String()
-	for _, want := range []string{"<td>11</td>", "4.5 m", "2 % rms", "as configured", "&lt;b&gt;line", "loop 2: velocity"} {
+	for _, want := range []string{"<td>11</td>", "4.5 m", "2 % rms", "as configured", "&lt;b&gt;line", "loop 2: velocity", "Ended early: picks say no more", "standard deviation of the velocity"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if n := strings.Count(text, "data:image/png"); n != 8 {
-		t.Errorf("%d pictures, want 8", n)
+	if n := strings.Count(text, "data:image/png"); n != 9 {
+		t.Errorf("%d pictures, want 9", n)
 	}
 	pictures := regexp.MustCompile(`data:image/png[^"]*`)
 	before := pictures.FindAllString(text, -1)
@@ -49,7 +50,7 @@ func TestLoopPage(t *testing.T) {
 		steps[2].Velocity.Values[i] = 2 * v[i]
 	}
 	page.Reset()
-	if err := WriteLoop(&page, "line", "", steps); err != nil {
+	if err := WriteLoop(&page, "line", "", nil, steps); err != nil {
 		t.Fatal(err)
 	}
 	if after := pictures.FindAllString(page.String(), -1); after[4] == before[4] {

@@ -2,9 +2,11 @@ package tomography
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -16,12 +18,15 @@ import (
 
 // Options steer a solution.
 type Options struct {
-	Smoothing  []float64 // λ, ascending; of several the one that picks which are left out ask for
+	Smoothing  []float64 // λ, ascending; of several the one that picks which are left out ask for; none: of smoothings
 	Damping    float64   // μ
 	Bound      float64   // |δ| is at most that
 	Iterations int       // of CGLS
 	Rounds     int       // of weights, at least 1
 }
+
+// smoothings are the values of λ that are tried.
+var smoothings = []float64{0.03, 0.1, 0.3, 1, 3}
 
 // Solution is a change of the model.
 type Solution struct {
@@ -29,6 +34,11 @@ type Solution struct {
 	Before, After float64   // root mean square of the data and of what is left, before bounds
 	Cut           int       // coefficients that the bounds cut
 	Choice        *Choice   // of λ; nil where there was none
+
+	rows            *Rows // for Deviation
+	knots           *Knots
+	lambda, damping float64
+	weight, left    []float64
 }
 
 // TimeRows are the rows of picks in time.
@@ -49,29 +59,33 @@ func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options, before []fl
 	if rows.Len() == 0 {
 		return nil, fmt.Errorf("tomography: there are no rows")
 	}
+	if len(o.Smoothing) == 0 {
+		o.Smoothing = smoothings
+	}
 	if before == nil {
 		before = make([]float64, knots.Len())
 	}
-	s := &Solution{Before: rms(rows.data)}
-	lambda, weight := o.Smoothing[0], slices.Repeat([]float64{1}, rows.Len())
+	s := &Solution{Before: rms(rows.data), rows: rows, knots: knots, lambda: o.Smoothing[0], damping: o.Damping, left: rows.data}
+	s.weight = slices.Repeat([]float64{1}, rows.Len())
 	if len(o.Smoothing) > 1 {
-		if _, _, err := robust(ctx, rows, knots, o, lambda, before, weight); err != nil {
+		if _, _, err := robust(ctx, rows, knots, o, s.lambda, before, s.weight); err != nil {
 			return nil, err
 		}
 		var err error
-		if s.Choice, err = choose(ctx, rows, knots, o, before, weight); err != nil {
+		if s.Choice, err = choose(ctx, rows, knots, o, before, s.weight); err != nil {
 			return nil, err
 		}
-		if lambda = s.Choice.Smoothing; s.Choice.None {
+		if s.Choice.None {
 			s.Coefficients, s.After = make([]float64, knots.Len()), s.Before
 			return s, nil
 		}
+		s.lambda = s.Choice.Smoothing
 	}
-	c, left, err := robust(ctx, rows, knots, o, lambda, before, weight)
-	if err != nil {
+	var err error
+	if s.Coefficients, s.left, err = robust(ctx, rows, knots, o, s.lambda, before, s.weight); err != nil {
 		return nil, err
 	}
-	s.Coefficients, s.After = c, rms(left)
+	s.After = rms(s.left)
 	for k, c := range s.Coefficients {
 		if math.Abs(c) > o.Bound {
 			s.Coefficients[k] = math.Copysign(o.Bound, c)
@@ -125,16 +139,8 @@ func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, we
 	for i, x := range rows.x {
 		block[i] = min(blocks-1, int(blocks*(x-lo)/max(hi-lo, math.SmallestNonzeroFloat64)))
 	}
-	energy := func(left []float64, in int) (sums [blocks]float64) {
-		for i, v := range left {
-			if block[i]%folds == in {
-				sums[block[i]] += weight[i] * weight[i] * v * v
-			}
-		}
-		return sums
-	}
-	all := make([][blocks]float64, len(o.Smoothing)+1) // the last one: no change
-	for in := range folds {
+	all := make([][blocks]float64, len(o.Smoothing)+1) // what is left of each block; the last one: without a change
+	leave := func(in int) error {
 		kept := slices.Clone(weight)
 		for i := range kept {
 			if block[i]%folds == in {
@@ -146,14 +152,30 @@ func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, we
 			if k < len(o.Smoothing) {
 				c, err := fit(ctx, rows, knots, o, o.Smoothing[k], before, kept)
 				if err != nil {
-					return nil, err
+					return err
 				}
 				left = rows.left(c)
 			}
-			for b, e := range energy(left, in) {
-				all[k][b] += e
+			for i, v := range left {
+				if block[i]%folds == in {
+					all[k][block[i]] += weight[i] * weight[i] * v * v
+				}
 			}
 		}
+		return nil
+	}
+	var errs [folds]error
+	var wait sync.WaitGroup
+	for in := range folds {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			errs[in] = leave(in)
+		}()
+	}
+	wait.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
 	}
 	none := all[len(o.Smoothing)]
 	whole := sum(none[:])
@@ -197,6 +219,16 @@ func sum(v []float64) (s float64) {
 // lengths are how many of the lengths over which changes are penalised an axis of the model has.
 const lengths = 24
 
+// penaltyScale is the unit of penalties on coefficients: the same sums for any number of knots.
+func penaltyScale(rows *Rows, knots *Knots) float64 {
+	return rows.Scale() / math.Sqrt(float64(knots.Len()))
+}
+
+// smoothingWeight is that of differences along an axis of n knots.
+func smoothingWeight(lambda, scale float64, n int) float64 {
+	return lambda * scale * float64(n-3) / lengths
+}
+
 // fit minimises the misfit of weighted rows and the penalties of a change beside those before.
 func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, lambda float64, before, weight []float64) ([]float64, error) {
 	a := rows.Operator(knots.Shape(), weight)
@@ -211,15 +243,14 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, lambda float6
 	for i, v := range rows.data {
 		whole[i] += weight[i] * v
 	}
-	scale := rows.Scale()
-	scale /= math.Sqrt(float64(knots.Len())) // the same sums for any number of knots
+	scale := penaltyScale(rows, knots)
 	penalties := []dist.Operator{dist.Scale(o.Damping*scale, dist.Identity(a.Domain()))}
 	for axis, n := range knots.Shape() {
 		row, err := dist.Difference(a.Domain(), axis)
 		if err != nil {
 			return nil, err
 		}
-		penalties = append(penalties, dist.Scale(lambda*scale*float64(n-3)/lengths, row))
+		penalties = append(penalties, dist.Scale(smoothingWeight(lambda, scale, n), row))
 	}
 	p, err := solver.Hold(a, d).AddRows(penalties...)
 	if err != nil {

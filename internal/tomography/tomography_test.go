@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -317,5 +319,85 @@ func TestPicksThatAreLeftOutChoose(t *testing.T) {
 			t.Errorf("noise %g asks for a smoothing of %g, less of it for %g", c.noise, s.Choice.Smoothing, smooth)
 		}
 		smooth = s.Choice.Smoothing
+	}
+}
+
+// The deviation is that of solutions from picks of other noise, where the penalties hold little, and grows where picks are missing.
+func TestDeviation(t *testing.T) {
+	knots, err := NewKnots(model, []float64{400, 400})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const noise, trials = 0.03, 40
+	o := Options{Smoothing: []float64{0.003}, Damping: 1e-5, Bound: 1, Iterations: 300, Rounds: 1}
+	points := grid.Grid{Origin: []float64{600, 500}, Spacing: []float64{300, 300}, Shape: []int{7, 4}}
+	squares, said := make([]float64, points.Len()), 0.0
+	for trial := range trials {
+		r := rand.New(rand.NewPCG(uint64(trial), 9))
+		picks := scattered(0, func(x, z float64) float64 { return noise * r.NormFloat64() })
+		s, err := Solve(t.Context(), TimeRows(picks, knots), knots, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range knots.On(points, s.Coefficients) {
+			squares[i] += v * v / trials
+		}
+		deviation, err := s.Deviation(points)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said += sum(deviation) / float64(trials*len(deviation))
+	}
+	seen := 0.0
+	for _, v := range squares {
+		seen += math.Sqrt(v) / float64(len(squares))
+	}
+	t.Logf("solutions deviate by %.5f, are said to by %.5f", seen, said)
+	if math.Abs(said/seen-1) > 0.1 {
+		t.Errorf("solutions deviate by %g and are said to by %g", seen, said)
+	}
+	picks := slices.DeleteFunc(scattered(noise, func(x, z float64) float64 { return 0 }), func(p moveout.Pick) bool { return p.X > 1500 })
+	s, err := Solve(t.Context(), TimeRows(picks, knots), knots, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Deviation(grid.Grid{Origin: []float64{700, 1000}, Spacing: []float64{1800, 10}, Shape: []int{2, 1}})
+	if err != nil || !(d[1] > 3*d[0]) {
+		t.Errorf("deviation of %g among picks and %g far from any, %v", d[0], d[1], err)
+	}
+}
+
+// Centered rows count in the deviation as in the operator: H of addRows is Aᵀ A.
+func TestDeviationHasTheOperatorsMatrix(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 7))
+	knots, err := NewKnots(model, []float64{1600, 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := knots.Len()
+	rows := NewRows(n)
+	for i := range 30 {
+		rows.Add(float64(i), []int32{int32(r.IntN(n)), int32(r.IntN(n)), 3}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, 0)
+		if i%5 == 4 {
+			rows.Center()
+		}
+	}
+	s := &Solution{rows: rows, knots: knots, weight: make([]float64, rows.Len())}
+	for i := range s.weight {
+		s.weight[i] = r.Float64()
+	}
+	h := mat.NewSymDense(n, nil)
+	s.addRows(h)
+	x, y, back := make([]float64, n), make([]float64, rows.Len()), make([]float64, n)
+	for k := range n {
+		clear(x)
+		x[k] = 1
+		rows.forward(y, x, s.weight)
+		rows.adjoint(back, y, s.weight)
+		for j, want := range back {
+			if math.Abs(h.At(j, k)-want) > 1e-12 {
+				t.Fatalf("element %d, %d is %g, want %g", j, k, h.At(j, k), want)
+			}
+		}
 	}
 }

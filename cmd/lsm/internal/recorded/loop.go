@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -125,7 +126,7 @@ func loopStep(a *cli.App, s analysis.Step, scan *analysis.Scan) (out report.Loop
 // writeLoop writes the report, and says what the loops have come to.
 func writeLoop(a *cli.App, l *analysis.Loop, steps []report.LoopStep) error {
 	var page bytes.Buffer
-	if err := report.WriteLoop(&page, filepath.Base(l.Config.Path()), l.Stopped, steps); err != nil {
+	if err := report.WriteLoop(&page, filepath.Base(l.Config.Path()), l.Stopped, l.Deviation, steps); err != nil {
 		return err
 	}
 	file := filepath.Join(l.Folder, "report.html")
@@ -135,6 +136,9 @@ func writeLoop(a *cli.App, l *analysis.Loop, steps []report.LoopStep) error {
 	last := steps[len(steps)-1]
 	if l.Stopped != "" {
 		a.Report.Printf("ended after loop %d: %s\n", last.Number, l.Stopped)
+	}
+	if d := slices.Sorted(slices.Values(l.Deviation)); len(d) > 0 {
+		a.Report.Printf("noise of the picks leaves the velocity a standard deviation of %s at half of the model, %s at nine of ten\n", readable.Percent(d[len(d)/2]), readable.Percent(d[len(d)*9/10]))
 	}
 	a.Report.Printf("report: %s\n", file)
 	a.Wrote("model", filepath.Join(l.Folder, analysis.FinalFile), "report", file, "loops", last.Number, "ended", l.Stopped)

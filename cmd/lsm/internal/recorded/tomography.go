@@ -49,7 +49,7 @@ again, and repeat (lsm loop does).`,
 // updateFlags are the flags of a change of the model.
 func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
 	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, m (default: 1/48 of the line if resolved, 1/24 of the depth)")
-	fl.Float64SliceVar(&c.Smoothing, "smoothing", []float64{0.03, 0.1, 0.3, 1, 3}, "weight `L` of changes over a 24th of the model; of several the one that picks left out ask for")
+	fl.Float64SliceVar(&c.Smoothing, "smoothing", nil, "weight `L` of changes over a 24th of the model (default: chosen by picks left out)")
 	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
 	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
 	fl.Float64Var(&c.Misfit, "misfit", 5, "`DEGREES` that a pair of rays may miss the normal of the layer")
