@@ -75,11 +75,10 @@ func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options, before []fl
 		if s.Choice, err = choose(ctx, rows, knots, o, before, s.weight); err != nil {
 			return nil, err
 		}
-		if s.Choice.None {
+		if s.lambda = s.Choice.Smoothing; s.Choice.None {
 			s.Coefficients, s.After = make([]float64, knots.Len()), s.Before
 			return s, nil
 		}
-		s.lambda = s.Choice.Smoothing
 	}
 	var err error
 	if s.Coefficients, s.left, err = robust(ctx, rows, knots, o, s.lambda, before, s.weight); err != nil {
@@ -118,7 +117,7 @@ func fill(v []float64, with float64) {
 
 // Choice is a choice of λ by picks that are left out.
 type Choice struct {
-	Smoothing float64   `json:"smoothing"` // λ
+	Smoothing float64   `json:"smoothing"` // λ; without a change that of the best
 	None      bool      `json:"none"`      // no change is as good, within the error
 	Left      []float64 `json:"left"`      // of each λ, the energy that is left of the picks that are left out, as a share of that without a change
 	Error     float64   `json:"error"`     // standard error of the difference between none and the best
@@ -197,6 +196,7 @@ func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, we
 		}
 		return difference, math.Sqrt(square - difference*difference/blocks)
 	}
+	out.Smoothing = o.Smoothing[best]
 	var difference float64
 	if difference, out.Error = worse(len(o.Smoothing)); difference <= out.Error {
 		return out, nil
