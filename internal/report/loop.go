@@ -80,7 +80,7 @@ func WriteLoop(w io.Writer, title, stopped string, deviation []float64, steps []
 		for i, v := range deviation {
 			percent[i] = 100 * v
 		}
-		says := "standard deviation of the velocity by the noise of the last picks that asked for a change, as if each had its own; where it is large the picks say nothing"
+		says := "standard deviation of the velocity by the noise of the last picks, as if each had its own; where it is large the picks say little"
 		if err := section.add(says, says)(picture.Model(ends[1].Velocity.Grid, percent, picture.Options{Title: "deviation", Bar: "standard deviation (%)"})); err != nil {
 			return err
 		}
