@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "airy.h"
 #include "rays2.h"
 
 #if defined(__x86_64__)
@@ -324,18 +325,6 @@ ALWAYS void bring(const rays2_place *p, rays2_grid *g, const part *c, const insi
 			add(g, in->at[first + k], (rays2_arrival){t[k], (float)bound[k], (float)unbound[k], (float)px[k], (float)pz[k], (float)fabs(angle[k]), (int32_t)(c->turns + odd & 3)});
 		}
 	}
-}
-
-// The Airy function from 0 to tail_end, where it is a tenth of what it is at 0.
-enum { tail_end = 2 };
-ALWAYS double airy(double z)
-{
-	double f = 0.355028053887817, g = -0.258819403792807 * z, sum = f + g;
-	for (int k = 3; k < 24; k += 3) {
-		f *= z * z * z / (k * (k - 1)), g *= z * z * z / (k * (k + 1));
-		sum += f + g;
-	}
-	return sum;
 }
 
 // Adds the wave beyond a fold to points of a strip. At a distance of narrow² / (2 x″), in the words of narrowest, the argument

@@ -1,6 +1,7 @@
 // No contraction of products and sums: a compiler may contract one loop and not another.
 #pragma GCC optimize("O3", "no-math-errno", "no-trapping-math", "fp-contract=off")
 
+#include "airy.h"
 #include "rays3.h"
 
 #include <math.h>
@@ -652,18 +653,6 @@ void ray3_sliver(const ray3_image *g, ray3_arrival *a, const ray3_corner *c, con
 	const ray3_corner *const front[3] = {c + s[0], c + s[1], c + s[2]};
 	cell t = {{c + s[0], c + s[1], c + s[2], c + v[3]}, {{0}}, narrowest(g, front), 0, 0, 0};
 	fill(g, a, &t, sign, arrive);
-}
-
-// The Airy function from 0 to tail_end, as in rays2.c.
-enum { tail_end = 2 };
-static double airy(double z)
-{
-	double f = 0.355028053887817, g = -0.258819403792807 * z, sum = f + g;
-	for (int k = 3; k < 24; k += 3) {
-		f *= z * z * z / (k * (k - 1)), g *= z * z * z / (k * (k + 1));
-		sum += f + g;
-	}
-	return sum;
 }
 
 // Adds the wave beyond a fold, as rays2.c has it. Corners have the argument of the Airy function as d.

@@ -104,7 +104,7 @@ func TestMemoryPredicted(t *testing.T) {
 			}
 			const mib = 1 << 20
 			peak, predicted, off := 0.0, 0.0, 0.0
-			for range 4 { // the kernel may take pages back, so that the peak is the largest of some
+			for range 4 { // what the collector lets stand differs by some MiB from run to run, and the prediction counts the most
 				out, err := run(c.limit)
 				if err != nil {
 					t.Fatalf("%v\n%s", err, out)

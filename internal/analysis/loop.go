@@ -237,13 +237,13 @@ func (l *Loop) Run(ctx context.Context, done func(s Step, scan *Scan) error) err
 		if err != nil || end {
 			return err
 		}
-		again, err := comm.Any(l.World, v == again)
+		repeat, err := comm.Any(l.World, v == again)
 		if err != nil {
 			return err
 		}
-		if !again {
-			next := filepath.Join(l.folder(i+1), "model.h5")
-			cfg.Velocity.File, cfg.Velocity.Units = config.Path{Text: next, File: next}, "auto" // the file says m/s
+		if !repeat {
+			model := filepath.Join(l.folder(i+1), "model.h5")
+			cfg.Velocity.File, cfg.Velocity.Units = config.Path{Text: model, File: model}, "auto" // the file says m/s
 			i++
 		}
 	}

@@ -32,7 +32,11 @@ are smoothed. The change lives on knots of cubic B-splines. epsilon, delta and t
 an anisotropic model stay as they are, and the velocity along its axis changes.
 
 A change is linear in the picks, and gathers are not: migrate with the new model, pick
-again, and repeat (lsm loop does).`,
+again, and repeat (lsm loop does).
+
+How smooth the change is, from --smoothing 0.03 to 3, is chosen by picks that are left out:
+the others must predict them. Where they ask for no change there is no model, and the status
+is 5. One number takes the choice away; of several one is chosen.`,
 		Example: `  lsm tomography config.toml --picks picks.h5 -o model2.h5
   lsm tomography config.toml --picks picks.h5 -o model2.h5 --knots 400,200 --smoothing 0.1`,
 		Annotations: cli.Exits("3", "4", "5", "130"),
