@@ -22,6 +22,9 @@ type Survey struct {
 	Sources   []float64 // [ns, Dim], m
 	Receivers []float64 // [nr, Dim], m
 
+	SourceDepth []float64 // [ns], m below the surface; nil: not known
+	UpholeTime  []float64 // [ns], s from the source up to the surface; nil: not known
+
 	Frame *grid.Frame // of x and y in 3-D; nil: the map's
 
 	// Fixed says that the traces are all pairs (s, r) in C order; then
@@ -131,7 +134,7 @@ func (s *Survey) Validate() error {
 	case shift > math.MaxInt32:
 		return fmt.Errorf("survey: t0 is %g s, %.3g samples of %g s from 0, at most %d", s.T0, shift, s.DT, math.MaxInt32)
 	}
-	for _, part := range []func() error{s.validatePairs, s.validateWavelet, s.validateWeight} {
+	for _, part := range []func() error{s.validateSources, s.validatePairs, s.validateWavelet, s.validateWeight} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -146,6 +149,26 @@ func (s *Survey) Validate() error {
 	for i, v := range s.Data {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("survey: data: trace %d has %g at sample %d, must be finite", i/s.NT, v, i%s.NT)
+		}
+	}
+	return nil
+}
+
+// validateSources checks what is known of each source besides its place.
+func (s *Survey) validateSources() error {
+	for _, p := range []struct {
+		name   string
+		values []float64
+		most   float64
+		unit   string
+	}{{"source_depth", s.SourceDepth, 1e5, "m"}, {"uphole_time", s.UpholeTime, 100, "s"}} {
+		if p.values != nil && len(p.values) != s.NumSources() {
+			return fmt.Errorf("survey: %d values of %s, want one for each of %s", len(p.values), p.name, readable.Count(s.NumSources(), "source"))
+		}
+		for i, v := range p.values {
+			if !(v >= 0 && v <= p.most) {
+				return fmt.Errorf("survey: %s of source %d is %g %s, must be from 0 to %g %[4]s", p.name, i, v, p.unit, p.most)
+			}
 		}
 	}
 	return nil

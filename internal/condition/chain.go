@@ -59,6 +59,11 @@ type learner interface {
 	learn(sum []float64) error
 }
 
+// mover is a step that changes where sources and receivers are.
+type mover interface {
+	Move(s *survey.Survey)
+}
+
 // Chain is a list of steps, ready for the traces of one survey.
 type Chain struct {
 	Steps []string // as [New] reads them, without files beside them
@@ -96,6 +101,9 @@ func New(texts []string, s *survey.Survey, first Arrivals) (*Chain, error) {
 		if f, ok := st.(interface{ file() string }); ok && f.file() != "" {
 			c.Files = append(c.Files, f.file())
 		}
+		if m, ok := st.(mover); ok { // steps after it see the places where they are then
+			m.Move(c.survey)
+		}
 		c.Steps, c.steps = append(c.Steps, text), append(c.steps, st)
 	}
 	return c, nil
@@ -109,6 +117,12 @@ func shotsOf(s *survey.Survey) [][]int32 {
 		shots[source] = append(shots[source], int32(i))
 	}
 	return slices.DeleteFunc(shots, func(traces []int32) bool { return len(traces) == 0 })
+}
+
+// Survey is the survey without its traces as the steps leave it, but for its wavelet.
+func (c *Chain) Survey() *survey.Survey {
+	s := *c.survey
+	return &s
 }
 
 // Passes is how often Learn and Run together read the survey.

@@ -27,6 +27,7 @@ var kinds = []kind{
 	{"kill", "kill=TRACE[-TRACE],...", "traces that become zero, by number from 0", parseKill},
 	{"flip", "flip=TRACE[-TRACE],...", "traces whose sign is wrong", parseFlip},
 	{"fk", "fk=V1,V2", "2-D: no apparent velocity below V1 m/s, all above V2", parseFan},
+	{"statics", "statics=FILE", "move traces by the static corrections of a table of lsm statics, and places to its datum", parseStatics},
 	{"decon", "decon=spiking,LENGTH[,NOISE[,DESIGN]] or decon=predictive,GAP,LENGTH[,NOISE[,DESIGN]]",
 		"Wiener deconvolution: s, s, share (0.01); DESIGN survey, shot or trace", parseDecon},
 }

@@ -210,6 +210,7 @@ func (in *input) read(rec *record, t *segy.Trace) error {
 	rec.own = in.File.TraceInterval(t)
 	rec.delay = in.duration(segy.Delay)
 	rec.static = remaining(in.duration(segy.SourceStatic), in.duration(segy.ReceiverStatic), in.duration(segy.TotalStatic))
+	rec.depth, rec.uphole = float32(in.length(segy.SourceDepth, in.vertical)), float32(in.duration(segy.UpholeTime))
 	for i, quantity := range []segy.Field{segy.FieldRecord, segy.Channel, segy.CDP} {
 		v, _ := in.get(quantity)
 		rec.label[i] = int32(v)

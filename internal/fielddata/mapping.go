@@ -34,7 +34,7 @@ var quantities = map[string]segy.Field{
 	"source_depth": segy.SourceDepth, "receiver_depth": receiverDepth, "offset": segy.Offset,
 	"coordinate_scalar": segy.CoordinateScalar, "elevation_scalar": segy.ElevationScalar, "coordinate_units": segy.CoordinateUnits,
 	"trace_id": segy.TraceID, "delay": segy.Delay, "time_scalar": segy.TimeScalar,
-	"source_static": segy.SourceStatic, "receiver_static": segy.ReceiverStatic, "total_static": segy.TotalStatic,
+	"uphole_time": segy.UpholeTime, "source_static": segy.SourceStatic, "receiver_static": segy.ReceiverStatic, "total_static": segy.TotalStatic,
 	"field_record": segy.FieldRecord, "channel": segy.Channel, "cdp": segy.CDP,
 }
 

@@ -29,6 +29,8 @@ type record struct {
 	delay     float64  // s
 	offset    float64  // m, of its header
 	static    float64  // s, static correction that is still to be applied
+	depth     float32  // m, of the source below the surface
+	uphole    float32  // s, time from the source up to the surface
 	hash      uint64   // of the samples
 	peak, rms float32
 	ns        int32

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/kirchhoff-lsm/lsm/internal/statics"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -116,7 +117,7 @@ func (im *Import) window(dt float64) (Window, error) {
 		whole := math.Round(shift)
 		moved := 0.0
 		if im.opt.ApplyStatics {
-			moved, t.fraction = split(t.static / dt)
+			moved, t.fraction = statics.Split(t.static / dt)
 		}
 		begins := whole - moved // within the trace
 		switch {

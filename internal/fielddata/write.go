@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/cmplx"
 	"slices"
-
-	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
+	"github.com/kirchhoff-lsm/lsm/internal/statics"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -42,7 +40,26 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 	if s.Fixed {
 		s.SourceIndex, s.ReceiverIndex = nil, nil
 	}
+	s.SourceDepth = im.ofSources(s.NumSources(), func(t *record) float32 { return t.depth })
+	s.UpholeTime = im.ofSources(s.NumSources(), func(t *record) float32 { return t.uphole })
 	return s
+}
+
+// ofSources is what the headers say of each source, of its first trace; nil if that is not above 0 anywhere, or
+// below 0 somewhere.
+func (im *Import) ofSources(n int, get func(t *record) float32) []float64 {
+	values, known, wrong := make([]float64, n), false, false
+	for t := range im.kept {
+		v := float64(get(t))
+		known, wrong = known || v > 0, wrong || v < 0
+		if row := t.row[source]; values[row] == 0 {
+			values[row] = v
+		}
+	}
+	if !known || wrong {
+		return nil
+	}
+	return values
 }
 
 // Frame is the frame of a 3-D survey, nil for that of the map.
@@ -115,7 +132,7 @@ func (im *Import) Write(ctx context.Context, path string, w survey.Wavelet, opt 
 func (in *input) reread(ctx context.Context, last int32, put func(t *record, copyTo func(window []float32)) error) error {
 	r := in.File.Reader()
 	r.Stop = ctx.Err
-	var m mover
+	var m statics.Mover
 	for i := range in.records {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -130,8 +147,7 @@ func (in *input) reread(ctx context.Context, last int32, put func(t *record, cop
 		}
 		if err == nil && !rec.out {
 			err = put(rec, func(window []float32) {
-				clear(window)
-				place(window, m.move(t.Samples, rec.fraction), int(rec.shift))
+				statics.Place(window, m.Move(t.Samples, rec.fraction), int(rec.shift))
 			})
 		}
 		if err != nil {
@@ -139,15 +155,6 @@ func (in *input) reread(ctx context.Context, last int32, put func(t *record, cop
 		}
 	}
 	return nil
-}
-
-// place copies src into the window dst that begins shift samples later.
-func place(dst, src []float32, shift int) {
-	if shift >= 0 {
-		copy(dst, src[shift:])
-		return
-	}
-	copy(dst[-shift:], src)
 }
 
 // WriteLeft lists the traces that are not in the survey as CSV.
@@ -221,61 +228,4 @@ func remaining(source, receiver, applied float64) float64 {
 		return 0
 	}
 	return source + receiver - applied
-}
-
-// exact is the fraction of a sample below which a move is one of whole samples.
-const exact = 1e-6
-
-// split divides a move by a number of samples into a whole number and a fraction in
-// [-0.5, 0.5].
-func split(samples float64) (whole, fraction float64) {
-	whole = math.Round(samples)
-	if fraction = samples - whole; math.Abs(fraction) < exact {
-		fraction = 0
-	}
-	return whole, fraction
-}
-
-// mover moves traces by fractions of a sample. Moves by whole samples are copies;
-// fractions are a change of phase: the spectrum of the trace, filled up with at least
-// as many zeros, times exp(-2πi f fraction). A signal without energy at the Nyquist
-// frequency that begins and ends near zero is moved to rounding.
-type mover struct {
-	fft  *fourier.FFT
-	in   []float64
-	spec []complex128
-	out  []float32
-}
-
-// move is the trace that comes fraction samples later. What it returns may be v, or
-// belongs to the mover until the next call.
-func (m *mover) move(v []float32, fraction float64) []float32 {
-	if fraction == 0 || len(v) == 0 {
-		return v
-	}
-	n := 64
-	for n < 2*len(v) {
-		n *= 2
-	}
-	if m.fft == nil || m.fft.Len() != n {
-		m.fft, m.in, m.spec = fourier.NewFFT(n), make([]float64, n), make([]complex128, n/2+1)
-	}
-	for i, x := range v {
-		m.in[i] = float64(x)
-	}
-	clear(m.in[len(v):])
-	spec := m.fft.Coefficients(m.spec, m.in)
-	for k := range spec {
-		if k == n/2 { // both signs of the Nyquist frequency at once
-			spec[k] *= complex(math.Cos(math.Pi*fraction), 0)
-			continue
-		}
-		spec[k] *= cmplx.Rect(1, -2*math.Pi*float64(k)/float64(n)*fraction)
-	}
-	m.fft.Sequence(m.in, spec)
-	m.out = append(m.out[:0], v...)
-	for i := range m.out {
-		m.out[i] = float32(m.in[i] / float64(n))
-	}
-	return m.out
 }

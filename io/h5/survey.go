@@ -105,7 +105,7 @@ func eachRun(list []int32, do func(i, n int) error) error {
 func (r *SurveyReader) read() error {
 	for _, part := range []func() error{
 		func() error { return r.checkFormat(FormatSurvey) },
-		r.readPositions, r.readSampling, r.readPairs, r.readWavelet, r.readWeight,
+		r.readPositions, r.readSources, r.readSampling, r.readPairs, r.readWavelet, r.readWeight,
 	} {
 		if err := part(); err != nil {
 			return err
@@ -147,6 +147,29 @@ func (r *SurveyReader) readPositions() error {
 	var err error
 	s.Frame, err = r.frame(r.Attrs())
 	return err
+}
+
+// perSource are the datasets of what is known of each source besides its place.
+func perSource(s *survey.Survey) []struct {
+	name, units string
+	to          *[]float64
+} {
+	return []struct {
+		name, units string
+		to          *[]float64
+	}{{"/source_depth", "m", &s.SourceDepth}, {"/uphole_time", "s", &s.UpholeTime}}
+}
+
+func (r *SurveyReader) readSources() (err error) {
+	for _, p := range perSource(&r.header) {
+		if !r.Has(p.name) {
+			continue
+		}
+		if *p.to, err = load[float64](r.File, p.name, "[ns]", r.header.NumSources()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readSampling finds nt, dt and t0, at the data or, without data, at the root.
@@ -301,6 +324,11 @@ func startSurvey(path string, s *survey.Survey, recorded bool, opt WriteOptions)
 	}
 	if s.Weight != nil {
 		over(file, "/weight", traces, s.Weight)
+	}
+	for _, p := range perSource(s) {
+		if *p.to != nil {
+			over(file, p.name, []axis{source}, *p.to, Attr{"units", p.units})
+		}
 	}
 	file.wavelet(s.Wavelet)
 	if recorded {

@@ -39,6 +39,7 @@ var (
 	Delay             = Field{Byte: 109, Length: 2}
 	TraceSamples      = Field{Byte: 115, Length: 2, Unsigned: true}
 	TraceInterval     = Field{Byte: 117, Length: 2, Unsigned: true}
+	UpholeTime        = Field{Byte: 95, Length: 2} // at the source
 	SourceStatic      = Field{Byte: 99, Length: 2}
 	ReceiverStatic    = Field{Byte: 101, Length: 2}
 	TotalStatic       = Field{Byte: 103, Length: 2}

@@ -196,7 +196,7 @@ func (p *processing) write(ctx context.Context, a *cli.App, r *h5.SurveyReader, 
 	stage := a.Report.Stage("process")
 	stage.Total(chain.Shots(), "shots")
 	defer stage.End()
-	s := r.Survey()
+	s := chain.Survey()
 	wavelet, changed, approximate, err := chain.Wavelet(s.Wavelet)
 	if err != nil {
 		return status.Input(err)
