@@ -48,13 +48,16 @@ type Survey struct {
 	Wavelet Wavelet
 }
 
-// Limits of what is computed with, s, and of weights.
+// Limits of what is computed with, s, of weights, and of what is known of sources.
 const (
 	LeastInterval    = 1e-12
 	GreatestInterval = 1e6
 	Latest           = 1e9 // of the first sample from 0
 
 	GreatestWeight = 1e12
+
+	DeepestSource = 1e5 // m below the surface
+	LongestUphole = 100 // s
 )
 
 // Wavelet is the source signature.
@@ -161,7 +164,7 @@ func (s *Survey) validateSources() error {
 		values []float64
 		most   float64
 		unit   string
-	}{{"source_depth", s.SourceDepth, 1e5, "m"}, {"uphole_time", s.UpholeTime, 100, "s"}} {
+	}{{"source_depth", s.SourceDepth, DeepestSource, "m"}, {"uphole_time", s.UpholeTime, LongestUphole, "s"}} {
 		if p.values != nil && len(p.values) != s.NumSources() {
 			return fmt.Errorf("survey: %d values of %s, want one for each of %s", len(p.values), p.name, readable.Count(s.NumSources(), "source"))
 		}

@@ -56,7 +56,7 @@ type filter interface {
 // is added up in the order of the shots.
 type learner interface {
 	measure(g *Gather) []float64
-	learn(sum []float64) error
+	learn(ctx context.Context, sum []float64) error
 }
 
 // mover is a step that changes where sources and receivers are.
@@ -171,7 +171,7 @@ func (c *Chain) Learn(ctx context.Context, read func(dst []float32, traces []int
 				sum[k] += v
 			}
 		}
-		if err := l.learn(sum); err != nil {
+		if err := l.learn(ctx, sum); err != nil {
 			return fmt.Errorf("step %q: %w", c.Steps[i], err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kirchhoff-lsm/lsm/internal/statics"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
@@ -403,5 +404,77 @@ func TestMuteByArrival(t *testing.T) {
 	}
 	if _, err := New([]string{"mute=arrival,0"}, s, nil); err == nil {
 		t.Error("without a model no error")
+	}
+}
+
+// Corrections move traces and places, undo each other, and are refused if the table is another one than the step names.
+func TestStatics(t *testing.T) {
+	s := line(2, 3, 200, func(_ int, h, t float64) float64 { return math.Exp(-math.Pow((t-0.4-h/1e4)/0.02, 2)) })
+	path := filepath.Join(t.TempDir(), "statics.csv")
+	c := statics.Corrections{Source: []float64{0.010, -0.004}, Receiver: []float64{0, 0.002, 0.004, 0, 0, -0.03}, SourceZ: []float64{50, 50}, ReceiverZ: []float64{50, 50, 50, 50, 50, 50}}
+	write := func(s *survey.Survey) {
+		if err := os.WriteFile(path, c.Table(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(s)
+	chain, err := New([]string{"statics=" + path}, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved := chain.Survey(); moved.Sources[1] != 50 || moved.Receivers[11] != 50 || s.Sources[1] != 0 {
+		t.Errorf("sources at %v, receivers at %v", moved.Sources, moved.Receivers)
+	}
+	data, _ := process(t, s, "statics="+path)
+	for i := range s.NumTraces() {
+		from, to := s.Pair(i)
+		h := s.Receivers[2*to] - s.Sources[2*from]
+		for k := range s.NT {
+			at := float64(k)*s.DT - c.Source[from] - c.Receiver[to]
+			if want := math.Exp(-math.Pow((at-0.4-h/1e4)/0.02, 2)); math.Abs(float64(data[i*s.NT+k])-want) > 1e-4 {
+				t.Fatalf("trace %d has %g at sample %d, want %g", i, data[i*s.NT+k], k, want)
+			}
+		}
+	}
+	step := chain.Steps[0]
+	if _, err := New([]string{step}, s, nil); err != nil {
+		t.Errorf("%s: %v", step, err)
+	}
+	c.Source[0] = 0
+	write(s)
+	if _, err := New([]string{step}, s, nil); err == nil || !strings.Contains(err.Error(), "no longer the table") {
+		t.Errorf("another table: %v", err)
+	}
+}
+
+// What sources and receivers multiply traces by is taken off.
+func TestBalanceSurface(t *testing.T) {
+	s := &survey.Survey{Dim: 2, Fixed: true, NT: 50, DT: 0.004, Wavelet: survey.Wavelet{Samples: []float64{1}, DT: 0.004}}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 24 {
+		s.Receivers = append(s.Receivers, 10*float64(i), 0)
+	}
+	receiver := make([]float64, 24)
+	for k := range receiver {
+		receiver[k] = math.Exp(0.5 * rng.NormFloat64())
+	}
+	for i := range 12 {
+		s.Sources = append(s.Sources, 20*float64(i)+5, 0)
+		source := math.Exp(0.5 * rng.NormFloat64())
+		for _, with := range receiver {
+			for k := range s.NT {
+				s.Data = append(s.Data, float32(source*with*math.Sin(float64(k))))
+			}
+		}
+	}
+	scatter := func(data []float32) (deviation float64) {
+		for i := range s.NumTraces() {
+			deviation += math.Pow(math.Log(float64(data[i*s.NT+2])/math.Sin(2)), 2) / float64(s.NumTraces())
+		}
+		return math.Sqrt(deviation)
+	}
+	data, _ := process(t, s, "balance=surface")
+	if before, after := scatter(s.Data), scatter(data); !(after < before/4) {
+		t.Errorf("amplitudes of traces deviate by %.3g, by %.3g before", after, before)
 	}
 }

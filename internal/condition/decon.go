@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -90,7 +91,7 @@ func (d *decon) add(sum []float64, trace []float32) {
 	}
 }
 
-func (d *decon) learn(sum []float64) (err error) {
+func (d *decon) learn(_ context.Context, sum []float64) (err error) {
 	if sum[0] == 0 { // all traces are zero
 		d.operator = []float64{1}
 		return nil

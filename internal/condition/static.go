@@ -10,8 +10,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// digestMark stands in a step between a file and its SHA-256.
-const digestMark = "@sha256:"
+// DigestMark stands in a step between a file and its SHA-256.
+const DigestMark = "@sha256:"
 
 // static adds the static corrections of a table to the times of traces, and moves places to the datum that they are to.
 type static struct {
@@ -21,7 +21,7 @@ type static struct {
 }
 
 func parseStatics(values string, s *survey.Survey) (step, error) {
-	path, want, _ := strings.Cut(values, digestMark)
+	path, want, _ := strings.Cut(values, DigestMark)
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func parseStatics(values string, s *survey.Survey) (step, error) {
 func (s *static) file() string { return s.path }
 
 // text is the step with the table's digest, so that another table is not taken for it.
-func (s *static) text() string { return "statics=" + s.path + digestMark + s.digest }
+func (s *static) text() string { return "statics=" + s.path + DigestMark + s.digest }
 
 func (s *static) apply(g *Gather) error {
 	var m statics.Mover

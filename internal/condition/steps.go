@@ -21,7 +21,7 @@ var kinds = []kind{
 	{"bandpass", "bandpass=F1,F2,F3,F4", "zero-phase band-pass in Hz: nothing below F1 and above F4, all from F2 to F3", parseBandpass},
 	{"gain", "gain=N", "multiply by time to the power of N", parseGain},
 	{"agc", "agc=WINDOW", "divide by the root mean square in a sliding window of WINDOW s", parseAGC},
-	{"balance", "balance=trace or balance=shot", "divide by the root mean square of each trace or shot", parseBalance},
+	{"balance", "balance=trace, balance=shot or balance=surface", "divide by the root mean square of each trace or shot; surface: by what each source\nand receiver does to all its traces", parseBalance},
 	{"mute", "mute=top|bottom|inside,FILE[,TAPER] or mute=arrival,DELAY[,TAPER[,VELOCITY]]",
 		"silence by picks: FILE has an offset in m and a time in s a line; TAPER s (0.02);\narrival: before the first arrival, in the model --velocity, plus DELAY s", parseMute},
 	{"kill", "kill=TRACE[-TRACE],...", "traces that become zero, by number from 0", parseKill},
@@ -133,11 +133,14 @@ func (s agc) apply(g *Gather) error {
 // dead beside the others of their shot, stay as they are.
 type balance struct{ shot bool }
 
-func parseBalance(values string, _ *survey.Survey) (step, error) {
-	if values != "trace" && values != "shot" {
-		return nil, fmt.Errorf("%q is neither trace nor shot", values)
+func parseBalance(values string, s *survey.Survey) (step, error) {
+	switch values {
+	case "trace", "shot":
+		return balance{values == "shot"}, nil
+	case "surface":
+		return &surface{survey: s, rms: make([]float64, s.NumTraces())}, nil
 	}
-	return balance{values == "shot"}, nil
+	return nil, fmt.Errorf("%q is none of trace, shot and surface", values)
 }
 
 func (s balance) apply(g *Gather) error {

@@ -40,18 +40,18 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 	if s.Fixed {
 		s.SourceIndex, s.ReceiverIndex = nil, nil
 	}
-	s.SourceDepth = im.ofSources(s.NumSources(), func(t *record) float32 { return t.depth })
-	s.UpholeTime = im.ofSources(s.NumSources(), func(t *record) float32 { return t.uphole })
+	s.SourceDepth = im.ofSources(s.NumSources(), survey.DeepestSource, func(t *record) float32 { return t.depth })
+	s.UpholeTime = im.ofSources(s.NumSources(), survey.LongestUphole, func(t *record) float32 { return t.uphole })
 	return s
 }
 
 // ofSources is what the headers say of each source, of its first trace; nil if that is not above 0 anywhere, or
-// below 0 somewhere.
-func (im *Import) ofSources(n int, get func(t *record) float32) []float64 {
+// below 0 or above the most somewhere.
+func (im *Import) ofSources(n int, most float64, get func(t *record) float32) []float64 {
 	values, known, wrong := make([]float64, n), false, false
 	for t := range im.kept {
 		v := float64(get(t))
-		known, wrong = known || v > 0, wrong || v < 0
+		known, wrong = known || v > 0, wrong || !(v >= 0 && v <= most)
 		if row := t.row[source]; values[row] == 0 {
 			values[row] = v
 		}

@@ -20,23 +20,26 @@ type Break struct {
 	Deviation float64 // s, standard deviation
 }
 
-// Picker picks first breaks: where the ratio of the power in a short window to that in a long one before it is
-// largest (STA/LTA, Allen 1978, Automatic earthquake recognition and timing from single traces, Bulletin of the
+// Picker picks first breaks: where the ratio of the power in a short window to that in a long one before it first
+// stands out (STA/LTA, Allen 1978, Automatic earthquake recognition and timing from single traces, Bulletin of the
 // Seismological Society of America 68), and near there where noise and signal part best by Akaike's information
 // criterion (Maeda 1985, Zisin 38).
 type Picker struct {
 	DT, T0 float64 // s, of traces
 	Period float64 // s, of the dominant frequency
 
-	lead float64 // s, by which the pick of a wavelet lies before its time 0
+	lead []float64 // samples by which the pick of the wavelet lies before its time 0, in noise of each of noises
 }
 
-// Of a picker: the windows in periods, the ratio of power after and before a break, and the power that counts as
-// silence over the largest of the trace.
+// noises are powers of noise over the square of the largest sample of a first arrival: a weak beginning goes under in noise.
+var noises = []float64{1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1}
+
+// Of a picker: the windows in periods, the least ratio of power after and before a break, the ratio whose first one is taken even
+// if larger ones follow, and the power that is silence over the largest of the trace.
 const (
 	shortWindow, longWindow = 1.0, 4.0
 	before, after           = 3.0, 1.5
-	leastRatio              = 3.0
+	leastRatio, clearRatio  = 4.0, 8.0
 	silence                 = 1e-6
 )
 
@@ -48,18 +51,38 @@ func NewPicker(s *survey.Survey, period float64) *Picker {
 	for i, v := range s.Wavelet.Samples {
 		trace[room+i] = float32(v)
 	}
-	if at, _, ok := p.pick(trace, 0, len(trace)); ok {
-		p.lead = (at - float64(room+s.Wavelet.Zero)) * s.DT
+	for _, noise := range noises {
+		lead := 0.0
+		if k := len(p.lead); k > 0 {
+			lead = p.lead[k-1]
+		}
+		if at, _, _, ok := p.pick(trace, 0, len(trace), noise); ok {
+			lead = float64(room+s.Wavelet.Zero) - at
+		}
+		p.lead = append(p.lead, lead)
 	}
 	return p
 }
 
+// leadIn is the lead in noise of a power, linear in its logarithm between those of noises.
+func (p *Picker) leadIn(noise float64) float64 {
+	i, _ := slices.BinarySearch(noises, noise)
+	if i == 0 || i == len(noises) {
+		return p.lead[min(i, len(noises)-1)]
+	}
+	f := math.Log(noise/noises[i-1]) / math.Log(noises[i]/noises[i-1])
+	return p.lead[i-1] + f*(p.lead[i]-p.lead[i-1])
+}
+
 // Pick picks the break of a trace between two times; ok is false where nothing stands out.
 func (p *Picker) Pick(trace []float32, from, to float64) (time, deviation float64, ok bool) {
-	first := max(0, int((from+p.lead-p.T0)/p.DT))
-	last := min(len(trace), int(math.Ceil((to+p.lead-p.T0)/p.DT))+1)
-	at, sigma, ok := p.pick(trace, first, last)
-	return p.T0 + at*p.DT - p.lead, sigma * p.DT, ok
+	first := max(0, int((from-p.T0)/p.DT-p.lead[0]))
+	last := min(len(trace), int(math.Ceil((to-p.T0)/p.DT))+1)
+	at, sigma, noise, ok := p.pick(trace, first, last, silence)
+	if !ok {
+		return 0, 0, false
+	}
+	return p.T0 + (at+p.leadIn(noise))*p.DT, sigma * p.DT, true
 }
 
 // samples is the number in so many periods.
@@ -67,8 +90,9 @@ func (p *Picker) samples(periods float64) int {
 	return max(2, int(math.Round(periods*p.Period/p.DT)))
 }
 
-// pick finds a break among the samples from first to before last, and its standard deviation, in samples.
-func (p *Picker) pick(trace []float32, first, last int) (at, deviation float64, ok bool) {
+// pick finds a break among the samples from first to before last, and its standard deviation, in samples. quiet is the power
+// that is silence over the square of the largest sample; noise is the power before the break over that after it.
+func (p *Picker) pick(trace []float32, first, last int, quiet float64) (at, deviation, noise float64, ok bool) {
 	power := make([]float64, len(trace)+1) // summed
 	peak := 0.0
 	for i, v := range trace {
@@ -76,36 +100,51 @@ func (p *Picker) pick(trace []float32, first, last int) (at, deviation float64, 
 		power[i+1] = power[i] + square
 		peak = max(peak, square)
 	}
-	floor := silence * peak
+	floor := quiet * peak
 	short, long := p.samples(shortWindow), p.samples(longWindow)
 	mean := func(a, b int) float64 {
 		a, b = max(0, a), min(len(trace), b)
 		return (power[b]-power[a])/float64(max(1, b-a)) + floor
 	}
-	coarse, most := -1, leastRatio
-	for i := max(first, 1); i < last-1; i++ {
-		if ratio := mean(i, i+short) / mean(i-long, i); ratio > most {
-			coarse, most = i, ratio
-		}
+	ratio := func(i int) float64 { return mean(i, i+short) / mean(i-long, i) }
+	most := 0.0
+	for i := max(first, short); i < last-1; i++ {
+		most = max(most, ratio(i))
 	}
-	if coarse < 0 || peak == 0 {
-		return 0, 0, false
+	coarse := max(first, short)
+	for coarse < last-1 && ratio(coarse) < max(leastRatio, min(most, clearRatio)) {
+		coarse++
+	}
+	if coarse >= last-1 || peak == 0 {
+		return 0, 0, 0, false
+	}
+	for coarse < last-2 && ratio(coarse+1) > ratio(coarse) {
+		coarse++
+	}
+	for i := range max(0, coarse-2*short) { // what is as strong before the break came first
+		if mean(i, i+short) > mean(coarse, coarse+short)/2 {
+			return 0, 0, 0, false
+		}
 	}
 	a, b := max(0, coarse-p.samples(before)), min(len(trace), coarse+p.samples(after))
 	if b-a < 6 {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
-	at, deviation = akaike(b-a, func(i, j int) float64 { return mean(a+i, a+j) }, float64(p.samples(0.25)))
-	return float64(a) + at, deviation, true
+	at, deviation = akaike(b-a, func(i, j int) float64 { return mean(a+i, a+j) })
+	at += float64(a)
+	largest := 0.0
+	for _, v := range trace[int(at):min(len(trace), int(at)+p.samples(after))] {
+		largest = max(largest, float64(v)*float64(v))
+	}
+	return at, deviation, mean(a, int(at)) / largest, true
 }
 
-// akaike finds where n samples part into two of different power best, and the standard deviation of that, with
-// samples that hang together over so many.
-func akaike(n int, power func(i, j int) float64, together float64) (at, deviation float64) {
+// akaike finds where n samples part into two of different power best, and the standard deviation of that.
+func akaike(n int, power func(i, j int) float64) (at, deviation float64) {
 	criterion := make([]float64, n)
 	best := 2
 	for k := 2; k < n-2; k++ {
-		criterion[k] = (float64(k)*math.Log(power(0, k)) + float64(n-k)*math.Log(power(k, n))) / together
+		criterion[k] = float64(k)*math.Log(power(0, k)) + float64(n-k)*math.Log(power(k, n))
 		if criterion[k] < criterion[best] {
 			best = k
 		}
@@ -127,7 +166,7 @@ func akaike(n int, power func(i, j int) float64, together float64) (at, deviatio
 }
 
 // offsetBins is the number of classes of offset in which breaks are compared.
-const offsetBins = 24
+const offsetBins = 40
 
 // Trend is the median time of breaks by offset, with how far off the median one is.
 type Trend struct {

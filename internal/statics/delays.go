@@ -14,6 +14,7 @@ import (
 // Ground is what first breaks say of the ground near the surface.
 type Ground struct {
 	Weathering float64    // m/s, of the weathered layer; 0 where breaks show none
+	Guessed    bool       // that velocity is, since no break is of a direct wave
 	Crossover  float64    // m, the offset from which on the refractor's wave comes first; 0 where breaks show no layer
 	Refractor  [2]float64 // m/s, the least and the greatest velocity of the refractor along the line
 
@@ -56,6 +57,9 @@ func Delays(ctx context.Context, s *survey.Survey, breaks []Break, o DelayOption
 	return g, g.solve(ctx, s, used)
 }
 
+// usualWeathering is the velocity of a weathered layer, m/s, that no direct wave is seen of; it is at most half the refractor's.
+const usualWeathering = 800
+
 // layers tells the direct wave from the refractor's, and returns the offsets of the latter's breaks.
 func (g *Ground) layers(s *survey.Survey, breaks []Break, o DelayOptions) (near, far float64, err error) {
 	t := NewTrend(s, breaks)
@@ -74,8 +78,8 @@ func (g *Ground) layers(s *survey.Survey, breaks []Break, o DelayOptions) (near,
 	switch {
 	case !(g.slowness > 0):
 		return 0, 0, errors.New("first breaks do not come later with the offset: they are no first breaks")
-	case g.Weathering == 0 && c.intercept > 4*max(t.Spread, s.DT):
-		return 0, 0, fmt.Errorf("first breaks are %.3g ms late at offset 0, and none is of a direct wave: the velocity of the weathered layer has to be given", 1e3*c.intercept)
+	case g.Weathering == 0 && c.intercept > max(2*t.Spread, s.DT):
+		g.Weathering, g.Guessed = min(usualWeathering, 0.5/g.slowness), true
 	case g.Weathering*g.slowness >= 1:
 		return 0, 0, fmt.Errorf("the weathered layer has %.4g m/s, the refractor %.4g m/s: must be faster", g.Weathering, 1/g.slowness)
 	}
@@ -138,11 +142,10 @@ func line(x, y []float64) (l straight, left float64) {
 	return l, left
 }
 
-// Weights of what is wished beside breaks: that the refractor's slowness changes by no more than a share of it from knot to
-// knot, and that delays are those of the mean.
+// Deviations that are expected: of the refractor's slowness from knot to knot, as a share of it, and of delays from their mean, s.
 const (
 	slownessChange = 0.1
-	delayWish      = 0.02
+	delayDeviation = 0.02
 )
 
 // solve finds delays, as differences from half the time that breaks have at offset 0 on average, and the slowness.
@@ -160,17 +163,15 @@ func (g *Ground) solve(ctx context.Context, s *survey.Survey, breaks []Break) er
 	for _, b := range breaks {
 		from, to := s.Pair(b.Trace)
 		row := append([]entry{{from, 1}, {ns + to, 1}}, k.path(s, b.Trace, ns+nr)...)
-		sys.add(b.Time-2*half, s.DT/max(b.Deviation, s.DT/2), row...)
+		sys.measure(b.Time-2*half, s.DT/max(b.Deviation, s.DT/2), row...)
 		met[0][from]++
 		met[1][to]++
 	}
-	sys.measured = len(breaks)
 	for i := range ns + nr {
-		sys.add(0, delayWish, entry{i, 1})
+		sys.wish(delayDeviation, entry{i, 1})
 	}
 	for i := 1; i < k.n; i++ {
-		by := s.DT / (slownessChange * mean.slope * k.unit)
-		sys.add(0, by, entry{ns + nr + i, 1}, entry{ns + nr + i - 1, -1})
+		sys.wish(slownessChange*mean.slope*k.unit, entry{ns + nr + i, 1}, entry{ns + nr + i - 1, -1})
 	}
 	balance := make([]entry, 0, ns+nr) // what is the source's and what the receiver's on average breaks don't say
 	for i := range ns + nr {
@@ -180,7 +181,7 @@ func (g *Ground) solve(ctx context.Context, s *survey.Survey, breaks []Break) er
 		}
 		balance = append(balance, entry{i, v})
 	}
-	sys.add(0, 1, balance...)
+	sys.wish(delayDeviation/10, balance...)
 	u, left, err := sys.solve(ctx)
 	if err != nil {
 		return err

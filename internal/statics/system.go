@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -19,8 +19,8 @@ type system struct {
 	at       []int32
 	value    []float64
 	data     []float64
-	weight   []float64
-	measured int // rows that are measurements; they come first
+	weight   []float64 // of measurements; of wishes one over the deviation that they are wished to have
+	measured int       // rows that are measurements; they come first
 }
 
 func newSystem(unknowns int) *system { return &system{unknowns: unknowns, start: []int{0}} }
@@ -31,46 +31,63 @@ type entry struct {
 	value float64
 }
 
-// add adds a row with its datum and weight.
-func (s *system) add(datum, weight float64, row ...entry) {
+// measure adds a measurement with its weight. All come before the first wish.
+func (s *system) measure(datum, weight float64, row ...entry) {
+	s.add(datum, weight, row)
+	s.measured = len(s.data)
+}
+
+// wish adds a row that is wished to be 0 within a deviation, in the units of the data. The less the measurements scatter, the less
+// wishes count.
+func (s *system) wish(deviation float64, row ...entry) { s.add(0, 1/deviation, row) }
+
+func (s *system) add(datum, weight float64, row []entry) {
 	for _, e := range row {
 		s.at, s.value = append(s.at, int32(e.at)), append(s.value, e.value)
 	}
 	s.start, s.data, s.weight = append(s.start, len(s.at)), append(s.data, datum), append(s.weight, weight)
 }
 
-// Of a robust solution: rounds of weights, and iterations of CGLS in each.
+// Of a robust solution: rounds of weights, iterations of CGLS in each, and the scatter that is taken at first.
 const (
-	rounds     = 8
-	iterations = 300
+	rounds       = 8
+	iterations   = 300
+	firstScatter = 0.1 // over that of the data
 )
 
 // solve finds the unknowns that fit all rows, and what is left of the measurements. In rounds measurements that do
 // not fit come to count less: by 1/√(1 + (r/σ)²), σ 1.5 times the median of |r| of weighted ones (Holland and
-// Welsch 1977, Robust regression using iteratively reweighted least-squares).
+// Welsch 1977, Robust regression using iteratively reweighted least-squares). σ is also their scatter, beside which wishes count.
 func (s *system) solve(ctx context.Context) (x, left []float64, err error) {
 	weight := slices.Clone(s.weight)
+	sigma := firstScatter * scatter(s.data[:s.measured], s.weight)
 	for range rounds {
+		for i := s.measured; i < len(weight); i++ {
+			weight[i] = sigma * s.weight[i]
+		}
 		if x, err = s.fit(ctx, weight); err != nil {
 			return nil, nil, err
 		}
 		left = make([]float64, len(s.data))
 		s.forward(left, x)
-		size := make([]float64, s.measured)
-		for i := range left {
-			if left[i] -= s.data[i]; i < s.measured {
-				size[i] = math.Abs(left[i]) * s.weight[i]
-			}
-		}
-		sorted := slices.Sorted(slices.Values(size))
-		sigma := 1.5 * stat.Quantile(0.5, stat.LinInterp, sorted, nil)
-		for i, r := range size {
+		floats.Sub(left, s.data)
+		sigma = scatter(left[:s.measured], s.weight)
+		for i, r := range left[:s.measured] {
 			if weight[i] = s.weight[i]; sigma > 0 {
-				weight[i] /= math.Sqrt(1 + r*r/(sigma*sigma))
+				weight[i] /= math.Sqrt(1 + math.Pow(r*s.weight[i]/sigma, 2))
 			}
 		}
 	}
 	return x, left[:s.measured], nil
+}
+
+// scatter is 1.5 times the median magnitude of values times their weights: the deviation of normal ones.
+func scatter(values, weight []float64) float64 {
+	size := make([]float64, len(values))
+	for i, v := range values {
+		size[i] = math.Abs(v) * weight[i]
+	}
+	return 1.5 * median(size)
 }
 
 func (s *system) forward(y, x []float64) {

@@ -19,9 +19,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// digestMark stands in a step between a model's file and its SHA-256.
-const digestMark = "@sha256:"
-
 // arrivals computes the first arrivals of a survey's traces: along straight rays in a constant
 // velocity, else by the eikonal equation.
 func (p *processing) arrivals(ctx context.Context, a *cli.App, s *survey.Survey) condition.Arrivals {
@@ -36,7 +33,7 @@ func (p *processing) arrivals(ctx context.Context, a *cli.App, s *survey.Survey)
 			times, err := straight(s, v)
 			return times, strconv.FormatFloat(v, 'g', -1, 64), err
 		}
-		file, want, _ := strings.Cut(model, digestMark)
+		file, want, _ := strings.Cut(model, condition.DigestMark)
 		if file, err = filepath.Abs(file); err != nil {
 			return nil, "", err
 		}
@@ -48,7 +45,7 @@ func (p *processing) arrivals(ctx context.Context, a *cli.App, s *survey.Survey)
 			return nil, "", fmt.Errorf("%s is no longer the velocity model of the step: its SHA-256 is %s, was %s", file, in.SHA256, want)
 		}
 		times, err = eikonal(ctx, a, s, file)
-		return times, file + digestMark + in.SHA256, err
+		return times, file + condition.DigestMark + in.SHA256, err
 	}
 }
 
