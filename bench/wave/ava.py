@@ -73,8 +73,9 @@ def main(noise):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         make.write(folder, c, data / np.abs(data).max(), [c.receivers] * len(c.sources), False)
-        keys = ["image.gathers=angle", "image.gather_angle=reflection", "image.gather_bins=[0, 4, 8, 12, 16, 20, 24, 28, 32]", "image.gather_ends=open",
-                "image.gather_normalize=illumination", "kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=on", *sys.argv[2:]]
+        keys = ["image.gathers=angle", "image.gather_angle=reflection", 
+                "image.gather_bins=[2, 6, 10, 14, 18, 22, 26, 30]", "image.gather_ends=open",
+                "image.gather_normalize=illumination", "kirchhoff.dynamic=true", "kirchhoff.wavelet_filter=on"]
         lsm(folder, "run", "config.toml", *[a for k in keys for a in ("--set", k)])
         print(lsm(folder, "ava", "image.h5", "--sections", "-o", "ava.h5"), end="")
         with h5py.File(folder / "ava.h5") as f:
