@@ -132,7 +132,7 @@ func (o *avaOptions) run(ctx context.Context, a *cli.App, file string) error {
 	if o.sections {
 		return o.makeSections(ctx, a, r, file)
 	}
-	found, err := o.reflectors(ctx, r)
+	found, err := o.reflectors(ctx, a, r)
 	if err != nil {
 		return err
 	}
@@ -167,12 +167,12 @@ type reflector struct {
 }
 
 // reflectors measures all of them, scaled to what is expected of the first.
-func (o *avaOptions) reflectors(ctx context.Context, r *h5.GatherReader) (out []reflector, err error) {
+func (o *avaOptions) reflectors(ctx context.Context, a *cli.App, r *h5.GatherReader) (out []reflector, err error) {
 	p, err := o.panel(r, func(read func(column int) ([]float32, error)) ([]float32, error) { return o.gather(r, read) })
 	if err != nil {
 		return nil, err
 	}
-	m, err := o.compareColumns(ctx, r)
+	m, err := o.compareColumns(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}

@@ -136,8 +136,8 @@ func (p *panel) pick(near, within, reach float64) (imaging.Reflector, []float64,
 	return r, weights, err
 }
 
-// compare adds all reflectors that stand out, whose intercept is twice its interval, to what tells how alike the errors of classes are. Where there is nothing but noise its
-// first singular vector makes classes more alike than errors are.
+// compare adds all reflectors that stand out, whose intercept is twice its interval, to what tells how alike the errors of
+// classes are. Where there is nothing but noise its first singular vector makes classes more alike than errors are.
 func (p *panel) compare(l *imaging.Likeness, terms int, reach float64) {
 	for _, k := range p.gather.Peaks(p.light, int(reach)) {
 		r, weights, err := p.pick(float64(k), 1, reach)

@@ -19,6 +19,9 @@ import (
 // comparedColumns is about how many columns tell how alike the errors of classes are.
 const comparedColumns = 200
 
+// notNoise is a correlation of the errors of neighbouring classes that windows which overlap do not make.
+const notNoise = 0.8
+
 // normal95 is half the width of the 95 % interval of a normal error of standard deviation 1. Files have the deviations of normal errors
 // with the intervals of Student's t, so that they need no degrees of freedom.
 const normal95 = 1.96
@@ -36,7 +39,7 @@ func (o *avaOptions) makeSections(ctx context.Context, a *cli.App, r *h5.GatherR
 	if drawn && g.Dim() != 2 {
 		return status.Hint(status.Usage(fmt.Errorf("ava: -o %s: a picture of sections is of a 2-D image, this one is 3-D", o.output)), "write -o X.h5, and draw that with lsm plot")
 	}
-	m, err := o.compareColumns(ctx, r)
+	m, err := o.compareColumns(ctx, a, r)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (o *avaOptions) columnPanel(ctx context.Context, r *h5.GatherReader, column
 }
 
 // compareColumns finds how alike the errors of classes are from columns over the whole image.
-func (o *avaOptions) compareColumns(ctx context.Context, r *h5.GatherReader) (imaging.AngleModel, error) {
+func (o *avaOptions) compareColumns(ctx context.Context, a *cli.App, r *h5.GatherReader) (imaging.AngleModel, error) {
 	g, l := r.Grid(), imaging.NewLikeness(o.terms)
 	columns := g.Len() / g.Shape[g.Dim()-1]
 	for column := 0; column < columns; column += (columns + comparedColumns - 1) / comparedColumns {
@@ -97,7 +100,11 @@ func (o *avaOptions) compareColumns(ctx context.Context, r *h5.GatherReader) (im
 		}
 		p.compare(l, o.terms, o.steps(g))
 	}
-	return l.Model(), nil
+	m := l.Model()
+	if m.Alike >= notNoise {
+		a.Report.Warn(fmt.Sprintf("what the fits leave is alike from class to class by %.2f, as noise is not: a class centred at 0 comes out weak, for one; --angles leaves it out", m.Alike))
+	}
+	return m, nil
 }
 
 // fit fits all reflectors and returns the values of /image and of sectionNames at each depth: those of the nearest reflector that is
