@@ -8,8 +8,14 @@ type Field struct {
 	Data []float32 // [Grid.Len()], C order
 }
 
-// fields are what lsm target and image.halves write beside an image: the names, and what they are.
+// fields are what lsm target, lsm ava and image.halves write beside an image: the names, and what they are.
 var fields = []struct{ name, title, units string }{
+	{"gradient", "gradient B", ""},
+	{"curvature", "curvature C", ""},
+	{"gradient_deviation", "standard error of the gradient", ""},
+	{"curvature_deviation", "standard error of the curvature", ""},
+	{"angles", "number of classes of angles", ""},
+	{"resolved", "where intercept and gradient are told", ""},
 	{"resolution", "resolution", ""},
 	{"width_x", "width of the point-spread function along x", "m"},
 	{"width_y", "width of the point-spread function along y", "m"},
@@ -39,18 +45,29 @@ func FieldNames() (names []string) {
 	return names
 }
 
+// FieldSigned reports whether a field has values of both signs.
+func FieldSigned(name string) bool { return name == "gradient" || name == "curvature" }
+
 // WriteField writes a field on the grid of the image.
 func (iw *ImageWriter) WriteField(f Field) error {
-	_, units, ok := FieldTitle(f.Name)
+	s, err := iw.NewField(f.Name)
+	if err != nil {
+		return err
+	}
+	return writeAll(s, f.Data)
+}
+
+// NewField starts a field on the grid of the image, every value of which must then be written once by [WriteAt].
+func (iw *ImageWriter) NewField(name string) (*Section, error) {
+	_, units, ok := FieldTitle(name)
 	if !ok {
-		panic("h5: no field is called " + f.Name)
+		panic("h5: no field is called " + name)
 	}
 	attrs := gridAttrs(iw.grid)
 	if units != "" {
 		attrs = append(attrs, Attr{"units", units})
 	}
-	_, err := over(iw.Writer, "/"+f.Name, gridAxes(iw.grid), f.Data, attrs...)
-	return err
+	return over[float32](iw.Writer, "/"+name, gridAxes(iw.grid), nil, attrs...)
 }
 
 // Hessian starts the dataset /hessian, [n, n] with n the number of points of a box, in C order.

@@ -7,14 +7,14 @@ import (
 
 // Reflector is how a reflector's amplitude changes with the angle of reflection.
 type Reflector struct {
-	Name                string
-	Angles, Amplitudes  []float64 // degrees; as many of each
-	Intercept, Gradient float64   // of the curve A + B sin²θ beside them
+	Name               string
+	Angles, Amplitudes []float64 // degrees; as many of each
+	Curve              func(angle float64) float64
 }
 
 // AmplitudeVersusAngle draws the amplitudes of up to five reflectors as dots, and the curve of
-// each dashed. Reflectors without values, or with some that are not finite, are an error.
-func AmplitudeVersusAngle(opt Options, reflectors ...Reflector) (*Figure, error) {
+// each, which is of the formula, dashed. Reflectors without values, or with some that are not finite, are an error.
+func AmplitudeVersusAngle(opt Options, formula string, reflectors ...Reflector) (*Figure, error) {
 	var lines []Line
 	for _, r := range reflectors {
 		curve := Line{dashed: true}
@@ -27,7 +27,7 @@ func AmplitudeVersusAngle(opt Options, reflectors ...Reflector) (*Figure, error)
 			for k := range steps {
 				at := angle + (next-angle)*float64(k)/steps
 				curve.X = append(curve.X, at)
-				curve.Y = append(curve.Y, r.Intercept+r.Gradient*math.Pow(math.Sin(at*math.Pi/180), 2))
+				curve.Y = append(curve.Y, r.Curve(at))
 			}
 		}
 		lines = append(lines, Line{Name: r.Name, X: r.Angles, Y: r.Amplitudes, dots: true}, curve)
@@ -38,7 +38,7 @@ func AmplitudeVersusAngle(opt Options, reflectors ...Reflector) (*Figure, error)
 	}
 	p := f.rows[0][0]
 	key := p.key[1:2] // one curve stands for all
-	key[0].name = "A + B sin²θ"
+	key[0].name = formula
 	for i := len(p.key) - 2; i >= 0; i -= 2 {
 		key = append([]entry{p.key[i]}, key...)
 	}

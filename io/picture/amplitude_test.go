@@ -8,10 +8,10 @@ import (
 // One dot and one curve a reflector, and a key with room of its own.
 func TestAmplitudeVersusAngle(t *testing.T) {
 	angles := []float64{5, 15, 25, 35}
-	r := Reflector{Name: "600 m", Angles: angles, Amplitudes: []float64{0.04, 0.03, 0.02, 0}, Intercept: 0.04, Gradient: -0.1}
+	r := Reflector{Name: "600 m", Angles: angles, Amplitudes: []float64{0.04, 0.03, 0.02, 0}, Curve: func(a float64) float64 { return 0.04 - 0.1*math.Pow(math.Sin(a*math.Pi/180), 2) }}
 	deep := r
 	deep.Name = "900 m"
-	f, err := AmplitudeVersusAngle(Options{Title: "image"}, r, deep)
+	f, err := AmplitudeVersusAngle(Options{Title: "image"}, "A + B sin²θ", r, deep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestAmplitudeVersusAngle(t *testing.T) {
 	}
 	r.Amplitudes = []float64{0, 0, math.NaN(), 0}
 	for _, bad := range [][]Reflector{nil, {{Name: "none"}}, {r}} {
-		if _, err := AmplitudeVersusAngle(Options{}, bad...); err == nil {
+		if _, err := AmplitudeVersusAngle(Options{}, "", bad...); err == nil {
 			t.Errorf("no error for %+v", bad)
 		}
 	}

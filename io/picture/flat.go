@@ -19,8 +19,8 @@ var ErrOption = errors.New("picture")
 
 // flat refuses what only sections and gathers have.
 func (opt Options) flat() error {
-	if opt.Window != nil || opt.Gain != 0 || opt.Wiggles || opt.Under != nil {
-		return fmt.Errorf("%w: window, gain, wiggles and a layer beneath are for 2-D arrays, this one is 3-D", ErrOption)
+	if opt.Window != nil || opt.Gain != 0 || opt.Wiggles || opt.Under != nil || opt.Grey != nil {
+		return fmt.Errorf("%w: window, gain, wiggles, a layer beneath and grey points are for 2-D arrays, this one is 3-D", ErrOption)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (opt Options) crop(r *raster, x, y *axis) error {
 		first[k], last[k] = int(max(0, i)), int(min(float64(n), j))
 		a.from, a.to = a.from+float64(first[k])*step, a.from+float64(last[k])*step
 	}
-	for _, c := range []*raster{r, r.under} {
+	for _, c := range []*raster{r, r.under, r.grey} {
 		if c == nil {
 			continue
 		}

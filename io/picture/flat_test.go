@@ -168,3 +168,25 @@ func TestFlatOptionsAreRefused(t *testing.T) {
 		t.Error("a model in time beneath an image in depth is drawn")
 	}
 }
+
+// Points that are grey have no colour of their own, and those beside them keep theirs to the edge of their cells.
+func TestGreyPoints(t *testing.T) {
+	g := grid2(4, 2)
+	v := []float32{1, 1, 1, 1, 1, 1, 1, 1}
+	hidden := []bool{false, false, true, true, false, false, false, false}
+	f, err := Image(g, v, Options{Colors: Diverging, Limit: 1, Grey: hidden})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, rects := decoded(t, f)
+	r := rects[0][0]
+	for i, want := range []bool{false, true, false, false} {
+		for _, share := range []float64{0.05, 0.5, 0.95} {
+			x := r.Min.X + int((float64(i)+share)/4*float64(r.Dx()))
+			red, green, blue, _ := img.At(x, r.Min.Y+r.Dy()/2).RGBA()
+			if got := red == green && green == blue; got != want {
+				t.Errorf("column %d at %g of its width is grey: %v, want %v", i, share, got, want)
+			}
+		}
+	}
+}

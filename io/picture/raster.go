@@ -18,6 +18,7 @@ type raster struct {
 	colors Colors
 
 	under *raster // colours the ground; of the same shape, nil for none
+	grey  *raster // the share of grey; of the same shape, nil for none
 }
 
 // tap is the part that one pixel takes of the samples from first on.
@@ -96,9 +97,12 @@ func resampled(v []float32, n, px int, smooth bool) []float32 {
 func (r *raster) paint(img *image.RGBA, at image.Rectangle) {
 	w, h := at.Dx(), at.Dy()
 	v := r.resample(w, h)
-	var ground []float32
+	var ground, hidden []float32
 	if r.under != nil {
 		ground = r.under.resample(w, h)
+	}
+	if r.grey != nil {
+		hidden = r.grey.resample(w, h)
 	}
 	for x := range w {
 		for y := range h {
@@ -111,10 +115,16 @@ func (r *raster) paint(img *image.RGBA, at image.Rectangle) {
 			if ground != nil {
 				c = mix(r.under.colors.at(r.under.win.norm(float64(ground[x*h+row]))), c, min(1, math.Abs(2*share-1)))
 			}
+			if hidden != nil {
+				c = mix(c, greyed, float64(hidden[x*h+row]))
+			}
 			img.SetRGBA(at.Min.X+x, at.Min.Y+y, c)
 		}
 	}
 }
+
+// greyed is the colour of points that are not shown.
+var greyed = color.RGBA{R: 190, G: 190, B: 190, A: 255}
 
 // mix is a share of the colour on a ground.
 func mix(ground, c color.RGBA, share float64) color.RGBA {

@@ -34,6 +34,7 @@ type Options struct {
 	Wiggles bool       // traces as lines whose positive side is filled, instead of colours
 	Across  string     // what the distances of a gather are; "" means offset
 	Under   *Layer     // a model that colours the ground of an image
+	Grey    []bool     // points of a section, in C order, that are grey; nil for none
 }
 
 // Layer is a model to lie beneath an image, on a grid of its own.
@@ -72,7 +73,7 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	look := raster{v: vals, colors: opt.Colors, smooth: !model, turn: opt.Turn}
+	look := raster{v: vals, colors: opt.Colors, smooth: !model && opt.Grey == nil, turn: opt.Turn}
 	if g.Dim() == 3 {
 		if err := opt.flat(); err != nil {
 			return nil, err
@@ -88,6 +89,14 @@ func onGrid[T Float](g grid.Grid, v []T, opt Options, model bool) (*Figure, erro
 			return nil, err
 		}
 		opt.Bar = opt.Under.Bar
+	}
+	if opt.Grey != nil {
+		look.grey = &raster{n0: look.n0, n1: look.n1, v: make([]float32, len(vals))}
+		for i, grey := range opt.Grey {
+			if grey {
+				look.grey.v[i] = 1
+			}
+		}
 	}
 	return opt.section(&look, cells(g, 0), cells(g, 1), model, func(x, y axis) (w, h float64, scale string) {
 		switch {

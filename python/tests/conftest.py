@@ -24,6 +24,7 @@ COMMANDS = [
     "wavelet points/survey.h5 --phase zero -o wavelet.h5".split(),
     "moveout offsets.h5 --every 100 -o picks.h5".split(),
     ["target", "points/config.toml", *DAMPED, "-o", "target.h5"],
+    "ava angles.h5 --sections -o ava.h5".split(),
 ]  # fmt: skip
 
 

@@ -34,6 +34,7 @@ FILES = {
     "wavelet.h5": {"wavelet": WAVELET},
     "picks.h5": {name: ("pick",) for name in PICKS} | {"shift": ("pick", "class")},
     "target.h5": TARGET | {"config": ()},
+    "ava.h5": {name: SECTION for name in ("image", "gradient", "standard_deviation", "gradient_deviation", "angles", "resolved")},
 }  # fmt: skip
 
 

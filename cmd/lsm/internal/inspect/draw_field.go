@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// loadField reads a field that lsm target wrote beside an image.
+// loadField reads a field that lsm target or lsm ava wrote beside an image.
 func loadField(file, name string) (*item, error) {
 	title, units, ok := h5.FieldTitle(name)
 	if !ok {
@@ -28,11 +28,14 @@ func loadField(file, name string) (*item, error) {
 	}
 	i := slices.IndexFunc(all, func(f h5.Field) bool { return f.Name == name })
 	if i < 0 {
-		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no /%s", file, name)), "lsm target writes it, deviations with --image or --noise; image.halves = true writes agreement")
+		return nil, status.Hint(status.Input(fmt.Errorf("%s: has no /%s", file, name)), "lsm target writes it, deviations with --image or --noise; image.halves = true writes agreement, lsm ava --sections gradients")
 	}
 	bar := title
 	if units != "" {
 		bar += " (" + units + ")"
+	}
+	if h5.FieldSigned(name) {
+		bar = ""
 	}
 	return &item{title: filepath.Base(file) + ": " + title, grid: r.Grid(), values: all[i].Data, bar: bar}, nil
 }
