@@ -14,18 +14,49 @@ import (
 // drawn is the number of places that a picture shows.
 const drawn = 6
 
-// places are the places that a picture shows, evenly along the line.
+// places are the places that a picture shows, evenly along x; in 3-D those nearest to the middle along y.
 func (c *Scan) places() (list []int) {
-	n := min(drawn, len(c.Spectra))
+	g := c.Gathers.Grid
+	for i := range c.Spectra {
+		if g.Dim() == 2 || c.Spectra[i].Column%g.Shape[1] == c.middle() {
+			list = append(list, i)
+		}
+	}
+	all, n := list, min(drawn, len(list))
+	list = nil
 	for i := range n {
-		list = append(list, (2*i+1)*len(c.Spectra)/(2*n))
+		list = append(list, all[(2*i+1)*len(all)/(2*n)])
 	}
 	return list
 }
 
+// middle is the column along y that is nearest to the middle of those that are analysed.
+func (c *Scan) middle() int {
+	ny := c.Gathers.Grid.Shape[1]
+	best := c.Spectra[0].Column % ny
+	for _, s := range c.Spectra {
+		if y := s.Column % ny; max(2*y-ny, ny-2*y) < max(2*best-ny, ny-2*best) {
+			best = y
+		}
+	}
+	return best
+}
+
+// position is where a place lies along x, in 3-D and along y.
+func (c *Scan) position(place int) []float64 {
+	g := c.Gathers.Grid
+	x := make([]float64, g.Dim())
+	g.Point(x, c.Spectra[place].Column*g.Shape[g.Dim()-1])
+	return x[:g.Dim()-1]
+}
+
 func (c *Scan) name(place int) string {
 	g := c.Gathers.Grid
-	return fmt.Sprintf("%s = %s %s", g.AxisName(0), g.Text(0, g.Coord(0, c.Spectra[place].Column)), g.Unit(0))
+	var parts []string
+	for a, x := range c.position(place) {
+		parts = append(parts, fmt.Sprintf("%s = %s %s", g.AxisName(a), g.Text(a, x), g.Unit(a)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Panels draws semblances of places along the line, with the trajectories and the picks.
@@ -34,9 +65,9 @@ func (c *Scan) Panels(title string) (*picture.Figure, error) {
 	var panels []picture.Panel
 	for _, i := range c.places() {
 		p := picture.Panel{Name: c.name(i), Values: c.Spectra[i].Semblance, Line: c.Trajectories[i]}
-		x := c.Gathers.Grid.Coord(0, c.Spectra[i].Column)
+		x := c.position(i)
 		for _, q := range c.Picks {
-			if q.X == x {
+			if q.X == x[0] && (len(x) == 1 || q.Y == x[1]) {
 				p.At, p.Depth = append(p.At, q.Gamma), append(p.Depth, q.Z)
 			}
 		}
@@ -49,7 +80,7 @@ func (c *Scan) Panels(title string) (*picture.Figure, error) {
 // moveout taken off.
 func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 	g := c.Gathers.Grid
-	none := make([]float64, g.Shape[1])
+	none := make([]float64, g.Shape[g.Dim()-1])
 	for i := range none {
 		none[i] = 1
 	}
@@ -75,14 +106,18 @@ func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 	return picture.Stack(top, bottom), nil
 }
 
-// WriteCSV writes picks as text, a line each below one with the names.
-func WriteCSV(path string, picks []moveout.Pick, domain grid.Domain) error {
+// WriteCSV writes picks of a grid as text, a line each below one with the names.
+func WriteCSV(path string, picks []moveout.Pick, g grid.Grid) error {
 	text := &strings.Builder{}
-	units := map[grid.Domain][4]string{grid.Depth: {"z_m", "slope", "speed", "datum_m"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s", "datum_s"}}[domain]
-	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s,%s\n", units[0], units[1], units[2], units[3])
+	units := map[grid.Domain][4]string{grid.Depth: {"z_m", "slope", "speed", "datum_m"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s", "datum_s"}}[g.Domain]
+	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s,%s", units[0], units[1], units[2], units[3])
+	if g.Dim() == 3 {
+		fmt.Fprintf(text, ",y_m,%s", strings.Replace(units[1], "slope", "slope_y", 1))
+	}
+	fmt.Fprintln(text)
 	for _, p := range picks {
 		list := []string{}
-		for _, v := range values(&p) {
+		for _, v := range values(&p, g.Dim()) {
 			list = append(list, fmt.Sprintf("%.8g", *v))
 		}
 		fmt.Fprintln(text, strings.Join(list, ","))

@@ -210,7 +210,7 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	}
 	refuse(update("velocity.file="+filepath.Join(folder, "model.h5")), "another velocity file")
 	refuse(update("velocity.file=", "velocity.constant=2000", "image.origin=0,0", "image.spacing=15,15", "image.shape=201,101"), "velocity.constant")
-	if _, err := Open(t.Context(), filepath.Join(l.Folder, "loop-0", "image.h5"), "model.h5", "", settings); err == nil {
+	if _, err := Open(t.Context(), filepath.Join(l.Folder, "loop-0", "image.h5"), "model.h5", "", settings, progress.Discard()); err == nil {
 		t.Error("a model is taken for an image in depth")
 	}
 }

@@ -89,7 +89,7 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		a.Report.Infof("without --survey all offsets count everywhere, also beyond the ends of the line, and depths from z = 0")
 	}
 	o.Threads = runtime.GOMAXPROCS(0)
-	s, err := analysis.Open(ctx, file, o.velocity, o.survey, o.Settings)
+	s, err := analysis.Open(ctx, file, o.velocity, o.survey, o.Settings, a.Report)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		return err
 	}
 	if o.csv != "" {
-		if err := analysis.WriteCSV(o.csv, s.Picks, s.Gathers.Grid.Domain); err != nil {
+		if err := analysis.WriteCSV(o.csv, s.Picks, s.Gathers.Grid); err != nil {
 			return err
 		}
 		a.Report.Printf("picks as text: %s\n", o.csv)
@@ -122,7 +122,7 @@ func tellPicks(a *cli.App, s *analysis.Scan) {
 	}
 	g := s.Gathers.Grid
 	a.Report.Printf("%s at %s: γ %.3f to %.3f, mean residual moveout %.3g %s\n", readable.Count(len(s.Picks), "pick"),
-		readable.Count(len(s.Spectra), "place"), least, greatest, moveout.MeanResidual(s.Picks), g.Unit(1))
+		readable.Count(len(s.Spectra), "place"), least, greatest, moveout.MeanResidual(s.Picks), g.Unit(g.Dim()-1))
 }
 
 func (o *moveoutOptions) pictures(a *cli.App, s *analysis.Scan, title string) error {
