@@ -135,6 +135,9 @@ func (l *Loop) update(ctx context.Context) (verdict, error) {
 	if l.Deviation, err = change.Solution.Deviation(change.Grid); err != nil {
 		return ended, status.Numerical(err)
 	}
+	if n := len(change.Solution.Coefficients); l.Deviation == nil {
+		l.Report.Infof("the deviation of the velocity is left out: it takes a matrix of at most %d knots squared, there are %d", tomography.MostDeviating, n)
+	}
 	d := &decision{Knots: change.Spacing, Coefficients: change.Solution.Coefficients, Choice: change.Solution.Choice, Share: 1}
 	l.pending = d
 	if c := d.Choice; c != nil && c.None {

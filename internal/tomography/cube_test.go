@@ -110,7 +110,9 @@ func TestPicksOfABlockGiveTheVelocity(t *testing.T) {
 	l := &Rays{Survey: s, Places: s.Distinct(true), Times: blockTimes(t, slow), Limits: []float64{0, 150, 300, 450, 600, 750, 900}, Mute: 1.5, Misfit: 5, Parts: 1, Threads: 2}
 	// Of a layer at z the migration shows at offset h the depth where its own time is that of the data.
 	shown := func(z, h float64) float64 {
-		time := func(z, factor float64) float64 { return 2 * exact([]float64{0, 0, 0}, []float64{h / 2, 0, z}, rise) / factor }
+		time := func(z, factor float64) float64 {
+			return 2 * exact([]float64{0, 0, 0}, []float64{h / 2, 0, z}, rise) / factor
+		}
 		low, high := 0.0, z
 		for range 60 {
 			if middle := (low + high) / 2; time(middle, slow) < time(z, 1) {

@@ -83,7 +83,7 @@ func (l *Rays) Rows(ctx context.Context, picks []moveout.Pick, knots *Knots) (*R
 	if err := l.trace(ctx, picks, pairs, knots); err != nil {
 		return nil, Traced{}, err
 	}
-	rows, found := NewRows(knots.Len()), Traced{}
+	rows, found, sum := NewRows(knots.Len()), Traced{}, make([]float64, knots.Len())
 	for i, p := range picks {
 		all := len(pairs[i])
 		pairs[i] = slices.DeleteFunc(pairs[i], func(q pair) bool { return q.rays[0].lost || q.rays[1].lost })
@@ -94,7 +94,7 @@ func (l *Rays) Rows(ctx context.Context, picks []moveout.Pick, knots *Knots) (*R
 		}
 		found.Picks++
 		found.Rays += 2 * len(pairs[i])
-		l.add(rows, p, pairs[i])
+		l.add(rows, p, pairs[i], sum)
 	}
 	return rows, found, nil
 }
@@ -112,8 +112,8 @@ func byClass(pairs []pair) (list [][]pair) {
 	return list
 }
 
-// add adds the rows of one pick, of each class the mean over its pairs.
-func (l *Rays) add(rows *Rows, p moveout.Pick, pairs []pair) {
+// add adds the rows of one pick, of each class the mean over its pairs. sum is scratch for each knot, of zeros.
+func (l *Rays) add(rows *Rows, p moveout.Pick, pairs []pair, sum []float64) {
 	for _, of := range byClass(pairs) {
 		var at []int32
 		var value []float64
@@ -121,10 +121,17 @@ func (l *Rays) add(rows *Rows, p moveout.Pick, pairs []pair) {
 		for _, q := range of {
 			for _, r := range q.rays {
 				for i, k := range r.at {
-					at, value = append(at, k), append(value, -share*p.Certainty*r.value[i]/q.rise)
+					if sum[k] == 0 {
+						at = append(at, k)
+					}
+					sum[k] -= share * p.Certainty * r.value[i] / q.rise
 				}
 			}
 			z += share * p.Moveout(l.Survey.Offset(q.trace))
+		}
+		for _, k := range at {
+			value = append(value, sum[k])
+			sum[k] = 0
 		}
 		if p.Shifts != nil {
 			z += p.Shifts[of[0].class]

@@ -185,7 +185,7 @@ func TestRowsOfAPickAreCentered(t *testing.T) {
 		pairs[i] = pair{trace: i, class: i, rise: 1e-3, rays: [2]*ray{{at: []int32{0, 1}, value: []float64{0.1, 0.2 * float64(i)}}, {at: []int32{1}, value: []float64{0.3}}}}
 	}
 	rows := NewRows(2)
-	l.add(rows, p, pairs)
+	l.add(rows, p, pairs, make([]float64, 2))
 	depth := []float64{p.Moveout(100) + 4, p.Moveout(300) - 7, p.Moveout(600) + 9}
 	mean := (depth[0] + depth[1] + depth[2]) / 3
 	y := make([]float64, 3)

@@ -34,7 +34,7 @@ func newMoveout(a *cli.App) *cobra.Command {
 		Long: `Moveout measures how gathers by offset are curved: z(x)² = z0² + (γ² − 1) x²/4 at
 the offset x (Al-Yahya 1989), in time z(x)² = z0² + (γ² − 1) x²/v². γ is the velocity of
 the migration over the true one, so it is below 1 where the migration was too slow, and
-1 where gathers are flat. At places along the line it finds the γ(z0) along which
+1 where gathers are flat. At places along the line, in 3-D along x and y, it finds the γ(z0) along which
 the semblance is largest and which changes smoothly, and picks the reflectors along it,
 each with a certainty from the height and width of its peak.
 
@@ -64,7 +64,7 @@ line from being picked, and depths count from its sources and receivers. PICKS i
 // scanFlags are the flags of a scan.
 func scanFlags(fl *pflag.FlagSet, s *analysis.Settings) {
 	fl.Float64SliceVar(&s.Gamma, "gamma", []float64{0.7, 1.4}, "`FROM,TO`: the values of γ that are tried")
-	fl.Float64Var(&s.Every, "every", 0, "`M` metres from one place to the next (default: a 100th of the line)")
+	fl.Float64Var(&s.Every, "every", 0, "`M` metres from place to place (default: a 100th of a line, a 25th of x and y)")
 	fl.Float64Var(&s.Around, "around", 0, "add semblances up to `M` metres from a place (default: half of --every)")
 	fl.Float64Var(&s.Window, "window", 0, "`H` metres or seconds over which a semblance sums (default: ten points)")
 	fl.Float64Var(&s.Mute, "mute", 1.5, "use offsets up to `N` times the depth")
