@@ -5,7 +5,7 @@
 
 lsm's own synthetic surveys hold only what its operator can explain. These also hold multiples between layers, head waves,
 later arrivals and amplitudes with angle. FOLDER/CASE gets survey.h5, model.h5 (the migration velocity), truth.h5 and
-config.toml. Each case takes one to three minutes of one core. The Marmousi cases read the velocity from the file
+config.toml. Each case takes one to three minutes of one core, but for `lens`, which is for loop.py and takes some ten times that. The Marmousi cases read the velocity from the file
 LSM_MARMOUSI (marmousi_model.h5): /velocity [nx, nz] of 10 m, as in the repository mlamoureux/Marmousi.
 
 Traces are those of deepwave's scalar propagator (constant density, eighth order, absorbing on all sides) in the true

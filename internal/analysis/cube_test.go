@@ -26,13 +26,13 @@ const cubeSpeed = 2000.0 // m/s
 func mirrored(t *testing.T, folder string) {
 	t.Helper()
 	s := &survey.Survey{Dim: 3, Fixed: true, NT: 240, DT: 0.008, Wavelet: synth.Ricker(8, 0.008)}
-	for x := 200.0; x < 1600; x += 300 {
-		for y := 100.0; y < 1440; y += 300 {
+	for x := 250.0; x < 1600; x += 375 {
+		for y := 125.0; y < 1400; y += 375 {
 			s.Sources = append(s.Sources, x, y, 0)
 		}
 	}
-	for x := 0.0; x <= 1600; x += 100 {
-		for y := 0.0; y <= 1400; y += 100 {
+	for x := 0.0; x <= 1600; x += 125 {
+		for y := 0.0; y <= 1400; y += 125 {
 			s.Receivers = append(s.Receivers, x, y, 0)
 		}
 	}

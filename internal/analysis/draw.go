@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -14,32 +15,33 @@ import (
 // drawn is the number of places that a picture shows.
 const drawn = 6
 
-// places are the places that a picture shows, evenly along x; in 3-D those nearest to the middle along y.
+// places are the places that a picture shows, evenly along x; in 3-D those of the section nearest to the middle of y.
 func (c *Scan) places() (list []int) {
-	g := c.Gathers.Grid
+	var all []int
+	section := c.section()
 	for i := range c.Spectra {
-		if g.Dim() == 2 || c.Spectra[i].Column%g.Shape[1] == c.middle() {
-			list = append(list, i)
+		if x := c.position(i); len(x) == 1 || x[1] == section {
+			all = append(all, i)
 		}
 	}
-	all, n := list, min(drawn, len(list))
-	list = nil
+	n := min(drawn, len(all))
 	for i := range n {
 		list = append(list, all[(2*i+1)*len(all)/(2*n)])
 	}
 	return list
 }
 
-// middle is the column along y that is nearest to the middle of those that are analysed.
-func (c *Scan) middle() int {
-	ny := c.Gathers.Grid.Shape[1]
-	best := c.Spectra[0].Column % ny
-	for _, s := range c.Spectra {
-		if y := s.Column % ny; max(2*y-ny, ny-2*y) < max(2*best-ny, ny-2*best) {
-			best = y
+// section is y of the places nearest to the middle along y, m; 0 on a line.
+func (c *Scan) section() (y float64) {
+	g, off := c.Gathers.Grid, math.Inf(1)
+	for i := range c.Spectra {
+		if x := c.position(i); len(x) > 1 {
+			if d := math.Abs(x[1] - (g.Origin[1]+g.End(1))/2); d < off {
+				y, off = x[1], d
+			}
 		}
 	}
-	return best
+	return y
 }
 
 // position is where a place lies along x, in 3-D and along y.
@@ -52,11 +54,16 @@ func (c *Scan) position(place int) []float64 {
 
 func (c *Scan) name(place int) string {
 	g := c.Gathers.Grid
-	var parts []string
-	for a, x := range c.position(place) {
-		parts = append(parts, fmt.Sprintf("%s = %s %s", g.AxisName(a), g.Text(a, x), g.Unit(a)))
+	return fmt.Sprintf("%s = %s %s", g.AxisName(0), g.Text(0, c.position(place)[0]), g.Unit(0))
+}
+
+// titled is a title, in 3-D with the section that is shown.
+func (c *Scan) titled(title string) string {
+	g := c.Gathers.Grid
+	if g.Dim() == 2 {
+		return title
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("%s, %s = %s %s", title, g.AxisName(1), g.Text(1, c.section()), g.Unit(1))
 }
 
 // Panels draws semblances of places along the line, with the trajectories and the picks.
@@ -73,7 +80,7 @@ func (c *Scan) Panels(title string) (*picture.Figure, error) {
 		}
 		panels = append(panels, p)
 	}
-	return picture.Semblances(c.Gathers.Grid, gammas, panels, picture.Options{Title: title})
+	return picture.Semblances(c.Gathers.Grid, gammas, panels, picture.Options{Title: c.titled(title)})
 }
 
 // Flattened draws gathers of places along the line, and below them the same gathers with the picked
@@ -95,7 +102,7 @@ func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 		after = append(after, picture.ImageGather{Name: c.name(i), Values: c.Gathers.Flatten(column, panel, c.Trajectories[i], c.Options)})
 	}
 	classes := picture.Classes{Name: "offset", Unit: "m", Centers: c.Gathers.Offsets}
-	top, err := picture.ImageGathers(g, before, classes, picture.Options{Title: title})
+	top, err := picture.ImageGathers(g, before, classes, picture.Options{Title: c.titled(title)})
 	if err != nil {
 		return nil, err
 	}
