@@ -5,7 +5,7 @@
 
 lsm's own synthetic surveys hold only what its operator can explain. These also hold multiples between layers, head waves,
 later arrivals and amplitudes with angle. FOLDER/CASE gets survey.h5, model.h5 (the migration velocity), truth.h5 and
-config.toml. Each case takes one to three minutes of one core. The Marmousi cases read the velocity from the file
+config.toml. Each case takes one to three minutes of one core, but for `lens`, which is for loop.py and takes some ten times that. The Marmousi cases read the velocity from the file
 LSM_MARMOUSI (marmousi_model.h5): /velocity [nx, nz] of 10 m, as in the repository mlamoureux/Marmousi.
 
 Traces are those of deepwave's scalar propagator (constant density, eighth order, absorbing on all sides) in the true
@@ -207,6 +207,18 @@ def cube():
                 "mute_offsets = [0, 1500]\nmute_times = [0.2, 0.95]", [[240, 240, 260], [960, 960, 1060]])
 
 
+def lens():
+    """Beds with a fast lens, in 3-D, small: for velocity analysis, with offsets as long as the deepest beds are deep."""
+    h = 20.0
+    x, y, z = np.meshgrid(np.arange(81) * h, np.arange(81) * h, np.arange(51) * h, indexing="ij")
+    v = beds(23, 140, 1900, 0.6, 0.1)(z - 40 + 0.04 * x - 0.03 * y)
+    v = v * (1 + 0.1 * np.exp(-((x - 750) ** 2 + (y - 850) ** 2) / 300**2 - ((z - 350) / 180) ** 2))
+    v[z < 120] = 1900
+    grid = lambda first, last, by: [(i, j, 1) for i in range(first, last, by) for j in range(first, last, by)]
+    return Case(v, smoothed(v, h, 60), h, 9, 1.2, grid(5, 80, 14), grid(3, 80, 3),
+                "mute_offsets = [0, 1500]\nmute_times = [0.2, 0.95]", [[400, 400, 200], [1200, 1200, 800]])
+
+
 def faults():
     """Beds cut by two normal faults, small: the case of make test (internal/gate) and of tutorials/least-squares."""
     h = 12.5
@@ -236,7 +248,7 @@ def below_salt():
 
 CASES = {
     "marmousi-fixed": marmousi_fixed, "marmousi-streamer": marmousi_streamer, "overthrust": overthrust, "salt": salt,
-    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube, "faults": faults,
+    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube, "lens": lens, "faults": faults,
     "below-salt": below_salt,
 }
 

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -14,18 +15,55 @@ import (
 // drawn is the number of places that a picture shows.
 const drawn = 6
 
-// places are the places that a picture shows, evenly along the line.
+// places are the places that a picture shows, evenly along x; in 3-D those of the section nearest to the middle of y.
 func (c *Scan) places() (list []int) {
-	n := min(drawn, len(c.Spectra))
+	var all []int
+	section := c.section()
+	for i := range c.Spectra {
+		if x := c.position(i); len(x) == 1 || x[1] == section {
+			all = append(all, i)
+		}
+	}
+	n := min(drawn, len(all))
 	for i := range n {
-		list = append(list, (2*i+1)*len(c.Spectra)/(2*n))
+		list = append(list, all[(2*i+1)*len(all)/(2*n)])
 	}
 	return list
 }
 
+// section is y of the places nearest to the middle along y, m; 0 on a line.
+func (c *Scan) section() (y float64) {
+	g, off := c.Gathers.Grid, math.Inf(1)
+	for i := range c.Spectra {
+		if x := c.position(i); len(x) > 1 {
+			if d := math.Abs(x[1] - (g.Origin[1]+g.End(1))/2); d < off {
+				y, off = x[1], d
+			}
+		}
+	}
+	return y
+}
+
+// position is where a place lies along x, in 3-D and along y.
+func (c *Scan) position(place int) []float64 {
+	g := c.Gathers.Grid
+	x := make([]float64, g.Dim())
+	g.Point(x, c.Spectra[place].Column*g.Shape[g.Dim()-1])
+	return x[:g.Dim()-1]
+}
+
 func (c *Scan) name(place int) string {
 	g := c.Gathers.Grid
-	return fmt.Sprintf("%s = %s %s", g.AxisName(0), g.Text(0, g.Coord(0, c.Spectra[place].Column)), g.Unit(0))
+	return fmt.Sprintf("%s = %s %s", g.AxisName(0), g.Text(0, c.position(place)[0]), g.Unit(0))
+}
+
+// titled is a title, in 3-D with the section that is shown.
+func (c *Scan) titled(title string) string {
+	g := c.Gathers.Grid
+	if g.Dim() == 2 {
+		return title
+	}
+	return fmt.Sprintf("%s, %s = %s %s", title, g.AxisName(1), g.Text(1, c.section()), g.Unit(1))
 }
 
 // Panels draws semblances of places along the line, with the trajectories and the picks.
@@ -34,22 +72,22 @@ func (c *Scan) Panels(title string) (*picture.Figure, error) {
 	var panels []picture.Panel
 	for _, i := range c.places() {
 		p := picture.Panel{Name: c.name(i), Values: c.Spectra[i].Semblance, Line: c.Trajectories[i]}
-		x := c.Gathers.Grid.Coord(0, c.Spectra[i].Column)
+		x := c.position(i)
 		for _, q := range c.Picks {
-			if q.X == x {
+			if q.X == x[0] && (len(x) == 1 || q.Y == x[1]) {
 				p.At, p.Depth = append(p.At, q.Gamma), append(p.Depth, q.Z)
 			}
 		}
 		panels = append(panels, p)
 	}
-	return picture.Semblances(c.Gathers.Grid, gammas, panels, picture.Options{Title: title})
+	return picture.Semblances(c.Gathers.Grid, gammas, panels, picture.Options{Title: c.titled(title)})
 }
 
 // Flattened draws gathers of places along the line, and below them the same gathers with the picked
 // moveout taken off.
 func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 	g := c.Gathers.Grid
-	none := make([]float64, g.Shape[1])
+	none := make([]float64, g.Shape[g.Dim()-1])
 	for i := range none {
 		none[i] = 1
 	}
@@ -64,7 +102,7 @@ func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 		after = append(after, picture.ImageGather{Name: c.name(i), Values: c.Gathers.Flatten(column, panel, c.Trajectories[i], c.Options)})
 	}
 	classes := picture.Classes{Name: "offset", Unit: "m", Centers: c.Gathers.Offsets}
-	top, err := picture.ImageGathers(g, before, classes, picture.Options{Title: title})
+	top, err := picture.ImageGathers(g, before, classes, picture.Options{Title: c.titled(title)})
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +113,18 @@ func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 	return picture.Stack(top, bottom), nil
 }
 
-// WriteCSV writes picks as text, a line each below one with the names.
-func WriteCSV(path string, picks []moveout.Pick, domain grid.Domain) error {
+// WriteCSV writes picks of a grid as text, a line each below one with the names.
+func WriteCSV(path string, picks []moveout.Pick, g grid.Grid) error {
 	text := &strings.Builder{}
-	units := map[grid.Domain][4]string{grid.Depth: {"z_m", "slope", "speed", "datum_m"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s", "datum_s"}}[domain]
-	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s,%s\n", units[0], units[1], units[2], units[3])
+	units := map[grid.Domain][4]string{grid.Depth: {"z_m", "slope", "speed", "datum_m"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s", "datum_s"}}[g.Domain]
+	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s,%s", units[0], units[1], units[2], units[3])
+	if g.Dim() == 3 {
+		fmt.Fprintf(text, ",y_m,%s", strings.Replace(units[1], "slope", "slope_y", 1))
+	}
+	fmt.Fprintln(text)
 	for _, p := range picks {
 		list := []string{}
-		for _, v := range values(&p) {
+		for _, v := range values(&p, g.Dim()) {
 			list = append(list, fmt.Sprintf("%.8g", *v))
 		}
 		fmt.Fprintln(text, strings.Join(list, ","))

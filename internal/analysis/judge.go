@@ -30,7 +30,7 @@ const DecisionFile = "update.json"
 
 // decision is what was made of the picks of a step.
 type decision struct {
-	Knots        []float64          `json:"knots"`            // their distances along x and z, m or s
+	Knots        []float64          `json:"knots"`            // their distances along each axis, m or s
 	Coefficients []float64          `json:"coefficients"`     // of the change that the picks ask for
 	Choice       *tomography.Choice `json:"choice,omitempty"` // of its smoothness
 	Share        float64            `json:"share"`            // of the change that the next model has
@@ -45,9 +45,7 @@ func (l *Loop) judge(ctx context.Context, cfg *config.Config, s Step, done func(
 	if cfg.Image.Domain == "time" {
 		model = s.Model
 	}
-	end := l.Report.Time("picks")
-	scan, err := Open(ctx, s.Image, model, cfg.Survey.File.File, l.Settings)
-	end()
+	scan, err := Open(ctx, s.Image, model, cfg.Survey.File.File, l.Settings, l.Report)
 	if err != nil {
 		return ended, err
 	}
@@ -137,6 +135,9 @@ func (l *Loop) update(ctx context.Context) (verdict, error) {
 	if l.Deviation, err = change.Solution.Deviation(change.Grid); err != nil {
 		return ended, status.Numerical(err)
 	}
+	if n := len(change.Solution.Coefficients); l.Deviation == nil {
+		l.Report.Infof("the deviation of the velocity is left out: it takes a matrix of at most %d knots squared, there are %d", tomography.MostDeviating, n)
+	}
 	d := &decision{Knots: change.Spacing, Coefficients: change.Solution.Coefficients, Choice: change.Solution.Choice, Share: 1}
 	l.pending = d
 	if c := d.Choice; c != nil && c.None {
@@ -196,13 +197,13 @@ func (l *Loop) record() error {
 }
 
 // StackPower is the energy of the stack of the gathers over what it would be if all classes were alike: Σ (Σ_h g_h)² over
-// n Σ_h g_h², g_h the image of class h of n. It is their semblance over the whole section (Neidell and Taner 1971, Semblance and
+// n Σ_h g_h², g_h the image of class h of n. It is their semblance over the whole image (Neidell and Taner 1971, Semblance and
 // other coherency measures for multichannel data, Geophysics 36).
 func (c *Scan) StackPower() (float64, error) {
 	g := &c.Gathers
-	n, nz := len(g.Offsets), g.Grid.Shape[1]
+	n, nz := len(g.Offsets), g.Grid.Shape[g.Grid.Dim()-1]
 	stack, all := 0.0, 0.0
-	for column := range g.Grid.Shape[0] {
+	for column := range g.Grid.Len() / nz {
 		panel, err := g.Panel(column)
 		if err != nil {
 			return 0, err
@@ -220,14 +221,19 @@ func (c *Scan) StackPower() (float64, error) {
 	return stack / math.Max(float64(n)*all, math.SmallestNonzeroFloat64), nil
 }
 
-// Roughness is the root mean square of a velocity's slope along the first axis, 1/s.
+// Roughness is the root mean square of a velocity's slope along the line, in 3-D of its gradient along x and y, 1/s.
 func Roughness(g grid.Grid, v []float64) float64 {
-	row := len(v) / g.Shape[0]
-	sum, n := 0.0, 0
-	for i := row; i < len(v); i++ {
-		d := (v[i] - v[i-row]) / g.Spacing[0]
-		sum += d * d
-		n++
+	whole := 0.0
+	for a, stride := range g.Strides()[:g.Dim()-1] {
+		sum, n := 0.0, 0
+		for i := range v {
+			if i/stride%g.Shape[a] > 0 {
+				d := (v[i] - v[i-stride]) / g.Spacing[a]
+				sum += d * d
+				n++
+			}
+		}
+		whole += sum / float64(max(1, n))
 	}
-	return math.Sqrt(sum / float64(max(1, n)))
+	return math.Sqrt(whole)
 }

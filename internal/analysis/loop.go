@@ -19,7 +19,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
 // Loop migrates, picks and updates the velocity, again and again. Each loop has a folder of its own,
@@ -93,11 +92,7 @@ func (l *Loop) Check() error {
 			return status.Usage(fmt.Errorf("loop: %s, %s, lies where the loop writes its own files: give another folder than %s", in.Key, in.Path.File, l.Folder))
 		}
 	}
-	s, _, err := h5.ReadSurveyHeader(l.Config.Survey.File.File)
-	if err != nil {
-		return pipeline.FileError(err)
-	}
-	return flat(l.Config.Survey.File.File, s)
+	return nil
 }
 
 // writes reports whether a file lies in the folder of one of the loops, or a link leads there.
@@ -123,14 +118,6 @@ func plain(path string) string {
 		path = target
 	}
 	return absolute(path)
-}
-
-// flat refuses surveys that are not 2-D.
-func flat(file string, s *survey.Survey) error {
-	if s.Dim != 2 {
-		return status.Input(fmt.Errorf("%s: the survey is %d-D, velocity analysis takes 2-D ones", file, s.Dim))
-	}
-	return nil
 }
 
 // Begin writes the record into the folder, which is there, or compares it with that of the loop that is

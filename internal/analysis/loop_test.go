@@ -18,7 +18,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/internal/tomography"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
-	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -196,12 +195,6 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	refuse(other.Check(), "lies where the loop writes")
 	other.Config = load(t, folder, "image.gather_bins=0,500,1000")
 	refuse(other.Check(), "makes 2 classes")
-	cube := &survey.Survey{Dim: 3, Sources: []float64{0, 0, 0}, Receivers: []float64{50, 0, 0}, Fixed: true, NT: 100, DT: 0.004, Wavelet: synth.Ricker(20, 0.004)}
-	file := filepath.Join(folder, "cube.h5")
-	must(t, h5.WriteSurvey(file, cube, h5.WriteOptions{}))
-	other.Config = load(t, folder, "survey.file="+file)
-	refuse(other.Check(), "is 3-D")
-
 	picks, err := ReadPicks(filepath.Join(l.Folder, "loop-0", "picks.h5"))
 	must(t, err)
 	update := func(set ...string) error {
@@ -210,7 +203,7 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	}
 	refuse(update("velocity.file="+filepath.Join(folder, "model.h5")), "another velocity file")
 	refuse(update("velocity.file=", "velocity.constant=2000", "image.origin=0,0", "image.spacing=15,15", "image.shape=201,101"), "velocity.constant")
-	if _, err := Open(t.Context(), filepath.Join(l.Folder, "loop-0", "image.h5"), "model.h5", "", settings); err == nil {
+	if _, err := Open(t.Context(), filepath.Join(l.Folder, "loop-0", "image.h5"), "model.h5", "", settings, progress.Discard()); err == nil {
 		t.Error("a model is taken for an image in depth")
 	}
 }

@@ -4,14 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -50,13 +55,19 @@ func (s Settings) Check() error {
 	return nil
 }
 
+// defaultPlaces is the number of places along an axis, on a line and on a surface.
+var defaultPlaces = [3]float64{1: 100, 2: 25}
+
 // options are the settings on a grid.
 func (s Settings) options(g grid.Grid) moveout.Options {
-	every := cmp.Or(s.Every, max(g.Spacing[0], (g.End(0)-g.Origin[0])/100))
-	around := cmp.Or(s.Around, every/2)
+	last := g.Dim() - 1
 	o := moveout.Options{Least: s.Gamma[0], Greatest: s.Gamma[1], Step: gammaStep, Mute: s.Mute, Stiffness: s.Stiffness, Threshold: s.Threshold, Threads: s.Threads}
-	o.Every, o.Around = counts.Near(every/g.Spacing[0], 1, g.Shape[0]), counts.Near(around/g.Spacing[0], 0, g.Shape[0])
-	o.Window = cmp.Or(s.Window, 10*g.Spacing[1])
+	for a := range last {
+		every := cmp.Or(s.Every, max(g.Spacing[a], (g.End(a)-g.Origin[a])/defaultPlaces[last]))
+		around := cmp.Or(s.Around, every/2)
+		o.Every[a], o.Around[a] = counts.Near(every/g.Spacing[a], 1, g.Shape[a]), counts.Near(around/g.Spacing[a], 0, g.Shape[a])
+	}
+	o.Window = cmp.Or(s.Window, 10*g.Spacing[last])
 	return o
 }
 
@@ -77,7 +88,7 @@ type Scan struct {
 
 // Open scans the image file path. In time it needs the model that the image was migrated with. The
 // file of the recorded survey says where midpoints and datum lie; "" for not known. The scan keeps the file open until Close.
-func Open(ctx context.Context, path, model, recorded string, s Settings) (*Scan, error) {
+func Open(ctx context.Context, path, model, recorded string, s Settings, report *progress.Reporter) (*Scan, error) {
 	r, err := h5.OpenGathers(path)
 	if err != nil {
 		return nil, pipeline.FileError(err)
@@ -86,7 +97,7 @@ func Open(ctx context.Context, path, model, recorded string, s Settings) (*Scan,
 		return nil, noOffsets(path, "has no /gathers")
 	}
 	c := &Scan{path: path, reader: r}
-	if err := c.scan(ctx, path, model, recorded, s); err != nil {
+	if err := c.scan(ctx, path, model, recorded, s, report); err != nil {
 		r.Close()
 		return nil, pipeline.FileError(err)
 	}
@@ -101,18 +112,16 @@ func noOffsets(path, what string) error {
 // Close closes the file.
 func (c *Scan) Close() { c.reader.Close() }
 
-func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Settings) error {
+func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Settings, report *progress.Reporter) error {
 	r := c.reader
 	g := r.Grid()
 	switch {
 	case r.Kind != "offset":
 		return noOffsets(path, "has gathers by "+r.Name())
-	case g.Dim() != 2:
-		return status.Input(fmt.Errorf("%s: the image has %d axes, moveout is analysed in 2-D", path, g.Dim()))
 	case len(r.Centers) < moveout.LeastTraces:
 		return status.Input(fmt.Errorf("%s: has %d offset classes, a semblance needs %d", path, len(r.Centers), moveout.LeastTraces))
-	case g.Shape[1] < 4:
-		return status.Input(fmt.Errorf("%s: the image has %d points along its last axis, a scan needs 4", path, g.Shape[1]))
+	case g.Shape[g.Dim()-1] < 4:
+		return status.Input(fmt.Errorf("%s: the image has %d points along its last axis, a scan needs 4", path, g.Shape[g.Dim()-1]))
 	}
 	image, err := h5.ReadImage(path)
 	if err != nil {
@@ -131,16 +140,56 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 	if err := c.readSpeeds(path, model); err != nil {
 		return err
 	}
+	c.Options = s.options(g)
 	if err := c.readMidpoints(path, recorded); err != nil {
 		return err
 	}
-	c.Options = s.options(g)
+	if err := c.tell(report); err != nil {
+		return err
+	}
+	stage := report.Stage("picks")
+	defer stage.End()
+	n := len(c.Gathers.Places(c.Options))
+	stage.Total(n, "places")
+	c.Options.Progress = progressOf(report, stage, n)
 	if c.Spectra, err = moveout.Scan(&c.Gathers, c.Options); err != nil {
 		return err
 	}
 	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
 	c.Picks, c.Unresolved = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
 	return moveout.Shift(&c.Gathers, c.Options, c.Picks)
+}
+
+// tell says of a cube what a scan takes, and refuses what memory does not hold.
+func (c *Scan) tell(report *progress.Reporter) error {
+	g, o := c.Gathers.Grid, c.Options
+	if g.Dim() == 2 {
+		return nil
+	}
+	places, nz, classes := len(c.Gathers.Places(o)), g.Shape[g.Dim()-1], len(c.Gathers.Offsets)
+	columns := (2*o.Around[0] + 1) * (2*o.Around[1] + 1)
+	// Semblances and trajectories in float64, weights of classes; the directions of layers (imaging.Layers).
+	bytes := 8*float64(places)*float64(nz)*float64(len(o.Gammas())+3) + 4*float64(places*classes)*float64(nz) + 4*16*float64(g.Len())
+	report.Infof("picks: %s of up to %s, %d values of γ; %s of memory", readable.Count(places, "place"), readable.Count(columns, "column"), len(o.Gammas()), readable.Bytes(int64(bytes)))
+	return counts.Fit("the semblances of the places (--every)", bytes)
+}
+
+// progressOf counts n pieces of work in a stage, and says of long ones what they will take once the first are done.
+func progressOf(report *progress.Reporter, stage *progress.Stage, n int) func() {
+	var mu sync.Mutex
+	begin, done, told := time.Now(), 0, false
+	return func() {
+		stage.Add(1)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		took := time.Since(begin).Seconds()
+		if whole := took * float64(n) / float64(done); !told && took > 2 {
+			if told = true; whole > 20 {
+				report.Infof("  about %s in all", readable.Duration(whole))
+			}
+		}
+	}
 }
 
 // limits are where the classes begin and the last one ends, halfway between centres where the file
@@ -203,46 +252,71 @@ func (c *Scan) readMidpoints(path, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := flat(file, s); err != nil {
+	if err := alike(file, s, path, c.Gathers.Grid.Dim()); err != nil {
 		return err
 	}
-	c.Gathers.Midpoints = make([][]float64, len(c.limits)-1)
+	type point [2]float64
+	distinct := make([]map[point]bool, len(c.limits)-1)
+	for i := range distinct {
+		distinct[i] = map[point]bool{}
+	}
 	for i := range s.NumTraces() {
 		if class := pipeline.FindInterval(c.limits, s.Offset(i)); class >= 0 {
 			from, to := s.Pair(i)
-			c.Gathers.Midpoints[class] = append(c.Gathers.Midpoints[class], (s.Source(from)[0]+s.Receiver(to)[0])/2)
+			var middle point
+			for a := range s.Dim - 1 {
+				middle[a] = (s.Source(from)[a] + s.Receiver(to)[a]) / 2
+			}
+			distinct[class][middle] = true
+		}
+	}
+	c.Gathers.Midpoints = make([][]float64, len(distinct))
+	for class, points := range distinct {
+		list := slices.SortedFunc(maps.Keys(points), func(a, b point) int { return slices.Compare(a[:], b[:]) })
+		for _, middle := range list {
+			c.Gathers.Midpoints[class] = append(c.Gathers.Midpoints[class], middle[:s.Dim-1]...)
 		}
 	}
 	if c.Gathers.Grid.Domain == grid.Depth {
-		c.Gathers.Datum = datum(c.Gathers.Grid, s, c.limits[len(c.limits)-1])
-	}
-	for class, list := range c.Gathers.Midpoints {
-		slices.Sort(list)
-		c.Gathers.Midpoints[class] = slices.Compact(list)
+		c.Gathers.Datum = datum(c.Gathers.Grid, c.Gathers.Places(c.Options), s, c.limits[len(c.limits)-1])
 	}
 	return nil
 }
 
-// datum is the mean z of sources and receivers up to a distance from each column of g, or that of the
-// nearest one.
-func datum(g grid.Grid, s *survey.Survey, reach float64) []float64 {
-	out := make([]float64, g.Shape[0])
-	for ix := range out {
-		x, sum, n, nearest := g.Coord(0, ix), 0.0, 0, math.Inf(1)
+// alike refuses a survey that has not the number of axes of what goes with it.
+func alike(file string, s *survey.Survey, other string, dim int) error {
+	if s.Dim != dim {
+		return status.Input(fmt.Errorf("%s: the survey is %d-D, %s is %d-D", file, s.Dim, other, dim))
+	}
+	return nil
+}
+
+// datum is the mean z of sources and receivers up to a distance from columns of g, or that of the
+// nearest one; 0 for other columns.
+func datum(g grid.Grid, places []int, s *survey.Survey, reach float64) []float64 {
+	last := g.Dim() - 1
+	nz := g.Shape[last]
+	out, x := make([]float64, g.Len()/nz), make([]float64, g.Dim())
+	for _, column := range places {
+		g.Point(x, column*nz)
+		sum, n, nearest := 0.0, 0, math.Inf(1)
 		for _, positions := range [][]float64{s.Sources, s.Receivers} {
-			for i := 0; i < len(positions); i += 2 {
-				off := math.Abs(positions[i] - x)
+			for i := 0; i < len(positions); i += g.Dim() {
+				off := 0.0
+				for a := range last {
+					off = math.Hypot(off, positions[i+a]-x[a])
+				}
 				if off <= reach {
-					sum += positions[i+1]
+					sum += positions[i+last]
 					n++
 				}
 				if off < nearest {
-					nearest, out[ix] = off, positions[i+1]
+					nearest, out[column] = off, positions[i+last]
 				}
 			}
 		}
 		if n > 0 {
-			out[ix] = sum / float64(n)
+			out[column] = sum / float64(n)
 		}
 	}
 	return out
@@ -267,10 +341,11 @@ func (c *Scan) WritePicks(path string, force bool) error {
 		return status.Hint(status.Numerical(fmt.Errorf("moveout: no reflector has a semblance of %g along a curve inside --gamma: there is nothing to pick", c.Options.Threshold)),
 			"a lower --threshold, another --mute or a wider --gamma may find some; gathers of unequal strength need image.gather_normalize")
 	}
+	dim := c.Gathers.Grid.Dim()
 	p := &h5.Picks{Domain: c.Gathers.Grid.Domain, Limits: c.limits, Mute: c.Options.Mute}
 	for _, q := range c.Picks {
-		for i, to := range columns(&p.Columns) {
-			*to = append(*to, *values(&q)[i])
+		for i, to := range columns(&p.Columns, dim) {
+			*to = append(*to, *values(&q, dim)[i])
 		}
 		p.Shifts = append(p.Shifts, q.Shifts...)
 	}
@@ -283,18 +358,27 @@ func (c *Scan) WritePicks(path string, force bool) error {
 	return pipeline.FileError(h5.WritePicks(path, p, h5.WriteOptions{Force: force, Attrs: r.Attrs()}))
 }
 
-// columns and values are the same things of a file and of a pick, in one order.
-func columns(c *h5.PickColumns) []*[]float64 {
-	return []*[]float64{&c.X, &c.Z, &c.Gamma, &c.Semblance, &c.Width, &c.Certainty, &c.Slope, &c.Far, &c.Speed, &c.Datum}
+// columns and values are the same things of a file and of a pick, in one order: of a line, and what a cube has besides.
+func columns(c *h5.PickColumns, dim int) []*[]float64 {
+	list := []*[]float64{&c.X, &c.Z, &c.Gamma, &c.Semblance, &c.Width, &c.Certainty, &c.Slope, &c.Far, &c.Speed, &c.Datum}
+	if dim == 3 {
+		list = append(list, &c.Y, &c.SlopeY)
+	}
+	return list
 }
 
-func values(p *moveout.Pick) []*float64 {
-	return []*float64{&p.X, &p.Z, &p.Gamma, &p.Semblance, &p.Width, &p.Certainty, &p.Slope, &p.Far, &p.Speed, &p.Datum}
+func values(p *moveout.Pick, dim int) []*float64 {
+	list := []*float64{&p.X, &p.Z, &p.Gamma, &p.Semblance, &p.Width, &p.Certainty, &p.Slope, &p.Far, &p.Speed, &p.Datum}
+	if dim == 3 {
+		list = append(list, &p.Y, &p.SlopeY)
+	}
+	return list
 }
 
 // Picks is a file of picks.
 type Picks struct {
 	*h5.Picks
+	Dim  int // 2 of a line, 3 of a cube
 	List []moveout.Pick
 	Made provenance.Record
 }
@@ -309,10 +393,13 @@ func ReadPicks(path string) (*Picks, error) {
 	if err != nil {
 		return nil, pipeline.FileError(err)
 	}
-	out := &Picks{Picks: p, Made: provenance.FromAttrs(attrs), List: make([]moveout.Pick, len(p.Columns.X))}
+	out := &Picks{Picks: p, Dim: 2, Made: provenance.FromAttrs(attrs), List: make([]moveout.Pick, len(p.Columns.X))}
+	if p.Columns.Y != nil {
+		out.Dim = 3
+	}
 	for i := range out.List {
-		for k, to := range values(&out.List[i]) {
-			*to = (*columns(&p.Columns)[k])[i]
+		for k, to := range values(&out.List[i], out.Dim) {
+			*to = (*columns(&p.Columns, out.Dim)[k])[i]
 		}
 		if n := len(p.Limits) - 1; p.Shifts != nil {
 			out.List[i].Shifts = p.Shifts[i*n : (i+1)*n]

@@ -11,10 +11,13 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
+	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/tomography"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
@@ -25,7 +28,7 @@ import (
 
 // Choices steer a change of the velocity model.
 type Choices struct {
-	Knots  []float64 // distances of knots along x and z, m or s; nil: see defaultKnots
+	Knots  []float64 // distances of knots along each axis, m or s; nil: see defaultKnots
 	Misfit float64   // degrees that the normal of a pair of rays may be off that of the layer
 	tomography.Options
 }
@@ -33,8 +36,8 @@ type Choices struct {
 // Check returns what is wrong with the choices.
 func (c Choices) Check() error {
 	switch {
-	case c.Knots != nil && (len(c.Knots) != 2 || !(c.Knots[0] > 0) || !(c.Knots[1] > 0)):
-		return fmt.Errorf("--knots is %v, must be two distances above 0", c.Knots)
+	case c.Knots != nil && (len(c.Knots) != 2 && len(c.Knots) != 3 || !(slices.Min(c.Knots) > 0)):
+		return fmt.Errorf("--knots is %v, must be two distances above 0, in 3-D three", c.Knots)
 	case !slices.IsSorted(c.Smoothing) || len(c.Smoothing) > 0 && !(c.Smoothing[0] >= 0) || !(c.Damping >= 0):
 		return fmt.Errorf("--smoothing %v must ascend, it and --damping %g must not be negative", c.Smoothing, c.Damping)
 	case !(c.Bound > 0 && c.Bound <= 0.5):
@@ -47,16 +50,21 @@ func (c Choices) Check() error {
 	return nil
 }
 
-// defaultKnots are about 48 intervals along x, but no finer than what is resolved there, and 24 along
-// the last axis.
-func defaultKnots(g grid.Grid, resolved float64) []float64 {
-	return []float64{max(g.Spacing[0], (g.End(0)-g.Origin[0])/48, resolved), max(g.Spacing[1], (g.End(1)-g.Origin[1])/24)}
+// defaultKnots are about 48 intervals along a line, 24 along each axis of a surface, but no finer than what is resolved there,
+// and 24 along the last axis.
+func defaultKnots(g grid.Grid, resolved float64) (spacing []float64) {
+	last := g.Dim() - 1
+	along := map[int]float64{1: 48, 2: 24}[last]
+	for a := range last {
+		spacing = append(spacing, max(g.Spacing[a], (g.End(a)-g.Origin[a])/along, resolved))
+	}
+	return append(spacing, max(g.Spacing[last], (g.End(last)-g.Origin[last])/24))
 }
 
-// Resolved is what a survey resolves of a velocity along a line, m: changes over less are those of single
+// Resolved is what a survey resolves of a velocity along a line or a surface, m: changes over less are those of single
 // traces.
 type Resolved struct {
-	Stations float64 // the median step from receiver to receiver
+	Stations float64 // the median step from receiver to receiver, in 3-D the larger one of x and y
 	Fresnel  float64 // the radius of the first Fresnel zone at the middle one of the picks
 }
 
@@ -66,20 +74,23 @@ func (r Resolved) Along() float64 { return max(r.Stations, r.Fresnel) }
 // resolved finds it. The radius of the zone of a wave of frequency f at zero offset is √(v z / 2f), in
 // time v √(t / f) / 2 (Sheriff 1980), with f the wavelet's peak and v the model's median velocity.
 func resolved(s *survey.Survey, picks []moveout.Pick, g grid.Grid, v []float64) (r Resolved) {
-	var x, steps, depths []float64
-	for i := range s.NumReceivers() {
-		x = append(x, s.Receiver(i)[0])
-	}
-	slices.Sort(x)
-	for i := 1; i < len(x); i++ {
-		if d := x[i] - x[i-1]; d > 0.05 { // m; less is one place
-			steps = append(steps, d)
+	var depths []float64
+	for a := range s.Dim - 1 {
+		var x, steps []float64
+		for i := range s.NumReceivers() {
+			x = append(x, s.Receiver(i)[a])
 		}
+		slices.Sort(x)
+		for i := 1; i < len(x); i++ {
+			if d := x[i] - x[i-1]; d > 0.05 { // m; less is one place
+				steps = append(steps, d)
+			}
+		}
+		r.Stations = max(r.Stations, median(steps))
 	}
 	for _, p := range picks {
 		depths = append(depths, p.Z-p.Datum)
 	}
-	r.Stations = median(steps)
 	f := wavelet.NewSpectrum(max(len(s.Wavelet.Samples), s.NT), s.DT).Band(s.Wavelet.Samples).Peak
 	z, c := max(0, median(depths)), median(slices.Clone(v))
 	switch {
@@ -107,7 +118,7 @@ type Change struct {
 	Before   []float64 // m/s
 	After    []float64
 	Solution *tomography.Solution
-	Spacing  []float64 // of the knots along x and z, m or s
+	Spacing  []float64 // of the knots along each axis, m or s
 	Resolved Resolved
 	Traced   tomography.Traced // of rays, in depth
 	Rows     int
@@ -150,9 +161,9 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 	out.Resolved = resolved(in.Survey, p.List, out.Grid, out.Before)
 	if least := out.Resolved.Along(); spacing == nil {
 		spacing = defaultKnots(out.Grid, least)
-	} else if spacing[0] < 0.999*least {
-		report.Warn(fmt.Sprintf("--knots %g m along x is finer than what the survey resolves, %.4g m (stations %.4g m apart, Fresnel zone of %.4g m radius): changes over less come of single traces, not of the ground",
-			spacing[0], least, out.Resolved.Stations, out.Resolved.Fresnel))
+	} else if finest := slices.Min(spacing[:len(spacing)-1]); finest < 0.999*least {
+		report.Warn(fmt.Sprintf("--knots %g m along a horizontal axis is finer than what the survey resolves, %.4g m (stations %.4g m apart, Fresnel zone of %.4g m radius): changes over less come of single traces, not of the ground",
+			finest, least, out.Resolved.Stations, out.Resolved.Fresnel))
 	}
 	out.Spacing = spacing
 	knots, err := tomography.NewKnots(out.Grid, spacing)
@@ -207,7 +218,7 @@ func updatable(cfg *config.Config) error {
 
 // fits makes sure that picks belong to the configuration.
 func fits(cfg *config.Config, in *pipeline.Inputs, p *Picks, file string) error {
-	if err := flat(cfg.Survey.File.File, in.Survey); err != nil {
+	if err := alike(cfg.Survey.File.File, in.Survey, file, p.Dim); err != nil {
 		return err
 	}
 	if has := p.Domain.String(); has != cfg.Image.Domain {
@@ -220,12 +231,15 @@ func fits(cfg *config.Config, in *pipeline.Inputs, p *Picks, file string) error 
 		}
 	}
 	for i, q := range p.List {
-		if x := []float64{q.X, q.Z}; !in.Velocity.Grid.Contains(x) {
+		if x := q.Position(p.Dim); !in.Velocity.Grid.Contains(x) {
 			return status.Input(fmt.Errorf("%s: pick %d at %s lies outside the velocity model, %s", file, i, in.Velocity.Grid.Place(x), pipeline.ExtentText(in.Velocity.Grid)))
 		}
 	}
 	return nil
 }
+
+// heldShare is the share of the memory that slownesses at picks may take.
+const heldShare = 0.25
 
 // rows are those of the picks.
 func (c *Change) rows(ctx context.Context, cfg *config.Config, in *pipeline.Inputs, p *Picks, knots *tomography.Knots, choices Choices, report *progress.Reporter) (*tomography.Rows, error) {
@@ -236,14 +250,23 @@ func (c *Change) rows(ctx context.Context, cfg *config.Config, in *pipeline.Inpu
 	if err != nil {
 		return nil, err
 	}
+	rays := &tomography.Rays{
+		Survey: in.Survey, Places: in.Places, Times: times, Limits: p.Limits, Mute: p.Mute, Misfit: choices.Misfit,
+		Parts: 1, Threads: cmp.Or(cfg.Machine.Threads, runtime.GOMAXPROCS(0)),
+	}
+	held := rays.Held(len(p.List))
+	if room := machine.Room(); room > 0 {
+		rays.Parts = counts.Near(math.Ceil(held/(heldShare*float64(room))), 1, len(p.List))
+	}
+	if p.Dim == 3 {
+		report.Infof("rays: %s of %s at most; slownesses at picks take %s, in %s", readable.Count(rays.Solves(), "solve"), readable.Count(c.Grid.Len(), "point"),
+			readable.Bytes(int64(held/float64(rays.Parts))), readable.Count(rays.Parts, "part"))
+	}
 	stage := report.Stage("rays")
 	defer stage.End()
-	stage.Total(2*in.Places.Len(), "solves")
-	line := &tomography.Line{
-		Survey: in.Survey, Places: in.Places, Times: times, Limits: p.Limits, Mute: p.Mute, Misfit: choices.Misfit,
-		Threads: cmp.Or(cfg.Machine.Threads, runtime.GOMAXPROCS(0)), Progress: func() { stage.Add(1) },
-	}
-	rows, found, err := line.Rows(ctx, p.List, knots)
+	stage.Total(rays.Solves(), "solves")
+	rays.Progress = progressOf(report, stage, rays.Solves())
+	rows, found, err := rays.Rows(ctx, p.List, knots)
 	c.Traced = found
 	return rows, err
 }

@@ -2,21 +2,34 @@ package moveout
 
 import (
 	"math"
-	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/imaging"
 )
 
-// aim finds the slopes of the layers.
+// aim finds the slopes of the layers. With n the normal of a layer in steps of the grid they are
+// −(n_a / n_z) (h_z / h_a), h the steps.
 func (g *Gathers) aim(threads int) {
-	along := imaging.Layers(g.Grid.Shape, g.Image, threads)[0]
-	step := g.Grid.Spacing[1] / g.Grid.Spacing[0]
-	g.slopes = make([]float32, g.Grid.Len())
-	for i := range g.slopes {
-		// Layers that stand upright have a slope, too, but no reflection from above.
-		g.slopes[i] = float32(step * float64(along[1][i]) / max(math.Abs(float64(along[0][i])), 1e-3))
-		if along[0][i] < 0 {
-			g.slopes[i] = -g.slopes[i]
+	along, last := imaging.Layers(g.Grid.Shape, g.Image, threads), g.Grid.Dim()-1
+	g.slopes = make([][]float32, last)
+	for a := range g.slopes {
+		g.slopes[a] = make([]float32, g.Grid.Len())
+	}
+	for i := range g.Grid.Len() {
+		var n [3]float64
+		u := along[0]
+		if last == 1 {
+			n = [3]float64{float64(u[1][i]), -float64(u[0][i])}
+		} else {
+			v := along[1]
+			for a := range n {
+				b, c := (a+1)%3, (a+2)%3
+				n[a] = float64(u[b][i])*float64(v[c][i]) - float64(u[c][i])*float64(v[b][i])
+			}
+		}
+		for a := range g.slopes {
+			// Layers that stand upright have a slope, too, but no reflection from above.
+			s := -g.Grid.Spacing[last] / g.Grid.Spacing[a] * n[a] / max(math.Abs(n[last]), 1e-3)
+			g.slopes[a][i] = float32(math.Copysign(1, n[last]) * s)
 		}
 	}
 }
@@ -24,14 +37,18 @@ func (g *Gathers) aim(threads int) {
 // mostSlope is that of the steepest layers that are picked: of 60 degrees.
 const mostSlope = 1.75
 
-// slope is ∂z/∂x of the layer at point iz of a column.
-func (g *Gathers) slope(column, iz int) float64 {
-	return float64(g.slopes[column*g.Grid.Shape[1]+iz])
+// slope is ∂z/∂x and in 3-D ∂z/∂y of the layer at point iz of a column.
+func (g *Gathers) slope(column, iz int) (s [2]float64) {
+	for a, of := range g.slopes {
+		s[a] = float64(of[column*g.nz()+iz])
+	}
+	return s
 }
 
 // steep reports whether the layer at a point is too steep to be picked.
 func (g *Gathers) steep(column, iz int) bool {
-	return math.Abs(g.slope(column, iz))*g.speed(column, iz)/2 > mostSlope
+	s := g.slope(column, iz)
+	return math.Hypot(s[0], s[1])*g.speed(column, iz)/2 > mostSlope
 }
 
 // missed is how far from where it is expected the midpoint of a reflection may lie, over its depth.
@@ -47,7 +64,7 @@ func (g *Gathers) weigh(column int, o Options) error {
 		return nil
 	}
 	var all []float32
-	for c := max(0, column-o.Around); c <= min(g.Grid.Shape[0]-1, column+o.Around); c++ {
+	for _, c := range g.near(column, o.Around) {
 		light, err := g.Light(c)
 		if err != nil {
 			return err
@@ -59,7 +76,7 @@ func (g *Gathers) weigh(column int, o Options) error {
 			all[i] += v
 		}
 	}
-	nz := g.Grid.Shape[1]
+	nz := g.nz()
 	for iz := range nz {
 		most := float32(0)
 		for i := iz; i < len(all); i += nz {
@@ -85,7 +102,7 @@ func (g *Gathers) weight(column, iz, class int) float32 {
 	case g.Light == nil:
 		return 1
 	}
-	return g.weights[column][class*g.Grid.Shape[1]+iz]
+	return g.weights[column][class*g.nz()+iz]
 }
 
 // lit reports whether a class counts at a point.
@@ -99,20 +116,28 @@ func (g *Gathers) surrounded(column, iz, class int) bool {
 	if g.Midpoints == nil {
 		return true
 	}
-	list := g.Midpoints[class]
-	if g.steep(column, iz) || len(list) == 0 {
+	c := g.clouds[class]
+	if g.steep(column, iz) || c == nil {
 		return false
 	}
 	half := g.speed(column, iz) / 2 // in time, from s to m
-	x, z := g.Grid.Coord(0, column), g.below(column, iz)*half
-	shift := z * half * g.slope(column, iz)
-	reach := missed*z + 2*(list[len(list)-1]-list[0])/float64(len(list))
-	left, right := x+min(0, shift), x+max(0, shift)
-	some := func(from, to float64) bool {
-		i, _ := slices.BinarySearch(list, from)
-		return i < len(list) && list[i] <= to
+	z, x := g.below(column, iz)*half, g.place(column)
+	reach := missed*z + 2*c.step
+	var first, last, from, to [2]float64 // of where the ray comes up, without and with the reach
+	slope := g.slope(column, iz)
+	for a := range g.slopes {
+		shift := z * half * slope[a]
+		first[a], last[a] = x[a]+min(0, shift), x[a]+max(0, shift)
+		from[a], to[a] = first[a]-reach, last[a]+reach
 	}
-	return some(left-reach, left) && some(right, right+reach)
+	for a := range g.slopes {
+		before, after := to, from
+		before[a], after[a] = first[a], last[a]
+		if !c.some(from, before) || !c.some(after, to) {
+			return false
+		}
+	}
+	return true
 }
 
 // used is the largest offset of a class that counts at a point.

@@ -48,7 +48,7 @@ func gathers(g grid.Grid, gamma func(x, z float64) float64, speeds []float64, di
 }
 
 func options(window float64) moveout.Options {
-	return moveout.Options{Least: 0.7, Greatest: 1.4, Step: 0.005, Every: 5, Around: 2, Window: window, Mute: 1.5, Stiffness: 0.02, Threshold: 0.3, Threads: 2}
+	return moveout.Options{Least: 0.7, Greatest: 1.4, Step: 0.005, Every: [2]int{5, 5}, Around: [2]int{2, 2}, Window: window, Mute: 1.5, Stiffness: 0.02, Threshold: 0.3, Threads: 2}
 }
 
 func pick(t *testing.T, g *moveout.Gathers, o moveout.Options) []moveout.Pick {

@@ -11,21 +11,30 @@ import (
 
 // Pick is the residual moveout of a reflector at a place.
 type Pick struct {
-	X, Z  float64 // m; Z is two-way time, s, in images in time
-	Gamma float64
+	X, Y, Z float64 // m; Y is 0 on a line; Z is two-way time, s, in images in time
+	Gamma   float64
 
 	Semblance float64 // along its curve
 	Width     float64 // of its peak at half the height, in γ
 	Certainty float64 // from 0 to 1, see Certainty
 
-	Slope float64 // ∂z/∂x of the layer; in time s/m
-	Far   float64 // the largest offset that counts, m
-	Speed float64 // c of the curves: 2 in depth, in time the velocity of the migration there, m/s
-	Datum float64 // from which depths of the curves count, m or s
+	Slope  float64 // ∂z/∂x of the layer; in time s/m
+	SlopeY float64 // ∂z/∂y; 0 on a line
+	Far    float64 // the largest offset that counts, m
+	Speed  float64 // c of the curves: 2 in depth, in time the velocity of the migration there, m/s
+	Datum  float64 // from which depths of the curves count, m or s
 
 	// Shifts are how much deeper than on the curve the reflector lies in each class of offsets, m or s;
 	// nil: on the curve.
 	Shifts []float64
+}
+
+// Position is that of a pick in a model of dim axes.
+func (p Pick) Position(dim int) []float64 {
+	if dim == 2 {
+		return []float64{p.X, p.Z}
+	}
+	return []float64{p.X, p.Y, p.Z}
 }
 
 // Residual is how much deeper than at offset 0 the reflector lies at the offset Far, m or s.
@@ -45,8 +54,8 @@ func Certainty(semblance, width float64) float64 {
 	return semblance * certainWidth / (certainWidth + width)
 }
 
-// near is the number of places on either side whose median draws a trajectory.
-const near = 2
+// beside is the number of places on either side, along x and along y, whose median draws a trajectory.
+const beside = 2
 
 // Trajectories finds γ(z0) of each place, [places][nz].
 func Trajectories(g *Gathers, o Options, all []Spectrum) [][]float64 {
@@ -56,12 +65,16 @@ func Trajectories(g *Gathers, o Options, all []Spectrum) [][]float64 {
 		first[i] = all[i].trajectory(g, o, gammas, nil)
 	}
 	second := make([][]float64, len(all))
+	n, _ := g.lattice(o)
 	for i := range all {
+		x, y := i/n[1], i%n[1]
 		drawn := make([]float64, len(first[i]))
 		for iz := range drawn {
 			var list []float64
-			for k := max(0, i-near); k <= min(len(all)-1, i+near); k++ {
-				list = append(list, first[k][iz])
+			for k := max(0, x-beside); k <= min(n[0]-1, x+beside); k++ {
+				for l := max(0, y-beside); l <= min(n[1]-1, y+beside); l++ {
+					list = append(list, first[k*n[1]+l][iz])
+				}
 			}
 			slices.Sort(list)
 			drawn[iz] = stat.Quantile(0.5, stat.LinInterp, list, nil)
@@ -78,7 +91,7 @@ const drawnAt = 0.1
 // trajectory maximises Σ S E/(1+E) less the penalty on steps, over nodes half a window apart with lines
 // between them. drawn is where neighbours lie, nil for not known.
 func (s *Spectrum) trajectory(g *Gathers, o Options, gammas, drawn []float64) []float64 {
-	nz, n, half := g.Grid.Shape[1], len(gammas), o.half(g)
+	nz, n, half := g.nz(), len(gammas), o.half(g)
 	nodes := (nz + half - 1) / half
 	score := make([][]float64, nodes)
 	for i := range score {
@@ -108,7 +121,7 @@ func (s *Spectrum) trajectory(g *Gathers, o Options, gammas, drawn []float64) []
 
 // half is half a window in points.
 func (o Options) half(g *Gathers) int {
-	return counts.Near(o.Window/g.Grid.Spacing[1]/2, 1, g.Grid.Shape[1])
+	return counts.Near(o.Window/g.Grid.Spacing[g.Grid.Dim()-1]/2, 1, g.nz())
 }
 
 // stiffness is what a step by one γ from node to node costs: as much as makes an even change by 0.1
@@ -118,7 +131,7 @@ func (o Options) stiffness(g *Gathers) float64 {
 	if g.Speeds != nil {
 		length = 1
 	}
-	points := length / g.Grid.Spacing[1]
+	points := length / g.Grid.Spacing[g.Grid.Dim()-1]
 	return o.Stiffness * points * points / float64(o.half(g)) * math.Pow(o.Step/0.1, 2)
 }
 
@@ -168,7 +181,7 @@ const MostWidth = 0.7
 // largest within half a window, and not below the threshold. unresolved is how many were dropped
 // for their width.
 func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) (picks []Pick, unresolved int) {
-	gammas, nz := o.Gammas(), g.Grid.Shape[1]
+	gammas, nz := o.Gammas(), g.nz()
 	half := o.half(g)
 	for i := range all {
 		s := &all[i]
@@ -182,7 +195,8 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) (pic
 				continue
 			}
 			k := s.peak(gammas, o, trajectories[i][iz], iz)
-			p := Pick{X: g.Grid.Coord(0, s.Column), Z: g.Grid.Coord(1, iz), Far: g.used(s.Column, iz, o), Speed: g.speed(s.Column, iz), Datum: g.datum(s.Column)}
+			x := g.place(s.Column)
+			p := Pick{X: x[0], Y: x[1], Z: g.Grid.Coord(g.Grid.Dim()-1, iz), Far: g.used(s.Column, iz, o), Speed: g.speed(s.Column, iz), Datum: g.datum(s.Column)}
 			p.Gamma, p.Semblance = s.refine(gammas, k, iz)
 			if p.Semblance < o.Threshold || k == 0 || k == len(gammas)-1 {
 				continue
@@ -192,7 +206,8 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) (pic
 				continue
 			}
 			p.Certainty = Certainty(p.Semblance, p.Width)
-			p.Slope = g.slope(s.Column, iz)
+			slope := g.slope(s.Column, iz)
+			p.Slope, p.SlopeY = slope[0], slope[1]
 			picks = append(picks, p)
 		}
 	}

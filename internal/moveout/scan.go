@@ -7,9 +7,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// Gathers are images by offset, in the plane of a line.
+// Gathers are images by offset, below a line or a surface. A column is what lies below one of its points;
+// columns count in C order.
 type Gathers struct {
-	Grid    grid.Grid // of each image, [nx, nz]
+	Grid    grid.Grid // of each image, [nx, (ny,) nz]
 	Offsets []float64 // m, of the classes, ascending, from 0 on
 
 	// Panel reads the gather of a column, [classes, nz].
@@ -19,10 +20,10 @@ type Gathers struct {
 	// known, and all classes count alike.
 	Light func(column int) ([]float32, error)
 
-	Image []float32 // [nx, nz], whose layers are those of the gathers
+	Image []float32 // [nx, (ny,) nz], whose layers are those of the gathers
 
-	// Midpoints are the distinct ones of the traces of each class, m, ascending; nil: not known, and
-	// every offset counts everywhere.
+	// Midpoints are the distinct ones of the traces of each class, x or [n, 2] x and y, m; nil: not known,
+	// and every offset counts everywhere.
 	Midpoints [][]float64
 
 	// Speeds are the velocities of the migration at the grid's points, m/s, for images in time;
@@ -32,23 +33,25 @@ type Gathers struct {
 	// Datum is z of sources and receivers near each column, m, from which depths count; nil: 0.
 	Datum []float64
 
-	slopes  []float32   // [nx, nz], ∂z/∂x of the layers
+	slopes  [][]float32 // ∂z/∂x and ∂z/∂y of the layers, each [nx, (ny,) nz]
 	weights [][]float32 // of columns that are scanned, [classes, nz], from Light
+	clouds  []*cloud    // of Midpoints
 }
 
 // Options steer a scan.
 type Options struct {
 	Least, Greatest, Step float64 // of γ
 
-	Every  int     // columns from one place that is analysed to the next
-	Around int     // columns on either side whose semblances are added to those of a place
+	Every  [2]int  // columns from one place that is analysed to the next, along x and y
+	Around [2]int  // columns on either side whose semblances are added to those of a place
 	Window float64 // length along the last axis over which a semblance sums, m or s
 	Mute   float64 // offsets up to so many depths count
 
 	Stiffness float64 // of trajectories: of each point, what a change of γ by 0.1 over 1000 m (or 1 s) costs
 	Threshold float64 // the least semblance of a pick
 
-	Threads int
+	Threads  int
+	Progress func() // after each place; may be nil
 }
 
 // LeastTraces is the number of offsets that a semblance needs.
@@ -62,6 +65,69 @@ func (o Options) Gammas() []float64 {
 		gammas[i] = o.Least + float64(i)*o.Step
 	}
 	return gammas
+}
+
+// nz is the number of points of a column, columns that of columns.
+func (g *Gathers) nz() int      { return g.Grid.Shape[g.Grid.Dim()-1] }
+func (g *Gathers) columns() int { return g.Grid.Len() / g.nz() }
+
+// index is that of a column along x and y.
+func (g *Gathers) index(column int) [2]int {
+	if g.Grid.Dim() == 2 {
+		return [2]int{column}
+	}
+	return [2]int{column / g.Grid.Shape[1], column % g.Grid.Shape[1]}
+}
+
+// shape is the number of columns along x and y.
+func (g *Gathers) shape() [2]int {
+	if g.Grid.Dim() == 2 {
+		return [2]int{g.Grid.Shape[0], 1}
+	}
+	return [2]int{g.Grid.Shape[0], g.Grid.Shape[1]}
+}
+
+// place is x and y of a column, m; y is 0 on a line.
+func (g *Gathers) place(column int) (x [2]float64) {
+	i := g.index(column)
+	for a := range g.Grid.Dim() - 1 {
+		x[a] = g.Grid.Coord(a, i[a])
+	}
+	return x
+}
+
+// near lists the columns around one, in order.
+func (g *Gathers) near(column int, around [2]int) (list []int) {
+	at, n := g.index(column), g.shape()
+	for i := max(0, at[0]-around[0]); i <= min(n[0]-1, at[0]+around[0]); i++ {
+		for j := max(0, at[1]-around[1]); j <= min(n[1]-1, at[1]+around[1]); j++ {
+			list = append(list, i*n[1]+j)
+		}
+	}
+	return list
+}
+
+// lattice is the number of places along x and y, and the columns along each at which they lie.
+func (g *Gathers) lattice(o Options) (n [2]int, at [2][]int) {
+	for a, count := range g.shape() {
+		every := max(1, o.Every[a])
+		for i := min(every/2, count-1); i < count; i += every {
+			at[a] = append(at[a], i)
+		}
+		n[a] = len(at[a])
+	}
+	return n, at
+}
+
+// Places are the columns that are analysed, in order.
+func (g *Gathers) Places(o Options) (list []int) {
+	_, at := g.lattice(o)
+	for _, i := range at[0] {
+		for _, j := range at[1] {
+			list = append(list, i*g.shape()[1]+j)
+		}
+	}
+	return list
 }
 
 // Spectrum holds the semblances of one place.
@@ -82,11 +148,13 @@ func (g *Gathers) speed(column, iz int) float64 {
 	if g.Speeds == nil {
 		return 2
 	}
-	return g.Speeds[column*g.Grid.Shape[1]+iz]
+	return g.Speeds[column*g.nz()+iz]
 }
 
 // below is the depth of point iz of a column below the datum, m or s.
-func (g *Gathers) below(column, iz int) float64 { return g.Grid.Coord(1, iz) - g.datum(column) }
+func (g *Gathers) below(column, iz int) float64 {
+	return g.Grid.Coord(g.Grid.Dim()-1, iz) - g.datum(column)
+}
 
 func (g *Gathers) datum(column int) float64 {
 	if g.Datum == nil {
@@ -98,7 +166,13 @@ func (g *Gathers) datum(column int) float64 {
 // along is where the curve of γ at point iz of a column lies at an offset, in points of the last axis.
 func (g *Gathers) along(column, iz int, gamma, offset float64) float64 {
 	z := g.datum(column) + Depth(g.below(column, iz), gamma, offset, g.speed(column, iz))
-	return (z - g.Grid.Origin[1]) / g.Grid.Spacing[1]
+	return g.points(z)
+}
+
+// points is z in points of the last axis.
+func (g *Gathers) points(z float64) float64 {
+	last := g.Grid.Dim() - 1
+	return (z - g.Grid.Origin[last]) / g.Grid.Spacing[last]
 }
 
 // far is the largest offset that counts at point iz of a column; below 0 above the datum.
@@ -107,13 +181,16 @@ func (g *Gathers) far(column, iz int, o Options) float64 {
 	return o.Mute * z * g.speed(column, iz) / 2
 }
 
-// Scan computes the semblances of every o.Every-th column, in order.
+// Scan computes the semblances of the places.
 func Scan(g *Gathers, o Options) ([]Spectrum, error) {
 	g.aim(o.Threads)
-	g.weights = make([][]float32, g.Grid.Shape[0])
-	nx := g.Grid.Shape[0]
+	g.weights = make([][]float32, g.columns())
+	g.clouds = nil
+	for _, list := range g.Midpoints {
+		g.clouds = append(g.clouds, newCloud(list, g.Grid.Dim()-1))
+	}
 	var all []Spectrum
-	for column := min(o.Every/2, nx-1); column < nx; column += o.Every {
+	for _, column := range g.Places(o) {
 		all = append(all, Spectrum{Column: column})
 	}
 	errs := make([]error, len(all))
@@ -124,7 +201,9 @@ func Scan(g *Gathers, o Options) ([]Spectrum, error) {
 		go func() {
 			defer wg.Done()
 			for i := range next {
-				errs[i] = all[i].sum(g, o)
+				if errs[i] = all[i].sum(g, o); o.Progress != nil {
+					o.Progress()
+				}
 			}
 		}()
 	}
@@ -143,14 +222,14 @@ func Scan(g *Gathers, o Options) ([]Spectrum, error) {
 
 // sum adds up the columns around that of s, along the curves of that column.
 func (s *Spectrum) sum(g *Gathers, o Options) error {
-	nz, gammas, half := g.Grid.Shape[1], o.Gammas(), o.half(g)
+	nz, gammas, half := g.nz(), o.Gammas(), o.half(g)
 	if err := g.weigh(s.Column, o); err != nil {
 		return err
 	}
 	var panels [][]float32
 	s.Energy = make([]float64, nz)
 	flat := g.curves(s.Column, 1, o)
-	for column := max(0, s.Column-o.Around); column <= min(g.Grid.Shape[0]-1, s.Column+o.Around); column++ {
+	for _, column := range g.near(s.Column, o.Around) {
 		panel, err := g.Panel(column)
 		if err != nil {
 			return err
@@ -202,7 +281,7 @@ type sums struct {
 }
 
 func (g *Gathers) curves(column int, gamma float64, o Options) *curves {
-	nz := g.Grid.Shape[1]
+	nz := g.nz()
 	c := &curves{nz: nz}
 	for iz := range nz {
 		c.first = append(c.first, len(c.at))
@@ -273,7 +352,7 @@ func smooth(v []float64, half int) []float64 {
 // Flatten moves each trace of a gather [classes, nz] of a column along the curves of γ(z0), [nz], so
 // that a reflector that follows them becomes flat. Offsets that do not count are 0.
 func (g *Gathers) Flatten(column int, panel []float32, gamma []float64, o Options) []float32 {
-	nz := g.Grid.Shape[1]
+	nz := g.nz()
 	out := make([]float32, len(panel))
 	for class, x := range g.Offsets {
 		trace := panel[class*nz : (class+1)*nz]

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"sync"
+
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // fine is the number of lags between two points of the last axis.
@@ -13,7 +15,7 @@ const fine = 4
 func Shift(g *Gathers, o Options, picks []Pick) error {
 	var places [][]Pick // of one column each
 	for i, p := range picks {
-		if i == 0 || p.X != picks[i-1].X {
+		if i == 0 || p.X != picks[i-1].X || p.Y != picks[i-1].Y {
 			places = append(places, nil)
 		}
 		n := len(places) - 1
@@ -37,10 +39,14 @@ func Shift(g *Gathers, o Options, picks []Pick) error {
 
 // shift sets the shifts of the picks of one column.
 func (g *Gathers) shift(picks []Pick, o Options) error {
-	column := int(math.Round((picks[0].X - g.Grid.Origin[0]) / g.Grid.Spacing[0]))
-	first := max(0, column-o.Around)
+	at, n, x := [2]int{}, g.shape(), [2]float64{picks[0].X, picks[0].Y}
+	for a := range g.slopes {
+		at[a] = counts.Near((x[a]-g.Grid.Origin[a])/g.Grid.Spacing[a], 0, n[a]-1)
+	}
+	column := at[0]*n[1] + at[1]
+	around := g.near(column, o.Around)
 	var panels [][]float32
-	for c := first; c <= min(g.Grid.Shape[0]-1, column+o.Around); c++ {
+	for _, c := range around {
 		panel, err := g.Panel(c)
 		if err != nil {
 			return err
@@ -48,27 +54,27 @@ func (g *Gathers) shift(picks []Pick, o Options) error {
 		panels = append(panels, panel)
 	}
 	for i := range picks {
-		picks[i].Shifts = g.shifts(picks[i], column, first, panels, o)
+		picks[i].Shifts = g.shifts(picks[i], column, around, panels, o)
 	}
 	return nil
 }
 
 // shifts measures how far the reflector of a pick lies off its curve, [classes], m or s. Each offset is
 // correlated with the sum of the others, all aligned, over a window on either side, three times; lags
-// go up to half a window. panels are the columns around, of which the first lies at column first. An
+// go up to half a window. panels are those of the columns around. An
 // offset that does not count has 0, and so has one whose correlation is largest at the largest lag.
-func (g *Gathers) shifts(p Pick, column, first int, panels [][]float32, o Options) []float64 {
+func (g *Gathers) shifts(p Pick, column int, around []int, panels [][]float32, o Options) []float64 {
 	out := make([]float64, len(g.Offsets))
 	half := o.half(g)
 	w, most := 2*half*fine, half*fine
 	var classes []int
 	var traces [][]float64
-	iz := int(math.Round((p.Z - g.Grid.Origin[1]) / g.Grid.Spacing[1]))
+	iz := int(math.Round(g.points(p.Z)))
 	for class, x := range g.Offsets {
 		if x > p.Far || !g.lit(column, iz, class) {
 			continue
 		}
-		if t := g.around(p, class, first, panels, w+most); t != nil {
+		if t := g.aligned(p, class, around, panels, w+most); t != nil {
 			classes, traces = append(classes, class), append(traces, t)
 		}
 	}
@@ -81,21 +87,21 @@ func (g *Gathers) shifts(p Pick, column, first int, panels [][]float32, o Option
 	}
 	for i, class := range classes {
 		if lag := lags[i]; lag > -most && lag < most {
-			out[class] = float64(lag) * g.Grid.Spacing[1] / fine
+			out[class] = float64(lag) * g.Grid.Spacing[g.Grid.Dim()-1] / fine
 		}
 	}
 	return out
 }
 
-// around is the sum along the layer of the traces of a class near a pick, centred on its curve, with norm
+// aligned is the sum along the layer of the traces of a class near a pick, centred on its curve, with norm
 // one; nil for nothing.
-func (g *Gathers) around(p Pick, class, first int, panels [][]float32, reach int) []float64 {
-	nz := g.Grid.Shape[1]
+func (g *Gathers) aligned(p Pick, class int, around []int, panels [][]float32, reach int) []float64 {
+	nz := g.nz()
 	out := make([]float64, 2*reach+1)
 	for i, panel := range panels {
 		trace := panel[class*nz : (class+1)*nz]
-		z := p.Z + p.Moveout(g.Offsets[class]) + p.Slope*(g.Grid.Coord(0, first+i)-p.X)
-		at := (z - g.Grid.Origin[1]) / g.Grid.Spacing[1]
+		x := g.place(around[i])
+		at := g.points(p.Z + p.Moveout(g.Offsets[class]) + p.Slope*(x[0]-p.X) + p.SlopeY*(x[1]-p.Y))
 		for k := range out {
 			u := max(0, min(at+float64(k-reach)/fine, float64(nz-1)))
 			j := min(int(u), nz-2)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -22,7 +23,7 @@ type LoopStep struct {
 	Power    float64 // of the stack, of at most 1
 	Relative float64 // root mean square of the relative change of the velocity from the loop before
 
-	Roughness float64 // root mean square of the velocity's slope along the line, 1/s
+	Roughness float64 // root mean square of the velocity's slope along the line, in 3-D of its gradient along x and y, 1/s
 
 	Velocity  *Model
 	Image     *h5.Image
@@ -45,6 +46,29 @@ type loopPage struct {
 	Parts   []part
 }
 
+// section is what a picture shows of a field: of a cube the section along x through the middle of y.
+func section[T any](g grid.Grid, v []T) (grid.Grid, []T) {
+	if g.Dim() == 2 {
+		return g, v
+	}
+	nz := g.Shape[2]
+	out := grid.Grid{Origin: []float64{g.Origin[0], g.Origin[2]}, Spacing: []float64{g.Spacing[0], g.Spacing[2]}, Shape: []int{g.Shape[0], nz}, Domain: g.Domain}
+	var shown []T
+	for ix := range g.Shape[0] {
+		first := (ix*g.Shape[1] + g.Shape[1]/2) * nz
+		shown = append(shown, v[first:first+nz]...)
+	}
+	return out, shown
+}
+
+// where says which section of a cube that is, "" of a line.
+func where(g grid.Grid) string {
+	if g.Dim() == 2 {
+		return ""
+	}
+	return fmt.Sprintf(" at y = %s m", g.Text(1, g.Coord(1, g.Shape[1]/2)))
+}
+
 // WriteLoop writes the page of a loop, of which there is one step at least. Gathers, velocity and image
 // of the first and the last step stand beside each other. stopped says why the loop ended before its last update, if it did;
 // deviation is the standard deviation of the velocity's logarithm at the points of the last model, or nil.
@@ -60,31 +84,35 @@ func WriteLoop(w io.Writer, title, stopped string, deviation []float64, steps []
 	}{
 		{"Gathers", "gathers as migrated, and flattened along the picks", func(s LoopStep) (*picture.Figure, error) { return s.Gathers, nil }},
 		{"Semblances", "semblances with trajectories and picks", func(s LoopStep) (*picture.Figure, error) { return s.Semblance, nil }},
-		{"Velocity", "velocity", func(s LoopStep) (*picture.Figure, error) {
-			return picture.Model(s.Velocity.Grid, s.Velocity.Values, picture.Options{Title: name(s), Span: span})
+		{"Velocity", "velocity" + where(steps[0].Velocity.Grid), func(s LoopStep) (*picture.Figure, error) {
+			g, v := section(s.Velocity.Grid, s.Velocity.Values)
+			return picture.Model(g, v, picture.Options{Title: name(s), Span: span})
 		}},
-		{"Image", "image", func(s LoopStep) (*picture.Figure, error) {
-			return picture.Image(s.Image.Grid, s.Image.Data, picture.Options{Title: name(s)})
+		{"Image", "image" + where(steps[0].Image.Grid), func(s LoopStep) (*picture.Figure, error) {
+			g, v := section(s.Image.Grid, s.Image.Data)
+			return picture.Image(g, v, picture.Options{Title: name(s)})
 		}},
 	} {
-		section := part{Title: of.title}
+		shown := part{Title: of.title}
 		for _, s := range ends {
-			if err := section.add(name(s)+": "+of.says, name(s)+": "+of.says)(of.draw(s)); err != nil {
+			if err := shown.add(name(s)+": "+of.says, name(s)+": "+of.says)(of.draw(s)); err != nil {
 				return err
 			}
 		}
-		p.Parts = append(p.Parts, section)
+		p.Parts = append(p.Parts, shown)
 	}
 	if deviation != nil {
-		section, percent := part{Title: "Deviation of the velocity"}, make([]float64, len(deviation))
-		for i, v := range deviation {
-			percent[i] = 100 * v
+		g, percent := section(ends[1].Velocity.Grid, deviation)
+		percent = slices.Clone(percent)
+		for i := range percent {
+			percent[i] *= 100
 		}
+		shown := part{Title: "Deviation of the velocity"}
 		says := "standard deviation of the velocity by the noise of the last picks, as if each had its own; where it is large the picks say little"
-		if err := section.add(says, says)(picture.Model(ends[1].Velocity.Grid, percent, picture.Options{Title: "deviation", Bar: "standard deviation (%)"})); err != nil {
+		if err := shown.add(says, says)(picture.Model(g, percent, picture.Options{Title: "deviation", Bar: "standard deviation (%)"})); err != nil {
 			return err
 		}
-		p.Parts = append(p.Parts, section)
+		p.Parts = append(p.Parts, shown)
 	}
 	var b strings.Builder
 	if err := loopTemplate.Execute(&b, p); err != nil {

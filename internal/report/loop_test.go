@@ -66,3 +66,30 @@ func TestLoopPage(t *testing.T) {
 		}
 	}
 }
+
+// Of a cube the page shows the sections through the middle of y, and says where that is.
+func TestLoopPageOfACube(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 100, 0}, Spacing: []float64{10, 20, 10}, Shape: []int{12, 5, 8}}
+	v, image := make([]float64, g.Len()), make([]float32, g.Len())
+	for i := range v {
+		v[i], image[i] = 2000+float64(i), float32(i%5)-2
+	}
+	flat, shown := section(g, v)
+	if flat.Len() != 96 || shown[0] != 2000+2*8 || shown[95] != 2000+11*40+2*8+7 {
+		t.Errorf("a section of %v begins with %g and ends with %g", flat, shown[0], shown[len(shown)-1])
+	}
+	figure, err := picture.Model(flat, shown, picture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := LoopStep{Residual: "4.5 m", Velocity: &Model{Grid: g, Values: v}, Image: &h5.Image{Grid: g, Data: image}, Gathers: figure, Semblance: figure}
+	var page bytes.Buffer
+	if err := WriteLoop(&page, "cube", "", slices.Repeat([]float64{0.02}, g.Len()), []LoopStep{step, step}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"velocity at y = 140 m", "image at y = 140 m"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// mostDeviating is the number of knots beyond which the matrix of Deviation, of so many squared, would be too large.
-const mostDeviating = 4000
+// MostDeviating is the number of knots beyond which the matrix of Deviation, of so many squared, would be too large.
+const MostDeviating = 4000
 
 // Deviation is the standard deviation of δ, and so of the velocity's logarithm, at the points of g, in C order: of a change with
 // normal errors, √(bᵀ C b) with b the splines at the point and C = σ² (Aᵀ A + Dᵀ D)⁻¹, A the weighted rows, D the penalties, which
@@ -18,7 +18,7 @@ const mostDeviating = 4000
 // Picks whose noise is alike make it too small. It is nil where there are too many knots.
 func (s *Solution) Deviation(g grid.Grid) ([]float64, error) {
 	n := s.knots.Len()
-	if n > mostDeviating {
+	if n > MostDeviating {
 		return nil, nil
 	}
 	h := mat.NewSymDense(n, nil)

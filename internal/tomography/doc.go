@@ -24,7 +24,8 @@
 //
 //	w (K_h − mean K) c = −w (z_h − mean z),   K_hk = −∫ B_k p·dx / (p_s + p_r)_z,
 //
-// w the pick's certainty.
+// w the pick's certainty. In 3-D the image of an offset is a stack over azimuths: K_h and z_h are means over
+// pairs of rays, of which each sector of azimuth has one.
 //
 // # Rows in time
 //

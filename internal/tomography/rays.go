@@ -2,7 +2,6 @@ package tomography
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -13,9 +12,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Line is what rows in depth are made of: the traveltimes of a 2-D survey's places in a velocity
-// model, on its whole grid.
-type Line struct {
+// Rays is what rows in depth are made of: the traveltimes of a survey's places in a velocity model of two or
+// three axes, on its whole grid.
+type Rays struct {
 	Survey *survey.Survey
 	Places *survey.Positions
 	Times  traveltime.Method
@@ -23,10 +22,22 @@ type Line struct {
 	Limits  []float64 // m, of the offset classes, ascending
 	Mute    float64   // offsets up to so many depths of a pick count
 	Misfit  float64   // degrees that the normal of a pair of rays may be off that of the layer
+	Parts   int       // of the picks, whose slownesses are held one part after the other, at least 1
 	Threads int
 
-	Progress func() // after each place, twice for all; may be nil
+	Progress func() // after each place, of which there are Solves at most; may be nil
 }
+
+// Solves is how often the traveltimes of a place are solved for, at most.
+func (l *Rays) Solves() int { return (l.Parts + 1) * l.Places.Len() }
+
+// Held is the memory, in bytes, of the slownesses of places at picks, if all are held at once.
+func (l *Rays) Held(picks int) float64 {
+	return 4 * float64(l.Times.Grid().Dim()) * float64(l.Places.Len()) * float64(picks)
+}
+
+// point is a position, or a vector, in the order of the grid's axes; in 2-D the last element is 0.
+type point = [3]float64
 
 // Traced counts what became of picks.
 type Traced struct {
@@ -38,7 +49,11 @@ type Traced struct {
 // leastOffsets is the number of offsets of a pick whose rays are found, at least.
 const leastOffsets = 3
 
-// pair is the trace that lights a pick at one offset best.
+// sectors is the number of those of azimuth, of 180 degrees together, in which a class of a 3-D survey has
+// pairs of rays: its image is a stack over azimuths.
+const sectors = 4
+
+// pair is the trace that lights a pick at one offset, in 3-D in one sector of azimuth, best.
 type pair struct {
 	trace int
 	class int
@@ -54,102 +69,185 @@ type ray struct {
 }
 
 // Rows traces the rays of picks and makes their rows.
-func (l *Line) Rows(ctx context.Context, picks []moveout.Pick, knots *Knots) (*Rows, Traced, error) {
-	if dim := l.Times.Grid().Dim(); dim != 2 {
-		panic(fmt.Sprintf("tomography: rays in %d-D", dim))
+func (l *Rays) Rows(ctx context.Context, picks []moveout.Pick, knots *Knots) (*Rows, Traced, error) {
+	candidates, pairs := l.candidates(), make([][]pair, len(picks))
+	size := (len(picks) + l.Parts - 1) / l.Parts
+	for first := 0; first < len(picks); first += size {
+		part := picks[first:min(len(picks), first+size)]
+		slowness, err := l.slowness(ctx, part)
+		if err != nil {
+			return nil, Traced{}, err
+		}
+		each(l.Threads, len(part), func(i int) { pairs[first+i] = l.light(part[i], slowness[i], candidates) })
 	}
-	slowness, err := l.slowness(ctx, picks)
-	if err != nil {
-		return nil, Traced{}, err
-	}
-	pairs := make([][]pair, len(picks))
-	each(l.Threads, len(picks), func(i int) { pairs[i] = l.light(picks[i], i, slowness) })
 	if err := l.trace(ctx, picks, pairs, knots); err != nil {
 		return nil, Traced{}, err
 	}
-	rows, found := NewRows(knots.Len()), Traced{}
+	rows, found, sum := NewRows(knots.Len()), Traced{}, make([]float64, knots.Len())
 	for i, p := range picks {
 		all := len(pairs[i])
 		pairs[i] = slices.DeleteFunc(pairs[i], func(q pair) bool { return q.rays[0].lost || q.rays[1].lost })
 		found.Lost += all - len(pairs[i])
-		if len(pairs[i]) < leastOffsets {
+		if len(byClass(pairs[i])) < leastOffsets {
 			found.Unlit++
 			continue
 		}
 		found.Picks++
 		found.Rays += 2 * len(pairs[i])
-		l.add(rows, p, pairs[i])
+		l.add(rows, p, pairs[i], sum)
 	}
 	return rows, found, nil
 }
 
-// add adds the rows of one pick.
-func (l *Line) add(rows *Rows, p moveout.Pick, pairs []pair) {
-	for _, q := range pairs {
+// byClass cuts pairs, in order of their classes, into those of each class.
+func byClass(pairs []pair) (list [][]pair) {
+	for i := 0; i < len(pairs); {
+		end := i + 1
+		for end < len(pairs) && pairs[end].class == pairs[i].class {
+			end++
+		}
+		list = append(list, pairs[i:end])
+		i = end
+	}
+	return list
+}
+
+// add adds the rows of one pick, of each class the mean over its pairs. sum is scratch for each knot, of zeros.
+func (l *Rays) add(rows *Rows, p moveout.Pick, pairs []pair, sum []float64) {
+	for _, of := range byClass(pairs) {
 		var at []int32
 		var value []float64
-		for _, r := range q.rays {
-			for i, k := range r.at {
-				at, value = append(at, k), append(value, -p.Certainty*r.value[i]/q.rise)
+		z, share := 0.0, 1/float64(len(of))
+		for _, q := range of {
+			for _, r := range q.rays {
+				for i, k := range r.at {
+					if sum[k] == 0 {
+						at = append(at, k)
+					}
+					sum[k] -= share * p.Certainty * r.value[i] / q.rise
+				}
 			}
+			z += share * p.Moveout(l.Survey.Offset(q.trace))
 		}
-		z := p.Moveout(l.Survey.Offset(q.trace))
+		for _, k := range at {
+			value = append(value, sum[k])
+			sum[k] = 0
+		}
 		if p.Shifts != nil {
-			z += p.Shifts[q.class]
+			z += p.Shifts[of[0].class]
 		}
-		rows.Add(p.X, at, value, -p.Certainty*z)
+		rows.Add([2]float64{p.X, p.Y}, at, value, -p.Certainty*z)
 	}
 	rows.Center()
 }
 
-// slowness is ∇T of every place at every pick, [places][picks][2], s/m.
-func (l *Line) slowness(ctx context.Context, picks []moveout.Pick) ([][][2]float32, error) {
-	out := make([][][2]float32, l.Places.Len())
+// slowness is ∇T of every place at every pick, [picks][places][dim], s/m.
+func (l *Rays) slowness(ctx context.Context, picks []moveout.Pick) ([][]float32, error) {
+	g := l.Times.Grid()
+	dim := g.Dim()
+	out := make([][]float32, len(picks))
+	for i := range out {
+		out[i] = make([]float32, dim*l.Places.Len())
+	}
 	err := l.each(ctx, all(l.Places.Len()), func(place int, first traveltime.Branch) {
-		out[place] = make([][2]float32, len(picks))
 		for i, p := range picks {
-			v := at(l.Times.Grid(), first.Gradient, [2]float64{p.X, p.Z})
-			out[place][i] = [2]float32{float32(v[0]), float32(v[1])}
+			v := at(g, first.Gradient, pointOf(p, dim))
+			for a := range dim {
+				out[i][dim*place+a] = float32(v[a])
+			}
 		}
 	})
 	return out, err
 }
 
-// light finds, for each class of offsets, the trace whose rays are reflected by the layer of a pick.
-func (l *Line) light(p moveout.Pick, pick int, slowness [][][2]float32) []pair {
-	dip := math.Atan(p.Slope)
-	best := make([]pair, len(l.Limits)-1)
-	miss := slices.Repeat([]float64{l.Misfit * math.Pi / 180}, len(best))
-	for i := range l.Survey.NumTraces() {
-		x := l.Survey.Offset(i)
-		class, exact := slices.BinarySearch(l.Limits, x)
-		if !exact {
-			class--
+// pointOf is the position of a pick.
+func pointOf(p moveout.Pick, dim int) (x point) {
+	copy(x[:], p.Position(dim))
+	return x
+}
+
+// candidate is a trace of a class of offsets.
+type candidate struct {
+	trace, class, sector int
+	offset               float64
+	places               [2]int
+}
+
+// candidates are the traces that belong to classes.
+func (l *Rays) candidates() (list []candidate) {
+	s := l.Survey
+	for i := range s.NumTraces() {
+		c := candidate{trace: i, offset: s.Offset(i), places: [2]int{int(l.Places.Source[i]), int(l.Places.Receiver[i])}}
+		var exact bool
+		if c.class, exact = slices.BinarySearch(l.Limits, c.offset); !exact {
+			c.class--
 		}
-		if class < 0 || class >= len(best) || x > l.Mute*(p.Z-p.Datum) || l.Limits[class] > p.Far {
+		if c.class < 0 || c.class >= len(l.Limits)-1 {
 			continue
 		}
-		s, r := slowness[l.Places.Source[i]][pick], slowness[l.Places.Receiver[i]][pick]
-		px, pz := float64(s[0])+float64(r[0]), float64(s[1])+float64(r[1])
+		if s.Dim == 3 && c.offset > 0 {
+			from, to := s.Pair(i)
+			x, y := s.Receiver(to)[0]-s.Source(from)[0], s.Receiver(to)[1]-s.Source(from)[1]
+			c.sector = int(math.Mod(math.Atan2(y, x)+math.Pi, math.Pi)/math.Pi*sectors) % sectors
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// light finds, for each class of offsets, the traces whose rays are reflected by the layer of a pick.
+func (l *Rays) light(p moveout.Pick, slowness []float32, candidates []candidate) []pair {
+	dim := l.Times.Grid().Dim()
+	normal := point{-p.Slope, 0, 1} // in 2-D, as in 3-D, with y between
+	if dim == 3 {
+		normal[1] = -p.SlopeY
+	}
+	best := make([]pair, sectors*(len(l.Limits)-1))
+	miss := slices.Repeat([]float64{l.Misfit * math.Pi / 180}, len(best))
+	for _, c := range candidates {
+		if c.offset > l.Mute*(p.Z-p.Datum) || l.Limits[c.class] > p.Far {
+			continue
+		}
+		var sum point
+		for _, place := range c.places {
+			v := slowness[dim*place : dim*(place+1)]
+			sum[0] += float64(v[0])
+			sum[2] += float64(v[dim-1])
+			if dim == 3 {
+				sum[1] += float64(v[1])
+			}
+		}
 		// The normal of a layer that falls towards +x leans towards −x, and so does p_s + p_r.
-		if off := math.Abs(math.Atan2(-px, pz) - dip); pz > 0 && off < miss[class] {
-			miss[class], best[class] = off, pair{trace: i, class: class, rise: pz}
+		k := c.class*sectors + c.sector
+		if off := angle(sum, normal); sum[2] > 0 && off < miss[k] {
+			miss[k], best[k] = off, pair{trace: c.trace, class: c.class, rise: sum[2]}
 		}
 	}
 	return slices.DeleteFunc(best, func(q pair) bool { return q.rise == 0 })
 }
 
+// angle is that between two vectors.
+func angle(a, b point) float64 {
+	cross, dot := 0.0, 0.0
+	for i := range a {
+		j, k := (i+1)%3, (i+2)%3
+		cross = math.Hypot(cross, a[j]*b[k]-a[k]*b[j])
+		dot += a[i] * b[i]
+	}
+	return math.Atan2(cross, dot)
+}
+
 // trace finds the rays of all pairs, place by place.
-func (l *Line) trace(ctx context.Context, picks []moveout.Pick, pairs [][]pair, knots *Knots) error {
+func (l *Rays) trace(ctx context.Context, picks []moveout.Pick, pairs [][]pair, knots *Knots) error {
 	type wanted struct {
-		from [2]float64
+		from point
 		to   **ray
 	}
 	of := map[int][]wanted{}
 	for i, list := range pairs {
 		for h := range list {
 			q := &list[h]
-			from := [2]float64{picks[i].X, picks[i].Z}
+			from := pointOf(picks[i], l.Times.Grid().Dim())
 			for side, place := range [2]int32{l.Places.Source[q.trace], l.Places.Receiver[q.trace]} {
 				of[int(place)] = append(of[int(place)], wanted{from, &q.rays[side]})
 			}
@@ -169,7 +267,7 @@ func (l *Line) trace(ctx context.Context, picks []moveout.Pick, pairs [][]pair, 
 }
 
 // each solves for places and hands on their first arrivals, with gradients.
-func (l *Line) each(ctx context.Context, places []int, do func(place int, first traveltime.Branch)) error {
+func (l *Rays) each(ctx context.Context, places []int, do func(place int, first traveltime.Branch)) error {
 	opt := traveltime.Options{Gradient: true, Threads: l.Threads, Progress: l.Progress}
 	return l.Times.Solve(ctx, l.Places, places, opt, func(place int, f traveltime.Field) error {
 		do(place, f.Branches[0])
@@ -201,21 +299,29 @@ func each(threads, n int, f func(i int)) {
 	wg.Wait()
 }
 
-// at interpolates a vector field [2][points] linearly at the position x.
-func at(g grid.Grid, field [][]float64, x [2]float64) (v [2]float64) {
-	i, wx := g.Cell(0, x[0])
-	k, wz := g.Cell(1, x[1])
-	nz := g.Shape[1]
-	n := i*nz + k
-	right, down := 0, 0
-	if wx > 0 {
-		right = nz
-	}
-	if wz > 0 {
-		down = 1
+// at interpolates a vector field [components][points] linearly at the position x.
+func at(g grid.Grid, field [][]float64, x point) (v point) {
+	var n [8]int
+	w := [8]float64{1}
+	corners, stride := 1, 1
+	for a := g.Dim() - 1; a >= 0; a-- {
+		first, next := g.Cell(a, x[a])
+		for i := range corners {
+			n[i] += first * stride
+			if next > 0 {
+				n[corners+i], w[corners+i] = n[i]+stride, w[i]*next
+				w[i] *= 1 - next
+			}
+		}
+		if next > 0 {
+			corners *= 2
+		}
+		stride *= g.Shape[a]
 	}
 	for a, f := range field {
-		v[a] = (1-wx)*((1-wz)*f[n]+wz*f[n+down]) + wx*((1-wz)*f[n+right]+wz*f[n+right+down])
+		for i := range corners {
+			v[a] += w[i] * f[n[i]]
+		}
 	}
 	return v
 }
@@ -244,41 +350,50 @@ const (
 func newTracer(m traveltime.Method, first traveltime.Branch, place []float64, knots *Knots) *tracer {
 	g := m.Grid()
 	t := &tracer{g: g, place: place, slowness: first.Gradient, direction: first.Gradient, time: first.Time, knots: knots, sum: make([]float64, knots.Len())}
-	t.step = stepLength * min(g.Spacing[0], g.Spacing[1])
+	t.step = stepLength * slices.Min(g.Spacing)
 	if traveltime.Unequal(m) {
-		t.direction = [][]float64{slices.Clone(first.Gradient[0]), slices.Clone(first.Gradient[1])}
+		t.direction = nil
+		for _, component := range first.Gradient {
+			t.direction = append(t.direction, slices.Clone(component))
+		}
 		traveltime.Rays(m, survey.AtSource, t.direction, traveltime.Whole(g))
 	}
 	return t
 }
 
 // back is the unit vector against the ray at x; ok is false where there is none.
-func (t *tracer) back(x [2]float64) (d [2]float64, ok bool) {
+func (t *tracer) back(x point) (d point, ok bool) {
 	d = at(t.g, t.direction, x)
-	n := math.Hypot(d[0], d[1])
-	if !(n > 0) {
+	n := -length(d)
+	if n == 0 || n != n {
 		return d, false
 	}
-	return [2]float64{-d[0] / n, -d[1] / n}, true
+	return point{d[0] / n, d[1] / n, d[2] / n}, true
 }
 
-// inside is the point of the grid nearest to x.
-func (t *tracer) inside(x [2]float64) [2]float64 {
-	for a := range x {
-		x[a] = max(t.g.Origin[a], min(x[a], t.g.End(a)))
+func length(v point) float64 { return math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2]) }
+
+// along is the point of the grid nearest to x + s d.
+func (t *tracer) along(x point, s float64, d point) point {
+	for a := range t.g.Dim() {
+		x[a] = max(t.g.Origin[a], min(x[a]+s*d[a], t.g.End(a)))
 	}
 	return x
 }
 
 // ray traces a ray from x to the place by the midpoint rule.
-func (t *tracer) ray(x [2]float64) *ray {
-	start, total := x, 0.0
-	lengths := (t.g.End(0) - t.g.Origin[0] + t.g.End(1) - t.g.Origin[1]) / t.step
+func (t *tracer) ray(x point) *ray {
+	start, total, steps := x, 0.0, 0.0
+	for a := range t.g.Dim() {
+		steps += 4 * (t.g.End(a) - t.g.Origin[a]) / t.step
+	}
 	arrived := false
-	for range int(4 * lengths) {
-		rest := [2]float64{t.place[0] - x[0], t.place[1] - x[1]}
-		distance := math.Hypot(rest[0], rest[1])
-		if distance <= lastStep*2*t.step {
+	for range int(steps) {
+		var rest point
+		for a := range t.place {
+			rest[a] = t.place[a] - x[a]
+		}
+		if length(rest) <= lastStep*2*t.step {
 			total += t.straight(x, rest)
 			arrived = true
 			break
@@ -287,13 +402,15 @@ func (t *tracer) ray(x [2]float64) *ray {
 		if !ok {
 			break
 		}
-		middle := t.inside([2]float64{x[0] + t.step/2*d[0], x[1] + t.step/2*d[1]})
+		middle := t.along(x, t.step/2, d)
 		if d, ok = t.back(middle); !ok {
 			break
 		}
-		next := t.inside([2]float64{x[0] + t.step*d[0], x[1] + t.step*d[1]})
-		p := at(t.g, t.slowness, middle)
-		total += t.add(middle, p[0]*(x[0]-next[0])+p[1]*(x[1]-next[1]))
+		next, p, time := t.along(x, t.step, d), at(t.g, t.slowness, middle), 0.0
+		for a := range t.place {
+			time += p[a] * (x[a] - next[a])
+		}
+		total += t.add(middle, time)
 		x = next
 	}
 	want := t.timeAt(start)
@@ -307,24 +424,24 @@ func (t *tracer) ray(x [2]float64) *ray {
 }
 
 // straight adds the rest of a ray, near the place, where ∇T turns within a cell: its time is T itself.
-func (t *tracer) straight(x, rest [2]float64) float64 {
+func (t *tracer) straight(x, rest point) float64 {
 	const parts = 4
 	time := t.timeAt(x)
 	for i := range parts {
 		f := (float64(i) + 0.5) / parts
-		t.add([2]float64{x[0] + f*rest[0], x[1] + f*rest[1]}, time/parts)
+		t.add(t.along(x, f, rest), time/parts)
 	}
 	return time
 }
 
 // timeAt is T at x, interpolated linearly.
-func (t *tracer) timeAt(x [2]float64) float64 {
+func (t *tracer) timeAt(x point) float64 {
 	return at(t.g, [][]float64{t.time}, x)[0]
 }
 
 // add adds a piece of the ray at x to the knots there, and returns its time.
-func (t *tracer) add(x [2]float64, time float64) float64 {
-	t.knots.Each(x[:], func(k int, value float64) {
+func (t *tracer) add(x point, time float64) float64 {
+	t.knots.Each(x[:t.g.Dim()], func(k int, value float64) {
 		if value == 0 {
 			return
 		}

@@ -16,8 +16,8 @@ type Rows struct {
 	at    []int32
 	value []float64
 	data  []float64
-	x     []float64 // of the picks that rows come from, m
-	group []int     // where each group of rows begins whose mean is taken off; one more than there are groups
+	x     [][2]float64 // of the picks that rows come from, x and y, m
+	group []int        // where each group of rows begins whose mean is taken off; one more than there are groups
 }
 
 // NewRows makes a matrix of no rows over a number of knots.
@@ -26,8 +26,8 @@ func NewRows(knots int) *Rows { return &Rows{knots: knots, start: []int{0}, grou
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.data) }
 
-// Add adds a row, the values of some knots, with its datum, of a pick at x along the line, m.
-func (r *Rows) Add(x float64, at []int32, value []float64, datum float64) {
+// Add adds a row, the values of some knots, with its datum, of a pick at x, along the line or x and y, m.
+func (r *Rows) Add(x [2]float64, at []int32, value []float64, datum float64) {
 	r.at, r.value = append(r.at, at...), append(r.value, value...)
 	r.start, r.data, r.x = append(r.start, len(r.at)), append(r.data, datum), append(r.x, x)
 }

@@ -47,8 +47,8 @@ func TimeRows(picks []moveout.Pick, knots *Knots) *Rows {
 	for _, p := range picks {
 		var at []int32
 		var row []float64
-		knots.Each([]float64{p.X, p.Z}, func(k int, value float64) { at, row = append(at, int32(k)), append(row, p.Certainty*value) })
-		rows.Add(p.X, at, row, p.Certainty*math.Log(p.Gamma))
+		knots.Each(p.Position(len(knots.Shape())), func(k int, value float64) { at, row = append(at, int32(k)), append(row, p.Certainty*value) })
+		rows.Add([2]float64{p.X, p.Y}, at, row, p.Certainty*math.Log(p.Gamma))
 	}
 	return rows
 }
@@ -126,23 +126,48 @@ type Choice struct {
 // Best is the least of Left.
 func (c *Choice) Best() float64 { return slices.Min(c.Left) }
 
-// Folds and blocks of picks that are left out: of blocks along the line every fourth one at a time.
-const folds, blocks = 4, 16
+// folds is the number of times that picks are left out: of blocks every fourth one at a time.
+const folds = 4
+
+// blocksOf finds the block of each row, and the fold of each block: of 16 along a line, or 8 along x by 8 along y, where
+// neighbours are of different folds.
+func blocksOf(rows *Rows) (block, fold []int) {
+	lo, hi := rows.x[0], rows.x[0]
+	for _, x := range rows.x {
+		for a := range x {
+			lo[a], hi[a] = min(lo[a], x[a]), max(hi[a], x[a])
+		}
+	}
+	n := [2]int{16, 1}
+	if hi[1] > lo[1] {
+		n = [2]int{8, 8}
+	}
+	for _, x := range rows.x {
+		var at [2]int
+		for a := range x {
+			at[a] = min(n[a]-1, int(float64(n[a])*(x[a]-lo[a])/max(hi[a]-lo[a], math.SmallestNonzeroFloat64)))
+		}
+		block = append(block, at[0]*n[1]+at[1])
+	}
+	for i := range n[0] * n[1] {
+		fold = append(fold, (i/n[1]+2*(i%n[1]))%folds)
+	}
+	return block, fold
+}
 
 // choose finds λ: the largest one whose error on picks that are left out is, within one standard error, that of the best
 // (Breiman, Friedman, Olshen and Stone 1984, Classification and regression trees, section 3.4.3).
-// Picks are left out by blocks of the line, since neighbours share their noise.
+// Picks are left out by blocks of the line or the surface, since neighbours share their noise.
 func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, weight []float64) (*Choice, error) {
-	lo, hi := slices.Min(rows.x), slices.Max(rows.x)
-	block := make([]int, rows.Len())
-	for i, x := range rows.x {
-		block[i] = min(blocks-1, int(blocks*(x-lo)/max(hi-lo, math.SmallestNonzeroFloat64)))
+	block, fold := blocksOf(rows)
+	all := make([][]float64, len(o.Smoothing)+1) // what is left of each block; the last one: without a change
+	for k := range all {
+		all[k] = make([]float64, len(fold))
 	}
-	all := make([][blocks]float64, len(o.Smoothing)+1) // what is left of each block; the last one: without a change
 	leave := func(in int) error {
 		kept := slices.Clone(weight)
 		for i := range kept {
-			if block[i]%folds == in {
+			if fold[block[i]] == in {
 				kept[i] = 0
 			}
 		}
@@ -156,7 +181,7 @@ func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, we
 				left = rows.left(c)
 			}
 			for i, v := range left {
-				if block[i]%folds == in {
+				if fold[block[i]] == in {
 					all[k][block[i]] += weight[i] * weight[i] * v * v
 				}
 			}
@@ -177,11 +202,11 @@ func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, we
 		return nil, err
 	}
 	none := all[len(o.Smoothing)]
-	whole := sum(none[:])
+	whole := sum(none)
 	out := &Choice{None: true}
 	best := 0
 	for k := range o.Smoothing {
-		out.Left = append(out.Left, sum(all[k][:])/whole)
+		out.Left = append(out.Left, sum(all[k])/whole)
 		if out.Left[k] < out.Left[best] {
 			best = k
 		}
@@ -189,12 +214,12 @@ func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, we
 	// By how much a choice is worse than the best, and the standard error of that: of the sum of blocks' differences.
 	worse := func(k int) (difference, deviation float64) {
 		square := 0.0
-		for b := range blocks {
+		for b := range fold {
 			d := (all[k][b] - all[best][b]) / whole
 			difference += d
 			square += d * d
 		}
-		return difference, math.Sqrt(square - difference*difference/blocks)
+		return difference, math.Sqrt(square - difference*difference/float64(len(fold)))
 	}
 	out.Smoothing = o.Smoothing[best]
 	var difference float64

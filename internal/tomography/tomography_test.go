@@ -49,7 +49,7 @@ func eikonal(t *testing.T, m traveltime.Medium) traveltime.Method {
 }
 
 // times of one place at points.
-func times(t *testing.T, m traveltime.Method, p *survey.Positions, points [][2]float64) (out []float64) {
+func times(t *testing.T, m traveltime.Method, p *survey.Positions, points []point) (out []float64) {
 	t.Helper()
 	err := m.Solve(context.Background(), p, []int{0}, traveltime.Options{Threads: 1}, func(_ int, f traveltime.Field) error {
 		for _, x := range points {
@@ -71,7 +71,7 @@ func TestRowsAreDerivativesOfTimes(t *testing.T) {
 	}
 	s := &survey.Survey{Dim: 2, Sources: []float64{310, 20}, Receivers: []float64{310, 20}, SourceIndex: []int32{0}, ReceiverIndex: []int32{0}}
 	places := s.Distinct(true)
-	points := [][2]float64{{1400, 1500}, {2600, 1200}, {300, 1800}, {1000, 600}}
+	points := []point{{1400, 1500}, {2600, 1200}, {300, 1800}, {1000, 600}}
 	none := make([]float64, knots.Len())
 	for _, tilted := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tilted=%v", tilted), func(t *testing.T) {
@@ -122,14 +122,14 @@ func TestLayersAreLitAlongTheirNormals(t *testing.T) {
 		s.SourceIndex, s.ReceiverIndex = append(s.SourceIndex, int32(i)), append(s.ReceiverIndex, int32(i))
 	}
 	m := traveltime.Medium{Grid: model, Slab: [2]int{0, model.Shape[0]}, Values: slices.Repeat([]float64{2000}, model.Len()), Least: 2000, Greatest: 2000}
-	l := &Line{Survey: s, Places: s.Distinct(true), Times: eikonal(t, m), Limits: []float64{0, 100}, Mute: 2, Misfit: 5, Threads: 2}
+	l := &Rays{Survey: s, Places: s.Distinct(true), Times: eikonal(t, m), Limits: []float64{0, 100}, Mute: 2, Misfit: 5, Parts: 1, Threads: 2}
 	for _, slope := range []float64{0.4, 0, -0.3} {
 		p := moveout.Pick{X: 1500, Z: 1000, Slope: slope, Gamma: 1, Certainty: 1, Speed: 2, Far: 50}
 		slowness, err := l.slowness(context.Background(), []moveout.Pick{p})
 		if err != nil {
 			t.Fatal(err)
 		}
-		lit := l.light(p, 0, slowness)
+		lit := l.light(p, slowness[0], l.candidates())
 		want := p.X + slope*p.Z
 		if len(lit) != 1 || math.Abs(50*float64(lit[0].trace)-want) > 30 {
 			t.Fatalf("slope %g: %+v, want a midpoint near %g", slope, lit, want)
@@ -160,7 +160,7 @@ func TestRowsAreAdjoint(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	rows := NewRows(42)
 	for i := range 77 {
-		rows.Add(float64(i), []int32{int32(r.IntN(42)), 5, 5}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, r.NormFloat64())
+		rows.Add([2]float64{float64(i)}, []int32{int32(r.IntN(42)), 5, 5}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, r.NormFloat64())
 		if i%10 == 7 {
 			rows.Center()
 		}
@@ -178,14 +178,14 @@ func TestRowsAreAdjoint(t *testing.T) {
 // Rows and data of a pick have no mean, and the data are depths on the curve and off it.
 func TestRowsOfAPickAreCentered(t *testing.T) {
 	s := &survey.Survey{Dim: 2, Sources: []float64{900, 0}, Receivers: []float64{1000, 0, 1200, 0, 1500, 0}, SourceIndex: []int32{0, 0, 0}, ReceiverIndex: []int32{0, 1, 2}}
-	l := &Line{Survey: s}
+	l := &Rays{Survey: s}
 	p := moveout.Pick{Z: 1000, Gamma: 0.9, Certainty: 0.5, Speed: 2, Shifts: []float64{4, -7, 9}}
 	pairs := make([]pair, 3)
 	for i := range pairs {
 		pairs[i] = pair{trace: i, class: i, rise: 1e-3, rays: [2]*ray{{at: []int32{0, 1}, value: []float64{0.1, 0.2 * float64(i)}}, {at: []int32{1}, value: []float64{0.3}}}}
 	}
 	rows := NewRows(2)
-	l.add(rows, p, pairs)
+	l.add(rows, p, pairs, make([]float64, 2))
 	depth := []float64{p.Moveout(100) + 4, p.Moveout(300) - 7, p.Moveout(600) + 9}
 	mean := (depth[0] + depth[1] + depth[2]) / 3
 	y := make([]float64, 3)
@@ -377,7 +377,7 @@ func TestDeviationHasTheOperatorsMatrix(t *testing.T) {
 	n := knots.Len()
 	rows := NewRows(n)
 	for i := range 30 {
-		rows.Add(float64(i), []int32{int32(r.IntN(n)), int32(r.IntN(n)), 3}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, 0)
+		rows.Add([2]float64{float64(i)}, []int32{int32(r.IntN(n)), int32(r.IntN(n)), 3}, []float64{r.NormFloat64(), r.NormFloat64(), 1}, 0)
 		if i%5 == 4 {
 			rows.Center()
 		}

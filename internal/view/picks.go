@@ -32,6 +32,9 @@ func (f *File) openPicks(path string) (err error) {
 		return err
 	}
 	c := f.picks.Columns
+	if c.Y != nil {
+		return status.Input(fmt.Errorf("%s: holds picks of a 3-D image, the page shows those of a line", path))
+	}
 	for i := range c.X {
 		f.Picks = append(f.Picks, Pick{X: c.X[i], Z: c.Z[i], Gamma: c.Gamma[i], Far: c.Far[i], Speed: c.Speed[i], Datum: c.Datum[i], Like: i})
 	}

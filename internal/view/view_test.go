@@ -56,6 +56,21 @@ func makePicks(t *testing.T, path string) string {
 	return path
 }
 
+// Picks of a 3-D image, whose places lie beside the section that is shown, are refused.
+func TestPicksOfACubeAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "picks.h5")
+	one := []float64{1}
+	p := &h5.Picks{Limits: []float64{0, 200}, Mute: 9, Columns: h5.PickColumns{
+		X: one, Y: one, Z: one, Gamma: one, Semblance: one, Width: one, Certainty: one, Slope: one, SlopeY: one, Far: one, Speed: one, Datum: one,
+	}}
+	if err := h5.WritePicks(path, p, h5.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New([]string{makeModel(t, filepath.Join(t.TempDir(), "model.h5")), path}, Options{}); err == nil || !strings.Contains(err.Error(), "3-D") {
+		t.Errorf("picks of a 3-D image: %v", err)
+	}
+}
+
 // Picks are saved by the page alone, and nothing impossible is.
 func TestSavingPicks(t *testing.T) {
 	folder := t.TempDir()

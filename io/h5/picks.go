@@ -23,6 +23,7 @@ type Picks struct {
 // PickColumns are the datasets of picks.
 type PickColumns struct {
 	X, Z      []float64 // m; Z in s in the time domain
+	Y, SlopeY []float64 // m, and ∂z/∂y of the layer, in 3-D; nil for picks of a line
 	Gamma     []float64 // velocity of the migration over that which makes the gather flat
 	Semblance []float64 // along the curve, 0 to 1
 	Width     []float64 // of the peak of the semblance, in gamma
@@ -33,20 +34,24 @@ type PickColumns struct {
 	Datum     []float64 // m or s, from which depths of the curve count
 }
 
-// all lists the columns with their names and units.
-func (c *PickColumns) all(domain grid.Domain) []struct {
+// column is a dataset of picks.
+type column struct {
 	name, units string
 	to          *[]float64
-} {
+}
+
+// all lists the columns with their names and units.
+func (c *PickColumns) all(domain grid.Domain) []column {
 	units := map[grid.Domain][3]string{grid.Depth: {"m", "1", "1"}, grid.Time: {"s", "s/m", "m/s"}}[domain]
-	return []struct {
-		name, units string
-		to          *[]float64
-	}{
+	list := []column{
 		{"/x", "m", &c.X}, {"/z", units[0], &c.Z}, {"/gamma", "1", &c.Gamma}, {"/semblance", "1", &c.Semblance}, {"/width", "1", &c.Width},
 		{"/certainty", "1", &c.Certainty}, {"/slope", units[1], &c.Slope}, {"/far", "m", &c.Far}, {"/speed", units[2], &c.Speed},
 		{"/datum", units[0], &c.Datum},
 	}
+	if c.Y != nil {
+		list = append(list, column{"/y", "m", &c.Y}, column{"/slope_y", units[1], &c.SlopeY})
+	}
+	return list
 }
 
 // WritePicks writes a file of picks, of which there must be one at least.
@@ -109,6 +114,9 @@ func (f *File) picks() (*Picks, error) {
 		return nil, a.fault("mute", "is %g, must be positive", p.Mute)
 	}
 	n := d.len
+	if f.Has("/y") {
+		p.Columns.Y = []float64{}
+	}
 	for _, c := range p.Columns.all(p.Domain) {
 		if *c.to, err = load[float64](f, c.name, "[picks]", n); err != nil {
 			return nil, err

@@ -99,7 +99,7 @@ func beginLoop(a *cli.App, l *analysis.Loop) error {
 // loopStep tells what a loop has come to, draws it, and keeps what the report shows.
 func loopStep(a *cli.App, s analysis.Step, scan *analysis.Scan) (out report.LoopStep, err error) {
 	g := scan.Gathers.Grid
-	out = report.LoopStep{Number: s.Number, Picks: len(s.Picks), Residual: fmt.Sprintf("%.3g %s", s.MeanResidual(), g.Unit(1)), Gamma: s.Gamma(), Power: s.Power, Relative: s.Relative}
+	out = report.LoopStep{Number: s.Number, Picks: len(s.Picks), Residual: fmt.Sprintf("%.3g %s", s.MeanResidual(), g.Unit(g.Dim()-1)), Gamma: s.Gamma(), Power: s.Power, Relative: s.Relative}
 	a.Report.Printf("loop %d: %s, mean residual moveout %s, mean |γ − 1| %.4f, stack power %.4f\n", s.Number, readable.Count(len(s.Picks), "pick"), out.Residual, out.Gamma, s.Power)
 	if scan.Unresolved > 0 {
 		a.Report.Infof("loop %d: %s dropped: unresolved", s.Number, readable.Count(scan.Unresolved, "pick"))

@@ -34,7 +34,7 @@ func newMoveout(a *cli.App) *cobra.Command {
 		Long: `Moveout measures how gathers by offset are curved: z(x)² = z0² + (γ² − 1) x²/4 at
 the offset x (Al-Yahya 1989), in time z(x)² = z0² + (γ² − 1) x²/v². γ is the velocity of
 the migration over the true one, so it is below 1 where the migration was too slow, and
-1 where gathers are flat. At places along the line it finds the γ(z0) along which
+1 where gathers are flat. At places along the line, in 3-D along x and y, it finds the γ(z0) along which
 the semblance is largest and which changes smoothly, and picks the reflectors along it,
 each with a certainty from the height and width of its peak.
 
@@ -64,7 +64,7 @@ line from being picked, and depths count from its sources and receivers. PICKS i
 // scanFlags are the flags of a scan.
 func scanFlags(fl *pflag.FlagSet, s *analysis.Settings) {
 	fl.Float64SliceVar(&s.Gamma, "gamma", []float64{0.7, 1.4}, "`FROM,TO`: the values of γ that are tried")
-	fl.Float64Var(&s.Every, "every", 0, "`M` metres from one place to the next (default: a 100th of the line)")
+	fl.Float64Var(&s.Every, "every", 0, "`M` metres from place to place (default: a 100th of a line, a 25th of x and y)")
 	fl.Float64Var(&s.Around, "around", 0, "add semblances up to `M` metres from a place (default: half of --every)")
 	fl.Float64Var(&s.Window, "window", 0, "`H` metres or seconds over which a semblance sums (default: ten points)")
 	fl.Float64Var(&s.Mute, "mute", 1.5, "use offsets up to `N` times the depth")
@@ -89,7 +89,7 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		a.Report.Infof("without --survey all offsets count everywhere, also beyond the ends of the line, and depths from z = 0")
 	}
 	o.Threads = runtime.GOMAXPROCS(0)
-	s, err := analysis.Open(ctx, file, o.velocity, o.survey, o.Settings)
+	s, err := analysis.Open(ctx, file, o.velocity, o.survey, o.Settings, a.Report)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		return err
 	}
 	if o.csv != "" {
-		if err := analysis.WriteCSV(o.csv, s.Picks, s.Gathers.Grid.Domain); err != nil {
+		if err := analysis.WriteCSV(o.csv, s.Picks, s.Gathers.Grid); err != nil {
 			return err
 		}
 		a.Report.Printf("picks as text: %s\n", o.csv)
@@ -122,7 +122,7 @@ func tellPicks(a *cli.App, s *analysis.Scan) {
 	}
 	g := s.Gathers.Grid
 	a.Report.Printf("%s at %s: γ %.3f to %.3f, mean residual moveout %.3g %s\n", readable.Count(len(s.Picks), "pick"),
-		readable.Count(len(s.Spectra), "place"), least, greatest, moveout.MeanResidual(s.Picks), g.Unit(1))
+		readable.Count(len(s.Spectra), "place"), least, greatest, moveout.MeanResidual(s.Picks), g.Unit(g.Dim()-1))
 }
 
 func (o *moveoutOptions) pictures(a *cli.App, s *analysis.Scan, title string) error {

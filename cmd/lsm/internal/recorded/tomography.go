@@ -52,7 +52,7 @@ is 5. One number takes the choice away; of several one is chosen.`,
 
 // updateFlags are the flags of a change of the model.
 func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
-	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` between knots, m (default: 1/48 of the line if resolved, 1/24 of the depth)")
+	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` or DX,DY,DZ between knots, m (default: 1/48 of a line, 1/24 of a cube)")
 	fl.Float64SliceVar(&c.Smoothing, "smoothing", nil, "weight `L` of changes over a 24th of the model (default: chosen by picks left out)")
 	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
 	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
