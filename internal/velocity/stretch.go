@@ -78,27 +78,75 @@ func (r *Vertical) other(domain grid.Domain, at float64) float64 {
 	return r.Depth(at)
 }
 
+// surface is the grid of m's columns. It is an error if a point lies beside it.
+func (m *Model) surface(at []float64) (grid.Grid, error) {
+	last := m.Grid.Dim() - 1
+	g := grid.Grid{Origin: m.Grid.Origin[:last], Spacing: m.Grid.Spacing[:last], Shape: m.Grid.Shape[:last]}
+	if !g.Contains(at) {
+		return g, fmt.Errorf("%s lies outside the velocity model, %s", g.Place(at), m.Grid.Extent())
+	}
+	return g, nil
+}
+
 // below is the ray at a point of the surface. Velocities of a depth or time are linear between the
 // columns of m.
 func (m *Model) below(at []float64) (*Vertical, error) {
-	last := m.Grid.Dim() - 1
-	surface := grid.Grid{Origin: m.Grid.Origin[:last], Spacing: m.Grid.Spacing[:last], Shape: m.Grid.Shape[:last]}
-	if !surface.Contains(at) {
-		return nil, fmt.Errorf("%s lies outside the velocity model, %s", surface.Place(at), m.Grid.Extent())
+	surface, err := m.surface(at)
+	if err != nil {
+		return nil, err
 	}
-	x, v := make([]float64, m.Grid.Shape[last]), make([]float64, m.Grid.Shape[last])
-	for k := range v {
+	last := m.Grid.Dim() - 1
+	x := make([]float64, m.Grid.Shape[last])
+	for k := range x {
 		x[k] = m.Grid.Coord(last, k)
-		v[k] = surface.At(at, func(column int) float64 { return m.V[column*len(v)+k] })
+	}
+	along := func(all []float64) []float64 {
+		if all == nil {
+			return nil
+		}
+		v := make([]float64, len(x))
+		for k := range v {
+			v[k] = surface.At(at, func(column int) float64 { return all[column*len(v)+k] })
+		}
+		return v
 	}
 	if m.Kind == Interval {
-		return NewVertical(m.Grid.Domain, x, v, Thomsen{}), nil
+		return NewVertical(m.Grid.Domain, x, along(m.V), Thomsen{along(m.Epsilon), along(m.Delta)}), nil
 	}
-	r, err := DixVertical(x, v)
+	r, err := DixVertical(x, along(m.V))
 	if err != nil {
 		return nil, fmt.Errorf("below %s: %w", surface.Place(at), err)
 	}
 	return r, nil
+}
+
+// RMSBelow returns the root-mean-square moveout velocities, m/s, at the two-way times k dt, [n], s, below a point of the
+// surface. Times count from a depth, m, in a model on depth; in one in time from where its own do. Beyond the last point
+// interval velocities go on, and in a model of root-mean-square ones these do.
+func (m *Model) RMSBelow(at []float64, datum float64, n int, dt float64) ([]float64, error) {
+	v := make([]float64, n)
+	if m.Kind == RMS { // as they are, whatever Dix's formula makes of them
+		if _, err := m.surface(at); err != nil {
+			return nil, err
+		}
+		for k := range v {
+			v[k] = m.Grid.At(append(slices.Clone(at), float64(k)*dt), func(i int) float64 { return m.V[i] })
+		}
+		return v, nil
+	}
+	ray, err := m.below(at)
+	if err != nil {
+		return nil, err
+	}
+	start := 0.0
+	if m.Grid.Domain == grid.Depth {
+		start = ray.Time(datum)
+	}
+	for k := range v {
+		t := max(float64(k)*dt, 1e-6) // s: at the datum the limit
+		v[k] = math.Sqrt((ray.energy.at(start+t) - ray.energy.at(start)) / t)
+	}
+	return v, nil
 }
 
 // reach is how many points, of the coarser spacing, interpolation takes on either side.
