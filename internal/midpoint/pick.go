@@ -35,10 +35,10 @@ const (
 // programming finds it. The first search is on the mean of all spectra, the second, of each place, is drawn to it, and the
 // third to the median of the second ones nearby.
 func Trajectories(all []*Spectrum, o Options) [][]float64 {
-	mean := &Spectrum{Step: all[0].Step, Semblance: make([]float64, len(all[0].Semblance)), Energy: make([]float64, len(all[0].Energy))}
+	mean := &Spectrum{Step: all[0].Step, Semblance: make([]float32, len(all[0].Semblance)), Energy: make([]float64, len(all[0].Energy))}
 	for _, s := range all {
 		for i, v := range s.Semblance {
-			mean.Semblance[i] += s.weight(i%len(s.Energy)) * v / float64(len(all))
+			mean.Semblance[i] += float32(s.weight(i%len(s.Energy))/float64(len(all))) * v
 		}
 	}
 	for k := range mean.Energy {
@@ -64,6 +64,8 @@ func Trajectories(all []*Spectrum, o Options) [][]float64 {
 	return second
 }
 
+func (s *Spectrum) at(velocity, k int) float64 { return float64(s.Semblance[velocity*len(s.Energy)+k]) }
+
 // weight is by how much the energy at a time counts.
 func (s *Spectrum) weight(k int) float64 {
 	if math.IsInf(s.Energy[k], 1) {
@@ -82,7 +84,7 @@ func (s *Spectrum) trajectory(o Options, drawn []float64) []float64 {
 		for j, v := range velocities {
 			energy := 0.0
 			for k := max(0, i*every-every/2); k < min(n, i*every+(every+1)/2); k++ {
-				score[i][j] = max(score[i][j], s.weight(k)*s.Semblance[j*n+k])
+				score[i][j] = max(score[i][j], s.weight(k)*s.at(j, k))
 				energy = max(energy, s.weight(k))
 			}
 			if drawn != nil {
@@ -109,14 +111,14 @@ func (s *Spectrum) trajectory(o Options, drawn []float64) []float64 {
 }
 
 // Picks are those along a trajectory: where the semblance, weighted by the energy, is largest within half a window, and not
-// below the threshold. The velocity is that of the peak which the trajectory passes by.
+// below the threshold. The velocity is that of the peak which the trajectory passes by, unless the peak is too wide to say.
 func (s *Spectrum) Picks(o Options, trajectory []float64) (picks []Pick) {
 	velocities, n := o.Velocities(), len(s.Energy)
 	half := counts.Near(o.Window/s.Step/2, 1, n)
 	peak, height := make([]int, n), make([]float64, n)
 	for k := range n {
 		peak[k] = s.climb(velocities, trajectory[k], k)
-		height[k] = s.weight(k) * s.Semblance[peak[k]*n+k]
+		height[k] = s.weight(k) * s.at(peak[k], k)
 	}
 	for k := range n {
 		first := max(0, k-half)
@@ -125,17 +127,16 @@ func (s *Spectrum) Picks(o Options, trajectory []float64) (picks []Pick) {
 		if height[k] == 0 || first+slices.Index(around, slices.Max(around)) != k || i == 0 || i == len(velocities)-1 {
 			continue
 		}
-		p := Pick{X: s.X, Time: float64(k) * s.Step, Velocity: velocities[i], Semblance: s.Semblance[i*n+k]}
-		before, after := s.Semblance[(i-1)*n+k], s.Semblance[(i+1)*n+k]
+		p := Pick{X: s.X, Time: float64(k) * s.Step, Velocity: velocities[i], Semblance: s.at(i, k)}
+		before, after := s.at(i-1, k), s.at(i+1, k)
 		if bend := before - 2*p.Semblance + after; bend < 0 && p.Semblance >= max(before, after) {
 			p.Velocity += o.Step * (before - after) / (2 * bend)
 		} else {
 			continue // a slope
 		}
-		if p.Semblance < o.Threshold {
+		if p.Width = s.width(velocities, i, k); p.Semblance < o.Threshold || p.Width > moveout.MostWidth*p.Velocity {
 			continue
 		}
-		p.Width = s.width(velocities, i, k)
 		p.Certainty = moveout.Certainty(p.Semblance, p.Width/p.Velocity)
 		picks = append(picks, p)
 	}
@@ -144,13 +145,13 @@ func (s *Spectrum) Picks(o Options, trajectory []float64) (picks []Pick) {
 
 // climb goes from a velocity up to the peak next to it, at most by a share of the velocity.
 func (s *Spectrum) climb(velocities []float64, v float64, k int) int {
-	n, step := len(s.Energy), velocities[1]-velocities[0]
+	step := velocities[1] - velocities[0]
 	i := counts.Near((v-velocities[0])/step, 0, len(velocities)-1)
 	low, high := max(0, i-int(climbed*v/step)), min(len(velocities)-1, i+int(climbed*v/step))
 	for {
 		best := i
 		for j := max(low, i-1); j <= min(high, i+1); j++ {
-			if s.Semblance[j*n+k] > s.Semblance[best*n+k] {
+			if s.at(j, k) > s.at(best, k) {
 				best = j
 			}
 		}
@@ -163,12 +164,12 @@ func (s *Spectrum) climb(velocities []float64, v float64, k int) int {
 
 // width is the range of velocities about a peak in which the semblance is above half of the peak's, m/s.
 func (s *Spectrum) width(velocities []float64, i, k int) float64 {
-	n, low, high := len(s.Energy), i, i
-	least := s.Semblance[i*n+k] / 2
-	for low > 0 && s.Semblance[(low-1)*n+k] > least {
+	low, high := i, i
+	least := s.at(i, k) / 2
+	for low > 0 && s.at(low-1, k) > least {
 		low--
 	}
-	for high < len(velocities)-1 && s.Semblance[(high+1)*n+k] > least {
+	for high < len(velocities)-1 && s.at(high+1, k) > least {
 		high++
 	}
 	return float64(high-low+1) * (velocities[1] - velocities[0])

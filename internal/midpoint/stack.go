@@ -11,7 +11,7 @@ func (l *Line) Correct(ctx context.Context, g *Gather, rms []float64, stretch fl
 	n := len(rms)
 	out := make([]float32, len(g.Offset)*n)
 	err := workers.Each(ctx, threads, len(g.Offset), func(_, i int) error {
-		CorrectMoveout(out[i*n:(i+1)*n], g.Data[i*l.NT:(i+1)*l.NT], l.DT, l.T0, g.Offset[i], rms, stretch)
+		CorrectMoveout(out[i*n:(i+1)*n], g.Data[i*l.NT:(i+1)*l.NT], l.DT, g.T0[i], g.Offset[i], rms, stretch)
 		return nil
 	})
 	return out, err
