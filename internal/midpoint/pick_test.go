@@ -3,6 +3,7 @@ package midpoint
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -95,6 +96,7 @@ func recorded(t *testing.T) *Line {
 var tried = Options{Least: 1400, Greatest: 4000, Step: 20, Window: 0.04, Stretch: 0.5, Stiffness: 0.005, Threshold: 0.3,
 	Bounds: velocity.DefaultDamping.Bounds, Threads: 2}
 
+// Picks of noisy traces of exact rays are the root-mean-square velocities, and so is the model that fits them.
 func TestPicks(t *testing.T) {
 	l := recorded(t)
 	var all []*Spectrum
@@ -106,6 +108,11 @@ func TestPicks(t *testing.T) {
 		s, err := l.Scan(t.Context(), g, tried)
 		if err != nil {
 			t.Fatal(err)
+		}
+		alone := tried
+		alone.Threads = 1
+		if again, err := l.Scan(t.Context(), g, alone); err != nil || !slices.Equal(again.Semblance, s.Semblance) || !slices.Equal(again.Energy, s.Energy) {
+			t.Errorf("bin %d: the spectrum is another with one thread (%v)", bin, err)
 		}
 		s.X = l.Bins.X(bin)
 		all = append(all, s)
@@ -120,9 +127,8 @@ func TestPicks(t *testing.T) {
 		for _, p := range picks {
 			if math.Abs(p.Time-at) < 0.016 {
 				found++
-				t.Logf("%g m, %.3f s: %.0f m/s, width %.0f, semblance %.2f; true %.3f s %.0f m/s", p.X, p.Time, p.Velocity, p.Width, p.Semblance, at, v)
 				// Beyond small offsets the moveout is less than its first two terms, and the velocity larger.
-				if off := p.Velocity/v - 1; off < -0.012 || off > 0.02 {
+				if off := p.Velocity/v - 1; off < -0.005 || off > 0.01 {
 					t.Errorf("foot of layer %d below %g m: %.0f m/s, want %.0f", n, p.X, p.Velocity, v)
 				}
 			}
@@ -135,9 +141,6 @@ func TestPicks(t *testing.T) {
 	m, misfit, err := Fit(t.Context(), g, picks, tried.Bounds)
 	if err != nil || misfit > 0.01 {
 		t.Errorf("fit: %v, misfit %g", err, misfit)
-	}
-	for _, p := range picks {
-		t.Logf("%.0f %.3f %.0f %.2f %.0f", p.X, p.Time, p.Velocity, p.Certainty, g.At([]float64{p.X, p.Time}, func(i int) float64 { return m.V[i] }))
 	}
 	// Also where nobody picked, such as beyond the ends of the line, and between reflections.
 	for i, v := range m.V {

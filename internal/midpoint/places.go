@@ -26,7 +26,10 @@ func (l *Line) Grid(every float64) (g grid.Grid, err error) {
 	}
 	g = grid.Grid{Origin: []float64{lo, 0}, Spacing: []float64{every, step}, Domain: grid.Time}
 	g.Shape = []int{columns, int(math.Ceil(float64(l.Times()-1)*l.DT/step-1e-6)) + 1}
-	return g, g.Validate()
+	if err := g.Validate(); err != nil {
+		return g, err
+	}
+	return g, counts.Fit("a velocity model of that many columns", 100*float64(g.Len()))
 }
 
 // Place is one at which velocities are analysed, with the bins from First to Last.

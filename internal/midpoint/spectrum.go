@@ -18,9 +18,9 @@ type Line struct {
 	Cuts   []int   // of Traces: bin i has those from Cuts[i] to Cuts[i+1]
 	Read   func(dst []float32, traces []int32) error
 
-	// Surface is the velocity near the surface, m/s, with which traces are moved from where they were recorded to the
-	// floating datum of their bin; 0: they are there.
-	Surface float64
+	// Replacement is the velocity, m/s, with which traces are moved from where they were recorded to the floating datum
+	// of their bin; 0: they are there.
+	Replacement float64
 }
 
 // Gather is the traces of some bins, bin by bin and in each by offset.
@@ -46,11 +46,11 @@ func (l *Line) Gather(first, last int) (*Gather, error) {
 
 // Elevation is how much later, s, a trace would have been recorded from the floating datum of its bin.
 func (l *Line) Elevation(trace int) float64 {
-	if l.Surface == 0 {
+	if l.Replacement == 0 {
 		return 0
 	}
 	source, receiver := ends(l.Survey, trace)
-	return (source[1] + receiver[1] - 2*l.Bins.Datum[l.Bins.Of[trace]]) / l.Surface
+	return (source[1] + receiver[1] - 2*l.Bins.Datum[l.Bins.Of[trace]]) / l.Replacement
 }
 
 // Times is how many samples there are of the two-way time from 0 on, every dt, to the end of the traces.
@@ -93,7 +93,7 @@ type Spectrum struct {
 // (Neidell and Taner 1971, Semblance and other coherency measures for multichannel data, Geophysics 36, less the share that
 // each trace has in itself, so that S is 0 on average for noise). Traces of different bins are not compared, since layers dip.
 func (l *Line) Scan(ctx context.Context, g *Gather, o Options) (*Spectrum, error) {
-	velocities, every := o.Velocities(), max(1, int(o.Window/l.DT/8))
+	velocities, every := o.Velocities(), counts.Near(math.Floor(o.Window/l.DT/8), 1, max(1, l.Times()/8))
 	n := (l.Times() + every - 1) / every
 	s := &Spectrum{Every: every, Step: float64(every) * l.DT, Semblance: make([]float32, len(velocities)*n), Energy: make([]float64, n)}
 	half := counts.Near(o.Window/s.Step/2, 1, n)

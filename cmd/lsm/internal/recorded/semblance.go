@@ -23,7 +23,7 @@ type semblanceOptions struct {
 	midpoint.Options
 	output, stack, panels, spectra, csv string
 	hand, model                         string // picks, and the model instead of picks
-	bin, every, around, surface         float64
+	bin, every, around, replacement     float64
 	velocities, bounds                  []float64
 }
 
@@ -41,13 +41,14 @@ root-mean-square velocities nearest to the picks, on two-way time: for image.dom
 midpoint after their normal moveout.
 
 --picks FILE takes picks by hand instead: a text of x (m), time (s) and velocity (m/s) in
-each line, as --csv writes it. --velocity MODEL stacks with a model.
+each line, as --csv writes it and lsm view edits it. --velocity MODEL stacks with a model.
 
-Times count from the mean z of the sources and receivers of each midpoint. --surface takes
-off what single traces lie above or below it. Where layers dip by θ, velocities are too
-fast by 1/cos θ. Mute direct waves and refractions first (lsm process).`,
+Times count from the mean z of the sources and receivers of each midpoint, to which
+--replacement moves single traces. Where layers dip by θ, velocities are too fast by
+1/cos θ. Mute direct waves and refractions first (lsm process).`,
 		Example: `  lsm semblance line.h5 -o rms.h5 --stack stack.h5 --panels panels.png
   lsm semblance line.h5 --csv picks.csv --spectra spectra.h5
+  lsm view spectra.h5 picks.csv -o edited.csv
   lsm semblance line.h5 --picks edited.csv -o rms.h5 --stack stack.h5
   lsm semblance line.h5 --velocity model.h5 --stack stack.h5`,
 		Annotations: cli.Exits("3", "4", "5", "130"),
@@ -64,7 +65,7 @@ fast by 1/cos θ. Mute direct waves and refractions first (lsm process).`,
 	fl.Float64Var(&o.bin, "bin", 0, "`M` metres from one midpoint to the next (default: half a receiver step)")
 	fl.Float64Var(&o.every, "every", 0, "`M` metres from one place to the next (default: a 50th of the line, 100 to 500)")
 	fl.Float64Var(&o.around, "around", 0, "add traces of midpoints up to `M` metres from a place (default: half of --every)")
-	fl.Float64Var(&o.surface, "surface", 0, "velocity `V` near the surface, m/s: move traces to the mean z of their midpoint")
+	fl.Float64Var(&o.replacement, "replacement", 0, "velocity `V`, m/s, with which traces move to the mean z of their midpoint")
 	fl.Float64SliceVar(&o.velocities, "velocities", []float64{1400, 5500}, "`FROM,TO`: the velocities that are tried, m/s")
 	fl.Float64SliceVar(&o.bounds, "bounds", velocity.DefaultDamping.Bounds[:], "`LO,HI` of interval velocities, m/s")
 	fl.Float64Var(&o.Window, "window", 0, "`S` seconds over which a semblance sums (default: a period of the wavelet)")
@@ -73,8 +74,8 @@ fast by 1/cos θ. Mute direct waves and refractions first (lsm process).`,
 	return cmd
 }
 
-// trials is how many steps of velocity are tried.
-const trials = 150
+// trials is about how many steps of velocity are tried, closest how near they lie, m/s.
+const trials, closest = 150, 5.0
 
 // complete checks the flags.
 func (o *semblanceOptions) complete() error {
@@ -91,16 +92,19 @@ func (o *semblanceOptions) complete() error {
 		return fmt.Errorf("%s: pictures are PNG files, the name must end in .png", o.panels)
 	case !ascend(o.velocities):
 		return fmt.Errorf("--velocities is %v, must be two values above 0 that ascend", o.velocities)
+	case o.velocities[1]-o.velocities[0] < 2*closest:
+		return fmt.Errorf("--velocities is %v, must be %g m/s apart at least", o.velocities, 2*closest)
 	case !ascend(o.bounds):
 		return fmt.Errorf("--bounds is %v, must be two values above 0 that ascend", o.bounds)
-	case !given(o.bin) || !given(o.every) || !given(o.around) || !given(o.Window) || !given(o.surface):
-		return fmt.Errorf("--bin, --every and --around are %g, %g and %g m, --window %g s, --surface %g m/s: must be above 0", o.bin, o.every, o.around, o.Window, o.surface)
+	case !given(o.bin) || !given(o.every) || !given(o.around) || !given(o.Window) || !given(o.replacement):
+		return fmt.Errorf("--bin, --every and --around are %g, %g and %g m, --window %g s, --replacement %g m/s: must be above 0", o.bin, o.every, o.around, o.Window, o.replacement)
 	case !(o.Stretch > 0) || math.IsInf(o.Stretch, 0):
 		return fmt.Errorf("--stretch is %g, must be above 0", o.Stretch)
 	case !(o.Threshold >= 0 && o.Threshold < 1):
 		return fmt.Errorf("--threshold is %g, must be from 0 to below 1", o.Threshold)
 	}
-	o.Least, o.Greatest, o.Step = o.velocities[0], o.velocities[1], (o.velocities[1]-o.velocities[0])/trials
+	o.Least, o.Greatest = o.velocities[0], o.velocities[1]
+	o.Step = closest * math.Ceil((o.Greatest-o.Least)/trials/closest)
 	o.Bounds, o.Threads = [2]float64(o.bounds), runtime.GOMAXPROCS(0)
 	return nil
 }

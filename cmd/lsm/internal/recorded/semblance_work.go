@@ -43,7 +43,7 @@ type firstLook struct {
 
 // open sorts the traces and chooses places.
 func (w *firstLook) open(r *h5.SurveyReader) (err error) {
-	o, l := w.o, &midpoint.Line{Survey: r.Survey(), Read: r.ReadTraceList, Surface: w.o.surface}
+	o, l := w.o, &midpoint.Line{Survey: r.Survey(), Read: r.ReadTraceList, Replacement: w.o.replacement}
 	if l.Bins, err = midpoint.Sort(l.Survey, o.bin); err != nil {
 		return status.Input(fmt.Errorf("%s: %w", w.file, err))
 	}
@@ -59,6 +59,13 @@ func (w *firstLook) open(r *h5.SurveyReader) (err error) {
 	}
 	if w.places = l.Places(w.grid, o.around); len(w.places) == 0 {
 		return status.Usage(fmt.Errorf("semblance: no trace has its midpoint within --around %g m of a place: places lie %g m apart", o.around, o.every))
+	}
+	most := 0
+	for _, p := range w.places {
+		most = max(most, l.Cuts[p.Last+1]-l.Cuts[p.First])
+	}
+	if err := counts.Fit(fmt.Sprintf("%s around a place", readable.Count(most, "trace")), 16*float64(most)*float64(l.NT+l.Times())); err != nil {
+		return err
 	}
 	w.line = l
 	folder := filepath.Dir(cmp.Or(o.output, o.stack, o.spectra, o.csv, o.panels))
@@ -122,7 +129,7 @@ func (w *firstLook) findModel(ctx context.Context) (err error) {
 
 // scan computes the spectra of all places.
 func (w *firstLook) scan(ctx context.Context) error {
-	if err := counts.Fit("spectra of that many places and velocities", 4*float64(len(w.places))*(trials+1)*float64(w.line.Times())); err != nil {
+	if err := counts.Fit("spectra of that many places and velocities", 4*float64(len(w.places))*float64(len(w.o.Velocities()))*float64(w.line.Times())); err != nil {
 		return err
 	}
 	stage := w.a.Report.Stage("semblance")
