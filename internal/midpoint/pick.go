@@ -22,12 +22,13 @@ type Pick struct {
 }
 
 const (
-	nodes   = 0.1   // s from one node of a trajectory to the next, at least
-	near    = 2     // places on either side whose median draws a trajectory
-	drawnAt = 0.1   // share of a velocity off its neighbours' that costs half a semblance
-	climbed = 0.05  // share of a velocity by which a pick lies off the trajectory at most
-	faint   = 0.05  // of the mean energy: what is coherent there counts half
-	surely  = 0.001 // share of the velocity to which a pick of certainty 1 is good
+	nodes   = 0.1    // s from one node of a trajectory to the next, at least
+	near    = 2      // places on either side whose median draws a trajectory
+	drawnAt = 0.1    // share of a velocity off its neighbours' that costs half a semblance
+	climbed = 0.05   // share of a velocity by which a pick lies off the trajectory at most
+	faint   = 0.05   // of the mean energy: what is coherent there counts half
+	surely  = 0.0005 // share of the velocity to which a pick of certainty 1 is good, in cells of
+	cells   = 2.0    // m s, as 100 m by 20 ms
 )
 
 // Trajectories finds a velocity at each time of each place, [place, time], m/s: along which the sum of semblances, weighted by
@@ -42,7 +43,7 @@ func Trajectories(all []*Spectrum, o Options) [][]float64 {
 		}
 	}
 	for k := range mean.Energy {
-		mean.Energy[k] = math.Inf(1) // is in the semblances
+		mean.Energy[k] = 1e9 // counts fully: the semblances are weighted
 	}
 	guide := mean.trajectory(o, nil)
 	first, second := make([][]float64, len(all)), make([][]float64, len(all))
@@ -67,13 +68,9 @@ func Trajectories(all []*Spectrum, o Options) [][]float64 {
 func (s *Spectrum) at(velocity, k int) float64 { return float64(s.Semblance[velocity*len(s.Energy)+k]) }
 
 // weight is by how much the energy at a time counts.
-func (s *Spectrum) weight(k int) float64 {
-	if math.IsInf(s.Energy[k], 1) {
-		return 1
-	}
-	return s.Energy[k] / (faint + s.Energy[k])
-}
+func (s *Spectrum) weight(k int) float64 { return s.Energy[k] / (faint + s.Energy[k]) }
 
+// trajectory is one search, drawn to velocities at all times, nil for none. Between nodes it is linear.
 func (s *Spectrum) trajectory(o Options, drawn []float64) []float64 {
 	velocities, n := o.Velocities(), len(s.Energy)
 	every := counts.Near(max(nodes, o.Window/2)/s.Step, 1, n)
@@ -81,14 +78,16 @@ func (s *Spectrum) trajectory(o Options, drawn []float64) []float64 {
 	score := make([][]float64, (n-1)/every+1)
 	for i := range score {
 		score[i] = make([]float64, len(velocities))
-		for j, v := range velocities {
-			energy := 0.0
-			for k := max(0, i*every-every/2); k < min(n, i*every+(every+1)/2); k++ {
+		energy := 0.01 // where there is nothing, neighbours decide
+		for k := max(0, i*every-every/2); k < min(n, i*every+(every+1)/2); k++ {
+			energy = max(energy, s.weight(k))
+			for j := range velocities {
 				score[i][j] = max(score[i][j], s.weight(k)*s.at(j, k))
-				energy = max(energy, s.weight(k))
 			}
+		}
+		for j, v := range velocities {
 			if drawn != nil {
-				score[i][j] -= 0.5 * max(energy, 0.01) * math.Pow((v/drawn[min(i*every, n-1)]-1)/drawnAt, 2)
+				score[i][j] -= 0.5 * energy * math.Pow((v/drawn[i*every]-1)/drawnAt, 2)
 			}
 		}
 	}
@@ -181,7 +180,8 @@ func (s *Spectrum) width(velocities []float64, i, k int) float64 {
 func Fit(ctx context.Context, g grid.Grid, picks []Pick, bounds [2]float64) (m *velocity.Model, misfit float64, err error) {
 	given := &velocity.Model{Grid: g, Kind: velocity.RMS, V: make([]float64, g.Len())}
 	o := velocity.DefaultDamping
-	o.Deviation, o.Bounds, o.Certainty = surely, bounds, make([]float64, g.Len())
+	o.Deviation = surely * math.Sqrt(g.Spacing[0]*g.Spacing[1]/cells) // whatever the cells: smaller ones have more slopes
+	o.Bounds, o.Certainty = bounds, make([]float64, g.Len())
 	mean := 0.0
 	for _, p := range picks {
 		mean += p.Velocity / float64(len(picks))

@@ -198,3 +198,50 @@ func TestStack(t *testing.T) {
 		t.Errorf("stack is %v, want 3, 0", got)
 	}
 }
+
+// Over hills of rock of the replacement velocity, traces that are moved to the floating datum stack as those recorded there do.
+func TestReplacement(t *testing.T) {
+	const tau, v, replacement = 0.8, 2000.0, 1800.0
+	s := &survey.Survey{Dim: 2, Fixed: true, NT: 400, DT: 0.004}
+	for i := range 21 {
+		s.Sources = append(s.Sources, 50*float64(i), 30*math.Sin(float64(i)))
+		s.Receivers = append(s.Receivers, 50*float64(i), 30*math.Cos(2*float64(i)))
+	}
+	b, err := Sort(s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Line{Survey: s, Bins: b, Replacement: replacement, Read: func(dst []float32, traces []int32) error {
+		for i, trace := range traces {
+			source, receiver := ends(s, int(trace))
+			below := source[1] + receiver[1] - 2*b.Datum[b.Of[trace]] // what is deeper is reached earlier
+			at := Arrival(tau, b.Offset[trace], v) - below/replacement
+			for k := range s.NT {
+				dst[i*s.NT+k] = float32(ricker(float64(k)*s.DT-at, 25))
+			}
+		}
+		return nil
+	}}
+	l.Traces, l.Cuts = b.Order()
+	rms := make([]float64, l.Times())
+	for k := range rms {
+		rms[k] = v
+	}
+	peak := func() float64 {
+		g, err := l.Gather(20, 21)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flat, err := l.Correct(t.Context(), g, rms, 1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return float64(sample(Stack(flat, len(rms)), tau/s.DT))
+	}
+	if got := peak(); math.Abs(got-1) > 0.01 {
+		t.Errorf("the stack is %.3f at its reflection, want 1", got)
+	}
+	if l.Replacement = 0; peak() > 0.7 {
+		t.Errorf("without replacement it is %.3f: the hills do nothing", peak())
+	}
+}

@@ -58,12 +58,12 @@ func (l *Line) Times() int { return max(0, int(math.Floor(l.T0/l.DT+1e-6))+l.NT)
 
 // Options steer a velocity analysis.
 type Options struct {
-	Least, Greatest, Step float64 // m/s, of velocities that are tried
-	Window                float64 // s, over which a semblance sums
-	Stretch               float64 // t/τ − 1 up to which samples count
-	Stiffness             float64 // semblance that a change of the velocity by 10 % in 1 s must gain
-	Threshold             float64 // least semblance of a pick
-	Bounds                [2]float64
+	Least, Greatest, Step float64    // m/s, of velocities that are tried
+	Window                float64    // s, over which a semblance sums
+	Stretch               float64    // t/τ − 1 up to which samples count
+	Stiffness             float64    // semblance that a change of the velocity by 10 % in 1 s must gain
+	Threshold             float64    // least semblance of a pick
+	Bounds                [2]float64 // m/s, of interval velocities
 	Threads               int
 }
 
