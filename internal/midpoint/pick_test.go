@@ -93,7 +93,7 @@ func recorded(t *testing.T) *Line {
 	return l
 }
 
-var tried = Options{Least: 1400, Greatest: 4000, Step: 20, Window: 0.04, Stretch: 0.5, Stiffness: 0.005, Threshold: 0.3,
+var tried = Options{Least: 1400, Greatest: 4000, Step: 20, Window: 0.04, Stretch: 0.5, Stiffness: 0.001, Threshold: 0.3,
 	Bounds: velocity.DefaultDamping.Bounds, Threads: 2}
 
 // Picks of noisy traces of exact rays are the root-mean-square velocities, and so is the model that fits them.

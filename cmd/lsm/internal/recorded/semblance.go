@@ -28,7 +28,7 @@ type semblanceOptions struct {
 }
 
 func newSemblance(a *cli.App) *cobra.Command {
-	o := semblanceOptions{Options: midpoint.Options{Stiffness: 0.005}}
+	o := semblanceOptions{Options: midpoint.Options{Stiffness: 0.001}}
 	cmd := &cobra.Command{
 		Use:   "semblance SURVEY",
 		Short: "Velocity before migration: spectra of midpoints, picks, a stack",
