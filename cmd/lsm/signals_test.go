@@ -36,6 +36,7 @@ var signalled = map[string][]string{
 	"loop":             {"loop", "config.toml", "-n", "3", "-o", "OUT.folder", "--set", "image.gathers=offset", "--set", "image.gather_bins=0,200,400,600,10000"},
 	"velocity":         {"velocity", "model.h5", "--to", "rms", "--interval", "1e-6", "-o", "OUT.h5"},
 	"moveout":          {"moveout", "gathers.h5", "--every", "10", "--around", "3000", "-o", "OUT.h5"},
+	"semblance":        {"semblance", "survey.h5", "--every", "5", "--around", "1000", "-o", "OUT.h5"},
 	"import":           {"import", "survey.sgy", "--ricker", "20", "-o", "OUT.h5"},
 	"process":          {"process", "survey.h5", "decon=spiking,0.1", "agc=0.2", "-o", "OUT.h5"},
 	"tomography":       {"tomography", "config.toml", "--picks", "picks.h5", "-o", "OUT.h5"},

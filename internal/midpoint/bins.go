@@ -48,6 +48,9 @@ func Sort(s *survey.Survey, width float64) (*Bins, error) {
 	if b.N, err = counts.Of(fmt.Sprintf("bins of %g m", width), math.Round((hi-lo)/width)+1, counts.Most); err != nil {
 		return nil, err
 	}
+	if err := counts.Fit(fmt.Sprintf("bins of %g m", width), 32*float64(b.N)); err != nil {
+		return nil, err
+	}
 	b.Origin = lo
 	for i := range n {
 		b.Of[i] = -1

@@ -108,7 +108,8 @@ func (s *Spectrum) trajectory(g *Gathers, o Options, gammas, drawn []float64) []
 			}
 		}
 	}
-	path := cheapest(score, o.stiffness(g))
+	stiff := o.stiffness(g)
+	path := Cheapest(score, func(_, from, to int) float64 { return stiff * float64((to-from)*(to-from)) })
 	out := make([]float64, nz)
 	for iz := range out {
 		at := max(0, min(float64(nodes-1), (float64(iz)-float64(half-1)/2)/float64(half)))
@@ -135,9 +136,9 @@ func (o Options) stiffness(g *Gathers) float64 {
 	return o.Stiffness * points * points / float64(o.half(g)) * math.Pow(o.Step/0.1, 2)
 }
 
-// cheapest is the path through nodes, an index for each, with the largest sum of scores less stiff
-// times the squares of its steps.
-func cheapest(score [][]float64, stiff float64) []int {
+// Cheapest is the path through nodes, an index for each, with the largest sum of scores less the costs of its steps:
+// cost(node, from, to) is that of the step to an index of a node from one of the node before.
+func Cheapest(score [][]float64, cost func(node, from, to int) float64) []int {
 	n := len(score[0])
 	best, from := slices.Clone(score[0]), make([][]int, len(score))
 	for i := 1; i < len(score); i++ {
@@ -146,7 +147,7 @@ func cheapest(score [][]float64, stiff float64) []int {
 		for k := range next {
 			next[k] = math.Inf(-1)
 			for j := range best {
-				if v := best[j] - stiff*float64((j-k)*(j-k)); v > next[k] {
+				if v := best[j] - cost(i, j, k); v > next[k] {
 					next[k], from[i][k] = v, j
 				}
 			}

@@ -244,14 +244,14 @@ func (s *Spectrum) sum(g *Gathers, o Options) error {
 		for _, panel := range panels {
 			c.add(panel, above, below)
 		}
-		num, den := smooth(above, half), smooth(below, half)
+		num, den := Smooth(above, half), Smooth(below, half)
 		for i := range num {
 			if num[i] > 0 { // and den as well
 				s.Semblance[k*nz+i] = num[i] / den[i]
 			}
 		}
 	}
-	s.Energy = smooth(s.Energy, half)
+	s.Energy = Smooth(s.Energy, half)
 	mean := 0.0
 	for _, e := range s.Energy {
 		mean += e / float64(nz)
@@ -336,8 +336,8 @@ func (c *curves) each(panel []float32, do func(iz int, at sums)) {
 	}
 }
 
-// smooth is the sum of v over a triangle from −half to half.
-func smooth(v []float64, half int) []float64 {
+// Smooth is the sum of v over a triangle from −half to half.
+func Smooth(v []float64, half int) []float64 {
 	out := make([]float64, len(v))
 	for i := range v {
 		for d := -half; d <= half; d++ {

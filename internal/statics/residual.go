@@ -295,9 +295,9 @@ func (m moveout) row(b *midpoint.Bins, trace, first int) []entry {
 	return []entry{{first + i, (1 - f) * square}, {first + i + 1, f * square}}
 }
 
-// shiftDeviation is that, s, of a shift of a place, or by moveout: long undulations of sources and receivers look like structure
-// and moveout, and are not taken for them.
-const shiftDeviation = 0.01
+// shiftDeviation is that, s, of a shift of a place, or by moveout, beside which errors of delays count as if each had one of its own. They hang
+// together along the line, so that it is less than what shifts are like: long undulations are not taken for shifts.
+const shiftDeviation = 0.003
 
 // delay is how many samples trace i comes after the stack of the others of its midpoint, and how like it it is, from 0 to 1.
 // Of a stack of n with it, it is off by n/(n − 1) times what it is off the mean of all.

@@ -14,6 +14,9 @@ import (
 type Damping struct {
 	Deviation float64    // of RMS velocities, as a share of them
 	Bounds    [2]float64 // of interval velocities, m/s
+
+	// Certainty of each RMS velocity: Deviation is that of those of certainty 1, and those of 0 count nothing. nil: all 1.
+	Certainty []float64
 }
 
 // DefaultDamping is that of picks.
@@ -27,7 +30,7 @@ const (
 // Damped tells how a damped model fits.
 type Damped struct {
 	Unreal        int     // points at which Dix's formula has no velocity, or one beyond the bounds
-	Misfit, Worst float64 // relative differences of RMS velocities from those given: root mean square, and the largest
+	Misfit, Worst float64 // relative differences of RMS velocities that count from those given: root mean square, and the largest
 }
 
 // CountUnreal is the number of points of a model of RMS velocities at which Dix's formula has no velocity, or one beyond the bounds.
@@ -67,13 +70,17 @@ func (m *Model) Damp(ctx context.Context, o Damping) (*Model, *Damped, error) {
 	out.Grid.Domain = grid.Time
 	told := &Damped{Unreal: m.CountUnreal(o.Bounds)}
 	f.forward(f.rows, u)
+	count := 0.0
 	for i := range u {
 		out.V[i] = math.Sqrt(u[i] * f.unit)
-		off := math.Abs(math.Sqrt(f.rows[i]*f.unit)/m.V[i] - 1)
-		told.Misfit += off * off / float64(len(u))
-		told.Worst = max(told.Worst, off)
+		if f.weight[i] > 0 {
+			off := math.Abs(math.Sqrt(f.rows[i]*f.unit)/m.V[i] - 1)
+			told.Misfit += off * off
+			told.Worst = max(told.Worst, off)
+			count++
+		}
 	}
-	told.Misfit = math.Sqrt(told.Misfit)
+	told.Misfit = math.Sqrt(told.Misfit / max(1, count))
 	return out, told, nil
 }
 
@@ -101,6 +108,9 @@ func newDixFit(m *Model, o Damping) *dixFit {
 	for i, v := range m.V {
 		f.data[i] = v * v / f.unit
 		f.weight[i] = 1 / (2 * f.data[i] * o.Deviation)
+		if o.Certainty != nil {
+			f.weight[i] *= o.Certainty[i]
+		}
 	}
 	stride := 1
 	f.stride, f.slope = make([]int, last+1), make([]float64, last+1)

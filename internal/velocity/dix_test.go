@@ -54,6 +54,32 @@ func TestDamp(t *testing.T) {
 	}
 }
 
+// Velocities without certainty count nothing: those of every fifth point, in every third column, tell the model as all do.
+func TestDampOfSome(t *testing.T) {
+	m, want := rmsOf(t, seconds, func(x, time float64) float64 { return 1800 + 600*time + 0.05*x })
+	o := DefaultDamping
+	o.Deviation, o.Certainty = 0.001, make([]float64, len(m.V))
+	for i := range m.V {
+		if i/101%3 == 0 && i%101%5 == 0 {
+			o.Certainty[i] = 1
+		} else {
+			m.V[i] = 4000
+		}
+	}
+	got, told, err := m.Damp(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(told.Worst < 0.01) {
+		t.Errorf("velocities that count change by %g", told.Worst)
+	}
+	for i, v := range got.V {
+		if math.Abs(v/want[i]-1) > 0.03 {
+			t.Fatalf("%g m/s at point %d, want %g", v, i, want[i])
+		}
+	}
+}
+
 // Interval velocities keep to the bounds, whatever the RMS velocities are, and are the best within them: no move of one point that the
 // bounds allow makes the sum of squares less.
 func TestDampKeepsToBounds(t *testing.T) {

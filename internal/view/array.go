@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/midpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -52,11 +53,16 @@ type File struct {
 	path  string
 	file  interface{ Close() error }
 	picks *h5.Picks // nil for none
+
+	velocities []midpoint.Pick // of a table; nil for none
 }
 
 // openFile opens what can be shown of a file. Its numbers are not compared with their digests:
 // that would read all of it.
 func openFile(path string) (*File, error) {
+	if isTable(path) {
+		return openVelocities(path)
+	}
 	kind, err := h5.Kind(path)
 	if err != nil {
 		return nil, err
@@ -143,7 +149,11 @@ func (f *File) openImage(path string) error {
 	}
 	defer g.Close()
 	classes := Axis{Name: g.Name(), Unit: h5.GatherUnits(g.Kind), Size: len(g.Centers), Spacing: 1, Values: g.Centers}
-	return f.add(r.File, "/gathers", "gathers by "+g.Name(), picture.Grey, append([]Axis{classes}, gridAxes(g.Grid())...)...)
+	colors := picture.Grey
+	if g.Kind == "velocity" { // semblances, which have no sign
+		colors = picture.Sequential
+	}
+	return f.add(r.File, "/gathers", "gathers by "+g.Name(), colors, append([]Axis{classes}, gridAxes(g.Grid())...)...)
 }
 
 func (f *File) openModel(path string) error {

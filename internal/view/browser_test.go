@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/midpoint"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
@@ -208,6 +211,57 @@ func TestPagePicks(t *testing.T) {
 		t.Errorf("the attributes are %v (%v), want those of the picks", attrs, err)
 	}
 	shoot(ctx, t, "picked")
+}
+
+// Velocity picks lie on the spectrum of their place. One is dragged, one taken out, one added, and saved as text.
+func TestPageOfVelocityPicks(t *testing.T) {
+	folder := t.TempDir()
+	spectra, table := filepath.Join(folder, "spectra.h5"), filepath.Join(folder, "picks.csv")
+	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{100, 0.02}, Shape: []int{5, 51}, Domain: grid.Time}
+	w, err := h5.CreateImage(spectra, &h5.Image{Grid: g, Data: make([]float32, g.Len()), Gathers: &h5.Gathers{Kind: "velocity", Centers: []float64{1500, 2000, 2500, 3000, 3500}}}, h5.WriteOptions{})
+	if err == nil {
+		err = errors.Join(w.WriteGathers(make([]float32, 5*g.Len()), 0), w.Commit())
+	}
+	before := []midpoint.Pick{{X: 200, Time: 0.3, Velocity: 2000, Semblance: 0.7, Width: 100, Certainty: 0.4}, {X: 200, Time: 0.7, Velocity: 2500, Certainty: 0.5}, {X: 400, Time: 0.5, Velocity: 2200, Certainty: 0.6}}
+	if err := errors.Join(err, midpoint.WritePicks(table, before, false)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, s := browserOf(t, spectra, table)
+	place := func(panel string, down, right float64) (x, y float64) {
+		where := func(axis string) float64 {
+			return eval[float64](ctx, t, fmt.Sprintf(`%s.map.latLngToContainerPoint([%g, %g]).%s + %[1]s.$("map").getBoundingClientRect().%[4]s`, panel, down, right, axis))
+		}
+		return where("x"), where("y")
+	}
+	x, y := place("panels[0]", 0.5, 200)
+	do(ctx, t, chromedp.MouseClickXY(x, y))
+	settle(ctx, t)
+	if n := eval[int](ctx, t, `document.querySelectorAll(".handle").length`); n != 2 {
+		t.Fatalf("%d picks lie on the spectrum at x = 200, want 2", n)
+	}
+	mouse := func(kind input.MouseType, button input.MouseButton, held input.Modifier, x, y float64) chromedp.Action {
+		return input.DispatchMouseEvent(kind, x, y).WithButton(button).WithClickCount(1).WithModifiers(held)
+	}
+	x, y = place("gatherPanel", 0.3, 1)
+	toX, toY := place("gatherPanel", 0.4, 1.4) // 2200 m/s
+	do(ctx, t, mouse(input.MousePressed, input.Left, 0, x, y), mouse(input.MouseMoved, input.Left, 0, (x+toX)/2, (y+toY)/2),
+		mouse(input.MouseMoved, input.Left, 0, toX, toY), mouse(input.MouseReleased, input.Left, 0, toX, toY))
+	x, y = place("gatherPanel", 0.7, 2)
+	do(ctx, t, mouse(input.MousePressed, input.Right, 0, x, y), mouse(input.MouseReleased, input.Right, 0, x, y))
+	x, y = place("gatherPanel", 0.9, 3)
+	do(ctx, t, mouse(input.MousePressed, input.Left, input.ModifierShift, x, y), mouse(input.MouseReleased, input.Left, input.ModifierShift, x, y))
+	shoot(ctx, t, "velocities")
+	do(ctx, t, chromedp.Click("#save", chromedp.ByQuery), chromedp.Poll(`byId("saved").textContent !== ""`, nil, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0)))
+	settle(ctx, t)
+	got, err := midpoint.ReadPicks(s.output)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%v, %v are saved, want 3 picks", got, err)
+	}
+	for i, want := range []midpoint.Pick{{X: 200, Time: 0.4, Velocity: 2200, Certainty: 1}, {X: 400, Time: 0.5, Velocity: 2200, Certainty: 0.6}, {X: 200, Time: 0.9, Velocity: 3000, Certainty: 1}} {
+		if p := got[i]; p.X != want.X || math.Abs(p.Time-want.Time) > 0.01 || math.Abs(p.Velocity-want.Velocity) > 20 || p.Certainty != want.Certainty {
+			t.Errorf("pick %d is %+v, want %+v", i, p, want)
+		}
+	}
 }
 
 // The slider of a survey brings one shot to the screen.

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kirchhoff-lsm/lsm/internal/midpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Pick is a residual moveout as the page knows it; see [h5.PickColumns].
+// Pick is a residual moveout as the page knows it, see [h5.PickColumns], or a velocity at the time Z.
 type Pick struct {
 	X     float64 `json:"x"`
 	Z     float64 `json:"z"`
@@ -21,6 +22,8 @@ type Pick struct {
 	Speed float64 `json:"speed"`
 	Datum float64 `json:"datum"`
 	Like  int     `json:"like"` // the pick of the file that it was, or that it has the rest of
+
+	Velocity float64 `json:"velocity,omitempty"` // m/s; 0 for a residual moveout
 }
 
 // Limits of gamma that a hand may give.
@@ -112,20 +115,36 @@ func (s *Server) save(w http.ResponseWriter, r *http.Request) {
 		fail(err)
 		return
 	}
-	if body.File < 0 || body.File >= len(s.files) || s.files[body.File].picks == nil {
+	if body.File < 0 || body.File >= len(s.files) || s.files[body.File].Picks == nil {
 		fail(fmt.Errorf("file %d has no picks", body.File))
 		return
 	}
-	p, err := s.files[body.File].edited(body.Picks)
-	if err == nil {
-		s.mu.Lock()
-		err = h5.WritePicks(s.output, p, h5.WriteOptions{Force: s.force})
-		s.force = s.force || err == nil // what this server has written it may write again
-		s.mu.Unlock()
-	}
-	if err != nil {
+	if err := s.files[body.File].write(s, body.Picks); err != nil {
 		fail(err)
 		return
 	}
 	fmt.Fprintf(w, "%s saved to %s", readable.Count(len(body.Picks), "pick"), s.output)
+}
+
+// write writes edited picks of a file to the server's output.
+func (f *File) write(s *Server, list []Pick) (err error) {
+	var write func(force bool) error
+	if f.velocities != nil {
+		picks, err := f.editedVelocities(list)
+		if err != nil {
+			return err
+		}
+		write = func(force bool) error { return status.Resource(midpoint.WritePicks(s.output, picks, force)) }
+	} else {
+		picks, err := f.edited(list)
+		if err != nil {
+			return err
+		}
+		write = func(force bool) error { return h5.WritePicks(s.output, picks, h5.WriteOptions{Force: force}) }
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = write(s.force)
+	s.force = s.force || err == nil // what this server has written it may write again
+	return err
 }

@@ -286,9 +286,9 @@ func (r *ImageReader) finite(d *Dataset, dst []float32, first int) error {
 
 // Gathers describes the images by class of an image file.
 type Gathers struct {
-	Kind    string    // "offset" or "angle"
-	Angle   string    // "opening", between the rays of source and receiver, or "reflection", half of it; "" by offset
-	Centers []float64 // one a class, ascending: m, or degrees
+	Kind    string    // "offset", "angle", or "velocity" for semblances of what is tried
+	Angle   string    // "opening", between the rays of source and receiver, or "reflection", half of it; "" if not by angle
+	Centers []float64 // one a class, ascending: m, degrees or m/s
 	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
 	Light   bool      // the file says how strongly each class lights each point
 }
@@ -314,7 +314,7 @@ func (g *Gathers) Name() string {
 
 // GatherUnits is the unit of a kind of classes, "" for one that is not known.
 func GatherUnits(kind string) string {
-	return map[string]string{"offset": "m", "angle": "degrees"}[kind]
+	return map[string]string{"offset": "m", "angle": "degrees", "velocity": "m/s"}[kind]
 }
 
 // GatherReader reads the images by class of an image file, which need not fit into
@@ -350,7 +350,7 @@ func (r *GatherReader) read() (err error) {
 		return err
 	}
 	if GatherUnits(r.Kind) == "" {
-		return a.fault("kind", "is %q, want offset or angle", r.Kind)
+		return a.fault("kind", "is %q, want offset, angle or velocity", r.Kind)
 	}
 	if r.Kind == "angle" {
 		if r.Angle = "opening"; a.Has("angle") { // a file of an earlier version says no more

@@ -32,7 +32,7 @@ type Options struct {
 	Gain    float64    // what is drawn is multiplied by depth or time to this power
 	Size    [2]float64 // width and height of the frame, inches; 0 leaves one to the picture
 	Wiggles bool       // traces as lines whose positive side is filled, instead of colours
-	Across  string     // what the distances of a gather are; "" means offset
+	Across  string     // what the distances of a gather are, "" means offset; what semblances are of, "" means γ
 	Under   *Layer     // a model that colours the ground of an image
 	Grey    []bool     // points of a section, in C order, that are grey; nil for none
 }

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -22,9 +23,9 @@ type Panel struct {
 	At, Depth []float64 // γ and depth of each pick
 }
 
-// Semblances draws panels over evenly spaced values of γ side by side, the last axis of the grid
-// downward: each with its name above, its trajectory as a line and its picks as dots. A value that is
-// NaN or infinite is an error.
+// Semblances draws panels over evenly spaced values of γ, or of what Options.Across says, side by side, the last axis
+// of the grid downward: each with its name above, its trajectory as a line and its picks as dots. A value that is NaN or
+// infinite is an error.
 func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Figure, error) {
 	n, last := len(gammas), g.Dim()-1
 	nz, count := g.Shape[last], len(panels)
@@ -32,12 +33,16 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 		return nil, fmt.Errorf("picture: %d panels of %d values of γ: nothing to draw", count, n)
 	}
 	depth := cells(g, last)
-	x := axis{from: 0, to: float64(count), label: "γ", given: []plot.Tick{}}
+	x := axis{from: 0, to: float64(count), label: cmp.Or(opt.Across, "γ"), given: []plot.Tick{}}
 	step := gammas[1] - gammas[0]
 	place := func(k int, gamma float64) float64 {
 		return float64(k) + ((gamma-gammas[0])/step+0.5)/float64(n)
 	}
 	low, high := labelled(gammas, count)
+	labels := []float64{low, 1, high}
+	if opt.Across != "" {
+		labels = []float64{gammas[0], gammas[n/2], gammas[n-1]}
+	}
 	above := style(noteSize, false)
 	above.XAlign, above.YAlign = text.XCenter, text.YBottom
 	names := plotter.Labels{Offset: vg.Point{Y: vg.Points(gap)}}
@@ -53,8 +58,8 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 			return nil, err
 		}
 		values = append(values, v...)
-		for _, gamma := range []float64{low, 1, high} {
-			x.given = append(x.given, plot.Tick{Value: place(k, gamma), Label: fmt.Sprintf("%.3g", gamma)})
+		for _, gamma := range labels {
+			x.given = append(x.given, plot.Tick{Value: place(k, gamma), Label: fmt.Sprintf("%.4g", gamma)})
 		}
 		line := make(plotter.XYs, nz)
 		for i, gamma := range p.Line {
@@ -64,9 +69,11 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 		for i, gamma := range p.At {
 			dots[i] = plotter.XY{X: place(k, gamma), Y: p.Depth[i]}
 		}
-		flat := plotter.XYs{{X: place(k, 1), Y: depth.from}, {X: place(k, 1), Y: depth.to}}
+		if opt.Across == "" {
+			flat := plotter.XYs{{X: place(k, 1), Y: depth.from}, {X: place(k, 1), Y: depth.to}}
+			over = append(over, &plotter.Line{XYs: flat, LineStyle: draw.LineStyle{Color: black, Width: vg.Points(0.5), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}})
+		}
 		over = append(over,
-			&plotter.Line{XYs: flat, LineStyle: draw.LineStyle{Color: black, Width: vg.Points(0.5), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}},
 			&plotter.Line{XYs: line, LineStyle: draw.LineStyle{Color: red, Width: vg.Points(1.2)}},
 			&plotter.Scatter{XYs: dots, GlyphStyle: draw.GlyphStyle{Color: red, Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}})
 		names.XYs = append(names.XYs, plotter.XY{X: float64(k) + 0.5, Y: depth.from + 1e-9*depth.length()})
@@ -81,7 +88,7 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 		r.colors = Sequential
 	}
 	r.win = window{lo: 0, hi: 1}
-	p := newPanel(max(mostGathers, leastGather*float64(count)), 4, x, depth, opt.Title)
+	p := newPanel(cmp.Or(opt.Size[0], max(mostGathers, leastGather*float64(count))), cmp.Or(opt.Size[1], 4), x, depth, opt.Title)
 	p.raster, p.plotters = r, append(over, &names)
 	return single(p, "semblance"), nil
 }

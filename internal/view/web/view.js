@@ -200,20 +200,20 @@ class Panel {
     this.drawPicks();
     profile.refresh(this);
   }
-  // drawPicks shows picks: points on sections along x, curves on gathers by offset.
+  // drawPicks shows picks: points on sections along x, curves on gathers.
   drawPicks() {
     if (this.picks) this.picks.remove();
     this.picks = null;
     if (!picks) return;
     const [h, v] = [this.axes[this.right], this.axes[this.down]];
     if (h.name === "x" && picks.vertical(v)) this.picks = picks.points();
-    if (h.name === "offset" && picks.vertical(v)) this.picks = picks.curves(h, this.place());
+    if (h.name === picks.across && picks.vertical(v)) this.picks = picks.curves(h, this.place());
     if (this.picks) this.picks.addTo(this.map);
   }
-  // place is the x of a gather.
+  // place is the x of a gather, and half the distance to the next.
   place() {
     const i = this.axes.findIndex((axis) => axis.name === "x");
-    return this.axes[i].origin + this.at[i] * this.axes[i].spacing;
+    return { x: this.axes[i].origin + this.at[i] * this.axes[i].spacing, half: this.axes[i].spacing / 2 };
   }
   // lies reports whether a source has the axes of this picture, and so can lie beneath it.
   lies(source) {
@@ -314,7 +314,7 @@ function recolorAll(panel) {
 // Picks are the residual moveouts of a file, which a hand may change.
 class Picks {
   constructor(file, list) {
-    Object.assign(this, { file, list, changed: false });
+    Object.assign(this, { file, list, changed: false, across: "offset" });
   }
   vertical(axis) { return axis.name === "z" || axis.name === "time"; }
   // touch draws them anew after a change.
@@ -344,7 +344,7 @@ class Picks {
     return p.datum + Math.sqrt(Math.max(0, z * z + (gamma * gamma - 1) * (offset / p.speed) ** 2));
   }
   // curves are those of a gather, with a handle at the far end of each.
-  curves(axis, x) {
+  curves(axis, { x }) {
     return L.layerGroup(this.here(x).flatMap((p) => {
       const classes = axis.values.map((h, k) => [h, k]).filter(([h]) => h <= p.far);
       if (classes.length < 2) return [];
@@ -364,7 +364,7 @@ class Picks {
     }));
   }
   // add makes a pick at a depth of the gather at x, flat, with the rest of the one nearest to it.
-  add(x, z) {
+  add({ x }, z) {
     const near = this.here(x).reduce((best, p) => (!best || Math.abs(p.z - z) < Math.abs(best.z - z) ? p : best), null);
     if (!near || z <= near.datum) return;
     this.list.push({ ...near, x: near.x, z, gamma: 1 });
@@ -378,12 +378,50 @@ class Picks {
     this.changed = false;
   }
 }
+
+// VelocityPicks are velocities at times, on spectra.
+class VelocityPicks extends Picks {
+  constructor(file, list) {
+    super(file, list);
+    this.across = "velocity";
+  }
+  points() {
+    return L.layerGroup(this.list.map((p) => L.circleMarker([p.z, p.x], { radius: 4, weight: 1, color: "#222", fillOpacity: 0.9, fillColor: "#e8a000" })
+      .bindTooltip(`${p.velocity.toFixed(0)} m/s`).on("contextmenu", (e) => { L.DomEvent.stop(e); this.remove(p); })));
+  }
+  // curves is the line through the picks of a place, each a handle.
+  curves(axis, { x, half }) {
+    const first = axis.values[0], step = axis.values[1] - first;
+    const here = this.list.filter((p) => Math.abs(p.x - x) <= half);
+    const at = (p) => [p.z, (p.velocity - first) / step];
+    const line = () => here.toSorted((p, q) => p.z - q.z).map(at);
+    const curve = L.polyline(line(), { weight: 2, color: "#d02020", interactive: false });
+    return L.layerGroup([curve, ...here.map((p) => {
+      const handle = L.marker(at(p), { draggable: true, title: "drag: another velocity or time; right button: take out", icon: L.divIcon({ className: "handle", iconSize: [12, 12] }) });
+      handle.on("drag", () => {
+        const { lat, lng } = handle.getLatLng();
+        p.z = Math.max(0, lat);
+        p.velocity = first + Math.max(0, Math.min(axis.size - 1, lng)) * step;
+        handle.setLatLng(at(p));
+        curve.setLatLngs(line());
+      });
+      handle.on("dragend", () => this.touch());
+      handle.on("contextmenu", (e) => { L.DomEvent.stop(e); this.remove(p); });
+      return handle;
+    })]);
+  }
+  add({ x }, z, axis, k) {
+    if (z < 0) return;
+    this.list.push({ x, z, velocity: axis.values[0] + k * (axis.values[1] - axis.values[0]), like: -1 });
+    this.touch();
+  }
+}
 let picks = null;
 
 // showGather opens the gather of the file at the place that was clicked.
 function showGather(panel, p, event) {
-  if (event && event.shiftKey && panel.axes[panel.right].name === "offset" && picks) {
-    picks.add(panel.place(), p.lat);
+  if (event && event.shiftKey && picks && panel.axes[panel.right].name === picks.across) {
+    picks.add(panel.place(), p.lat, panel.axes[panel.right], p.lng);
     return;
   }
   const { file } = panel.shown, number = panel.list.findIndex((a) => a.file === file && a.info.name === "/gathers");
@@ -438,7 +476,7 @@ fetch("api/files").then(async (answer) => {
   const told = await answer.json();
   ({ files, colors: tables } = told);
   const file = files.findIndex((f) => f.picks);
-  if (file >= 0) picks = new Picks(file, files[file].picks);
+  if (file >= 0) picks = new (files[file].picks[0].velocity ? VelocityPicks : Picks)(file, files[file].picks);
   byId("save").hidden = !picks || !told.saves;
   byId("save").addEventListener("click", () => picks.save());
   addEventListener("beforeunload", (e) => { if (picks && picks.changed && told.saves) e.preventDefault(); });

@@ -23,7 +23,8 @@ The wheel zooms, dragging pans, and a click in an image opens the gather there. 
 arrays stand side by side or alternate, and one can lie beneath another. Of a file of
 picks (lsm moveout) the picks lie on the image, and their curves on the gathers: drag
 the end of a curve, click with the right button to take a pick out, with shift in the
-gather to add one, and save them to the file of --output.
+gather to add one, and save them to the file of --output. Of a text of velocity picks
+(lsm semblance --csv, a name in .csv or .txt) they lie on the spectra of --spectra.
 
 A click also shows the profile through the point, down or to the right, as curves: of
 the array, of others beside or beneath it and of the images of other files. Choose its
@@ -35,7 +36,8 @@ On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --p
 		Example: `  lsm view image.h5
   lsm view adjoint.h5 image.h5 model.h5
   lsm view target.h5 image.h5
-  lsm view image.h5 picks.h5 -o edited.h5`,
+  lsm view image.h5 picks.h5 -o edited.h5
+  lsm view spectra.h5 picks.csv -o edited.csv`,
 		Annotations: cli.Exits("3", "4"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if opt.Port < 0 || opt.Port > 65535 {

@@ -9,5 +9,5 @@ import (
 
 // Commands are those from recorded traces to a velocity.
 func Commands(a *cli.App) []*cobra.Command {
-	return []*cobra.Command{newImport(a), newReady(a), newProcess(a), newBreaks(a), newStatics(a), newWavelet(a), newVelocity(a), newMoveout(a), newTomography(a), newLoop(a)}
+	return []*cobra.Command{newImport(a), newReady(a), newProcess(a), newBreaks(a), newStatics(a), newWavelet(a), newVelocity(a), newSemblance(a), newMoveout(a), newTomography(a), newLoop(a)}
 }
