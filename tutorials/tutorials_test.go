@@ -28,7 +28,7 @@ type expected struct {
 	Checks []struct {
 		File, Against string
 		From, Less    string    // what to subtract from the images File and Against
-		Quantity      string    // "residual_fall", "correlation", "difference_error", "moveout", "velocity_error", "intercept_error" or "gradient_error"
+		Quantity      string    // "residual_fall", "correlation", "continuity", "difference_error", "moveout", "velocity_error", "intercept_error" or "gradient_error"
 		Window        []float64 // of "correlation": x0, x1, z0, z1 in m; empty: the whole image
 		Min, Max      *float64
 	}
@@ -127,6 +127,8 @@ func check(t *testing.T, want expected, out string) {
 			v = furthest(reflectors(t, file), func(r reflector) (float64, float64) { return r.Gradient, r.ExpectedGradient })
 		case "correlation":
 			v = correlation(within(readImage(t, file), c.Window), within(readImage(t, filepath.Join(out, c.Against)), c.Window))
+		case "continuity":
+			v = continuity(readImage(t, file), c.Window)
 		case "difference_error":
 			v = relative(difference(t, filepath.Join(out, c.From), file), difference(t, filepath.Join(out, c.Less), filepath.Join(out, c.Against)))
 		case "moveout":
@@ -163,6 +165,23 @@ func within(im *h5.Image, window []float64) (part []float32) {
 		}
 	}
 	return part
+}
+
+// continuity is the median correlation of columns of an image, within a window, with those 50 m or a little more away.
+func continuity(im *h5.Image, window []float64) float64 {
+	part, lag := within(im, window), int(math.Ceil(50/im.Grid.Spacing[0]))
+	nz := 0
+	for k := range im.Grid.Shape[1] {
+		if z := im.Grid.Coord(1, k); z >= window[2] && z <= window[3] {
+			nz++
+		}
+	}
+	var all []float64
+	for i := 0; i+lag*nz < len(part); i += nz {
+		all = append(all, correlation(part[i:i+nz], part[i+lag*nz:i+(lag+1)*nz]))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // correlation is the normalised inner product of two images.

@@ -39,6 +39,8 @@ var signalled = map[string][]string{
 	"semblance":        {"semblance", "survey.h5", "--every", "5", "--around", "1000", "-o", "OUT.h5"},
 	"import":           {"import", "survey.sgy", "--ricker", "20", "-o", "OUT.h5"},
 	"process":          {"process", "survey.h5", "decon=spiking,0.1", "agc=0.2", "-o", "OUT.h5"},
+	"breaks":           {"breaks", "survey.h5", "-o", "OUT.csv"},
+	"statics":          {"statics", "survey.h5", "--velocity", "model.h5", "-o", "OUT.csv"},
 	"tomography":       {"tomography", "config.toml", "--picks", "picks.h5", "-o", "OUT.h5"},
 	"ready":            {"ready", "survey.h5"},
 	"wavelet":          {"wavelet", "survey.h5", "-o", "OUT.h5"},

@@ -161,7 +161,7 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 	out.Resolved = resolved(in.Survey, p.List, out.Grid, out.Before)
 	if least := out.Resolved.Along(); spacing == nil {
 		spacing = defaultKnots(out.Grid, least)
-	} else if finest := slices.Min(spacing[:len(spacing)-1]); finest < 0.999*least {
+	} else if finest := slices.Min(spacing[:len(spacing)-1]); before == nil && finest < 0.999*least {
 		report.Warn(fmt.Sprintf("--knots %g m along a horizontal axis is finer than what the survey resolves, %.4g m (stations %.4g m apart, Fresnel zone of %.4g m radius): changes over less come of single traces, not of the ground",
 			finest, least, out.Resolved.Stations, out.Resolved.Fresnel))
 	}

@@ -57,6 +57,12 @@ func Delays(ctx context.Context, s *survey.Survey, breaks []Break, o DelayOption
 	return g, g.solve(ctx, s, used)
 }
 
+// Limits of what may be a refractor: its velocity, m/s, and the delay of one place, s.
+const (
+	fastestRefractor = 7000.0
+	longestDelay     = 0.15
+)
+
 // usualWeathering is the velocity of a weathered layer, m/s, that no direct wave is seen of; it is at most half the refractor's.
 const usualWeathering = 800
 
@@ -78,6 +84,9 @@ func (g *Ground) layers(s *survey.Survey, breaks []Break, o DelayOptions) (near,
 	switch {
 	case !(g.slowness > 0):
 		return 0, 0, errors.New("first breaks do not come later with the offset: they are no first breaks")
+	case c.intercept > 2*longestDelay || g.slowness < 1/fastestRefractor:
+		return 0, 0, fmt.Errorf("first breaks have %.4g m/s and are %.3g ms late at offset 0, refractors have up to %g m/s and come up to %g ms late: reflections come first, or noise",
+			1/g.slowness, 1e3*c.intercept, fastestRefractor, 2e3*longestDelay)
 	case g.Weathering == 0 && c.intercept > max(2*t.Spread, s.DT):
 		g.Weathering, g.Guessed = min(usualWeathering, 0.5/g.slowness), true
 	case g.Weathering*g.slowness >= 1:
