@@ -183,6 +183,45 @@ func TestDelaysWithoutWeathering(t *testing.T) {
 	}
 }
 
+// In 3-D the refractor has one slowness.
+func TestDelaysOfACarpet(t *testing.T) {
+	s := &survey.Survey{Dim: 3, NT: 400, DT: 0.004}
+	for i := range 10 {
+		for j := range 10 {
+			s.Receivers = append(s.Receivers, 100*float64(i), 100*float64(j), 0)
+			if i%3 == 0 && j%3 == 0 {
+				s.Sources = append(s.Sources, 100*float64(i)+50, 100*float64(j)+50, 0)
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	source, receiver := numbers(rng, s.NumSources(), 0.01), numbers(rng, s.NumReceivers(), 0.01)
+	var breaks []Break
+	s.Fixed = true
+	for i := range s.NumTraces() {
+		from, to := s.Pair(i)
+		breaks = append(breaks, Break{i, 0.04 + s.Offset(i)/2200 + source[from] + receiver[to] + 0.002*rng.NormFloat64(), 0.002})
+	}
+	g, err := Delays(context.Background(), s, breaks, DelayOptions{Weathering: 900})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := g.Corrections(2200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sine := 900 / 2200.0
+	want := func(delay []float64) (statics []float64) {
+		for _, d := range delay {
+			statics = append(statics, -d*(1-sine)/math.Sqrt(1-sine*sine))
+		}
+		return statics
+	}
+	if a, b := away(c.Source, want(source), true), away(c.Receiver, want(receiver), true); a > 0.001 || b > 0.001 || math.Abs(g.Refractor[0]-2200) > 20 {
+		t.Errorf("corrections are off by %.2g and %.2g ms rms, the refractor has %.5g m/s", 1e3*a, 1e3*b, g.Refractor[0])
+	}
+}
+
 // numbers are n random ones from −most to most, whose mean is 0.
 func numbers(rng *rand.Rand, n int, most float64) []float64 {
 	v, mean := make([]float64, n), 0.0
