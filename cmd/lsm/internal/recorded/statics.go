@@ -68,10 +68,10 @@ normal moveout with a model. Long undulations along the line are not found in th
 	fl.Float64Var(&o.replacement, "replacement", 0, "replacement velocity, `M/S`")
 	fl.Float64Var(&o.smooth, "smooth", 0, "floating datum: `M` metres of ground that count (default: the largest offset)")
 	fl.Float64Var(&o.weathering, "weathering", 0, "velocity of the weathered layer, `M/S` (default: that of the first breaks)")
-	fl.Float64SliceVar(&o.offsets, "offsets", nil, "`FROM,TO` of first breaks of the refractor, m (default: from where it comes first)")
+	fl.Float64SliceVar(&o.offsets, "offsets", nil, "`FROM,TO` of first breaks of the refractor, m (default: where it is first)")
 	fl.Float64SliceVar(&o.window, "window", nil, "`FROM,TO` of reflections, two-way s (default: all)")
 	fl.Float64Var(&o.largest, "largest", 0, "largest shift by reflections, `MS` (default: half a period)")
-	fl.Float64Var(&o.bin, "bin", 0, "`M` metres from midpoint to midpoint (default: half the greater step of sources or receivers)")
+	fl.Float64Var(&o.bin, "bin", 0, "`M` metres from midpoint to midpoint (default: half the greater step)")
 	cli.Require(cmd, "output")
 	return cmd
 }
