@@ -17,6 +17,8 @@ type Model struct {
 	V    []float64 // m/s
 	Eta  []float64 // effective η beside RMS velocities; nil for zeros
 	Thomsen
+
+	Deviation []float64 // standard deviations of interval velocities, m/s; nil: not known
 }
 
 // Target says what a model is converted to.
@@ -59,8 +61,8 @@ func (m *Model) Verticals() ([]*Vertical, error) {
 	return rays, nil
 }
 
-// Convert returns m as the target says. Its vertical velocities are those of m, below the last
-// ones constant. A model of RMS velocities has moveout velocities sqrt(1 + 2δ) as fast and, where m
+// Convert returns m as the target says. Its vertical velocities and their
+// deviations are those of m at the same two-way times, below the last ones constant. A model of RMS velocities has moveout velocities sqrt(1 + 2δ) as fast and, where m
 // has ε or δ, the effective η; see [Vertical.RMS]. Of RMS velocities η is lost.
 func (m *Model) Convert(ctx context.Context, to Target) (*Model, error) {
 	rays, err := m.Verticals()
@@ -77,6 +79,10 @@ func (m *Model) Convert(ctx context.Context, to Target) (*Model, error) {
 	if to.Kind == RMS && (m.Epsilon != nil || m.Delta != nil) {
 		out.Eta = make([]float64, len(out.V))
 	}
+	below := m.Grid.Shape[last]
+	if to.Kind == Interval && m.Deviation != nil {
+		out.Deviation = make([]float64, len(out.V))
+	}
 	for i := range out.V {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -84,6 +90,9 @@ func (m *Model) Convert(ctx context.Context, to Target) (*Model, error) {
 		ray, at := rays[i/n], out.Grid.Coord(last, i%n)
 		if to.Kind == Interval {
 			out.V[i] = ray.Interval(to.Domain, at)
+			if out.Deviation != nil {
+				out.Deviation[i] = ray.of(m.Deviation[i/n*below:], to.Domain, at)
+			}
 			continue
 		}
 		v, eta := ray.RMS(at)

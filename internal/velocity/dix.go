@@ -33,6 +33,11 @@ type Damped struct {
 	Misfit, Worst float64 // relative differences of RMS velocities that count from those given: root mean square, and the largest
 }
 
+// within tells whether a squared velocity is that of one within bounds.
+func within(square float64, bounds [2]float64) bool {
+	return square >= bounds[0]*bounds[0] && square <= bounds[1]*bounds[1]
+}
+
 // CountUnreal is the number of points of a model of RMS velocities at which Dix's formula has no velocity, or one beyond the bounds.
 func (m *Model) CountUnreal(bounds [2]float64) int {
 	last, unreal := m.Grid.Dim()-1, 0
@@ -42,8 +47,7 @@ func (m *Model) CountUnreal(bounds [2]float64) int {
 		for k := range n {
 			t := m.Grid.Coord(last, k)
 			if v := m.V[first+k]; t > top {
-				square := (v*v*t - before) / (t - top)
-				if !(square >= bounds[0]*bounds[0] && square <= bounds[1]*bounds[1]) {
+				if !within((v*v*t-before)/(t-top), bounds) {
 					unreal++
 				}
 				before, top = v*v*t, t
@@ -56,7 +60,7 @@ func (m *Model) CountUnreal(bounds [2]float64) int {
 // Damp finds interval velocities on two-way time whose RMS velocities are nearly those of m, within bounds and smooth along all axes:
 // where V(t)² t is ∫ v² dt (Dix 1955), v² is the least squares solution with penalties on its slopes (Claerbout 1992, Earth
 // soundings analysis, section 9; Koren and Ravve 2006, Constrained Dix inversion, Geophysics 71), by conjugate gradients on the values
-// that no bound holds.
+// that no bound holds. Where all velocities are equally certain it has standard deviations.
 func (m *Model) Damp(ctx context.Context, o Damping) (*Model, *Damped, error) {
 	if m.Kind != RMS {
 		return nil, nil, fmt.Errorf("the velocities are %s ones, Dix's formula takes rms ones", m.Kind)
@@ -69,6 +73,9 @@ func (m *Model) Damp(ctx context.Context, o Damping) (*Model, *Damped, error) {
 	out := &Model{Grid: m.Grid, Kind: Interval, V: make([]float64, len(u))}
 	out.Grid.Domain = grid.Time
 	told := &Damped{Unreal: m.CountUnreal(o.Bounds)}
+	if o.Certainty == nil {
+		out.Deviation = f.deviations(u)
+	}
 	f.forward(f.rows, u)
 	count := 0.0
 	for i := range u {

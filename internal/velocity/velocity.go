@@ -82,12 +82,37 @@ func (p Profile) At(z float64) float64 {
 // v_i² = (V_i² t_i − V_{i−1}² t_{i−1}) / (t_i − t_{i−1}). Depth 0 is time 0; below the
 // last pick the last velocity goes on.
 func Dix(rms []Pick) (Profile, error) {
-	if err := check(rms, "time", "s"); err != nil {
+	layers, err := dixLayers(rms)
+	if err != nil {
 		return nil, err
 	}
 	var p Profile
+	top, z := 0.0, 0.0
+	for _, l := range layers {
+		if !(l.square > 0) {
+			return nil, fmt.Errorf("velocities fall too fast: no interval velocity between %g and %g s fits", top, l.end)
+		}
+		v := math.Sqrt(l.square)
+		p = append(p, Pick{z, v})
+		z += v * (l.end - top) / 2
+		p = append(p, Pick{z, v})
+		top = l.end
+	}
+	return p, nil
+}
+
+// layer is what lies above a pick, down from the one before.
+type layer struct {
+	end         float64 // two-way time, s
+	rms, square float64 // of the pick, m/s; of the interval velocity as Dix has it, m²/s², which may be below 0
+}
+
+// dixLayers are those of picks, one at least.
+func dixLayers(rms []Pick) (layers []layer, err error) {
+	if err := check(rms, "time", "s"); err != nil {
+		return nil, err
+	}
 	var before Pick // the last pick used: its time, and V² t
-	z := 0.0
 	for _, k := range rms {
 		if k.At < 0 {
 			return nil, fmt.Errorf("time is %g s, must not be negative", k.At)
@@ -99,19 +124,13 @@ func Dix(rms []Pick) (Profile, error) {
 			continue // says nothing about any layer
 		}
 		energy := k.Velocity * k.Velocity * k.At
-		v2 := (energy - before.Velocity) / (k.At - before.At)
-		if !(v2 > 0) {
-			return nil, fmt.Errorf("velocities fall too fast: no interval velocity between %g and %g s fits", before.At, k.At)
-		}
-		v, top := math.Sqrt(v2), z
-		z += v * (k.At - before.At) / 2
-		p = append(p, Pick{top, v}, Pick{z, v})
+		layers = append(layers, layer{k.At, k.Velocity, (energy - before.Velocity) / (k.At - before.At)})
 		before = Pick{k.At, energy}
 	}
-	if p == nil {
+	if layers == nil {
 		return nil, fmt.Errorf("no velocity at a time above 0")
 	}
-	return p, nil
+	return layers, nil
 }
 
 // Cover is the grid with the given spacing, m, whose points are multiples of it and

@@ -118,7 +118,10 @@ func (r *Vertical) Depth(t float64) float64 {
 }
 
 // Interval is the vertical interval velocity, m/s, at a depth, m, or a two-way time, s.
-func (r *Vertical) Interval(domain grid.Domain, at float64) float64 {
+func (r *Vertical) Interval(domain grid.Domain, at float64) float64 { return r.of(r.v, domain, at) }
+
+// of is what has the given values at the points of the ray, at a depth or a two-way time.
+func (r *Vertical) of(values []float64, domain grid.Domain, at float64) float64 {
 	switch {
 	case domain == grid.Depth && r.domain == grid.Time:
 		at = r.Time(at)
@@ -127,9 +130,9 @@ func (r *Vertical) Interval(domain grid.Domain, at float64) float64 {
 	}
 	i := cell(r.x, at)
 	if i+1 == len(r.x) || at <= r.x[i] {
-		return r.v[i]
+		return values[i]
 	}
-	return r.v[i] + (r.v[i+1]-r.v[i])*(at-r.x[i])/(r.x[i+1]-r.x[i])
+	return values[i] + (values[i+1]-values[i])*(at-r.x[i])/(r.x[i+1]-r.x[i])
 }
 
 // RMS is the root-mean-square moveout velocity, m/s, at a two-way time, s, and the effective η of

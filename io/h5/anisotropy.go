@@ -10,15 +10,16 @@ import (
 )
 
 // Property is what a model may hold beside /velocity, on the same grid: how the medium is
-// transversely isotropic. Eta is for models in two-way time, the others are for models in depth.
+// transversely isotropic, Eta in two-way time, the others up to it in depth; and how sure the velocity is.
 type Property int
 
 const (
-	Epsilon Property = iota // of Thomsen 1986
-	Delta                   // the same
-	Tilt                    // of the symmetry axis from the vertical, degrees
-	Azimuth                 // in which the axis leans, degrees from +x towards +y; 3-D only
-	Eta                     // of Alkhalifah and Tsvankin 1995
+	Epsilon   Property = iota // of Thomsen 1986
+	Delta                     // the same
+	Tilt                      // of the symmetry axis from the vertical, degrees
+	Azimuth                   // in which the axis leans, degrees from +x towards +y; 3-D only
+	Eta                       // of Alkhalifah and Tsvankin 1995
+	Deviation                 // standard deviation of /velocity, m/s; not of the medium, and no run reads it
 	numProperties
 )
 
@@ -28,11 +29,12 @@ var properties = [numProperties]struct {
 	degrees         bool
 	least, greatest float64 // limits; of what is no angle the least itself is not allowed
 }{
-	Epsilon: {"epsilon", false, -0.5, 5},
-	Delta:   {"delta", false, -0.5, 5},
-	Tilt:    {"tilt", true, -180, 180},
-	Azimuth: {"azimuth", true, -360, 360},
-	Eta:     {"eta", false, -0.5, 2},
+	Epsilon:   {"epsilon", false, -0.5, 5},
+	Delta:     {"delta", false, -0.5, 5},
+	Tilt:      {"tilt", true, -180, 180},
+	Azimuth:   {"azimuth", true, -360, 360},
+	Eta:       {"eta", false, -0.5, 2},
+	Deviation: {"standard_deviation", false, 0, math.Inf(1)},
 }
 
 // Properties lists those that a model in its domain may have.
@@ -188,6 +190,9 @@ func (b Beside) write(w *Writer, g grid.Grid) error {
 	attrs := gridAttrs(g)
 	if b.Property.Unit() != "" {
 		attrs = append(attrs, Attr{"units", degrees[0]})
+	}
+	if b.Property == Deviation {
+		attrs = append(attrs, Attr{"units", "m/s"})
 	}
 	_, err := over(w, "/"+b.Property.String(), gridAxes(g), b.Values, attrs...)
 	return err

@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -46,8 +47,9 @@ migration: velocities on two-way time, linear between the picks of --rms.
 
 Interval velocities are found from rms ones as Dix does. Where that gives none, or one
 beyond --bounds, all are found by least squares instead: smooth, within the bounds, and
-such that their rms velocities are off by about --deviation. A model with epsilon or
-delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 1995).`,
+such that their rms velocities are off by about --deviation. A model of those has their
+standard deviations as /standard_deviation. A model with epsilon or delta gives moveout
+velocities and the effective eta (Alkhalifah and Tsvankin 1995).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
   lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5
   lsm velocity model.h5 -o rms.h5 --to rms --interval 0.004`,
@@ -59,7 +61,7 @@ delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 19
 			if f.to != "" && f.rms == nil {
 				return f.convert(cmd.Context(), a, args[0])
 			}
-			return f.run(a, args[0])
+			return f.run(cmd.Context(), a, args[0])
 		},
 	}
 	fl := cmd.Flags()
@@ -79,11 +81,11 @@ delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin 19
 	return cmd
 }
 
-func (f *velocityOptions) run(a *cli.App, path string) error {
+func (f *velocityOptions) run(ctx context.Context, a *cli.App, path string) error {
 	if err := cli.CheckUnits("velocity", f.units); err != nil {
 		return err
 	}
-	profile, err := f.profile()
+	profile, err := f.profile(ctx, a)
 	if err != nil {
 		return cli.WithUnitsFlag(status.Usage(fmt.Errorf("velocity: %w", err)))
 	}
@@ -107,13 +109,14 @@ func (f *velocityOptions) run(a *cli.App, path string) error {
 	return nil
 }
 
-func (f *velocityOptions) profile() (velocity.Profile, error) {
+func (f *velocityOptions) profile(ctx context.Context, a *cli.App) (velocity.Profile, error) {
 	flag, list, profile := "--at", f.at, velocity.NewProfile
 	if (f.at == nil) == (f.rms == nil) {
 		return nil, fmt.Errorf("give --at or --rms")
 	}
 	if f.rms != nil {
-		flag, list, profile = "--rms", f.rms, velocity.Dix
+		flag, list = "--rms", f.rms
+		profile = func(picks []velocity.Pick) (velocity.Profile, error) { return f.dix(ctx, a, picks) }
 	}
 	if f.to != "" {
 		profile = velocity.NewProfile // of two-way time

@@ -44,8 +44,8 @@ func (f *velocityOptions) complete(cmd *cobra.Command) error {
 		return errors.New("--interval and --time are for a model on two-way time, with --to rms or interval-time")
 	case inTime && changed("depth"), inTime && !picked && changed("spacing"):
 		return fmt.Errorf("--to %s makes a model on two-way time: --interval and --time say which", f.to)
-	case (changed("deviation") || changed("bounds")) && (picked || target.Kind != velocity.Interval):
-		return errors.New("--deviation and --bounds are for --to interval and interval-time, of a model")
+	case (changed("deviation") || changed("bounds")) && target.Kind != velocity.Interval && (f.rms == nil || f.to != ""):
+		return errors.New("--deviation and --bounds are for --to interval and interval-time, and for --rms without --to")
 	case changed("deviation") && !(f.deviation > 0 && f.deviation <= 50):
 		return fmt.Errorf("--deviation is %g %%, must be above 0 and at most 50", f.deviation)
 	case changed("bounds") && (len(f.bounds) != 2 || !(f.bounds[0] > 0 && f.bounds[0] < f.bounds[1])):
@@ -90,33 +90,63 @@ func (f *velocityOptions) cover(s *survey.Survey) (grid.Grid, error) {
 	return g, g.Validate()
 }
 
-// damp is a model of interval velocities in place of one of RMS velocities that Dix's formula does not suit, or of any if it is asked
-// for.
-func (f *velocityOptions) damp(ctx context.Context, a *cli.App, m *velocity.Model) (*velocity.Model, error) {
-	o := velocity.DefaultDamping
-	asked := f.deviation != 0 || f.bounds != nil
+// damping is what the flags say of damped velocities; asked tells whether they ask for them at any rate.
+func (f *velocityOptions) damping() (o velocity.Damping, asked bool) {
+	o = velocity.DefaultDamping
 	if f.deviation != 0 {
 		o.Deviation = f.deviation / 100
 	}
 	if f.bounds != nil {
 		o.Bounds = [2]float64(f.bounds)
 	}
-	unreal := m.CountUnreal(o.Bounds)
-	if unreal == 0 && !asked {
+	return o, f.deviation != 0 || f.bounds != nil
+}
+
+// tellDamped says how damped velocities fit, and why they are damped where that was not asked for: for some of the places there are.
+func (f *velocityOptions) tellDamped(a *cli.App, told *velocity.Damped, places string) {
+	text := fmt.Sprintf("interval velocities are damped: RMS velocities change by %s rms, %s at most", readable.Percent(told.Misfit), readable.Percent(told.Worst))
+	o, asked := f.damping()
+	if asked {
+		a.Report.Printf("%s\n", text)
+		return
+	}
+	a.Report.Warn(fmt.Sprintf("Dix's formula gives no velocity from %g to %g m/s at %d of %s: %s; --deviation and --bounds say how",
+		o.Bounds[0], o.Bounds[1], told.Unreal, places, text))
+}
+
+// damp is a model of interval velocities in place of one of RMS velocities that Dix's formula does not suit, or of any if it is asked
+// for.
+func (f *velocityOptions) damp(ctx context.Context, a *cli.App, m *velocity.Model) (*velocity.Model, error) {
+	o, asked := f.damping()
+	if m.CountUnreal(o.Bounds) == 0 && !asked {
 		return m, nil
 	}
 	out, told, err := m.Damp(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("interval velocities are damped: RMS velocities change by %s rms, %s at most", readable.Percent(told.Misfit), readable.Percent(told.Worst))
-	if asked {
-		a.Report.Printf("%s\n", text)
-	} else {
-		a.Report.Warn(fmt.Sprintf("Dix's formula gives no velocity from %g to %g m/s at %d of %s: %s; --deviation and --bounds say how",
-			o.Bounds[0], o.Bounds[1], unreal, readable.Count(len(m.V), "point"), text))
-	}
+	f.tellDamped(a, told, readable.Count(len(m.V), "point"))
+	sorted := slices.Sorted(slices.Values(out.Deviation))
+	of := func(share float64) string { return readable.Speed(sorted[int(share*float64(len(sorted)-1))]) }
+	a.Report.Printf("standard deviation of interval velocities: up to %s m/s at half of the points, %s m/s at nine of ten\n", of(0.5), of(0.9))
 	return out, nil
+}
+
+// dix are layers of picks of RMS velocities, or damped velocities as damp has them.
+func (f *velocityOptions) dix(ctx context.Context, a *cli.App, picks []velocity.Pick) (velocity.Profile, error) {
+	o, asked := f.damping()
+	unreal, layers, err := velocity.CountUnrealPicks(picks, o.Bounds)
+	if err != nil {
+		return nil, err
+	}
+	if unreal == 0 && !asked {
+		return velocity.Dix(picks)
+	}
+	p, told, err := velocity.DampPicks(ctx, picks, o)
+	if err == nil {
+		f.tellDamped(a, told, readable.Count(layers, "layer"))
+	}
+	return p, err
 }
 
 // convert makes a model of another.
@@ -149,13 +179,16 @@ func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) 
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: %w", path, err))
 	}
+	var beside []h5.Beside
+	if out.Eta != nil {
+		beside = append(beside, h5.Beside{Property: h5.Eta, Values: out.Eta})
+	}
+	if out.Deviation != nil {
+		beside = append(beside, h5.Beside{Property: h5.Deviation, Values: out.Deviation})
+	}
 	if out.Grid.Domain == grid.Depth {
-		err = h5.WriteModel(f.output, out.Grid, inspect.Single(out.V), h5.WriteOptions{Force: a.Force})
+		err = h5.WriteModel(f.output, out.Grid, inspect.Single(out.V), h5.WriteOptions{Force: a.Force}, beside...)
 	} else {
-		var beside []h5.Beside
-		if out.Eta != nil {
-			beside = append(beside, h5.Beside{Property: h5.Eta, Values: out.Eta})
-		}
 		err = h5.WriteTimeModel(f.output, out.Grid, h5.VelocityKind(out.Kind), inspect.Single(out.V), h5.WriteOptions{Force: a.Force}, beside...)
 	}
 	if err != nil {
