@@ -219,6 +219,18 @@ def lens():
                 "mute_offsets = [0, 1500]\nmute_times = [0.2, 0.95]", [[400, 400, 200], [1200, 1200, 800]])
 
 
+def small_lens():
+    """Beds with a slow lens, in 3-D, few traces: the case of tutorials/velocity-in-3d."""
+    h = 20.0
+    x, y, z = np.meshgrid(np.arange(61) * h, np.arange(61) * h, np.arange(41) * h, indexing="ij")
+    v = beds(31, 120, 1900, 0.6, 0.1)(z - 30 + 0.03 * x + 0.04 * y)
+    v = v * (1 - 0.08 * np.exp(-((x - 650) ** 2 + (y - 550) ** 2) / 280**2 - ((z - 250) / 150) ** 2))
+    v[z < 100] = 1900
+    grid = lambda first, last, by: [(i, j, 1) for i in range(first, last, by) for j in range(first, last, by)]
+    return Case(v, smoothed(v, h, 60), h, 10, 0.95, grid(6, 60, 16), grid(3, 60, 3),
+                "mute_offsets = [0, 1200]\nmute_times = [0.15, 0.8]", [[300, 300, 150], [900, 900, 650]], dt=0.008)
+
+
 def faults():
     """Beds cut by two normal faults, small: the case of make test (internal/gate) and of tutorials/least-squares."""
     h = 12.5
@@ -248,7 +260,7 @@ def below_salt():
 
 CASES = {
     "marmousi-fixed": marmousi_fixed, "marmousi-streamer": marmousi_streamer, "overthrust": overthrust, "salt": salt,
-    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube, "lens": lens, "faults": faults,
+    "noise": noise_and_error, "nodes": ocean_bottom, "land": land, "cube": cube, "lens": lens, "small-lens": small_lens, "faults": faults,
     "below-salt": below_salt,
 }
 

@@ -1,4 +1,4 @@
-"""run.py [--tried] [--arrivals] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; without arguments all cases but `lens`.
+"""run.py [--tried] [--arrivals] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; without arguments all cases but `lens` and `small-lens`.
 
     bench/wave/run.sh marmousi-fixed salt      # or make bench-wave CASES='marmousi-fixed salt'
 
@@ -96,7 +96,7 @@ def main(cases):
     if unknown:
         raise SystemExit(f"unknown: {', '.join(unknown)}; cases are {', '.join(names)}")
     known = os.path.exists(make.MARMOUSI)
-    cases = cases or [c for c in names if c != "lens" if known or not c.startswith("marmousi") or (CACHE / c / "config.toml").exists()]
+    cases = cases or [c for c in names if c not in ("lens", "small-lens") if known or not c.startswith("marmousi") or (CACHE / c / "config.toml").exists()]
     missing = [c for c in cases if not (place(c) / "config.toml").exists()]
     if missing:
         subprocess.run([sys.executable, HERE / "make.py", *missing, "-o", CACHE], check=True, stdout=sys.stderr)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -113,18 +112,21 @@ func (c *Scan) Flattened(title string) (*picture.Figure, error) {
 	return picture.Stack(top, bottom), nil
 }
 
-// WriteCSV writes picks of a grid as text, a line each below one with the names.
-func WriteCSV(path string, picks []moveout.Pick, g grid.Grid) error {
-	text := &strings.Builder{}
+// WriteCSV writes the picks as text, a line each below one with the names.
+func (c *Scan) WriteCSV(path string) error {
+	text, g := &strings.Builder{}, c.Gathers.Grid
 	units := map[grid.Domain][4]string{grid.Depth: {"z_m", "slope", "speed", "datum_m"}, grid.Time: {"t_s", "slope_s_per_m", "v_m_per_s", "datum_s"}}[g.Domain]
 	fmt.Fprintf(text, "x_m,%s,gamma,semblance,width,certainty,%s,far_m,%s,%s", units[0], units[1], units[2], units[3])
 	if g.Dim() == 3 {
 		fmt.Fprintf(text, ",y_m,%s", strings.Replace(units[1], "slope", "slope_y", 1))
 	}
+	if c.HasEllipses() {
+		fmt.Fprint(text, ",fast_axis_degrees,anisotropy_percent,anisotropy_deviation_percent")
+	}
 	fmt.Fprintln(text)
-	for _, p := range picks {
+	for _, p := range c.Picks {
 		list := []string{}
-		for _, v := range values(&p, g.Dim()) {
+		for _, v := range values(&p, g.Dim(), c.HasEllipses()) {
 			list = append(list, fmt.Sprintf("%.8g", *v))
 		}
 		fmt.Fprintln(text, strings.Join(list, ","))

@@ -80,10 +80,11 @@ type Scan struct {
 	Picks        []moveout.Pick
 	Unresolved   int // picks that were dropped: their peaks are nearly as wide as what is scanned
 
-	path   string
-	reader *h5.GatherReader
-	limits []float64
-	made   provenance.Record
+	path    string
+	reader  *h5.GatherReader
+	limits  []float64
+	sectors moveout.Sectors // of gathers by offset and azimuth
+	made    provenance.Record
 }
 
 // Open scans the image file path. In time it needs the model that the image was migrated with. The
@@ -118,8 +119,8 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 	switch {
 	case r.Kind != "offset":
 		return noOffsets(path, "has gathers by "+r.Name())
-	case len(r.Centers) < moveout.LeastTraces:
-		return status.Input(fmt.Errorf("%s: has %d offset classes, a semblance needs %d", path, len(r.Centers), moveout.LeastTraces))
+	case len(r.Centers)/r.Sectors() < moveout.LeastTraces:
+		return status.Input(fmt.Errorf("%s: has %d offset classes, a semblance needs %d", path, len(r.Centers)/r.Sectors(), moveout.LeastTraces))
 	case g.Shape[g.Dim()-1] < 4:
 		return status.Input(fmt.Errorf("%s: the image has %d points along its last axis, a scan needs 4", path, g.Shape[g.Dim()-1]))
 	}
@@ -127,16 +128,9 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 	if err != nil {
 		return err
 	}
-	c.made, c.limits = provenance.FromAttrs(image.Attrs), limits(r.Gathers)
-	c.Gathers = moveout.Gathers{Grid: g, Offsets: r.Centers, Image: image.Data, Panel: func(column int) ([]float32, error) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		return r.Panel(column)
-	}}
-	if r.Light {
-		c.Gathers.Light = r.LightPanel
-	}
+	c.made = provenance.FromAttrs(image.Attrs)
+	c.readClasses(ctx)
+	c.Gathers.Grid, c.Gathers.Image = g, image.Data
 	if err := c.readSpeeds(path, model); err != nil {
 		return err
 	}
@@ -158,6 +152,15 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
 	c.Picks, c.Unresolved = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
 	return moveout.Shift(&c.Gathers, c.Options, c.Picks)
+}
+
+// HasEllipses reports whether the image has gathers by offset and azimuth from which ellipses follow.
+func (c *Scan) HasEllipses() bool { return len(c.sectors.Azimuths) >= moveout.LeastSectors }
+
+// FitEllipses finds how the moveout of picks changes with azimuth.
+func (c *Scan) FitEllipses(report *progress.Reporter) error {
+	defer report.Stage("ellipses").End()
+	return pipeline.FileError(moveout.FitEllipses(&c.Gathers, c.sectors, c.Options, c.Picks))
 }
 
 // tell says of a cube what a scan takes, and refuses what memory does not hold.
@@ -192,18 +195,18 @@ func progressOf(report *progress.Reporter, stage *progress.Stage, n int) func() 
 	}
 }
 
-// limits are where the classes begin and the last one ends, halfway between centres where the file
+// limits are where classes of offsets begin and the last one ends, halfway between centres where the file
 // does not say.
-func limits(g h5.Gathers) []float64 {
+func limits(g h5.Gathers, centers []float64) []float64 {
 	if g.Limits != nil {
 		return g.Limits
 	}
-	n := len(g.Centers)
-	list := []float64{max(0, g.Centers[0]-(g.Centers[1]-g.Centers[0])/2)}
+	n := len(centers)
+	list := []float64{max(0, centers[0]-(centers[1]-centers[0])/2)}
 	for i := 1; i < n; i++ {
-		list = append(list, (g.Centers[i-1]+g.Centers[i])/2)
+		list = append(list, (centers[i-1]+centers[i])/2)
 	}
-	return append(list, g.Centers[n-1]+(g.Centers[n-1]-g.Centers[n-2])/2)
+	return append(list, centers[n-1]+(centers[n-1]-centers[n-2])/2)
 }
 
 // readSpeeds reads the velocity of the migration of an image in time.
@@ -344,8 +347,8 @@ func (c *Scan) WritePicks(path string, force bool) error {
 	dim := c.Gathers.Grid.Dim()
 	p := &h5.Picks{Domain: c.Gathers.Grid.Domain, Limits: c.limits, Mute: c.Options.Mute}
 	for _, q := range c.Picks {
-		for i, to := range columns(&p.Columns, dim) {
-			*to = append(*to, *values(&q, dim)[i])
+		for i, to := range columns(&p.Columns, dim, c.HasEllipses()) {
+			*to = append(*to, *values(&q, dim, c.HasEllipses())[i])
 		}
 		p.Shifts = append(p.Shifts, q.Shifts...)
 	}
@@ -358,19 +361,26 @@ func (c *Scan) WritePicks(path string, force bool) error {
 	return pipeline.FileError(h5.WritePicks(path, p, h5.WriteOptions{Force: force, Attrs: r.Attrs()}))
 }
 
-// columns and values are the same things of a file and of a pick, in one order: of a line, and what a cube has besides.
-func columns(c *h5.PickColumns, dim int) []*[]float64 {
+// columns and values are the same things of a file and of a pick, in one order: of a line, and what a cube and one by azimuth have
+// besides.
+func columns(c *h5.PickColumns, dim int, ellipses bool) []*[]float64 {
 	list := []*[]float64{&c.X, &c.Z, &c.Gamma, &c.Semblance, &c.Width, &c.Certainty, &c.Slope, &c.Far, &c.Speed, &c.Datum}
 	if dim == 3 {
 		list = append(list, &c.Y, &c.SlopeY)
 	}
+	if ellipses {
+		list = append(list, &c.FastAxis, &c.Anisotropy, &c.AnisotropyDeviation)
+	}
 	return list
 }
 
-func values(p *moveout.Pick, dim int) []*float64 {
+func values(p *moveout.Pick, dim int, ellipses bool) []*float64 {
 	list := []*float64{&p.X, &p.Z, &p.Gamma, &p.Semblance, &p.Width, &p.Certainty, &p.Slope, &p.Far, &p.Speed, &p.Datum}
 	if dim == 3 {
 		list = append(list, &p.Y, &p.SlopeY)
+	}
+	if ellipses {
+		list = append(list, &p.Ellipse.Fast, &p.Ellipse.Percent, &p.Ellipse.Deviation)
 	}
 	return list
 }
@@ -397,9 +407,10 @@ func ReadPicks(path string) (*Picks, error) {
 	if p.Columns.Y != nil {
 		out.Dim = 3
 	}
+	ellipses := p.Columns.FastAxis != nil
 	for i := range out.List {
-		for k, to := range values(&out.List[i], out.Dim) {
-			*to = (*columns(&p.Columns, out.Dim)[k])[i]
+		for k, to := range values(&out.List[i], out.Dim, ellipses) {
+			*to = (*columns(&p.Columns, out.Dim, ellipses)[k])[i]
 		}
 		if n := len(p.Limits) - 1; p.Shifts != nil {
 			out.List[i].Shifts = p.Shifts[i*n : (i+1)*n]

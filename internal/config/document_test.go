@@ -144,6 +144,7 @@ func TestDefaults(t *testing.T) {
 		"image.surface_taper":          "0.0",
 		"image.gathers":                `"none"`,
 		"image.gather_bins":            "[]",
+		"image.gather_azimuths":        "1",
 		"image.gather_angle":           `"opening"`,
 		"image.gather_normalize":       `"none"`,
 		"image.gather_ends":            `"closed"`,

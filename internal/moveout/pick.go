@@ -27,6 +27,8 @@ type Pick struct {
 	// Shifts are how much deeper than on the curve the reflector lies in each class of offsets, m or s;
 	// nil: on the curve.
 	Shifts []float64
+
+	Ellipse Ellipse // of gathers by offset and azimuth, see FitEllipses
 }
 
 // Position is that of a pick in a model of dim axes.

@@ -11,8 +11,23 @@ import (
 // fine is the number of lags between two points of the last axis.
 const fine = 4
 
-// Shift sets the shifts of picks that a scan of g with the same options found.
+// Shift sets the shifts of picks that a scan of g with the same options found: how far a reflector lies off its curve in each
+// class, m or s; 0 where that is not measured.
 func Shift(g *Gathers, o Options, picks []Pick) error {
+	return g.eachPlace(o, picks, func(picks []Pick, column int, around []int, panels [][]float32) error {
+		for i := range picks {
+			classes, shifts := g.measure(picks[i], column, around, panels, o)
+			picks[i].Shifts = make([]float64, len(g.Offsets))
+			for k, class := range classes {
+				picks[i].Shifts[class] = shifts[k]
+			}
+		}
+		return nil
+	})
+}
+
+// eachPlace calls do for the picks of each column that has some, on several threads. panels are those of the columns around.
+func (g *Gathers) eachPlace(o Options, picks []Pick, do func(picks []Pick, column int, around []int, panels [][]float32) error) error {
 	var places [][]Pick // of one column each
 	for i, p := range picks {
 		if i == 0 || p.X != picks[i-1].X || p.Y != picks[i-1].Y {
@@ -29,7 +44,7 @@ func Shift(g *Gathers, o Options, picks []Pick) error {
 		go func() {
 			defer wg.Done()
 			for i := w; i < len(places) && errs[w] == nil; i += threads {
-				errs[w] = g.shift(places[i], o)
+				errs[w] = g.withPanels(places[i], o, do)
 			}
 		}()
 	}
@@ -37,8 +52,8 @@ func Shift(g *Gathers, o Options, picks []Pick) error {
 	return errors.Join(errs...)
 }
 
-// shift sets the shifts of the picks of one column.
-func (g *Gathers) shift(picks []Pick, o Options) error {
+// withPanels calls do for the picks of one column.
+func (g *Gathers) withPanels(picks []Pick, o Options, do func(picks []Pick, column int, around []int, panels [][]float32) error) error {
 	at, n, x := [2]int{}, g.shape(), [2]float64{picks[0].X, picks[0].Y}
 	for a := range g.slopes {
 		at[a] = counts.Near((x[a]-g.Grid.Origin[a])/g.Grid.Spacing[a], 0, n[a]-1)
@@ -53,18 +68,13 @@ func (g *Gathers) shift(picks []Pick, o Options) error {
 		}
 		panels = append(panels, panel)
 	}
-	for i := range picks {
-		picks[i].Shifts = g.shifts(picks[i], column, around, panels, o)
-	}
-	return nil
+	return do(picks, column, around, panels)
 }
 
-// shifts measures how far the reflector of a pick lies off its curve, [classes], m or s. Each offset is
+// measure measures how far the reflector of a pick lies off its curve, m or s, and in which classes. Each class is
 // correlated with the sum of the others, all aligned, over a window on either side, three times; lags
-// go up to half a window. panels are those of the columns around. An
-// offset that does not count has 0, and so has one whose correlation is largest at the largest lag.
-func (g *Gathers) shifts(p Pick, column int, around []int, panels [][]float32, o Options) []float64 {
-	out := make([]float64, len(g.Offsets))
+// go up to half a window. Classes that do not count are left out, and so are those whose correlation is largest at the largest lag.
+func (g *Gathers) measure(p Pick, column int, around []int, panels [][]float32, o Options) (found []int, shifts []float64) {
 	half := o.half(g)
 	w, most := 2*half*fine, half*fine
 	var classes []int
@@ -79,7 +89,7 @@ func (g *Gathers) shifts(p Pick, column int, around []int, panels [][]float32, o
 		}
 	}
 	if len(classes) < LeastTraces {
-		return out
+		return nil, nil
 	}
 	lags := make([]int, len(classes))
 	for range 3 {
@@ -87,10 +97,10 @@ func (g *Gathers) shifts(p Pick, column int, around []int, panels [][]float32, o
 	}
 	for i, class := range classes {
 		if lag := lags[i]; lag > -most && lag < most {
-			out[class] = float64(lag) * g.Grid.Spacing[g.Grid.Dim()-1] / fine
+			found, shifts = append(found, class), append(shifts, float64(lag)*g.Grid.Spacing[g.Grid.Dim()-1]/fine)
 		}
 	}
-	return out
+	return found, shifts
 }
 
 // aligned is the sum along the layer of the traces of a class near a pick, centred on its curve, with norm

@@ -112,7 +112,7 @@ func (op *Operator) ModelGathers(ctx context.Context, path string) (*dist.Vector
 	r, err := CallOnRoot(&op.process.Ranks, func() (*h5.GatherReader, error) {
 		r, err := h5.OpenGathers(path)
 		want := op.plan.Classes.Gathers()
-		if err == nil && (r == nil || !r.Grid().Equal(op.plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits)) {
+		if err == nil && (r == nil || !r.Grid().Equal(op.plan.Geometry.Image) || r.Name() != want.Name() || !slices.Equal(r.Centers, want.Centers) || !slices.Equal(r.Limits, want.Limits) || !slices.Equal(r.Azimuths, want.Azimuths)) {
 			err = status.Input(fmt.Errorf("%s: has no /gathers of the run's grid and classes", path))
 		}
 		return r, err

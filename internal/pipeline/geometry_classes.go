@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -35,16 +36,32 @@ func newClasses(im config.Image, s *survey.Survey, need Need) (Classes, error) {
 			return c, status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
 		}
 	case kind == "offset": // traces of no class are not among the survey's
-		c.N = len(c.image.GatherBins) - 1
+		sectors := c.image.GatherAzimuths
+		if sectors > 1 && s.Dim == 2 {
+			return c, status.Usage(fmt.Errorf("image.gather_azimuths = %d: the survey is 2-D, want 1, azimuths are of 3-D surveys", sectors))
+		}
+		c.N = (len(c.image.GatherBins) - 1) * sectors
 		c.ByTrace = make([]int32, s.NumTraces())
 		for i := range c.ByTrace {
 			c.ByTrace[i] = FindInterval(c.image.GatherBins, s.Offset(i))
+			if sectors > 1 {
+				c.ByTrace[i] = c.ByTrace[i]*int32(sectors) + findSector(s.Azimuth(i), sectors)
+			}
 		}
 	case kind == "angle":
 		c.Windows = angleWindows(c.image)
 		c.N = len(c.Windows)
 	}
 	return c, nil
+}
+
+// findSector is the sector of an azimuth, degrees from 0 to below 180. Sector k is centred on k·180/n; what has no offset, and so
+// no azimuth, is in the first.
+func findSector(azimuth float64, n int) int32 {
+	if math.IsNaN(azimuth) {
+		return 0
+	}
+	return int32(math.Floor(azimuth*float64(n)/180+0.5)) % int32(n)
 }
 
 // findHalves assigns a survey's traces to the odd and the even ones of the sources that it uses.
@@ -109,7 +126,7 @@ func (c Classes) String() string {
 	if least := slices.Min(count); least < slices.Max(count) {
 		each = fmt.Sprintf("%d to %s", least, each)
 	}
-	return fmt.Sprintf("%s by offset of %s each", readable.Count(c.N, "image"), each)
+	return fmt.Sprintf("%s by %s of %s each", readable.Count(c.N, "image"), c.By(), each)
 }
 
 // By is what the classes differ by.
@@ -131,9 +148,13 @@ func (c Classes) Gathers() *h5.Gathers {
 	case c.Windows != nil:
 		return &h5.Gathers{Kind: im.Gathers, Angle: im.GatherAngle, Centers: im.GatherBins, Limits: AngleLimits(im)}
 	default:
-		g := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}
+		g, sectors := &h5.Gathers{Kind: im.Gathers, Limits: im.GatherBins}, im.GatherAzimuths
 		for i := range c.N {
-			g.Centers = append(g.Centers, (im.GatherBins[i]+im.GatherBins[i+1])/2)
+			k := i / sectors
+			g.Centers = append(g.Centers, (im.GatherBins[k]+im.GatherBins[k+1])/2)
+			if sectors > 1 {
+				g.Azimuths = append(g.Azimuths, float64(i%sectors)*180/float64(sectors))
+			}
 		}
 		return g
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -94,6 +95,47 @@ func TestGatherAngles(t *testing.T) {
 		}
 		if r.Name() != want {
 			t.Errorf("%q is read as %q", angle, r.Name())
+		}
+		r.Close()
+	}
+}
+
+// Classes by offset and azimuth come back with both; sectors must be the same ones for each offset.
+func TestGathersByAzimuth(t *testing.T) {
+	g := grid.Grid{Origin: []float64{0, 0, 0}, Spacing: []float64{1, 1, 1}, Shape: []int{1, 1, 2}}
+	centers := []float64{50, 50, 150, 150}
+	for _, c := range []struct {
+		azimuths, centers, limits []float64
+		good                      bool
+	}{
+		{[]float64{0, 90, 0, 90}, centers, []float64{0, 100, 200}, true},
+		{[]float64{0, 90, 0, 60}, centers, []float64{0, 100, 200}, false},
+		{[]float64{0, 60, 120, 0}, centers, []float64{0, 100, 200}, false},
+		{[]float64{0, 90, 0, 90}, []float64{50, 60, 150, 150}, []float64{0, 100, 200}, false},
+		{[]float64{0, 90, 0, 90}, centers, []float64{0, 50, 100, 150, 200}, false},
+	} {
+		path := filepath.Join(t.TempDir(), "image.h5")
+		want := Gathers{Kind: "offset", Centers: c.centers, Limits: c.limits, Azimuths: c.azimuths}
+		w, err := CreateImage(path, &Image{Grid: g, Data: make([]float32, 2), Gathers: &want}, WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		if err := errors.Join(w.WriteGathers(make([]float32, 8), 0), w.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := OpenGathers(path)
+		if !c.good {
+			if !errors.Is(err, ErrInput) {
+				t.Errorf("%+v: %v, want an error of the input", c, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(r.Gathers, want) || r.Sectors() != 2 || r.Name() != "offset and azimuth" {
+			t.Errorf("%+v are read as %+v, %s in %d sectors", want, r.Gathers, r.Name(), r.Sectors())
 		}
 		r.Close()
 	}

@@ -172,6 +172,10 @@ func CreateImage(path string, im *Image, opt WriteOptions) (*ImageWriter, error)
 			attrs = append(attrs, Attr{"angle", g.Angle})
 		}
 		classes := axis{name: "/" + g.Kind, size: len(g.Centers), values: g.Centers, units: GatherUnits(g.Kind)}
+		if g.Azimuths != nil { // offsets repeat
+			attrs = append(attrs, Attr{"azimuths", g.Azimuths})
+			classes = axis{name: "/class", size: len(g.Centers)}
+		}
 		axes := append([]axis{classes}, gridAxes(im.Grid)...)
 		iw.gathers, _ = over[float32](w, "/gathers", axes, nil, attrs...)
 		if g.Light {
@@ -290,7 +294,12 @@ type Gathers struct {
 	Angle   string    // "opening", between the rays of source and receiver, or "reflection", half of it; "" if not by angle
 	Centers []float64 // one a class, ascending: m, degrees or m/s
 	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
-	Light   bool      // the file says how strongly each class lights each point
+
+	// Azimuths are, by offset and azimuth, the centres of the classes' sectors, degrees from north towards east, modulo 180: the
+	// same ascending ones for each interval of Limits; nil: one class for each interval.
+	Azimuths []float64
+
+	Light bool // the file says how strongly each class lights each point
 }
 
 // solvedName is the dataset of what the operator maps to the traces, in a file whose image is the part of it
@@ -304,8 +313,20 @@ const agreementName = "/agreement"
 // largest of all.
 const lightName = "/gather_illumination"
 
-// Name is what the classes differ by: offset, opening angle or reflection angle.
+// Sectors is the number of sectors of azimuth in each interval of Limits.
+func (g *Gathers) Sectors() int {
+	n := 1
+	for n < len(g.Azimuths) && g.Azimuths[n] > g.Azimuths[n-1] {
+		n++
+	}
+	return n
+}
+
+// Name is what the classes differ by: offset, offset and azimuth, opening angle or reflection angle.
 func (g *Gathers) Name() string {
+	if g.Azimuths != nil {
+		return "offset and azimuth"
+	}
 	if g.Kind == "angle" {
 		return g.Angle + " angle"
 	}
@@ -369,8 +390,13 @@ func (r *GatherReader) read() (err error) {
 	if !slices.IsSorted(r.Centers) {
 		return a.fault("centers", "is %v, must ascend", r.Centers)
 	}
+	if a.Has("azimuths") {
+		if err := r.readAzimuths(a, n); err != nil {
+			return err
+		}
+	}
 	if a.Has("limits") {
-		if r.Limits, err = a.Floats("limits", n+1); err != nil {
+		if r.Limits, err = a.Floats("limits", n/r.Sectors()+1); err != nil {
 			return err
 		}
 	}
@@ -383,6 +409,20 @@ func (r *GatherReader) read() (err error) {
 	}
 	if r.light.shape[0] != n || !on.Equal(r.grid) {
 		return inputError(r.path, lightName, "is not of the classes and the grid of /gathers")
+	}
+	return nil
+}
+
+// readAzimuths reads the sectors of n classes.
+func (r *GatherReader) readAzimuths(a Attrs, n int) (err error) {
+	if r.Azimuths, err = a.Floats("azimuths", n); err != nil {
+		return err
+	}
+	sectors := r.Sectors()
+	for i, v := range r.Azimuths {
+		if n%sectors != 0 || v != r.Azimuths[i%sectors] || r.Centers[i] != r.Centers[i-i%sectors] {
+			return a.fault("azimuths", "is %v, must repeat the same ascending ones for each of centers", r.Azimuths)
+		}
 	}
 	return nil
 }

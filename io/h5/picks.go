@@ -32,6 +32,10 @@ type PickColumns struct {
 	Far       []float64 // m, the largest offset that counted
 	Speed     []float64 // m/s, velocity of the migration at the pick in the time domain; 2 in depth
 	Datum     []float64 // m or s, from which depths of the curve count
+
+	// Of gathers by offset and azimuth, nil of others: the azimuth of the largest velocity of moveout, degrees from north towards
+	// east, the difference of largest and least over their mean, %, and the standard error of that.
+	FastAxis, Anisotropy, AnisotropyDeviation []float64
 }
 
 // column is a dataset of picks.
@@ -51,8 +55,14 @@ func (c *PickColumns) all(domain grid.Domain) []column {
 	if c.Y != nil {
 		list = append(list, column{"/y", "m", &c.Y}, column{"/slope_y", units[1], &c.SlopeY})
 	}
+	if c.FastAxis != nil {
+		list = append(list, column{fastAxis, "degrees", &c.FastAxis}, column{"/anisotropy", "percent", &c.Anisotropy},
+			column{"/anisotropy_deviation", "percent", &c.AnisotropyDeviation})
+	}
 	return list
 }
+
+const fastAxis = "/fast_axis"
 
 // WritePicks writes a file of picks, of which there must be one at least.
 func WritePicks(path string, p *Picks, opt WriteOptions) error {
@@ -116,6 +126,9 @@ func (f *File) picks() (*Picks, error) {
 	n := d.len
 	if f.Has("/y") {
 		p.Columns.Y = []float64{}
+	}
+	if f.Has(fastAxis) {
+		p.Columns.FastAxis = []float64{}
 	}
 	for _, c := range p.Columns.all(p.Domain) {
 		if *c.to, err = load[float64](f, c.name, "[picks]", n); err != nil {

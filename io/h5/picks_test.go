@@ -13,6 +13,9 @@ import (
 
 func somePicks(domain grid.Domain) *Picks {
 	p := &Picks{Domain: domain, Limits: []float64{0, 300, 600}, Mute: 1.5}
+	if domain == grid.Depth { // of a cube, by azimuth
+		p.Columns.Y, p.Columns.FastAxis = []float64{}, []float64{}
+	}
 	for i, c := range p.Columns.all(domain) {
 		*c.to = []float64{0.1 * float64(i+1), 0.05 * float64(i+1)}
 	}

@@ -42,7 +42,10 @@ IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". Gathers o
 strength need image.gather_normalize = "illumination". Offsets then count by how strongly
 traces light them, and those that hardly any lights not at all. With --survey an offset counts
 only where a layer can reflect one of its traces, which keeps the smiles at the ends of a
-line from being picked, and depths count from its sources and receivers. PICKS is for lsm tomography.`,
+line from being picked, and depths count from its sources and receivers. PICKS is for lsm tomography.
+
+Of a 3-D image with image.gather_azimuths, of 3 or more, it also fits how moveout changes
+with azimuth: the fast axis, and by how much it is faster (Grechka and Tsvankin 1998).`,
 		Example: `  lsm moveout image.h5 --survey survey.h5 -o picks.h5
   lsm moveout image.h5 -o picks.h5 --panels panels.png --gathers gathers.png
   lsm moveout time.h5 --velocity rms.h5 -o picks.h5 --csv picks.csv`,
@@ -94,6 +97,11 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		return err
 	}
 	defer s.Close()
+	if s.HasEllipses() {
+		if err := s.FitEllipses(a.Report); err != nil {
+			return err
+		}
+	}
 	if err := s.WritePicks(o.output, a.Force); err != nil {
 		return err
 	}
@@ -101,7 +109,7 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		return err
 	}
 	if o.csv != "" {
-		if err := analysis.WriteCSV(o.csv, s.Picks, s.Gathers.Grid); err != nil {
+		if err := s.WriteCSV(o.csv); err != nil {
 			return err
 		}
 		a.Report.Printf("picks as text: %s\n", o.csv)
@@ -123,6 +131,22 @@ func tellPicks(a *cli.App, s *analysis.Scan) {
 	g := s.Gathers.Grid
 	a.Report.Printf("%s at %s: γ %.3f to %.3f, mean residual moveout %.3g %s\n", readable.Count(len(s.Picks), "pick"),
 		readable.Count(len(s.Spectra), "place"), least, greatest, moveout.MeanResidual(s.Picks), g.Unit(g.Dim()-1))
+	if s.HasEllipses() {
+		tellAnisotropy(a, moveout.CombineEllipses(s.Picks), len(s.Picks))
+	}
+}
+
+// tellAnisotropy says how the moveout of n picks changes with azimuth.
+func tellAnisotropy(a *cli.App, e moveout.Anisotropy, n int) {
+	if e.Picks == 0 {
+		a.Report.Printf("moveout with azimuth: no pick has enough classes that tell it\n")
+		return
+	}
+	text := fmt.Sprintf("fastest along %.0f° ± %.2g° from north towards east, by %.2g ± %.1g %%", e.Fast, e.AxisDeviation(), e.Percent, e.Deviation)
+	if !e.Certain() {
+		text = fmt.Sprintf("no common anisotropy, %.2g ± %.1g %%", e.Percent, e.Deviation)
+	}
+	a.Report.Printf("moveout with azimuth: %s (%d of %s, standard error of one %.2g %%, %d show one alone)\n", text, e.Picks, readable.Count(n, "pick"), e.Typical, e.Alone)
 }
 
 func (o *moveoutOptions) pictures(a *cli.App, s *analysis.Scan, title string) error {
