@@ -227,7 +227,7 @@ def small_lens():
     v = v * (1 - 0.08 * np.exp(-((x - 650) ** 2 + (y - 550) ** 2) / 280**2 - ((z - 250) / 150) ** 2))
     v[z < 100] = 1900
     grid = lambda first, last, by: [(i, j, 1) for i in range(first, last, by) for j in range(first, last, by)]
-    return Case(v, smoothed(v, h, 60), h, 10, 0.95, grid(6, 60, 16), grid(3, 60, 3),
+    return Case(v, smoothed(v, h, 60), h, 10, 0.95, grid(6, 60, 16), grid(2, 60, 4),
                 "mute_offsets = [0, 1200]\nmute_times = [0.15, 0.8]", [[300, 300, 150], [900, 900, 650]], dt=0.008)
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh [CASE...]: the table of run.py, or with a first argument arrivals.py or loop.py theirs, by Python with the packages of requirements.txt, which it keeps beside the data.
+# run.sh [CASE...]: the table of run.py, or with a first argument such as loop.py what that script prints, by Python with the packages of requirements.txt, which it keeps beside the data.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 at=${LSM_WAVE:-${XDG_CACHE_HOME:-$HOME/.cache}/lsm/wave}
