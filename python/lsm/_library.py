@@ -1,9 +1,9 @@
-"""The C library of lsm (include/lsm.h), by ctypes. It is loaded when it is first needed, so
-that a process may import lsm and fork before it makes an operator."""
+"""The C library of lsm (include/lsm.h), by ctypes. It is loaded when it is first needed."""
 
 import ctypes
-import functools
 import os
+import shutil
+import tempfile
 import threading
 from pathlib import Path
 
@@ -71,10 +71,33 @@ def _error(status, text):
     return Error(text, status)
 
 
-@functools.cache
+_loaded = None  # the process that loaded the library, and the library
+
+
 def library():
-    """The library: LSM_LIBRARY, or the one beside this file."""
-    path = os.environ.get("LSM_LIBRARY") or str(Path(__file__).parent / "liblsm.so")
+    """The library of this process: LSM_LIBRARY, or the one beside this file. Threads of the library do not live on in
+    a fork, which therefore loads a copy of it."""
+    global _loaded
+    if _loaded is None or _loaded[0] != os.getpid():
+        path = os.environ.get("LSM_LIBRARY") or str(Path(__file__).parent / "liblsm.so")
+        _loaded = os.getpid(), _load(path if _loaded is None else _copy(path))
+    return _loaded[1]
+
+
+def _copy(path):
+    """The path of a copy of a file, in memory where the system has such files. It stays open: the linker takes a library
+    of the same path for the one that it has."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("liblsm")
+        copy = f"/proc/self/fd/{descriptor}"
+    else:
+        descriptor, copy = tempfile.mkstemp(suffix=".so")
+    with open(path, "rb") as source, open(descriptor, "wb", closefd=False) as target:
+        shutil.copyfileobj(source, target)
+    return copy
+
+
+def _load(path):
     try:
         lib = ctypes.CDLL(path)
     except OSError as error:
@@ -136,16 +159,15 @@ SHORT = 2_000_000
 
 
 class Operator:
-    """An operator of the library. problem is a Problem, arrays what it points to."""
+    """An operator of the library, for the process that makes it. problem is a Problem, arrays what it points to."""
 
     def __init__(self, problem, arrays):
         self._handle = 0  # for __del__, where what follows raises
-        lib = library()
+        self.process, self._library = os.getpid(), library()
         problem.size = ctypes.sizeof(Problem)
         handle = ctypes.c_uint64()
-        stoppable(lib.lsm_create, ctypes.byref(problem), ctypes.byref(handle), keep=[problem, arrays, handle])
+        stoppable(self._library.lsm_create, ctypes.byref(problem), ctypes.byref(handle), keep=[problem, arrays, handle])
         self._handle = handle.value
-        self._home = os.getpid()
         self.dtype = np.dtype("float32" if problem.engine == b"cpu" else "float64")
         self.points = int(np.prod(problem.shape[: problem.axes]))
         traces = problem.sources * problem.receivers
@@ -154,18 +176,18 @@ class Operator:
 
     def __del__(self):
         # The library is not used in a fork, nor where the interpreter has already taken down this module.
-        if self._handle and os is not None and os.getpid() == self._home:
-            library().lsm_destroy(self._handle, None, 0)
+        if self._handle and os is not None and os.getpid() == self.process:
+            self._library.lsm_destroy(self._handle, None, 0)
 
     def describe(self):
-        return call(library().lsm_describe, self._handle)
+        return call(self._library.lsm_describe, self._handle)
 
     def forward(self, image):
         """The traces of an image, both flat and contiguous, of self.dtype."""
-        return self._apply(library().lsm_forward, image, np.empty(self.samples, self.dtype))
+        return self._apply(self._library.lsm_forward, image, np.empty(self.samples, self.dtype))
 
     def adjoint(self, data):
-        return self._apply(library().lsm_adjoint, data, np.empty(self.points, self.dtype))
+        return self._apply(self._library.lsm_adjoint, data, np.empty(self.points, self.dtype))
 
     def _apply(self, function, source, target):
         arguments = (self._handle, source.ctypes.data, source.size, target.ctypes.data, target.size)

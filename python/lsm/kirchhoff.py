@@ -1,7 +1,14 @@
 """Kirchhoff, the operator of PyLops with the engines of lsm."""
 
+import collections
+import copy
 import ctypes
+import os
+import threading
+import uuid
 import warnings
+import weakref
+import zlib
 
 import numpy as np
 from pylops import LinearOperator
@@ -18,6 +25,9 @@ TABLES = {
 MODES = ("analytic", "eikonal", "byot")
 ENGINES = ("numpy", "numba", "cpu", "double", "reference")
 COMPAT = ("pylops", "lsm")
+
+# Arguments that may be as large as memory. They are not copied but watched.
+LARGE = ("trav", "amp")
 
 
 class Kirchhoff(PyLopsKirchhoff):
@@ -51,7 +61,9 @@ class Kirchhoff(PyLopsKirchhoff):
     threads: 0 for one on each processor. Results do not depend on it.
 
     Tables cannot be replaced once the operator is made. An operator may be used by several
-    threads, copied and pickled. A process that was forked after it was made cannot use it.
+    threads, copied, pickled and used in a fork; another process makes its tables anew when it first needs them. What becomes of
+    the arguments later does not matter to it, but for trav and amp: after these have changed it works on, and
+    refuses to be copied, pickled and forked (ValueError).
     """
 
     def __init__(
@@ -86,14 +98,44 @@ class Kirchhoff(PyLopsKirchhoff):
             angleaperture=angleaperture, snell=snell, engine=engine, dtype=dtype, name=name, compat=compat,
             threads=threads,
         )  # fmt: skip
-        self._arguments = arguments
-        self._theirs = None
         _check(arguments)
+        self._prepare(
+            {k: v if k in LARGE else copy.deepcopy(v) for k, v in arguments.items()},
+            _checksum([arguments[k] for k in LARGE]),
+            uuid.uuid4().hex,
+        )
+        self._engine()
+
+    def _prepare(self, arguments, checksum, key):
+        """Sets all but the engine's operator. key names these arguments in all processes."""
+        self._arguments, self._checksum, self._key, self._sent = arguments, checksum, key, False
+        self._theirs = self._made = None
         self._identify(arguments)
-        build = _Build(self, arguments)
-        self._operator = _library.Operator(build.problem, build.arrays)
         dims = (self.nx, self.nz) if self.ndims == 2 else (self.ny * self.nx, self.nz)
-        LinearOperator.__init__(self, dtype=np.dtype(dtype), dims=dims, dimsd=(self.ns, self.nr, self.nt), name=name)
+        LinearOperator.__init__(
+            self, dtype=np.dtype(arguments["dtype"]), dims=dims, dimsd=(self.ns, self.nr, self.nt), name=arguments["name"]
+        )
+
+    def _engine(self):
+        """The engine's operator, made where this process has none."""
+        made = self._made
+        if made is not None and made.process == os.getpid():
+            return made
+        with _making:
+            made = _engines.get(self._key)
+            if made is None:
+                self._watch()
+                build = _Build(self, self._arguments)
+                made = _engines[self._key] = _library.Operator(build.problem, build.arrays)
+                if self._sent:
+                    _recent.append(made)
+            self._made = made
+        return made
+
+    def _watch(self):
+        """Raises where a table has changed since the operator was made."""
+        if _checksum([self._arguments[k] for k in LARGE]) != self._checksum:
+            raise ValueError("trav or amp has changed since the operator was made: give it a copy of tables that change")
 
     def _identify(self, a):
         shape = PyLopsKirchhoff._identify_geometry(a["z"], a["x"], a["srcs"], a["recs"], y=a["y"])
@@ -104,22 +146,26 @@ class Kirchhoff(PyLopsKirchhoff):
         self.travsrcrec = a["mode"] != "byot" or isinstance(a["trav"], tuple)
 
     def __repr__(self):
-        return f"<lsm {self.shape[0]}x{self.shape[1]} Kirchhoff, {self._operator.describe()}>"
+        return f"<lsm {self.shape[0]}x{self.shape[1]} Kirchhoff, {self._engine().describe()}>"
 
     def _matvec(self, x):
-        return self._operator.forward(self._vector(x)).astype(self.dtype, copy=False)
+        engine = self._engine()
+        return engine.forward(self._vector(x, engine.dtype)).astype(self.dtype, copy=False)
 
     def _rmatvec(self, x):
-        return self._operator.adjoint(self._vector(x)).astype(self.dtype, copy=False)
+        engine = self._engine()
+        return engine.adjoint(self._vector(x, engine.dtype)).astype(self.dtype, copy=False)
 
-    def _vector(self, x):
+    @staticmethod
+    def _vector(x, dtype):
         if np.iscomplexobj(x):
             raise TypeError("lsm.Kirchhoff maps real vectors, got complex numbers")
-        return np.ascontiguousarray(np.asarray(x).ravel(), self._operator.dtype)
+        return np.ascontiguousarray(np.asarray(x).ravel(), dtype)
 
     def pylops(self):
         """PyLops' own operator of the same arguments, engine "numpy"."""
         if self._theirs is None:
+            self._watch()
             self._theirs = _pylops(self._arguments)
         return self._theirs
 
@@ -144,10 +190,40 @@ class Kirchhoff(PyLopsKirchhoff):
         return new
 
     def __getstate__(self):
-        return self._arguments
+        self._watch()
+        return self._arguments, self._checksum, self._key
 
-    def __setstate__(self, arguments):
-        self.__init__(**arguments)
+    def __setstate__(self, state):
+        self._prepare(*state)
+        self._sent = True
+
+
+# Engines' operators of this process by the keys of their arguments. A worker that gets an operator with every product keeps the
+# last ones, so that it makes them once.
+_engines, _recent, _making = weakref.WeakValueDictionary(), collections.deque(maxlen=8), threading.Lock()
+
+
+def _forget():
+    """Leaves the parent's operators alone, in a fork."""
+    global _making
+    _engines.clear()
+    _recent.clear()
+    _making = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def _checksum(tables):
+    """A checksum of arrays, of tuples of such, or None."""
+    sum = 0
+    for table in tables:
+        if isinstance(table, (tuple, list)):
+            sum = zlib.crc32(b"%d" % _checksum(table), sum)
+        elif table is not None:
+            table = np.asarray(table)
+            sum = zlib.crc32(np.ascontiguousarray(table.T if table.flags.f_contiguous else table).view("u1").data, sum)
+    return sum
 
 
 def _pylops(arguments):

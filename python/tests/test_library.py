@@ -32,7 +32,7 @@ def test_operator_without_the_library(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", ignored.append)
     with monkeypatch.context() as without:
         without.setenv("LSM_LIBRARY", "/nowhere/liblsm.so")
-        without.setattr(_library, "library", _library.library.__wrapped__)
+        without.setattr(_library, "_loaded", None)
         with pytest.raises(ImportError, match="/nowhere/liblsm.so: the library of lsm cannot be loaded"):
             _library.Operator(_library.Problem(), [])
     gc.collect()  # with the library again, since operators of other tests may end here

@@ -1,8 +1,10 @@
 """Threads, signals and forks."""
 
 import concurrent.futures
+import copy
 import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,10 +12,11 @@ import threading
 import time
 
 import numpy as np
+import pylops
 import pytest
 
 import lsm
-from lsm import _library
+from lsm import _library, kirchhoff
 from test_kirchhoff import CASES, numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -88,26 +91,87 @@ def test_interrupt_from_outside():
     assert out == "" and "KeyboardInterrupt" in err and run.returncode == -signal.SIGINT
 
 
-def in_fork(pipe, op):
-    signal.alarm(30)  # a call that hangs ends as a failure
-    try:
-        op @ np.ones(op.shape[1])
-        pipe.send("no error")
-    except lsm.Error as error:
-        pipe.send(str(error))
+def apply(op, image):
+    signal.alarm(120)  # a call that hangs ends as a failure
+    return op @ image
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pool(method):
+    """Workers take operators of this process, those in a fork too, and make each of them once."""
+    ops = [lsm.Kirchhoff(**CASES[case]) for case in ("static", "eikonal, dynamic")]
+    images = [numbers(op.shape[1]) for op in ops]
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for got, op, image in zip(pool.starmap(apply, 3 * list(zip(ops, images))), 3 * ops, 3 * images):
+            assert np.array_equal(got, op @ image)
+
+
+def in_fork(pipe, op, image, generations):
+    signal.alarm(60)
+    got = op @ image
+    if generations > 1:
+        got += run_in_fork(op, image, generations - 1)
+    pipe.send(got)
+
+
+def run_in_fork(op, image, generations):
+    context = multiprocessing.get_context("fork")
+    mine, its = context.Pipe()
+    child = context.Process(target=in_fork, args=(its, op, image, generations))
+    child.start()
+    assert mine.poll(60)
+    got = mine.recv()
+    child.join(60)
+    assert child.exitcode == 0
+    return got
 
 
 def test_fork():
-    """A fork is told that it cannot use the operator; its parent still can."""
+    """A fork, and a fork of it, use an operator of their parent, and the parent goes on."""
     ours = lsm.Kirchhoff(**CASES["static"])
-    context = multiprocessing.get_context("fork")
-    mine, its = context.Pipe()
-    child = context.Process(target=in_fork, args=(its, ours))
-    child.start()
-    assert mine.poll(60) and "forked" in mine.recv()
-    child.join(60)
-    assert child.exitcode == 0
-    assert np.isfinite(ours @ np.ones(ours.shape[1])).all()
+    image = np.ones(ours.shape[1])
+    want = ours @ image
+    assert np.array_equal(run_in_fork(ours, image, 2), 2 * want)
+    assert np.array_equal(ours @ image, want)
+
+
+def test_stack_of_processes():
+    """PyLops applies the operators of a stack in forks."""
+    ops = [lsm.Kirchhoff(**CASES["static"]) for _ in range(3)]
+    stack, plain = pylops.VStack(ops, nproc=2), pylops.VStack(ops)
+    try:
+        image = numbers(plain.shape[1])
+        assert np.array_equal(stack @ image, plain @ image)
+        assert np.allclose(stack.H @ (plain @ image), plain.H @ (plain @ image), rtol=1e-12)
+    finally:
+        stack.close()
+
+
+def test_arguments_are_private():
+    """Arguments that change later change neither the operator nor its copies."""
+    mine = copy.deepcopy(CASES["eikonal, dynamic"])
+    ours = lsm.Kirchhoff(**mine)
+    image = numbers(ours.shape[1])
+    want = ours @ image
+    for name in ("vel", "srcs", "recs", "wav", "x", "z", "t"):
+        mine[name] *= 0.9
+    sent = pickle.dumps(ours)
+    kirchhoff._forget()  # so that the engine's operator is made anew, as in another process
+    assert np.array_equal(pickle.loads(sent) @ image, want)
+    assert np.array_equal(copy.deepcopy(ours) @ image, want)
+    assert np.array_equal(ours @ image, want)
+
+
+def test_tables_that_change():
+    mine = copy.deepcopy(CASES["tables"])
+    ours = lsm.Kirchhoff(**mine)
+    image = numbers(ours.shape[1])
+    want = ours @ image
+    mine["trav"][1][3] += 0.1
+    for use in (pickle.dumps, copy.deepcopy, lambda op: op.pylops()):
+        with pytest.raises(ValueError, match="trav or amp has changed"):
+            use(ours)
+    assert np.array_equal(ours @ image, want)
 
 
 FORK_FIRST = """
