@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 /* The version of this interface. It grows with every change that a program may notice. */
-#define LSM_INTERFACE 1
+#define LSM_INTERFACE 2
 
 /* The exit statuses of the program lsm. */
 enum lsm_status {
@@ -50,8 +50,8 @@ enum lsm_status {
  *
  *     lsm_problem p = {.size = sizeof p};
  *
- * `points` below is the product of the shape, `traces` the number of pairs of a source and a
- * receiver. Trace s * receivers + r belongs to source s and receiver r.
+ * `points` below is the product of the shape. `traces` is the number of traces, by default of all pairs of a
+ * source and a receiver: trace s * receivers + r then belongs to source s and receiver r.
  */
 typedef struct lsm_problem {
 	size_t size; /* sizeof(lsm_problem) */
@@ -64,6 +64,11 @@ typedef struct lsm_problem {
 	/* Positions, [axes, sources] and [axes, receivers], m. */
 	int64_t sources, receivers;
 	const double *source_positions, *receiver_positions;
+
+	/* Traces that are not all pairs: their number, and the source and the receiver of each, [traces],
+	   counted from 0. 0 and NULL stand for all pairs. Not with pair_times. */
+	int64_t traces;
+	const int32_t *source_index, *receiver_index;
 
 	/*
 	 * Traveltimes.

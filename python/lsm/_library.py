@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-INTERFACE = 1
+INTERFACE = 2
 
 _double = ctypes.POINTER(ctypes.c_double)
 
@@ -27,6 +27,9 @@ class Problem(ctypes.Structure):
         ("receivers", ctypes.c_int64),
         ("source_positions", _double),
         ("receiver_positions", _double),
+        ("traces", ctypes.c_int64),
+        ("source_index", ctypes.POINTER(ctypes.c_int32)),
+        ("receiver_index", ctypes.POINTER(ctypes.c_int32)),
         ("traveltimes", ctypes.c_char_p),
         ("constant", ctypes.c_double),
         ("velocity", _double),
@@ -170,7 +173,7 @@ class Operator:
         self._handle = handle.value
         self.dtype = np.dtype("float32" if problem.engine == b"cpu" else "float64")
         self.points = int(np.prod(problem.shape[: problem.axes]))
-        traces = problem.sources * problem.receivers
+        traces = problem.traces or problem.sources * problem.receivers
         self.samples = traces * problem.samples
         self._short = traces * self.points < SHORT
 

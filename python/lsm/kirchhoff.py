@@ -51,12 +51,19 @@ class Kirchhoff(PyLopsKirchhoff):
     traveltimes of its own eikonal solver from where sources and receivers are, rather than from
     the nearest grid points; t[0] as the time of the first sample, rather than 0; slopes of
     given tables by the true spacing, rather than 1; angles of rays in 3-D that have a
-    direction. It has no aperture by offset over depth.
+    direction; and an aperture in m.
 
     wavfilter: True filters the wavelet as PyLops does, in both values of compat, circular over the
     wavelet's own length: by the half derivative in 2-D, in 3-D by minus the derivative. Images of
     3-D data then have the opposite polarity of those of the program lsm, whose
     kirchhoff.wavelet_filter = "pylops" is the same filter.
+
+    source_index, receiver_index: whole numbers [traces], the columns of srcs and recs that each trace has, for
+    surveys that are not all pairs, such as moving spreads. Data are then [traces, nt]. A place of several
+    traces has one table. They do not go with a trav of pairs.
+
+    aperture with compat="lsm": how far from the midpoint of a trace, in m, points count, a number or in 3-D one for y and
+    one for x; engines "cpu" and "reference".
 
     threads: 0 for one on each processor. Results do not depend on it.
 
@@ -89,14 +96,16 @@ class Kirchhoff(PyLopsKirchhoff):
         dtype="float64",
         name="K",
         *,
+        source_index=None,
+        receiver_index=None,
         compat="pylops",
         threads=0,
     ):
         arguments = dict(
             z=z, x=x, t=t, srcs=srcs, recs=recs, vel=vel, wav=wav, wavcenter=wavcenter, y=y, mode=mode,
             wavfilter=wavfilter, dynamic=dynamic, trav=trav, amp=amp, aperture=aperture,
-            angleaperture=angleaperture, snell=snell, engine=engine, dtype=dtype, name=name, compat=compat,
-            threads=threads,
+            angleaperture=angleaperture, snell=snell, engine=engine, dtype=dtype, name=name,
+            source_index=source_index, receiver_index=receiver_index, compat=compat, threads=threads,
         )  # fmt: skip
         _check(arguments)
         self._prepare(
@@ -112,8 +121,9 @@ class Kirchhoff(PyLopsKirchhoff):
         self._theirs = self._made = None
         self._identify(arguments)
         dims = (self.nx, self.nz) if self.ndims == 2 else (self.ny * self.nx, self.nz)
+        traces = (self.ns, self.nr) if arguments["source_index"] is None else (len(arguments["source_index"]),)
         LinearOperator.__init__(
-            self, dtype=np.dtype(arguments["dtype"]), dims=dims, dimsd=(self.ns, self.nr, self.nt), name=arguments["name"]
+            self, dtype=np.dtype(arguments["dtype"]), dims=dims, dimsd=(*traces, self.nt), name=arguments["name"]
         )
 
     def _engine(self):
@@ -163,7 +173,9 @@ class Kirchhoff(PyLopsKirchhoff):
         return np.ascontiguousarray(np.asarray(x).ravel(), dtype)
 
     def pylops(self):
-        """PyLops' own operator of the same arguments, engine "numpy"."""
+        """PyLops' own operator of the same arguments, engine "numpy". PyLops has no lists of traces."""
+        if self._arguments["source_index"] is not None:
+            raise NotImplementedError("source_index: PyLops' operator has all pairs of sources and receivers")
         if self._theirs is None:
             self._watch()
             self._theirs = _pylops(self._arguments)
@@ -227,10 +239,18 @@ def _checksum(tables):
 
 
 def _pylops(arguments):
-    theirs = {k: v for k, v in arguments.items() if k not in ("compat", "threads")}
+    """PyLops' operator, of all pairs."""
+    theirs = {k: v for k, v in arguments.items() if k not in ("source_index", "receiver_index", "compat", "threads")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return PyLopsKirchhoff(**theirs | {"engine": "numpy"})
+
+
+def _engine_name(a):
+    """The library's name of the engine."""
+    if a["engine"] in ("numpy", "numba"):
+        return "cpu" if np.dtype(a["dtype"]) == np.float32 else "double"
+    return a["engine"]
 
 
 def _check(a):
@@ -260,12 +280,13 @@ def _check(a):
                 "amp must be provided as a tuple of source and receiver amplitude tables when selecting mode='dynamic'"
             )
     _check_samples(a)
+    _check_traces(a)
     if len(a["wav"]) > len(a["t"]):
         raise ValueError(f"wav has {len(a['wav'])} samples, more than the {len(a['t'])} of a trace")
     three = a["y"] is not None
     if a["compat"] == "lsm":
-        if a["aperture"] is not None:
-            raise NotImplementedError('aperture with compat="lsm": an aperture by offset over depth is PyLops\' own')
+        if a["aperture"] is not None and _engine_name(a) == "double":
+            raise NotImplementedError('aperture in m: engine="cpu" has it, also for dtype="float64", and engine="reference"')
         return
     if three and a["dynamic"]:
         raise NotImplementedError(
@@ -298,6 +319,27 @@ def _check_samples(a):
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value}")
 
 
+def _check_traces(a):
+    """Raises for lists of traces that are none."""
+    lists = [a["source_index"], a["receiver_index"]]
+    if lists[0] is None and lists[1] is None:
+        return
+    for name, values in zip(("source_index", "receiver_index"), lists):
+        if values is None:
+            raise ValueError(f"{name} is missing: source_index and receiver_index go together")
+        values = np.asarray(values)
+        if values.ndim != 1 or values.dtype.kind not in "iu" or not len(values):
+            raise ValueError(f"{name} must be whole numbers, one for each trace, got shape {values.shape} and type {values.dtype}")
+    if len(lists[0]) != len(lists[1]):
+        raise ValueError(f"source_index has {len(lists[0])} traces, receiver_index {len(lists[1])}")
+    for name, values, places in zip(("source_index", "receiver_index"), lists, (a["srcs"], a["recs"])):
+        n = np.shape(places)[1]
+        if np.min(values) < 0 or np.max(values) >= n:
+            raise ValueError(f"{name} must be from 0 to {n - 1}, got {np.min(values)} to {np.max(values)}")
+    if a["mode"] == "byot" and not isinstance(a["trav"], tuple):
+        raise ValueError("trav must be a pair of tables where traces are listed by source_index")
+
+
 class _Build:
     """The library's problem for arguments of Kirchhoff, and the arrays that it points to."""
 
@@ -310,21 +352,25 @@ class _Build:
         p.sources, p.receivers = op.ns, op.nr
         self.set("source_positions", a["srcs"], (p.axes, op.ns))
         self.set("receiver_positions", a["recs"], (p.axes, op.nr))
+        if a["source_index"] is not None:
+            p.traces = len(a["source_index"])
+            self.set_indices("source_index", a["source_index"])
+            self.set_indices("receiver_index", a["receiver_index"])
         p.samples, p.interval = op.nt, float(op.dt)
         p.start = 0.0 if self.pylops else float(a["t"][0])
         p.wavelet_samples, p.wavelet_zero = len(a["wav"]), int(a["wavcenter"])
         self.set("wavelet", a["wav"], (p.wavelet_samples,))
         p.wavelet_filter = bool(a["wavfilter"])
-        p.engine = self.engine().encode()
+        p.engine = _engine_name(a).encode()
         p.threads = int(a["threads"])
         if op.dynamic:
             self.weights()
+        if not self.pylops and a["aperture"] is not None:
+            limit = np.broadcast_to(np.asarray(a["aperture"], float), op.ndims - 1)
+            if not (limit > 0).all():
+                raise ValueError(f"aperture must be above 0 m, got {a['aperture']}")
+            p.aperture[: op.ndims - 1] = limit
         self.times()
-
-    def engine(self):
-        if self.a["engine"] in ("numpy", "numba"):
-            return "cpu" if np.dtype(self.a["dtype"]) == np.float32 else "double"
-        return self.a["engine"]
 
     def set(self, field, values, shape):
         """Points a field at values, which are copied unless they are contiguous and double."""
@@ -333,6 +379,11 @@ class _Build:
         array = np.ascontiguousarray(values, "float64")
         self.arrays.append(array)
         setattr(self.problem, field, array.ctypes.data_as(ctypes.POINTER(ctypes.c_double)))
+
+    def set_indices(self, field, values):
+        array = np.ascontiguousarray(values, "int32")
+        self.arrays.append(array)
+        setattr(self.problem, field, array.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)))
 
     def tables(self, kind, source, receiver):
         """Sets a pair of tables [points, places] of PyLops."""
@@ -361,14 +412,16 @@ class _Build:
         a, op = self.a, self.op
         x = np.asarray(a["x"])
         source, receiver = ((np.asarray(a[k])[0] - x[0]) // (x[1] - x[0]) for k in ("srcs", "recs"))
-        cells = np.abs(source.astype(int)[:, None] - receiver.astype(int)[None, :])
+        source, receiver = source.astype(int), receiver.astype(int)
+        if a["source_index"] is None:
+            cells = np.abs(source[:, None] - receiver[None, :])
+        else:
+            cells = np.abs(source[a["source_index"]] - receiver[a["receiver_index"]])
         limit = op.nx + 1 if a["aperture"] is None else np.atleast_1d(a["aperture"])[-1]
         distinct, number = np.unique(cells, return_inverse=True)
         first = np.array([np.count_nonzero(c / np.arange(1, op.nz + 1) >= limit) for c in distinct])
         if first.any():
-            array = np.ascontiguousarray(first[number].ravel(), "int32")
-            self.arrays.append(array)
-            self.problem.first_depth = array.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
+            self.set_indices("first_depth", first[number].ravel())
 
     def times(self):
         a, op, p = self.a, self.op, self.problem

@@ -125,7 +125,7 @@ REFUSED = {
     "separate traveltime tables": (arguments(mode="byot", dynamic=True, trav=np.ones((238, 35))), NotImplementedError),
     "amp must be provided": (arguments(mode="byot", dynamic=True, trav=(1, 2)), NotImplementedError),
     "trav must be given": (arguments(mode="byot"), ValueError),
-    "aperture with compat": (arguments(compat="lsm", dynamic=True, aperture=1.0), NotImplementedError),
+    "aperture in m": (arguments(compat="lsm", dynamic=True, aperture=1.0), NotImplementedError),
     "equal steps": (arguments(compat="lsm", x=STRETCHED), ValueError),
     "wav has 130 samples": (arguments(wav=np.ones(130)), ValueError),
     "wavcenter must be a whole number of at least 0, got 3.5": (arguments(wavcenter=3.5), ValueError),

@@ -37,3 +37,18 @@ def test_operator_without_the_library(monkeypatch):
             _library.Operator(_library.Problem(), [])
     gc.collect()  # with the library again, since operators of other tests may end here
     assert not ignored
+
+
+LIGHT = """
+import sys
+import lsm
+assert not {"numpy", "pylops"} & set(sys.modules)
+from lsm import *
+assert open.__module__ != "lsm.files" and Kirchhoff is lsm.Kirchhoff and lsm.open.__module__ == "lsm.files"
+assert lsm.__version__ and set(lsm.__all__) < set(dir(lsm))
+"""
+
+
+def test_import_is_light():
+    """The import loads neither numpy nor PyLops, and a star does not hide Python's open."""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", LIGHT], check=True, timeout=120)

@@ -23,6 +23,8 @@ func spec(p *C.lsm_problem) (*operators.Spec, error) {
 		return nil, status.Usage(fmt.Errorf("the problem is NULL"))
 	case p.size != C.sizeof_lsm_problem:
 		return nil, status.Usage(fmt.Errorf("size of lsm_problem is %d, this library's is %d: the program was made with another lsm.h", p.size, C.sizeof_lsm_problem))
+	case (p.traces != 0) != (p.source_index != nil) || (p.traces != 0) != (p.receiver_index != nil):
+		return nil, status.Usage(fmt.Errorf("traces is %d: traces, source_index and receiver_index go together", p.traces))
 	case p.axes != 2 && p.axes != 3:
 		return nil, status.Usage(fmt.Errorf("axes are %d, must be 2 or 3", p.axes))
 	}
@@ -36,17 +38,22 @@ func spec(p *C.lsm_problem) (*operators.Spec, error) {
 		points *= float64(p.shape[a])
 	}
 	l := lengths{sources: float64(p.sources), receivers: float64(p.receivers)}
-	traces := l.sources * l.receivers
+	pairs, traces := l.sources*l.receivers, float64(p.traces)
+	if p.traces == 0 {
+		traces = pairs
+	}
 	s := &operators.Spec{
 		Grid:               g,
 		Sources:            array(&l, "source_positions", p.source_positions, l.sources*float64(dim)),
 		Receivers:          array(&l, "receiver_positions", p.receiver_positions, l.receivers*float64(dim)),
+		SourceIndex:        indices(&l, "source_index", p.source_index, float64(p.traces)),
+		ReceiverIndex:      indices(&l, "receiver_index", p.receiver_index, float64(p.traces)),
 		Traveltimes:        text(p.traveltimes),
 		Constant:           float64(p.constant),
 		Velocity:           array(&l, "velocity", p.velocity, points),
 		SourceTimes:        array(&l, "source_times", p.source_times, l.sources*points),
 		ReceiverTimes:      array(&l, "receiver_times", p.receiver_times, l.receivers*points),
-		PairTimes:          array(&l, "pair_times", p.pair_times, traces*points),
+		PairTimes:          array(&l, "pair_times", p.pair_times, pairs*points),
 		NT:                 int(p.samples),
 		DT:                 float64(p.interval),
 		T0:                 float64(p.start),
@@ -62,9 +69,7 @@ func spec(p *C.lsm_problem) (*operators.Spec, error) {
 		Engine:             text(p.engine),
 		Threads:            int(p.threads),
 	}
-	if first := p.first_depth; first != nil && l.check("first_depth", traces) {
-		s.FirstDepth = unsafe.Slice((*int32)(first), int(traces))
-	}
+	s.FirstDepth = indices(&l, "first_depth", p.first_depth, traces)
 	return s, l.err
 }
 
@@ -100,6 +105,14 @@ func array(l *lengths, name string, at *C.double, n float64) []float64 {
 		return nil
 	}
 	return unsafe.Slice((*float64)(at), int(n))
+}
+
+// indices is a C array of n indices, nil for NULL.
+func indices(l *lengths, name string, at *C.int32_t, n float64) []int32 {
+	if at == nil || !l.check(name, n) {
+		return nil
+	}
+	return unsafe.Slice((*int32)(at), int(n))
 }
 
 func pair(x [2]C.double) [2]float64 { return [2]float64{float64(x[0]), float64(x[1])} }

@@ -123,6 +123,34 @@ func TestTables(t *testing.T) {
 	})
 }
 
+// TestTraceLists: the traces of a list, in its order and twice where it says so, are those of all pairs.
+func TestTraceLists(t *testing.T) {
+	eachEngine(t, func(t *testing.T, engine string, tolerance float64) {
+		for _, traveltimes := range []string{"analytic", "table"} {
+			s := small(engine)
+			s.Dynamic, s.FirstDepth = true, []int32{0, 3, 0, 0, 0, 5, 0, 0, 3, 0, 0, 0}
+			if s.Traveltimes = traveltimes; traveltimes == "table" {
+				s.SourceTimes, s.ReceiverTimes = tables(s, s.Sources), tables(s, s.Receivers)
+			}
+			all := open(t, s)
+			s.SourceIndex, s.ReceiverIndex, s.FirstDepth = []int32{2, 1, 1, 2, 2}, []int32{2, 1, 0, 0, 2}, []int32{0, 5, 0, 3, 0}
+			o := open(t, s)
+			m, d := random(o.image), random(o.data)
+			full, spread := apply(t, all, false, m), make([]float64, all.data)
+			var want []float64
+			for i, source := range s.SourceIndex {
+				at := (int(source)*4 + int(s.ReceiverIndex[i])) * s.NT
+				want = append(want, full[at:at+s.NT]...)
+				for k := range s.NT {
+					spread[at+k] += d[i*s.NT+k]
+				}
+			}
+			same(t, "forward with "+traveltimes, apply(t, o, false, m), want, tolerance)
+			same(t, "adjoint with "+traveltimes, apply(t, o, true, d), apply(t, all, true, spread), tolerance)
+		}
+	})
+}
+
 // TestFirstDepth compares with operators of one trace each and images that are cut by hand.
 func TestFirstDepth(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string, tolerance float64) {
@@ -196,6 +224,8 @@ func TestRefused(t *testing.T) {
 		"memory": {func(s *Spec) {
 			s.Grid.Shape, s.Engine, s.Sources = []int{1 << 16, 1 << 14}, "reference", random(2<<12)
 		}, status.NoResource, "GiB of memory"},
+		"index":   {func(s *Spec) { s.SourceIndex, s.ReceiverIndex = []int32{0, 3}, []int32{0, 0} }, status.BadUsage, "source_index[1] is 3, must be from 0 to 2"},
+		"indices": {func(s *Spec) { s.SourceIndex, s.ReceiverIndex = []int32{0, 1}, []int32{0} }, status.BadUsage, "receiver_index has 1"},
 		"spacing": {func(s *Spec) { s.Grid.Spacing[1] = -8 }, status.BadUsage, "-8"},
 		"NaN":     {func(s *Spec) { s.Sources[1] = math.NaN() }, status.BadInput, "source_positions[1] is NaN"},
 		"outside": {func(s *Spec) {

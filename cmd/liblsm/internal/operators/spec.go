@@ -4,6 +4,7 @@ package operators
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -18,6 +19,8 @@ import (
 type Spec struct {
 	Grid               grid.Grid
 	Sources, Receivers []float64 // [axes, n], m
+
+	SourceIndex, ReceiverIndex []int32 // [traces], the source and the receiver of each; nil for all pairs
 
 	Traveltimes                           string // "analytic", "eikonal", "table"
 	Constant                              float64
@@ -46,6 +49,13 @@ func (s *Spec) paired() bool { return s.PairTimes != nil }
 func (s *Spec) numSources() int   { return len(s.Sources) / s.Grid.Dim() }
 func (s *Spec) numReceivers() int { return len(s.Receivers) / s.Grid.Dim() }
 
+func (s *Spec) numTraces() int {
+	if s.SourceIndex == nil {
+		return s.numSources() * s.numReceivers()
+	}
+	return len(s.SourceIndex)
+}
+
 // check returns the first fault of lengths and of what goes together.
 func (s *Spec) check() error {
 	points, ns, nr := s.Grid.Len(), s.numSources(), s.numReceivers()
@@ -60,7 +70,7 @@ func (s *Spec) check() error {
 		{"pair_times", len(s.PairTimes), ns * nr * points},
 		{"source_amplitudes", len(s.SourceAmplitudes), ns * points},
 		{"receiver_amplitudes", len(s.ReceiverAmplitudes), nr * points},
-		{"first_depth", len(s.FirstDepth), ns * nr},
+		{"first_depth", len(s.FirstDepth), s.numTraces()},
 	} {
 		if a.have != 0 && a.have != a.want {
 			return fmt.Errorf("%s has %s, must have %d", a.name, readable.Count(a.have, "value"), a.want)
@@ -73,12 +83,32 @@ func (s *Spec) check() error {
 		return fmt.Errorf(`traveltimes "table" need source_times and receiver_times, or pair_times alone`)
 	case s.Traveltimes != "table" && (s.SourceTimes != nil || s.ReceiverTimes != nil || s.paired()):
 		return fmt.Errorf(`tables are given, but traveltimes are %q`, s.Traveltimes)
+	case len(s.SourceIndex) != len(s.ReceiverIndex):
+		return fmt.Errorf("source_index has %s, receiver_index has %d: each trace has one of each", readable.Count(len(s.SourceIndex), "value"), len(s.ReceiverIndex))
+	case s.paired() && s.SourceIndex != nil:
+		return fmt.Errorf("pair_times are those of all pairs, and do not go with source_index")
 	case s.paired() && (s.Dynamic || s.Aperture != [2]float64{}):
 		return fmt.Errorf("pair_times go with neither dynamic weights nor an aperture, which need the rays of source and receiver")
 	case (s.SourceAmplitudes == nil) != (s.ReceiverAmplitudes == nil):
 		return fmt.Errorf("amplitudes must be given of sources and receivers, or of neither")
 	case s.SourceAmplitudes != nil && !s.Dynamic:
 		return fmt.Errorf("amplitudes are given, but dynamic is 0")
+	}
+	return s.checkIndices()
+}
+
+// checkIndices returns the first index that is none of a source or receiver.
+func (s *Spec) checkIndices() error {
+	for _, a := range []struct {
+		name    string
+		indices []int32
+		of      int
+	}{{"source_index", s.SourceIndex, s.numSources()}, {"receiver_index", s.ReceiverIndex, s.numReceivers()}} {
+		for i, k := range a.indices {
+			if k < 0 || int(k) >= a.of {
+				return fmt.Errorf("%s[%d] is %d, must be from 0 to %d", a.name, i, k, a.of-1)
+			}
+		}
 	}
 	return nil
 }
@@ -148,6 +178,11 @@ func (s *Spec) problem() (*kirchhoff.Problem, error) {
 
 // weights adds what dynamic weights need.
 func (s *Spec) weights(p *kirchhoff.Problem) {
+	if s.SourceIndex != nil { // weights do not depend on what a list leaves out
+		whole := *s
+		whole.SourceIndex, whole.ReceiverIndex = nil, nil
+		p.MaxDistance[0], p.MaxDistance[1] = kirchhoff.MaxDistance(s.Grid, whole.positions())
+	}
 	if s.AngleLimit[1] != 0 {
 		p.AngleLimit = s.AngleLimit[:]
 	}
@@ -165,7 +200,7 @@ func (s *Spec) weights(p *kirchhoff.Problem) {
 	}
 }
 
-// positions are the places of all pairs. Where tables or amplitudes are given, each row is a
+// positions are the places of all traces. Where tables or amplitudes are given, each row is a
 // place of its own. Pairs with times of their own have a source each and one receiver.
 func (s *Spec) positions() *survey.Positions {
 	dim := s.Grid.Dim()
@@ -174,7 +209,8 @@ func (s *Spec) positions() *survey.Positions {
 		v := survey.Survey{Dim: dim, Sources: pairs, Receivers: make([]float64, dim), Fixed: true}
 		return v.Distinct(false)
 	}
-	v := survey.Survey{Dim: dim, Sources: columns(s.Sources, dim), Receivers: columns(s.Receivers, dim), Fixed: true}
+	v := survey.Survey{Dim: dim, Sources: columns(s.Sources, dim), Receivers: columns(s.Receivers, dim), Fixed: s.SourceIndex == nil}
+	v.SourceIndex, v.ReceiverIndex = slices.Clone(s.SourceIndex), slices.Clone(s.ReceiverIndex)
 	return v.Distinct(s.SourceTimes == nil && s.SourceAmplitudes == nil)
 }
 
