@@ -2,7 +2,20 @@
 
 Names are loaded when they are first used: PyLops takes seconds."""
 
+from __future__ import annotations
+
 import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._library import Error, version
+    from .files import open as open
+    from .kirchhoff import Kirchhoff
+    from .migration import LSM
+    from .pictures import plot
+    from .program import migrate, run
+
+    __version__: str
 
 _HOME = {
     "Error": "_library",
@@ -19,7 +32,7 @@ _HOME = {
 __all__ = ["LSM", "Error", "Kirchhoff", "migrate", "plot", "run", "version"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name in _HOME:
@@ -29,11 +42,11 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME, "__version__"})
 
 
-def _version():
+def _version() -> str:
     """The version of the distribution kirchhoff-lsm, or of the library where the package is not installed."""
     from importlib import metadata
 

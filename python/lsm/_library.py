@@ -59,7 +59,7 @@ class Error(RuntimeError):
     """A failure of the library that no exception of Python's stands for. status is one of the
     exit statuses of the program lsm."""
 
-    def __init__(self, text, status):
+    def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
         self.status = status
 
@@ -201,6 +201,6 @@ class Operator:
         return target
 
 
-def version():
+def version() -> str:
     """The version of lsm."""
     return call(library().lsm_version)

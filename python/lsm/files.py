@@ -1,9 +1,16 @@
 """Reads lsm's files as xarray (packages h5py and xarray)."""
 
+from __future__ import annotations
+
 import importlib
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def needs(*modules):
@@ -16,7 +23,7 @@ def needs(*modules):
             raise ImportError(f"{package} is missing: pip install {package}") from error
 
 
-def open(path):
+def open(path: str | os.PathLike[str]) -> xarray.Dataset:
     """The xarray.Dataset of a HDF5 file of lsm: an image, with all that lsm target adds, a model, a
     survey, traveltime tables, a wavelet, picks.
 

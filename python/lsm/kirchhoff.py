@@ -1,5 +1,7 @@
 """Kirchhoff, the operator of PyLops with the engines of lsm."""
 
+from __future__ import annotations
+
 import collections
 import copy
 import ctypes
@@ -11,10 +13,13 @@ import weakref
 import zlib
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from pylops import LinearOperator
 from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLopsKirchhoff
 
 from . import _library
+
+Tables = ArrayLike | tuple[ArrayLike, ArrayLike]  # of pairs, or of sources and of receivers
 
 # What PyLops' operator shows of its tables. They are made by PyLops when somebody asks.
 TABLES = {
@@ -75,32 +80,32 @@ class Kirchhoff(PyLopsKirchhoff):
 
     def __init__(
         self,
-        z,
-        x,
-        t,
-        srcs,
-        recs,
-        vel,
-        wav,
-        wavcenter,
-        y=None,
-        mode="eikonal",
-        wavfilter=False,
-        dynamic=False,
-        trav=None,
-        amp=None,
-        aperture=None,
-        angleaperture=90.0,
-        snell=None,
-        engine="numpy",
-        dtype="float64",
-        name="K",
+        z: ArrayLike,
+        x: ArrayLike,
+        t: ArrayLike,
+        srcs: ArrayLike,
+        recs: ArrayLike,
+        vel: float | ArrayLike,
+        wav: ArrayLike,
+        wavcenter: int,
+        y: ArrayLike | None = None,
+        mode: str = "eikonal",
+        wavfilter: bool = False,
+        dynamic: bool = False,
+        trav: Tables | None = None,
+        amp: Tables | None = None,
+        aperture: float | tuple[float, float] | None = None,
+        angleaperture: float | tuple[float, float] | None = 90.0,
+        snell: float | tuple[float, float] | None = None,
+        engine: str = "numpy",
+        dtype: DTypeLike = "float64",
+        name: str = "K",
         *,
-        source_index=None,
-        receiver_index=None,
-        compat="pylops",
-        threads=0,
-    ):
+        source_index: ArrayLike | None = None,
+        receiver_index: ArrayLike | None = None,
+        compat: str = "pylops",
+        threads: int = 0,
+    ) -> None:
         arguments = dict(
             z=z, x=x, t=t, srcs=srcs, recs=recs, vel=vel, wav=wav, wavcenter=wavcenter, y=y, mode=mode,
             wavfilter=wavfilter, dynamic=dynamic, trav=trav, amp=amp, aperture=aperture,
@@ -155,7 +160,7 @@ class Kirchhoff(PyLopsKirchhoff):
         self.dynamic = a["dynamic"]
         self.travsrcrec = a["mode"] != "byot" or isinstance(a["trav"], tuple)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<lsm {self.shape[0]}x{self.shape[1]} Kirchhoff, {self._engine().describe()}>"
 
     def _matvec(self, x):
@@ -172,7 +177,7 @@ class Kirchhoff(PyLopsKirchhoff):
             raise TypeError("lsm.Kirchhoff maps real vectors, got complex numbers")
         return np.ascontiguousarray(np.asarray(x).ravel(), dtype)
 
-    def pylops(self):
+    def pylops(self) -> PyLopsKirchhoff:
         """PyLops' own operator of the same arguments, engine "numpy". PyLops has no lists of traces."""
         if self._arguments["source_index"] is not None:
             raise NotImplementedError("source_index: PyLops' operator has all pairs of sources and receivers")

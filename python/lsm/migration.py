@@ -1,5 +1,10 @@
 """LSM, least-squares migration of PyLops with the engines of lsm."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
 from pylops.utils import dottest as dot_test
 from pylops.waveeqprocessing import LSM as PyLopsLSM
 
@@ -14,7 +19,21 @@ class LSM(PyLopsLSM):
     kind="twowayac", which PyLops hands to another program, is refused.
     """
 
-    def __init__(self, z, x, t, srcs, recs, vel, wav, wavcenter, y=None, kind="kirchhoff", dottest=False, **kwargs_mod):
+    def __init__(
+        self,
+        z: ArrayLike,
+        x: ArrayLike,
+        t: ArrayLike,
+        srcs: ArrayLike,
+        recs: ArrayLike,
+        vel: float | ArrayLike,
+        wav: ArrayLike,
+        wavcenter: int,
+        y: ArrayLike | None = None,
+        kind: str = "kirchhoff",
+        dottest: bool = False,
+        **kwargs_mod: Any,
+    ) -> None:
         if kind == "twowayac":
             raise NotImplementedError('kind="twowayac": lsm has the operator of kind="kirchhoff" alone')
         if kind != "kirchhoff":

@@ -1,8 +1,19 @@
 """Pictures of lsm's files by matplotlib."""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .files import needs, open
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure, SubFigure
 
 # What is drawn of a file where nobody says what.
 FIRST = ("image", "velocity", "data", "source_time", "wavelet", "gamma", "sources", "surface")
@@ -11,7 +22,17 @@ FIRST = ("image", "velocity", "data", "source_time", "wavelet", "gamma", "source
 DOWN = ("z", "time", "t")
 
 
-def plot(what, field=None, *, at=None, wiggles=False, clip=99.0, cmap=None, title=None, figure=None):
+def plot(
+    what: str | os.PathLike[str] | xarray.Dataset | xarray.DataArray,
+    field: str | None = None,
+    *,
+    at: Mapping[str, Any] | None = None,
+    wiggles: bool = False,
+    clip: float = 99.0,
+    cmap: str | Colormap | None = None,
+    title: str | None = None,
+    figure: Figure | SubFigure | None = None,
+) -> Figure:
     """Draws a file of lsm, or an array of one, and returns the matplotlib Figure.
 
         lsm.plot("image.h5").savefig("image.png")

@@ -1,17 +1,31 @@
 """Runs the program lsm as a child process."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ._library import Error
 
 
-def run(config=None, *, command="run", output=None, force=False, resume=False, program=None, progress=None, **sections):
+def run(
+    config: str | os.PathLike[str] | None = None,
+    *,
+    command: str = "run",
+    output: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    resume: bool = False,
+    program: str | os.PathLike[str] | None = None,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+    **sections: Mapping[str, Any],
+) -> dict[str, Any]:
     """lsm run: least-squares migration, from files to an image file. Returns its last event, a
     dict with "output", "reason" and figures of the run.
 
@@ -32,7 +46,7 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
             config.touch()
         arguments = [program or installed() or "lsm", command, config, "--json"]
         for section, keys in sections.items():
-            if not isinstance(keys, dict):
+            if not isinstance(keys, Mapping):
                 raise TypeError(f"{section} must be a dict of configuration keys, got {keys!r}")
             for key, value in keys.items():
                 arguments += ["--set", f"{section}.{key}={_text(value)}"]
@@ -43,13 +57,13 @@ def run(config=None, *, command="run", output=None, force=False, resume=False, p
         return _follow([os.fspath(a) for a in arguments], progress or _print)
 
 
-def installed():
+def installed() -> str | None:
     """The path of the program: LSM_PROGRAM, the one in this package, or lsm in the PATH; or None."""
     own = Path(__file__).parent / "bin" / "lsm"
     return os.environ.get("LSM_PROGRAM") or (str(own) if own.exists() else shutil.which("lsm"))
 
 
-def migrate(config=None, **named):
+def migrate(config: str | os.PathLike[str] | None = None, **named: Any) -> dict[str, Any]:
     """lsm migrate: the adjoint alone. Arguments are those of run."""
     return run(config, command="migrate", **named)
 

@@ -52,3 +52,14 @@ assert lsm.__version__ and set(lsm.__all__) < set(dir(lsm))
 def test_import_is_light():
     """The import loads neither numpy nor PyLops, and a star does not hide Python's open."""
     subprocess.run([sys.executable, "-W", "ignore", "-c", LIGHT], check=True, timeout=120)
+
+
+def test_types():
+    """A script passes the strictest check of types, and runs."""
+    example = HERE / "example.py"
+    subprocess.run([sys.executable, "-W", "ignore", example], check=True, timeout=120)
+    pytest.importorskip("mypy", reason="there is no mypy")
+    env = {**os.environ, "MYPYPATH": str(HERE.parent)}
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", os.devnull, example]
+    run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stdout
