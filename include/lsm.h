@@ -76,8 +76,9 @@ typedef struct lsm_problem {
 	 * "analytic": straight rays at the velocity `constant`. Positions may lie anywhere.
 	 * "eikonal":  first arrivals in `velocity`. Positions lie inside the grid.
 	 * "table":    source_times [sources, points] and receiver_times [receivers, points], s,
-	 *             or pair_times [traces, points], which are the sums of both. No weights go
-	 *             with pair_times. Positions then matter for distances alone.
+	 *             or pair_times [sources * receivers, points], which are the sums of both. No weights
+	 *             go with pair_times. Positions then matter for distances alone. NaN, without weights,
+	 *             stands for no arrival.
 	 *
 	 * The weights of `dynamic` divide by the velocity at each point: velocity [points], or
 	 * constant where that is NULL.

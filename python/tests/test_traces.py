@@ -1,8 +1,11 @@
 """Lists of traces, and the aperture in metres."""
 
+import copy
+
 import numpy as np
 import pylops
 import pytest
+from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLops
 
 import lsm
 from test_kirchhoff import CASES, CENTRE, T, WAV, X, Z, numbers
@@ -85,6 +88,20 @@ def test_aperture_in_metres(engine):
 def test_lists_that_are_none(lists, say):
     with pytest.raises(ValueError, match=say):
         lsm.Kirchhoff(**CASES["static"], **lists)
+
+
+@pytest.mark.parametrize("case", ["tables", "pairs"])
+def test_no_arrival(case):
+    """NaN in a table stands for none, as in PyLops."""
+    mine = copy.deepcopy(CASES[case])
+    table = mine["trav"][0] if case == "tables" else mine["trav"]
+    table[5:40, 1] = np.nan
+    ours, theirs = lsm.Kirchhoff(**mine), PyLops(**mine)
+    m = numbers(theirs.shape[1])
+    want = theirs @ m
+    assert not np.array_equal(want, PyLops(**CASES[case]) @ m)
+    assert np.abs(ours @ m - want).max() <= 1e-12 * np.abs(want).max()
+    assert np.isclose(np.vdot(ours @ m, want), np.vdot(m, ours.H @ want), rtol=1e-12)
 
 
 def test_what_pylops_has_not():

@@ -123,6 +123,49 @@ func TestTables(t *testing.T) {
 	})
 }
 
+// TestNoArrival: a trace has nothing of a point whose time is NaN, in the table of its source, its receiver or of both.
+func TestNoArrival(t *testing.T) {
+	eachEngine(t, func(t *testing.T, engine string, tolerance float64) {
+		s := small(engine)
+		plain := open(t, s)
+		s.Traveltimes, s.SourceTimes, s.ReceiverTimes = "table", tables(s, s.Sources), tables(s, s.Receivers)
+		n := s.Grid.Len()
+		hidden := func(source, receiver, point int) bool {
+			return source == 1 && point%5 == 0 || receiver == 2 && point > n/2
+		}
+		for i := range n {
+			if hidden(1, 0, i) {
+				s.SourceTimes[n+i] = math.NaN()
+			}
+			if hidden(0, 2, i) {
+				s.ReceiverTimes[2*n+i] = math.NaN()
+			}
+		}
+		o := open(t, s)
+		m, d := random(o.image), random(o.data)
+		want := make([]float64, o.data)
+		for trace := range 12 {
+			cut := append([]float64(nil), m...)
+			for i := range cut {
+				if hidden(trace/4, trace%4, i) {
+					cut[i] = 0
+				}
+			}
+			copy(want[trace*s.NT:(trace+1)*s.NT], apply(t, plain, false, cut)[trace*s.NT:])
+		}
+		forward := apply(t, o, false, m)
+		same(t, "forward", forward, want, tolerance)
+		a, b := dot(forward, d), dot(m, apply(t, o, true, d))
+		if math.Abs(a-b) > 1e-6*math.Sqrt(dot(forward, forward)*dot(d, d)) {
+			t.Errorf("dot test: %g and %g", a, b)
+		}
+		s.Dynamic = true
+		if _, err := New(context.Background(), s); status.Code(err) != status.BadInput || !strings.Contains(err.Error(), "NaN") {
+			t.Errorf("with weights: %v", err)
+		}
+	})
+}
+
 // TestTraceLists: the traces of a list, in its order and twice where it says so, are those of all pairs.
 func TestTraceLists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string, tolerance float64) {

@@ -255,7 +255,19 @@ func (s *Spec) table(dst []float64, role survey.Role, row int) error {
 	default:
 		clear(dst) // all of a pair's time is that of its source
 	}
+	if !s.Dynamic { // weights need the slopes of times
+		for i, t := range dst {
+			if math.IsNaN(t) {
+				dst[i] = s.never()
+			}
+		}
+	}
 	return nil
+}
+
+// never is a time after the end of a trace, s, which stands for no arrival.
+func (s *Spec) never() float64 {
+	return math.Abs(s.T0) + s.DT*float64(2*(s.NT+len(s.Wavelet)))
 }
 
 // row is one row of the table of sources or of receivers.
