@@ -14,8 +14,8 @@
  *
  * The library keeps no pointer after a call. All functions may be called from several threads
  * at once; calls for one operator wait for each other. A process that was forked from one that
- * has loaded the library cannot use it: functions return LSM_OTHER there. A new program, after
- * exec, can.
+ * has loaded the library cannot use it: functions return LSM_OTHER there. It can load a copy of the
+ * library, of another name, or start a new program.
  *
  * A call can be stopped by `stop`: while it is not NULL, the library looks every few
  * milliseconds whether *stop is 0. If not, the call ends with LSM_STOPPED. A signal handler or

@@ -68,7 +68,6 @@ func TestMoveoutWithAzimuth(t *testing.T) {
 	scan, err := Open(context.Background(), image, "", filepath.Join(folder, synth.SurveyFile), s, progress.Discard())
 	must(t, err)
 	defer scan.Close()
-	must(t, scan.FitEllipses(progress.Discard()))
 	found := moveout.CombineEllipses(scan.Picks)
 	t.Logf("%d picks, %+v", len(scan.Picks), found)
 	if want := 200 * 0.05 / 2.05; found.Alone < len(scan.Picks)*2/3 || found.Alone < 10 || math.Abs(math.Remainder(found.Fast-30, 180)) > 5 || math.Abs(found.Percent-want) > 1 {

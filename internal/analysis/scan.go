@@ -151,17 +151,14 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 	}
 	c.Trajectories = moveout.Trajectories(&c.Gathers, c.Options, c.Spectra)
 	c.Picks, c.Unresolved = moveout.Picks(&c.Gathers, c.Options, c.Spectra, c.Trajectories)
-	return moveout.Shift(&c.Gathers, c.Options, c.Picks)
+	if err := moveout.Shift(&c.Gathers, c.Options, c.Picks); err != nil || !c.HasEllipses() {
+		return err
+	}
+	return moveout.FitEllipses(&c.Gathers, c.sectors, c.Options, c.Picks)
 }
 
 // HasEllipses reports whether the image has gathers by offset and azimuth from which ellipses follow.
 func (c *Scan) HasEllipses() bool { return len(c.sectors.Azimuths) >= moveout.LeastSectors }
-
-// FitEllipses finds how the moveout of picks changes with azimuth.
-func (c *Scan) FitEllipses(report *progress.Reporter) error {
-	defer report.Stage("ellipses").End()
-	return pipeline.FileError(moveout.FitEllipses(&c.Gathers, c.sectors, c.Options, c.Picks))
-}
 
 // tell says of a cube what a scan takes, and refuses what memory does not hold.
 func (c *Scan) tell(report *progress.Reporter) error {

@@ -238,8 +238,8 @@ def _checksum(tables):
         if isinstance(table, (tuple, list)):
             sum = zlib.crc32(b"%d" % _checksum(table), sum)
         elif table is not None:
-            table = np.asarray(table)
-            sum = zlib.crc32(np.ascontiguousarray(table.T if table.flags.f_contiguous else table).view("u1").data, sum)
+            for column in np.atleast_2d(table).T:  # a copy may have another order in memory
+                sum = zlib.crc32(np.ascontiguousarray(column).view("u1").data, sum)
     return sum
 
 

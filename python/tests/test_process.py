@@ -162,6 +162,20 @@ def test_arguments_are_private():
     assert np.array_equal(ours @ image, want)
 
 
+@pytest.mark.parametrize("order", ["C", "F", "strided"])
+def test_tables_of_any_order(order):
+    """A copy may have its tables in another order of memory."""
+    tables = [np.asfortranarray(np.repeat(t, 2, axis=1))[:, ::2] for t in CASES["tables"]["trav"]]
+    if order != "strided":
+        tables = [np.array(t, order=order) for t in tables]
+    ours = lsm.Kirchhoff(**CASES["tables"] | {"trav": tuple(tables)})
+    image = numbers(ours.shape[1])
+    want = ours @ image
+    for copied in (copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        kirchhoff._forget()
+        assert np.array_equal(copied @ image, want)
+
+
 def test_tables_that_change():
     mine = copy.deepcopy(CASES["tables"])
     ours = lsm.Kirchhoff(**mine)

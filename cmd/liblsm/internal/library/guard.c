@@ -16,7 +16,7 @@ static int forked(char *text, size_t size)
 	if (text)
 		snprintf(text, size,
 			 "this process was forked from process %ld, which had loaded the library: its threads are not here; "
-			 "start a new process (in Python: multiprocessing with \"spawn\" or \"forkserver\")",
+			 "load a copy of the library, or start a new program",
 			 (long)home);
 	return 1;
 }

@@ -123,6 +123,29 @@ func TestTables(t *testing.T) {
 	})
 }
 
+// sameButHidden checks that the 12 traces of o are those that plain makes of images without the points that are hidden from
+// them, and that the adjoint of o is one.
+func sameButHidden(t *testing.T, o, plain *Operator, tolerance float64, hidden func(trace, point int) bool) {
+	t.Helper()
+	m, d := random(o.image), random(o.data)
+	want, nt := make([]float64, o.data), o.data/12
+	for trace := range 12 {
+		cut := append([]float64(nil), m...)
+		for i := range cut {
+			if hidden(trace, i) {
+				cut[i] = 0
+			}
+		}
+		copy(want[trace*nt:(trace+1)*nt], apply(t, plain, false, cut)[trace*nt:])
+	}
+	forward := apply(t, o, false, m)
+	same(t, "forward", forward, want, tolerance)
+	a, b := dot(forward, d), dot(m, apply(t, o, true, d))
+	if math.Abs(a-b) > 1e-6*math.Sqrt(dot(forward, forward)*dot(d, d)) {
+		t.Errorf("dot test: %g and %g", a, b)
+	}
+}
+
 // TestNoArrival: a trace has nothing of a point whose time is NaN, in the table of its source, its receiver or of both.
 func TestNoArrival(t *testing.T) {
 	eachEngine(t, func(t *testing.T, engine string, tolerance float64) {
@@ -142,23 +165,7 @@ func TestNoArrival(t *testing.T) {
 			}
 		}
 		o := open(t, s)
-		m, d := random(o.image), random(o.data)
-		want := make([]float64, o.data)
-		for trace := range 12 {
-			cut := append([]float64(nil), m...)
-			for i := range cut {
-				if hidden(trace/4, trace%4, i) {
-					cut[i] = 0
-				}
-			}
-			copy(want[trace*s.NT:(trace+1)*s.NT], apply(t, plain, false, cut)[trace*s.NT:])
-		}
-		forward := apply(t, o, false, m)
-		same(t, "forward", forward, want, tolerance)
-		a, b := dot(forward, d), dot(m, apply(t, o, true, d))
-		if math.Abs(a-b) > 1e-6*math.Sqrt(dot(forward, forward)*dot(d, d)) {
-			t.Errorf("dot test: %g and %g", a, b)
-		}
+		sameButHidden(t, o, plain, tolerance, func(trace, point int) bool { return hidden(trace/4, trace%4, point) })
 		s.Dynamic = true
 		if _, err := New(context.Background(), s); status.Code(err) != status.BadInput || !strings.Contains(err.Error(), "NaN") {
 			t.Errorf("with weights: %v", err)
@@ -202,23 +209,7 @@ func TestFirstDepth(t *testing.T) {
 		plain := open(t, s)
 		s.FirstDepth = []int32{0, 3, 16, 5, 3, 0, -1, 3, 100, 5, 1, 15}
 		o := open(t, s)
-		m, d := random(o.image), random(o.data)
-		want := make([]float64, o.data)
-		for trace, first := range s.FirstDepth {
-			cut := append([]float64(nil), m...)
-			for i := range cut {
-				if i%16 < int(first) {
-					cut[i] = 0
-				}
-			}
-			copy(want[trace*s.NT:(trace+1)*s.NT], apply(t, plain, false, cut)[trace*s.NT:])
-		}
-		forward := apply(t, o, false, m)
-		same(t, "forward", forward, want, tolerance)
-		a, b := dot(forward, d), dot(m, apply(t, o, true, d))
-		if math.Abs(a-b) > 1e-6*math.Sqrt(dot(forward, forward)*dot(d, d)) {
-			t.Errorf("dot test: %g and %g", a, b)
-		}
+		sameButHidden(t, o, plain, tolerance, func(trace, point int) bool { return point%16 < int(s.FirstDepth[trace]) })
 	})
 }
 

@@ -97,11 +97,6 @@ func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error
 		return err
 	}
 	defer s.Close()
-	if s.HasEllipses() {
-		if err := s.FitEllipses(a.Report); err != nil {
-			return err
-		}
-	}
 	if err := s.WritePicks(o.output, a.Force); err != nil {
 		return err
 	}
