@@ -20,7 +20,7 @@ os.environ["NUMBA_NUM_THREADS"] = str(THREADS)
 import numpy as np  # noqa: E402
 from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLops  # noqa: E402
 
-import lsm  # noqa: E402
+import kirchhoff_lsm as lsm  # noqa: E402
 
 warnings.simplefilter("ignore")
 

@@ -17,7 +17,7 @@ import numpy as np
 import pylops
 from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLops
 
-import lsm
+import kirchhoff_lsm as lsm
 
 LIMIT = 1e-10
 

@@ -2,7 +2,7 @@
 
 usage: gallery.py [--single] [--pictures FOLDER] [TUTORIAL ...]
 
-    import pylops          becomes          from lsm import pylops
+    import pylops          becomes          from kirchhoff_lsm import pylops
 
 Each tutorial runs twice by PyLops, the first time to warm up, and once by lsm, in one process. The
 table has the statements that take at least 0.05 s, drawing apart, with the arrays that they make: the
@@ -79,7 +79,7 @@ def texts(tutorial, single=False):
     text = (pylops_source.fetch(f"tutorials/{tutorial}.py") / f"tutorials/{tutorial}.py").read_text()
     if single:
         text = text.replace('engine="numba"', 'engine="numba", dtype="float32"')
-    ours = text.replace("\nimport pylops\n", "\nfrom lsm import pylops\n")
+    ours = text.replace("\nimport pylops\n", "\nfrom kirchhoff_lsm import pylops\n")
     if ours == text:
         raise ValueError(f"{tutorial}: no line is import pylops")
     return text, ours

@@ -1,5 +1,5 @@
 """The wheel holds a library for one machine but no code for one version of Python, and the program
-where it lies in lsm/bin. VERSION is the version of lsm. PLATFORM is that of the wheel, if it is
+where it lies in kirchhoff_lsm/bin. VERSION is the version of lsm. PLATFORM is that of the wheel, if it is
 not this machine's."""
 
 import os
@@ -21,7 +21,7 @@ class AnyPython(bdist_wheel):
 
 setup(
     version=os.environ.get("VERSION") or "0.1.0.dev0",
-    scripts=["scripts/lsm"] if Path("lsm/bin/lsm").exists() else [],
+    scripts=["scripts/lsm"] if Path("kirchhoff_lsm/bin/lsm").exists() else [],
     distclass=Binary,
     cmdclass={"bdist_wheel": AnyPython},
 )

@@ -64,8 +64,8 @@ archive() {
 wheel() {
 	package=$work/python
 	mkdir "$package"
-	cp -r python/pyproject.toml python/setup.py python/README.md python/lsm python/scripts LICENSE NOTICE "$package"
-	cp -r "$tree/bin" "$tree/lib" "$work/liblsm.so" include/lsm.h "$share/doc/lsm/lsm.spdx.json" "$share/doc/lsm/licences" "$package/lsm"
+	cp -r python/pyproject.toml python/setup.py python/README.md python/kirchhoff_lsm python/lsm.py python/scripts LICENSE NOTICE "$package"
+	cp -r "$tree/bin" "$tree/lib" "$work/liblsm.so" include/lsm.h "$share/doc/lsm/lsm.spdx.json" "$share/doc/lsm/licences" "$package/kirchhoff_lsm"
 	chmod -R u=rwX,go=rX "$package"
 	PLATFORM=manylinux_$(echo $glibc | tr . _)_$machine scripts/python.sh pack "$package" "$folder"
 }

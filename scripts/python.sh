@@ -46,7 +46,7 @@ case $1 in
 pack) pack "$2" "$3" ;;
 wheel)
 	library "$build/liblsm.so"
-	cp "$build/liblsm.so" include/lsm.h python/lsm/
+	cp "$build/liblsm.so" include/lsm.h python/kirchhoff_lsm/
 	cp LICENSE NOTICE python/
 	rm -rf "$build"/lib.* "$build"/bdist.* # of setuptools
 	pack ./python python/dist

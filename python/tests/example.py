@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import lsm
+import kirchhoff_lsm as lsm
 
 
 def gradient(model: NDArray[np.float64], data: NDArray[np.float64], op: lsm.Kirchhoff) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from mpi4py import MPI
 from pylops_mpi import DistributedArray, MPIVStack, Partition, cgls
 from pylops_mpi.utils.dottest import dottest
 
-import lsm
+import kirchhoff_lsm as lsm
 from test_kirchhoff import CASES, differs, numbers
 
 warnings.simplefilter("ignore")

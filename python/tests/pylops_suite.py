@@ -8,7 +8,7 @@ import pylops.waveeqprocessing.kirchhoff
 import pylops.waveeqprocessing.lsm
 import pytest
 
-import lsm
+import kirchhoff_lsm as lsm
 
 FILES = ("test_kirchhoff.py", "test_lsm.py")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import lsm
+import kirchhoff_lsm as lsm
 from test_kirchhoff import CASES
 
 SEED = Path(os.environ["LSM_TEST_SEED"])

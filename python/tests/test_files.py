@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import lsm
+import kirchhoff_lsm as lsm
 
 h5py = pytest.importorskip("h5py", reason="h5py is not installed")
 pytest.importorskip("xarray", reason="xarray is not installed")

@@ -11,7 +11,7 @@ from pylops.utils import dottest
 from pylops.utils.wavelets import ricker
 from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLops
 
-import lsm
+import kirchhoff_lsm as lsm
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -1,6 +1,7 @@
 """The C library: used by a program in C, and not there."""
 
 import gc
+import importlib.machinery
 import os
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lsm import _library
+from kirchhoff_lsm import _library
 
 HERE = Path(__file__).parent
 
@@ -41,10 +42,10 @@ def test_operator_without_the_library(monkeypatch):
 
 LIGHT = """
 import sys
-import lsm
+import kirchhoff_lsm as lsm
 assert not {"numpy", "pylops"} & set(sys.modules)
-from lsm import *
-assert open.__module__ != "lsm.files" and Kirchhoff is lsm.Kirchhoff and lsm.open.__module__ == "lsm.files"
+from kirchhoff_lsm import *
+assert open.__module__ != "kirchhoff_lsm.files" and Kirchhoff is lsm.Kirchhoff and lsm.open.__module__ == "kirchhoff_lsm.files"
 assert lsm.__version__ and set(lsm.__all__) < set(dir(lsm))
 """
 
@@ -63,3 +64,24 @@ def test_types():
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", os.devnull, example]
     run = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout
+
+
+SHORT_NAME = """
+import lsm, kirchhoff_lsm, pickle
+assert lsm is kirchhoff_lsm
+from lsm import Error, pylops
+assert Error.__module__ == "kirchhoff_lsm._library" and pylops.__name__ == "kirchhoff_lsm.pylops"
+"""
+
+
+def test_short_name(tmp_path):
+    """lsm is kirchhoff_lsm, unless another package has that name, as lsm-db has."""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", SHORT_NAME], check=True, timeout=120)
+    shutil.copy(HERE.parent / "lsm.py", tmp_path)
+    extension = importlib.machinery.EXTENSION_SUFFIXES[0]
+    (tmp_path / f"lsm{extension}").write_bytes(b"")
+    said = subprocess.run(
+        [sys.executable, "-c", "import importlib.util as u; print(u.find_spec('lsm').origin)"],
+        cwd=tmp_path, check=True, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert said.stdout.strip().endswith(f"lsm{extension}")

@@ -8,7 +8,7 @@ import pytest
 from pylops.waveeqprocessing import LSM as PyLopsLSM
 from scipy.sparse.linalg import lsqr
 
-import lsm
+import kirchhoff_lsm as lsm
 from test_kirchhoff import CASES, differs, numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -30,8 +30,8 @@ def test_other_kinds_are_refused(kind, error):
 
 
 def test_module():
-    """from lsm import pylops is PyLops but for two classes, and PyLops stays as it is."""
-    from lsm import pylops as ours
+    """from kirchhoff_lsm import pylops is PyLops but for two classes, and PyLops stays as it is."""
+    from kirchhoff_lsm import pylops as ours
 
     assert ours.waveeqprocessing.Kirchhoff is lsm.Kirchhoff and ours.waveeqprocessing.LSM is lsm.LSM
     assert pylops.waveeqprocessing.LSM is PyLopsLSM

@@ -41,7 +41,7 @@ def test_same_numbers_as_one_operator(ranks):
 def test_program_of_the_docs(tmp_path):
     """docs/python.md's program finds the layer."""
     text = DOCS.read_text()
-    begin = text.index("    import lsm, numpy as np\n    from mpi4py")
+    begin = text.index("    import kirchhoff_lsm as lsm, numpy as np\n    from mpi4py")
     (tmp_path / "stack.py").write_text(textwrap.dedent(text[begin : text.index("\nThe numbers are those of", begin)]))
     mpirun(2, "stack.py", cwd=tmp_path)
     image = np.load(tmp_path / "image.npy")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import lsm
+import kirchhoff_lsm as lsm
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 pytest.importorskip("h5py", reason="h5py is not installed")

@@ -15,8 +15,8 @@ import numpy as np
 import pylops
 import pytest
 
-import lsm
-from lsm import _library, kirchhoff
+import kirchhoff_lsm as lsm
+from kirchhoff_lsm import _library, kirchhoff
 from test_kirchhoff import CASES, numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -190,7 +190,7 @@ def test_tables_that_change():
 
 FORK_FIRST = """
 import os, signal
-import lsm, numpy
+import numpy, kirchhoff_lsm as lsm
 child = os.fork()
 if child == 0:
     signal.alarm(60)

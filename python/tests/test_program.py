@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import lsm
-from lsm.program import installed
+import kirchhoff_lsm as lsm
+from kirchhoff_lsm.program import installed
 
 h5py = pytest.importorskip("h5py", reason="h5py is not installed")
 pytest.importorskip("xarray", reason="xarray is not installed")

@@ -7,7 +7,7 @@ import pylops
 import pytest
 from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLops
 
-import lsm
+import kirchhoff_lsm as lsm
 from test_kirchhoff import CASES, CENTRE, T, WAV, X, Z, numbers
 
 pytestmark = pytest.mark.filterwarnings("ignore")

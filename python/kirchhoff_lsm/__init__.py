@@ -1,4 +1,4 @@
-"""lsm: Kirchhoff demigration and migration for PyLops, and the program lsm. See docs/python.md.
+"""Kirchhoff demigration and migration for PyLops, and the program lsm: import kirchhoff_lsm as lsm. See docs/python.md.
 
 Names are loaded when they are first used: PyLops takes seconds."""
 
