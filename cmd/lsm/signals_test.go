@@ -32,6 +32,7 @@ var signalled = map[string][]string{
 	"model":            {"model", "config.toml", "--reflectivity", "reflectivity.h5", "-o", "OUT.h5"},
 	"target":           {"target", "config.toml", "--window", "0:1500,0:800", "-o", "OUT.h5"},
 	"check":            {"check", "config.toml", "--dot-test", "--set", "output.file=checked.h5"},
+	"operator":         {"operator", "config.toml", "--exchange", "."},
 	"traveltime":       {"traveltime", "config.toml", "-o", "OUT.h5"},
 	"loop":             {"loop", "config.toml", "-n", "3", "-o", "OUT.folder", "--set", "image.gathers=offset", "--set", "image.gather_bins=0,200,400,600,10000"},
 	"velocity":         {"velocity", "model.h5", "--to", "rms", "--interval", "1e-6", "-o", "OUT.h5"},

@@ -12,24 +12,33 @@ if TYPE_CHECKING:
     from .files import open as open
     from .kirchhoff import Kirchhoff
     from .migration import LSM
+    from .operators import Operator
     from .pictures import plot
-    from .program import migrate, run
+    from .program import check, migrate, model, process, read_segy, ready, run, target, traveltimes, wavelet
+    from .surveys import grid, save, survey
 
     __version__: str
 
 _HOME = {
-    "Error": "_library",
-    "Kirchhoff": "kirchhoff",
-    "LSM": "migration",
-    "migrate": "program",
-    "open": "files",
-    "plot": "pictures",
-    "run": "program",
-    "version": "_library",
+    name: module
+    for module, names in {
+        "_library": ("Error", "version"),
+        "files": ("open",),
+        "kirchhoff": ("Kirchhoff",),
+        "migration": ("LSM",),
+        "operators": ("Operator",),
+        "pictures": ("plot",),
+        "program": ("check", "migrate", "model", "process", "read_segy", "ready", "run", "target", "traveltimes", "wavelet"),
+        "surveys": ("grid", "save", "survey"),
+    }.items()
+    for name in names
 }
 
 # Without open, which would hide Python's own.
-__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "plot", "run", "version"]
+__all__ = [  # noqa: RUF022
+    "LSM", "Error", "Kirchhoff", "Operator", "check", "grid", "migrate", "model", "plot", "process", "read_segy", "ready", "run", "save",
+    "survey", "target", "traveltimes", "version", "wavelet",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -51,7 +53,7 @@ def plot(
     drawn from its smallest to its largest value instead.
     cmap: a colour map of matplotlib: by default "gray" for amplitudes, "RdBu_r" for differences and
     parameters of both signs, "viridis" for others.
-    figure: a Figure or SubFigure to draw in, otherwise a new one of pyplot.
+    figure: a Figure or SubFigure to draw in, otherwise a new one of pyplot. In a notebook the cell shows it.
 
     It needs matplotlib, h5py and xarray. What cannot be drawn raises ValueError.
     """
@@ -272,15 +274,30 @@ class _Picture:
         return figure
 
     def new(self, width, height):
+        import matplotlib
         import matplotlib.pyplot as plt
 
         figure = self.figure or plt.figure(figsize=(width, height), layout="constrained")
+        if self.figure is None and "inline" in matplotlib.get_backend():
+            figure._ipython_display_ = functools.partial(_display, figure)
         if self.title:
             figure.suptitle(self.title)
         return figure
 
     def label(self):
         return _label(self.array, self.name.replace("_", " "))
+
+
+def _display(figure):
+    """Shows a figure in a notebook: once in the cell that made it, both as its value and at its end."""
+    import matplotlib.pyplot as plt
+    from IPython.display import Image, display
+
+    shown, figure._shown = getattr(figure, "_shown", False), True
+    if not (shown and plt.fignum_exists(figure.number)):
+        png = io.BytesIO()
+        figure.savefig(png, format="png")
+        display(Image(png.getvalue()))
 
 
 def _label(array, name=None):

@@ -32,5 +32,15 @@ def image(config: Path, target: Path) -> float:
     return float(lsm.open(target)["image"].max())
 
 
+def arrays(data: NDArray[np.float32], sources: NDArray[np.float64], receivers: NDArray[np.float64]) -> float:
+    """From arrays to an image, and the operator of the program."""
+    survey = lsm.survey(data, sources, receivers, dt=0.004, ricker=20)
+    velocity = lsm.grid(np.full((101, 61), 2000.0), [10, 10])
+    image = lsm.run(survey=survey, velocity=velocity, solver={"iterations": 3})
+    lsm.save(image, "image.h5")
+    op = lsm.Operator(survey=survey, velocity=velocity, launcher="mpirun -n 4")
+    return float(op.as_image(op.H @ op.recorded.ravel()).max())
+
+
 if __name__ == "__main__":
     main()

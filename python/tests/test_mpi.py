@@ -46,3 +46,14 @@ def test_program_of_the_docs(tmp_path):
     mpirun(2, "stack.py", cwd=tmp_path)
     image = np.load(tmp_path / "image.npy")
     assert image.shape == (101, 61) and set(np.abs(image[30:71]).argmax(axis=1)) == {30}
+
+
+def test_functions_on_ranks():
+    """Each rank's own shots make the image of all."""
+    from kirchhoff_lsm.program import installed
+
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    if not installed():
+        pytest.skip("there is no program lsm: LSM_PROGRAM names one")
+    migrated, solved = map(float, mpirun(2, "mpi_functions.py").split())
+    assert migrated < 1e-5 and solved < 1e-4

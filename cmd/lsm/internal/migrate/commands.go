@@ -9,5 +9,5 @@ import (
 
 // Commands are those that run the operator of a configuration.
 func Commands(a *cli.App) []*cobra.Command {
-	return []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newTarget(a), newCheck(a), newTraveltime(a)}
+	return []*cobra.Command{newRun(a), newMigrate(a), newModel(a), newTarget(a), newCheck(a), newTraveltime(a), newOperator(a)}
 }
