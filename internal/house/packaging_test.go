@@ -77,12 +77,15 @@ func TestRecipes(t *testing.T) {
 			t.Errorf("nfpm.yaml: the .%s depends on %q, and programs on glibc %s", format, depends, glibcLimit(t))
 		}
 	}
-	var conda, variants map[string]any
-	if err := yaml.Unmarshal([]byte(recipe(t, "conda/recipe.yaml")), &conda); err != nil {
-		t.Errorf("conda/recipe.yaml: %v", err)
-	} else if conda["package"] == nil || conda["requirements"] == nil || conda["tests"] == nil {
-		t.Errorf("conda/recipe.yaml: %v", conda)
+	for _, name := range []string{"conda/recipe.yaml", "conda-python/recipe.yaml"} {
+		var conda map[string]any
+		if err := yaml.Unmarshal([]byte(recipe(t, name)), &conda); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if conda["package"] == nil || conda["requirements"] == nil || conda["tests"] == nil {
+			t.Errorf("%s: %v", name, conda)
+		}
 	}
+	var variants map[string]any
 	if err := yaml.Unmarshal([]byte(recipe(t, "conda/variants.yaml")), &variants); err != nil {
 		t.Errorf("conda/variants.yaml: %v", err)
 	} else if got := fmt.Sprint(variants["c_stdlib_version"]); got != "["+glibcLimit(t)+"]" {

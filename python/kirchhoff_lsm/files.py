@@ -24,15 +24,24 @@ def needs(*modules):
 
 
 def open(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """The xarray.Dataset of a HDF5 file of lsm: an image, with all that lsm target adds, a model, a
-    survey, traveltime tables, a wavelet, picks.
+    """Reads a HDF5 file of lsm: an image, with all that lsm target adds, a model, a survey, traveltime tables, a wavelet, picks.
 
-    Dimensions and coordinates are those of the file: x, (y,) z, which points down, or time, and
-    t, in the units of their attributes. Arrays keep the file's order, z fastest, so that a
-    picture is transposed: lsm.plot draws it.
+    Parameters
+    ----------
+    path : path
+        The file. All of it is read into memory.
 
-    A dataset in a group, such as history/residual_norm, is the variable history_residual_norm.
-    Attributes of the file are those of the Dataset. All is read into memory.
+    Returns
+    -------
+    xarray.Dataset
+        Dimensions and coordinates are those of the file: x, (y,) z, which points down, or time, and t, in the units of their attributes.
+        Arrays keep the file's order, z fastest, so that a picture is transposed: lsm.plot draws it. A dataset in a group, such as
+        history/residual_norm, is the variable history_residual_norm. Attributes of the file are those of the Dataset.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        For a file that is not there, or not of lsm.
     """
     needs("h5py", "xarray")
     import h5py

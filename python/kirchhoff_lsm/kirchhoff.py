@@ -36,46 +36,72 @@ LARGE = ("trav", "amp")
 
 
 class Kirchhoff(PyLopsKirchhoff):
-    """Kirchhoff demigration, with the signature, shapes and results of
-    pylops.waveeqprocessing.Kirchhoff of PyLops 2.8, whose documentation describes what is
-    not said here. The adjoint is migration.
+    """Kirchhoff demigration, with the signature, shapes and results of pylops.waveeqprocessing.Kirchhoff of PyLops 2.8. The adjoint is
+    migration.
 
-    The image is [nx, nz], or with y [ny*nx, nz], on axes in m; the data are [ns, nr, nt], at the
-    times t in s. srcs and recs are positions in m, [2, ns] and [2, nr] with rows x, z, or 3 rows
-    y, x, z. vel is a number or [(ny,) nx, nz], m/s. wav has the interval of t, and its time zero at
-    sample wavcenter. trav, in s, and amp are pairs of tables, [points, ns] and [points, nr]; trav may
-    be one of [points, ns*nr].
+    Parameters
+    ----------
+    z, x, y : array
+        Axes of the image, m; z points down. Without y it is [nx, nz], with y [ny*nx, nz].
+    t : array [nt]
+        Times of the samples, s.
+    srcs, recs : array [2, ns], [2, nr]
+        Positions with rows x, z, m; or 3 rows y, x, z.
+    vel : float or array [(ny,) nx, nz]
+        Velocity, m/s.
+    wav, wavcenter : array, int
+        Wavelet at the interval of t, and the number of its sample at time zero.
+    mode : "analytic", "eikonal" or "byot"
+        Straight rays, first arrivals, or the tables trav.
+    wavfilter : bool
+        Filter the wavelet as PyLops does, in both values of compat, circular over the wavelet's own length: by the half derivative in 2-D,
+        in 3-D by minus the derivative. Images of 3-D data then have the opposite polarity of those of the program lsm, whose
+        kirchhoff.wavelet_filter = "pylops" is the same filter.
+    dynamic : bool
+        Amplitude weights.
+    trav, amp : pair of arrays [points, ns], [points, nr]
+        Tables of times, s, and amplitudes. trav may be one of [points, ns*nr].
+    aperture : float or pair
+        With compat="pylops" as PyLops has it. With "lsm" how far from the midpoint of a trace points count, m, in 3-D also one for y and
+        one for x; engines "cpu" and "reference".
+    angleaperture : float or pair
+        Angle from the vertical where a taper ends, or where it begins and ends, degrees. With dynamic.
+    engine : str
+        "numpy" and "numba" stand for what suits dtype: "cpu" (float32 arithmetic on the vector units of all cores) for float32, "double"
+        (the same in float64) for float64. "reference" is float64 in plain code, slower than numba. With "cpu" and dtype="float64" vectors
+        are in double precision and the arithmetic in single.
+    source_index, receiver_index : array of int [traces]
+        The columns of srcs and recs that each trace has, for surveys that are not all pairs, such as moving spreads. Data are then [traces,
+        nt]. A place of several traces has one table. They do not go with a trav of pairs.
+    compat : "pylops" or "lsm"
+        "pylops" gives PyLops' numbers, its particular definitions included; what cannot be had raises NotImplementedError. "lsm" takes
+        the definitions of lsm: traveltimes of its own eikonal solver from where sources and receivers are, rather than from the nearest
+        grid points; t[0] as the time of the first sample, rather than 0; slopes of given tables by the true spacing, rather than 1; and
+        angles of rays in 3-D that have a direction.
+    threads : int
+        0 for one on each processor. Results do not depend on it.
 
-    engine: "numpy" and "numba" stand for what suits dtype: "cpu" (float32 arithmetic on the
-    vector units of all cores) for float32, "double" (the same in float64) for float64.
-    "reference" is float64 in plain code, slower than numba. With engine="cpu" and dtype="float64"
-    vectors are in double precision and the arithmetic in single.
+    Attributes
+    ----------
+    dims : tuple
+        Shape of the image, (nx, nz) or (ny*nx, nz).
+    dimsd : tuple
+        Shape of the data, (ns, nr, nt) or (traces, nt).
 
-    compat="pylops" gives PyLops' numbers, its particular definitions included; what cannot
-    be had raises NotImplementedError. compat="lsm" takes the definitions of lsm:
-    traveltimes of its own eikonal solver from where sources and receivers are, rather than from
-    the nearest grid points; t[0] as the time of the first sample, rather than 0; slopes of
-    given tables by the true spacing, rather than 1; angles of rays in 3-D that have a
-    direction; and an aperture in m.
+    Raises
+    ------
+    ValueError
+        For arguments that do not fit together, and for axes that are irregular with compat="lsm".
+    NotImplementedError
+        For what no engine does.
 
-    wavfilter: True filters the wavelet as PyLops does, in both values of compat, circular over the
-    wavelet's own length: by the half derivative in 2-D, in 3-D by minus the derivative. Images of
-    3-D data then have the opposite polarity of those of the program lsm, whose
-    kirchhoff.wavelet_filter = "pylops" is the same filter.
+    Notes
+    -----
+    Tables cannot be replaced once the operator is made. An operator may be used by several threads, copied, pickled and used in a fork;
+    another process makes its tables anew when it first needs them. What becomes of the arguments later does not matter to it, but for
+    trav and amp: after these have changed it works on, and refuses to be copied, pickled and forked (ValueError).
 
-    source_index, receiver_index: whole numbers [traces], the columns of srcs and recs that each trace has, for
-    surveys that are not all pairs, such as moving spreads. Data are then [traces, nt]. A place of several
-    traces has one table. They do not go with a trav of pairs.
-
-    aperture with compat="lsm": how far from the midpoint of a trace, in m, points count, a number or in 3-D one for y and
-    one for x; engines "cpu" and "reference".
-
-    threads: 0 for one on each processor. Results do not depend on it.
-
-    Tables cannot be replaced once the operator is made. An operator may be used by several
-    threads, copied, pickled and used in a fork; another process makes its tables anew when it first needs them. What becomes of
-    the arguments later does not matter to it, but for trav and amp: after these have changed it works on, and
-    refuses to be copied, pickled and forked (ValueError).
+    lsm.Operator has what this signature has no room for: weights of traces, mutes, anisotropy, converted waves, rays, GPUs.
     """
 
     def __init__(

@@ -13,10 +13,22 @@ from .kirchhoff import Kirchhoff
 
 class LSM(PyLopsLSM):
     """Least-squares migration, with the signature of pylops.waveeqprocessing.LSM of PyLops 2.8.
-    Demop is an lsm.Kirchhoff, which takes the arguments kwargs_mod. solve(d, solver, ...) is
-    PyLops'.
 
-    kind="twowayac", which PyLops hands to another program, is refused.
+    Parameters
+    ----------
+    z, x, t, srcs, recs, vel, wav, wavcenter, y
+        As for lsm.Kirchhoff.
+    kind : "kirchhoff"
+        "twowayac", which PyLops hands to another program, raises NotImplementedError.
+    dottest : bool
+        Test that forward and adjoint fit.
+    **kwargs_mod
+        Other arguments of lsm.Kirchhoff.
+
+    Attributes
+    ----------
+    Demop : lsm.Kirchhoff
+        The operator. solve(d, solver, ...) is PyLops'.
     """
 
     def __init__(

@@ -35,27 +35,40 @@ def plot(
     title: str | None = None,
     figure: Figure | SubFigure | None = None,
 ) -> Figure:
-    """Draws a file of lsm, or an array of one, and returns the matplotlib Figure.
+    """Draws a file of lsm, or an array of one, by matplotlib.
 
         lsm.plot("image.h5").savefig("image.png")
 
-    what: a path, a Dataset of lsm.open, or an xarray.DataArray, such as the difference of two images.
-    field: the variable to draw, such as "gathers", "standard_deviation", "history_residual_norm" or
-    "sources", which are drawn with the receivers; by default the image, the velocity model, the traces
-    of a shot, the times of a source, the wavelet, or the picks that the file holds.
-    at: coordinates that are fixed, in the axes' units. Of an image {"x": 1500} leaves a profile, with
-    a band of one standard deviation to either side where the Dataset has it. In 3-D {"y": 300} leaves
-    a section. Without it three sections through the middle are drawn in 3-D. Of gathers {"x": [500,
-    1500]} are gathers (by default five along x), {"offset": 200} is the image of a class. {"source": 3}
-    or {"receiver": 3} are the traces of row 3, or the times.
-    wiggles: draw traces as lines whose positive side is filled.
-    clip: percentile of the absolute amplitude that gets full colour, above 0, up to 100. An array of one sign is
-    drawn from its smallest to its largest value instead.
-    cmap: a colour map of matplotlib: by default "gray" for amplitudes, "RdBu_r" for differences and
-    parameters of both signs, "viridis" for others.
-    figure: a Figure or SubFigure to draw in, otherwise a new one of pyplot. In a notebook the cell shows it.
+    Parameters
+    ----------
+    what : path, Dataset or DataArray
+        A file, what lsm.open gives, or an array, such as the difference of two images.
+    field : str
+        The variable to draw, such as "gathers", "standard_deviation", "history_residual_norm" or "sources", which are drawn with the
+        receivers; by default the image, the velocity model, the traces of a shot, the times of a source, the wavelet, or the picks.
+    at : dict
+        Coordinates that are fixed, in the axes' units. Of an image {"x": 1500} leaves a profile, with a band of one standard deviation to
+        either side where the Dataset has it. In 3-D {"y": 300} leaves a section. Without it three sections through the middle are
+        drawn in 3-D. Of gathers {"x": [500, 1500]} are gathers (by default five along x), {"offset": 200} is the image of a class.
+        {"source": 3} or {"receiver": 3} are the traces of row 3, or the times.
+    wiggles : bool
+        Draw traces as lines whose positive side is filled.
+    clip : float
+        Percentile of the absolute amplitude that gets full colour, above 0, up to 100. An array of one sign is drawn from its smallest
+        to its largest value instead.
+    cmap : str or Colormap
+        By default "gray" for amplitudes, "RdBu_r" for differences and parameters of both signs, "viridis" for others.
+    figure : Figure or SubFigure
+        Where to draw, otherwise a new one of pyplot. In a notebook the cell shows it.
 
-    It needs matplotlib, h5py and xarray. What cannot be drawn raises ValueError.
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        For what cannot be drawn.
     """
     needs("matplotlib.pyplot", "xarray")
     if not 0 < clip <= 100:

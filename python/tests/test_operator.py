@@ -152,6 +152,10 @@ def test_ends():
     process.wait()
     assert np.array_equal(op @ m, want)
     process = op._child.process
+    process.terminate()  # while it waits for a request
+    assert process.wait(30) == 130
+    assert np.array_equal(op @ m, want)
+    process = op._child.process
     del op
     assert process.poll() == 0
 
