@@ -54,3 +54,6 @@ class LSM(PyLopsLSM):
         self.Demop = Kirchhoff(z, x, t, srcs, recs, vel, wav, wavcenter, y=y, **kwargs_mod)
         if dottest:
             dot_test(self.Demop, *self.Demop.shape, raiseerror=True, verb=True)
+
+    def __repr__(self) -> str:
+        return f"<lsm LSM with {self.Demop!r}>"

@@ -8,6 +8,7 @@ import signal
 import tempfile
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pylops
@@ -185,3 +186,18 @@ def test_ranks():
     begin = time.monotonic()
     del two
     assert time.monotonic() - begin < 30
+
+
+def test_card(monkeypatch):
+    """On the emulated card of the Go tests, which build it in ~/.cache/lsm/gpuemu."""
+    built = sorted(Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "lsm", "gpuemu").glob("*/built"))
+    if not built:
+        pytest.skip("there is no emulated card: go test ./device/gpu builds it")
+    named = {"survey": traces(), "velocity": 2000.0, "image": IMAGE, **STATIC}
+    host = lsm.Operator(**named)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(built[-1].parent))
+    card = lsm.Operator(**named | {"kirchhoff": {"engine": "cuda", **STATIC["kirchhoff"]}})
+    assert "cuda 0 (emulated GPU)" in repr(card)
+    m = np.random.default_rng(6).standard_normal(host.shape[1])
+    assert differs(card @ m, host @ m) < 1e-5
+    assert differs(card.H @ card.recorded.ravel(), host.H @ host.recorded.ravel()) < 1e-5
