@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._library import Error, version
     from .files import open as open
     from .kirchhoff import Kirchhoff
+    from .mdio import read_mdio, write_mdio
     from .migration import LSM
     from .pictures import plot
     from .program import migrate, run
@@ -24,12 +25,14 @@ _HOME = {
     "migrate": "program",
     "open": "files",
     "plot": "pictures",
+    "read_mdio": "mdio",
     "run": "program",
     "version": "_library",
+    "write_mdio": "mdio",
 }
 
 # Without open, which would hide Python's own.
-__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "plot", "run", "version"]
+__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "plot", "read_mdio", "run", "version", "write_mdio"]
 
 
 def __getattr__(name: str) -> Any:
