@@ -10,7 +10,7 @@ import numpy as np
 
 from ._places import TOLERANCE, Frame, Line, places
 
-BLOCK = 32 << 20  # bytes that are read at a time, unless a chunk is larger
+BLOCK = 8 << 20  # bytes that are read at a time, unless a chunk is larger
 DATA = (0, 1, 11, 12)  # trace identification codes that count as data, as for lsm import
 LENGTHS = {"m": 1.0, "ft": 0.3048, "us-ft": 1200 / 3937, "km": 1e3, "cm": 1e-2, "mm": 1e-3, "in": 0.0254, "yd": 0.9144, "mi": 1609.344}
 TIMES = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
@@ -106,7 +106,7 @@ class Store:
         array = self.set[name].variable
         row = np.cumsum(self.live, dtype=np.int64).reshape(self.shape) - 1
         chunks = array.encoding.get("shards") or array.encoding.get("chunks") or array.shape
-        each = array.dtype.itemsize * math.prod(array.shape[len(self.shape) :])
+        each = array.dtype.itemsize * math.prod(max(n, c) for n, c in zip(array.shape[len(self.shape) :], chunks[len(self.shape) :]))
         for at in _boxes(self.shape, chunks, max(1, BLOCK // each)):
             live = self.live[at]
             if live.any():
@@ -178,6 +178,8 @@ def geometry(store, dim, which, units, datum, z):
         if not np.isfinite(xyz).all():
             raise ValueError(f"{store.source}: {np.count_nonzero(~np.isfinite(xyz).all(axis=1))} live traces have no position of their {role}")
         found.append(places(xyz))
+    if not any(xyz[:, :2].any() for xyz, _ in found):
+        raise ValueError(f"{store.source}: all sources and receivers lie at 0")
     arrays, attributes = {}, {"datum": float(store.own.get("datum", datum))}
     if dim == 2:
         own = store.own if "line_azimuth" in store.own else {}
@@ -193,8 +195,8 @@ def geometry(store, dim, which, units, datum, z):
         else:
             arrays[f"{role}s"] = np.column_stack([Frame(frame).from_map(xyz[:, :2]), xyz[:, 2]]), {"units": "m"}
         arrays[f"{role}_index"] = row, {}
-    if off > TOLERANCE:
-        warnings.warn(f"{store.source}: positions lie up to {off:.3g} m off the line that they are projected onto; dim=3 keeps them", stacklevel=4)
+    if off > 1:
+        warnings.warn(f"{store.source}: positions lie up to {off:.3g} m off the line that they are projected onto: dim=3 keeps them", stacklevel=4)
     return arrays | _of_sources(store, arrays, unit), attributes | frame
 
 
