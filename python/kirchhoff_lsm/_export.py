@@ -26,12 +26,15 @@ def _write(built, target, force):
     from ._surveyfile import whole
 
     place = UPath(target)
+    if place.exists():
+        if not force:
+            raise FileExistsError(f"{target}: already exists; force=True overwrites")
+        if not any((place / name).exists() for name in ("zarr.json", ".zgroup")):
+            raise FileExistsError(f"{target}: is no Zarr store, which force=True does not overwrite")
     if place.protocol in ("", "file", "local"):
         with whole(place.path, force) as temporary:
             to_mdio(built, temporary, mode="w-")
         return
-    if place.exists() and not force:
-        raise FileExistsError(f"{target}: already exists; force=True overwrites")
     to_mdio(built, place, mode="w")
 
 

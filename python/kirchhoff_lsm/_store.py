@@ -97,8 +97,8 @@ class Store:
         dtype = self.set["headers"].dtype if fields else None
         out = {name: np.empty(np.count_nonzero(self.live), dtype[name]) for name in fields}
         for rows, block in self._pieces("headers") if out else ():
-            for name in out:
-                out[name][rows] = block[name]
+            for name, values in out.items():
+                values[rows] = block[name]
         return out
 
     def _pieces(self, name):
@@ -196,7 +196,7 @@ def geometry(store, dim, which, units, datum, z):
             arrays[f"{role}s"] = np.column_stack([Frame(frame).from_map(xyz[:, :2]), xyz[:, 2]]), {"units": "m"}
         arrays[f"{role}_index"] = row, {}
     if off > 1:
-        warnings.warn(f"{store.source}: positions lie up to {off:.3g} m off the line that they are projected onto: dim=3 keeps them", stacklevel=4)
+        warnings.warn(f"{store.source}: positions lie up to {off:.3g} m off the line that they are projected onto: dim=3 keeps them", stacklevel=3)
     return arrays | _of_sources(store, arrays, unit), attributes | frame
 
 

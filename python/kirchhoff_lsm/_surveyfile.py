@@ -23,6 +23,8 @@ def write_survey(output, arrays, shape, sampling, blocks, attributes, force=Fals
     """
     import h5py
 
+    if Path(output).is_dir():
+        raise IsADirectoryError(f"{output}: is a folder, want the name of a file")
     with whole(output, force) as temporary, h5py.File(temporary, "w") as file:
         for name, (values, own) in arrays.items():
             _seal(file.create_dataset(name, data=values), own)

@@ -121,7 +121,7 @@ def write_mdio(
     array : str, optional
         Which dataset, such as ``gathers`` or ``velocity``. Default: data, image or gathers, the first that is there.
     force : bool
-        Overwrite the target.
+        Overwrite the target, if it is a Zarr store.
     """
     needs("h5py", "xarray", "mdio")
     import xarray

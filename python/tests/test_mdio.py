@@ -64,7 +64,7 @@ def header(place_s, place_r, scalar=-10, **more):
 
 # template: bytes of its fields, and the traces: numbers of the fields and places of source and receiver, m.
 def line_2d():
-    along = lambda x: (7000 + 0.5 * x, 9000 - 0.86 * x)  # noqa: E731
+    along = lambda x: (7000 + 0.5 * x, 9000 - 0.86 * x)
     for s, r in itertools.product(range(4), range(6)):
         yield (s + 1, r + 1), (*along(25.1 * s), 3.2), (*along(12.5 * (2 * s + r)), -1.5)
 
@@ -183,6 +183,8 @@ def test_mask_codes_and_refusals(tmp_path, monkeypatch):
     output.write_text("mine")
     with pytest.raises(FileExistsError, match="force=True"):
         lsm.read_mdio(store, output, positions="headers", ricker=20)
+    with pytest.raises(IsADirectoryError):
+        lsm.read_mdio(store, store, positions="headers", ricker=20, force=True)
     assert output.read_text() == "mine"
     group["amplitude"][3, 5, 7] = np.inf
     with pytest.raises(ValueError, match="trace 21 of the live ones has a sample that is not finite"):
@@ -230,6 +232,8 @@ def test_images(tmp_path):
         lsm.read_mdio(tmp_path / "flat.mdio")
     with pytest.raises(FileExistsError):
         lsm.write_mdio(flat, tmp_path / "flat.mdio")
+    with pytest.raises(FileExistsError, match="is no Zarr store"):
+        lsm.write_mdio(flat, tmp_path, force=True)
     lsm.write_mdio(2 * flat, tmp_path / "flat.mdio", force=True)
     assert np.array_equal(mdio.open_mdio(tmp_path / "flat.mdio").amplitude, 2 * values)
 
@@ -245,6 +249,8 @@ def test_images(tmp_path):
     assert back.time.values.tolist() == [4 * k for k in range(9)]
     sine, cosine = 0.5, np.sqrt(3) / 2  # docs/format.md: east = e + x sin A - y cos A
     assert np.isclose(back.cdp_x[1, 2], 1000 + 125 * sine - 20 * cosine) and np.isclose(back.cdp_y[1, 2], 2000 + 125 * cosine + 20 * sine)
+    with pytest.raises(ValueError, match="template CdpOffsetGathers3DTime with the axes inline, crossline, offset, time has no coordinates"):
+        lsm.read_mdio("memory://cube.mdio")
     with pytest.raises(ValueError, match="gathers by azimuth"):
         lsm.write_mdio(cube.assign(gathers=cube.gathers.assign_attrs(azimuths=[0, 90])), tmp_path / "a.mdio")
     with pytest.raises(ValueError, match="there is no velocity to write"):
