@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._library import Error, version
     from .files import open as open
     from .kirchhoff import Kirchhoff
+    from .mdio import read_mdio, write_mdio
     from .migration import LSM
     from .operators import Operator
     from .pictures import plot
@@ -25,6 +26,7 @@ _HOME = {
         "_library": ("Error", "version"),
         "files": ("open",),
         "kirchhoff": ("Kirchhoff",),
+        "mdio": ("read_mdio", "write_mdio"),
         "migration": ("LSM",),
         "operators": ("Operator",),
         "pictures": ("plot",),
@@ -36,8 +38,8 @@ _HOME = {
 
 # Without open, which would hide Python's own.
 __all__ = [  # noqa: RUF022
-    "LSM", "Error", "Kirchhoff", "Operator", "check", "grid", "migrate", "model", "plot", "process", "read_segy", "ready", "run", "save",
-    "survey", "target", "traveltimes", "version", "wavelet",
+    "LSM", "Error", "Kirchhoff", "Operator", "check", "grid", "migrate", "model", "plot", "process", "read_mdio", "read_segy", "ready", "run",
+    "save", "survey", "target", "traveltimes", "version", "wavelet", "write_mdio",
 ]  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def needs(*modules):
         try:
             importlib.import_module(name)
         except ImportError as error:
-            package = name.split(".")[0]
+            package = {"mdio": "multidimio"}.get(name, name.split(".")[0])
             raise ImportError(f"{package} is missing: pip install {package}") from error
 
 

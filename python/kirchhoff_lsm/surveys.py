@@ -120,16 +120,21 @@ def _index(name, values, n):
     return index.astype("int32")
 
 
+def ricker_wavelet(peak: float, dt: float) -> tuple[np.ndarray, int]:
+    """Samples of the Ricker wavelet of a peak frequency, Hz, and the number of the one at time zero. It spans 1.5 periods to either side."""
+    half = int(np.ceil(1.5 / (peak * dt)))
+    a = (np.pi * peak * dt * np.arange(-half, half + 1)) ** 2
+    return (1 - 2 * a) * np.exp(-a), half
+
+
 def _wavelet(dt, wavelet, zero, ricker):
-    """Samples and the one at time zero. The Ricker wavelet spans 1.5 periods to either side."""
+    """Samples and the one at time zero."""
     if (wavelet is None) == (ricker is None):
         raise ValueError("wavelet or ricker must be given, and not both: a survey has the source's wavelet")
     if ricker is not None:
         if not ricker > 0:
             raise ValueError(f"ricker must be above 0 Hz, got {ricker}")
-        half = int(np.ceil(1.5 / (ricker * dt)))
-        a = (np.pi * ricker * dt * np.arange(-half, half + 1)) ** 2
-        return (1 - 2 * a) * np.exp(-a), half
+        return ricker_wavelet(ricker, dt)
     samples = np.asarray(wavelet, "float64")
     if samples.ndim != 1 or zero is None or not 0 <= zero < len(samples):
         raise ValueError(f"wavelet must be a list of samples, and wavelet_zero the number of one of them, got {zero}")
