@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._surveyfile import whole
 from .files import needs
 
 if TYPE_CHECKING:
@@ -200,25 +199,10 @@ def save(what: xarray.Dataset | xarray.DataArray, path: str | os.PathLike[str]) 
     form = what.attrs.get("format", f"lsm-{kind}")
     if not str(form).startswith("lsm-") or form == "lsm-None":
         raise ValueError(f"lsm reads no file of {', '.join(map(str, what.data_vars)) or 'nothing'}: wanted is one of {', '.join(KINDS)}")
-    path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.tmp-")
-    os.close(handle)
-    try:
-        with h5py.File(temporary, "w") as file:
-            file.attrs.update(_plain(what.attrs) | {"format": form, "format_version": int(what.attrs.get("format_version", 1))})
-            for name, array in what.data_vars.items():
-                _write(file, f"history/{name[8:]}" if name.startswith("history_") else name, array)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with whole(path, force=True) as temporary, h5py.File(temporary, "w") as file:
+        file.attrs.update(_plain(what.attrs) | {"format": form, "format_version": int(what.attrs.get("format_version", 1))})
+        for name, array in what.data_vars.items():
+            _write(file, f"history/{name[8:]}" if name.startswith("history_") else name, array)
 
 
 def _plain(attributes):
