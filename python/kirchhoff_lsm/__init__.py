@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .migration import LSM
     from .pictures import plot
     from .program import migrate, run
+    from .tensors import to_jax, to_torch
 
     __version__: str
 
@@ -25,11 +26,13 @@ _HOME = {
     "open": "files",
     "plot": "pictures",
     "run": "program",
+    "to_jax": "tensors",
+    "to_torch": "tensors",
     "version": "_library",
 }
 
 # Without open, which would hide Python's own.
-__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "plot", "run", "version"]
+__all__ = ["LSM", "Error", "Kirchhoff", "migrate", "plot", "run", "to_jax", "to_torch", "version"]
 
 
 def __getattr__(name: str) -> Any:
