@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .pictures import plot
     from .program import check, migrate, model, process, read_segy, ready, run, target, traveltimes, wavelet
     from .surveys import grid, save, survey
+    from .tensors import to_jax, to_torch
 
     __version__: str
 
@@ -32,6 +33,7 @@ _HOME = {
         "pictures": ("plot",),
         "program": ("check", "migrate", "model", "process", "read_segy", "ready", "run", "target", "traveltimes", "wavelet"),
         "surveys": ("grid", "save", "survey"),
+        "tensors": ("to_jax", "to_torch"),
     }.items()
     for name in names
 }
@@ -39,7 +41,7 @@ _HOME = {
 # Without open, which would hide Python's own.
 __all__ = [  # noqa: RUF022
     "LSM", "Error", "Kirchhoff", "Operator", "check", "grid", "migrate", "model", "plot", "process", "read_mdio", "read_segy", "ready", "run",
-    "save", "survey", "target", "traveltimes", "version", "wavelet", "write_mdio",
+    "save", "survey", "target", "to_jax", "to_torch", "traveltimes", "version", "wavelet", "write_mdio",
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from pylops import LinearOperator
 from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLopsKirchhoff
 
 from . import _library
+from .tensors import as_given
 
 Tables = ArrayLike | tuple[ArrayLike, ArrayLike]  # of pairs, or of sources and of receivers
 
@@ -190,12 +191,20 @@ class Kirchhoff(PyLopsKirchhoff):
         return f"<lsm {self.shape[0]}x{self.shape[1]} Kirchhoff, {self._engine().describe()}>"
 
     def _matvec(self, x):
-        engine = self._engine()
-        return engine.forward(self._vector(x, engine.dtype)).astype(self.dtype, copy=False)
+        return as_given(lambda x: self._product("forward", x), x)
 
     def _rmatvec(self, x):
+        return as_given(lambda x: self._product("adjoint", x), x)
+
+    def _matmat(self, X):
+        return as_given(super()._matmat, X)
+
+    def _rmatmat(self, X):
+        return as_given(super()._rmatmat, X)
+
+    def _product(self, name, x):
         engine = self._engine()
-        return engine.adjoint(self._vector(x, engine.dtype)).astype(self.dtype, copy=False)
+        return getattr(engine, name)(self._vector(x, engine.dtype)).astype(self.dtype, copy=False)
 
     @staticmethod
     def _vector(x, dtype):
