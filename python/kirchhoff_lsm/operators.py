@@ -17,6 +17,7 @@ import numpy as np
 from pylops import LinearOperator
 
 from .program import _Call, environment, failure
+from .tensors import as_given
 
 if TYPE_CHECKING:
     import xarray
@@ -80,10 +81,10 @@ class Operator(LinearOperator):
         return self._child
 
     def _matvec(self, x):
-        return self._apply("forward", x)
+        return as_given(lambda v: self._apply("forward", v), x)
 
     def _rmatvec(self, x):
-        return self._apply("adjoint", x)
+        return as_given(lambda v: self._apply("adjoint", v), x)
 
     def _apply(self, request, x):
         if np.iscomplexobj(x):

@@ -115,6 +115,23 @@ def test_least_squares():
     assert set(np.abs(image[15:46]).argmax(axis=1)) == {20}
 
 
+def test_gradient_of_jax():
+    """By central differences."""
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    op = lsm.Operator(survey=traces(), velocity=2000.0, image=IMAGE, **STATIC | {"kirchhoff": {"engine": "reference"}})
+    with jax.enable_x64(True):
+        f, data = lsm.to_jax(op), jax.numpy.asarray(op.recorded)
+
+        @jax.jit
+        def misfit(m):
+            return 0.5 * ((f(jax.numpy.tanh(m)) - data) ** 2).sum()
+
+        m, v = np.random.default_rng(7).standard_normal((2, *op.dims))
+        found = (jax.grad(misfit)(m) * v).sum()
+        assert abs((misfit(m + 1e-4 * v) - misfit(m - 1e-4 * v)) / 2e-4 / found - 1) < 1e-5
+        assert isinstance(op @ jax.numpy.asarray(m.ravel()), jax.Array)
+
+
 def test_copies_and_processes():
     op = lsm.Operator(survey=traces(), velocity=2000.0, image=IMAGE, **STATIC)
     m = np.ones(op.shape[1])
