@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -52,8 +53,8 @@ func (m *Model) place(i int) string {
 }
 
 // Read reads the model of a file as the options say.
-func Read(path string, opt Options) (*Model, error) {
-	s, err := Open(path, opt)
+func Read(ctx context.Context, path string, opt Options) (*Model, error) {
+	s, err := Open(ctx, path, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (l *layout) name(opt Options) error {
 			s.guess("the file's names of its axes say too little: %q", l.names)
 		}
 		if l.names = slices.Clone(s.order); l.names == nil {
-			return s.fault("which axis is x, y or z is not known")
+			return status.Hint(s.fault("which axis of %s is x, y or z is not known", s.shapeText()), "--axes says it, slowest first, such as --axes z,x")
 		}
 		last := l.axes[dim-1]
 		if d, said := s.Axes[last].domain(); said && d == grid.Time && l.names[dim-1] == "z" {

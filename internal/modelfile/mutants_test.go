@@ -81,7 +81,7 @@ func survives(t *testing.T, path string, b []byte, how string, opt Options) bool
 	}()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	m, err := Read(path, opt)
+	m, err := Read(t.Context(), path, opt)
 	runtime.ReadMemStats(&after)
 	if taken := after.TotalAlloc - before.TotalAlloc; taken > mostBytes {
 		t.Errorf("%s: %d bytes were allocated for a file of %d", how, taken, len(b))

@@ -100,7 +100,13 @@ square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interp
 				if err := cli.InOrder(func() error { return f.model.separate(cmd) }, func() error { return f.model.complete(cmd, &f, files) }); err != nil {
 					return status.Usage(fmt.Errorf("import: %w", err))
 				}
-				return f.model.run(a, files[0], f.output)
+				return f.model.run(cmd.Context(), a, files[0], f.output)
+			}
+			if mdio, err := folders(files); err != nil || mdio {
+				if err == nil {
+					err = f.runMDIO(cmd.Context(), cmd, a, files[0])
+				}
+				return err
 			}
 			if err := f.complete(cmd); err != nil {
 				return status.Usage(fmt.Errorf("import: %w", err))
