@@ -13,6 +13,7 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -198,7 +199,7 @@ func inputError(err error) error {
 	case at.Hint != "" && status.HintOf(err) == "":
 		return status.Hint(status.Input(err), at.Hint)
 	case errors.As(err, &other):
-		return status.Hint(status.Input(err), other.Kind.Hint(at.Path))
+		return status.Hint(status.Input(err), sniff.Kind(other.Kind).Hint(at.Path))
 	}
 	return status.Input(err)
 }

@@ -180,10 +180,10 @@ func withHint(err error) error {
 	switch {
 	case status.HintOf(err) != "" || !errors.As(err, &at):
 		return err
-	case errors.As(err, &other) && other.Kind.Model():
+	case errors.As(err, &other) && sniff.Kind(other.Kind).Model():
 		return status.Hint(err, "without --format it is read as what it is")
 	case errors.As(err, &other):
-		return status.Hint(err, other.Kind.Hint(at.Path))
+		return status.Hint(err, sniff.Kind(other.Kind).Hint(at.Path))
 	}
 	return status.Hint(err, "--shape N,N[,N] says that it is raw binary; docs/models.md lists the formats")
 }

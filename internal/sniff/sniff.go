@@ -81,7 +81,7 @@ var hints = map[Kind]string{
 	TIFF:   aModel,
 	VTK:    aModel,
 	Zarr:   aModel,
-	MDIO:   "lsm import DIR -o SURVEY reads it, where it is the only input",
+	MDIO:   "lsm import FILE -o SURVEY reads it, where it is the only input",
 	SEG2:   `convert it first, with ObsPy: obspy.read("FILE", format="SEG2").write("out.sgy", format="SEGY")` + geometry,
 	SEGD:   "convert it first, with Seismic Unix: segdread tape=FILE use_stdio=1 > out.su" + geometry,
 	Text:   "lsm import takes a text as a wavelet alone, --wavelet FILE; lsm check FILE reads a configuration; " + theNumber,
@@ -254,7 +254,7 @@ func HasSignature(f io.ReaderAt) bool {
 
 // folder tells a folder by the files of metadata in it: zarr.json of version 3, .zgroup or .zarray
 // and .zattrs of version 2. The root of MDIO has the attributes apiVersion and createdOn, or in
-// versions before 1 api_version and created_on.
+// versions before 1 api_version and created.
 func folder(path string) Kind {
 	kind := Unknown
 	for _, name := range []string{"zarr.json", ".zgroup", ".zarray", ".zmetadata"} {
@@ -270,7 +270,7 @@ func folder(path string) Kind {
 	readJSON(filepath.Join(path, "zarr.json"), &v3)
 	readJSON(filepath.Join(path, ".zattrs"), &v2)
 	for _, attrs := range []map[string]any{v3.Attributes, v2} {
-		for version, created := range map[string]string{"apiVersion": "createdOn", "api_version": "created_on"} {
+		for version, created := range map[string]string{"apiVersion": "createdOn", "api_version": "created"} {
 			if attrs[version] != nil && attrs[created] != nil {
 				return MDIO
 			}

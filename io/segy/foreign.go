@@ -8,17 +8,17 @@ import (
 
 // Foreign is a file of another format, told by its first bytes.
 type Foreign struct {
-	Kind   sniff.Kind
+	Kind   string // as internal/sniff names it
 	Begins string // beginning of a text, quoted; "" for all else
 }
 
 // Error says what the file is.
 func (e *Foreign) Error() string {
-	what := string(e.Kind)
+	what := e.Kind
 	if e.Begins != "" {
 		what += " that begins with " + e.Begins
 	}
-	switch e.Kind {
+	switch sniff.Kind(e.Kind) {
 	case sniff.SEGY:
 		return "looks like " + what + ", not SU"
 	case sniff.SU, sniff.SEGD:
@@ -34,9 +34,9 @@ func foreign(head []byte) *Foreign {
 	case sniff.Unknown, sniff.SEGY:
 		return nil
 	case sniff.Text:
-		return &Foreign{Kind: kind, Begins: sniff.Begins(head)}
+		return &Foreign{Kind: string(kind), Begins: sniff.Begins(head)}
 	default:
-		return &Foreign{Kind: kind}
+		return &Foreign{Kind: string(kind)}
 	}
 }
 
@@ -45,11 +45,11 @@ func foreign(head []byte) *Foreign {
 func (f *File) lookalike() *Foreign {
 	for _, o := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
 		if n := TraceSamples.Int(f.Reel, o); n > 1 && f.Size%(headerBytes+4*n) == 0 {
-			return &Foreign{Kind: sniff.SU}
+			return &Foreign{Kind: string(sniff.SU)}
 		}
 	}
 	if sniff.TapeHeader(f.Reel) {
-		return &Foreign{Kind: sniff.SEGD}
+		return &Foreign{Kind: string(sniff.SEGD)}
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (f *File) openSU() error {
 		return err
 	}
 	if sniff.Head(header) == sniff.SEGY {
-		return &Error{Path: f.Path, Err: &Foreign{Kind: sniff.SEGY}}
+		return &Error{Path: f.Path, Err: &Foreign{Kind: string(sniff.SEGY)}}
 	}
 	own := func(o Order) int { return int(TraceSamples.Int(header, o.binary())) }
 	orders := []Order{f.Order}

@@ -11,22 +11,24 @@ import json
 import math
 import os
 import sys
+import warnings
 
-PACKAGES = {"vtkmodules": "vtk"}  # that are not called what their modules are
+PACKAGES = {"vtkmodules": "vtk", "mdio": "multidimio"}  # that are not called what their modules are
 
 
 def main(arguments):
-    """KIND SOURCE TARGET SAID [DATASET]: writes TARGET, and in SAID what the file says, or a fault."""
+    """KIND SOURCE TARGET SAID [DATASET, or for mdio options as JSON]: writes TARGET, and in SAID what the
+    file says, or a fault."""
     kind, source, target, said = arguments[:4]
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            answer = mdio(source, target) if kind == "mdio" else convert(kind, source, target, *arguments[4:])
+            answer = mdio(source, target, *arguments[4:]) if kind == "mdio" else convert(kind, source, target, *arguments[4:])
     except ImportError as error:
-        if (error.name or "").startswith("kirchhoff_lsm"):
-            answer = {"error": f"this version of the package kirchhoff-lsm has no module {error.name}"}
+        name = error.name or str(error).split()[0]
+        if name.startswith("kirchhoff_lsm"):
+            answer = {"error": f"this version of the package kirchhoff-lsm has no module {name}"}
         else:
-            module = (error.name or str(error)).split(".")[0]
-            answer = {"missing": PACKAGES.get(module, module)}
+            answer = {"missing": PACKAGES.get(name.split(".")[0], name.split(".")[0])}
     except MemoryError as error:
         answer = {"memory": str(error) or "takes more memory than can be had"}
     except ValueError as error:
@@ -35,11 +37,14 @@ def main(arguments):
         json.dump(answer, file, allow_nan=False)
 
 
-def mdio(source, target):
+def mdio(source, target, options="{}"):
+    """Writes the survey of an MDIO folder. Options are those of read_mdio."""
     from .mdio import read_mdio
 
-    read_mdio(source, output=target)
-    return {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default", UserWarning)
+        read_mdio(source, output=target, **json.loads(options))
+    return {"warnings": [str(w.message) for w in caught if w.category is UserWarning]}
 
 
 def convert(kind, source, target, dataset=""):
@@ -80,7 +85,10 @@ def _convert(file, target, dataset):
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     said = file.describe(dataset, array)
-    np.save(target, np.ascontiguousarray(array), allow_pickle=False)
+    try:
+        np.save(target, np.ascontiguousarray(array), allow_pickle=False)
+    except OSError as error:
+        raise MemoryError(f"cannot be written to {target}: {error.strerror}") from error
     said["notes"] = answer.get("notes", []) + said.get("notes", [])
     return answer | {"name": dataset, "what": f"{file.what}, {array.dtype.name}"} | said
 
@@ -232,6 +240,8 @@ class _vtk(File):
         kind = type(grid).__name__
         if grid is None or not (hasattr(grid, "GetSpacing") or hasattr(grid, "GetXCoordinates")):
             raise Fault("cannot be read, it may be damaged" if grid is None else f"holds {kind}, want image data or a rectilinear grid")
+        if hasattr(grid, "GetDirectionMatrix") and not grid.GetDirectionMatrix().IsIdentity():
+            raise Fault("its axes are turned by a direction matrix, want them along x, y and z")
         self.numpy, self.grid, self.arrays, self.cells = vtk_to_numpy, grid, {}, set()
         points = grid.GetDimensions()
         self.what = "VTK image data" if hasattr(grid, "GetSpacing") else "VTK rectilinear grid"

@@ -79,7 +79,8 @@ found by header words, fldr (field record) and tracf (channel) unless --key name
 others. Import lists traces that the files lack, and records without a trace.
 
 With --model the one FILE is a model: SEG-Y, SU, RSF of Madagascar, raw binary with
---shape, an array in HDF5 or NetCDF. Import says what it took the file for, and warns
+--shape, an array in HDF5, NetCDF or .npy; Python (LSM_PYTHON) and its libraries read
+.npz, MATLAB, TIFF, VTK and Zarr. A survey may also be an MDIO folder. Import says what it took the file for, and warns
 of what it guessed: format, axes, units, spacing. It refuses what may be two things.
 --units is then the unit of the values: m/s, km/s, ft/s, slowness s/m, s/km, or its
 square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interpolated
@@ -152,7 +153,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
 	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
 	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
-	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su, of models also rsf, raw, netcdf, hdf5 (default: as the file looks)")
+	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su, of models also rsf, raw, netcdf, ... (default: as the file looks)")
 	fl.StringVar((*string)(&o.Read.Order), "byte-order", "", "`big` or little (default: import finds out)")
 	fl.IntVar((*int)(&o.Read.Format), "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
 }

@@ -2,9 +2,11 @@ package recorded
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,16 +40,29 @@ func folders(files []string) (mdio bool, err error) {
 	return false, nil
 }
 
-// runMDIO makes a survey of an MDIO folder: Python's package writes it beside the output, and it
-// is published after it has been read.
+// runMDIO makes a survey of an MDIO folder: read_mdio of Python's package, which takes some of the
+// flags, writes it beside the output, and it is published after it has been read.
 func (f *importOptions) runMDIO(ctx context.Context, cmd *cobra.Command, a *cli.App, path string) (err error) {
+	options := map[string]any{}
 	cmd.LocalNonPersistentFlags().VisitAll(func(one *pflag.Flag) {
-		if err == nil && one.Changed && one.Name != "output" {
+		value, known := map[string]any{
+			"output": nil, "3d": 3, "ricker": f.ricker, "wavelet": f.wavelet, "units": f.opt.Units, "datum": f.opt.Datum,
+			"source-z": f.sourceZ, "receiver-z": f.receiverZ,
+		}[one.Name]
+		switch {
+		case !one.Changed:
+		case !known && err == nil:
 			err = status.Usage(fmt.Errorf("import: --%s is for SEG-Y and SU, %s is an MDIO folder", one.Name, path))
+		case value != nil:
+			options[strings.NewReplacer("3d", "dim", "-", "_").Replace(one.Name)] = value
 		}
 	})
 	if err != nil {
 		return err
+	}
+	text, err := json.Marshal(options)
+	if err != nil {
+		return status.Usage(err) // a number that is none
 	}
 	beside := os.TempDir()
 	if f.output != "" {
@@ -61,8 +76,9 @@ func (f *importOptions) runMDIO(ctx context.Context, cmd *cobra.Command, a *cli.
 		return status.Resource(err)
 	}
 	defer os.RemoveAll(folder)
+	var said struct{ Warnings []string }
 	made := filepath.Join(folder, "survey.h5")
-	if err := bridge.Read(ctx, "mdio", path, made, nil, &struct{}{}, "multidimio", ""); err != nil {
+	if err := bridge.Read(ctx, "mdio", path, made, []string{string(text)}, &said, "multidimio", ""); err != nil {
 		return err
 	}
 	s, hasData, err := h5.ReadSurveyHeader(made)
@@ -71,6 +87,9 @@ func (f *importOptions) runMDIO(ctx context.Context, cmd *cobra.Command, a *cli.
 		return err
 	case !hasData:
 		return status.Input(fmt.Errorf("%s: holds no traces", path))
+	}
+	for _, w := range said.Warnings {
+		a.Report.Warn(w)
 	}
 	a.Report.Printf("%s: MDIO, %s of %d samples at %g s, %s, %s\n", path, readable.Count(s.NumTraces(), "trace"), s.NT, s.DT,
 		readable.Count(s.NumSources(), "source"), readable.Count(s.NumReceivers(), "receiver"))

@@ -46,7 +46,7 @@ func (f *modelOptions) define(fl *pflag.FlagSet) {
 	fl.IntSliceVar(&o.Shape, "shape", nil, "model, raw binary: points along each axis, `N,N`, slowest axis first")
 	fl.StringVar(&o.Type, "type", "", "model, raw binary: `type` of the elements, such as float32 (default) or int16")
 	fl.Int64Var(&o.Skip, "skip", 0, "model, raw binary: `BYTES` before the first element")
-	fl.StringVar(&o.Dataset, "dataset", "", "model, HDF5 and NetCDF: `NAME` of the array")
+	fl.StringVar(&o.Dataset, "dataset", "", "model, where a file holds several arrays: `NAME` of the one")
 	fl.StringSliceVar(&o.Axes, "axes", nil, "model: what the file's axes are, slowest first, `A,A` of x, y, z, time")
 	fl.Float64SliceVar(&o.Origin, "origin", nil, "model: first point in the file, `X,Z` in m, or s in time (default: as it says)")
 	fl.Float64SliceVar(&o.Spacing, "spacing", nil, "model: spacing in the file, `X,Z` in m, or s in time (default: as it says)")
