@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/child"
@@ -54,7 +55,9 @@ func Read(ctx context.Context, kind, source, target string, options []string, an
 		return missing("%s of the Python package kirchhoff-lsm reads it, which %s lacks", "kirchhoff_lsm.bridge", python)
 	case err != nil && exit.Exited():
 		return status.Resource(fmt.Errorf("%s: %s -m kirchhoff_lsm.bridge ended with %v: %s", source, python, err, lastLine(stderr.String())))
-	case err != nil:
+	case err != nil && killed(exit):
+		return status.Resource(fmt.Errorf("%s: %s, which read it, was killed, perhaps for want of memory", source, python))
+	case err != nil: // a library crashed
 		return status.Input(fmt.Errorf("%s: reading it ended %s (%v): it may be damaged", source, python, err))
 	}
 	text, err := os.ReadFile(said)
@@ -73,6 +76,12 @@ func Read(ctx context.Context, kind, source, target string, options []string, an
 		return status.Input(fmt.Errorf("%s: %s", source, fault.Error))
 	}
 	return json.Unmarshal(text, answer)
+}
+
+// killed reports whether the system or somebody ended the process.
+func killed(exit *exec.ExitError) bool {
+	s, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && s.Signaled() && s.Signal() == syscall.SIGKILL
 }
 
 // lastLine is the line of an error report that says what happened.

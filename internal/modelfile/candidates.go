@@ -64,6 +64,8 @@ func (s *Source) choose(wanted string, all []candidate, usual []string) (string,
 		}
 	}
 	switch {
+	case len(all) == 0:
+		return "", s.fault("holds %s", listed(all))
 	case len(all) == 1:
 		s.note("%s is the only array of 2 or 3 axes", all[0].name)
 		return all[0].name, nil

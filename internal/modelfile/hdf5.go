@@ -108,11 +108,16 @@ func (f *hdf5) arrays() (list []candidate) {
 				long++
 			}
 		}
-		if number := strings.Contains(o.Type, "float") || strings.Contains(o.Type, "int"); number && (long == 2 || long == 3) {
+		if ofNumbers(o) && (long == 2 || long == 3) {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// ofNumbers reports whether an object is a dataset of real numbers.
+func ofNumbers(o h5.Object) bool {
+	return strings.Contains(o.Type, "float") || strings.Contains(o.Type, "int")
 }
 
 // each reads the array.
@@ -138,10 +143,13 @@ func (f *hdf5) judi() (bool, error) {
 		if at < 0 {
 			return false, nil
 		}
+		if o := f.info.Objects[at]; !ofNumbers(o) {
+			f.guess("%s is passed over, it is no list of numbers but %s", name, cmp.Or(o.Type, o.Class))
+			return false, nil
+		}
 		set, err := f.file.Dataset(name)
 		if err != nil {
-			f.guess("%s is passed over, it is no list of numbers but %s", name, cmp.Or(f.info.Objects[at].Type, f.info.Objects[at].Class))
-			return false, nil
+			return false, err
 		}
 		if s := set.Shape(); len(s) > 2 || product(s) != len(f.Axes) {
 			return false, nil

@@ -180,7 +180,7 @@ func withHint(err error) error {
 	switch {
 	case status.HintOf(err) != "" || !errors.As(err, &at):
 		return err
-	case errors.As(err, &other) && sniff.Kind(other.Kind).Model():
+	case errors.As(err, &other) && formats[sniff.Kind(other.Kind)] != "":
 		return status.Hint(err, "without --format it is read as what it is")
 	case errors.As(err, &other):
 		return status.Hint(err, sniff.Kind(other.Kind).Hint(at.Path))

@@ -146,6 +146,9 @@ func Head(head []byte) Kind {
 		}
 		return m.kind
 	}
+	if bytes.HasPrefix(head, []byte("<")) && bytes.Contains(head[:min(len(head), 1000)], []byte("<VTKFile")) {
+		return VTK // XML, which may have raw binary appended
+	}
 	text := head[:min(len(head), reelBytes)]
 	for cut := 1; cut < utf8.UTFMax && len(text) > 1000 && !utf8.Valid(text); cut++ {
 		text = text[:len(text)-1] // the piece may end inside a character
@@ -155,8 +158,6 @@ func Head(head []byte) Kind {
 		return RSF
 	case len(text) == 0 || bytes.ContainsFunc(text, notText):
 		return Unknown
-	case bytes.Contains(head, []byte("<VTKFile")):
-		return VTK
 	}
 	return Text
 }

@@ -28,17 +28,18 @@ func TestHead(t *testing.T) {
 		"PK\x03\x04\xff":       Zip,
 		"n1=5 in=\"a.rsf@\"\n": RSF,
 		"n1=5\ndata_format=native_float\x0c\x0c\x04\x00\x00": RSF,
-		"n1=5 in=\x00":                        Unknown,
-		"# vtk DataFile Version 3.0\n":        VTK,
-		"<?xml version=\"1.0\"?>\n<VTKFile":   VTK,
-		"<?xml version=\"1.0\"?>\n<x/>":       Text,
-		"II+\x00":                             TIFF,
-		"C 1 CLIENT":                          SEGY,
-		"\xc3\x40\xf1":                        SEGY,
-		"\x3a\x55\x00\x01":                    SEG2,
-		"%PDF-1.4":                            PDF,
-		strings.Repeat("ü", 3000):             Text, // cut inside a character
-		"words\n" + strings.Repeat(" ", 4000): Text,
+		"n1=5 in=\x00":                          Unknown,
+		"# vtk DataFile Version 3.0\n":          VTK,
+		"<?xml version=\"1.0\"?>\n<VTKFile":     VTK,
+		"<VTKFile type=\"ImageData\">_\x00\xff": VTK,
+		"<?xml version=\"1.0\"?>\n<x/>":         Text,
+		"II+\x00":                               TIFF,
+		"C 1 CLIENT":                            SEGY,
+		"\xc3\x40\xf1":                          SEGY,
+		"\x3a\x55\x00\x01":                      SEG2,
+		"%PDF-1.4":                              PDF,
+		strings.Repeat("ü", 3000):               Text, // cut inside a character
+		"words\n" + strings.Repeat(" ", 4000):   Text,
 	} {
 		if kind := Head([]byte(begin)[:min(len(begin), headBytes)]); kind != want {
 			t.Errorf("%.30q is taken for %q, want %q", begin, kind, want)

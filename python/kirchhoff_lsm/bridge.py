@@ -213,7 +213,7 @@ class _tiff(File):
         y = {"name": "y", "unit": unit, "origin": tie[4] - (half - tie[1]) * scale[1], "spacing": -scale[1]}
         if array.ndim == 2:
             z = {"name": "z", "unit": unit, "origin": -y["origin"], "spacing": scale[1]}
-            return {"axes": [z, x], "guesses": ["rows of the picture are taken for depths, which count down from 0"]}
+            return {"axes": [z, x], "guesses": ["rows of the picture are taken for depths, the negatives of their y"]}
         at = self.series.axes.find("Y")
         axes: list[dict] = [{}, {}, {}]
         if at >= 0 and self.series.axes.find("X") == at + 1:

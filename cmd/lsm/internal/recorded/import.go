@@ -80,11 +80,11 @@ others. Import lists traces that the files lack, and records without a trace.
 
 With --model the one FILE is a model: SEG-Y, SU, RSF of Madagascar, raw binary with
 --shape, an array in HDF5, NetCDF or .npy; Python (LSM_PYTHON) and its libraries read
-.npz, MATLAB, TIFF, VTK and Zarr. A survey may also be an MDIO folder. Import says what it took the file for, and warns
-of what it guessed: format, axes, units, spacing. It refuses what may be two things.
---units is then the unit of the values: m/s, km/s, ft/s, slowness s/m, s/km, or its
-square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interpolated
-(--resample), in this order. docs/models.md has the details.`,
+.npz, MATLAB, TIFF, VTK and Zarr, and surveys in MDIO folders. Import says what it took
+the file for, and warns of what it guessed: format, axes, units, spacing. It refuses
+what may be two things. --units is then the unit of the values: m/s, km/s, ft/s,
+slowness s/m, s/km, or its square s2/m2, s2/km2. A part is cut out (--crop), smoothed
+(--smooth) and interpolated (--resample), in this order. docs/models.md has the details.`,
 		Example: `  lsm import line.sgy
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
