@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,6 +61,18 @@ func TestNPY(t *testing.T) {
 		npyText(2, "{'descr': '<f8', 'fortran_order': False, 'shape': (99999, 99999)}", nil): "the file holds 0",
 	} {
 		refused(t, file(t, "v.npy", text), opt, want)
+	}
+}
+
+// TestGuessedAxes doubts a guess of axes by which velocities change more sidewards than with depth.
+func TestGuessedAxes(t *testing.T) {
+	path := file(t, "v.npy", someNPY(1, binary.LittleEndian, "False")) // by 300 along the first axis, by 200 along the last
+	doubt := "mean velocities change by 300 m/s along x and by 200 m/s along z: is x not z? (--axes)"
+	says(t, read(t, path, Options{Spacing: []float64{10, 5}}).Guesses, doubt)
+	for _, axes := range [][]string{{"x", "z"}, {"z", "x"}} {
+		if g := read(t, path, Options{Spacing: []float64{10, 5}, Axes: axes}).Guesses; slices.Contains(g, doubt) {
+			t.Errorf("axes %v are given and doubted: %q", axes, g)
+		}
 	}
 }
 

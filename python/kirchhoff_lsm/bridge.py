@@ -50,7 +50,7 @@ def mdio(source, target, options="{}"):
 def convert(kind, source, target, dataset=""):
     """Writes the array of a name, or the only one of 2 or 3 axes, and returns what the file says. Where
     there are several it writes none and lists them. Damage is a ValueError."""
-    read = {"npz": _npz, "mat": _mat, "tiff": _tiff, "vtk": _vtk, "zarr": _zarr}[kind]
+    read = {"npz": Npz, "mat": Mat, "tiff": Tiff, "vtk": Vtk, "zarr": Zarr}[kind]
     try:
         return _convert(read(source), target, dataset)
     except (ImportError, MemoryError):
@@ -140,7 +140,7 @@ def _long(shape):
     return sum(n > 1 for n in shape)
 
 
-class _npz(File):
+class Npz(File):
     what = "archive of NumPy"
 
     def __init__(self, source):
@@ -164,7 +164,7 @@ class _npz(File):
         return super().describe(name, array) | self.lists(array, fastest=False)
 
 
-class _mat(File):
+class Mat(File):
     """MATLAB's arrays have their first index fastest: axes are listed last first."""
 
     what = "MATLAB 5"
@@ -186,7 +186,7 @@ class _mat(File):
         return super().describe(name, array) | self.lists(array, fastest=True) | {"notes": [note]}
 
 
-class _tiff(File):
+class Tiff(File):
     what = "TIFF"
 
     def __init__(self, source):
@@ -221,7 +221,7 @@ class _tiff(File):
         return {"axes": axes, "guesses": ["bands or pages of the picture are taken for depths"]}
 
 
-class _vtk(File):
+class Vtk(File):
     what = "VTK"
 
     def __init__(self, source):
@@ -282,7 +282,7 @@ class _vtk(File):
         return said | {"guesses": ["z of the file is taken for depth"]}
 
 
-class _zarr(File):
+class Zarr(File):
     what = "Zarr"
 
     def __init__(self, source):
