@@ -143,7 +143,7 @@ func (f *hdf5) judi() (bool, error) {
 		if at < 0 {
 			return false, nil
 		}
-		if o := f.info.Objects[at]; !ofNumbers(o) {
+		if o := f.info.Objects[at]; o.Class != "link" && !ofNumbers(o) {
 			f.guess("%s is passed over, it is no list of numbers but %s", name, cmp.Or(o.Type, o.Class))
 			return false, nil
 		}

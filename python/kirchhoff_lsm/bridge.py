@@ -34,7 +34,7 @@ def main(arguments):
     except ValueError as error:
         answer = {"error": str(error)}
     with open(said, "w", encoding="utf-8") as file:
-        json.dump(answer, file, allow_nan=False)
+        json.dump(answer, file)
 
 
 def mdio(source, target, options="{}"):
@@ -90,6 +90,10 @@ def _convert(file, target, dataset):
     except OSError as error:
         raise MemoryError(f"cannot be written to {target}: {error.strerror}") from error
     said["notes"] = answer.get("notes", []) + said.get("notes", [])
+    try:
+        json.dumps(said, allow_nan=False)
+    except ValueError as error:
+        raise Fault("a spacing, an origin or a coordinate is not finite") from error
     return answer | {"name": dataset, "what": f"{file.what}, {array.dtype.name}"} | said
 
 

@@ -95,6 +95,8 @@ def test_archive(file):
     assert "axes are z, x, as the file says" in check(path, "--length-units", "m").stdout
     np.savez(path, vp=SECTION, n=[X + 1, Z], d=SPACING, o=ORIGIN)
     refused(program("--model", path), "n is [8 5], the shape of vp [7, 5]")
+    np.savez(path, vp=SECTION, d=[np.nan, 5], o=ORIGIN)
+    refused(program("--model", path), "a spacing, an origin or a coordinate is not finite")
 
 
 def test_matlab_5(file):
