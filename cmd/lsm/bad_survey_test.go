@@ -18,7 +18,7 @@ func badSurveys() []bad {
 		{"survey is a folder", folder(surveyFile), "", inputFault, `^lsm: survey\.h5: is a folder, want an HDF5 file`},
 		{"survey is text", text(surveyFile, "shot receiver\n1 2\n"), "", inputFault, `survey\.h5: is not an HDF5 file but a text file that begins with "shot receiver"`},
 		{"survey is empty", text(surveyFile, ""), "", inputFault, `survey\.h5: is empty`},
-		{"survey is SEG-Y", text(surveyFile, "C 1 CLIENT"+strings.Repeat(" ", 3590)), "", inputFault, `survey\.h5: is not an HDF5 file but perhaps SEG-Y`},
+		{"survey is SEG-Y", text(surveyFile, "C 1 CLIENT"+strings.Repeat(" ", 3590)), "", inputFault, `survey\.h5: is not an HDF5 file but a SEG-Y file`},
 		{"survey is NumPy", text(surveyFile, "\x93NUMPY\x01\x00"), "", inputFault, `survey\.h5: .*NumPy`},
 		{"survey cut to 4 bytes", cut(surveyFile, 4), "", inputFault, `survey\.h5: is not an HDF5 file but begins with bytes 89 48 44 46`},
 		{"survey cut to its signature", cut(surveyFile, 8), "", inputFault, `survey\.h5: cannot be opened as HDF5, it may be damaged`},

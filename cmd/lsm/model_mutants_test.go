@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
@@ -40,7 +41,7 @@ func TestModelMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := snapshot(t, folder)
-		code, said := mutantRun(t, name, folder, program, "import", "--model", "in.h5", "-o", "out.h5", "--dataset", []string{"m", "velocity"}[i%len(sound)])
+		code, said := mutantRun(t, name, folder, program, "import", "--model", "in.h5", "-o", "out.h5", "--dataset", []string{"m", "velocity", "m"}[i%len(sound)])
 		counts[code]++
 		switch code {
 		case status.Done:
@@ -63,7 +64,7 @@ func TestModelMutants(t *testing.T) {
 	}
 }
 
-// modelSeeds are a file as JUDI has it, and one of lsm.
+// modelSeeds are a file as JUDI has it, one of lsm, and the first after a user block.
 func modelSeeds(t *testing.T) (list [][]byte) {
 	t.Helper()
 	folder := t.TempDir()
@@ -92,5 +93,5 @@ func modelSeeds(t *testing.T) (list [][]byte) {
 		}
 		list = append(list, b)
 	}
-	return list
+	return append(list, slices.Concat(make([]byte, 512), list[0]))
 }

@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 )
 
 // maxSize is the largest configuration file that is read, in bytes. A mistyped
@@ -137,7 +139,7 @@ func (r *reader) file(source []byte) bool {
 		return false
 	}
 	switch {
-	case bytes.HasPrefix(source, []byte("\x89HDF\r\n\x1a\n")):
+	case bytes.HasPrefix(source, []byte(sniff.Signature)):
 		return syntax(0, 0, "is an HDF5 file, want a TOML file")
 	case len(source) > maxSize:
 		return syntax(0, 0, fmt.Sprintf("is larger than %d bytes, want a TOML file", maxSize))

@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"math"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -199,8 +199,7 @@ func inputError(err error) error {
 	case at.Hint != "" && status.HintOf(err) == "":
 		return status.Hint(status.Input(err), at.Hint)
 	case errors.As(err, &other):
-		hint := cmp.Or(foreignHints[other.Format], "import reads SEG-Y and SU; unpack or convert the file first, --model reads models in NetCDF too")
-		return status.Hint(status.Input(err), strings.ReplaceAll(hint, "FILE", at.Path))
+		return status.Hint(status.Input(err), sniff.Kind(other.Kind).Hint(at.Path))
 	}
 	return status.Input(err)
 }
@@ -304,18 +303,3 @@ func (in *input) judge(rec *record, t *segy.Trace) (s quality.Samples) {
 
 // farthest bounds coordinates, m: no map has greater ones.
 const farthest = 1e9
-
-const aPicture = "a picture holds no traces; ask for the SEG-Y file that it was drawn from"
-
-// foreignHints name programs that read files of other formats, with FILE for the file's name.
-var foreignHints = map[string]string{
-	segy.FormatHDF5: "lsm info FILE says what is in it; a survey file needs no import; lsm import --model FILE reads a model",
-	segy.FormatSEG2: `convert it first, with ObsPy: obspy.read("FILE", format="SEG2").write("out.sgy", format="SEGY"); positions must be added to its headers`,
-	segy.FormatText: "lsm import takes a text as a wavelet alone, --wavelet FILE; lsm check FILE reads a configuration, lsm import --model FILE a model in RSF",
-	segy.FormatGzip: "gunzip -c FILE > out.sgy makes the file that is inside",
-	segy.FormatZip:  "unzip FILE makes the files that are inside",
-	segy.FormatTIFF: aPicture, segy.FormatPNG: aPicture, segy.FormatJPEG: aPicture,
-	segy.FormatSU:   "--format su reads it whatever its name: lsm import FILE --format su",
-	segy.FormatSEGD: "convert it to SEG-Y first, with the geometry in its trace headers",
-	segy.FormatSEGY: "--format segy reads it whatever its name: lsm import FILE --format segy",
-}

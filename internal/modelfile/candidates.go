@@ -64,6 +64,8 @@ func (s *Source) choose(wanted string, all []candidate, usual []string) (string,
 		}
 	}
 	switch {
+	case len(all) == 0:
+		return "", s.fault("holds %s", listed(all))
 	case len(all) == 1:
 		s.note("%s is the only array of 2 or 3 axes", all[0].name)
 		return all[0].name, nil
@@ -106,4 +108,41 @@ func (s *Source) regular(a *Axis, name string, v []float64, unit, positive strin
 		s.note("%s is positive up: depths are its negatives", name)
 	}
 	return nil
+}
+
+// lists takes points n (nil: not said), spacings d and origins o of the axes, the fastest first
+// or the slowest, and returns which of them is of an axis.
+func (s *Source) lists(n, d, o []float64, fastest bool) (at func(axis int) int, err error) {
+	same := func(i int) int { return i }
+	reversed := func(i int) int { return len(s.Axes) - 1 - i }
+	fits := func(at func(int) int) bool {
+		for i, a := range s.Axes {
+			if n != nil && float64(a.N) != n[at(i)] {
+				return false
+			}
+		}
+		return true
+	}
+	want, other := same, reversed
+	if fastest {
+		want, other = reversed, same
+	}
+	switch {
+	case len(d) != len(s.Axes) || len(o) != len(s.Axes) || n != nil && len(n) != len(s.Axes):
+		return nil, s.fault("%s has %d axes, n, d and o beside it have %d, %d and %d numbers", s.Dataset, len(s.Axes), len(n), len(d), len(o))
+	case !fits(want) && !fits(other):
+		return nil, s.fault("n is %v, the shape of %s %s", n, s.Dataset, s.shapeText())
+	case fits(want) && fits(other) && fastest:
+		s.guess("n, d and o begin with the fastest axis of %s", s.Dataset)
+	case fits(want) && fits(other):
+		s.guess("n, d and o begin with the slowest axis of %s", s.Dataset)
+	case !fits(want):
+		want = other
+	}
+	for i := range s.Axes {
+		a := &s.Axes[i]
+		a.Origin, a.Spacing = o[want(i)], d[want(i)]
+	}
+	s.note("spacing and origin are those of d and o")
+	return want, nil
 }

@@ -170,7 +170,7 @@ func TestFramesOfOtherFormats(t *testing.T) {
 	if part.Grid.Frame == nil || *part.Grid.Frame != *a.Grid.Frame {
 		t.Errorf("a part of the model lies in %s", part.Grid.Frame)
 	}
-	if _, err := Read(file2D(t, dir), Options{Frame: a.Grid.Frame}); err == nil || !strings.Contains(err.Error(), "a frame is for a model of 3 axes") {
+	if _, err := Read(t.Context(), file2D(t, dir), Options{Frame: a.Grid.Frame}); err == nil || !strings.Contains(err.Error(), "a frame is for a model of 3 axes") {
 		t.Errorf("2-D: %v", err)
 	}
 	onto := a.Grid

@@ -1,33 +1,24 @@
 package modelfile
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
-
-// isHDF5 reports whether a file begins like HDF5.
-func isHDF5(path string) bool {
-	f, err := plain(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head := make([]byte, 8)
-	n, _ := f.ReadAt(head, 0) // too short: none
-	return string(head[:n]) == "\x89HDF\r\n\x1a\n"
-}
 
 // hdf5 is an HDF5 file whose array is looked for.
 type hdf5 struct {
 	*Source
-	file *h5.File
-	info *h5.Description
-	data *h5.Dataset
+	file   *h5.File
+	info   *h5.Description
+	data   *h5.Dataset
+	matlab bool
 }
 
 // hdf5Attrs are the attributes of a dataset.
@@ -82,6 +73,10 @@ func (f *hdf5) find(opt Options) (err error) {
 	}
 	attrs := hdf5Attrs{f.data.Attrs()}
 	f.What = "HDF5, " + f.data.Type()
+	if kind, err := sniff.Path(f.Path); attrs.Has("MATLAB_class") || err == nil && kind == sniff.MAT73 {
+		f.matlab, f.What = true, "MATLAB 7.3 (HDF5), "+f.data.Type()
+		f.note("%s is as MATLAB writes it: its last index is the slowest axis", f.Dataset)
+	}
 	f.Wide = strings.Contains(f.data.Type(), "64") || strings.Contains(f.data.Type(), "int32")
 	f.Unit = attrs.text("units")
 	for _, n := range f.data.Shape() {
@@ -113,11 +108,16 @@ func (f *hdf5) arrays() (list []candidate) {
 				long++
 			}
 		}
-		if number := strings.Contains(o.Type, "float") || strings.Contains(o.Type, "int"); number && (long == 2 || long == 3) {
+		if ofNumbers(o) && (long == 2 || long == 3) {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// ofNumbers reports whether an object is a dataset of real numbers.
+func ofNumbers(o h5.Object) bool {
+	return strings.Contains(o.Type, "float") || strings.Contains(o.Type, "int")
 }
 
 // each reads the array.
@@ -133,55 +133,42 @@ func (f *hdf5) each(take taker) (err error) {
 	return fault
 }
 
-// judi takes shape n, spacing d and origin o beside the array, as JUDI's files have them.
+// judi takes shape n, spacing d and origin o beside the array, as JUDI's files have them, and
+// some of MATLAB.
 func (f *hdf5) judi() (bool, error) {
 	var lists [3][]float64
 	for i, name := range []string{"n", "d", "o"} {
 		name = path.Join(path.Dir(f.Dataset), name)
-		if !f.file.Has(name) {
+		at := slices.IndexFunc(f.info.Objects, func(o h5.Object) bool { return o.Name == name })
+		if at < 0 {
+			return false, nil
+		}
+		if o := f.info.Objects[at]; o.Class != "link" && !ofNumbers(o) {
+			f.guess("%s is passed over, it is no list of numbers but %s", name, cmp.Or(o.Type, o.Class))
 			return false, nil
 		}
 		set, err := f.file.Dataset(name)
 		if err != nil {
 			return false, err
 		}
-		if s := set.Shape(); len(s) > 1 || len(s) == 1 && s[0] != len(f.Axes) {
+		if s := set.Shape(); len(s) > 2 || product(s) != len(f.Axes) {
 			return false, nil
 		}
 		if lists[i], err = h5.Read[float64](set); err != nil {
 			return false, err
 		}
 	}
-	n, d, o := lists[0], lists[1], lists[2]
-	fits := func(at func(i int) int) bool {
-		for i, a := range f.Axes {
-			if float64(a.N) != n[at(i)] {
-				return false
-			}
-		}
-		return true
+	at, err := f.lists(lists[0], lists[1], lists[2], true)
+	if err != nil || f.matlab {
+		return true, err
 	}
-	same := func(i int) int { return i }
-	reversed := func(i int) int { return len(f.Axes) - 1 - i }
-	at := reversed
-	switch {
-	case len(n) != len(f.Axes) || !fits(same) && !fits(reversed):
-		return false, f.fault("n is %v, the shape of %s %s", n, f.Dataset, f.shapeText())
-	case fits(same) && fits(reversed):
-		f.guess("n, d and o run as in Julia, whose arrays have their first axis fastest: %s is [z, (y,) x]", f.Dataset)
-	case fits(same):
-		at = same
-	}
-	names := map[int][]string{2: {"x", "z"}, 3: {"x", "y", "z"}}[len(n)]
+	names := map[int][]string{2: {"x", "z"}, 3: {"x", "y", "z"}}[len(f.Axes)]
 	for i := range f.Axes {
-		a := &f.Axes[i]
-		a.Origin, a.Spacing, a.Unit = o[at(i)], d[at(i)], "m"
-		if names != nil {
-			a.Name = names[at(i)]
+		if f.Axes[i].Unit = "m"; names != nil {
+			f.Axes[i].Name = names[at(i)]
 		}
 	}
 	f.What = strings.Replace(f.What, "HDF5", "HDF5 of JUDI", 1)
-	f.note("shape, spacing and origin are those of n, d and o, in m")
 	switch base := strings.ToLower(path.Base(f.Dataset)); {
 	case f.Unit == "" && (base == "m" || base == "m0"):
 		f.Unit = "s2/km2"
@@ -190,6 +177,15 @@ func (f *hdf5) judi() (bool, error) {
 		f.usual = "radians"
 	}
 	return true, nil
+}
+
+// product is the number of elements of a shape.
+func product(shape []int) int {
+	n := 1
+	for _, size := range shape {
+		n *= size
+	}
+	return n
 }
 
 // ownGrid takes the attributes origin and spacing of the array or the root, which lsm's files

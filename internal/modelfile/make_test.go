@@ -82,7 +82,7 @@ func read(t *testing.T, path string, opt Options) *Model {
 	if err := opt.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Read(path, opt)
+	m, err := Read(t.Context(), path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func read(t *testing.T, path string, opt Options) *Model {
 // refused wants an error that says something.
 func refused(t *testing.T, path string, opt Options, says string) {
 	t.Helper()
-	_, err := Read(path, opt)
+	_, err := Read(t.Context(), path, opt)
 	if err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("error %v, want one that says %q", err, says)
 	}

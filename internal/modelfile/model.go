@@ -1,6 +1,7 @@
 package modelfile
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -52,8 +53,8 @@ func (m *Model) place(i int) string {
 }
 
 // Read reads the model of a file as the options say.
-func Read(path string, opt Options) (*Model, error) {
-	s, err := Open(path, opt)
+func Read(ctx context.Context, path string, opt Options) (*Model, error) {
+	s, err := Open(ctx, path, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +87,32 @@ func Read(path string, opt Options) (*Model, error) {
 	if err := m.convert(opt, s.Unit, l.lengths); err != nil {
 		return nil, err
 	}
+	if l.guessed && opt.velocity() {
+		m.compareAxes()
+	}
 	return m, m.shape(opt)
+}
+
+// compareAxes doubts an order of axes that was guessed, where velocities change more sidewards than
+// with depth.
+func (m *Model) compareAxes() {
+	last := m.Grid.Dim() - 1
+	down := m.change(last)
+	for a := range last {
+		if aside := m.change(a); aside > down {
+			name, z := m.Grid.AxisName(a), m.Grid.AxisName(last)
+			m.guess("mean velocities change by %.4g m/s along %s and by %.4g m/s along %s: is %s not %s? (--axes)", aside, name, down, z, name, z)
+		}
+	}
+}
+
+// change is by how much means of the values change along an axis.
+func (m *Model) change(axis int) float64 {
+	sums, stride := make([]float64, m.Grid.Shape[axis]), m.Grid.Strides()[axis]
+	for i, v := range m.Values {
+		sums[i/stride%len(sums)] += v
+	}
+	return (slices.Max(sums) - slices.Min(sums)) * float64(len(sums)) / float64(len(m.Values))
 }
 
 // long are the numbers of the axes of more than one point.
@@ -104,6 +130,7 @@ type layout struct {
 	source  *Source
 	axes    []int    // of the source, of more than one point, slowest first
 	names   []string // of these
+	guessed bool     // they are by convention
 	to      []int    // axis of the model for each of these
 	flip    []bool   // it runs backwards
 	grid    grid.Grid
@@ -166,12 +193,13 @@ func (l *layout) name(opt Options) error {
 			s.guess("the file's names of its axes say too little: %q", l.names)
 		}
 		if l.names = slices.Clone(s.order); l.names == nil {
-			return s.fault("which axis is x, y or z is not known")
+			return status.Hint(s.fault("which axis of %s is x, y or z is not known", s.shapeText()), "--axes says it, slowest first, such as --axes z,x")
 		}
 		last := l.axes[dim-1]
 		if d, said := s.Axes[last].domain(); said && d == grid.Time && l.names[dim-1] == "z" {
 			l.names[dim-1] = "time"
 		}
+		l.guessed = true
 		s.guess("axes are taken for %s, slowest first (--axes)", strings.Join(l.names, ", "))
 	}
 	return nil

@@ -1,12 +1,14 @@
 package modelfile
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -33,12 +35,16 @@ func TestMutants(t *testing.T) {
 	sound["m1.bin"] = Options{Shape: a.Grid.Shape, Spacing: a.Grid.Spacing}
 	for name, text := range map[string]string{
 		"packed.nc": string(packedFile(1)), "cdf5.nc": string(packedFile(5)),
+		"c.npy": someNPY(1, binary.LittleEndian, "False"), "f.npy": someNPY(2, binary.BigEndian, "True"),
 		"ascii.rsf": "n1=2 n2=2 d1=200 d2=200 data_format=ascii_float in=stdin\n" + packed + "1500 1600 1700 1800\n",
 	} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		sound[name] = Options{}
+		if strings.HasSuffix(name, ".npy") {
+			sound[name] = Options{Spacing: []float64{10, 5}}
+		}
 	}
 	for name, kind := range map[string]segy.Kind{"m.sgy": segy.SEGY, "m.su": segy.SU, "s.sgy": segy.SEGY, "s.su": segy.SU} {
 		toTraces(t, filepath.Join(folder, name), a, kind)
@@ -81,7 +87,7 @@ func survives(t *testing.T, path string, b []byte, how string, opt Options) bool
 	}()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	m, err := Read(path, opt)
+	m, err := Read(t.Context(), path, opt)
 	runtime.ReadMemStats(&after)
 	if taken := after.TotalAlloc - before.TotalAlloc; taken > mostBytes {
 		t.Errorf("%s: %d bytes were allocated for a file of %d", how, taken, len(b))

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 )
 
 // Tags of the lists in the header of a classic NetCDF file.
@@ -344,7 +346,7 @@ func (c *classic) arrays() (list []candidate) {
 }
 
 func openNetCDF(path string, opt Options) (*Source, error) {
-	if isHDF5(path) {
+	if kind, err := sniff.Path(path); err == nil && kind == sniff.HDF5 {
 		return openHDF5(path, opt)
 	}
 	c, err := openClassic(path)

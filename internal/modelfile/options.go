@@ -173,7 +173,7 @@ func (o *Options) fits(f Format) error {
 		{"shape", o.Shape != nil, []Format{Raw}},
 		{"type of elements", o.Type != "", []Format{Raw}},
 		{"bytes to pass over", o.Skip != 0, []Format{Raw}},
-		{"dataset", o.Dataset != "", []Format{HDF5, NetCDF}},
+		{"dataset", o.Dataset != "", []Format{HDF5, NetCDF, NPZ, MAT, VTK, Zarr}},
 		{"sample format", o.SampleFormat != 0, []Format{SEGY}},
 		{"number of samples of a trace", o.Samples != 0, []Format{SEGY, SU}},
 		{"number of extended textual headers", o.Texts != nil, []Format{SEGY}},

@@ -116,10 +116,10 @@ func TestRaw(t *testing.T) {
 	refused(t, path, opt, "shape [3, 4] of float32 takes 48 bytes, the file holds 52")
 	opt.Shape = []int{1 << 20, 1 << 20}
 	refused(t, path, opt, "takes 4398046511104 bytes, the file holds 52")
-	if _, err := Read(path, Options{Format: Raw}); status.Code(err) != status.BadUsage {
+	if _, err := Read(t.Context(), path, Options{Format: Raw}); status.Code(err) != status.BadUsage {
 		t.Errorf("no shape: %v", err)
 	}
-	if _, err := Read(path, Options{Shape: []int{13}, Dataset: "v"}); status.Code(err) != status.BadUsage {
+	if _, err := Read(t.Context(), path, Options{Shape: []int{13}, Dataset: "v"}); status.Code(err) != status.BadUsage {
 		t.Errorf("a dataset of a raw file: %v", err)
 	}
 }
@@ -384,7 +384,7 @@ func TestHDF5(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, read(t, own, Options{}), a)
-	s, err := Open(own, Options{})
+	s, err := Open(t.Context(), own, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -571,7 +571,7 @@ func TestOwnSU(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.su")
 	a := someModel(grids()["2-D"], false)
 	toTraces(t, path, a, segy.SU)
-	m, err := Read(path, Options{Units: "m/s"})
+	m, err := Read(t.Context(), path, Options{Units: "m/s"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -597,11 +597,11 @@ func TestTwoIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := Options{LengthUnits: "m", Domain: "depth"}
-	if _, err := Read(path, opt); err == nil || !strings.Contains(err.Error(), "byte 3217 says 4000, header byte 117 of the first trace") || !strings.Contains(status.HintOf(err), "--spacing") {
+	if _, err := Read(t.Context(), path, opt); err == nil || !strings.Contains(err.Error(), "byte 3217 says 4000, header byte 117 of the first trace") || !strings.Contains(status.HintOf(err), "--spacing") {
 		t.Errorf("%v", err)
 	}
 	opt.Origin, opt.Spacing = a.Grid.Origin, a.Grid.Spacing
-	m, err := Read(path, opt)
+	m, err := Read(t.Context(), path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -622,12 +622,12 @@ func TestSalvagedTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := Options{LengthUnits: "m"}
-	if _, err := Read(path, opt); status.Code(err) != status.BadInput || !strings.Contains(status.HintOf(err), "--salvage") {
+	if _, err := Read(t.Context(), path, opt); status.Code(err) != status.BadInput || !strings.Contains(status.HintOf(err), "--salvage") {
 		t.Errorf("%v, hint %q", err, status.HintOf(err))
 	}
 	opt.Salvage, opt.Origin, opt.Spacing = true, a.Grid.Origin, a.Grid.Spacing
 	opt.Override = true
-	m, err := Read(path, opt)
+	m, err := Read(t.Context(), path, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -635,7 +635,7 @@ func TestSalvagedTraces(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(path, opt); err == nil || !strings.Contains(err.Error(), "a model may lack traces at its end alone") {
+	if _, err := Read(t.Context(), path, opt); err == nil || !strings.Contains(err.Error(), "a model may lack traces at its end alone") {
 		t.Errorf("a column lost inside: %v", err)
 	}
 	if m.Grid.Shape[0] != a.Grid.Shape[0]-1 || !strings.Contains(strings.Join(m.Guesses, "\n"), "the file ends inside the trace") {

@@ -23,16 +23,6 @@ const longestHeader = 16 << 20
 // pairs are the parameters key=value of an RSF header. A value may be quoted.
 var pairs = regexp.MustCompile(`(?:^|[\s])([A-Za-z_][A-Za-z0-9_]*)=("[^"\n]*"|'[^'\n]*'|[^\s]*)`)
 
-// looksRSF reports whether a file begins like the header of an RSF file.
-func looksRSF(head []byte) bool {
-	head, _, _ = bytes.Cut(head, []byte(packed))
-	found := map[string]bool{}
-	for _, m := range pairs.FindAllSubmatch(head, -1) {
-		found[string(m[1])] = true
-	}
-	return found["n1"] && (found["in"] || found["data_format"])
-}
-
 // rsf is an RSF file in the making.
 type rsf struct {
 	*Source

@@ -1,7 +1,7 @@
 package modelfile
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
@@ -30,10 +31,16 @@ const (
 	Raw    Format = "raw"
 	NetCDF Format = "netcdf"
 	HDF5   Format = "hdf5"
+	NPY    Format = "npy"
+	NPZ    Format = "npz"  // this and all below by Python, see [openPython]
+	MAT    Format = "mat"  // of MATLAB 5; later ones are HDF5
+	TIFF   Format = "tiff" // GeoTIFF too
+	VTK    Format = "vtk"  // image data and rectilinear grids, legacy and XML
+	Zarr   Format = "zarr"
 )
 
 // Formats lists all formats.
-var Formats = []Format{SEGY, SU, RSF, Raw, NetCDF, HDF5}
+var Formats = []Format{SEGY, SU, RSF, Raw, NetCDF, HDF5, NPY, NPZ, MAT, TIFF, VTK, Zarr}
 
 // FormatOf is the format that the ending of a name stands for, "" for any other ending.
 func FormatOf(path string) Format {
@@ -137,12 +144,13 @@ func (s *Source) shapeText() string {
 	return "[" + readable.Join("%d", ", ", n) + "]"
 }
 
-// Open opens a file as the options say, or as it looks.
-func Open(path string, opt Options) (*Source, error) {
+// Open opens a file as the options say, or as it looks. A format that Python reads takes time:
+// ctx ends it.
+func Open(ctx context.Context, path string, opt Options) (*Source, error) {
 	format := opt.Format
 	if format == "" {
 		var err error
-		if format, err = sniff(path, opt); err != nil {
+		if format, err = formatOf(path, opt); err != nil {
 			return nil, err
 		}
 	}
@@ -150,46 +158,65 @@ func Open(path string, opt Options) (*Source, error) {
 		return nil, err
 	}
 	open := map[Format]func(string, Options) (*Source, error){
-		SEGY: openTraces, SU: openTraces, RSF: openRSF, Raw: openRaw, NetCDF: openNetCDF, HDF5: openHDF5,
+		SEGY: openTraces, SU: openTraces, RSF: openRSF, Raw: openRaw, NetCDF: openNetCDF, HDF5: openHDF5, NPY: openNPY,
 	}[format]
+	if open == nil {
+		open = func(path string, opt Options) (*Source, error) { return openPython(ctx, path, opt) }
+	}
 	opt.Format = format
 	s, err := open(path, opt)
 	if err != nil {
-		return nil, err
+		return nil, withHint(err)
 	}
 	s.Format = format
 	return s, nil
 }
 
-// sniff tells the format by the first bytes of a file, the options and the name.
-func sniff(path string, opt Options) (Format, error) {
-	f, err := plain(path)
+// withHint says what helps where the reader of traces, which gets what no other reader knows,
+// refuses the file.
+func withHint(err error) error {
+	var at *segy.Error
+	var other *segy.Foreign
+	switch {
+	case status.HintOf(err) != "" || !errors.As(err, &at):
+		return err
+	case errors.As(err, &other) && formats[sniff.Kind(other.Kind)] != "":
+		return status.Hint(err, "without --format it is read as what it is")
+	case errors.As(err, &other):
+		return status.Hint(err, sniff.Kind(other.Kind).Hint(at.Path))
+	}
+	return status.Hint(err, "--shape N,N[,N] says that it is raw binary; docs/models.md lists the formats")
+}
+
+// formats are those of the kinds of files that are told by their beginning.
+var formats = map[sniff.Kind]Format{
+	sniff.HDF5: HDF5, sniff.MAT73: HDF5, sniff.NetCDF: NetCDF, sniff.NPY: NPY, sniff.NPZ: NPZ, sniff.MAT5: MAT,
+	sniff.TIFF: TIFF, sniff.VTK: VTK, sniff.Zarr: Zarr, sniff.MDIO: Zarr,
+}
+
+// formatOf tells the format by the first bytes of a file, the options and the name.
+func formatOf(path string, opt Options) (Format, error) {
+	kind, err := sniff.Path(path)
 	if err != nil {
-		return "", err
+		return "", openFault(path, err)
 	}
-	defer f.Close()
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return "", systemFault(path, err)
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 && info.Mode().IsRegular() {
+		return "", faultOf(path, "is empty")
 	}
-	head = head[:n]
 	named := FormatOf(path)
 	switch {
-	case n == 0:
-		return "", faultOf(path, "is empty")
 	case opt.Shape != nil:
 		return Raw, nil
-	case bytes.HasPrefix(head, []byte("\x89HDF\r\n\x1a\n")):
-		return HDF5, nil
-	case bytes.HasPrefix(head, []byte("CDF")):
-		return NetCDF, nil
+	case formats[kind] != "":
+		return formats[kind], nil
 	case named == SEGY || named == SU || named == RSF:
 		return named, nil
-	case looksRSF(head):
+	case kind == sniff.RSF:
 		return RSF, nil
 	case named != "":
 		return named, nil
+	case kind != sniff.Unknown && !kind.Model():
+		return "", status.Hint(faultOf(path, "is %s, which holds no model that lsm reads", kind), kind.Hint(path))
 	}
 	return SEGY, nil
 }
@@ -197,13 +224,18 @@ func sniff(path string, opt Options) (Format, error) {
 // plain opens a regular file.
 func plain(path string) (*os.File, error) {
 	f, err := plainfile.Open(path)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil, faultOf(path, "no such file")
-	case err != nil:
-		return nil, status.Input(fmt.Errorf("%s: %w", path, plainfile.Cause(err)))
+	if err != nil {
+		return nil, openFault(path, err)
 	}
 	return f, nil
+}
+
+// openFault is an error of opening.
+func openFault(path string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return faultOf(path, "no such file")
+	}
+	return status.Input(fmt.Errorf("%s: %w", path, plainfile.Cause(err)))
 }
 
 // systemFault is an error of reading, which is the system's.
@@ -256,8 +288,8 @@ func textUnit(text string) string {
 		return "km"
 	case "ft", "foot", "feet":
 		return "ft"
-	case "kft":
-		return "kft"
+	case "kft", "us-ft":
+		return strings.ToLower(strings.TrimSpace(text))
 	case "s", "sec", "second", "seconds":
 		return "s"
 	case "ms", "msec", "millisecond", "milliseconds":

@@ -11,7 +11,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -115,11 +117,15 @@ func (r Record) Attrs() []h5.Attr {
 		}
 	}
 	for _, in := range r.Inputs {
-		out = append(out,
-			h5.Attr{Name: inputPrefix + in.Role, Value: in.Path},
-			h5.Attr{Name: inputPrefix + in.Role + digestSuffix, Value: in.SHA256})
+		out = append(out, in.Attrs()...)
 	}
 	return out
+}
+
+// Attrs are the attributes that tell of an input.
+func (in Input) Attrs() []h5.Attr {
+	name := inputPrefix + in.Role
+	return []h5.Attr{{Name: name, Value: in.Path}, {Name: name + digestSuffix, Value: in.SHA256}}
 }
 
 const (
@@ -188,18 +194,41 @@ func Others(attrs []h5.Attr) (out []h5.Attr) {
 type Input struct {
 	Role   string // what it was for: "survey", "velocity", "traveltime", ...
 	Path   string // as configured
-	SHA256 string // of the whole file, hexadecimal
+	SHA256 string // of the whole file or folder, hexadecimal
 }
 
-// Hash reads a file once, in small pieces, and returns its digest.
+// Hash reads a file once, in small pieces, and returns its digest. That of a folder is of the names
+// and sizes of its files and what they hold, in order of the names.
 func Hash(role, path string) (Input, error) {
-	f, err := plainfile.Open(path)
-	if err != nil {
-		return Input{}, fmt.Errorf("provenance: %w", err)
-	}
-	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	add := func(path string) error {
+		f, err := plainfile.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = io.Copy(h, f)
+		return err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			info, err := os.Stat(file)
+			if err != nil {
+				return err
+			}
+			name, _ := filepath.Rel(path, file) // it is inside
+			fmt.Fprintf(h, "%s\x00%d\x00", filepath.ToSlash(name), info.Size())
+			return add(file)
+		})
+	case err == nil:
+		err = add(path)
+	}
+	if err != nil {
 		return Input{}, fmt.Errorf("provenance: %w", err)
 	}
 	return Input{Role: role, Path: path, SHA256: hex.EncodeToString(h.Sum(nil))}, nil

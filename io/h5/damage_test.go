@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 )
 
 func TestWhatIsNotHDF5(t *testing.T) {
@@ -34,13 +36,13 @@ func TestWhatIsNotHDF5(t *testing.T) {
 		{put("utf8", strings.Repeat("ü", 400)), "a text file"},
 		{put("npy", "\x93NUMPY\x01\x00"), "a NumPy array"},
 		{put("npz", "PK\x03\x04..."), "a zip archive"},
-		{put("nc", "CDF\x01...."), "a classic netCDF file"},
+		{put("nc", "CDF\x01...."), "a classic NetCDF file"},
 		{put("gz", "\x1f\x8b\x08...."), "gzip"},
-		{put("mat", "MATLAB 5.0 MAT-file"), "a MATLAB file before version 7.3"},
-		{put("segy", "\xc3\x40\xf1"), "perhaps SEG-Y"},
+		{put("mat", "MATLAB 5.0 MAT-file"), "a MATLAB 5 file"},
+		{put("segy", "\xc3\x40\xf1"), "a SEG-Y file"},
 		{put("bytes", "\x00\x01\x02\xff"), "begins with bytes 00 01 02 ff"},
 		{put("short", "\x89HDF"), "begins with bytes 89 48 44 46"},
-		{put("signature", string(signature)), "cannot be opened as HDF5"},
+		{put("signature", sniff.Signature), "cannot be opened as HDF5"},
 	} {
 		_, err := ReadSurvey(c.path)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.path+": ") {

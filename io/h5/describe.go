@@ -95,7 +95,10 @@ func Kind(path string) (string, error) {
 // maxObjects bounds a walk through a file, whose links may lead in circles.
 const maxObjects = 10000
 
-// walk lists a group; seen holds the addresses of the groups above and before.
+// private are groups in which MATLAB and Julia keep what other objects refer to, thousands of objects.
+var private = []string{"/#refs#", "/#subsystem#", "/_refs", "/_types"}
+
+// walk lists a group, without what is in private ones; seen holds the addresses of the groups above and before.
 func (f *File) walk(g *hdf5.CommonFG, name string, seen map[C.haddr_t]bool, info *Description) error {
 	fail := func() error { return readError(f.path, name+"/", wrapf(libraryError(), "cannot be listed")) }
 	var at C.H5O_info_t // two links with one address are one object
@@ -121,7 +124,7 @@ func (f *File) walk(g *hdf5.CommonFG, name string, seen map[C.haddr_t]bool, info
 		full := name + "/" + base
 		class, _ := g.ObjectTypeByIndex(i)
 		info.Objects = append(info.Objects, Object{Name: full, Class: class.String()})
-		if class != hdf5.H5G_GROUP {
+		if class != hdf5.H5G_GROUP || slices.Contains(private, full) {
 			continue
 		}
 		sub, err := g.OpenGroup(base)

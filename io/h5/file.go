@@ -4,18 +4,16 @@ package h5
 import "C"
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"gonum.org/v1/hdf5"
 
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 )
 
 // File is an HDF5 file open for reading. Its methods may be called from any
@@ -205,8 +203,6 @@ func (f *File) contents() string {
 	return strings.Join(names, ", ")
 }
 
-var signature = []byte("\x89HDF\r\n\x1a\n")
-
 // Sniff looks at a path without the library and says in plain words why it cannot be an
 // HDF5 file. It returns nil if it may be one.
 func Sniff(path string) error {
@@ -221,55 +217,25 @@ func Sniff(path string) error {
 		return inputError(path, "", "%w, want an HDF5 file", plainfile.Cause(err))
 	}
 	defer f.Close()
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
-	switch {
-	case errors.Is(err, io.EOF):
+	head := make([]byte, 4096)
+	n, err := f.ReadAt(head, 0)
+	switch head = head[:n]; {
+	case n == 0 && errors.Is(err, io.EOF):
 		return inputError(path, "", "is empty")
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+	case err != nil && !errors.Is(err, io.EOF):
 		return resourceError(path, "", plainfile.Cause(err))
+	case sniff.HasSignature(f):
+		return nil
 	}
-	head, err = head[:n], nil
-	// A user block may stand before the signature, which then lies at 512 bytes
-	// times a power of two.
-	mark := make([]byte, len(signature))
-	for at := int64(0); err == nil; at = max(512, 2*at) {
-		if _, err = f.ReadAt(mark, at); bytes.Equal(mark, signature) {
-			return nil
-		}
+	switch kind := sniff.Head(head); kind {
+	case sniff.Unknown:
+		return inputError(path, "", "is not an HDF5 file but begins with bytes % x", head[:min(8, n)])
+	case sniff.Text:
+		return inputError(path, "", "is not an HDF5 file but a text file that begins with %s", sniff.Begins(head))
+	default:
+		return inputError(path, "", "is not an HDF5 file but %s", kind)
 	}
-	return inputError(path, "", "is not an HDF5 file but %s", looksLike(head))
 }
-
-func looksLike(head []byte) string {
-	for _, k := range []struct{ magic, name string }{
-		{"\x93NUMPY", "a NumPy array"},
-		{"PK\x03\x04", "a zip archive (or NumPy .npz)"},
-		{"CDF", "a classic netCDF file"},
-		{"\x1f\x8b", "gzip-compressed"},
-		{"MATLAB 5.0", "a MATLAB file before version 7.3"},
-		{"\xc3\x40\xf1", "perhaps SEG-Y"}, // "C 1" of its first card, in EBCDIC
-		{"C 1 ", "perhaps SEG-Y"},
-	} {
-		if bytes.HasPrefix(head, []byte(k.magic)) {
-			return k.name
-		}
-	}
-	text := head
-	for cut := 1; cut < utf8.UTFMax && len(text) > 256 && !utf8.Valid(text); cut++ {
-		text = text[:len(text)-1] // the piece may end inside a character
-	}
-	if utf8.Valid(text) && bytes.IndexFunc(text, control) < 0 {
-		line, _, _ := bytes.Cut(text, []byte("\n"))
-		if len(line) > 40 {
-			line = append(line[:40:40], "..."...)
-		}
-		return fmt.Sprintf("a text file that begins with %q", line)
-	}
-	return fmt.Sprintf("begins with bytes % x", head[:min(8, len(head))])
-}
-
-func control(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }
 
 // hidden keeps an error in the chain without its text.
 type hidden struct{ error }

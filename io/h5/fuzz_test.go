@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 )
 
 // fuzzReaders gives whole files to all readers in a child process, because a
@@ -67,7 +69,7 @@ func FuzzOpenTables(f *testing.F) {
 
 // The look at what is not HDF5 is all our own and runs here.
 func FuzzSniff(f *testing.F) {
-	for _, s := range []string{"", "text\n", "\xc3\x40\xf1", string(signature), strings.Repeat("ü", 300)} {
+	for _, s := range []string{"", "text\n", "\xc3\x40\xf1", sniff.Signature, strings.Repeat("ü", 300)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -76,10 +78,10 @@ func FuzzSniff(f *testing.F) {
 			t.Fatal(err)
 		}
 		err := Sniff(path)
-		if has := strings.Contains(string(b), string(signature)); err == nil && !has {
+		if has := strings.Contains(string(b), sniff.Signature); err == nil && !has {
 			t.Errorf("taken for HDF5 without a signature: %q", b)
 		}
-		if strings.HasPrefix(string(b), string(signature)) && err != nil {
+		if strings.HasPrefix(string(b), sniff.Signature) && err != nil {
 			t.Errorf("refused with a signature in front: %v", err)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 )
 
 // openSU finds the byte order of an SU file: the one in which the length of the
@@ -18,8 +20,8 @@ func (f *File) openSU() error {
 	if err != nil {
 		return err
 	}
-	if cardImage(header) {
-		return &Error{Path: f.Path, Err: &Foreign{Format: FormatSEGY}}
+	if sniff.Head(header) == sniff.SEGY {
+		return &Error{Path: f.Path, Err: &Foreign{Kind: string(sniff.SEGY)}}
 	}
 	own := func(o Order) int { return int(TraceSamples.Int(header, o.binary())) }
 	orders := []Order{f.Order}

@@ -12,6 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/record"
+	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -79,6 +80,9 @@ func withFormatHint(path string, err error) error {
 	}
 	if ext := strings.ToLower(filepath.Ext(path)); errors.Is(err, h5.ErrInput) && (ext == ".sgy" || ext == ".segy" || ext == ".su") {
 		return status.Hint(err, "SEG-Y and SU files are looked at by: lsm import "+path)
+	}
+	if kind, fault := sniff.Path(path); fault == nil && kind.Model() && errors.Is(err, h5.ErrInput) && kind != sniff.HDF5 && kind != sniff.MAT73 {
+		return status.Hint(err, kind.Hint(path))
 	}
 	return err
 }

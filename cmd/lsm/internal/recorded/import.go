@@ -79,11 +79,12 @@ found by header words, fldr (field record) and tracf (channel) unless --key name
 others. Import lists traces that the files lack, and records without a trace.
 
 With --model the one FILE is a model: SEG-Y, SU, RSF of Madagascar, raw binary with
---shape, an array in HDF5 or NetCDF. Import says what it took the file for, and warns
-of what it guessed: format, axes, units, spacing. It refuses what may be two things.
---units is then the unit of the values: m/s, km/s, ft/s, slowness s/m, s/km, or its
-square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interpolated
-(--resample), in this order. docs/models.md has the details.`,
+--shape, an array in HDF5, NetCDF or .npy; Python (LSM_PYTHON) and its libraries read
+.npz, MATLAB, TIFF, VTK and Zarr, and surveys in MDIO folders. Import says what it took
+the file for, and warns of what it guessed: format, axes, units, spacing. It refuses
+what may be two things. --units is then the unit of the values: m/s, km/s, ft/s,
+slowness s/m, s/km, or its square s2/m2, s2/km2. A part is cut out (--crop), smoothed
+(--smooth) and interpolated (--resample), in this order. docs/models.md has the details.`,
 		Example: `  lsm import line.sgy
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
@@ -100,7 +101,13 @@ square s2/m2, s2/km2. A part is cut out (--crop), smoothed (--smooth) and interp
 				if err := cli.InOrder(func() error { return f.model.separate(cmd) }, func() error { return f.model.complete(cmd, &f, files) }); err != nil {
 					return status.Usage(fmt.Errorf("import: %w", err))
 				}
-				return f.model.run(a, files[0], f.output)
+				return f.model.run(cmd.Context(), a, files[0], f.output)
+			}
+			if mdio, err := folders(files); err != nil || mdio {
+				if err == nil {
+					err = f.runMDIO(cmd.Context(), cmd, a, files[0])
+				}
+				return err
 			}
 			if err := f.complete(cmd); err != nil {
 				return status.Usage(fmt.Errorf("import: %w", err))
@@ -146,7 +153,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&o.KeepDuplicates, "keep-duplicates", false, "keep traces that equal an earlier one of their source and receiver")
 	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
 	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
-	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su, of models also rsf, raw, netcdf, hdf5 (default: as the file looks)")
+	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su, of models also rsf, raw, netcdf, ... (default: as the file looks)")
 	fl.StringVar((*string)(&o.Read.Order), "byte-order", "", "`big` or little (default: import finds out)")
 	fl.IntVar((*int)(&o.Read.Format), "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
 }

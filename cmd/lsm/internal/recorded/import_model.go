@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,7 +21,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
-	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
 // modelOptions are the choices of lsm import --model.
@@ -40,13 +40,13 @@ var shared = []string{"plot", "output", "units", "format", "byte-order", "sample
 // define defines the flags that only models have.
 func (f *modelOptions) define(fl *pflag.FlagSet) {
 	o := &f.opt
-	fl.BoolVar(&f.on, "model", false, "the FILE is a model: SEG-Y, SU, RSF, raw binary, HDF5 or NetCDF")
+	fl.BoolVar(&f.on, "model", false, "the FILE is a model, see docs/models.md for the formats")
 	fl.StringVar(&o.Property, "property", "", "model: `velocity`, receiver-velocity, epsilon, delta, tilt, azimuth or eta")
 	fl.StringVar(&f.into, "into", "", "model: add the property to a copy of this model `FILE`")
 	fl.IntSliceVar(&o.Shape, "shape", nil, "model, raw binary: points along each axis, `N,N`, slowest axis first")
 	fl.StringVar(&o.Type, "type", "", "model, raw binary: `type` of the elements, such as float32 (default) or int16")
 	fl.Int64Var(&o.Skip, "skip", 0, "model, raw binary: `BYTES` before the first element")
-	fl.StringVar(&o.Dataset, "dataset", "", "model, HDF5 and NetCDF: `NAME` of the array")
+	fl.StringVar(&o.Dataset, "dataset", "", "model, where a file holds several arrays: `NAME` of the one")
 	fl.StringSliceVar(&o.Axes, "axes", nil, "model: what the file's axes are, slowest first, `A,A` of x, y, z, time")
 	fl.Float64SliceVar(&o.Origin, "origin", nil, "model: first point in the file, `X,Z` in m, or s in time (default: as it says)")
 	fl.Float64SliceVar(&o.Spacing, "spacing", nil, "model: spacing in the file, `X,Z` in m, or s in time (default: as it says)")
@@ -176,7 +176,7 @@ func (f *modelOptions) surveyLine() error {
 }
 
 // run imports a model.
-func (f *modelOptions) run(a *cli.App, path, output string) error {
+func (f *modelOptions) run(ctx context.Context, a *cli.App, path, output string) error {
 	if err := a.CheckOutputs(cli.Named("the input", path, "--into", f.into, "--line", f.line, "--frame", frameFile(f.frame)), cli.Named("--output", output, "--plot", f.plot), a.Force); err != nil {
 		return err
 	}
@@ -198,9 +198,9 @@ func (f *modelOptions) run(a *cli.App, path, output string) error {
 	if f.opt.Frame, err = frameOf(f.frame); err != nil {
 		return err
 	}
-	m, err := modelfile.Read(path, f.opt)
+	m, err := modelfile.Read(ctx, path, f.opt)
 	if err != nil {
-		return withFormatFlag(err)
+		return err
 	}
 	if err := a.Reads(cli.Alike("the elements of "+path, m.Files...)...); err != nil {
 		return err
@@ -215,16 +215,6 @@ func (f *modelOptions) run(a *cli.App, path, output string) error {
 		return err
 	}
 	return f.draw(a, m, path)
-}
-
-// withFormatFlag says how another format is asked for, where none of the formats that are told
-// by their beginning fits.
-func withFormatFlag(err error) error {
-	var foreign *segy.Error
-	if status.HintOf(err) == "" && errors.As(err, &foreign) {
-		return status.Hint(err, "--format rsf, raw, netcdf or hdf5 says what else the file is")
-	}
-	return err
 }
 
 // tell says what the file was taken for.
