@@ -2,21 +2,23 @@ package pipeline
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"unsafe"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
 // Exchange applies the operator of a job for another program, with which rank 0 shares the files image
-// and data of a folder. They hold vectors as plain numbers of the operator's type, in C order: the
+// and data of a folder. They hold vectors as plain numbers of the operator's type, in the machine's byte order and C order: the
 // image, with classes [classes, nx, (ny,) nz], and the traces in the order of the survey file.
 type Exchange struct {
 	job         *Job
@@ -32,52 +34,58 @@ var exchanged = [2]string{"image", "data"}
 
 // NewExchange makes an exchange of a job whose operator is built, with its files. It is collective. The files may be removed once they are
 // there: they stay open.
-func NewExchange(j *Job, folder string) (x *Exchange, err error) {
+func NewExchange(j *Job, folder string) (*Exchange, error) {
 	if j.Streams() {
-		return nil, status.Hint(status.Usage(fmt.Errorf("the traces do not fit in the memory: lsm operator does not stream them")),
+		return nil, status.Hint(status.Usage(errors.New("the traces do not fit in the memory: lsm operator does not stream them")),
 			"give more memory or ranks, or fewer traces (data.offset)")
 	}
-	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		return nil, status.Usage(fmt.Errorf("lsm operator needs a machine whose numbers are little endian"))
-	}
-	x = &Exchange{job: j}
-	var d *dist.Vector
-	if j.HasTraces() {
-		if d, err = j.Data(); err != nil {
-			return nil, err
-		}
-	}
-	s, err := j.op.setting(d)
-	if err != nil {
-		return nil, err
-	}
-	x.operator = s.Scaled()
-	if d != nil {
-		if x.data, err = s.WeightedData(); err != nil {
-			return nil, err
-		}
-	}
-	if x.image, err = dist.NewVector(j.process.Device, x.operator.Domain()); err == nil {
-		x.sums, err = dist.NewVector(j.process.Device, x.operator.Range())
-	}
-	if err := comm.Together(j.Ranks.World, err); err != nil {
+	x := &Exchange{job: j}
+	if err := comm.Together(j.Ranks.World, x.makeVectors()); err != nil {
 		return nil, err
 	}
 	return x, j.Ranks.AtRoot(func() error { return x.create(folder) })
 }
 
-// create makes the files.
+// makeVectors makes the operator and the vectors of this rank.
+func (x *Exchange) makeVectors() (err error) {
+	var d *dist.Vector
+	if x.job.HasTraces() {
+		if d, err = x.job.Data(); err != nil {
+			return err
+		}
+	}
+	s, err := x.job.op.setting(d)
+	if err != nil {
+		return err
+	}
+	x.operator = s.Scaled()
+	if d != nil {
+		if x.data, err = s.WeightedData(); err != nil {
+			return err
+		}
+	}
+	w := dist.Work{}
+	w.New(x.job.process.Device, x.operator.Domain(), &x.image)
+	w.New(x.job.process.Device, x.operator.Range(), &x.sums)
+	return w.Err
+}
+
+// create makes the files, with their room: a program that writes to a file in memory which has none dies.
 func (x *Exchange) create(folder string) (err error) {
 	for i, v := range [2]*dist.Vector{x.image, x.sums} {
-		n := 0
+		size := int64(0)
 		for _, row := range v.Rows() {
-			n += row.Layout.Size()
+			size += int64(row.Layout.Size()) * int64(x.job.plan.Type().Size())
 		}
-		if x.files[i], err = os.Create(filepath.Join(folder, exchanged[i])); err == nil {
-			err = x.files[i].Truncate(int64(n) * int64(x.job.plan.Type().Size()))
+		path := filepath.Join(folder, exchanged[i])
+		if x.files[i], err = os.Create(path); err != nil {
+			return err
+		}
+		if err = syscall.Fallocate(int(x.files[i].Fd()), 0, 0, size); errors.Is(err, syscall.EOPNOTSUPP) {
+			err = x.files[i].Truncate(size)
 		}
 		if err != nil {
-			return err
+			return status.Resource(fmt.Errorf("%s: %s: %w", path, readable.Bytes(size), err))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -102,8 +103,10 @@ class Operator(LinearOperator):
         from .surveys import grid
 
         facts, values = self._facts, np.reshape(x, self.dims)
-        whole = [grid(v, facts["spacing"], facts["origin"], domain=facts["domain"], name="image") for v in values.reshape(-1, *facts_shape(facts))]
-        if len(self.dims) == len(facts["origin"]):
+        axes = len(facts["origin"])
+        each = values.reshape(-1, *self.dims[-axes:])
+        whole = [grid(v, facts["spacing"], facts["origin"], domain=facts["domain"], name="image") for v in each]
+        if len(self.dims) == axes:
             return whole[0]
         import xarray
 
@@ -123,19 +126,13 @@ def _again(config, launcher, program, sections):
     return Operator(config, launcher=launcher, program=program, **sections)
 
 
-def facts_shape(facts):
-    """The shape of one image."""
-    return facts["image"][-len(facts["origin"]) :]
-
-
 class _Child:
     """A process of lsm operator, and the vectors that it shares. Files go as soon as both processes have opened them."""
 
     def __init__(self, config, launcher, program, sections):
         self.owner = os.getpid()
-        shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self._said = tempfile.TemporaryFile("w+")
-        with tempfile.TemporaryDirectory(prefix="lsm-", dir=shared) as folder, _Call(program, None, launcher) as self._call:
+        with tempfile.TemporaryDirectory(prefix="lsm-", dir=_memory()) as folder, _Call(program, None, launcher) as self._call:
             arguments = ["operator", self._call.config(config), *self._call.sections(config, sections), "--exchange", folder]
             self.process = subprocess.Popen(
                 [*launcher, self._call.program, *map(self._call.argument, arguments), "--json"],
@@ -174,6 +171,15 @@ class _Child:
         self.process.wait()
         self._said.seek(0)
         raise failure(last, self._said.read(), self.process.returncode)
+
+
+def _memory():
+    """A folder in memory, None where there is none, or one that is small, as in containers."""
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > whole // 4:
+            return "/dev/shm"
+    return None
 
 
 def _end(process, owner):

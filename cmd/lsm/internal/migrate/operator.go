@@ -25,7 +25,7 @@ mute and topography, and applies it until its input ends. Each line of it is a r
   adjoint    make FOLDER/image of FOLDER/data
   recorded   make FOLDER/data of the recorded traces, weighted
 
-Both files are made first. They hold plain numbers, little endian: the image
+Both files are made first. They hold plain numbers: the image
 [nx, (ny,) nz], with classes of gathers in front, and the traces in the order of the survey
 file. With --json the event "operator" says shapes and types, and the event "applied"
 answers a request. In Python lsm.Operator does all this.`,
