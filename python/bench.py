@@ -1,6 +1,7 @@
 """lsm.Kirchhoff beside PyLops with numba, in one process on the same vectors.
 
 usage: bench.py [--double] [CASE ...]    RUNS=5 THREADS=2 bench.py small large
+       bench.py --lists                  memory and time of a moving spread, as a list of traces and as a stack of shots
 
 Prints medians of RUNS products, conversions of vectors included, their ratios, and the largest
 differences, relative to the largest value. Both work on THREADS threads, in single precision or
@@ -87,6 +88,40 @@ def main(cases, dtype):
                 print(f"{start} {name} | {1e3 * a:.2f} | {1e3 * b:.2f} | {a / b:.1f} | {apart:.0e} |", flush=True)
 
 
+def resident():
+    """Memory of this process, MiB (Linux)."""
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def lists():
+    """60 shots into 40 moving receivers on 401 x 151 points."""
+    places = np.vstack([np.linspace(0, 4000, 100), np.zeros(100)])
+    source = np.repeat(np.arange(60), 40)
+    receiver = source + np.tile(np.arange(40), 60)
+    x, z, t = np.arange(401) * 10.0, np.arange(151) * 10.0, np.arange(500) * 0.004
+    common = dict(vel=2000 + 0.5 * np.broadcast_to(z, (401, 151)), wav=np.ones(21), wavcenter=10, compat="lsm", dtype="float32")
+
+    def listed():
+        return lsm.Kirchhoff(z, x, t, places, places, **common, source_index=source, receiver_index=receiver)
+
+    def stacked():
+        import pylops
+
+        return pylops.VStack([lsm.Kirchhoff(z, x, t, places[:, [i]], places[:, receiver[source == i]], **common) for i in range(60)])
+
+    made(lambda: lsm.Kirchhoff(**problem("tiny", "float32")))  # loads what both need
+    found = []
+    for name, make in (("list of traces", listed), ("stack of shots", stacked)):
+        before = resident()
+        took, op = made(make)
+        found.append((op, op @ np.ones(op.shape[1], "float32")))
+        print(f"{name}: {resident() - before:.0f} MiB, made in {took:.1f} s", flush=True)
+    print(f"largest difference: {np.abs(found[0][1] - found[1][1]).max():g}")
+
+
 if __name__ == "__main__":
+    if "--lists" in sys.argv:
+        sys.exit(lists())
     names = [name for name in sys.argv[1:] if name != "--double"]
     main(names or CASES, "float64" if "--double" in sys.argv else "float32")

@@ -189,7 +189,7 @@ def _end(process, owner):
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:
-        process.wait(2)
+        process.wait(10)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
