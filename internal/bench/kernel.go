@@ -1,5 +1,5 @@
 // Package bench measures kernels and traveltimes on this machine, with the
-// correctness of what was timed beside every figure. docs/performance.md derives
+// correctness of what was timed beside every figure. docs/measuring.md explains
 // the columns.
 package bench
 

@@ -51,7 +51,7 @@ of that the overlap hides, the residual, and the digest of the image. Ways that 
 machine does not offer have a line that says why. The verdict compares times and images:
 those of one engine must have the same bits with solver.reproducible = "ranks", and
 engines may differ by what docs/gpu.md promises. Backends writes no image.
-docs/performance.md derives the columns.`,
+docs/measuring.md explains the columns.`,
 		Example: `  mpirun -n 2 lsm bench backends config.toml
   srun lsm bench backends config.toml --iterations 10 --plot backends.png
   mpirun -n 2 lsm bench backends config.toml --engine hip --last 256MiB --json`,

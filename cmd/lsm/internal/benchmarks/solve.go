@@ -36,7 +36,7 @@ the ranks, the share of the time that the sums take, and how much of it the over
 hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
 Several backends are measured in turn on each grid; mpi-onesided is mpi with
 comm.accumulate = "onesided". Solve writes no file.
-docs/performance.md derives the columns.`,
+docs/measuring.md explains the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   mpirun -n 4 lsm bench solve config.toml --backend mpi,mpi-onesided
