@@ -102,7 +102,7 @@ typedef struct lsm_problem {
 	int32_t wavelet_filter;
 
 	/*
-	 * Amplitude weights (docs/numerics.md). Factors of spreading follow from distances, or
+	 * Amplitude weights (docs/numerics/weights.md). Factors of spreading follow from distances, or
 	 * are given as source_amplitudes [sources, points] and receiver_amplitudes [receivers,
 	 * points]. angle_limit is where a taper begins and where it cuts, in degrees of both rays
 	 * from the vertical; a cut of 0 stands for no limit.

@@ -118,7 +118,7 @@
 // with ∂t/∂x_a the central differences of the tables along a horizontal axis, Δ_a the
 // spacing along it and the largest over the axes (Abma, Sun and Bernitsas, "Antialiasing
 // methods in Kirchhoff migration", Geophysics 64, 1999) and over the points of a tile of
-// 64. docs/numerics.md says why these slopes and this spacing. Differences above 1.05
+// 64. docs/numerics/operator.md says why these slopes and this spacing. Differences above 1.05
 // times the largest slowness are left out.
 //
 // Triangles come in half-lengths 2^(b/2), b = 1, 2, …; band 0 is the trace itself. A pair

@@ -3,7 +3,7 @@
 //
 // Each experiment asks two questions of each engine. Modelled: are the traces that the operator makes of a
 // reflection coefficient the primaries? Imaged: does the adjoint make of the primaries the pulse that stationary
-// phase says? docs/numerics.md has both amplitudes.
+// phase says? docs/numerics/evidence.md has both amplitudes.
 package gate
 
 import (

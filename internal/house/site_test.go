@@ -207,7 +207,7 @@ func shoot(ctx context.Context, t *testing.T, host string) {
 	if folder == "" {
 		return
 	}
-	for _, page := range []string{"index", "overview", "numerics", "configuration", "format", "performance", "python", "install",
+	for _, page := range []string{"index", "overview", "numerics/index", "configuration", "format", "performance", "python", "install",
 		"tutorials/first-image", "commands/lsm", "commands/lsm-import", "api/python", "api/c", "changes"} {
 		for _, width := range []int64{1400, 390} {
 			for _, scheme := range []string{"light", "dark"} {

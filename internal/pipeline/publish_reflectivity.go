@@ -17,7 +17,7 @@ const (
 )
 
 // scaling turns an image in the operator's units into reflection coefficients, see
-// docs/numerics.md. The operator models a reflector of the coefficient R at one row of points from the
+// docs/numerics/gathers.md. The operator models a reflector of the coefficient R at one row of points from the
 // image
 //
 //	R Δx √(v₀/8π) in 2-D,   R Δx Δy/4π in 3-D,

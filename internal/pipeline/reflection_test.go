@@ -12,7 +12,7 @@ import (
 )
 
 // Images by class that hold the reflection coefficients of their angles make the waves of
-// ray theory, in amplitude and phase and in their change with the angle: what docs/numerics.md
+// ray theory, in amplitude and phase and in their change with the angle: what docs/numerics/gathers.md
 // derives.
 func TestReflectionCoefficients(t *testing.T) {
 	const v, farthest = 2500.0, 930.0 // m/s; m of offset, 38 degrees at the first interface

@@ -11,6 +11,7 @@ import uuid
 import warnings
 import weakref
 import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -20,7 +21,8 @@ from pylops.waveeqprocessing.kirchhoff import Kirchhoff as PyLopsKirchhoff
 from . import _library
 from .tensors import as_given
 
-Tables = ArrayLike | tuple[ArrayLike, ArrayLike]  # of pairs, or of sources and of receivers
+if TYPE_CHECKING:
+    Tables = ArrayLike | tuple[ArrayLike, ArrayLike]  # of pairs, or of sources and of receivers
 
 # What PyLops' operator shows of its tables. They are made by PyLops when somebody asks.
 TABLES = {
