@@ -77,7 +77,7 @@ Exit status:
 {{- end}}
 {{- if not .HasParent}}
 
-More: lsm COMMAND -h; lsm help config, formats, status
+More: lsm COMMAND -h; lsm help start, config, formats, status
 {{- end}}
 `))
 
@@ -115,6 +115,9 @@ func (a *App) text(event, text string) {
 //go:embed formats.txt
 var formatsText string
 
+//go:embed start.txt
+var startText string
+
 func newHelp(a *App) *cobra.Command {
 	var template bool
 	cmd := &cobra.Command{
@@ -122,10 +125,12 @@ func newHelp(a *App) *cobra.Command {
 		Short: "Help on a command or a topic",
 		Long: `Help on a command, or on a topic:
 
+  start        from SEG-Y to an image
   config       the configuration file; a section or key may follow
   formats      the files that lsm reads and writes
   status       the exit statuses of all commands`,
 		Example: `  lsm help run
+  lsm help start
   lsm help config solver.damping
   lsm help config --template > config.toml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,7 +140,7 @@ func newHelp(a *App) *cobra.Command {
 			case template && topic != "config":
 				return status.Hint(status.Usage(errors.New("help: --template belongs to help config")),
 					"lsm help config --template > config.toml")
-			case key != "" && (topic == "formats" || topic == "status"):
+			case key != "" && (topic == "start" || topic == "formats" || topic == "status"):
 				return status.Usage(fmt.Errorf("help: unexpected argument %q", key))
 			case template:
 				a.text("template", config.Template())
@@ -148,6 +153,8 @@ func newHelp(a *App) *cobra.Command {
 			case topic == "config":
 				a.Report.Printf("%s", config.Help())
 				a.Report.Event("help", "text", config.Help(), "fields", config.Fields())
+			case topic == "start":
+				a.text("help", startText)
 			case topic == "formats":
 				a.text("help", formatsText)
 			case topic == "status":
@@ -173,7 +180,7 @@ func noHelp(parent *cobra.Command, name string) error {
 			return status.Usage(fmt.Errorf("help: unexpected argument %q", name))
 		}
 	} else {
-		names = append(names, "config", "formats", "status")
+		names = append(names, "start", "config", "formats", "status")
 	}
 	return DidYouMean(status.Usage(fmt.Errorf("help: no command or topic %q", name)), name, names,
 		strings.TrimSpace("lsm help "+fullName(parent))+" ", "lsm help lists the commands and topics")

@@ -99,6 +99,9 @@ func usageError(cmd *cobra.Command, err error) error {
 func noCommand(parent *cobra.Command, args []string) error {
 	list := parent.CommandPath() + " -h lists the commands"
 	if len(args) == 0 {
+		if !parent.HasParent() {
+			list += "; lsm help start goes from SEG-Y to an image"
+		}
 		return status.Hint(errors.New("no command given"), list)
 	}
 	if strings.HasSuffix(args[0], ".toml") {
