@@ -1,8 +1,9 @@
 #!/bin/sh
 # release.sh VERSION: makes a release of the tree as it is: the part "Unreleased" of CHANGELOG.md
 # becomes that of the version and of today, CITATION.cff names both, one commit has these
-# changes, and the tag vVERSION is on it. Nothing is pushed. VERSION is three numbers, such as
-# 1.2.0, and higher than that of every tag. SOURCE_DATE_EPOCH sets the day.
+# changes, and the tag vVERSION is on it. Then it makes packages/: archives, packages, wheels, SBOM and checksums by make
+# dist for the processors in ARCH (amd64 and arm64), and NOTES.md, the version's part of the changes. Nothing is pushed. VERSION is
+# three numbers, such as 1.2.0, and higher than that of every tag. SOURCE_DATE_EPOCH sets the day. MAKE is make.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -26,4 +27,6 @@ rm -f CHANGELOG.md.old CITATION.cff.old
 git add CHANGELOG.md CITATION.cff
 git commit -q -m "Version $version"
 git tag -a "v$version" -m "lsm $version"
-echo "v$version is on $(git rev-parse --short HEAD); make test, then: git push --follow-tags"
+"${MAKE:-make}" dist ARCH="${ARCH:-amd64 arm64}"
+awk -v head="## $version, " 'index($0, head) == 1 { found = 1; next } found && /^## / { exit } found' CHANGELOG.md >packages/NOTES.md
+echo "v$version is on $(git rev-parse --short HEAD), its packages in packages/; make test, then: git push --follow-tags"

@@ -17,7 +17,7 @@ func TestRelease(t *testing.T) {
 	command := func(name string, args ...string) (string, error) {
 		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=86400", "HOME="+dir,
+		cmd.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=86400", "HOME="+dir, "MAKE="+filepath.Join(dir, "scripts/make"),
 			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -49,6 +49,8 @@ func TestRelease(t *testing.T) {
 		return string(text)
 	}
 	put("scripts/release.sh", read("../../scripts/release.sh"), 0o700)
+	put("scripts/make", "#!/bin/sh\nmkdir packages && echo \"$@\" >packages/made\n", 0o700)
+	put(".gitignore", "/packages/\n", 0o600)
 	put("CITATION.cff", read("../../CITATION.cff"), 0o600)
 	put("CHANGELOG.md", "# Changes\n\n## Unreleased\n\n- Something.\n\n## 0.1.0, 1969-12-31\n\n- The first.\n", 0o600)
 	git("init", "-q")
@@ -79,6 +81,9 @@ func TestRelease(t *testing.T) {
 	}
 	if got := read(filepath.Join(dir, "CITATION.cff")); !strings.HasSuffix(got, "\nversion: 0.10.0\ndate-released: 1970-01-02\n") {
 		t.Errorf("CITATION.cff is\n%s", got)
+	}
+	if got := read(filepath.Join(dir, "packages/made")) + read(filepath.Join(dir, "packages/NOTES.md")); got != "dist ARCH=amd64 arm64\n\n- Something.\n\n" {
+		t.Errorf("packages: %q", got)
 	}
 	if got := git("describe", "--exact-match") + git("status", "--porcelain"); got != "v0.10.0\n" {
 		t.Errorf("tag and changes: %q", got)
