@@ -4,7 +4,7 @@ GO      ?= go
 PREFIX  ?= /usr/local
 DESTDIR ?=
 # Longest time for one package's tests.
-TIMEOUT ?= 30m
+TIMEOUT ?= 60m
 # Ranks that test-crash kills.
 KILLS   ?= 100
 # Bytes that test-damage flips in a HDF5 file of each kind, and SEG-Y files that it changes.

@@ -16,6 +16,7 @@ language = "en"
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx.ext.githubpages",
     "sphinx_copybutton",
     "sphinx_design",

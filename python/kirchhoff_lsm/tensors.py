@@ -137,7 +137,7 @@ def to_torch(op: LinearOperator) -> TensorOperator[torch.Tensor]:
     Returns
     -------
     TensorOperator
-        A function of torch.Tensor [..., *op.dims], float32 or float64 on the CPU, that gives [..., *op.dimsd] of
+        A function of torch.Tensor ``[..., *op.dims]``, float32 or float64 on the CPU, that gives ``[..., *op.dimsd]`` of
         the same type. Its attribute H is the adjoint.
 
     Raises
@@ -195,7 +195,7 @@ def to_jax(op: LinearOperator) -> TensorOperator[jax.Array]:
     Returns
     -------
     TensorOperator
-        A function of jax.Array [..., *op.dims], float32 or float64 on the CPU, that gives [..., *op.dimsd] of the
+        A function of jax.Array ``[..., *op.dims]``, float32 or float64 on the CPU, that gives ``[..., *op.dimsd]`` of the
         same type. Its attribute H is the adjoint.
 
     Raises
