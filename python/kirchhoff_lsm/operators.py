@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import shlex
@@ -57,7 +58,8 @@ class Operator(LinearOperator):
     Notes
     -----
     The elements are float32, with kirchhoff.engine = "reference" float64. A copy, and what is unpickled, has a child of its own.
-    Products of one operator wait for each other.
+    Datasets are copied: what becomes of them later does not matter. Files are read anew by copies. Products of one operator wait for
+    each other.
 
     Examples
     --------
@@ -69,7 +71,8 @@ class Operator(LinearOperator):
     def __init__(
         self, config: Config | None = None, *, launcher: str | list[str] = (), program: File | None = None, **sections: Any
     ) -> None:
-        self._arguments = (config, shlex.split(launcher) if isinstance(launcher, str) else list(launcher), program, sections)
+        launcher = shlex.split(launcher) if isinstance(launcher, str) else list(launcher)
+        self._arguments = (copy.deepcopy(config), launcher, program, copy.deepcopy(sections))
         self._lock, self._child = threading.Lock(), None
         facts = self._start().facts
         self.info, self._facts = facts["info"], facts
