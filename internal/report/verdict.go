@@ -10,11 +10,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// verdict is how the run went, in words. Mood is good, fair or bad.
+// verdict is how the run went, in words. Mood is good, fair or bad, Answer says whether the image can be
+// trusted, Headline how the run ended.
 type verdict struct {
-	Mood, Headline string
-	Points         []string
-	Suspects       bool // the page names the usual causes of a high residual
+	Mood, Answer, Headline string
+	Points                 []string
+	Suspects               bool // the page names the usual causes of a high residual
 }
 
 // gain is the least fall of the residual in one iteration that is worth it.
@@ -22,6 +23,12 @@ const gain = 0.01
 
 // Verdict judges the run.
 func (r *Run) Verdict() verdict {
+	v := r.judge()
+	v.Answer = r.answer(v)
+	return v
+}
+
+func (r *Run) judge() verdict {
 	if r.Target() {
 		return r.targetVerdict()
 	}
@@ -59,8 +66,7 @@ func (r *Run) outcome() verdict {
 		return verdict{Mood: "good", Headline: "Converged " + after, Points: []string{
 			"The gradient cannot be told from rounding: no further step can improve the image."}}
 	case solver.StoppedIterations:
-		return verdict{Mood: "fair", Headline: "Stopped at its limit " + after, Points: []string{
-			"The run ended as it was asked to, at " + r.withValue("solver.iterations") + ", not because it had converged."}}
+		return verdict{Mood: "fair", Headline: "Stopped at its limit " + after + ", " + r.withValue("solver.iterations")}
 	case solver.StoppedAgreement:
 		return verdict{Mood: "fair", Headline: "Stopped " + after, Points: []string{
 			"The images of the odd and of the even shots agreed less and less: further iterations would fit what is not in all shots."}}
@@ -101,30 +107,24 @@ func (r *Run) fitPoints() (points []string) {
 	case last >= first && n > 0:
 		points = append(points, fmt.Sprintf("The residual did not fall: %s at the start, %s at the end. Check units, wavelet and velocity.", number(first), number(last)))
 	default:
-		points = append(points, fmt.Sprintf("The residual fell from %s to %s, to %s of its start, which leaves %s of the energy unexplained.",
+		points = append(points, fmt.Sprintf("The residual fell from %s to %s, to %s of its start: %s of the energy is unexplained.",
 			number(first), number(last), percent(last/first), percent(last/first*(last/first))))
 	}
-	least, coherent := slices.Min(h), r.Config != nil && r.Config.Data.Weights == "coherence"
-	if coherent {
-		points = append(points, `Norms are those of the data as they are weighed (data.weights = "coherence"): what the first image does not predict counts less, so that a residual may rise where the weights are found.`)
-	}
-	if at := slices.Index(h, least); least < last*(1-1e-6) && !coherent {
+	least := slices.Min(h)
+	if at := slices.Index(h, least); least < last*(1-1e-6) && !r.Weighted() {
 		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
 	} else if n > 0 && h[n-1] > 0 && last < first && r.Record().Reason != string(solver.Matched) {
 		fall := 1 - last/h[n-1]
 		switch {
 		case fall > gain:
-			points = append(points, fmt.Sprintf("The last iteration still lowered it by %s: more iterations would fit the data closer, which need not make the image truer.", percent(fall)))
+			points = append(points, fmt.Sprintf("The last iteration still lowered it by %s: more iterations would fit the traces closer, but need not make the image truer.", percent(fall)))
 		case fall >= 0:
 			points = append(points, fmt.Sprintf("The last iteration lowered it by %s: more iterations would gain little.", percent(fall)))
 		}
 	}
-	if g := r.Image.GradientNorm; len(g) > 1 && g[0] > 0 && finite(g[0]) && finite(g[len(g)-1]) {
-		points = append(points, fmt.Sprintf("The gradient ended at %s of its start.", percent(g[len(g)-1]/g[0])))
-	}
 	if a := r.Image.Agreement; len(a) > 0 {
 		best := slices.Max(a)
-		points = append(points, fmt.Sprintf("The odd and the even shots agree by %.3f on the image; the most was %.3f, after %s. What both have wrong, as by a wrong velocity, this does not see.",
+		points = append(points, fmt.Sprintf("The images of the odd and of the even shots correlate by %.3f; the highest was %.3f, after %s. A wrong velocity is wrong in both, so this does not show it.",
 			a[len(a)-1], best, readable.Count(slices.Index(a, best)+1, "iteration")))
 	}
 	return points
