@@ -32,6 +32,8 @@ ranks() {
 image archive "$lsm"
 "$lsm" plot archive.h5 -o archive.png >/dev/null
 sha256sum archive.h5 archive.png >digest
+PATH=$(dirname "$lsm"):$PATH sh "${lsm%/bin/lsm}/share/doc/lsm/tutorials/least-squares/run.sh" lesson >lesson.log 2>&1 || { cat lesson.log; exit 1; }
+[ -s lesson/images.png ] && echo "the lesson least-squares: traces of finite differences, migrated and by least squares"
 if command -v mpirun.openmpi >/dev/null; then
 	ranks openmpi mpirun.openmpi --oversubscribe -n 2 "$lsm"
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
 # try.sh ROOT...: starts what make dist has left in packages/ in the roots of other systems,
 # such as debootstrap makes them, and of other processors where this system runs their programs by
-# qemu-user-static: a survey, its least-squares image and a picture from the archive,
+# qemu-user-static: a survey, its least-squares image and a picture from the archive, the lesson least-squares, and the image
 # again on two ranks with each of Open MPI and MPICH that is installed there, and again from the
 # .deb or .rpm, if the root can install one. All images must have the same bits, in all roots of a
 # processor. Where

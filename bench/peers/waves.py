@@ -6,6 +6,7 @@ marmousi-streamer of bench/wave. Prints seconds of processor time, largest memor
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import sys
@@ -102,8 +103,7 @@ class Madagascar:
 
         def write(name, array, *axes):
             array.astype("f4").tofile(folder / f"{name}.bin")
-            text = " ".join(f"{k}{i}={v}" for i, axis in enumerate(axes, 1) for k, v in axis.items())
-            (folder / f"{name}.rsf").write_text(f"in={folder}/{name}.bin data_format=native_float esize=4 {text}\n")
+            header(folder, name, f"{name}.bin", *axes)
 
         def call(program, source, to, **more):
             more["out"] = f"{folder}/{to}.bin"
@@ -115,16 +115,16 @@ class Madagascar:
         write("d", traces[:, order], {"n": nt, "o": 0, "d": s.dt}, {"n": len(offsets), "o": offsets[0], "d": offsets[1] - offsets[0]},
               {"n": len(s.sources), "o": s.sources[0], "d": s.sources[1] - s.sources[0]})
         solve, one, _ = call("sfeikods", "v", "t", shotfile=f"{folder}/shots.rsf", tdl1=f"{folder}/tdl1.rsf", tds1=f"{folder}/tds1.rsf")
-        for name in ("t", "tds1"):  # the places as the third axis, which sfkirmig reads
-            write_header(folder / f"{name}.rsf", z, x, places)
+        for name, data in (("t", "t.bin"), ("tds1", re.findall(r'in="(.*?)"', (folder / "tds1.rsf").read_text())[-1])):  # with the places as the third axis, which sfkirmig reads
+            header(folder, name, data, z, x, places)
         back, other, _ = call("sfkirmig", "d", "i", table=f"{folder}/t.rsf", deriv=f"{folder}/tds1.rsf")
         return solve + back, max(one, other), np.fromfile(folder / "i.bin", "f4").reshape(nx, nz)
 
 
-def write_header(path, *axes):
-    """The header of an RSF file of floats beside it, with these axes."""
+def header(folder, name, data, *axes):
+    """Writes the header of an RSF file of floats, with these axes."""
     text = " ".join(f"{k}{i}={v}" for i, axis in enumerate(axes, 1) for k, v in axis.items())
-    path.write_text(f"in={path.with_suffix('.bin')} data_format=native_float esize=4 {text}\n")
+    (folder / f"{name}.rsf").write_text(f"in={folder / data} data_format=native_float esize=4 {text}\n")
 
 
 def found(program):
