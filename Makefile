@@ -67,7 +67,7 @@ test: bootstrap ## set-up with MPI, Slurm and more, vet, formatting, all tests, 
 LONG_PACKAGES ?= ./bench/sass ./cmd/lsm ./device/driver/ahead ./device/gpu ./internal/pipeline ./kirchhoff/gpu ./tutorials
 LONG_TESTS    ?= TestTable|TestBundle|TestSignals|TestRealCompilers|TestCUDA|TestHIP|TestSanitized|TestConformance|TestAperture|TestExact|TestDiagonal|TestTablesMade|TestImages|TestOnPTX|TestMutants|TestRemade|TestTutorials
 
-test-long: bootstrap ## what make test has in part, in full (CONTRIBUTING.md)
+test-long: bootstrap ## what make test has in part, in full (docs/testing.md)
 	LSM_TEST_LONG=1 $(GO) test -timeout 120m -count 1 -v -run '^($(LONG_TESTS))$$' $(LONG_PACKAGES)
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
