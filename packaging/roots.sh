@@ -4,5 +4,10 @@
 set -eu
 folder=$1
 mkdir -p "$folder"
+# In a container no service starts by itself, and so nobody has told the kernel to run programs for arm64 by qemu.
+if [ "$(uname -m)" != aarch64 ] && [ ! -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ]; then
+	[ -e /proc/sys/fs/binfmt_misc/register ] || mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+	update-binfmts --enable qemu-aarch64
+fi
 debootstrap --variant=minbase --include=python3,python3-venv,openmpi-bin bookworm "$folder/amd64"
 debootstrap --variant=minbase --arch=arm64 --include=python3,python3-venv bookworm "$folder/arm64"
