@@ -183,3 +183,43 @@ func TestUpdates(t *testing.T) {
 		}
 	}
 }
+
+// Labels that templates of issues set are in the list of labels.
+func TestLabels(t *testing.T) {
+	read := func(path string, into any) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = yaml.Unmarshal(text, into)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+	var labels []struct{ Name, Color, Description string }
+	read(filepath.Join(root, ".github/labels.yml"), &labels)
+	known := map[string]bool{}
+	for _, l := range labels {
+		known[l.Name] = regexp.MustCompile(`^[0-9a-f]{6}$`).MatchString(l.Color) && l.Description != ""
+	}
+	for _, name := range []string{"good first issue", "dependencies"} {
+		if !known[name] {
+			t.Errorf("no label %q", name)
+		}
+	}
+	templates, err := filepath.Glob(filepath.Join(root, ".github/ISSUE_TEMPLATE/[^c]*.yml"))
+	if err != nil || len(templates) != 3 {
+		t.Fatalf("%d templates: %v", len(templates), err)
+	}
+	for _, path := range templates {
+		var template struct {
+			Name, Description string
+			Labels            []string
+			Body              []struct{ Type string }
+		}
+		read(path, &template)
+		if template.Name == "" || template.Description == "" || len(template.Body) == 0 || len(template.Labels) != 1 || !known[template.Labels[0]] {
+			t.Errorf("%s: %+v", path, template)
+		}
+	}
+}
