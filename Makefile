@@ -47,7 +47,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | \
 	grep -vE '^(TestBenchBackendsOverMPI|TestBenchCommBackends|TestFaultsOverMPI|TestRanksCompileInChildren)$$' | paste -sd '|')
 
-.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass bench-wave gallery python python-test site site-check fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 vulnerabilities gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass bench-wave gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -67,7 +67,7 @@ test: bootstrap ## set-up with MPI, Slurm and more, vet, formatting, all tests, 
 LONG_PACKAGES ?= ./bench/sass ./cmd/lsm ./device/driver/ahead ./device/gpu ./internal/pipeline ./kirchhoff/gpu ./tutorials
 LONG_TESTS    ?= TestTable|TestBundle|TestSignals|TestRealCompilers|TestCUDA|TestHIP|TestSanitized|TestConformance|TestAperture|TestExact|TestDiagonal|TestTablesMade|TestImages|TestOnPTX|TestMutants|TestRemade|TestTutorials
 
-test-long: bootstrap ## what make test has in part, in full (CONTRIBUTING.md)
+test-long: bootstrap ## what make test has in part, in full (docs/testing.md)
 	LSM_TEST_LONG=1 $(GO) test -timeout 120m -count 1 -v -run '^($(LONG_TESTS))$$' $(LONG_PACKAGES)
 
 test-crash: bootstrap ## KILLS (100) ranks killed at random moments, every run resumed
@@ -81,6 +81,9 @@ test-gpu: bootstrap ## the GPU's tests on this machine's own card
 
 test-arm64: ## tests of ARM64_PACKAGES (the kernels), cross-compiled and run by qemu (docs/install.md)
 	@scripts/arm64.sh $(ARM64_PACKAGES)
+
+vulnerabilities: ## known faults in what the program calls, by govulncheck
+	@scripts/vulnerabilities.sh
 
 gpu-bundle: bootstrap ## gpu-bundle/: proves the GPU engines on a machine with a driver alone
 	LDFLAGS='$(LDFLAGS)' scripts/gpu-bundle.sh gpu-bundle

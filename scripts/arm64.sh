@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 . scripts/relocate.sh
 arch=arm64
 cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/lsm/dist}/$arch
-packaging/sysroot.sh "$cache" $arch
+mkdir -p "$cache"
+flock "$cache.lock" packaging/sysroot.sh "$cache" $arch # which another checkout may be making
 cache=$(cd "$cache" && pwd)
 of_cache "${GO:-go}" test -exec "$cache/run" -timeout 60m "$@"

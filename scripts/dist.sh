@@ -76,7 +76,8 @@ folder=$(cd "$folder" && pwd)
 trap 'rm -rf "${work:-}"' EXIT
 for arch in ${ARCH:-amd64}; do
 	cache=$caches/$arch
-	packaging/sysroot.sh "$cache" "$arch"
+	mkdir -p "$cache"
+	flock "$cache.lock" packaging/sysroot.sh "$cache" "$arch" # which another checkout may be making
 	cache=$(cd "$cache" && pwd)
 	machine=$(cat "$cache/machine")
 	work=$(mktemp -d)

@@ -10,6 +10,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 GO=${GO:-go}
+VERSION=${VERSION:-} # empty: that of python/setup.py
 build=python/build
 seeded=$build/seeded
 

@@ -18,7 +18,7 @@ class Lsm(GoPackage):
     version("main", branch="main")
 
     depends_on("c", type="build")
-    depends_on("go@1.24:", type="build")
+    depends_on("go@1.25:", type="build")
     depends_on("hdf5+hl~mpi@1.10:1.14")
 
     cgo_enabled = True
