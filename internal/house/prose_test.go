@@ -140,7 +140,7 @@ func faults(list []*construction, text string) (hits [][2]string) {
 			hits = append(hits, [2]string{c.name, c.why + "; write: " + c.write})
 		}
 	}
-	if len(strings.Fields(coded.ReplaceAllString(text, "x"))) > mostWords {
+	if links := strings.Contains(text, " · "); !links && len(strings.Fields(coded.ReplaceAllString(text, "x"))) > mostWords {
 		hits = append(hits, [2]string{tooLong, whyTooLong})
 	}
 	return hits
