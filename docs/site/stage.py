@@ -45,7 +45,7 @@ NAVIGATION = {
     "How to": ["Short recipes <how-to/index>", "coming-from", "processing", "models", "segy", "readiness", "python", "cluster", "gpu"],
     "Look up": ["configuration", "Commands <commands/lsm>", "format", "measuring", "gpu-tests", "versions", "api/*", "Go packages <https://pkg.go.dev/github.com/kirchhoff-lsm/lsm>"],
     "Understand": ["least-squares", "Numerics <numerics/index>", "performance", "collectives", "architecture"],
-    "Project": ["changes", "contributing", "conduct", "security", f"Source <{FORGE}>"],
+    "Project": ["changes", "contributing", "style", "conduct", "security", f"Source <{FORGE}>"],
 }
 
 

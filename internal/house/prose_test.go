@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	patterns   = "prose.txt"          // what TestProse refuses
+	patterns   = "prose.txt"          // the constructions that TestProse refuses
 	ceilings   = "prose_ceilings.txt" // folders that do not pass yet
-	mostWords  = 40                   // of a sentence
+	stylePage  = root + "/docs/style.md"
+	mostWords  = 40 // of a sentence
 	tooLong    = "long sentence"
 	whyTooLong = "more than 40 words: write two sentences"
 )
@@ -92,6 +93,38 @@ func TestPatterns(t *testing.T) {
 		if c.refuses(c.passes) {
 			t.Errorf("%s finds %q", c.name, c.passes)
 		}
+	}
+	styleTable(t, list)
+}
+
+// styleTable compares the table of docs/style.md with prose.txt, or writes it.
+func styleTable(t *testing.T, list []*construction) {
+	t.Helper()
+	page, err := os.ReadFile(stylePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "| not | but |\n|---|---|\n"
+	before, after, found := strings.Cut(string(page), head)
+	if !found {
+		t.Fatalf("%s has no table %s", stylePage, head)
+	}
+	table, rest, _ := strings.Cut(after, "\n\n")
+	if strings.HasPrefix(after, "\n") {
+		table, rest = "", after[1:]
+	}
+	var rows []string
+	for _, c := range list {
+		rows = append(rows, fmt.Sprintf("| %s | %s |", c.name, c.write))
+	}
+	want := strings.Join(rows, "\n")
+	if *update {
+		text := before + head + want + "\n\n" + rest
+		if err := os.WriteFile(stylePage, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if table != want {
+		t.Errorf("the table of %s differs from %s: -update writes it", stylePage, patterns)
 	}
 }
 
