@@ -173,10 +173,21 @@ func faults(list []*construction, text string) (hits [][2]string) {
 			hits = append(hits, [2]string{c.name, c.why + "; write: " + c.write})
 		}
 	}
-	if links := strings.Contains(text, " · "); !links && len(strings.Fields(coded.ReplaceAllString(text, "x"))) > mostWords {
+	if links := strings.Contains(text, " · "); !links && words(text) > mostWords {
 		hits = append(hits, [2]string{tooLong, whyTooLong})
 	}
 	return hits
+}
+
+var (
+	cited = regexp.MustCompile(`\([^()]*\b(1[89]|20)\d\d\b[^()]*\)`)
+	word  = regexp.MustCompile(`\pL[\pL'’-]+`)
+)
+
+// words counts the words of two letters and more, without those in code and in citations.
+func words(text string) int {
+	text = coded.ReplaceAllString(text, "code")
+	return len(word.FindAllString(cited.ReplaceAllString(text, ""), -1))
 }
 
 // readCeilings reads the hits that folders may still have, by tree and folder.
