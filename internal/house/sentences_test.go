@@ -325,7 +325,7 @@ func paragraphs(tree, path string, lines []line) (all []sentence) {
 }
 
 // abbreviated are the ends of words that end no sentence.
-var abbreviated = regexp.MustCompile(`(?:(?:^|[ (])[A-Z]|\b(?:e\.g|i\.e|cf|vs|al|Fig|Eq|eq|vol|no|pp|p|ch|chap|sec|approx|resp|incl|ed|eds|St|Dr|Jr)|\.\.)\.$`)
+var abbreviated = regexp.MustCompile(`(?:(?:^|[ (])[A-Z]|\b(?:e\.g|i\.e|cf|vs|al|Fig|Eq|eq|vol|no|pp|p|ch|chap|sec|approx|resp|incl|ed|eds|St|Dr|Jr|Geophys|Prosp|Comput|Phys|Math|Appl|Comm|Pure|Soc|Am|Bull|Proc|Trans|Res|Perform|Int)|\.\.)\.$`)
 
 // sentences parts the lines of one paragraph into sentences.
 func sentences(tree, path string, lines []line) (all []sentence) {
