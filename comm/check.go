@@ -6,7 +6,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// What implementations share.
+// Checks that implementations share.
 
 // Done is a Request with nothing left to wait for.
 var Done Request = done{}
@@ -15,7 +15,7 @@ type done struct{}
 
 func (done) Wait() error { return nil }
 
-// CheckRoot refuses the root of a broadcast that is no rank of c.
+// CheckRoot refuses the root of a broadcast that is not a rank of c.
 func CheckRoot(c Comm, root int) error {
 	if root < 0 || root >= c.Size() {
 		return fmt.Errorf("comm: broadcast at rank %d of %d", root, c.Size())

@@ -136,7 +136,7 @@ type Host interface {
 	Agree(flags uint64) (uint64, error)
 }
 
-// Claim is what is said of a library and GPU memory of some kind.
+// Claim describes the support of a library for one kind of GPU memory.
 type Claim struct {
 	Takes bool
 	Why   string // who says so, such as "MPIX_Query_cuda_support says no"

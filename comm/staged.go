@@ -10,7 +10,7 @@ import (
 type Copied struct {
 	device.Buf
 	of   device.Buf // nil where nothing was copied
-	done func()     // nil: nothing to give back
+	done func()     // nil: nothing to free
 }
 
 // ToHost copies a buffer to the host, into pinned memory if the device has such memory. A
@@ -35,7 +35,7 @@ func ToHost(b device.Buf) (Copied, error) {
 }
 
 // Finish ends work on the copy whose error is err. It copies the host memory back to the
-// original buffer, unless the work failed, and gives it back.
+// original buffer, unless the work failed, and frees it.
 func (c Copied) Finish(err error) error {
 	defer c.Release()
 	if err != nil || c.of == nil {
@@ -85,8 +85,8 @@ func (s staged) with(x device.Buf, f func(x device.Buf) error) error {
 	return c.Finish(f(c.Buf))
 }
 
-// both calls f with host copies of two buffers, either of which may be nil, and copies
-// the first back.
+// both calls f with host copies of two buffers, and copies the first back. Either buffer
+// may be nil.
 func (s staged) both(dst, src device.Buf, f func(dst, src device.Buf) error) error {
 	var from Copied
 	if src != nil {

@@ -15,7 +15,7 @@ type Switch struct {
 	at   *position
 }
 
-// position is what Switches have in common that were split from one another.
+// position is the state that Switches share after a split.
 type position struct {
 	names   []string // of the ways
 	dropped []bool
@@ -99,10 +99,10 @@ func As[T Comm](c Comm) (t T, ok bool) {
 	return t, false
 }
 
-// Control is what carries host values beside the carriers, without their wrappers.
+// Control carries host values beside the carriers, without their wrappers.
 func (s *Switch) Control() Comm { return s.ways[len(s.ways)-1] }
 
-// hostCarrier is what host values go by: those of a carrier with a library are guarded by it.
+// hostCarrier carries host values: those of a carrier with a library are guarded by it.
 func (s *Switch) hostCarrier() Comm {
 	return s.ways[slices.IndexFunc(s.ways, func(c Comm) bool { return c != nil })]
 }
@@ -114,7 +114,7 @@ func (s *Switch) carrier() Comm {
 	return s.ways[s.at.now]
 }
 
-// Name is that of the carrier in use.
+// Name returns the name of the carrier in use.
 func (s *Switch) Name() string { return s.at.names[s.at.now] }
 
 func (s *Switch) Rank() int                    { return s.Control().Rank() }

@@ -59,8 +59,8 @@ type Buf interface {
 type Device interface {
 	Name() string
 
-	// Alloc returns n zeroed elements. Its error states the memory that was asked for and
-	// the memory that there is.
+	// Alloc returns n zeroed elements. Its error states the requested memory and the free
+	// memory.
 	Alloc(n int, t Type) (Buf, error)
 	// Free gives the memory of a buffer returned by Alloc back.
 	Free(b Buf)
@@ -85,7 +85,7 @@ type Device interface {
 	// infinity anywhere in a pair shows in its dot product.
 	Dots(pairs ...[2]Buf) ([]complex128, error)
 
-	// Sync waits until everything asked of the device is done.
+	// Sync waits until all posted work of the device is done.
 	Sync() error
 	// Mark books the time of the caller until end is called, by the host's clock, under a
 	// name of [MarkAllReduce] and the others.
@@ -96,8 +96,8 @@ type Device interface {
 
 // Addressed is a buffer whose memory has an address that libraries outside Go
 // can use: that of a GPU, handed to a communication library that is aware of
-// GPUs. What was asked of the device before must be done (Sync) when the address
-// is used, and the buffer must not be freed meanwhile.
+// GPUs. Earlier work of the device must be done (Sync) when the address is used, and the
+// buffer must not be freed meanwhile.
 type Addressed interface {
 	Buf
 	Pointer() uintptr
@@ -125,8 +125,8 @@ func (s Space) String() string { return [...]string{"CUDA", "ROCm"}[s] }
 
 // Stager is a device with pinned host memory, which it copies to and from by itself.
 type Stager interface {
-	// Stage returns n elements of such memory, not initialised, as a host buffer. done
-	// gives them back.
+	// Stage returns n elements of such memory, not initialised, as a host buffer. done frees
+	// them.
 	Stage(n int, t Type) (b Buf, done func(), err error)
 }
 

@@ -13,7 +13,7 @@ import (
 type Host struct {
 	threads int
 
-	// OnMark is what Mark does; nil: nothing. It is set before the host is used.
+	// OnMark is called by Mark; nil: nothing. It is set before the host is used.
 	OnMark func(name string) (end func())
 }
 

@@ -10,8 +10,8 @@ type Kernel struct {
 	Name    string // of the kernel in the program
 
 	// Blocks of Threads threads are launched. The kernel takes the addresses of dst and src
-	// and these arguments. An argument is a number or a structure as C has it, or a buffer,
-	// of which the kernel gets the address.
+	// and these arguments. An argument is a number, a structure in C's layout, or a buffer.
+	// For a buffer the kernel gets the address.
 	Blocks, Threads int
 	Args            []any
 }
@@ -19,8 +19,8 @@ type Kernel struct {
 // Program is a source of kernels, in the CUDA C++ that package device/driver compiles.
 type Program struct{ Name, Text string }
 
-// Run calls the function of a kernel, with copies in single precision where there is none for elements
-// in double precision.
+// Run calls the function of a kernel. For elements in double precision without such a function it uses
+// copies in single precision.
 func (h *Host) Run(k Kernel, dst, src Buf) error {
 	_, to := dst.(hosted)
 	_, from := src.(hosted)

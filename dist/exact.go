@@ -20,7 +20,7 @@ import (
 // of 2²¹ ranks exactly, in any order.
 type exact struct {
 	digit [digits]int64 // digit i counts 2^(32 i − 1074)
-	odd   float64       // the sum of what is no number, 0 if nothing
+	odd   float64       // the sum of NaN and infinite values, 0 without any
 }
 
 const (

@@ -9,9 +9,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Layout says how a vector is spread over the ranks. A layout is either a leaf,
-// one array of which this rank holds elements Off to Off+N in C order, or a
-// stack of other layouts (the range of VStack).
+// Layout says how a vector is spread over the ranks. A layout is either a leaf or a stack
+// of other layouts (the range of VStack). A leaf is one array; this rank holds its
+// elements Off to Off+N in C order.
 type Layout struct {
 	Shape  []int       // global shape
 	Off, N int         // this rank's elements

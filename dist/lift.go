@@ -26,10 +26,10 @@ type LiftOptions struct {
 	// then receives the measurement. If a carrier is dropped, it measures again. Results do
 	// not depend on the choice.
 	Choose func(Choice)
-	// KeepOverlap leaves no choice of Overlap, but of carriers alone.
+	// KeepOverlap leaves only the choice of carriers, not of Overlap.
 	KeepOverlap bool
-	// Reach, if not nil, is what this rank's kernels map of the image. All ranks give one
-	// or none.
+	// Reach, if not nil, is the part of the image that this rank's kernels map. All ranks
+	// give one or none.
 	Reach *Reach
 	// Timed waits for the device before and after each sum over ranks and at the end of
 	// each application, so that Times are of its work where the host does not wait for it.
@@ -63,12 +63,12 @@ func Lift(k Kernel, domain, rng *Layout) Operator {
 // or range. Its errors are marked as lacking resources, where a kernel cannot do what is
 // asked, or as numerical, for a Peak that is no number.
 //
-// With Exact the quantum of an application is a power of two of which 2⁵² are at least the
-// bound on the result. Without calling the kernel, a source of zeros gives zeros, and a
+// With Exact the quantum of an application is a power of two, and 2⁵² times it is at least
+// the bound on the result. Without calling the kernel, a source of zeros gives zeros, and a
 // source with a NaN or an infinity, or whose bound overflows, gives NaN throughout. The
 // Copies of the destination must be the ranks of the source's Shards, as on a process grid.
 //
-// All ranks get an error of Bound. Any other error of a kernel on one rank alone leaves the
+// All ranks get an error of Bound. Any other error of a kernel on only one rank leaves the
 // others waiting for it, so the caller must end the run.
 func LiftWith(o LiftOptions, domain, rng *Layout, kernels ...Kernel) (Operator, error) {
 	if len(kernels) != max(1, len(domain.Parts)) {
@@ -236,7 +236,7 @@ func (l *lifted) observed(d Direction, dst *Vector, f func(a *application) error
 }
 
 // add adds the result of kernel i for a source to the destination. In pieces it adds sums
-// over the copies, else only this rank's part, which sum then completes.
+// over the copies, otherwise only this rank's part, which sum then completes.
 func (a *application) add(ctx context.Context, i int, whole func(ctx context.Context, dst, src device.Buf) error, dst, src *Vector) error {
 	if !a.pieced {
 		return whole(ctx, dst.Buf, src.Buf)
@@ -412,7 +412,7 @@ func (a *application) bound(src *Vector, parts []float64, mine error, peak float
 	return sum * peak, err
 }
 
-// quantum returns a power of two of which 2⁵² are at least the bound. It is never so
+// quantum returns a power of two; 2⁵² times it is at least the bound. It is never so
 // small that its reciprocal overflows or it has lost bits, since kernels may divide by
 // it.
 func quantum(bound float64) float64 {

@@ -8,8 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm"
 )
 
-// Way is one way to sum over ranks, and what was measured of it. Times are those of one
-// application of each direction that was measured, on the slowest rank.
+// Way is one way to sum over ranks, and what was measured of it. Times are the measured
+// times of one application of each direction on the slowest rank.
 type Way struct {
 	Carrier string // the communicator's name
 	Overlap bool   // as in LiftOptions
@@ -23,9 +23,9 @@ type Choice struct {
 	Taken int   // the fastest of them
 }
 
-// Hidden is the fraction of the sums' time that the overlap hides, from 0 to 1, and the ways
-// of which that follows: those of the carrier that was taken. ok is false where one of them
-// was not measured.
+// Hidden is the fraction of the sums' time that the overlap hides, from 0 to 1. It follows
+// from two ways of the chosen carrier, with overlap and without, which it also returns. ok
+// is false where one of them was not measured.
 func (c Choice) Hidden() (fraction float64, with, without Way, ok bool) {
 	of := func(overlap bool) int {
 		return slices.IndexFunc(c.Ways, func(w Way) bool { return w.Overlap == overlap && w.Carrier == c.Ways[c.Taken].Carrier })
@@ -47,7 +47,7 @@ func (c Choice) Hidden() (fraction float64, with, without Way, ok bool) {
 type measuring struct {
 	carriers []string
 	sums     [2]bool // directions that the ranks need each other for
-	both     bool    // overlap is measured with and without, else ways have what the options say
+	both     bool    // overlap is measured with and without, otherwise ways follow the options
 	of       [2][]Times
 	done     bool
 	Choice
@@ -131,7 +131,7 @@ func (m *measuring) choose(most func([]float64) error) error {
 	return nil
 }
 
-// carriers are the names of what may carry the sums.
+// carriers are the names of the possible carriers of the sums.
 func (l *lifted) carriers() []string {
 	if s, ok := l.rng.Copies.(*comm.Switch); ok {
 		return s.Carriers()
@@ -139,7 +139,7 @@ func (l *lifted) carriers() []string {
 	return []string{l.rng.Copies.Name()}
 }
 
-// startMeasuring prepares what the options say of a choice.
+// startMeasuring prepares the choice that the options allow.
 func (l *lifted) startMeasuring() {
 	carriers, image := l.carriers(), l.image().Copies.Size() > 1
 	sums := [2]bool{l.rng.Copies.Size() > 1, image && l.halo == nil}

@@ -22,10 +22,10 @@ func (d Direction) String() string { return [...]string{"forward", "adjoint"}[d]
 //
 // The second part works like this (Demmel & Nguyen 2015, "Parallel reproducible
 // summation", pre-rounding): a kernel's smallest unit of work, whose sum has a fixed
-// order, depends on the problem alone, not on ranks or threads. The sum of each unit is
+// order, depends only on the problem, not on ranks or threads. The sum of each unit is
 // rounded to a multiple of a quantum, a power of two so large that sums of all units stay
 // below 2⁵³ quanta. Added up in float64 they are exact, in any order and over any number
-// of ranks. The quantum is chosen anew for each application from a bound on its result.
+// of ranks. The quantum is chosen again for each application from a bound on its result.
 type Pieced interface {
 	Kernel
 
@@ -33,8 +33,8 @@ type Pieced interface {
 	Peak() float64
 	// Bound returns one number for each smallest part of the source that ranks share out.
 	// The sum of the numbers over all parts of all ranks, times the largest Peak, bounds
-	// every element of the destination and every partial sum of it. The numbers depend on
-	// the source alone. A NaN or an infinity in the source appears in them.
+	// every element of the destination and every partial sum of it. The numbers depend only
+	// on the source. A NaN or an infinity in the source appears in them.
 	Bound(d Direction, src device.Buf) ([]float64, error)
 
 	// Begin starts one application. Only one may be under way at a time. With quantum 0

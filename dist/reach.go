@@ -16,8 +16,8 @@ import (
 // Only ranks whose parts and reaches overlap talk to each other. Copies of a part have the
 // same reach, and sum it before.
 //
-// On each rank the reach includes what the rank holds. A reach begins and ends between units
-// of the layout, and so does each part.
+// On each rank the reach includes what the rank holds. A reach and each part begin and end
+// between units of the layout.
 type Reach struct {
 	Off, N int // elements of the image
 	// Units are the elements of the image at which the units of the reach begin, and Sums
@@ -97,7 +97,7 @@ func newHalo(l *Layout, r Reach) (*halo, error) {
 			moves[(rank-of+n)%n] = true
 		}
 	}
-	// needs is what one rank reaches of what another holds.
+	// needs is the part of one rank's reach that another holds.
 	needs := func(rank, of int) stretch { return reach[rank].intersect(held[of]) }
 	h := &halo{Reach: r, held: held[me]}
 	for shift := 1; shift < n; shift++ {
@@ -108,7 +108,7 @@ func newHalo(l *Layout, r Reach) (*halo, error) {
 	return h, nil
 }
 
-// reachOut prepares what the options say of a reach.
+// reachOut prepares the reach that the options give.
 func (l *lifted) reachOut() (err error) {
 	if l.o.Reach != nil {
 		l.halo, err = newHalo(l.image(), *l.o.Reach)
@@ -175,8 +175,8 @@ func (a *application) fetch(x *Vector) (*Vector, error) {
 // lands reports whether this application adds up an image where it is held.
 func (a *application) lands() bool { return a.halo != nil && a.times.Direction == Backward }
 
-// landing calls f with the destination of the kernels. That is dst or, if kernels map more
-// than that, the reach, of which it then adds this rank's part to dst.
+// landing calls f with the destination of the kernels. That is dst, unless kernels map
+// more. Then it is the reach, and this rank's part of it is added to dst.
 func (a *application) landing(dst *Vector, f func(dst *Vector) error) error {
 	if a.halo == nil {
 		return f(dst)
@@ -214,7 +214,7 @@ func (a *application) landPieced(app Application) error {
 	return app.Finish(0)
 }
 
-// exchange sends one buffer and receives another, either of which may be nil.
+// exchange sends one buffer and receives another. Either may be nil.
 func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device.Buf, from int) error {
 	if send == nil {
 		to = comm.None
@@ -232,7 +232,7 @@ func (a *application) exchange(c comm.Comm, send device.Buf, to int, recv device
 
 // land adds to this rank's part of an image's sums what others have summed of it. at is
 // where an element of the image is in the sums. Sums of other ranks' parts stay as they
-// are. Without exact sums the order of additions depends on the ranks alone.
+// are. Without exact sums the order of additions depends only on the ranks.
 func (a *application) land(c comm.Comm, sums device.Buf, at func(element int) int) error {
 	defer a.device.Mark(device.MarkHalo)()
 	defer timing(&a.times.Waiting)()

@@ -259,7 +259,7 @@ func (s *Stream) run(ctx context.Context, dst *Vector, p *pass, guess float64) (
 type pass struct {
 	*Stream
 	x       *Vector // nil: zero
-	read    bool    // the source is d − A x, else A x
+	read    bool    // the source is d − A x, otherwise A x
 	apart   bool    // with read: the source is d, beside A x in work
 	weights int     // how often the source is multiplied by W before the adjoint
 	quantum float64 // of the adjoint

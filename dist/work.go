@@ -14,7 +14,7 @@ type Work struct {
 	Err error
 }
 
-// Pair is two vectors whose inner product is wanted.
+// Pair is two vectors whose inner product is computed.
 type Pair = [2]*Vector
 
 // Do calls f, unless something has failed.

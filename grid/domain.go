@@ -74,7 +74,7 @@ func (g Grid) Place(p []float64) string {
 	return "(" + g.each(", ", func(a int) string { return g.Text(a, p[a]) }) + ")"
 }
 
-// each joins the texts of the axes. Units stand where the next axis has another.
+// each joins the texts of the axes. A unit follows an axis if the next axis has another.
 func (g Grid) each(separator string, text func(axis int) string) string {
 	parts := make([]string, g.Dim())
 	for a := range parts {

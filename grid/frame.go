@@ -8,8 +8,8 @@ import (
 )
 
 // Frame says where horizontal coordinates x, y lie on the map: how far from an origin, along axes
-// at right angles that need not run east and north. It is immutable. A nil Frame is that of the
-// map itself: x is east and y is north.
+// at right angles that need not run east and north. It is immutable. A nil Frame is the map's
+// own: x is east and y is north.
 type Frame struct {
 	Origin  [2]float64 // east and north of x = y = 0, m
 	Azimuth float64    // of the x axis, degrees from north towards east, in [0, 360)

@@ -1,10 +1,10 @@
-// Package grid describes the regular grids on which velocity models, traveltime
-// tables and images live.
+// Package grid describes the regular grids of velocity models, traveltime tables and
+// images.
 //
 // Axis i of an array is coordinate column i: an array of shape [nx, nz] (2-D) or
 // [nx, ny, nz] (3-D) is stored in C order, so z is the fastest axis. Coordinates
 // are in metres and z points down. In the time domain the last axis is two-way vertical time,
-// in seconds, in place of z.
+// in seconds, instead of z.
 package grid
 
 import (

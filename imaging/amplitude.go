@@ -40,12 +40,12 @@ func NewGather(values []float32, angles []float64) (*Gather, error) {
 // is largest, at most within from near. weights say how much the energy of each class counts for
 // depth and waveform. Depths are in grid steps.
 //
-// The image of a wavelet has wavenumbers up to 2 ω cos θ / v: with the angle it becomes
-// longer along z by 1/cos θ, and lower as its integral stays. Traces are therefore compared
-// at distances u / cos θ from the reflector, |u| ≤ reach, and divided by cos θ. The first
-// singular vectors of that panel are the amplitudes and the waveform that they share, which
-// is 1 where its magnitude is largest. Each class thus has one number, and how alike the noise of
-// neighbouring depths is does not matter. It is an error if the traces do not reach as far, or are zero.
+// The image of a wavelet has wavenumbers up to 2 ω cos θ / v. With increasing angle it becomes longer
+// along z by 1/cos θ. Its integral stays, so it becomes lower. Traces are therefore compared at
+// distances u / cos θ from the reflector, |u| ≤ reach, and divided by cos θ. The first singular
+// vectors of that panel are the amplitudes and the waveform that they share, which is 1 where its
+// magnitude is largest. Each class therefore has one number, and correlations of the noise at
+// neighbouring depths do not matter. It is an error if the traces do not reach as far, or are zero.
 func (g *Gather) Pick(weights []float64, near, within, reach float64) (r Reflector, err error) {
 	widest := 0.0
 	for i, w := range weights {
@@ -135,7 +135,7 @@ func splines(gather []float32, nz int) ([]interp.NaturalCubic, error) {
 	return out, nil
 }
 
-// cosine is that of an angle in degrees.
+// cosine is the cosine of an angle in degrees.
 func cosine(degrees float64) float64 { return math.Cos(degrees * math.Pi / 180) }
 
 // strongest is the depth of the largest energy of traces within reach of a depth, to a

@@ -22,7 +22,7 @@ type AngleFit struct {
 	Value    []float64
 	Error    []float64 // standard errors, from the misfit
 	Interval []float64 // half the width of the intervals that hold the truth with 95 %, by Student's t
-	Misfit   float64   // root of the weighted mean square of what is left
+	Misfit   float64   // root of the weighted mean square of the residuals
 	Angles   int       // that were fitted
 }
 
@@ -49,12 +49,13 @@ func (f *AngleFit) At(angle float64) (sum float64) {
 	return sum
 }
 
-// Fit fits the amplitudes of a reflector at angles in degrees by least squares with weights, of which the estimates do not depend on
-// Alike. Of errors with the correlations Σ the sum of squares left is that of tr MΣ independent ones, M what takes the fit off, and
-// its degrees of freedom are (tr MΣ)² / tr MΣMΣ (Satterthwaite 1946). The size of the waveform, by which all amplitudes are scaled,
-// has an error of its own, to first order the mean of Rest with the weights of the singular vector; it is counted with what it has in
-// common with the others. Classes without a weight only part others. Fewer with a weight than the terms and one more, or angles that do not
-// tell the terms apart, are an error.
+// Fit fits the amplitudes of a reflector at angles in degrees by weighted least squares. The estimates
+// do not depend on Alike. Errors with the correlations Σ leave the sum of squares of tr MΣ independent
+// ones, where M removes the fit. Its degrees of freedom are (tr MΣ)² / tr MΣMΣ (Satterthwaite 1946).
+// The size of the waveform scales all amplitudes and has an error of its own, to first order the mean
+// of Rest with the weights of the singular vector. It is counted with its correlation to the other
+// errors. Classes without a weight only part others. Fewer with a weight than the terms and one more,
+// or angles that do not tell the terms apart, are an error.
 func (m AngleModel) Fit(angles []float64, r Reflector, weights []float64) (*AngleFit, error) {
 	d, err := m.design(angles, weights)
 	if err != nil {
@@ -90,7 +91,8 @@ func (m AngleModel) Fit(angles []float64, r Reflector, weights []float64) (*Angl
 	return f, nil
 }
 
-// design is what a fit has before amplitudes are known. Rows are multiplied by the roots of the weights.
+// design is the part of a fit that does not depend on the amplitudes. Rows are multiplied by the roots
+// of the weights.
 type design struct {
 	at      []int      // the classes with a weight
 	x       *mat.Dense // [classes, terms], the factors of the terms over scale
@@ -141,7 +143,7 @@ func (d *design) rows(amplitudes, weights []float64) *mat.VecDense {
 	return y
 }
 
-// correlations are those of the errors of the classes.
+// correlations returns the correlations of the errors of the classes.
 func (d *design) correlations(alike float64) *mat.Dense {
 	out := mat.NewDense(len(d.at), len(d.at), nil)
 	out.Apply(func(i, j int, _ float64) float64 { return math.Pow(alike, math.Abs(float64(d.at[i]-d.at[j]))) }, out)
@@ -157,11 +159,12 @@ type Likeness struct {
 // alikes are the correlations that Likeness compares.
 var alikes = [...]float64{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9}
 
-// NewLikeness is for fits of so many terms.
+// NewLikeness is for fits of terms terms.
 func NewLikeness(terms int) *Likeness { return &Likeness{terms: terms} }
 
-// Add takes amplitudes as Fit does, and nothing of those that it would refuse or that a model fits to rounding. Of them count what no value
-// of the terms changes, by their restricted likelihood (Patterson and Thompson 1971).
+// Add takes amplitudes as Fit does, and nothing of those that it would refuse or that a model fits to
+// rounding. Only the part that no value of the terms changes counts, by its restricted likelihood
+// (Patterson and Thompson 1971).
 func (l *Likeness) Add(angles, amplitudes, weights []float64) {
 	d, err := AngleModel{Terms: l.terms}.design(angles, weights)
 	if err != nil {
@@ -190,7 +193,7 @@ func (l *Likeness) Add(angles, amplitudes, weights []float64) {
 	floats.Add(l.likelihood[:], likelihood[:])
 }
 
-// Model is that of the likeliest correlation; of none where nothing was added.
+// Model is the one of the likeliest correlation, or of none if nothing was added.
 func (l *Likeness) Model() AngleModel {
 	return AngleModel{l.terms, alikes[floats.MaxIdx(l.likelihood[:])]}
 }

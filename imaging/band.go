@@ -84,7 +84,7 @@ func (p Pulse) Sampled(dt float64) []float64 {
 }
 
 // NewBand makes B for columns of nz points, two at least, whose two-way times lie in [column][nz], in
-// s; they ascend in each column. A nil list stands for so many columns of which nothing is computed.
+// s; they ascend in each column. With a nil list it only allocates memory.
 func NewBand(d device.Device, p Pulse, times []float32, columns, nz, threads int) (*Band, error) {
 	b := &Band{pulse: p, nz: nz, threads: threads}
 	var err error

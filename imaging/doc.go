@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// parallel calls f for [0, n), each once, on so many threads.
+// parallel calls f for [0, n), each once, on the given number of threads.
 func parallel(threads, n int, f func(i int)) {
 	threads = max(1, min(threads, n))
 	var wg sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
-// MatchOptions are those of Match.
+// MatchOptions are the options of Match.
 type MatchOptions struct {
 	// Window is the approximate number of points between the centres of two filters along
 	// each axis. The distance is adjusted so that one centre lies at each end.
@@ -250,7 +250,7 @@ type moved struct {
 	v    []float64
 }
 
-// hats are those of all centres, each moved by −k for the given range of k.
+// hats are the hats of all centres, each moved by −k for the given range of k.
 func (a axis) hats(k [2]int) (all []moved) {
 	for w := range a.centres {
 		for d := k[0]; d <= k[1]; d++ {

@@ -12,9 +12,9 @@ const (
 	structureScale = 4.0
 )
 
-// Layers estimates the direction of the layers at every point of an image of two or
-// three axes: unit vectors along the layer, in grid steps, as u[k][a], component a of
-// the k-th of one (two) directions, which are normal to each other.
+// Layers estimates the direction of the layers at every point of an image of two or three
+// axes. The result are unit vectors along the layer, in grid steps, as u[k][a]: component
+// a of the k-th of one (two) directions, which are normal to each other.
 //
 // The normal of the layers is the eigenvector of the largest eigenvalue of the
 // gradient-square tensor (van Vliet and Verbeek 1995, "Estimators for orientation and

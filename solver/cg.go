@@ -38,7 +38,7 @@ type CG struct {
 	rhs            float64 // ‖b‖
 	size           float64 // largest ‖x‖ met so far
 	back, backIm   float64 // ⟨p, β B p_old⟩
-	hermitianKnown float64 // 1 where back is known, else 0
+	hermitianKnown float64 // 1 where back is known, otherwise 0
 }
 
 func (c *CG) scalars() map[string]*float64 {
@@ -78,7 +78,7 @@ func (c *CG) start(x0 *dist.Vector) {
 	c.do.Copy(c.p, c.r)
 }
 
-// cgNorms are what CG measures after an iteration.
+// cgNorms are the norms that CG measures after an iteration.
 type cgNorms struct {
 	first, total float64    // of the data residual
 	rho          float64    // ‖r‖²

@@ -20,8 +20,8 @@ import (
 //
 // (Hestenes & Stiefel, J. Res. NBS 49, 1952, section 10; Björck, Numerical Methods for
 // Least Squares Problems, SIAM 1996, algorithm 7.4.1): one forward, one adjoint, two
-// vectors of data and three of image besides x and d. The adjoint error is that of
-// ⟨A p, r⟩ = ⟨p, s⟩, relative to ‖A‖‖p‖‖r‖.
+// vectors of data and three of image besides x and d. The adjoint error is the difference
+// of ⟨A p, r⟩ and ⟨p, s⟩, relative to ‖A‖‖p‖‖r‖.
 //
 // Every TrueResidual-th iteration computes the true residual, for one forward more. If it
 // lies farther than √ε‖r‖ from r, it replaces r, and s is computed again, for one adjoint
@@ -42,8 +42,8 @@ import (
 //
 // The norm of the residual comes from ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²δ, which loses
 // digits as the square of the residual's decrease. Every TrueResidual-th iteration, and
-// the last, computes gradient and norm from the data. The adjoint error is that of
-// ⟨p, q⟩ = δ, relative to ‖A‖‖p‖‖A p‖. Drift is that of the residual's norm.
+// the last, computes gradient and norm from the data. The adjoint error is the difference
+// of ⟨p, q⟩ and δ, relative to ‖A‖‖p‖‖A p‖. Drift is the drift of the residual's norm.
 //
 // The scalars of its state are γ, ‖p‖², ⟨p, s⟩ and the lower bound of ‖A‖, and for streamed
 // data ‖r‖² and what passes carry. Its vectors are x, p, the residual r (s for streamed data) and

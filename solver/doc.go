@@ -3,11 +3,11 @@
 //	min ‖A x − d‖²,
 //
 // for a linear operator A that can only be applied, and data that are a vector or pass by
-// in parts (Problem). It knows nothing but dist.Vector and dist.Operator: not what an image
-// is, where memory lies, or how many ranks there are. Vectors are real or complex, in
-// single or double precision; scalars are float64 throughout. Init allocates all vectors,
-// which are updated in place. An iteration copies nothing to the host but its inner
-// products.
+// in parts (Problem). It uses only dist.Vector and dist.Operator. It does not depend on the
+// meaning of an image, the place of memory, or the number of ranks. Vectors are real or
+// complex, in single or double precision; scalars are float64 throughout. Init allocates
+// all vectors, which are updated in place. An iteration copies nothing to the host but its
+// inner products.
 //
 // # Methods
 //
@@ -30,8 +30,8 @@
 //
 // # What is checked while it runs
 //
-// The adjoint, in every iteration: CGLS applies A to p and has Aᴴr = s from before, so
-// ⟨A p, r⟩ = ⟨p, s⟩ is a dot-product test with the run's own vectors for the price of one
+// The adjoint, in every iteration: CGLS applies A to p and already has Aᴴr = s. ⟨A p, r⟩
+// = ⟨p, s⟩ is therefore a dot-product test with the run's own vectors, at the cost of one
 // dot product. The error is measured relative to ‖A‖‖p‖‖r‖, with the largest ‖A p‖/‖p‖
 // met so far for ‖A‖: relative to ‖A p‖‖r‖, rounding would look like a fault as soon as A
 // hardly sees p. Each method states its own identity.

@@ -34,9 +34,9 @@ type Method struct {
 	keptVectors map[string]*dist.Vector
 }
 
-// recurrence is what differs from method to method. What goes wrong is left in do.
+// recurrence is the part that differs from method to method. Errors are left in do.
 type recurrence interface {
-	allocate()                        // its vectors, but for x
+	allocate()                        // its vectors, except x
 	vectors() map[string]*dist.Vector // that an iteration changes
 	settled() map[string]*dist.Vector // that earlier iterations have written for good
 	scalars() map[string]*float64     // that it carries between iterations, by name
@@ -59,11 +59,11 @@ func (c *Method) Vectors() map[string]*dist.Vector {
 	return all
 }
 
-// settled is that of most methods: nothing.
+// settled is empty for most methods.
 func (c *Method) settled() map[string]*dist.Vector { return nil }
 
-// Keep copies State and those of Vectors that an iteration changes, for Back. The copies
-// take the memory of these vectors until the next Init or Resume.
+// Keep copies State, and the Vectors that an iteration changes, for Back. The copies take
+// the memory of these vectors until the next Init or Resume.
 func (c *Method) Keep() error {
 	c.do.Err = nil
 	if c.keptVectors == nil {
@@ -127,10 +127,10 @@ func (c *Method) Init(ctx context.Context, p Problem, x0 *dist.Vector) error {
 	return c.do.Err
 }
 
-// Restart begins anew from the iterate, with a problem that its owner has changed in place: the weights
-// of its data. Iterations go on being counted. Norms of earlier iterates are scaled by what that of the
-// data has become, so that they say the same beside it. It costs one forward and one adjoint; for
-// streamed data one pass.
+// Restart begins again from the iterate, with a problem that its owner has changed in place: the
+// weights of its data. Iterations go on being counted. Norms of earlier iterates are scaled by what
+// that of the data has become, so that they say the same beside it. It costs one forward and one
+// adjoint; for streamed data one pass.
 func (c *Method) Restart(ctx context.Context) error {
 	c.do.Ctx, c.do.Err = ctx, nil
 	before := c.st
@@ -143,7 +143,7 @@ func (c *Method) Restart(ctx context.Context) error {
 	h, k := &c.st.History, before.Iteration
 	if c.st.Iteration = k - 1; k == 0 {
 		c.st.Iteration, *h = 0, History{}
-	} else { // start records the iterate anew
+	} else { // start records the iterate again
 		h.Residual, h.Total, h.Gradient = slices.Clone(h.Residual[:k]), slices.Clone(h.Total[:k]), slices.Clone(h.Gradient[:k])
 	}
 	if before.DataNorm > 0 {

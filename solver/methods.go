@@ -86,12 +86,12 @@ func Names() (list []string) {
 
 // Options are a method's settings.
 type Options struct {
-	// TrueResidual: the true residual d − A x is computed every so many
-	// iterations, at the cost of one forward. 0 means never.
+	// TrueResidual: the true residual d − A x is computed every TrueResidual iterations, at
+	// the cost of one forward. 0 means never.
 	TrueResidual int
 
-	// Last is the iteration limit. Of streamed data, whose residual is known by
-	// recurrence alone, the true one is computed there too, unless TrueResidual is 0.
+	// Last is the iteration limit. The residual of streamed data is known only by
+	// recurrence, so the true one is computed there too, unless TrueResidual is 0.
 	Last int
 
 	// AdjointFail is the adjoint error at which a run ends with FailedAdjoint,

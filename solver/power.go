@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// eigenvalueRounds are those of LargestEigenvalue.
+// eigenvalueRounds is the number of rounds of LargestEigenvalue.
 const eigenvalueRounds = 3
 
 // LargestEigenvalue is a rough estimate of the largest eigenvalue of AᴴA, from below

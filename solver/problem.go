@@ -28,8 +28,9 @@ type Problem interface {
 	residual(of *Method) residual
 }
 
-// Passes are what CGLS needs of a problem whose data are not held. An application
-// is one pass over the data's geometry, and a gradient reads the data as well.
+// Passes are the operations that CGLS needs from a problem with streamed data. An
+// application is one pass over the data's geometry, and a gradient reads the data as
+// well.
 type Passes interface {
 	Domain() *dist.Layout
 	Device() device.Device
@@ -97,7 +98,7 @@ func (h *Held) Change(c dist.Operator) (Problem, error) {
 	return Hold(dist.Chain(h.A, c), h.D), nil
 }
 
-// Stream makes a problem of what passes over the data.
+// Stream makes a problem from passes over the data.
 func Stream(p Passes) Problem { return &streamed{Passes: p} }
 
 // streamed is the problem of passes in the variables y, x = C y, and of rows B y besides.

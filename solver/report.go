@@ -11,7 +11,7 @@ import (
 // FailedObserver. Observers run on every rank, in order.
 type Observer func(ctx context.Context, m *Method, r Report) error
 
-// Report is what there is to say about one iterate.
+// Report describes one iterate.
 type Report struct {
 	Method    string `json:"method"`
 	Iteration int    `json:"iteration"` // iterations done

@@ -7,9 +7,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// residual carries r = d − A x along the iterates of CGLS. Where the data are held
-// it is a vector; where they are streamed it is what can be known without them, the
-// gradient and ‖r‖. What goes wrong is left in the method's do.
+// residual carries r = d − A x along the iterates of CGLS. If the data are held it is a
+// vector. If they are streamed it is the gradient and ‖r‖. Errors are left in the
+// method's do.
 type residual interface {
 	allocate()
 	scalars() map[string]*float64
@@ -21,7 +21,7 @@ type residual interface {
 	along(p *dist.Vector, ps complex128) slope
 	// descend goes to x + α p and brings s there.
 	descend(alpha float64, s *dist.Vector)
-	// norms returns ‖r‖, which must be finite, and inner products asked for besides.
+	// norms returns ‖r‖, which must be finite, and the requested inner products.
 	norms(besides ...dist.Pair) (total float64, dots []complex128)
 	// misfit is the norm of r's first row, given x.
 	misfit(x *dist.Vector) float64
@@ -30,7 +30,7 @@ type residual interface {
 	correct(s, x *dist.Vector) (changed bool)
 }
 
-// slope is what a residual knows of a direction p.
+// slope holds the products of a residual with a direction p.
 type slope struct {
 	square float64 // ‖A p‖²
 

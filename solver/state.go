@@ -1,7 +1,8 @@
 package solver
 
-// State is what a method carries from one iteration to the next besides its vectors. It
-// is plain data: saved and given back to Resume it continues the run to the last bit.
+// State is the state that a method carries from one iteration to the next, except its
+// vectors. It is plain data. Saved and passed to Resume, it continues the run to the last
+// bit.
 type State struct {
 	Method    string
 	Iteration int     // iterations done

@@ -105,8 +105,8 @@ func (p *Positions) Subset(traces []int32) (sub *Positions, from []int32) {
 	return sub, from
 }
 
-// used lists the places of traces, ascending; to is where a place stands in the list.
-// Few traces take no time that grows with the number of all places.
+// used lists the places of traces, ascending; to is the index of a place in the list. Few
+// traces take no time that grows with the number of all places.
 func (p *Positions) used(traces []int32) (from []int32, to func(place int32) int32) {
 	if len(traces) < p.Len()/32 {
 		from = make([]int32, 0, 2*len(traces))

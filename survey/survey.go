@@ -48,7 +48,7 @@ type Survey struct {
 	Wavelet Wavelet
 }
 
-// Limits of what is computed with, s, of weights, and of what is known of sources.
+// Limits of samples, s, of weights, and of depths and uphole times of sources.
 const (
 	LeastInterval    = 1e-12
 	GreatestInterval = 1e6
@@ -297,7 +297,7 @@ func (s *Survey) Offset(i int) float64 {
 
 // Azimuth is the direction from source to receiver of trace i of a 3-D survey, in
 // degrees from north towards east on the map, in [0, 180): a trace and its reverse
-// have the same. It is NaN where there is no offset.
+// have the same. It is NaN without an offset.
 func (s *Survey) Azimuth(i int) float64 {
 	src, rec := s.Pair(i)
 	dx, dy := s.Receiver(rec)[0]-s.Source(src)[0], s.Receiver(rec)[1]-s.Source(src)[1]

@@ -2,7 +2,7 @@
 #ifndef LSM_TRAVELTIME_AIRY_H
 #define LSM_TRAVELTIME_AIRY_H
 
-enum { tail_end = 2 }; // how far it counts; there it is a tenth of what it is at 0
+enum { tail_end = 2 }; // how far it counts; there it is a tenth of its value at 0
 
 // The Airy function from 0 to tail_end, by its series.
 static inline double airy(double z)

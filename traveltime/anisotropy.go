@@ -9,8 +9,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Anisotropy is that of transversely isotropic media at points in C order. Slices that are nil
-// stand for zeros.
+// Anisotropy holds the parameters of a transversely isotropic medium at points in C order.
+// Slices that are nil stand for zeros.
 type Anisotropy struct {
 	Epsilon, Delta []float64 // Thomsen 1986, Weak elastic anisotropy, Geophysics 51
 
@@ -50,13 +50,13 @@ func (a Anisotropy) isAnisotropicAt(i int) bool {
 	return epsilon != 0 || delta != 0
 }
 
-// Of η = (ε - δ) / (1 + 2δ), which says how far wavefronts are from ellipses. The slowness surface
-// is convex, so that each ray belongs to one slowness, above -3/8. Between these two the error in
-// a homogeneous medium is at most 1e-4 rms.
+// Limits of η = (ε - δ) / (1 + 2δ), which says how far wavefronts are from ellipses. The slowness
+// surface is convex, so that each ray belongs to one slowness, above -3/8. Between these two the
+// error in a homogeneous medium is at most 1e-4 rms.
 const leastEta, greatestEta = -0.3, 0.6
 
-// check returns an error if a point's parameters are no medium that the solver can deal with. A
-// slowness surface is closed if 1 + 2ε and 1 + 2δ are positive.
+// check returns an error if the solver cannot handle a point's parameters. A slowness surface
+// is closed if 1 + 2ε and 1 + 2δ are positive.
 func (a Anisotropy) check(i int) error {
 	epsilon, delta, tilt, azimuth := a.parametersAt(i)
 	for _, v := range []struct {

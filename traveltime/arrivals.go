@@ -31,9 +31,9 @@ type arrivalTables struct {
 	rows  ArrivalRows
 }
 
-// NewArrivalTables returns the method for given tables of count arrivals at each point, used as they stand. Their
-// grid, tables, must be the image grid. Times, amplitudes and gradients of arrivals must be finite, amplitudes and times
-// not negative.
+// NewArrivalTables returns the method for given tables of count arrivals at each point, used unchanged.
+// Their grid, tables, must be the image grid. Times, amplitudes and gradients of arrivals must be
+// finite, amplitudes and times not negative.
 func NewArrivalTables(rows ArrivalRows, count int, tables, image grid.Grid) (Method, error) {
 	if err := checkTablesGrid(tables, image); err != nil {
 		return nil, err

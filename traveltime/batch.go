@@ -27,10 +27,9 @@ import (
 // so after a number of rounds the tolerance doubles with each further one. All bounds
 // count rounds alike for every source, whatever else is in its batch.
 //
-// Where two waves meet in an anisotropic medium, times may swing between those of the one and of
-// the other: after patience rounds they go a smaller share of the way in each further one, and
-// the tolerance grows after as many again.
-// It is an error if a time would still change by more than unsettled.
+// If two waves meet in an anisotropic medium, times may swing between the two. After patience
+// rounds they go a smaller share of the way in each further one. The tolerance grows after as
+// many rounds again. It is an error if a time would still change by more than unsettled.
 const (
 	firstTolerance  = 1e-3
 	secondTolerance = 1e-6
@@ -43,8 +42,8 @@ const (
 const portable = 4
 
 // widths lists the numbers of lanes that this machine's sweeps offer, largest first.
-// Sweeps that are listed together give the same bits; the portable ones have no fused
-// multiply-add everywhere and stand in only where there are no others.
+// Sweeps that are listed together give the same bits. The portable ones lack a fused
+// multiply-add on some machines and are used only without others.
 func widths() (list []int) {
 	for _, lanes := range []int{16, 8} {
 		if C.eik_offers(C.int(lanes)) != 0 {
@@ -78,7 +77,7 @@ type batch struct {
 	unit              float64 // m, the smallest spacing
 }
 
-// newBatch makes a batch of at most so many lanes on windows of g of at most the given
+// newBatch makes a batch of at most lanes lanes on windows of g of at most the given
 // extent. Where s fails, it may not be used.
 func newBatch(g grid.Grid, lanes int, most extent, opt Options, s *scratch) *batch {
 	b := &batch{spacing: [3]float64{1: math.Inf(1)}}
@@ -333,7 +332,7 @@ func (b *batch) lanesDue() (lanes uint16) {
 	return lanes
 }
 
-// unsettledError is that of a lane whose times do not come to rest.
+// unsettledError is the error for a lane whose times do not converge.
 type unsettledError struct{ lane int }
 
 func (unsettledError) Error() string { return "times do not settle" }
@@ -461,7 +460,7 @@ func (w *lanes) nameUnsettled(err error, j job) error {
 		"epsilon, delta and tilt must change little from point to point: smooth them")
 }
 
-// field is that of one lane of the batch.
+// field returns the field of one lane of the batch.
 func (w *lanes) field(lane, place int) (Field, error) {
 	e, model := w.e, w.e.Region(w.p, place, w.opt)
 	part := model.Grid(e.model)

@@ -16,7 +16,7 @@ type Choice struct {
 	Help string // one sentence without its period
 
 	NeedsConstant bool // it takes one velocity, no model
-	NeedsTables   bool // it takes times from given tables, on their grid alone, a row for each source and receiver
+	NeedsTables   bool // it takes times from given tables, only on their grid, a row for each source and receiver
 
 	Domains []grid.Domain // of the images that it is for
 
@@ -88,14 +88,14 @@ func (c Choice) Acting(constant bool) Choice {
 
 // Spec holds the inputs of the methods. Each method uses those that it needs.
 type Spec struct {
-	Image      grid.Grid // where the fields are wanted
+	Image      grid.Grid // grid of the fields
 	Medium     Medium
 	Rays       RayOptions
 	Tables     Rows // given tables, nil for none
 	TablesGrid grid.Grid
 
-	// Arrivals is how many arrivals given tables have at each point; ArrivalRows, in place of Tables, then gives them.
-	// 0: one, by Tables.
+	// Arrivals is the number of arrivals of given tables at each point; ArrivalRows then gives them
+	// instead of Tables. 0: one, by Tables.
 	Arrivals    int
 	ArrivalRows ArrivalRows
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Coarse keeps the tables of another method at every second (third, …) point of
-// each axis and interpolates between them: a quarter of the memory in 2-D at
-// factor 2, an eighth in 3-D, for tables that are needed again and again and
-// cost more to solve than to interpolate.
+// Coarse keeps the tables of another method at every second (third, …) point of each axis
+// and interpolates between them. It takes a quarter of the memory in 2-D at factor 2, and
+// an eighth in 3-D. It is for tables that are needed repeatedly and cost more to solve
+// than to interpolate.
 //
-// What is kept and interpolated, cubically, is τ = T/R with R the distance from the
-// position, or T / (R g) in an anisotropic medium: smooth where T has its tip. Gradients are
-// those of the interpolant.
+// It keeps and interpolates, cubically, τ = T/R with R the distance from the position, or T
+// / (R g) in an anisotropic medium: smooth where T has its tip. Gradients are derivatives
+// of the interpolant.
 type Coarse struct {
 	placewise // with the name of the method whose tables these are
 	coarse    grid.Grid
@@ -118,10 +118,9 @@ func OutlineCoarse(m Method, p *survey.Positions, factor int, opt Options) (*Coa
 	return c, nil
 }
 
-// NewCoarse solves for all of p's places by m and keeps every factor-th point, of which
-// opt's windows tell those that are needed. A place with an empty window gets no table.
-// Later positions must be among the other places, by role and row, and their windows inside
-// those given here.
+// NewCoarse solves for all of p's places by m and keeps every factor-th point that opt's
+// windows need. A place with an empty window gets no table. Later positions must be among
+// the other places, by role and row, and their windows inside those given here.
 func NewCoarse(ctx context.Context, m Method, p *survey.Positions, factor int, opt Options) (*Coarse, error) {
 	c, err := OutlineCoarse(m, p, factor, opt)
 	if err != nil {

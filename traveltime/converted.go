@@ -46,14 +46,14 @@ func (c *converted) Name() string {
 // Grid implements Method.
 func (c *converted) Grid() grid.Grid { return c.legs[0].Grid() }
 
-// Domain implements Method. What limits one leg need not limit the other: see Leg.
+// Domain implements Method. A limit of one leg need not limit the other: see Leg.
 func (c *converted) Domain() *grid.Grid { return nil }
 
 func (c *converted) unequal() bool { return true }
 
 func (c *converted) spreads() bool { return Spreads(c.legs[0]) && Spreads(c.legs[1]) }
 
-// rays are those of a method whose rays do not run along slownesses.
+// rays serves methods whose rays do not run along slownesses.
 func (c *converted) rays(role survey.Role, slowness [][]float64, w Window) {
 	if leg, ok := c.legs[role].(interface {
 		rays(role survey.Role, slowness [][]float64, w Window)

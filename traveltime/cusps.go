@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// arrival is what rays bring to a point.
+// arrival is one arrival at a point.
 type arrival struct {
 	t, b    float64 // s; as Spreading
 	unbound float64 // b without the bound at caustics; 0 beyond a fold, where no ray comes
@@ -134,8 +134,9 @@ func joinCusps(list []arrival, period float64) []arrival {
 	return list
 }
 
-// cuspSide is 1 if a wave that arrives as a is one of the outer ones of a cusp with the middle c for such waves, later and
-// turned once more; −1 if it is of one of the opposite sign; else 0.
+// cuspSide is 1 if a wave that arrives as a is one of the outer ones of a cusp with the middle c for
+// such waves, later and turned once more. It is −1 if the wave is an outer one of a cusp of the
+// opposite sign, otherwise 0.
 func cuspSide(c, a arrival, period float64) int {
 	late := 2 * math.Pi / period * (c.t - a.t)
 	switch {

@@ -4,10 +4,10 @@
 //
 // A Method streams its fields: it calls a sink once for each position with a field that is
 // valid during the call only. The caller packs each field into its own layout, and no more
-// than one field per worker is held here. There are NewAnalytic for a constant velocity,
-// NewTable for given times, NewEikonal for any velocity model, RayTracer for later arrivals too, NewRMS for images in time,
-// NewCoarse to keep less of another method's fields, and NewConverted for waves that go to
-// receivers at other velocities than from sources.
+// than one field per worker is held here. NewAnalytic is for a constant velocity, NewTable for given
+// times, and NewEikonal for any velocity model. RayTracer also finds later arrivals, NewRMS is for
+// images in time, and NewCoarse keeps less of another method's fields. NewConverted is for waves that
+// go to receivers at other velocities than from sources.
 //
 // # The eikonal equation, factored
 //
@@ -27,20 +27,19 @@
 //
 // Along each axis the neighbour with the smaller T is upwind. With σ = 1 if that is the
 // lower one and -1 if not, and τ1, τ2 the values one and two points upwind,
-// ∂τ = σ ((1 + w) τ - (1 + 2 w) τ1 + w τ2) / h. With w = 1/2 that is of second order. Where the
+// ∂τ = σ ((1 + w) τ - (1 + 2 w) τ1 + w τ2) / h. With w = 1/2 that is of second order. If the
 // second point is later than the first, w falls to zero in proportion to the difference of the
-// squares of the two times, until that is the square of the time that a cell takes; w is zero
-// beyond the grid too. R times the slope of T away from the upwind side is then A τ - B,
-// with q = R²/h,
+// squares of the two times, until that is the square of the time that a cell takes. w is also
+// zero beyond the grid. R times the slope of T away from the upwind side is then A τ - B, with
+// q = R²/h,
 //
 //	A = σ ρ + (1 + w) q,  B = q (τ1 + w (2 τ1 - τ2)),
 //
 // and τ the larger root of Σ (A τ - B)² = s² R². The root counts if no slope is negative. If
 // one is, or there is no root, the axis whose slope is zero latest, at τ = B / A, is left out, and
-// so on: what comes out is the one root of Σ max(0, A τ - B)² = s² R². The choice of axes does not
-// jump, therefore, nor does the order, so that rounding decides nothing. The discriminant is computed as
-// Σ A² s² R² - Σ (A_i B_j - A_j B_i)², and the root as a difference to a neighbour, so that
-// float32 suffices.
+// so on: what comes out is the one root of Σ max(0, A τ - B)² = s² R². The choice of axes and the order
+// therefore do not jump, so rounding decides nothing. The discriminant is computed as Σ A² s² R² - Σ
+// (A_i B_j - A_j B_i)², and the root as a difference to a neighbour, so that float32 suffices.
 //
 // Behind an interface T is about as straight as before, and τ, which is T over R, is not. So where
 // velocities jump a share θ of the difference is that of T instead: A τ - B has
@@ -49,8 +48,8 @@
 // largest ratio r of the velocities of two neighbours in a column of the model: it rises from 0 at r = 1.02
 // to 3/4 at 1.1, stays, and falls from 5 on, to 0 at 15. Smooth models have θ = 0 and the accuracy of
 // τ: with θ = 3/4 the error for v = 1500 + 0.6 z m/s would be 5e-6 rms instead of 0.5e-6. One θ along a
-// column keeps the differences linear, which is what puts interfaces halfway. Jumps along x and y do not
-// count: a window does not hold whole rows of the model.
+// column keeps the differences linear, which puts interfaces halfway. Jumps along x and y do not count:
+// a window does not hold whole rows of the model.
 //
 // Five points along each axis round the source are not swept. They start from the slowness
 // averaged along the straight ray and corrected for its bending. In models that jump by
@@ -78,7 +77,7 @@
 // the last node before it, which is another place for each direction of the wave. In anisotropic media
 // times from the fast side of a jump by more than five times may be off by some ms. The slowness that
 // starts average is, across a jump, linear between nodes, and comes to half a cell of each too. In
-// gradients it is that of the linear velocity.
+// gradients it is the slowness of the linear velocity.
 //
 // # Sweeping
 //
@@ -122,12 +121,12 @@
 // times may not settle to 0.2 per cent, which is an error that names the place.
 //
 // At 20 m the relative error of the times is at most 3e-7 rms in homogeneous media with η up to
-// 0.3 and any tilt, and 2.1e-6 rms for ε = δ = 0.2 and 0.3, tilted by 0 to 60 degrees, and a
-// velocity that rises by 0.6 m/s per m; that of the gradients is 1e-5 and 1.4e-5 rms. It is the
-// same on nodes and between. For the largest η it is 1e-5 rms, for the least 1e-4. A place takes
-// 5 to 6 times as long as in an isotropic model in BenchmarkTilted401x301 and
+// 0.3 and any tilt. It is 2.1e-6 rms for ε = δ = 0.2 and 0.3, tilted by 0 to 60 degrees, and a
+// velocity that rises by 0.6 m/s per m. The errors of the gradients are 1e-5 and 1.4e-5 rms. It
+// is the same on nodes and between. For the largest η it is 1e-5 rms, for the least 1e-4. A place
+// takes 5 to 6 times as long as in an isotropic model in BenchmarkTilted401x301 and
 // BenchmarkTilted101x101x101, where all is tilted by 30 degrees and not elliptic. In the model of
-// lsm synth thrust, a fifth of which is, it takes 2.5 times as long (lsm traveltime with
+// lsm synth thrust, which is so in a fifth, it takes 2.5 times as long (lsm traveltime with
 // velocity.anisotropy = "auto" and "none"). These are medians of five of the processor's time.
 //
 // # Spreading
@@ -147,14 +146,14 @@
 // start from the bending of the straight ray to first order.
 //
 // The slopes of u come from central differences over points 1, 2, 4 ... apart, the largest that is
-// at most D/32. A direction is good to about 1e-7 D/h, since times are float32 numbers, so that
-// over a fixed distance b would lose accuracy with the square of D. Where fronts meet and u jumps,
-// which is where the slopes change by more than 1/2D from one side to the other, the side where they
-// are smaller counts. PointSpreading needs σ as well, from ∇T·∇σ = 1 in the same way.
+// at most D/32. A direction is good to about 1e-7 D/h, since times are float32 numbers, so that over
+// a fixed distance b would lose accuracy with the square of D. Fronts meet and u jumps if the slopes
+// change by more than 1/2D from one side to the other. There the side with the smaller slopes
+// counts. PointSpreading needs σ as well, from ∇T·∇σ = 1 in the same way.
 //
-// What is kept and interpolated is b over that of a homogeneous medium, between 0 and
-// MostSpreading. A head wave's rays leave in one direction, so their b tends to 0, and so does it
-// behind obstacles. Nothing is known of what interfaces reflect.
+// The method keeps and interpolates b over that of a homogeneous medium, between 0 and
+// MostSpreading. A head wave's rays leave in one direction, so their b tends to 0. Behind
+// obstacles b tends to 0 as well. Reflections from interfaces are not included.
 //
 // In media of constant gradient, in any direction, the error of b beyond four cells is 0.01 % to
 // 0.2 % rms, and below 1 %, where rays stay in the model, at any distance up to 400 cells.
@@ -165,8 +164,8 @@
 // close to each other, and cells between them and their fronts tell what arrives at the points within (Vinje, Iversen and
 // Gjøystdal 1993, Traveltime and amplitude estimation using wavefront construction, Geophysics 58; Lambaré, Lucio and Hanyga
 // 1996, Two-dimensional multivalued traveltime and amplitude maps by uniform sampling of a ray field, Geophys. J.
-// Int. 125). The slowness may be smoothed by a Gaussian before. What is traced is then a sum of cubic B-splines on the
-// nodes of the model.
+// Int. 125). The slowness may be smoothed by a Gaussian before. The traced model is then a sum of cubic
+// B-splines on the nodes of the model.
 //
 // In 2-D that is u = s². With the parameter σ, dσ = v² dT, rays obey dx/dσ = p, dp/dσ = ∇u/2 and dT/dσ = u, and
 // Q = ∂x/∂α, what moves with the take-off angle α, the linearised equations (Červený 2001, sections 3.1 and 4.2). They
@@ -179,11 +178,12 @@
 //
 // In 3-D it is v. Rays obey dx/dT = v² p and dp/dT = −∇v/v, and Q and P in ray-centred coordinates dQ/dT = v² P and
 // dP/dT = −VQ/v, V the second derivatives of v across the ray; the classical Runge-Kutta method solves them. A front
-// is a mesh of triangles, at first that of an icosahedron. An edge whose ends differ by 0.15 in direction, by 12 cells, or
-// by 0.3 of det Q is halved by a ray from the source (Rivara 1984), until a front has a ray for each
-// 16 points of the image, 2,048 at least and 16,384 at most; then edges may be longer. Three tetrahedra fill the prism between a
-// triangle at two fronts. Times at the points within are of third order: the mean over the corners of
-// T + (2/3) p·d + d·Md/6, d the way from the corner and M = PQ⁻¹, by barycentric weights.
+// is a mesh of triangles, at first that of an icosahedron. An edge whose ends differ by 0.15 in
+// direction, by 12 cells, or by 0.3 of det Q is halved by a ray from the source (Rivara 1984). This
+// ends when a front has a ray for each 16 points of the image, 2,048 at least and 16,384 at most; then
+// edges may be longer. Three tetrahedra fill the prism between a triangle at two fronts. Times at the
+// points within are of third order: the mean over the corners of T + (2/3) p·d + d·Md/6, d the way from
+// the corner and M = PQ⁻¹, by barycentric weights.
 //
 // Where q, or an eigenvalue of Q, changes its sign, rays have passed a caustic. b² = (s0/s)/|q| in 2-D and
 // (s0/s)/|det Q| in 3-D, Q by the angles of the take-off. At a caustic that has no bound, and waves have. Where rays fold,
@@ -192,17 +192,18 @@
 // at q³ = 2x″²/(ωP), and nearer to the fold q is held there. A cell takes x″ and P = ∂p/∂α from its corners, and ω is that of
 // RayOptions.Period. In 3-D δ is in the direction in which x changes least. b is at most MostSpreading times that of a homogeneous medium.
 //
-// No ray comes to points beyond a fold, but waves do. Their amplitude is that of the Airy function, as far as it is a
-// tenth of that at the fold. Their phase is halfway between those of the two rays that meet there, so they count as
-// two arrivals at one time, that of the fold continued by its slowness and by the bending of fronts across it. First arrivals
-// have none.
+// No ray comes to points beyond a fold, but waves do. Their amplitude follows the Airy function, down
+// to a tenth of its value at the fold. Their phase is halfway between those of the two rays that meet
+// there, so they count as two arrivals at one time, that of the fold continued by its slowness and by
+// the bending of fronts across it. First arrivals have none.
 //
 // Behind a cusp three rays come to a point within a small part of a period, and the sum of three such arrivals is too
 // large: their wave is Pearcey's integral. Where the three phases differ by half a radian or less they are one arrival, whose
 // amplitude and phase are those of the integral for waves of RayOptions.Period, cusps.go.
 //
-// Of all arrivals at a point a field keeps those of the largest b. Branches hold them by the turns of their
-// phase, see Turned. With RayOptions.Fill points that no ray reaches have the first arrival of the eikonal equation.
+// A field keeps the arrivals of the largest b at a point. Branches hold them by the turns of their
+// phase, see Turned. With RayOptions.Fill points that no ray reaches have the first arrival of the
+// eikonal equation.
 //
 // For v = 1500 + 0.6 z m/s at 10 m times are good to 1e-5 of themselves from six cells on, b to 0.3 %, and
 // directions to 0.3 degrees. Behind a lens that makes three rays come to a point all have the times of a fine fan
@@ -214,14 +215,14 @@
 //
 // A caller who needs a part of the image for each place sets Options.Windows: rectangles of
 // the image's columns, with all of z. Memory and time of a place are then those of its window
-// instead of the image. Analytic times and given tables have the same bits in a window as in
-// the whole grid, as do those of NewRMS, and a Coarse interpolates with the same bits.
+// instead of the image. Analytic times, given tables and NewRMS have the same bits in a
+// window as in the whole grid. A Coarse interpolates with the same bits.
 //
 // The eikonal equation is solved in a window of the model: the image window, Options.Margin
 // on each side of it, and the place itself with its start box, wherever it lies. A ray that
 // leaves this window is not found: the time where it arrives is then that of a slower one
-// inside. Times that no such ray reaches are those of the whole model. Where the velocity
-// depends on z alone, rays stay between their ends, and no margin is needed.
+// inside. Times that no such ray reaches equal those of the whole model. If the velocity
+// depends only on z, rays stay between their ends, and no margin is needed.
 //
 // Places near each other share a batch though their windows differ. The batch holds all of
 // them, and a lane leaves out what its own window does not have. So the bits of a field depend

@@ -86,7 +86,8 @@ func straightness[F float32 | float64](column []F) float32 {
 	return float32(0.75 * max(0, min((jump-1.02)/0.08, 1, (15-jump)/10)))
 }
 
-// hold gives e the velocities of a slab, in m/s. least is that of the whole model.
+// hold gives e the velocities of a slab, in m/s. least is the least velocity of the whole
+// model.
 func hold[F float32 | float64](e *Eikonal, velocity []F, slab [2]int, least float64) error {
 	e.slab, e.scale = slab, 1/least
 	e.slow2 = make([]float32, len(velocity))

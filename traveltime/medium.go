@@ -8,8 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// Medium is the speed of waves: a constant, or a model on a grid. Of a model it holds the
-// values of a slab, which may be empty or the whole.
+// Medium is the speed of waves: a constant, or a model on a grid. For a model it holds
+// the values of a slab, which may be empty or the whole.
 type Medium struct {
 	Constant float64   // m/s; of no meaning with a model
 	Grid     grid.Grid // of the whole model; the zero Grid without one

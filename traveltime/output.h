@@ -5,8 +5,8 @@
 #include "sweep.h"
 
 // Splits tau, or an array like it, of the first used lanes into out [used][most], each in C
-// order of the points of its window, of which there are at most so many. Returns the number of
-// values that no wave reached.
+// order of the points of its window, at most most of them. Returns the number of values that
+// no wave reached.
 long eik_split(float *out, const eik_batch *b, const float *from, long most, int used);
 
 // Second-order derivative of t along an axis of n points that lie inner apart,
@@ -29,9 +29,10 @@ typedef struct {
 void eik_interpolate(float *const dst[4], float *line, const float *t, const eik_resample *r, int gradient);
 
 // T = R tau and, where grad[0] is not null, grad T = tau grad R + R grad tau,
-// with R = |x - at|. slope[a] is the derivative of tau per metre. Axes are x,
-// (y,) z of n points, the first of which is point lo of the grid; scale is the unit of tau
-// in s/m. With cone, R g takes the place of R: [EIK_CONE + 3] as in eik_batch, the axis' y zero in 2-D. In 3-D tau and the slopes have wide rows along y for each x, T and grad n[1].
+// with R = |x - at|. slope[a] is the derivative of tau per metre. Axes are x, (y,) z of n points; the
+// first is point lo of the grid. scale is the unit of tau in s/m. With cone, R g takes the place of R:
+// [EIK_CONE + 3] as in eik_batch, the axis' y zero in 2-D. In 3-D tau and the slopes have wide rows
+// along y for each x, T and grad n[1].
 void eik_finish(double *T, double *const grad[3], const float *tau, const float *const slope[3], int dim,
 	const int lo[3], const int n[3], int wide, const double origin[3], const double spacing[3], const double at[3],
 	const double *cone, double scale);

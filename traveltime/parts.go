@@ -8,8 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Parts is what a solver on other hardware takes from an Eikonal, whose memory it shares. A
-// solver that does the same operations in the same order has the same bits.
+// Parts are the data that a solver on other hardware takes from an Eikonal. They share its
+// memory. A solver that does the same operations in the same order has the same bits.
 type Parts struct {
 	Model grid.Grid
 	Slow2 []float32 // (s/Scale)², from point First of the model on
@@ -40,7 +40,7 @@ type Interpolated struct {
 	Weight []float32 // [points][4]
 }
 
-// Parts returns the parts of e, which must be kept alive as long as they are used.
+// Parts returns the parts of e, which must stay alive while they are used.
 func (e *Eikonal) Parts() Parts {
 	p := Parts{Model: e.model, Slow2: e.slow2, First: e.skipped(), Scale: e.scale, Straight: e.straight,
 		Tolerance: [2]float32{firstTolerance, secondTolerance}, Rounds: maxRounds, Patience: patience, Fused: e.widths[0] != portable}
@@ -57,9 +57,9 @@ func (r *resample) axes() (out [3]Interpolated) {
 	return out
 }
 
-// Parts returns what a solver on other hardware takes from a Coarse, which must be kept alive as
-// long as they are used: all tables, the points of a column of them, and how the image is
-// interpolated.
+// Parts returns the data that a solver on other hardware takes from a Coarse: all tables, the
+// points of a column of them, and the interpolation of the image. The Coarse must stay alive
+// while they are used.
 func (c *Coarse) Parts() (tau []float32, nz int, image [3]Interpolated) {
 	return c.tau, c.coarse.Shape[c.g.Dim()-1], c.r.axes()
 }

@@ -19,9 +19,9 @@ type Kept struct {
 	Count int
 }
 
-// turned lists the branches of fields with so many arrivals: of the first arrival, which passes no
-// caustic, one; else for each arrival one of waves that have not turned, and then as many of those
-// that have. A point has at most Count arrivals in all of them.
+// turned lists the branches of fields with Count arrivals. The first arrival, which passes no
+// caustic, has one. Otherwise each arrival has one of waves that have not turned, and then the
+// same number of those that have. A point has at most Count arrivals in all of them.
 func (k Kept) turned() []bool {
 	if k.Count == 0 {
 		return []bool{false}
@@ -66,7 +66,7 @@ type RayTracer struct {
 	greatest float64   // m/s, in the whole model
 	sloth    []float64 // in 2-D: coefficients of cubic B-splines of the squared slowness on the slab and rayPad nodes around it
 	slowness []float64 // in 2-D: s/m, [points of the image], where the slab lies
-	speed    []float32 // in 3-D: coefficients of the velocity, likewise
+	speed    []float32 // in 3-D: coefficients of the velocity, in the same way
 	fill     *Eikonal  // where no ray arrives; nil: nothing
 }
 
@@ -162,8 +162,8 @@ func eachLine(shape []int, axis int, do func(first, stride int)) {
 	}
 }
 
-// smoothAlong smooths v by a Gaussian of a standard deviation of so many points along an axis, which ends after
-// cut points.
+// smoothAlong smooths v along an axis by a Gaussian with the given standard deviation in points, which
+// ends after cut points.
 func smoothAlong(v []float64, shape []int, axis int, sigma float64, cut int) {
 	if cut == 0 {
 		return
@@ -191,8 +191,8 @@ func smoothAlong(v []float64, shape []int, axis int, sigma float64, cut int) {
 }
 
 // setSplines sets u to coefficients of cubic B-splines of a function of s, on rayPad nodes more at each end of each
-// axis, for which s goes on as at its edges. They are those of the quasi-interpolant (−1, 8, −1)/6, of fourth
-// order, which depends on neighbours alone (de Boor 1978, A practical guide to splines).
+// axis, for which s goes on as at its edges. They belong to the quasi-interpolant (−1, 8, −1)/6, of
+// fourth order, which depends only on neighbours (de Boor 1978, A practical guide to splines).
 func setSplines[F float32 | float64](u []F, s []float64, shape []int, of func(s float64) float64) {
 	padded, longest := slices.Clone(shape), 0
 	for a := range padded {
@@ -220,8 +220,8 @@ func setSplines[F float32 | float64](u []F, s []float64, shape []int, of func(s 
 	}
 }
 
-// extended is a function of s at a node, which goes on past the edges along each axis. s follows so many lines of
-// the first axis.
+// extended is a function of s at a node, which goes on past the edges along each axis. s follows lines
+// lines of the first axis.
 func extended(s []float64, shape, at []int, lines int, of func(s float64) float64) float64 {
 	if len(shape) == 0 {
 		return of(s[lines])
@@ -331,7 +331,7 @@ type rayWorker struct {
 
 // placeRays traces the rays of one place at a time.
 type placeRays interface {
-	// allocate takes the memory for windows of so many points.
+	// allocate takes the memory for windows of the given size.
 	allocate(s *scratch, points int)
 	// trace finds the arrivals at the points of a window.
 	trace(ctx context.Context, at []float64, w Window) error

@@ -3,7 +3,8 @@
 //	dx/dσ = p,  dp/dσ = ∇u / 2,  dT/dσ = u,
 //
 // and what moves with the take-off angle, Q = ∂x/∂α and P = ∂p/∂α, its linearisation (Červený 2001,
-// Seismic ray theory, sections 3.1 and 4.2). Steps are those of the fourth-order Runge-Kutta-Nyström method.
+// Seismic ray theory, sections 3.1 and 4.2). Each step uses the fourth-order Runge-Kutta-Nyström
+// method.
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #include <emmintrin.h>
 #endif
 
-// Of processors with AVX2 and FMA the whole work is compiled anew.
+// For processors with AVX2 and FMA the whole work is compiled a second time.
 #if defined(__x86_64__)
 #define CLONED __attribute__((flatten, target_clones("arch=x86-64-v3", "default")))
 #else
@@ -49,7 +50,7 @@ ALWAYS four smaller(four a, four b) { return chosen(a < b, a, b); }
 ALWAYS four greater(four a, four b) { return chosen(a > b, a, b); }
 ALWAYS four roots(four v)
 {
-#if defined(__x86_64__) // of which all processors take two roots at once, and compilers do not by themselves, for errno
+#if defined(__x86_64__) // all these processors take two roots at once; compilers do not, because of errno
 	const __m128d lo = _mm_sqrt_pd((__m128d){v[0], v[1]}), hi = _mm_sqrt_pd((__m128d){v[2], v[3]});
 	return (four){lo[0], lo[1], hi[0], hi[1]};
 #else
@@ -160,7 +161,7 @@ ALWAYS void trace(const rays2_model *m, const rays2_place *p, ray *r)
 }
 
 // Reports how far the cells between two rays go: before the front at which they are too far apart, if
-// rays between them can't be had, else −1 where such are needed.
+// rays between them are impossible, otherwise −1 if such rays are needed.
 ALWAYS int shared(const rays2_place *p, const ray *a, const ray *b, int last)
 {
 	const int n = a->n < b->n ? a->n : b->n;
@@ -221,11 +222,11 @@ ALWAYS void add(rays2_grid *g, long i, rays2_arrival a)
 	g->arrivals[n * all + i] = a;
 }
 
-// The least width of a ray tube, m a radian, that counts in the cell of rays a and b between fronts k − 1 and k. At a fold
-// of rays, x = x″ δ²/2 at the take-off angle δ from it, so that q = x″ δ and two rays come to a point, the times of
-// which differ by (2/3) P x″ δ³. The Airy function, which is finite, is largest where that is 4/(3ω) (Ludwig 1966,
-// Uniform asymptotic expansions at a caustic, Comm. Pure Appl. Math. 19): where q³ = 2 x″²/(ω P). Nearer
-// to the fold q is held there.
+// The least width of a ray tube, m a radian, that counts in the cell of rays a and b between fronts k −
+// 1 and k. At a fold of rays, x = x″ δ²/2 at the take-off angle δ from it, so that q = x″ δ and two
+// rays come to a point. Their times differ by (2/3) P x″ δ³. The Airy function, which is finite, is
+// largest where that is 4/(3ω) (Ludwig 1966, Uniform asymptotic expansions at a caustic, Comm. Pure
+// Appl. Math. 19): where q³ = 2 x″²/(ω P). Nearer to the fold q is held there.
 ALWAYS double narrowest(const rays2_place *p, const ray *a, const ray *b, int k)
 {
 	if (p->period <= 0)
@@ -241,7 +242,7 @@ ALWAYS double narrowest(const rays2_place *p, const ray *a, const ray *b, int k)
 	return width > 0 && width * width * width >= cube ? 0 : cbrt(cube);
 }
 
-// The spreading of ray tubes of width q a radian, at distances of which the squares are given from the place.
+// The spreading of ray tubes of width q per radian, at the given squared distances from the place.
 ALWAYS four spread(const rays2_place *p, four slowness, four q, four sigma, four square)
 {
 	four under = slowness * greater(q, all(1e-30)), far = greater(square, all(p->least * p->least));

@@ -86,7 +86,7 @@ func (t *tracer2) outline(at []float64, w Window) C.rays2_place {
 // allocate implements placeRays.
 func (t *tracer2) allocate(s *scratch, points int) {
 	t.arrivals, t.count = take[C.rays2_arrival](s, t.r.opt.Kept.gathered()*points), take[uint8](s, points)
-	clear(t.arrivals) // few points have the last arrivals; what is held is what ScratchBytes says
+	clear(t.arrivals) // few points have the last arrivals; ScratchBytes counts the memory
 	whole := t.outline(t.r.model.Origin, Whole(t.r.g))
 	t.room, t.stop = take[float64](s, int(C.rays2_room(&whole))), take[int32](s, 1)
 }

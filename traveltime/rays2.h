@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-// Cubic B-splines of the squared slowness, s²/m²: coefficients [nx][nz] of nodes h apart, the first at o, of which
-// c holds those from node first along x. Positions beyond the second node from each end count as that node.
+// Cubic B-splines of the squared slowness, s²/m²: coefficients [nx][nz] of nodes h apart, the first at
+// o. c holds those from node first along x. Positions beyond the second node from each end count as
+// that node.
 typedef struct {
 	const double *c;
 	int first, nx, nz;
@@ -23,8 +24,8 @@ typedef struct {
 	double latest;        // s, when they end
 	double period;        // s, of the waves whose amplitude bounds that at caustics; 0: most alone does
 	double most;          // of b over that of a homogeneous medium
-	double least;         // m, least distance of which b is that of a homogeneous medium
-	int point;            // b of a point source in place of a line source
+	double least;         // m, least distance whose b is that of a homogeneous medium
+	int point;            // b of a point source instead of a line source
 } rays2_place;
 
 // An arrival at a point.
@@ -36,7 +37,7 @@ typedef struct {
 	int32_t turns;     // quarter periods by which the phase has turned
 } rays2_arrival;
 
-// What arrives at the points of a grid, strongest first, or the earliest alone.
+// The arrivals at the points of a grid, strongest first, or only the earliest.
 typedef struct {
 	int nx, nz;
 	double ox, oz, hx, hz;

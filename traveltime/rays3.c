@@ -154,8 +154,8 @@ INLINE void slope(const ray3_medium *m, const float *c, const double source[3], 
 
 INLINE double det(const double q[4]) { return q[0] * q[3] - q[1] * q[2]; }
 
-// The caustics that a ray passes in a step: the negative eigenvalues of Q' Q⁻¹. They are those of
-// v² dt (M + 1/(v² dt)), which falls from above.
+// The caustics that a ray passes in a step: the negative eigenvalues of Q' Q⁻¹. They are the
+// eigenvalues of v² dt (M + 1/(v² dt)), which falls from above.
 INLINE int passed(const double q[4], const double after[4])
 {
 	const double d = det(q), e = det(after);
@@ -563,7 +563,8 @@ INLINE void columns(const planes *s, double i, double j, double from, double to,
 
 typedef void solver(const ray3_image *g, ray3_arrival *a, const cell *t, found *p);
 
-// The points in a tetrahedron, solved. sign is that of its volume where no wave has turned.
+// The points in a tetrahedron, solved. sign is the sign of its volume where no wave has
+// turned.
 INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver *solve)
 {
 	double X[4][3];
@@ -611,7 +612,7 @@ INLINE void fill(const ray3_image *g, ray3_arrival *a, cell *t, int sign, solver
 		solve(g, a, t, &p);
 }
 
-// Sorts three numbers, and returns 1 if that is an even permutation, else -1.
+// Sorts three numbers, and returns 1 if that is an even permutation, otherwise -1.
 INLINE int sorted(int32_t out[3], const int32_t v[3])
 {
 	int sign = 1;
@@ -681,7 +682,7 @@ INLINE void fade(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 	}
 }
 
-// What beyond a fold in the cells of a triangle of rays is alike.
+// The common data of the part beyond a fold in the cells of a triangle of rays.
 typedef struct {
 	double out[3]; // the direction in which no ray lies beyond it
 	double end;    // how far tails go, m
@@ -731,7 +732,8 @@ static int find_shadow(const ray3_image *g, shadow *o, const ray3_corner *const 
 	return o->end > 0;
 }
 
-// The point of a fold on the edge of a cell between two corners, and that where its tail ends.
+// The point of a fold on the edge of a cell between two corners, and the point where the
+// fold's tail ends.
 static void find_edge(ray3_corner to[2], const shadow *o, const ray3_corner *f, const ray3_corner *g)
 {
 	const double c = f->d / (f->d - g->d);
@@ -833,7 +835,7 @@ void ray3_tails(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, lo
 	}
 }
 
-// What ray3_ball's points are solved with, beside the image.
+// The data that solve ray3_ball's points, beside the image.
 typedef struct {
 	ray3_image image;
 	const ray3_medium *medium;
@@ -841,8 +843,8 @@ typedef struct {
 	const double *source;
 } ball;
 
-// Near the source the ray is straight but for its bending to first order; its slowness is integrated
-// by Simpson's rule.
+// Near the source the ray is straight except for its bending to first order; its slowness is
+// integrated by Simpson's rule.
 static void start(const ray3_image *g, ray3_arrival *a, const cell *t, found *p)
 {
 	const ball *o = (const ball *)g;
@@ -888,7 +890,7 @@ void ray3_ball(const ray3_image *g, ray3_arrival *a, const ray3_triangle *t, lon
 	}
 }
 
-// What runs on the widest vectors of the machine, with the same bits on all.
+// Code that runs on the widest vectors of the machine, with the same bits on all.
 #define EACH(TARGET, NAME)                                                                                                          \
 	TARGET static void advance_##NAME(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps) \
 	{                                                                                                                               \

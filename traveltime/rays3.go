@@ -51,7 +51,8 @@ type tracer3 struct {
 	lo, hi        [3]float64 // of the box in which fronts run, from the source, m
 }
 
-// frontRays is how many rays a front may have for a window of so many points.
+// frontRays is the number of rays that a front may have for a window of the given number
+// of points.
 func frontRays(points int) int { return min(max(leastRays3, points/16), mostRays3) }
 
 // allocate implements placeRays.
@@ -63,7 +64,7 @@ func (t *tracer3) allocate(s *scratch, points int) {
 	t.renumber = take[int32](s, 2*n)
 	t.cuttings = take[[4]C.int32_t](s, 2*n)[:0]
 	t.arrivals, t.count = take[C.ray3_arrival](s, points*t.r.opt.Kept.gathered()), take[uint8](s, points)
-	clear(t.arrivals) // few points have the last ones; what is held is what ScratchBytes says
+	clear(t.arrivals) // few points have the last ones; ScratchBytes counts the memory
 }
 
 // trace implements placeRays.

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-// A velocity model: the coefficients of cubic B-splines, [n0][n1][n2], whose first one belongs to the
-// position origin, in m, of which those from index first along x are held. Beyond lo and hi, in coefficients,
+// A velocity model: the coefficients of cubic B-splines, [n0][n1][n2]. The first belongs to the
+// position origin, in m, and c holds those from index first along x. Beyond lo and hi, in coefficients,
 // the velocity goes on linearly from the nearest point, within a factor of 2.
 typedef struct {
 	long first, n[3];
@@ -13,9 +13,9 @@ typedef struct {
 	double lo[3], hi[3];
 } ray3_medium;
 
-// What is traced along a ray: position from the source (m), slowness (s/m), the first unit vector of
-// ray-centred coordinates, and their derivatives Q and P by the two angles of the take-off, [2][2], with a
-// row for each ray-centred coordinate.
+// The values traced along a ray: position from the source (m), slowness (s/m), the first unit vector of
+// ray-centred coordinates, and their derivatives Q and P by the two angles of the take-off, [2][2],
+// with a row for each ray-centred coordinate.
 enum { RAY3_X = 0, RAY3_P = 3, RAY3_E = 6, RAY3_Q = 9, RAY3_PQ = 13, RAY3_LENGTH = 20 };
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
 	int64_t turns;     // KMAH index
 } ray3_ray;
 
-// What arrivals near a ray at a front need to know of it.
+// The data of a front that arrivals near a ray need.
 typedef struct {
 	double x[3];     // m, from the source
 	double p[3];     // slowness, s/m
@@ -71,17 +71,17 @@ typedef struct {
 	long all;         // points
 	uint8_t *count;   // [points], arrivals there are
 	int first;
-	int takeoff;      // is wanted
+	int takeoff;      // set if requested
 	double latest;    // s
 	double slowness;  // at the source, s/m
 	double cap, near; // most b over that of a homogeneous medium; distance that counts at least, m
 	double period;    // s, of the waves whose amplitude bounds b at caustics; 0: cap alone does
 } ray3_image;
 
-// Traces n rays from one front to the next in so many steps.
+// Traces n rays from one front to the next in steps steps.
 void ray3_advance(const ray3_medium *m, const float *c, const double source[3], ray3_ray *to, const ray3_ray *from, long n, double dt, int steps);
 
-// What arrivals need of rays at a time.
+// The data of rays at a time that arrivals need.
 void ray3_describe(const ray3_medium *m, const float *c, const double source[3], ray3_corner *to, const ray3_ray *from, long n, double time);
 
 // The velocity, its gradient and its second derivatives xx, xy, xz, yy, yz, zz at a position from the source.

@@ -20,8 +20,8 @@ type rms struct {
 
 // NewRMS returns the method of time migration for root-mean-square velocities m on the grid g
 // of an image, whose last axis is two-way vertical time, see RMS. Velocities and η are those of
-// the image point, interpolated linearly in m. Of the image it solves on those columns for which
-// m holds the values. Places lie on the datum, time 0: their z is not used.
+// the image point, interpolated linearly in m. It solves only on the columns of the image for
+// which m holds the values. Places lie on the datum, time 0: their z is not used.
 //
 // Gradients are ∂T/∂x, (∂T/∂y,) s/m, and ∂T/∂τ, without a unit. The changes of v and η are
 // central differences on g, over the columns that are held.
@@ -64,8 +64,8 @@ func NewRMS(m Medium, g grid.Grid) (Method, error) {
 }
 
 // RMS returns the one-way time, in s, from a place on the datum to the image point of the one-way
-// vertical time t0 = sqrt(w), and its derivatives by w = t0² and by u = h²/v², where h is the
-// horizontal distance from the place and v the root-mean-square velocity at the point:
+// vertical time t0 = sqrt(w). It also returns the derivatives by w = t0² and by u = h²/v², where
+// h is the horizontal distance from the place and v the root-mean-square velocity at the point:
 //
 //	T² = t0² + u − 2 η u² / (t0² + (1 + 2η) u)
 //
@@ -83,8 +83,8 @@ func RMS(w, u, eta float64) (t, byW, byU float64) {
 }
 
 // RMSTime returns the one-way time, in s, and its gradient at the image point x of the time
-// domain from a place at a position, whose z is not used. The gradient takes the velocity for
-// constant, and η is zero.
+// domain from a place at a position, whose z is not used. The gradient assumes a constant
+// velocity and η = 0.
 func (m Medium) RMSTime(at, x []float64) (t float64, gradient [3]float64) {
 	last, v := len(x)-1, m.At(x)
 	u := 0.0

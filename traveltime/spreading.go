@@ -23,14 +23,14 @@ type Spreading uint8
 const (
 	NoSpreading Spreading = iota
 
-	// RaySpreading is that of a point source in 3-D and of a line source in 2-D. In a homogeneous
-	// medium it is 1/D in 3-D and D^(−1/2) in 2-D, D the distance in m.
+	// RaySpreading is the spreading of a point source in 3-D and of a line source in 2-D. In a
+	// homogeneous medium it is 1/D in 3-D and D^(−1/2) in 2-D, D the distance in m.
 	RaySpreading
 
-	// PointSpreading is that of a point source in a 2-D medium, for rays in the plane: a line
-	// source's over √(σ s0), with σ the integral of the velocity along the ray and s0 the slowness
-	// at the source (Bleistein 1986, Two-and-one-half dimensional in-plane wave propagation,
-	// Geophys. Prosp. 34). In a homogeneous medium it is 1/D.
+	// PointSpreading is the spreading of a point source in a 2-D medium, for rays in the plane: a
+	// line source's over √(σ s0), with σ the integral of the velocity along the ray and s0 the
+	// slowness at the source (Bleistein 1986, Two-and-one-half dimensional in-plane wave
+	// propagation, Geophys. Prosp. 34). In a homogeneous medium it is 1/D.
 	PointSpreading
 )
 
@@ -48,7 +48,7 @@ func (s Spreading) Homogeneous(g grid.Grid) func(distance float64) float64 {
 	return func(d float64) float64 { return 1 / max(d, least) }
 }
 
-// Spreads reports whether fields of m bring Spreading and Takeoff when they are asked for.
+// Spreads reports whether fields of m can hold Spreading and Takeoff.
 func Spreads(m Method) bool {
 	s, ok := m.(interface{ spreads() bool })
 	return ok && s.spreads() || Traced(m)
@@ -73,7 +73,7 @@ func (o Options) carried(dim int) int {
 	return 1
 }
 
-// carriedTolerance is the least change of what rays carry that is worth another sweep.
+// carriedTolerance is the least change of the carried values that is worth another sweep.
 const carriedTolerance = 4e-6
 
 // carry finds what the batch's rays carry, once its times are there.
@@ -162,12 +162,12 @@ func (w *lanes) spread(b Branch, to Window, lane int, model Window, at []float64
 	b.leave(to, on(w.turn), given, e.g, at)
 }
 
-// startRays calls set with what rays carry to each grid point of the start box round a source of
-// slowness home: the turn from the straight ray to the way in which the true one leaves, to first
-// order in the velocity's changes, and by how much of its value in a homogeneous medium the
-// integral of the velocity is larger. In 2-D the turn is the first value, in radians, in 3-D a
-// vector. Since ∂T/∂x_s is minus the slowness with which the ray leaves, the turn is that of the
-// straight ray's time when the source moves.
+// startRays calls set for each grid point of the start box round a source of slowness home with
+// the values that rays carry to it. These are the turn from the straight ray to the way in which
+// the true one leaves, to first order in the velocity's changes, and the excess of the integral
+// of the velocity over its value in a homogeneous medium. In 2-D the turn is the first value, in
+// radians, in 3-D a vector. Since ∂T/∂x_s is minus the slowness with which the ray leaves, the
+// turn is that of the straight ray's time when the source moves.
 func startRays(g grid.Grid, at []float64, home float64, velocity func(n int) float64, set func(index [3]int, turn [3]float64, longer float64)) {
 	dim := g.Dim()
 	x, y := make([]float64, dim), make([]float64, dim)
@@ -234,9 +234,9 @@ func (b Branch) spread(w Window, s Spreading, ratio []float32, given Window, g g
 	})
 }
 
-// leave fills b.Takeoff, if there is one, on the window w of g from how much more steeply rays leave
-// than the straight ones, as an angle in 2-D and as the z component of a unit vector in 3-D, which
-// lies on the window given; nil stands for 0.
+// leave fills b.Takeoff, if there is one, on the window w of g. turn says how much more steeply rays
+// leave than the straight ones, as an angle in 2-D and as the z component of a unit vector in 3-D,
+// on the window given; nil stands for 0.
 func (b Branch) leave(w Window, turn []float32, given Window, g grid.Grid, at []float64) {
 	if b.Takeoff == nil {
 		return

@@ -14,7 +14,7 @@ const startHalf = 2.5
 // a third on the way.
 const bendLimit = 0.005
 
-// startPanels is into how many parts of five Gauss points each a straight ray in the box is cut.
+// startPanels is the number of parts of a straight ray in the box, each with five Gauss points.
 const startPanels = 4
 
 // Gauss-Legendre nodes and weights on [0, 1], five points (Abramowitz and
@@ -30,19 +30,19 @@ func startRange(g grid.Grid, axis int, at float64) (first, last int) {
 	return max(0, int(math.Ceil(u-startHalf))), min(g.Shape[axis]-1, int(math.Floor(u+startHalf)))
 }
 
-// Between two points is a gradient where the mean of their slownesses exceeds the slowness at their
-// mean velocity by less than gentle, as a share, and an interface where it does by more than abrupt:
-// where the velocities differ by less than 2 %, or by more than 6 %.
+// The stretch between two points is a gradient if the mean of their slownesses exceeds the slowness
+// at their mean velocity by less than gentle, as a share. It is an interface if the mean exceeds it
+// by more than abrupt. The velocities then differ by less than 2 %, or by more than 6 %.
 const (
 	gentle = 1e-4
 	abrupt = 1e-3
 )
 
 // betweenPoints is the slowness between points of the grid, from the velocity and the slowness
-// interpolated linearly. In a gradient it is that of the velocity, with which the start is exact to
-// third order. Across an interface it is the interpolated slowness, whose mean between two points is
-// that of theirs, so that the interface lies halfway, as it does for the sweeps. The two differ by
-// the square of the step only, and the one passes into the other.
+// interpolated linearly. In a gradient it is the slowness of the linear velocity, with which the
+// start is exact to third order. Across an interface it is the interpolated slowness, whose mean
+// between two points is that of theirs, so that the interface lies halfway, as it does for the
+// sweeps. The two differ by the square of the step only, and the one passes into the other.
 func betweenPoints(velocity, slowness float64) float64 {
 	inside, excess := 1/velocity, slowness*velocity-(1+gentle)
 	return inside + math.Max(0, math.Min(excess/(abrupt-gentle), 1))*(slowness-inside)

@@ -11,7 +11,7 @@ static inline long eik_block(const eik_batch *b, int x, int y, int chunk)
 	return ((long)x * b->n[1] + y) * b->chunks + chunk;
 }
 
-// Lanes of which no ray is known yet, in this block.
+// Lanes without a known ray in this block.
 static inline unsigned eik_unknown(const uint16_t *dirs)
 {
 	unsigned known = 0;
@@ -20,9 +20,9 @@ static inline unsigned eik_unknown(const uint16_t *dirs)
 	return ~known;
 }
 
-// Adds lanes to what is due of one block: in the direction in which news came,
-// which thus crosses the grid in one sweep, and in those of the block's rays, or
-// in all while these are unknown.
+// Marks lanes of one block as due. They are due in the direction in which news came, so
+// that it crosses the grid in one sweep. They are also due in the directions of the
+// block's rays, or in all while these are unknown.
 static inline void eik_due(const eik_batch *b, int x, int y, int chunk, int direction, unsigned lanes)
 {
 	if (!lanes || x < 0 || x >= b->n[0] || y < 0 || y >= b->n[1] || chunk < 0 || chunk >= b->chunks)
@@ -38,7 +38,7 @@ static inline void eik_due(const eik_batch *b, int x, int y, int chunk, int dire
 
 // The same for the blocks that read this one: next[a] are the lanes in which a
 // change here came before the neighbour on the lower and the upper side of axis
-// a. What came after it cannot have been upwind, before or now.
+// a. Later changes cannot have been upwind, before or now.
 static void eik_due_around(const eik_batch *b, int x, int y, int chunk, int direction, uint16_t next[3][2])
 {
 	for (int k = 1; k <= 2; k++) {
@@ -60,8 +60,8 @@ void eik_mark_all(const eik_batch *b, int x, int y, int chunk, uint16_t lanes)
 	eik_due_around(b, x, y, chunk, 0, next);
 }
 
-// Books what a sweep did to a block: it is no longer due in this direction; if it
-// changed, its readers are due, and so is it in its other directions. Every decision is
+// Books the effect of a sweep on a block. It is no longer due in this direction. If it
+// changed, its readers are due, and it is due in its other directions. Every decision is
 // one lane's own, so that a source's times never depend on which others share its batch.
 static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 	unsigned lanes, unsigned changed, const uint16_t *now, uint16_t next[3][2])
@@ -82,7 +82,7 @@ static void eik_settle(eik_batch *b, int x, int y, int chunk, int direction,
 		eik_due_around(b, x, y, chunk, direction, next);
 }
 
-// A lane's value at a point of an array like tau, so many floats behind it.
+// A lane's value at a point of an array like tau, behind floats behind it.
 static float eik_at(const eik_batch *b, long behind, const int at[3], int lane)
 {
 	if (at[0] < 0 || at[0] >= b->n[0] || at[1] < 0 || at[1] >= b->n[1])
@@ -91,7 +91,7 @@ static float eik_at(const eik_batch *b, long behind, const int at[3], int lane)
 	return b->tau[behind + (row + EIK_GHOSTS + at[2]) * b->lanes + lane];
 }
 
-// What all sets write alike.
+// Code that all sets share.
 #define LOAD(p) NAME(load)(p)
 #define STORE(p, v) memcpy(p, &(v), sizeof(V))
 #define ADD(a, b) ((a) + (b))
@@ -153,7 +153,7 @@ static inline unsigned M_bits(M m)
 #undef MIN
 #undef MAX
 
-// What the next two write alike: OP(sqrt_ps) is _mm256_sqrt_ps or _mm512_sqrt_ps.
+// Code that the next two share: OP(sqrt_ps) is _mm256_sqrt_ps or _mm512_sqrt_ps.
 #define SET1(x) OP(set1_ps)(x)
 #define FMA(a, b, c) OP(fmadd_ps)(a, b, c)
 #define FMS(a, b, c) OP(fmsub_ps)(a, b, c)

@@ -18,8 +18,8 @@ enum { EIK_APART = 32 };
 #define EIK_UNREACHED 1e4f
 
 // Second order fades where the second point upwind is later than the first, and ends where the squares
-// of the two times differ by this times the square of the time that a cell takes. Were it to end at
-// once, rounding would decide between slopes that differ by a half.
+// of the two times differ by this times the square of the time that a cell takes. If it ended at once,
+// rounding would decide between slopes that differ by a half.
 #define EIK_FADE 1.0f
 
 // One batch. A lane is one source; arrays have their lane axis last. A row is
@@ -47,9 +47,10 @@ typedef struct {
 	float tolerance;  // a relative change up to this one goes unnoticed
 	float gain;       // share of the way to its new value that a tilted medium's second-order time goes
 
-	// What stays with a ray: how it left its source, as the turn from the straight line to the
-	// point in 2-D (radians, from z to x), as the difference of two unit vectors in 3-D; and with
-	// line, in 2-D, by how much of a homogeneous medium's the integral of v along the ray differs.
+	// Values that stay with a ray. The first is how it left its source, as the turn from the
+	// straight line to the point in 2-D (radians, from z to x), as the difference of two unit
+	// vectors in 3-D. With line, in 2-D, there is also the excess of the integral of v along the
+	// ray over a homogeneous medium's, as a share.
 	long carried[3]; // from tau to arrays like it
 	int line;
 	float *home;     // [lanes], slowness at the source

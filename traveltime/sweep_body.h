@@ -13,8 +13,8 @@ INLINE V NAME(load)(const float *p)
 	return v;
 }
 
-// What the update of one block needs, and what it gathers on its way. Along z
-// "behind" is the side that the sweep comes from.
+// The input and the results of the update of one block. Along z "behind" is the side that
+// the sweep comes from.
 typedef struct {
 	float *self;                    // this row's point 0
 	const float *side[2][4];        // x, y: point 0 of rows -1, -2, +1, +2
@@ -55,7 +55,7 @@ INLINE NAME(axis) NAME(upwind)(V near1, V near2, V far1, V far2, V rho, V r2, NA
 	a.T1 = MIN(a.Tf, a.Tn);
 	a.s = NEGIF(m, rho);
 	if (second) {
-		// Of second order across interfaces too: see doc.go on where they lie.
+		// Second order across interfaces too: see doc.go on their places.
 		a.t2 = BLEND(m, near2, far2);
 		V d2 = FNMA(a.s, SET1(h.h4), ADD(r2, SET1(h.hh4)));
 		const V later = FMS(MUL(a.t2, a.t2), d2, a.T1);
@@ -117,8 +117,8 @@ INLINE M NAME(solve)(int dim, const V *A, const V *B, V f, V *delta, V *slope, M
 
 // Lanes whose full stencil is not causal lose the axis whose slope is zero latest, at
 // B/A, and again: what is left is the root of the sum over the slopes above zero, which
-// changes with every coefficient continuously. Few points come here: those beside the
-// source, at fronts that meet, and at the rim of what has been reached.
+// changes with every coefficient continuously. Few points come here: those next to the
+// source, at fronts that meet, and at the rim of the reached part.
 static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *slope, V f, M bad, V delta)
 {
 	V from[3];
@@ -143,7 +143,7 @@ static __attribute__((noinline)) TARGET V NAME(fewer)(int dim, V *A, V *B, V *sl
 	return delta;
 }
 
-// The stencils of one point along all axes, and what they come to.
+// The stencils of one point along all axes, and their results.
 typedef struct {
 	V rho[3], r2;                   // position, square of its length
 	V u, N[3], q;                   // 1 / R^2, R times the gradient of R g, and g R^2
@@ -330,8 +330,8 @@ INLINE long NAME(sweep)(eik_batch *b, const float *medium, const float *straight
 		const int outer = outerback ? nouter - 1 - o : o;
 		// Two rows at a time, the second one block behind: neither reads what
 		// the other writes, so the order of updates is that of plain sweeping
-		// and one row's arithmetic hides the other's latency. That of a tilted medium is
-		// long enough to hide its own.
+		// and one row's arithmetic hides the other's latency. The arithmetic of a tilted medium
+		// is long enough to hide its own.
 		for (int l = 0; l < nline; l += 2) {
 			for (int c = 0; c <= nc; c++) {
 				NAME(block) r[2];
@@ -389,7 +389,7 @@ static TARGET long NAME(run)(eik_batch *b, const float *medium, const float *str
 	return second ? NAME(sweep)(b, medium, straight, 3, direction, 1, 0) : NAME(sweep)(b, medium, straight, 3, direction, 0, 0);
 }
 
-// What differs from set to set makes room for the next.
+// The macros that differ from set to set are undefined for the next.
 #undef LANES
 #undef NAME
 #undef TARGET

@@ -1,5 +1,5 @@
-// What stays with a ray from its source on, for one instruction set: included by sweep_body.h.
-// traveltime/spreading.go has the equations.
+// Values that stay with a ray from its source on, for one instruction set: included by
+// sweep_body.h. traveltime/spreading.go has the equations.
 
 // Solves for a block what rays carry, by upwind differences against the times that are there.
 //
@@ -44,10 +44,9 @@ INLINE V NAME(beyond)(V two, V one, V c)
 }
 
 // R times the slope of T away from the upwind side of an axis, R the distance and q its square over
-// the spacing, or zero where nothing comes from there. It is that of central differences, which
-// do not jump where the upwind side changes, as it does in the columns beside the source. Where
-// the slopes on both sides differ by more than a tenth of the slowness, it is that of the upwind
-// side alone.
+// the spacing, or zero where nothing comes from there. It comes from central differences, which do
+// not jump where the upwind side changes, as in the columns next to the source. Where the slopes on
+// both sides differ by more than a tenth of the slowness, it is that of the upwind side alone.
 INLINE V NAME(along)(const NAME(axis) *a, V near2, V near, V now, V far, V far2, V rho, V q, V f, M up)
 {
 	const V none = SET1(EIK_UNREACHED / 2), one = SUB(now, a->t1);
@@ -65,7 +64,7 @@ INLINE void NAME(carry)(eik_batch *b, const float *medium, const NAME(step) *h, 
 	const int step = direction >> (dim - 1) & 1 ? -1 : 1, carried = dim == 3 ? 3 : 1 + line, z = dim - 1;
 	NAME(block) r;
 	NAME(enter)(&r, b, medium, dim, 0, x, y, chunk, step, due);
-	const float *side[3][2][4];     // of what is carried, like r.side
+	const float *side[3][2][4];     // of the carried values, like r.side
 	for (int k = 0; k < carried; k++)
 		for (int a = 0; a < z; a++)
 			for (int j = 0; j < 4; j++)
@@ -187,8 +186,8 @@ static __attribute__((noinline)) TARGET long NAME(rays)(eik_batch *b, const floa
 	return b->line ? NAME(carry_all)(b, medium, 2, 1, direction) : NAME(carry_all)(b, medium, 2, 0, direction);
 }
 
-// D times the derivative of what is carried along an axis, from two points on either side.
-// Points that no ray reached, or beyond the grid, are extrapolated.
+// D times the derivative of the carried values along an axis, from two points on either
+// side. Points that no ray reached, or beyond the grid, are extrapolated.
 INLINE V NAME(slope)(V l2, V l1, V c, V r1, V r2, V rate)
 {
 	const V most = SET1(EIK_UNREACHED / 2);
@@ -202,7 +201,7 @@ INLINE V NAME(slope)(V l2, V l1, V c, V r1, V r2, V rate)
 	return BLEND(kink, MUL(SET1(0.5f), ADD(m, q)), BLEND(LT(am, aq), q, m));
 }
 
-// What is carried at a point, unreached beyond the grid.
+// The carried values at a point, unreached beyond the grid.
 INLINE V NAME(carried)(const eik_batch *b, int k, int x, int y, int z)
 {
 	if (x < 0 || x >= b->n[0] || y < 0 || y >= b->n[1] || z < 0 || z >= b->n[2])
@@ -274,7 +273,7 @@ INLINE void NAME(ratios)(const eik_batch *b, float *to, const float *medium, int
 			out = DIV(out, MAX(w, SET1(0.01f)));
 		}
 		out = MIN(SQRT(out), SET1(limit));
-		// At the source there is no direction, and where no ray came nothing is known.
+		// At the source there is no direction. Where no ray came, the values are unknown.
 		M known = MAND(there, LT(LOAD(r.self + o + b->carried[0]), most));
 		out = BLEND(known, SET1(1), out);
 		STORE(to + o, out);

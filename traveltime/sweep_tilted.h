@@ -23,7 +23,7 @@ INLINE V NAME(dot)(const V *x, const V *y, int dim)
 	return dim == 3 ? FMA(x[2], y[2], d) : d;
 }
 
-// R times the gradient of R g, and g R^2. The polynomial has so many terms.
+// R times the gradient of R g, and g R^2. The polynomial has terms terms.
 INLINE void NAME(factor)(NAME(stencil) *p, const float *cone, int terms, int dim, int step)
 {
 	V axis[3];
@@ -93,9 +93,9 @@ INLINE void NAME(still)(const NAME(medium) *m, V *P, V u, const M *live, int dim
 	}
 }
 
-// The root of the slopes P = A delta - B, from that of the ellipse alone, of which around is
-// the right side, by three of Newton's steps. v is the ray there, and the result whether there
-// is a root, and they came near it. With live, components of the ray that are not live are zero.
+// The root of the slopes P = A delta - B, by three of Newton's steps from the root of only the
+// ellipse, with the right side around. v is the ray there, and the result whether there is a
+// root, and they came near it. With live, components of the ray that are not live are zero.
 INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, V u, const M *live, V *delta, V *v, int dim)
 {
 	V MA[3], P[3], off, steep;
@@ -144,8 +144,8 @@ INLINE M NAME(root)(const NAME(medium) *m, V *A, V *B, V around, V r2, V u, cons
 }
 
 // Lanes without a causal root lose the axis along which the ray runs most against its upwind
-// side, or that with the latest upwind time where there is no root, and again: the ray then
-// has no component along it. The result is the lanes that have a root in the end.
+// side, or, without any root, the axis with the latest upwind time. This repeats: the ray
+// then has no component along it. The result is the lanes that have a root in the end.
 static __attribute__((noinline)) TARGET M NAME(fewer_tilted)(const NAME(medium) *m, const V *A, const V *B, V *v, const V *T, const M *far,
 	M *live, V around, V r2, V u, M real, M bad, V *delta, int dim)
 {
@@ -189,8 +189,8 @@ INLINE V NAME(earlier)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step)
 	return NAME(ellipse)(m, p->N, p->r2, v, dim);
 }
 
-// Second-order stencils: the upwind side of an axis is that from which the ray of the central
-// difference comes, of what has been reached. The result is for NAME(root).
+// Second-order stencils: the upwind side of an axis is the one from which the ray of the
+// central difference comes, within the reached part. The result is for NAME(root).
 INLINE V NAME(alongside)(NAME(stencil) *p, const NAME(medium) *m, const NAME(step) *h, V now, int dim)
 {
 	const V limit = SET1(EIK_UNREACHED / 2);

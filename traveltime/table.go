@@ -14,9 +14,9 @@ import (
 type Rows func(dst []float64, role survey.Role, row int) error
 
 // NewTable returns the method for given tables: one field per source and receiver row, used
-// as it stands, with CentralGradient for the gradient. Their grid, tables, must be the
-// image grid: resampling times across their kinks is left to whoever made the tables. Every
-// time must be finite and not negative.
+// unchanged, with CentralGradient for the gradient. Their grid, tables, must be the image
+// grid: resampling times across their kinks is left to whoever made the tables. Every time
+// must be finite and not negative.
 func NewTable(rows Rows, tables, image grid.Grid) (Method, error) {
 	if rows == nil {
 		panic("traveltime: no tables given")
@@ -71,10 +71,10 @@ func (w Window) crop(v []float64, g grid.Grid) []float64 {
 }
 
 // CentralGradient writes the gradient of the field t on the grid g into dst, one slice of
-// g.Len() values per axis, in units of t per metre: second-order central differences
-// inside, first-order one-sided differences at both ends of an axis, all with the true
-// spacing. This is numpy.gradient's default, which the Kirchhoff weights of given tables
-// are defined by. Along an axis of one point the derivative is zero.
+// g.Len() values per axis, in units of t per metre. It uses second-order central
+// differences inside and first-order one-sided differences at both ends of an axis, all
+// with the true spacing. This is numpy.gradient's default, which the Kirchhoff weights of
+// given tables are defined by. Along an axis of one point the derivative is zero.
 //
 // It panics if a slice has the wrong length; dst must not overlap t.
 func CentralGradient(dst [][]float64, t []float64, g grid.Grid) {

@@ -261,7 +261,8 @@ func (h *home) homogeneousTime(x []float64) float64 {
 	return math.Sqrt(r2 * f)
 }
 
-// reach is that of the home of b's position, or the distance in isotropic media.
+// reach is the time in the homogeneous medium of b's position, or the distance in
+// isotropic media.
 func (b Branch) reach(x []float64) float64 {
 	if b.home == nil {
 		return math.Sqrt(dot(x, x))

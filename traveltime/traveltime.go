@@ -7,23 +7,23 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Field is what is known of the waves of one position on a window of a grid.
+// Field describes the waves of one position on a window of a grid.
 type Field struct {
 	Window   Window
 	Branches []Branch // as many as Turned(method) has
 }
 
 // Branch is one arrival of the waves of a position, in C order of the points of its field's window.
-// Where a point has no such arrival, Time is +Inf and all else 0. Any further value of an arrival
-// belongs here: takeBranch makes it, and each does with it what is done with all.
+// At a point without such an arrival, Time is +Inf and all other values are 0. Any further value of
+// an arrival belongs here: takeBranch makes it, and each does with it what is done with all.
 type Branch struct {
 	Time []float64 // [points of the window], s
 
-	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each like Time; nil unless asked for.
+	// Gradient holds ∂T/∂x, (∂T/∂y,) ∂T/∂z, s/m, each like Time; nil unless requested.
 	Gradient [][]float64
 
 	// Spreading is the geometrical spreading b, like Time, at most MostSpreading times that of a
-	// homogeneous medium; nil unless asked for. Takeoff is the angle, in radians, between the
+	// homogeneous medium; nil unless requested. Takeoff is the angle, in radians, between the
 	// vertical and the ray as it leaves the position. A negative Spreading says that the wave has
 	// turned by half a period more than Turned says.
 	Spreading, Takeoff []float64
@@ -42,10 +42,10 @@ type Options struct {
 	Threads  int    // workers; 0 means all processors
 	Progress func() // called after each position, maybe from several goroutines at once; may be nil
 
-	// Windows holds the part of Grid that is wanted of each position, by its number; nil
-	// stands for the whole grid everywhere. The window of a place that is solved must have
-	// at least one column and lie inside the grid. Times are those of the window alone:
-	// a caller who takes central differences of them asks for one more column on each side.
+	// Windows holds the needed part of Grid for each position, by its number; nil stands for
+	// the whole grid everywhere. The window of a place that is solved must have at least one
+	// column and lie inside the grid. Times cover only the window. A caller who takes
+	// central differences of them needs one more column on each side.
 	Windows []Window
 	// Margin is the least distance, in m, between a place's window and the end of that part
 	// of a velocity model in which its rays may run. It may be infinite: rays then run
@@ -65,14 +65,13 @@ type Method interface {
 	Domain() *grid.Grid
 
 	// ScratchBytes is the memory, in bytes, that one worker of such a Solve holds.
-	// Without Windows it depends on opt alone.
+	// Without Windows it depends only on opt.
 	ScratchBytes(p *survey.Positions, places []int, opt Options) int64
 
-	// Solve computes the fields of the chosen places and hands each to sink
-	// with its number within p. The sink may be called from several goroutines
-	// at once, in any order, each place exactly once; the field is valid only
-	// during the call. Solve stops at the first error of the sink or of ctx.
-	// It panics if a window is empty or reaches outside the grid.
+	// Solve computes the fields of the chosen places and hands each to sink with its number
+	// within p. Several goroutines may call the sink at once, in any order, each place
+	// exactly once. The field is valid only during the call. Solve stops at the first error
+	// of the sink or of ctx. It panics if a window is empty or reaches outside the grid.
 	Solve(ctx context.Context, p *survey.Positions, places []int, opt Options, sink func(place int, f Field) error) error
 }
 
@@ -83,9 +82,9 @@ type Solver interface {
 	Region(p *survey.Positions, place int, opt Options) Window
 }
 
-// Turned lists the branches of m's fields. It says of each whether its waves have turned by a quarter
-// of a period, as they do at each caustic that they pass: with H the Hilbert transform, H cos = sin,
-// a pulse f arrives as −H f. Most methods have one branch, of waves that have not turned.
+// Turned lists the branches of m's fields. For each it tells whether its waves have turned by a
+// quarter of a period, as they do at each caustic that they pass. With H the Hilbert transform, H cos
+// = sin, a pulse f arrives as −H f. Most methods have one branch, of waves that have not turned.
 func Turned(m Method) []bool {
 	if b, ok := m.(interface{ Turned() []bool }); ok {
 		return b.Turned()

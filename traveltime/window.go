@@ -70,7 +70,7 @@ func (w Window) Columns(g grid.Grid) iter.Seq[int] {
 	}
 }
 
-// Window is the part of the image grid g that a place is wanted on.
+// Window is the part of the image grid g that a place needs.
 func (o Options) Window(g grid.Grid, place int) Window {
 	w := Whole(g)
 	if o.Windows != nil {
@@ -81,7 +81,7 @@ func (o Options) Window(g grid.Grid, place int) Window {
 	return w
 }
 
-// mostColumns is the largest number of columns that one of the places is wanted on.
+// mostColumns is the largest number of columns that one of the places needs.
 func (o Options) mostColumns(g grid.Grid, places []int) (n int) {
 	if o.Windows == nil {
 		return Whole(g).count()

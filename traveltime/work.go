@@ -14,12 +14,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// scratch is a worker's memory. It lies outside Go's heap, which would let that of one
-// Solve stand beside that of the next.
+// scratch is a worker's memory. It is outside Go's heap, where the memory of one Solve
+// could remain during the next.
 type scratch struct {
 	memory   pages.Arena
 	counting bool  // no memory is taken, its bytes are counted alone
-	bytes    int64 // asked for so far
+	bytes    int64 // requested so far
 	err      error // the first
 }
 
@@ -37,7 +37,7 @@ func take[T any](s *scratch, n int) []T {
 	return v
 }
 
-// takeBranch makes an arrival at no more than so many points of dim axes.
+// takeBranch makes an arrival with room for the given number of points of dim axes.
 func takeBranch(s *scratch, points, dim int, opt Options) (b Branch) {
 	b.Time = take[float64](s, points)
 	for range dim {
@@ -69,15 +69,15 @@ func (b Branch) each(do func(v []float64) []float64) Branch {
 	return b
 }
 
-// on returns an arrival at so many points, in the memory of b.
+// on returns an arrival at the given number of points, in the memory of b.
 func (b Branch) on(points int) Branch {
 	return b.each(func(v []float64) []float64 { return v[:points] })
 }
 
 func (s *scratch) free() { s.memory.Free() }
 
-// job is a number of places that are solved together. Eikonal does it in a batch of so
-// many lanes, in a window of the model.
+// job is a number of places that are solved together. Eikonal does it in a batch of the
+// given number of lanes, in a window of the model.
 type job struct {
 	places []int
 	lanes  int
@@ -144,8 +144,8 @@ func distributeJobs(ctx context.Context, jobs []job, opt Options, newWorker func
 	return group.Wait()
 }
 
-// placewise is what methods share, most of which know each place's field by itself,
-// wherever the place lies.
+// placewise is the common part of methods. Most of them know each place's field by
+// itself, wherever the place lies.
 type placewise struct {
 	name  string
 	g     grid.Grid
@@ -183,7 +183,7 @@ type room struct {
 	opt Options
 
 	points int         // of the largest field
-	out    Branch      // of so many
+	out    Branch      // of points points
 	part   [][]float32 // τ and its slopes, [points]
 	line   []float32   // [points along z]
 }

@@ -1,6 +1,5 @@
-// Package commtest is what every communicator must do: a conformance suite that
-// each backend's tests run, and Ranks, several ranks in one process, to test
-// distributed code with.
+// Package commtest tests every communicator: a conformance suite that each backend's
+// tests run. Its Ranks start several ranks in one process, to test distributed code with.
 //
 // Beyond the letter of package comm the suite asks for what the rest relies on:
 //

@@ -27,7 +27,7 @@ func hostAllReduce(c comm.Comm) {
 }
 
 // hostMaxCarriesNaN puts a NaN on each rank in turn. It also compares zeros of both
-// signs, of which +0 counts as the larger.
+// signs: +0 counts as the larger.
 func hostMaxCarriesNaN(c comm.Comm) {
 	for odd := range c.Size() {
 		x := []float64{1, math.Copysign(0, -1), 2}

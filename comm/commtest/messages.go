@@ -82,7 +82,7 @@ func putAndGet(c comm.Comm) {
 			failf("a window of %d %v, want %d %v", w.Memory().Len(), w.Memory().Type(), length, t)
 		}
 		for n := length; n > 0; n /= 9 {
-			agree(c) // nobody reads the window any more
+			agree(c) // the window has no readers any more
 			try(w.Put(buffer(t, c.Rank(), 3, n), next))
 			try(c.SendRecv(buffer(device.F32, 0, 0, 1), next, buffer(device.F32, 99, 0, 1), before))
 			try(w.Sync())

@@ -34,7 +34,7 @@ const anyKind = "MPIX_GPU_query_support"
 var switches = []struct {
 	name string
 	of   []device.Space
-	list bool // of parts, such as "sm,cuda_copy" or "^cuda"; else a yes or no
+	list bool // of parts, such as "sm,cuda_copy" or "^cuda"; otherwise a yes or no
 }{
 	{"OMPI_MCA_opal_cuda_support", []device.Space{device.CUDA}, false}, // Open MPI 4
 	{"OMPI_MCA_mpi_cuda_support", []device.Space{device.CUDA}, false},
@@ -70,8 +70,8 @@ func answered(v bool) answer {
 	return no
 }
 
-// askLibrary asks the library, and says what was asked. Where anyKind is, the others only pass it on, and
-// those of MPICH 3.4.1 end the process: they are asked where it is missing.
+// askLibrary asks the library, and says what was asked. If the library has anyKind, the others only
+// pass it on, and those of MPICH 3.4.1 end the process. They are therefore called only without anyKind.
 func askLibrary(s device.Space) (a answer, by string) {
 	for _, name := range append([]string{anyKind}, spaces[s].queries...) {
 		number := C.int(-1)

@@ -33,7 +33,7 @@ enum { SUCCESS = 0 };
 static struct functions mpi;
 
 // LOAD takes the functions that the loader finds first: tools that are loaded before the program,
-// to trace or to count, stand in place of the library's own.
+// to trace or to count, replace the library's own.
 const char *LOAD(void *library) {
 #define FIND_FUNCTION(name, parameters) \
 	if (!dlsym(library, "MPI_" #name)) \
@@ -92,7 +92,7 @@ static MPI_Op operation(int op) {
 static int lsm_init(int *funneled) {
 	int provided;
 #ifdef PR_SET_TIMERSLACK
-	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // ns; else a pause takes 50 µs longer
+	prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); // ns; otherwise a pause takes 50 µs longer
 #endif
 	TRY(mpi.Init_thread(NULL, NULL, NUMBER_THREAD_FUNNELED, &provided));
 	*funneled = provided >= NUMBER_THREAD_FUNNELED;

@@ -8,9 +8,9 @@
 //
 // One goroutine, bound to one thread of the system, owns MPI: it initialises the
 // library, makes every call and finalises it. MPI_THREAD_FUNNELED is therefore
-// enough. Collectives are handed to it through a channel. While non-blocking
-// ones are under way it keeps testing them, which is what moves their data: few
-// libraries have a thread of their own for that.
+// enough. Collectives are handed to it through a channel. While non-blocking collectives
+// are under way it keeps testing them, which moves their data: few libraries have a
+// thread of their own for that.
 //
 // Libraries wait for other ranks in a loop, and MPICH never yields there. Where a machine has
 // more ranks than processors, the waiting ranks would keep processors from those that they
@@ -30,7 +30,7 @@
 // to its end, and flushes and barriers order what the ranks do to it. The library allocates
 // the window, so that on one machine it can be shared memory.
 //
-// MPI requires that all ranks receive identical results from MPI_Allreduce (MPI
-// 3.1, section 5.9.6), which is what comm.Comm asks for. It leaves open what
-// becomes of a NaN in MPI_MAX, so the maximum is an operation of our own.
+// MPI requires that all ranks receive identical results from MPI_Allreduce (MPI 3.1,
+// section 5.9.6), as comm.Comm requires. It leaves open what becomes of a NaN in MPI_MAX,
+// so the maximum is an operation of our own.
 package mpi

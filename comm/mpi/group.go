@@ -166,7 +166,7 @@ func (t host) reduce(what string, x device.Buf, op C.int) error {
 	})
 }
 
-// wordBytes is the size of what AllGather moves: a rank's bytes begin at a whole word.
+// wordBytes is the unit of AllGather: a rank's bytes begin at a whole word.
 const wordBytes = 8
 
 func (t host) AllGather(x []byte) ([][]byte, error) {

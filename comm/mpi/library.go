@@ -21,7 +21,7 @@ const Variable = "LSM_MPI_LIB"
 // them up.
 var Interfaces = []string{"openmpi", "mpich"}
 
-// files are those of the libraries of an interface, by the names that they go by.
+// files lists the file names of the libraries of an interface.
 var files = map[string][]string{
 	"openmpi": {"libmpi.so.40", "libmpi.40.dylib"},
 	"mpich":   {"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", "libmpi.12.dylib", "libmpich.12.dylib"},
@@ -33,8 +33,8 @@ var started = []struct{ variable, of string }{
 	{"OMPI_COMM_WORLD_SIZE", "openmpi"}, {"MV2_COMM_WORLD_SIZE", "mpich"}, {"PMI_RANK", "mpich"}, {"PMI_FD", "mpich"}, {"PMIX_RANK", "openmpi"},
 }
 
-// findWanted returns the library to look for: the one that the environment names, else that of the
-// launcher, else any.
+// findWanted returns the library to look for: the one that the environment names, otherwise that
+// of the launcher, otherwise any.
 func findWanted() dynlib.Library {
 	l := dynlib.Library{What: "MPI", Variable: Variable, Global: true,
 		Hint: "Open MPI, MPICH or their kin is not installed, or its module is not loaded (Debian: libopenmpi3 or libmpich12); " + Variable + " names another file"}
@@ -60,7 +60,8 @@ func Sought(of string) dynlib.Library {
 	return dynlib.Library{What: "MPI", Label: label, Names: files[of]}
 }
 
-// kin are what libraries of a known interface say of themselves.
+// kin are parts of the descriptions by which libraries of a known interface identify
+// themselves.
 var kin = []string{"Open MPI", "MPICH", "Intel(R) MPI", "MVAPICH"}
 
 // Load loads the library that goes with the launcher, Open MPI's or one with MPICH's binary
@@ -87,7 +88,7 @@ func find() (file string, err error) {
 	return file, nil
 }
 
-// readDescription returns what a loaded library says of itself.
+// readDescription returns the description that a loaded library gives of itself.
 func readDescription() string {
 	var text [1024]C.char
 	C.lsm_library(&text[0], C.int(len(text)))

@@ -23,7 +23,7 @@ var limit = 1 << 30
 // processors is how many a machine has for its ranks, 0 for those that they may use.
 var processors = 0
 
-// world is what all communicators of the process share.
+// world is the state that all communicators of the process share.
 type world struct {
 	*owner
 	rank    int                   // among all
@@ -131,7 +131,7 @@ const (
 // collective for a rank that never comes.
 func (w *world) end(code int, why error) {
 	w.abort.Do(func() {
-		if why != nil { // else somebody has told
+		if why != nil { // otherwise another rank has reported it
 			fmt.Fprintf(printable.Writer(os.Stderr), "lsm: rank %d: %v\n", w.rank, why)
 		}
 		time.Sleep(lastWords)

@@ -23,8 +23,8 @@ type window struct {
 }
 
 // Accumulate sums x through one-sided access with a passive target: the window stays open
-// for all ranks (MPI_Win_lock_all), and nobody waits for a fence. Each rank puts its x into
-// the stretch that it owns and adds it to the stretches of the others (MPI_Accumulate and
+// for all ranks (MPI_Win_lock_all), without a fence. Each rank puts its x into the stretch
+// that it owns and adds it to the stretches of the others (MPI_Accumulate and
 // MPI_Win_flush_all). Once all have done so, each fetches the sums (MPI_Get). A window takes
 // 1/ranks of the vector's memory. If the library refuses, all ranks get the same error,
 // marked as a lack of resources.

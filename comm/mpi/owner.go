@@ -34,7 +34,7 @@ type job struct {
 	then func(fault)
 }
 
-// fault is an error code of MPI and its text, "" where there is none.
+// fault is an error code of MPI and its text, "" if there is none.
 type fault struct {
 	code int
 	text string

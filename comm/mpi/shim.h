@@ -1,6 +1,6 @@
-// What package mpi calls. Handles of MPI are pointers in one library and
-// integers in another, so they travel as uintptr_t, addresses as well: these may
-// lie on a GPU. Functions that return int return MPI's error code, MPI_SUCCESS being 0.
+// The functions that package mpi calls. Handles of MPI are pointers in one library and
+// integers in another, so they travel as uintptr_t, addresses as well: these may lie on a
+// GPU. Functions that return int return MPI's error code, MPI_SUCCESS being 0.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ enum { LSM_SUM, LSM_MAX, LSM_OR }; // LSM_MAX: of LSM_F64 alone
 // LSM_NOBODY is the rank that nothing is sent to or received from.
 enum { LSM_NOBODY = -1 };
 
-// A batch is what one non-blocking collective started.
+// A batch holds the requests of one non-blocking collective.
 typedef struct lsm_batch lsm_batch;
 // A window is one rank's stretch of memory that all ranks write to: n numbers, as many on
 // every rank.
@@ -22,18 +22,18 @@ typedef struct lsm_window lsm_window;
 #define EACH(X) \
 	/* Joins the run. funneled is set where one thread may use the library while others compute. */ \
 	X(int, init, (int *funneled), (funneled)) \
-	/* Is collective. It finds out whether a machine has more ranks than processors, of which \
-	   there are as many as given, or with 0 as many as its ranks may use. If so, waiting ranks \
-	   leave their processors to others from now on. But where direct is set on a rank, the \
-	   library is given memory of GPUs, and that it takes in calls that wait inside. */ \
+	/* Is collective. It finds out whether a machine has more ranks than the given number of \
+	   processors; 0 stands for those that its ranks may use. If so, waiting ranks leave their \
+	   processors to others from now on. But if direct is set on a rank, the library gets memory \
+	   of GPUs, which it takes only in calls that wait inside. */ \
 	X(int, crowd, (int processors, int direct), (processors, direct)) \
 	X(int, finalize, (void), ()) \
 	X(int, abort, (int code), (code)) \
 	X(int, error_text, (int code, char *text, int size), (code, text, size)) \
 	X(int, library, (char *text, int size), (text, size)) \
 	/* Calls an extension that says whether the library takes memory of a kind of GPUs: without \
-	   arguments where number is negative, else for the kind of that number. It returns 1 for \
-	   yes, 0 for no and -1 where the library has no such extension. */ \
+	   arguments if number is negative, otherwise for the kind of that number. It returns 1 for \
+	   yes, 0 for no and -1 if the library has no such extension. */ \
 	X(int, query, (const char *name, int number), (name, number)) \
 	X(int, world, (uintptr_t *comm), (comm)) \
 	X(int, dup, (uintptr_t comm, uintptr_t *out), (comm, out)) \
@@ -44,8 +44,7 @@ typedef struct lsm_window lsm_window;
 		(comm, x, n, type, op, limit)) \
 	X(int, bcast, (uintptr_t comm, uintptr_t x, size_t n, int type, int root, int limit), \
 		(comm, x, n, type, root, limit)) \
-	/* Spreads the stretches of x, counts[rank] numbers each, of which every rank has its own in \
-	   place. */ \
+	/* Spreads the stretches of x, counts[rank] numbers each. Every rank has its own in place. */ \
 	X(int, allgather, (uintptr_t comm, uintptr_t x, const int64_t *counts, int type, int limit), \
 		(comm, x, counts, type, limit)) \
 	/* Sets *got to the numbers that came. */ \
@@ -90,8 +89,8 @@ EACH(DECLARE)
 
 // MPI_Init installs signal handlers, in MPICH one for SIGUSR1 among others, and loading UCX, which
 // MPICH may use, one for SIGSEGV. They do not run on the signal stack that Go keeps, so a signal
-// would end the program. What may install some is called between these two, which bring back the
-// handlers of before.
+// would end the program. Calls that may install some are made between these two, which restore the
+// earlier handlers.
 void lsm_keep_signals(void);
 void lsm_restore_signals(void);
 

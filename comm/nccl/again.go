@@ -23,7 +23,8 @@ type Recovery struct {
 	Left func(why string, after time.Duration)
 }
 
-// recovery is that of a world. The main goroutine alone uses inside and agreed.
+// recovery is the state of a world's recovery. The main goroutine alone uses inside and
+// agreed.
 type recovery struct {
 	Recovery
 	all    comm.Comm // all ranks, for agreements on failures
@@ -47,14 +48,14 @@ func (g *Group) Recover(r Recovery) error {
 	return nil
 }
 
-// Told is what a rank does that hears of a failure on another.
+// Told reports a failure on another rank to this one.
 func (g *Group) Told(why string) {
 	g.world.noteLost(status.Peer(fmt.Errorf("another rank: %s", why)), true)
 }
 
 // Again does work. If the library fails on a rank meanwhile, all ranks leave it for good, and
 // work is done once more, with again set. All ranks call it together. Work must make the same
-// collectives on all ranks, but for messages, which come after a [comm.Meet]. It may end with
+// collectives on all ranks, except messages, which come after a [comm.Meet]. It may end with
 // an error on each rank. Without Recover a failure is an error.
 func (g *Group) Again(work func(again bool) error) error {
 	w := g.world

@@ -29,14 +29,14 @@ func haveAgreed(call string, sums []float64, ranks int) bool {
 
 // agree makes sure that all ranks of the group make the same call, before any of them
 // makes it. call describes this rank's call with everything that must be equal, and err is
-// what the rank finds wrong with it.
+// the fault that the rank finds in it.
 func (g *Group) agree(call string, err error) error {
 	if b := g.world.back.Load(); b != nil && b.inside {
 		if err := g.world.meet(); err != nil {
 			return err
 		}
 	} else if failed := g.world.failure.Load(); failed != nil {
-		return *failed // of which the others' libraries tell them
+		return *failed // the others' libraries report it to them
 	}
 	if g.Size() == 1 {
 		return err

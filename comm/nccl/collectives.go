@@ -37,7 +37,7 @@ func numbersOf(b *gpu.Buf) numbers {
 }
 
 // post makes a call that moves a number of bytes on the card's thread, for its main stream.
-// name is that of its time on the card.
+// name is the name of its time on the card.
 func (g *Group) post(function, name string, bytes int, f func(t *C.nccl_calls, stream unsafe.Pointer) C.int) error {
 	w := g.world
 	stream := w.card.Main()
@@ -108,7 +108,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 }
 
 // AllGather joins the src buffers of all ranks in dst: by one call if all shares have one
-// length, else by a group of one broadcast for each share.
+// length, otherwise by a group of one broadcast for each share.
 func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 	to, err := g.ownBuffer("all-gather", dst)
 	var from *gpu.Buf

@@ -1,29 +1,28 @@
 // Package nccl moves device buffers between GPUs by NCCL, or RCCL on AMD's: the
 // backends "nccl" and "rccl" of package comm.
 //
-// The library is loaded at run time; a build needs nothing of it. It stands
-// beside another communicator, the control: MPI, or goroutines in tests. That one
-// carries the unique identifiers, the host values of Host, and what ranks agree
-// on. Only buffers of the engine's card go through the library; a host buffer is
-// an error. Nothing is copied to the host.
+// The library is loaded at run time; a build needs nothing of it. It works together with
+// another communicator, the control: MPI, or goroutines in tests. That one carries the
+// unique identifiers, the host values of Host, and what ranks agree on. Only buffers of
+// the engine's card go through the library; a host buffer is an error. Nothing is copied
+// to the host.
 //
 // # Order
 //
-// Collectives are asked of the card on its main stream, in the order of the calls,
-// and return before they are done, like everything that a [gpu.Device] does; an
-// error of the card or the library shows at the next call that waits for it. A
-// StartAllReduce runs on a second stream, behind what the main stream was asked
-// before; Wait makes the main stream, not the host, wait for it. It has a
-// communicator of its own.
+// Collectives are posted on the card's main stream, in the order of the calls, and return
+// before they are done, like all work of a [gpu.Device]. An error of the card or the
+// library shows at the next call that waits for it. A StartAllReduce runs on a second
+// stream, behind the earlier work of the main stream. Wait makes the main stream, not the
+// host, wait for it. It has a communicator of its own.
 //
 // The library demands that all ranks use the two communicators of a card in the same
 // order. Started all-reduces are given to the library by a thread of their own, and all
 // other calls by the card's thread. The two threads keep the order of the calls, which is
-// the same on all ranks: a collective waits until the library has got all all-reduces
-// that were started before it, and those wait for what the card's thread was asked
-// before them. A message waits in the same way where both its ranks have started equally
-// many all-reduces, as ranks have that run the same program. Otherwise the message goes
-// first, since one rank may need it before it starts the next all-reduce.
+// the same on all ranks. A collective waits until the library has got all all-reduces
+// that were started before it. These wait for the earlier work of the card's thread. A
+// message waits in the same way where both its ranks have started equally many
+// all-reduces, as ranks have that run the same program. Otherwise the message goes first,
+// since one rank may need it before it starts the next all-reduce.
 //
 // # Agreement
 //

@@ -44,10 +44,10 @@ type Options struct {
 	Timeout time.Duration
 }
 
-// New makes a communicator over the ranks of control, each with its card. All
-// ranks call it; an error of one is an error of all, and so is a start that takes too
-// long. It loads the library that goes with the device's engine. Two ranks on one card
-// are an error, unless NCCL is 2.30 or newer and NCCL_MULTI_RANK_GPU_ENABLE=1 allows it.
+// New makes a communicator over the ranks of control, each with its card. All ranks call
+// it. An error of one is an error of all; a start that takes too long is an error too. It
+// loads the library that goes with the device's engine. Two ranks on one card are an
+// error, unless NCCL is 2.30 or newer and NCCL_MULTI_RANK_GPU_ENABLE=1 allows it.
 func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	lib, err := Open(dev.Engine())
 	var w *world
@@ -134,8 +134,8 @@ func (g *Group) Name() string { return Backend(g.world.lib.Engine) }
 func (g *Group) Control() comm.Comm { return g.control }
 
 // Cut ends the library's communicators on this rank, within two seconds. Its card stops
-// waiting in them. Callers that wait for the card get an error, and so do all later
-// calls.
+// waiting in them. Callers that wait for the card get an error. All later calls get it
+// too.
 func (g *Group) Cut() { g.world.fail(status.Peer(errAborted)) }
 
 // Abort first ends the library's communicators, so that no card waits for ever, and then
@@ -145,16 +145,16 @@ func (g *Group) Abort(code int, why error) {
 	g.control.Abort(code, why)
 }
 
-// Close waits for the card and gives the communicators back, with all groups that
-// were split off. All ranks call it, on the group that New returned.
+// Close waits for the card and frees the communicators, with all groups that were split
+// off. All ranks call it, on the group that New returned.
 func (g *Group) Close() error {
 	g.world.drain()
 	err := g.world.dev.Sync()
 	return errors.Join(err, g.world.close())
 }
 
-// Split divides the ranks: by the library itself if it can, else with a new identifier
-// for each part. It waits for the card. A negative color is an error.
+// Split divides the ranks: by the library itself if it can, otherwise with a new
+// identifier for each part. It waits for the card. A negative color is an error.
 func (g *Group) Split(color, key int) (comm.Comm, error) {
 	var err error
 	if color < 0 {

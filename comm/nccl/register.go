@@ -39,7 +39,7 @@ const large = 8 << 20
 // windowSymmetric is NCCL_WIN_COLL_SYMMETRIC.
 const windowSymmetric = 1
 
-// page is what windows are aligned to (NCCL_WIN_REQUIRED_ALIGNMENT), at both ends.
+// page is the alignment of windows (NCCL_WIN_REQUIRED_ALIGNMENT), at both ends.
 const page = 4096
 
 func pages(bytes int64) C.size_t { return C.size_t(bytes+page-1) &^ (page - 1) }
@@ -85,9 +85,10 @@ func (g *Group) About() string {
 // often summed over this group. All ranks call it together, and it waits for the card.
 //
 // It uses the best that the library has: a symmetric window if the buffers of all ranks
-// have one length and come from the library's allocator, else a plain registration, else
-// nothing. how says which. The memory stays taken until Close, even if the buffer is
-// freed. The agreement on each call makes sure that ranks use equal places in one window.
+// have one length and come from the library's allocator, otherwise a plain registration,
+// otherwise nothing. how says which. The memory stays taken until Close, even if the
+// buffer is freed. The agreement on each call makes sure that ranks use equal places in
+// one window.
 func (g *Group) Register(x device.Buf) (how string, err error) {
 	b, err := g.ownBuffer("registration", x)
 	if err == nil {
@@ -177,7 +178,7 @@ func (w *world) register(link unsafe.Pointer, at accel.Memory, bytes int64, how 
 		}
 		if err != nil || handle != nil {
 			return symmetric, err
-		} // else there are no windows between these cards
+		} // otherwise there are no windows between these cards
 	}
 	handle, err := w.handle(link, "CommRegister", func(made *unsafe.Pointer) C.int {
 		return C.nccl_CommRegister(w.lib.calls, link, C.address(at), C.size_t(bytes), made)

@@ -104,7 +104,7 @@ func (s *starting) look() (pending bool, err error) {
 	return atomic.LoadPointer(s.made) == nil, nil
 }
 
-// Between two looks at a start lies a pause. Ranks tell each other after a round how far
+// It pauses between two looks at a start. Ranks tell each other after a round how far
 // they are.
 const (
 	startPause = time.Millisecond
@@ -160,7 +160,7 @@ func (s *starting) end(pending bool) unsafe.Pointer {
 		return nil
 	}
 	w, link := s.world, *s.made
-	if !pending { // else the library may still write to it
+	if !pending { // otherwise the library may still write to it
 		C.free(unsafe.Pointer(s.made))
 	}
 	if link != nil {

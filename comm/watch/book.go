@@ -24,8 +24,8 @@ type book struct {
 }
 
 // stream is one sequence of calls of one group: those of the device, those of the
-// host, or its send-receives. All members make the same calls in the same order,
-// but for the send-receives.
+// host, or its send-receives. All members make the same calls in the same order, except
+// the send-receives.
 type stream struct {
 	book    *book
 	id      string // the same on all members
@@ -108,7 +108,7 @@ func (s *stream) call(c call, f func() error) error {
 	return s.leave(seq, f())
 }
 
-// beat is what a rank reports about itself. Times are durations by its own clock, so that
+// beat is a rank's report about itself. Times are durations by its own clock, so that
 // clocks need not agree.
 type beat struct {
 	Still   time.Duration `json:"still"` // since the last sign of work

@@ -26,7 +26,7 @@ func here() place {
 	if err != nil {
 		host = "unknown"
 	}
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // else the name has to do
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // otherwise the name must do
 	net, _ := os.Readlink("/proc/self/ns/net")                // of containers on one machine
 	return place{host, os.Getpid(), host + " " + strings.TrimSpace(string(boot)) + " " + net, ownNets()}
 }

@@ -19,7 +19,7 @@ type effort struct {
 	io   int64
 }
 
-// Less than this is what the watch itself and the Go runtime use.
+// The watch itself and the Go runtime use up to this much.
 const (
 	leastCPU  = 0.1     // of one core
 	leastIO   = 1 << 20 // bytes a second, sockets included

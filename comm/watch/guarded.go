@@ -132,8 +132,8 @@ func (g guardedOneSided) Accumulate(x device.Buf) error {
 		func() error { return g.inner.(comm.OneSided).Accumulate(x) })
 }
 
-// NewWindow is recorded as a one-sided sum of its length. What ranks do to a window is not
-// recorded, since no other rank takes part in it.
+// NewWindow is recorded as a one-sided sum of its length. Accesses to a window are not
+// recorded, since no other rank takes part in them.
 func (g guardedOneSided) NewWindow(n int, t device.Type) (comm.Window, error) {
 	return ask(g.device, call{Kind: accumulate, Type: t, Count: n},
 		func() (comm.Window, error) { return g.inner.(comm.OneSided).NewWindow(n, t) })

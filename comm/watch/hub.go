@@ -225,8 +225,8 @@ func (h *hub) nextSpeaker() int {
 	return near
 }
 
-// deliver sends a verdict to all ranks and then carries it out here, so that an abort
-// ends nobody who has not heard it.
+// deliver sends a verdict to all ranks and then carries it out here, so that every rank
+// hears it before an abort.
 func (h *hub) deliver(v Verdict) {
 	h.mu.Lock()
 	again := h.done

@@ -42,7 +42,7 @@ func newJudge(o Options, all []place, from time.Time) *judge {
 	return j
 }
 
-// note takes in what a rank tells of itself.
+// note takes in a rank's report about itself.
 func (j *judge) note(rank int, b beat, now time.Time) {
 	m := &j.ranks[rank]
 	m.heard, m.still, m.latest = now, b.Still, b.Latest
@@ -205,7 +205,8 @@ func (j *judge) findLost(now time.Time) *finding {
 	return nil
 }
 
-// whereLost names the call in which others wait for a lost rank, else its last known call.
+// whereLost names the call in which others wait for a lost rank, otherwise its last known
+// call.
 func (j *judge) whereLost(rank int) string {
 	var best waiter
 	most := 0

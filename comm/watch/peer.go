@@ -107,7 +107,8 @@ var errStranger = errors.New("a stranger answers")
 // when there are too many strangers.
 const callAgain = 50 * time.Millisecond
 
-// dialOne calls until it is answered, until nobody listens, or until ctx ends.
+// dialOne calls until it is answered, until the address has no listener, or until ctx
+// ends.
 func dialOne(ctx context.Context, c card, address string, me int) (*line, error) {
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

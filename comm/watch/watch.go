@@ -20,8 +20,8 @@
 // all ranks. One of them prints it, all exit at once with its status, which is
 // status.PeerLost, and no file is touched.
 //
-// What a guarded collective costs is a mutex and two looks at the clock. With
-// one rank there is nothing to guard and no cost.
+// A guarded collective costs a mutex and two looks at the clock. With one rank there is
+// nothing to guard and no cost.
 package watch
 
 import (
@@ -36,7 +36,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// DefaultTimeout is that of [Options].
+// DefaultTimeout is the default timeout of [Options].
 const DefaultTimeout = 45 * time.Second
 
 // Options say how patient the watch is. Zero values stand for the defaults.
@@ -61,8 +61,8 @@ type Options struct {
 	// Fail is called once, on every rank, after Say. By default the rank exits
 	// with the verdict's status.
 	Fail func(v *Verdict)
-	// Abort is what the default Fail tries on the speaker before it exits, for at
-	// most two seconds, so that the launcher cleans up: the library's own abort.
+	// Abort is the library's own abort. The default Fail tries it on the speaker before it
+	// exits, for at most two seconds, so that the launcher cleans up.
 	Abort func(code int)
 }
 
@@ -158,7 +158,7 @@ func (w *Watch) Close(why error) {
 
 // OnVerdict calls f on this rank when there is a verdict, before the rank leaves. f ends
 // work that waits outside of the guarded communicator, such as a card, and must return by
-// itself. cancel undoes it. For a communicator that is not guarded it does nothing.
+// itself. cancel undoes it. It has an effect only for a guarded communicator.
 func OnVerdict(c comm.Comm, f func()) (cancel func()) {
 	if g := guardOf(c); g != nil {
 		return hold(g.w, g.w.last, &f)
@@ -192,7 +192,7 @@ func hold[F any](w *Watch, set map[*F]bool, f *F) (cancel func()) {
 
 // OnLook lets f, called from another goroutine, say whether this rank works although its
 // process uses no processor, as one does that waits for a card. f must return soon. cancel
-// undoes it. For a communicator that is not guarded it does nothing.
+// undoes it. It has an effect only for a guarded communicator.
 func OnLook(c comm.Comm, f func() bool) (cancel func()) {
 	if g := guardOf(c); g != nil {
 		return hold(g.w, g.w.works, &f)

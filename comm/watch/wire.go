@@ -40,7 +40,7 @@ type toPeer struct {
 	Told    string   `json:"told,omitempty"`
 }
 
-// ping is what rank 0 tells of itself.
+// ping is rank 0's report about itself.
 type ping struct {
 	Heir  int    `json:"heir"`  // who prints if rank 0 is lost
 	Where string `json:"where"` // what rank 0 is doing

@@ -15,7 +15,7 @@ import (
 // into it. A folder that cannot be read or written costs time but is never an error.
 type Cache struct{ Dir string }
 
-// UserCache is the cache in the user's cache folder. If there is no such folder it keeps
+// UserCache is the cache in the user's cache folder. Without such a folder it keeps
 // nothing.
 func UserCache() Cache {
 	dir, err := os.UserCacheDir()
@@ -26,7 +26,7 @@ func UserCache() Cache {
 }
 
 // Compile is Compile of k, unless the cache has the binary. cached reports whether
-// it had. With anew, a binary in the cache, which the driver refused, is replaced.
+// it had. With anew, it replaces a binary in the cache that the driver refused.
 func (c Cache) Compile(k Compiler, src Source, arch string, anew bool) (b Binary, cached bool, err error) {
 	if c.Dir == "" {
 		b, err = k.Compile(src, arch)

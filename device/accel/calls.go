@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// Calls are those of a driver for one card. A [Context] makes them on one thread, one at a time;
-// Bind alone is called on others as well. Streams and events are the driver's handles. What is
-// given to a stream returns at once.
+// Calls are the calls of a driver for one card. A [Context] makes them on one thread, one at a
+// time; Bind alone is called on others as well. Streams and events are the driver's handles.
+// Calls that give work to a stream return at once.
 type Calls interface {
 	// Bind makes the card current on the calling thread of the system.
 	Bind() error
@@ -36,8 +36,8 @@ type Calls interface {
 	// Launch runs a kernel. Its arguments lie in cells of 8 bytes, each from a cell of starts on.
 	Launch(stream unsafe.Pointer, f *Function, s Shape, cells []uint64, starts []int32) error
 
-	// NewStream makes a queue of work that may overlap with others, and CloseStream gives it back
-	// once its work is done.
+	// NewStream makes a queue of work that may overlap with others, and CloseStream frees it once
+	// its work is done.
 	NewStream() (stream unsafe.Pointer, err error)
 	CloseStream(stream unsafe.Pointer) error
 	// NewEvent makes a mark that Record sets at the end of a stream, again and again. Wait makes

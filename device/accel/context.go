@@ -24,20 +24,20 @@ type Context struct {
 	cut      atomic.Pointer[error] // see Cut
 	awaited  atomic.Bool           // somebody waits for the card
 
-	// Touched by the thread alone.
+	// Touched only by the thread.
 	events   [2][]Event // those that are free: untimed and timed
-	telling  []*Stream  // with spans that have ended and were not told of yet
-	timing   int        // spans begun and not told of yet
-	clock    *Stream    // of the anchor alone; nil: no span has begun
+	telling  []*Stream  // with spans that have ended and were not reported yet
+	timing   int        // spans begun and not reported yet
+	clock    *Stream    // of only the anchor; nil: no span has begun
 	anchor   Event      // from which the beginnings of spans are measured
 	anchored time.Time  // when the card passed it
-	latest   time.Time  // end of a span that was told of
+	latest   time.Time  // end of a span that was reported
 }
 
 // command is one task for the context's thread.
 type command struct {
 	run  func() error
-	done chan<- error // gets run's error, or the end of the stream's work; nil: nobody waits
+	done chan<- error // gets run's error, or the end of the stream's work; nil: no caller waits
 	end  *Stream      // with done: wait for what this stream was asked so far
 	stop bool
 }
@@ -283,7 +283,7 @@ func (c *Context) open() error {
 		c.main, err = c.newStream(device.LaneGPU)
 	}
 	if err != nil {
-		c.calls.Close() // else a card that failed stays so in this process
+		c.calls.Close() // otherwise a card that failed stays so in this process
 	}
 	return err
 }

@@ -18,7 +18,7 @@ type Engine interface {
 	Open() (Driver, error)
 }
 
-// Facts are what goes with an engine. All libraries have names and files to look for.
+// Facts describe an engine. All libraries have names and files to look for.
 type Facts struct {
 	Space       device.Space // whose addresses those of its cards are
 	Driver      dynlib.Library
@@ -30,7 +30,7 @@ type Facts struct {
 
 // Driver is an engine's driver, loaded.
 type Driver interface {
-	// About is what the driver offers, with its file: "CUDA 12.4 (libcuda.so.1)".
+	// About describes the driver, with its file: "CUDA 12.4 (libcuda.so.1)".
 	About() (string, error)
 	// Cards describes the visible cards. It is an error if there are none.
 	Cards() ([]Card, error)
@@ -47,8 +47,8 @@ type Driver interface {
 type Compiler interface {
 	// String is the compiler's file and version.
 	fmt.Stringer
-	// Kind determines what the compiler makes: the engine, such as "cuda", and the compiler's own
-	// version, such as "12.9".
+	// Kind identifies the compiler: the engine, such as "cuda", and the compiler's own version,
+	// such as "12.9".
 	Kind() (engine, version string)
 	// Compile makes a binary for an architecture as [Card] names it. The error of a faulty
 	// program holds the compiler's log.

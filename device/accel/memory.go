@@ -27,7 +27,7 @@ func (c *Context) MemoryInfo() (free, total int64, err error) {
 	return free, total, status.Resource(err)
 }
 
-// Pinned is host memory that the card can read and write directly, as long as it is in use.
+// Pinned is host memory that the card can read and write directly while it is in use.
 type Pinned struct{ Bytes []byte }
 
 // AllocPinned returns host memory for copies that need not wait.

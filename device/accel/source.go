@@ -23,11 +23,11 @@ type Source struct {
 	Native map[int]float64
 }
 
-// Never is a version of NVRTC that none has.
+// Never is a version that no NVRTC has.
 const Never = math.MaxFloat64
 
-// Carried reports whether the carried PTX of a program serves a card better than what NVRTC of
-// some version makes of it. arch is the card's architecture as [Card] names it.
+// Carried reports whether the embedded PTX of a program serves a card better than the output
+// of NVRTC of some version. arch is the card's architecture as [Card] names it.
 func (s Source) Carried(arch, version string) bool {
 	number, nvidia := strings.CutPrefix(arch, "sm_")
 	n, err := strconv.Atoi(number)
@@ -43,7 +43,8 @@ func (s Source) Carried(arch, version string) bool {
 	return known > 0 && versionNumber(version) < s.Native[known]
 }
 
-// versionNumber is 13.5 of "13.5", and 0 of what is no version. Minor versions have one digit.
+// versionNumber is 13.5 for "13.5", and 0 for a text that is not a version. Minor versions
+// have one digit.
 func versionNumber(version string) float64 {
 	v, err := strconv.ParseFloat(version, 64)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s Source) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Binary is what the compiler made.
+// Binary is the output of the compiler.
 type Binary struct {
 	Image []byte // cubin, PTX or HIP code object
 	Log   string // what the compiler had to say: warnings, registers

@@ -10,10 +10,10 @@ import (
 
 // Stream is a queue of work for the card. Two streams may overlap.
 type Stream struct {
-	// Lane is what the closing table and the trace call the work of this stream.
+	// Lane names the work of this stream in the closing table and the trace.
 	Lane   string
 	handle unsafe.Pointer
-	spans  []*Span // ended, not told of yet, the oldest first; the context's thread alone touches it
+	spans  []*Span // ended, not reported yet, the oldest first; only the context's thread touches it
 }
 
 // Handle is the driver's own handle of a stream.
@@ -86,10 +86,10 @@ type Span struct {
 }
 
 // Time begins a span here. Once the card has passed its end, the context's thread calls
-// tell, which must not wait for that thread. Spans of one stream are told of in the order
-// of their ends. begin is on this machine's clock, as far as the card's clock keeps step
-// with it, and took is how long the card needed. For a caller that has waited for the
-// stream after End, tell has been called.
+// tell, which must not wait for that thread. Spans of one stream are reported in the
+// order of their ends. begin is on this machine's clock, as far as the card's clock keeps
+// step with it, and took is how long the card needed. For a caller that has waited for
+// the stream after End, tell has been called.
 func (c *Context) Time(s *Stream, tell func(begin time.Time, took time.Duration)) *Span {
 	p := &Span{context: c, stream: s, tell: tell}
 	c.Post(func() error {

@@ -33,9 +33,9 @@ const (
 type System struct{ L, B Tile }
 
 // Library does the arithmetic on tiles of one device. Shapes that do not fit are programming
-// errors and panic. The elements of a result depend on the tiles alone, never on the number of
-// threads, on addresses, or on what else is computed in the same call. An error, but that of
-// Factor and of a card that fails, must be one of all ranks, which do not ask each other.
+// errors and panic. The elements of a result depend only on the tiles, never on the number of
+// threads, on addresses, or on other work of the same call. An error, but that of Factor and
+// of a card that fails, must be one of all ranks, which do not ask each other.
 type Library interface {
 	// Name says which library it is, for messages.
 	Name() string
@@ -58,9 +58,9 @@ type Library interface {
 // Starter is a Library whose products can be under way beside other work of its device.
 type Starter interface {
 	Library
-	// Start begins products. What the device is asked before finish has returned may run beside
-	// them and must not touch their tiles, but for reading factors. finish must be called once,
-	// and waits for nothing on the host. After an error there is no finish.
+	// Start begins products. Device work that is posted before finish has returned may run at
+	// the same time. It may read factors, but must not touch other tiles. finish must be called
+	// once, and waits for nothing on the host. After an error there is no finish.
 	Start(alpha float64, products []Product) (finish func() error, err error)
 }
 

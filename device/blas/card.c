@@ -137,7 +137,7 @@ static int adjoint_of(const card_calls *f, int type)
 	return type == BLAS_C64 || type == BLAS_C128 ? x->adjoint : x->transposed;
 }
 
-// With U = Lᵀ, which is what the library sees: Xᵀ U = Bᵀ, Xᵀ Uᴴ = Bᵀ, or Uᴴ Xᵀ = Bᵀ.
+// With U = Lᵀ, as the library sees it: Xᵀ U = Bᵀ, Xᵀ Uᴴ = Bᵀ, or Uᴴ Xᵀ = Bᵀ.
 int card_solve(const card_calls *f, void *handle, int type, int side, int m, int n, card_address l, card_address b,
                const char **call)
 {

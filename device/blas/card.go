@@ -23,9 +23,9 @@ import (
 // Card is the Library of a GPU: cuBLAS or hipBLAS. Every tile is computed by one call of its own,
 // since these libraries choose their kernels, and so the order of sums, by the shape of a call.
 //
-// It works in a stream of its own. What the device is asked after a method of Library has
-// returned waits, on the card, for what the method has asked of it. Its methods may be called from
-// any goroutine.
+// It works in a stream of its own. Device work that is posted after a method of Library has
+// returned waits, on the card, for the work of that method. Its methods may be called from any
+// goroutine.
 type Card struct {
 	about dynlib.Library
 	file  string // the name it was loaded under
@@ -127,8 +127,8 @@ type place struct {
 	bytes  int64
 }
 
-// place finds a tile, or makes a copy of it in one of the rooms. It and what follows run behind
-// what the main stream was asked before.
+// place finds a tile, or makes a copy of it in one of the rooms. It and the following calls run
+// behind the earlier work of the main stream.
 func (c *Card) place(room int, t Tile) (place, error) {
 	b, ok := t.Buf.(*gpu.Buf)
 	if !ok || b.Device() != device.Device(c.dev) {
@@ -146,7 +146,7 @@ func (c *Card) place(room int, t Tile) (place, error) {
 	return p, nil
 }
 
-// enlarge makes a room large enough. The main stream, in which memory is given back and
+// enlarge makes a room large enough. The main stream, in which memory is freed and
 // cleared, waits for the library and the library for it.
 func (c *Card) enlarge(room, n int, t device.Type) error {
 	words := (n*t.Size() + 7) / 8

@@ -15,7 +15,7 @@ typedef int card_geam(void *handle, int ta, int tb, int m, int n, const void *al
                       const void *beta, card_address b, int ldb, card_address c, int ldc);
 
 typedef struct {
-	int hip; // else CUDA
+	int hip; // otherwise CUDA
 	int (*create)(void **handle);
 	int (*destroy)(void *handle);
 	int (*set_stream)(void *handle, void *stream);

@@ -10,7 +10,7 @@ import (
 // Names are the libraries of the host that Choose knows.
 func Names() []string { return []string{"auto", "gonum", "openblas"} }
 
-// Choose returns a library of the host by its name. "auto" is OpenBLAS if there is one, else
+// Choose returns a library of the host by its name. "auto" is OpenBLAS if there is one, otherwise
 // gonum's, unless the environment variable LSM_BLAS names one of the two. All ranks of a run must
 // choose the same, since two libraries round differently.
 func Choose(name string, threads int) (Library, error) {

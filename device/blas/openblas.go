@@ -27,7 +27,7 @@ var openBLAS = dynlib.Library{
 	Hint:  "libopenblas comes with the package libopenblas0 of Debian and Ubuntu, or load its module; LSM_OPENBLAS_LIB names a file",
 }
 
-// prefixes are what the names of all functions begin with; scipy's packages have their own.
+// prefixes are the beginnings of all function names; scipy's packages have their own.
 var prefixes = []string{"", "scipy_"}
 
 // OpenBLAS loads OpenBLAS, on some threads of the host. Its error is a missing resource. A build

@@ -26,5 +26,5 @@ void blas_multiply(const blas_calls *f, int type, int m, int n, int k, double al
 // blas_solve is L X = B, or Lᴴ X = B, for a lower triangular m × m L and m × n right sides.
 void blas_solve(const blas_calls *f, int type, int adjoint, int m, int n, const void *l, void *b);
 
-// blas_config is what the library says of itself, its name and version first.
+// blas_config is the library's description of itself, its name and version first.
 const char *blas_config(const blas_calls *f);

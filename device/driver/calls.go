@@ -15,7 +15,7 @@ import (
 )
 
 // card is a card in use. Its context is the primary one, which libraries such as NCCL and MPI use
-// too. Its exported methods are those of accel.Calls.
+// too. Its exported methods implement accel.Calls.
 type card struct {
 	*Driver
 	about  accel.Card
@@ -116,7 +116,7 @@ const freeShared = 48 << 10
 // shared memory. The rest is cache.
 const carveoutMost = 100
 
-// kernel is what Launch needs of a function.
+// kernel holds the data of a function that Launch needs.
 type kernel struct {
 	handle  unsafe.Pointer
 	allowed int  // bytes of shared memory that a launch may add

@@ -41,7 +41,7 @@ func (e Engine) Open() (accel.Driver, error) {
 	return d, nil
 }
 
-// About is what the driver offers, with its file: "CUDA 12.4 (libcuda.so.1)", or HIP's own
+// About describes the driver, with its file: "CUDA 12.4 (libcuda.so.1)", or HIP's own
 // version, "HIP 6.2.41134 (libamdhip64.so.6)".
 func (d *Driver) About() (string, error) {
 	var n C.int
@@ -54,7 +54,7 @@ func (d *Driver) About() (string, error) {
 	return fmt.Sprintf("CUDA %d.%d (%s)", n/1000, n%1000/10, d.Library), nil
 }
 
-// Compiler loads the run-time compiler. Only that of HIP compiles in a child.
+// Compiler loads the run-time compiler. Only HIP's compiler runs in a child.
 func (d *Driver) Compiler(child []string) (accel.Compiler, error) {
 	k, err := OpenCompiler(d.Engine)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/child"
 )
 
-// job is what a compiling child is asked to do, and answer is its reply.
+// job is the task of a compiling child, and answer is its reply.
 type (
 	job struct {
 		Engine Engine

@@ -75,7 +75,7 @@ var matrices = [...]dynlib.Library{
 	},
 }
 
-// functions are those of a loaded driver or compiler.
+// functions are the functions of a loaded driver or compiler.
 type functions struct {
 	Engine  Engine
 	Library string // the name it was loaded under

@@ -26,7 +26,7 @@ type Library struct {
 	Variable string   // environment variable that names a file instead
 	Names    []string // tried in order by the loader's own rules
 	Folders  []string // tried after that; they may begin with an environment variable: $CUDA_HOME/lib64
-	Hint     string   // what to do where there is none
+	Hint     string   // what to do if it is missing
 	Global   bool     // its symbols serve what is loaded later, such as its own plug-ins
 	Needs    []string // libraries that it needs of its own folder, such as libcublasLt, in its own version
 }
@@ -111,10 +111,10 @@ func open(name string, global C.int) (handle unsafe.Pointer, why string) {
 	return handle, C.GoString(text)
 }
 
-// OpenBeside loads libraries that another one asks the loader for by their names alone. The
-// loader does not look into the folder of a library that was loaded by its full path and says
-// nothing of where to look (it has no run path), as in some of NVIDIA's packages for Python.
-// What is loaded already it finds by name. Names that are not there are left out.
+// OpenBeside loads libraries that another one requests from the loader only by their names.
+// The loader does not look into the folder of a library that was loaded by its full path and
+// says nothing of where to look (it has no run path), as in some of NVIDIA's packages for
+// Python. The loader finds loaded libraries by name. Names that are not there are left out.
 func OpenBeside(file string, names ...string) {
 	if !strings.Contains(file, "/") {
 		return

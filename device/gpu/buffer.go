@@ -89,8 +89,8 @@ func (d *Device) Alloc(n int, t device.Type) (device.Buf, error) {
 	return b, nil
 }
 
-// Free gives back the memory of a buffer returned by Alloc. The buffer and its slices
-// must not be used afterwards; work that was given to the device before still completes.
+// Free frees the memory of a buffer returned by Alloc. The buffer and its slices must not
+// be used afterwards; work that was given to the device before still completes.
 func (d *Device) Free(x device.Buf) {
 	b, ok := x.(*Buf)
 	switch {
@@ -143,8 +143,7 @@ func (d *Device) explainShortage(what string, bytes int64, err error) error {
 		"split the problem over more cards, or choose a coarser form of the traveltime tables (kirchhoff.tables)"))
 }
 
-// freed keeps memory that was given back, by its size in bytes, for the next request of
-// that size.
+// freed keeps freed memory, by its size in bytes, for the next request of that size.
 type freed[T any] struct {
 	sync.Mutex
 	kept map[int64][]T
@@ -170,7 +169,7 @@ func (f *freed[T]) give(x T, bytes int64) {
 	f.kept[bytes] = append(f.kept[bytes], x)
 }
 
-// pool is the memory of a card that buffers take and give back.
+// pool is the memory of a card from which buffers are allocated.
 type pool struct {
 	context *accel.Context
 	freed[accel.Memory]
@@ -217,7 +216,7 @@ func (p *pool) take(bytes int64) (accel.Memory, error) {
 	if !errors.Is(err, accel.ErrMemory) {
 		return m, err
 	}
-	// A collection finds the buffers that nobody holds any more. Their cleanups run on
+	// A collection finds the buffers that are no longer referenced. Their cleanups run on
 	// another goroutine soon afterwards.
 	runtime.GC()
 	for pause := time.Millisecond; ; pause *= 2 {

@@ -19,7 +19,7 @@ type Span struct {
 // Clock times what the card does, on the card's own clock and without waiting.
 type Clock struct {
 	// OnSpan receives what was timed, at the latest before the next Sync returns. If it is
-	// nil, nothing is timed, and the card is asked for nothing. It is set before the device
+	// nil, nothing is timed, and the card gets no calls for it. It is set before the device
 	// is used, must not use the device, and may be called from any goroutine.
 	OnSpan func(Span)
 

@@ -86,9 +86,9 @@ func (d *Device) download(s *accel.Stream, dst []byte, src accel.Memory) error {
 	})
 }
 
-// copyThroughHost copies to or from host memory: in one piece if it is pinned, else in pieces
-// that use the two stages in turn. begin starts the copy of bytes [lo, lo+n) from or to a
-// place in pinned memory and returns a function that ends it.
+// copyThroughHost copies to or from host memory: in one piece if it is pinned, otherwise in
+// pieces that use the two stages in turn. begin starts the copy of bytes [lo, lo+n) from or
+// to a place in pinned memory and returns a function that ends it.
 func (d *Device) copyThroughHost(host []byte, count *atomic.Int64, begin func(p *accel.Pinned, at, lo, n int, staged bool) (end func() error)) error {
 	if p, at := d.pinned.holding(host); p != nil {
 		count.Add(int64(len(host)))

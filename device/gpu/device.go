@@ -22,7 +22,7 @@ type Device struct {
 	pinned   pinned
 	dots     dots
 
-	// OnMark is what Mark does; nil: nothing. It is set before the device is used.
+	// OnMark is called by Mark; nil: nothing. It is set before the device is used.
 	OnMark func(name string) (end func())
 	// Clock times the card's work.
 	Clock Clock
@@ -38,7 +38,7 @@ type Options struct {
 	Child  []string     // a command that compiles programs, see [accel.Driver]
 
 	// Warn is told when carried programs take the place of those that a compiler fails to
-	// make. nil: nobody is told.
+	// make. nil: no report.
 	Warn func(text string)
 }
 

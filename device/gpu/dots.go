@@ -33,7 +33,7 @@ type dots struct {
 	blocks int // most blocks of a launch, 0 for the card's own number; no sum depends on it
 }
 
-// counterBytes is the room for the counter, and the alignment of what follows it.
+// counterBytes is the room for the counter, and the alignment of the data behind it.
 const counterBytes = 256
 
 // Dots returns Σ conj(x)·y for each pair, in float64: up to 112 pairs a launch,

@@ -28,7 +28,7 @@ func where(is func(accel.Engine) bool) accel.Engine {
 	return nil
 }
 
-// Names are those of Engines.
+// Names returns the names of Engines.
 func Names() (names []string) {
 	for _, e := range Engines {
 		names = append(names, e.String())

@@ -60,7 +60,7 @@ func (f *Feed) Send(x device.Buf) (device.Buf, error) {
 	return to, f.dev.Send(f.copies, to, x)
 }
 
-// Close gives the rooms back, after the last Send.
+// Close frees the rooms, after the last Send.
 func (f *Feed) Close() {
 	for _, b := range f.rooms {
 		f.dev.Free(b)

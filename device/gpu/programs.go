@@ -7,8 +7,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 )
 
-// programs are those of a card: compiled, or carried as PTX where there is no compiler, where it
-// fails, or where it makes the worse code.
+// programs are the programs of a card. They are compiled, or taken from the embedded PTX if the
+// compiler is missing, fails, or makes slower code.
 type programs struct {
 	context  *accel.Context
 	driver   accel.Driver
@@ -58,7 +58,7 @@ func (p *programs) load(src accel.Source) (*accel.Module, error) {
 	if _, version := p.compiler.Kind(); src.Carried(p.context.Card.Arch, version) {
 		if m, err := p.loadCarried(src); err == nil {
 			return m, nil
-		} // else what NVRTC makes has to do
+		} // otherwise the output of NVRTC must do
 	}
 	m, err := p.loadCompiled(src)
 	if err == nil || p.carries == "" {
@@ -86,7 +86,7 @@ func (p *programs) loadCompiled(src accel.Source) (*accel.Module, error) {
 	}
 	m, err := p.context.Load(src.Name, b.Image)
 	if err != nil && cached {
-		// Of another driver's time, perhaps.
+		// The binary may be from the time of another driver.
 		if b, _, err = p.cache.Compile(p.compiler, src, arch, true); err == nil {
 			m, err = p.context.Load(src.Name, b.Image)
 		}
@@ -103,7 +103,7 @@ func (p *programs) loadCarried(src accel.Source) (*accel.Module, error) {
 	return p.context.Load(src.Name, b.Image)
 }
 
-// loadWithoutCompiler loads a program made ahead, as there is no compiler.
+// loadWithoutCompiler loads an embedded program, since the compiler is missing.
 func (p *programs) loadWithoutCompiler(src accel.Source) (*accel.Module, error) {
 	b, err := p.driver.Carried(src)
 	if err != nil {

@@ -51,7 +51,7 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 	return g, g.sameLibrary()
 }
 
-// carrier is what carries the matrices where vectors go by c.
+// carrier is the communicator of the matrices if c is that of the vectors.
 func (g *Grid) carrier(c comm.Comm) comm.Comm {
 	if _, host := g.Device.(*device.Host); host {
 		return comm.Control(c)

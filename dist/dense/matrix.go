@@ -18,7 +18,7 @@ type Cuts []int
 // short enough for the ranks to share out a matrix of some thousands.
 const Tile = 128
 
-// Cut cuts n rows into tiles of the given length. The last is what remains.
+// Cut cuts n rows into tiles of the given length. The last is the remainder.
 func Cut(n, length int) Cuts {
 	if length < 1 {
 		panic(fmt.Sprintf("dense: tiles of %d rows", length))
@@ -36,7 +36,8 @@ func (c Cuts) Len() int { return c[len(c)-1] }
 // Tiles is the number of tiles.
 func (c Cuts) Tiles() int { return len(c) - 1 }
 
-// Held is how many elements of the axis the ranks in row, or column, first of so many hold.
+// Held is the number of elements of the axis that row, or column, first holds in a grid
+// with of of them.
 func (c Cuts) Held(first, of int) int { return newShare(c, first, of).len() }
 
 func (c Cuts) length(i int) int { return c[i+1] - c[i] }
@@ -48,7 +49,7 @@ func (c Cuts) check(axis string) error {
 	return nil
 }
 
-// Matrix is a dense matrix of which each rank of a grid holds some tiles.
+// Matrix is a dense matrix. Each rank of a grid holds some of its tiles.
 type Matrix struct {
 	Grid          *Grid
 	Rows, Columns Cuts

@@ -6,10 +6,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/blas"
 )
 
-// Mirror completes a matrix of which tiles on and below the diagonal are known. Tile (J, I)
+// Mirror completes a matrix whose tiles on and below the diagonal are known. Tile (J, I)
 // becomes the conjugate transpose of tile (I, J), and within tiles on the diagonal the upper
-// triangle that of the lower. The matrix is then Hermitian to the bit, but for imaginary parts
-// on the diagonal, which stay. It is collective.
+// triangle that of the lower. The matrix is then Hermitian to the bit, except for imaginary
+// parts on the diagonal, which stay. It is collective.
 func (m *Matrix) Mirror() error {
 	if err := m.square(); err != nil {
 		return err

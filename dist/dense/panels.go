@@ -8,7 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/blas"
 )
 
-// Operand is a matrix as it stands in a product.
+// Operand is a matrix as a factor of a product.
 type Operand struct {
 	*Matrix
 	adjoint bool
@@ -54,7 +54,7 @@ func (p *panel) tile(i int) blas.Tile {
 // panels brings panels of an operand to the ranks that multiply with them.
 type panels struct {
 	Operand
-	column bool // columns of tiles, for the rows of the grid; else rows of tiles, for its columns
+	column bool // columns of tiles, for the rows of the grid; otherwise rows of tiles, for its columns
 	of     share
 	along  Cuts // of the panels
 	each   Cuts // one panel for each tile of it

@@ -109,7 +109,7 @@ func scale(c *Matrix, beta float64) error {
 	return c.Grid.Device.Axpby(complex(beta, 0), c.buf, 0, c.buf)
 }
 
-// products are those of a column panel and a row panel for the tiles of this rank.
+// products multiplies a column panel and a row panel for the tiles of this rank.
 func (m *Matrix) products(left, right *panel) (list []blas.Product) {
 	m.columns.each(right.from, right.to, func(j int) {
 		m.rows.each(left.from, left.to, func(i int) {

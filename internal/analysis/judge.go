@@ -28,7 +28,7 @@ const (
 // DecisionFile is the file in the folder of a step that says what was made of its picks.
 const DecisionFile = "update.json"
 
-// decision is what was made of the picks of a step.
+// decision is the decision about the picks of a step.
 type decision struct {
 	Knots        []float64          `json:"knots"`            // their distances along each axis, m or s
 	Coefficients []float64          `json:"coefficients"`     // of the change that the picks ask for
@@ -37,9 +37,9 @@ type decision struct {
 	Stop         string             `json:"stop,omitempty"`   // why there is no next model
 }
 
-// judge picks the image of a step and makes the next model. A model whose stack has no more power than the one before is not
-// kept: half of the change is tried in its place, and then the loop ends with the model before. It also ends where picks
-// that are left out ask for no change.
+// judge picks the image of a step and makes the next model. A model is kept only if its stack has more
+// power than the one before. Otherwise half of the change is tried instead, and then the loop ends with
+// the model before. It also ends where picks that are left out ask for no change.
 func (l *Loop) judge(ctx context.Context, cfg *config.Config, s Step, done func(Step, *Scan) error) (verdict, error) {
 	model := ""
 	if cfg.Image.Domain == "time" {
@@ -151,7 +151,7 @@ func (l *Loop) update(ctx context.Context) (verdict, error) {
 	return next, l.write(ctx, change)
 }
 
-// change is that which the last step's picks ask for.
+// change is the change that the last step's picks give.
 func (l *Loop) change(ctx context.Context) (*Change, error) {
 	file := picksOf(l.last)
 	picks, err := ReadPicks(file)

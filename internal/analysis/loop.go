@@ -45,7 +45,7 @@ type Loop struct {
 	before  []float64 // coefficients of the changes that were kept
 }
 
-// Step is what one loop has come to.
+// Step is the result of one loop.
 type Step struct {
 	Number   int
 	Model    string // file of the model that the gathers were migrated with
@@ -61,7 +61,8 @@ type Step struct {
 // MeanResidual is the mean residual moveout of a step, in m or s.
 func (s Step) MeanResidual() float64 { return moveout.MeanResidual(s.Picks) }
 
-// record is what the file RecordFile keeps of a loop: what must be the same for it to be resumed.
+// record is the content of the file RecordFile of a loop: the settings that must be the same for
+// a resume.
 type record struct {
 	Config   map[string]string `json:"config"`
 	Inputs   map[string]string `json:"inputs"`
@@ -112,7 +113,7 @@ func absolute(path string) string {
 	return path
 }
 
-// plain is a path from the root without links, of what is there.
+// plain is the existing part of a path from the root without links.
 func plain(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -236,7 +237,7 @@ func (l *Loop) Run(ctx context.Context, done func(s Step, scan *Scan) error) err
 	}
 }
 
-// folder is that of a step.
+// folder is the folder of a step.
 func (l *Loop) folder(step int) string { return filepath.Join(l.Folder, fmt.Sprintf("loop-%d", step)) }
 
 // atRoot does something on rank 0, for which the others wait.

@@ -22,8 +22,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Settings are those of a scan in metres (or seconds) instead of points. 0 stands for a default that
-// follows from the image.
+// Settings are the settings of a scan in metres (or seconds) instead of points. 0 stands for a
+// default that follows from the image.
 type Settings struct {
 	Gamma     []float64 // the least and the greatest γ
 	Every     float64   // m from one place that is analysed to the next
@@ -71,7 +71,7 @@ func (s Settings) options(g grid.Grid) moveout.Options {
 	return o
 }
 
-// Scan is what the gathers of an image file show.
+// Scan is the result of scanning the gathers of an image file.
 type Scan struct {
 	Gathers      moveout.Gathers
 	Options      moveout.Options
@@ -160,7 +160,8 @@ func (c *Scan) scan(ctx context.Context, path, model, recorded string, s Setting
 // HasEllipses reports whether the image has gathers by offset and azimuth from which ellipses follow.
 func (c *Scan) HasEllipses() bool { return len(c.sectors.Azimuths) >= moveout.LeastSectors }
 
-// tell says of a cube what a scan takes, and refuses what memory does not hold.
+// tell prints the size of the cube of a scan, and refuses one that does not fit into
+// memory.
 func (c *Scan) tell(report *progress.Reporter) error {
 	g, o := c.Gathers.Grid, c.Options
 	if g.Dim() == 2 {
@@ -174,7 +175,8 @@ func (c *Scan) tell(report *progress.Reporter) error {
 	return counts.Fit("the semblances of the places (--every)", bytes)
 }
 
-// progressOf counts n pieces of work in a stage, and says of long ones what they will take once the first are done.
+// progressOf counts n pieces of work in a stage, and prints the expected time of long ones once the
+// first are done.
 func progressOf(report *progress.Reporter, stage *progress.Stage, n int) func() {
 	var mu sync.Mutex
 	begin, done, told := time.Now(), 0, false
@@ -283,7 +285,7 @@ func (c *Scan) readMidpoints(path, file string) error {
 	return nil
 }
 
-// alike refuses a survey that has not the number of axes of what goes with it.
+// alike refuses a survey whose number of axes differs from that of the other input.
 func alike(file string, s *survey.Survey, other string, dim int) error {
 	if s.Dim != dim {
 		return status.Input(fmt.Errorf("%s: the survey is %d-D, %s is %d-D", file, s.Dim, other, dim))
@@ -322,7 +324,7 @@ func datum(g grid.Grid, places []int, s *survey.Survey, reach float64) []float64
 	return out
 }
 
-// digest is that of an input in a role, "" for none.
+// digest is the digest of an input in a role, "" for none.
 func digest(r provenance.Record, role string) string {
 	i := slices.IndexFunc(r.Inputs, func(in provenance.Input) bool { return in.Role == role })
 	if i < 0 {
@@ -331,7 +333,7 @@ func digest(r provenance.Record, role string) string {
 	return r.Inputs[i].SHA256
 }
 
-// WritePicks writes the picks of a scan. What the image was made from goes with them.
+// WritePicks writes the picks of a scan. The inputs of the image go with them.
 func (c *Scan) WritePicks(path string, force bool) error {
 	if len(c.Picks) == 0 && c.Unresolved > 0 {
 		return status.Hint(status.Numerical(fmt.Errorf("moveout: all of %d picks are unresolved: their peaks take more than %g of the values of --gamma", c.Unresolved, moveout.MostWidth)),

@@ -50,8 +50,8 @@ func (c Choices) Check() error {
 	return nil
 }
 
-// defaultKnots are about 48 intervals along a line, 24 along each axis of a surface, but no finer than what is resolved there,
-// and 24 along the last axis.
+// defaultKnots are about 48 intervals along a line, 24 along each axis of a surface, and 24 along the
+// last axis, but no finer than the resolution there.
 func defaultKnots(g grid.Grid, resolved float64) (spacing []float64) {
 	last := g.Dim() - 1
 	along := map[int]float64{1: 48, 2: 24}[last]
@@ -61,8 +61,8 @@ func defaultKnots(g grid.Grid, resolved float64) (spacing []float64) {
 	return append(spacing, max(g.Spacing[last], (g.End(last)-g.Origin[last])/24))
 }
 
-// Resolved is what a survey resolves of a velocity along a line or a surface, m: changes over less are those of single
-// traces.
+// Resolved is the length over which a survey resolves a velocity along a line or a surface, m: shorter
+// changes come from single traces.
 type Resolved struct {
 	Stations float64 // the median step from receiver to receiver, in 3-D the larger one of x and y
 	Fresnel  float64 // the radius of the first Fresnel zone at the middle one of the picks
@@ -103,7 +103,7 @@ func resolved(s *survey.Survey, picks []moveout.Pick, g grid.Grid, v []float64) 
 	return r
 }
 
-// median is that of the numbers, which it sorts; 0 without any.
+// median is the median of the numbers, which it sorts; 0 without any.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -241,7 +241,7 @@ func fits(cfg *config.Config, in *pipeline.Inputs, p *Picks, file string) error 
 // heldShare is the share of the memory that slownesses at picks may take.
 const heldShare = 0.25
 
-// rows are those of the picks.
+// rows makes the rows of the picks.
 func (c *Change) rows(ctx context.Context, cfg *config.Config, in *pipeline.Inputs, p *Picks, knots *tomography.Knots, choices Choices, report *progress.Reporter) (*tomography.Rows, error) {
 	if p.Domain == grid.Time {
 		return tomography.TimeRows(p.List, knots), nil

@@ -52,8 +52,8 @@ type filter interface {
 	filter(w *survey.Wavelet) error
 }
 
-// learner is a step that looks at all gathers before it changes any. What it measures of each
-// is added up in the order of the shots.
+// learner is a step that looks at all gathers before it changes any. Its measures of each
+// shot are added up in the order of the shots.
 type learner interface {
 	measure(g *Gather) []float64
 	learn(ctx context.Context, sum []float64) error
@@ -119,7 +119,7 @@ func shotsOf(s *survey.Survey) [][]int32 {
 	return slices.DeleteFunc(shots, func(traces []int32) bool { return len(traces) == 0 })
 }
 
-// Survey is the survey without its traces as the steps leave it, but for its wavelet.
+// Survey is the survey without its traces as the steps leave it, except for its wavelet.
 func (c *Chain) Survey() *survey.Survey {
 	s := *c.survey
 	return &s

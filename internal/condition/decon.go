@@ -13,7 +13,7 @@ import (
 
 // decon is Wiener prediction-error filtering (Peacock and Treitel, 1969, Predictive
 // deconvolution: Geophysics 34, 155-169). With a gap of one sample it is spiking deconvolution
-// but for a scale: the wavelet keeps its first sample.
+// except for a scale: the wavelet keeps its first sample.
 type decon struct {
 	gap, length int     // samples
 	noise       float64 // added to the zero lag, in parts of it

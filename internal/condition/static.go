@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// DigestMark stands in a step between a file and its SHA-256.
+// DigestMark separates a file and its SHA-256 in a step.
 const DigestMark = "@sha256:"
 
 // static adds the static corrections of a table to the times of traces, and moves places to the datum that they are to.

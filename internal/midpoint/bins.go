@@ -69,8 +69,8 @@ func ends(s *survey.Survey, trace int) (source, receiver []float64) {
 
 func counted(s *survey.Survey, trace int) bool { return s.Weight == nil || s.Weight[trace] > 0 }
 
-// naturalWidth is half the lesser of the median steps along the line between the receivers of one source and between
-// the sources of one receiver; the whole line where there are none.
+// naturalWidth is half the lesser of the median steps along the line between the receivers of one
+// source and between the sources of one receiver; the whole line without any.
 func naturalWidth(s *survey.Survey) float64 {
 	width := math.Inf(1)
 	for _, bySource := range []bool{true, false} {
@@ -143,7 +143,8 @@ func (b *Bins) Fold() []int {
 	return fold
 }
 
-// Order lists the traces by bin and in each by offset. Those of bin i are order[cuts[i]:cuts[i+1]].
+// Order lists the traces by bin and in each by offset. The traces of bin i are
+// order[cuts[i]:cuts[i+1]].
 func (b *Bins) Order() (order []int32, cuts []int) {
 	cuts = make([]int, b.N+1)
 	for i, n := range b.Fold() {

@@ -8,5 +8,6 @@
 // V the root-mean-square velocity above it, while x is small beside the depth (Dix 1955, Seismic velocities from
 // surface measurements, Geophysics 20; Taner and Koehler 1969, Velocity spectra, Geophysics 34). Times of a midpoint
 // count from its floating datum, the mean z of its sources and receivers: t is that of the traces as they were
-// recorded. What a static correction would take off, such as that of a hill between a source and a receiver, stays in them.
+// recorded. Delays that a static correction would remove, such as those of a hill between a source and
+// a receiver, stay in them.
 package midpoint

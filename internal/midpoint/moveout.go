@@ -25,7 +25,8 @@ var sinc = func() (table [fractions + 1][2 * reach]float32) {
 	return table
 }()
 
-// sample is the trace at so many samples from the first; 0 beyond its ends.
+// sample is the trace at a number of samples from the first, which may be fractional; 0
+// beyond its ends.
 func sample(trace []float32, at float64) float32 {
 	if !(at >= 0 && at <= float64(len(trace)-1)) {
 		return 0

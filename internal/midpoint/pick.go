@@ -110,7 +110,8 @@ func (s *Spectrum) trajectory(o Options, drawn []float64) []float64 {
 }
 
 // Picks are those along a trajectory: where the semblance, weighted by the energy, is largest within half a window, and not
-// below the threshold. The velocity is that of the peak which the trajectory passes by, unless the peak is too wide to say.
+// below the threshold. The velocity comes from the peak next to the trajectory, unless the peak is too
+// wide to say.
 func (s *Spectrum) Picks(o Options, trajectory []float64) (picks []Pick) {
 	velocities, n := o.Velocities(), len(s.Energy)
 	half := counts.Near(o.Window/s.Step/2, 1, n)

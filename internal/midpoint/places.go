@@ -13,8 +13,8 @@ import (
 // modelStep is about the step of a velocity model in time, s.
 const modelStep = 0.02
 
-// Grid is that of a velocity model for the whole line: columns every so many metres from the first source or receiver to
-// the last, and times to the end of the traces by a multiple of their step.
+// Grid is the grid of a velocity model for the whole line: columns at equal distances from the first
+// source or receiver to the last, and times to the end of the traces by a multiple of their step.
 func (l *Line) Grid(every float64) (g grid.Grid, err error) {
 	if l.Times() < 2 {
 		return g, fmt.Errorf("traces end at %g s, must end after time 0", l.T0+float64(l.NT-1)*l.DT)
@@ -38,7 +38,7 @@ type Place struct {
 	First, Last int
 }
 
-// Places are the columns of a grid that have traces around them, in bins up to so many metres away.
+// Places are the columns of a grid that have traces around them, in bins up to reach metres away.
 func (l *Line) Places(g grid.Grid, around float64) (places []Place) {
 	for i := range g.Shape[0] {
 		x := g.Coord(0, i)

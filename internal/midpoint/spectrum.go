@@ -82,7 +82,7 @@ type Spectrum struct {
 	Every     int       // samples of the traces from one of its times to the next
 	Step      float64   // s, the same; times start at 0
 	Semblance []float32 // [velocity, time], 0 where too few traces count
-	Energy    []float64 // [time], of what is coherent, over its mean
+	Energy    []float64 // [time], of the coherent part, over its mean
 }
 
 // Scan computes the semblances of a gather whose traces are balanced over ten windows first: for each velocity V and

@@ -76,7 +76,7 @@ func FitEllipses(g *Gathers, s Sectors, o Options, picks []Pick) error {
 // c_0 that of the curves. z0², a, b and c are unknown.
 type fit struct {
 	pick  Pick
-	least float64   // standard error of a depth that is measured exactly but for its steps, m or s
+	least float64   // standard error of a depth that is exact except for its steps, m or s
 	rows  []float64 // [classes, 4]
 	data  []float64 // [classes]
 }
@@ -153,8 +153,9 @@ func (a Anisotropy) Certain() bool { return a.resolved() }
 func (a Anisotropy) AxisDeviation() float64 { return a.Deviation / a.Percent * 90 / math.Pi }
 
 // CombineEllipses finds what ellipses of picks have in common: the weighted median of each component of their vectors, with the
-// inverse of variances as weights. Few far-off ones do not change it. Its standard error is that of the median of a
-// normal distribution with the median absolute deviation found, or with the errors of the picks where these are larger.
+// inverse of variances as weights. Few far-off ones do not change it. Its standard error is the error
+// of the median of a normal distribution with the median absolute deviation found, or with the errors
+// of the picks if these are larger.
 func CombineEllipses(picks []Pick) (a Anisotropy) {
 	var parts [2][]float64
 	var weights, deviations []float64
@@ -193,7 +194,7 @@ func CombineEllipses(picks []Pick) (a Anisotropy) {
 	return a
 }
 
-// median is that of a list of one value at least, with weights; it keeps their order.
+// median is the weighted median of a list of one value at least; it keeps their order.
 func median(list, weights []float64) float64 {
 	list, weights = slices.Clone(list), slices.Clone(weights)
 	stat.SortWeighted(list, weights)

@@ -29,9 +29,9 @@
 // It is 1 where all N traces are alike along it, and 0 on average for noise. A trajectory γ(z0) of
 // one place maximises the sum of the semblances, weighted by energy, less a penalty on the squares
 // of its steps. Dynamic programming finds it (Viterbi 1967). A second search is drawn to the median
-// of the first ones nearby. Places lie along a line, or on a lattice of columns below a surface; all else is
-// the same in 2-D and 3-D.
+// of the first ones nearby. Places lie along a line, or on a lattice of columns below a surface;
+// everything else is the same in 2-D and 3-D.
 //
-// Where the velocity changes within a spread, moveout is no such curve. Correlation with the sum of the
-// other offsets says how far off it each one lies (Shift).
+// If the velocity changes within a spread, moveout does not follow such a curve. Correlation with the
+// sum of the other offsets says how far off it each one lies (Shift).
 package moveout

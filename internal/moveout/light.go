@@ -34,7 +34,7 @@ func (g *Gathers) aim(threads int) {
 	}
 }
 
-// mostSlope is that of the steepest layers that are picked: of 60 degrees.
+// mostSlope is the slope of the steepest layers that are picked: of 60 degrees.
 const mostSlope = 1.75
 
 // slope is ∂z/∂x and in 3-D ∂z/∂y of the layer at point iz of a column.
@@ -94,7 +94,8 @@ func (g *Gathers) weigh(column int, o Options) error {
 	return nil
 }
 
-// weight is that of a class at point iz of a column that is scanned; 0 where it tells nothing.
+// weight is the weight of a class at point iz of a column that is scanned; 0 where it tells
+// nothing.
 func (g *Gathers) weight(column, iz, class int) float32 {
 	switch {
 	case !g.surrounded(column, iz, class):
@@ -110,8 +111,8 @@ func (g *Gathers) lit(column, iz, class int) bool { return g.weight(column, iz, 
 
 // surrounded reports whether traces of a class surround the reflection of the layer at point iz of a
 // column. The straight ray along the normal of the layer comes up at x + z ∂z/∂x, bent rays between
-// there and x. Where traces lie on one side alone, as beyond the end of a line, what a migration shows is
-// the end of a smile.
+// there and x. If traces lie only on one side, as beyond the end of a line, a migration shows the end
+// of a smile.
 func (g *Gathers) surrounded(column, iz, class int) bool {
 	if g.Midpoints == nil {
 		return true

@@ -31,7 +31,7 @@ type Pick struct {
 	Ellipse Ellipse // of gathers by offset and azimuth, see FitEllipses
 }
 
-// Position is that of a pick in a model of dim axes.
+// Position is the position of a pick in a model of dim axes.
 func (p Pick) Position(dim int) []float64 {
 	if dim == 2 {
 		return []float64{p.X, p.Z}
@@ -50,8 +50,8 @@ func (p Pick) Moveout(offset float64) float64 {
 // certainWidth is the width, in γ, of a peak that makes a pick half as certain as its height says.
 const certainWidth = 0.05
 
-// Certainty is that of a peak of the semblance by its height and its width in γ:
-// S r / (r + w), r = 0.05.
+// Certainty is the certainty of a peak of the semblance from its height and its width in
+// γ: S r / (r + w), r = 0.05.
 func Certainty(semblance, width float64) float64 {
 	return semblance * certainWidth / (certainWidth + width)
 }
@@ -127,8 +127,8 @@ func (o Options) half(g *Gathers) int {
 	return counts.Near(o.Window/g.Grid.Spacing[g.Grid.Dim()-1]/2, 1, g.nz())
 }
 
-// stiffness is what a step by one γ from node to node costs: as much as makes an even change by 0.1
-// over 1000 m, or 1 s, cost o.Stiffness for each of its points.
+// stiffness is the cost of a step by one γ from node to node. An even change by 0.1 over 1000 m, or
+// 1 s, costs o.Stiffness for each of its points.
 func (o Options) stiffness(g *Gathers) float64 {
 	length := 1000.0
 	if g.Speeds != nil {
@@ -138,8 +138,9 @@ func (o Options) stiffness(g *Gathers) float64 {
 	return o.Stiffness * points * points / float64(o.half(g)) * math.Pow(o.Step/0.1, 2)
 }
 
-// Cheapest is the path through nodes, an index for each, with the largest sum of scores less the costs of its steps:
-// cost(node, from, to) is that of the step to an index of a node from one of the node before.
+// Cheapest is the path through nodes, an index for each, with the largest sum of scores less the costs
+// of its steps. cost(node, from, to) is the cost of the step to an index of a node from one of the node
+// before.
 func Cheapest(score [][]float64, cost func(node, from, to int) float64) []int {
 	n := len(score[0])
 	best, from := slices.Clone(score[0]), make([][]int, len(score))
@@ -217,7 +218,7 @@ func Picks(g *Gathers, o Options, all []Spectrum, trajectories [][]float64) (pic
 	return picks, unresolved
 }
 
-// index is that of the value of γ nearest to one.
+// index is the index of the value of γ nearest to one.
 func (o Options) index(gammas []float64, gamma float64) int {
 	return counts.Near((gamma-o.Least)/o.Step, 0, len(gammas)-1)
 }

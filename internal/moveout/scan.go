@@ -7,7 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// Gathers are images by offset, below a line or a surface. A column is what lies below one of its points;
+// Gathers are images by offset, below a line or a surface. A column lies below one of its points;
 // columns count in C order.
 type Gathers struct {
 	Grid    grid.Grid // of each image, [nx, (ny,) nz]
@@ -45,7 +45,7 @@ type Options struct {
 	Every  [2]int  // columns from one place that is analysed to the next, along x and y
 	Around [2]int  // columns on either side whose semblances are added to those of a place
 	Window float64 // length along the last axis over which a semblance sums, m or s
-	Mute   float64 // offsets up to so many depths count
+	Mute   float64 // offsets up to this many depths count
 
 	Stiffness float64 // of trajectories: of each point, what a change of γ by 0.1 over 1000 m (or 1 s) costs
 	Threshold float64 // the least semblance of a pick
@@ -71,7 +71,7 @@ func (o Options) Gammas() []float64 {
 func (g *Gathers) nz() int      { return g.Grid.Shape[g.Grid.Dim()-1] }
 func (g *Gathers) columns() int { return g.Grid.Len() / g.nz() }
 
-// index is that of a column along x and y.
+// index is the index of a column along x and y.
 func (g *Gathers) index(column int) [2]int {
 	if g.Grid.Dim() == 2 {
 		return [2]int{column}
@@ -264,7 +264,7 @@ func (s *Spectrum) sum(g *Gathers, o Options) error {
 	return nil
 }
 
-// curves are those of one γ below a column.
+// curves are the curves of one γ below a column.
 type curves struct {
 	nz    int
 	first []int     // [nz+1] of each depth in the others

@@ -26,7 +26,8 @@ func Shift(g *Gathers, o Options, picks []Pick) error {
 	})
 }
 
-// eachPlace calls do for the picks of each column that has some, on several threads. panels are those of the columns around.
+// eachPlace calls do for the picks of each column that has some, on several threads. panels are the
+// panels of the columns around.
 func (g *Gathers) eachPlace(o Options, picks []Pick, do func(picks []Pick, column int, around []int, panels [][]float32) error) error {
 	var places [][]Pick // of one column each
 	for i, p := range picks {
@@ -73,7 +74,8 @@ func (g *Gathers) withPanels(picks []Pick, o Options, do func(picks []Pick, colu
 
 // measure measures how far the reflector of a pick lies off its curve, m or s, and in which classes. Each class is
 // correlated with the sum of the others, all aligned, over a window on either side, three times; lags
-// go up to half a window. Classes that do not count are left out, and so are those whose correlation is largest at the largest lag.
+// go up to half a window. Classes that do not count, and those whose correlation is largest at the
+// largest lag, are left out.
 func (g *Gathers) measure(p Pick, column int, around []int, panels [][]float32, o Options) (found []int, shifts []float64) {
 	half := o.half(g)
 	w, most := 2*half*fine, half*fine

@@ -23,7 +23,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of docs/gpu.md")
+var update = flag.Bool("update", false, "rewrite the table of docs/gpu-tests.md")
 
 // option is a row of the table: a run with some options.
 type option struct {
@@ -312,7 +312,7 @@ func TestConformance(t *testing.T) {
 	}
 	t.Log("\n" + strings.Join(lines, "\n"))
 	if !gputest.Real() {
-		documented(t, "../../docs/gpu.md", lines)
+		documented(t, "../../docs/gpu-tests.md", lines)
 	}
 }
 

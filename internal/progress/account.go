@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
-// Account is what one rank tells about its part of a run when it is over.
+// Account is one rank's report about its part of a run at its end.
 type Account struct {
 	Host     string        `json:"host"`
 	Took     time.Duration `json:"took"` // since New
@@ -24,7 +24,7 @@ type Account struct {
 }
 
 // Account is the account of this rank so far. It can be kept; it does not
-// change any more. What is under way ends here in its trace.
+// change any more. Work under way ends here in its trace.
 func (r *Reporter) Account() (a Account) {
 	host, _ := os.Hostname() // unknown: left out
 	r.mu.Lock()
@@ -50,9 +50,9 @@ func (r *Reporter) Account() (a Account) {
 
 // Closing prints the closing table of a run on len(all) ranks in LAMMPS's shape: for each
 // section the least, mean and greatest time over the ranks and its share of the total, so
-// that an imbalance shows at a glance; on several ranks also which was the slowest. A
+// that an imbalance shows at a glance. On several ranks it also names the slowest. A
 // section inside another stands indented below it and is not counted there, so that the
-// shares add up. What no section accounts for is the row "other". Then it prints how
+// shares add up. The row "other" is the time outside all sections. Then it prints how
 // much memory the run took, and warns of spans that its trace lacks.
 func (r *Reporter) Closing(all []Account) {
 	roots, beside := make([]*Node, len(all)), make([]*Node, len(all))
@@ -61,8 +61,8 @@ func (r *Reporter) Closing(all []Account) {
 		roots[rank], beside[rank], total[rank] = &all[rank].Sections, &all[rank].Beside, all[rank].Took.Seconds()
 	}
 	r.table("section", "timing", withRest(merge(nil, roots), total), total)
-	// What went on beside the sections: its times overlap with theirs, and with each other
-	// where one lies inside another.
+	// Work beside the sections: its times overlap with theirs, and with each other if one
+	// lies inside another.
 	if work := merge(nil, beside); len(work) > 0 {
 		r.table("beside", "beside", work, total)
 	}
@@ -70,8 +70,9 @@ func (r *Reporter) Closing(all []Account) {
 	r.warnDropped(all)
 }
 
-// Beneath says which share of the time of a lane lay beneath the work of another, of which
-// work of the name waiting is none. Without traces, or work on the first, it says nothing.
+// Beneath returns the share of the time of a lane that lay beneath the work of another.
+// Work of the name waiting does not count. Without traces, or work on the first, it says
+// nothing.
 func (r *Reporter) Beneath(all []Account, lane, by, waiting string) {
 	var whole, beneath time.Duration
 	for _, a := range all {
@@ -87,8 +88,7 @@ func (r *Reporter) Beneath(all []Account, lane, by, waiting string) {
 		"hidden", "lane", lane, "beneath", by, "seconds", seconds, "percent", percent)
 }
 
-// memory prints the most memory that any rank took beside what was predicted
-// for that rank.
+// memory prints the most memory that any rank took beside the prediction for that rank.
 func (r *Reporter) memory(all []Account) {
 	var taken, predicted []int64
 	for _, a := range all {

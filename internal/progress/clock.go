@@ -14,7 +14,7 @@ type clock struct {
 	beside Node          // around all lanes of work beside them
 	open   []*visit      // the innermost last
 	whole  time.Duration // all that was booked
-	trace  *Trace        // nil where nobody asked for it
+	trace  *Trace        // nil unless requested
 }
 
 // Node is a section inside the sections around it, as one rank went through it.
@@ -38,8 +38,8 @@ func (n *Node) child(name string) *Node {
 	return n.Inner[i]
 }
 
-// enter counts a call of the section of that name inside n, which it makes where there
-// is none.
+// enter counts a call of the section of that name inside n, which it makes if it is
+// missing.
 func (n *Node) enter(name string) *Node {
 	c := n.child(name)
 	if c == nil {
@@ -84,7 +84,7 @@ func (c *clock) leave(v *visit, now time.Time) {
 	c.trace.stop(v.event, now.Sub(c.begin))
 }
 
-// section is what each rank spent in one part of the run.
+// section holds the times of all ranks in one part of the run.
 type section struct {
 	path    []string
 	seconds []float64 // [ranks], without the time of sections inside it
@@ -138,14 +138,13 @@ func merge(path []string, around []*Node) (sections []section) {
 const LaneSections = "sections"
 
 // traceSpans bounds the trace of a run, over all ranks together: some 100 MB of
-// file. Each rank keeps the first of its spans, as many as are its share, but
-// leastSpans in any case.
+// file. Each rank keeps the first of its spans, up to its share, but at least leastSpans.
 const (
 	traceSpans = 1 << 20
 	leastSpans = 1 << 10
 )
 
-// Trace is what one rank did when. A nil Trace records nothing.
+// Trace holds the work of one rank with its times. A nil Trace records nothing.
 type Trace struct {
 	Start   int64      `json:"start"`             // Unix time of New in ns, by this rank's clock
 	Names   []string   `json:"names"`             // of sections and lanes
@@ -176,15 +175,14 @@ func (r *Reporter) Books() bool {
 	return r.opt.JSON || !r.opt.Quiet || r.clock.trace != nil
 }
 
-// Beside books work that went on beside the sections, as that of a GPU does, which has
-// a clock of its own: on a lane of the trace, and in a table behind the closing one, where
-// own is what it took without the work inside it that is booked as well. It counts towards
-// no section.
+// Beside books work beside the sections, such as that of a GPU with its own clock: on a
+// lane of the trace, and in a table behind the closing one. own is its time without the
+// work inside it that is also booked. It counts towards no section.
 func (r *Reporter) Beside(lane, name string, begin time.Time, took, own time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	around := r.clock.beside.enter(lane)
-	around.Calls = 0 // a lane is no work
+	around.Calls = 0 // a lane is not work
 	around.enter(name).Own += own
 	at := max(0, begin.Sub(r.clock.begin))
 	r.clock.trace.stop(r.clock.trace.start(lane, name, at), at+took)

@@ -1,20 +1,18 @@
-// Package progress is what a user sees of a command while it works and when it
-// is done.
+// Package progress shows the user a command while it works and when it is done.
 //
-// One Reporter serves three readers. On a terminal there is one live line; in a
-// batch log every iteration is one plain line, and longer stages say now and
-// then how far they are; with JSON everything is one object a line, and nothing
-// else is printed. Results go to the output (Printf, Event), warnings to the
-// error stream, once each. Only rank 0 of a run needs a Reporter that prints;
-// Discard serves the others.
+// One Reporter serves three readers. On a terminal there is one live line. In a batch log
+// every iteration is one plain line, and longer stages report their progress now and
+// then. With JSON everything is one object per line, and nothing else is printed. Results
+// go to the output (Printf, Event), warnings to the error stream, once each. Only rank 0
+// of a run needs a Reporter that prints; Discard serves the others.
 //
 // # Where the time goes
 //
 // Every rank books its time in sections (Time, Stage), which lie inside each
-// other. Nothing is exchanged while the run lasts: at its end each rank hands
-// over its Account, and the rank that prints shows least, mean and greatest of
-// each section (Closing) and, on request, writes what each rank did when, as a
-// file for a trace viewer (KeepTrace, WriteTrace).
+// other. Ranks exchange nothing while the run lasts. At its end each rank hands over its
+// Account, and the rank that prints shows least, mean and greatest of each section
+// (Closing). On request it writes the work of each rank with its times, as a file for a
+// trace viewer (KeepTrace, WriteTrace).
 //
 // # Events
 //
@@ -34,9 +32,8 @@
 //	{"event":"warning","message":"…"}
 //
 // Seconds of a timing are a section's own, without those inside it; work beside them,
-// such as that of a GPU by its own clock, overlaps with them. What is hidden is known with a
-// trace alone, in seconds a rank; memory is in
-// bytes, 0 where not known, and the lists are by rank. Numbers that are not finite
-// are null. A command adds events of its own, and the command line closes with
-// "done" or "error".
+// such as that of a GPU by its own clock, overlaps with them. The hidden time is known only
+// with a trace, in seconds per rank; memory is in bytes, 0 if not known, and the lists are
+// by rank. Numbers that are not finite are null. A command adds events of its own, and the
+// command line closes with "done" or "error".
 package progress

@@ -23,7 +23,8 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now
 }
 
-// Reporter prints. It is safe for concurrent use.
+// Reporter prints the progress, results and warnings of a command. It is safe for
+// concurrent use.
 type Reporter struct {
 	mu     sync.Mutex
 	opt    Options
@@ -60,7 +61,7 @@ func ForFiles(out, errs io.Writer) Options {
 	return o
 }
 
-// JSON reports whether events are wanted instead of text.
+// JSON reports whether the output is events instead of text.
 func (r *Reporter) JSON() bool { return r.opt.JSON }
 
 // SetQuiet leaves results and warnings alone.
@@ -129,7 +130,7 @@ func (r *Reporter) line(text string) {
 	r.write(text + "\n")
 }
 
-// liveLine replaces the live line, or prints a line where there is none.
+// liveLine replaces the live line, or prints a line if there is none.
 func (r *Reporter) liveLine(text string) {
 	if !r.opt.Terminal {
 		r.line(text)

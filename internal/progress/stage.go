@@ -122,8 +122,8 @@ func (s *Stage) end(say bool) {
 	r.line(text + "  " + readable.Duration(took.Seconds()))
 }
 
-// Iteration is what a solver tells after each iteration. Numbers that a method
-// does not have are NaN and are left out.
+// Iteration is a solver's report after each iteration. Numbers that a method does not
+// have are NaN and are left out.
 type Iteration struct {
 	N, Limit int           // iterations done, and the limit
 	Residual float64       // ‖d − A m‖ / ‖d‖

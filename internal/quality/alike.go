@@ -53,8 +53,9 @@ func alike(v, w []float32, lags int) (l likeness) {
 }
 
 // strongest correlates the strongest arrival of a trace, the given number of samples on either
-// side of its peak, with what another trace has there, over lags of up to the given number.
-// Where several arrivals with different slopes cross, whole traces look unlike each other.
+// side of its peak, with the same samples of another trace, over lags of up to the given
+// number. Where several arrivals with different slopes cross, whole traces look unlike each
+// other.
 func strongest(v, w []float32, reach, lags int) (l likeness) {
 	peak := 0
 	for i, x := range v {
@@ -86,8 +87,8 @@ func strongest(v, w []float32, reach, lags int) (l likeness) {
 	return l
 }
 
-// A single arrival is compared with what has a tenth of its energy, and more is asked of an
-// opposite sign: it is shorter than a trace.
+// A single arrival is compared only with samples of at least a tenth of its energy. An opposite sign
+// must be clearer than for whole traces, because an arrival is shorter.
 const (
 	strongestShare = 0.1
 	strongestLeast = 0.9

@@ -125,7 +125,7 @@ func (l *levels) alone(i int) bool {
 	return same && math.Abs(a-b) < math.Log(calm) && math.Abs(v-a) > factor && math.Abs(v-b) > factor && (v > a) == (v > b)
 }
 
-// related reports whether two neighbouring traces look alike, but for the sign.
+// related reports whether two neighbouring traces look alike, except for the sign.
 func (l *levels) related(i, k int) bool {
 	later, earlier := &l.pass.traces[max(i, k)], min(i, k)
 	like := later.before

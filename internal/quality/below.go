@@ -9,7 +9,7 @@ import (
 )
 
 // Below says which part of an image lies below midpoints of the survey: the share of its
-// columns within their bounding box. What lies beside it is seen at steep angles alone.
+// columns within their bounding box. Parts outside are seen only at steep angles.
 func Below(s *survey.Survey, g grid.Grid) Row {
 	share := 1.0
 	text := "midpoints"

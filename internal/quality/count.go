@@ -75,7 +75,7 @@ func FoldMap(x, y []float64, bin float64) Map {
 	return m
 }
 
-// Median is that of the numbers, which it sorts; 0 without any.
+// Median is the median of the numbers, which it sorts; 0 without any.
 func Median[T int | float64](v []T) T {
 	if len(v) == 0 {
 		return 0

@@ -9,5 +9,5 @@
 //
 // Traces are compared with their neighbours, never with what a good trace should look like:
 // those at the next receivers of the same source, and those of other sources at the same
-// offset. A comparison that does not decide says nothing.
+// offset. An undecided comparison gives no finding.
 package quality

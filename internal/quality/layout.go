@@ -10,8 +10,8 @@ import (
 // gapFactor is the step, in median steps, from which on a place is missing.
 const gapFactor = 1.75
 
-// stepLimit is the longest step that is no gap: a multiple of the median for regular steps,
-// for irregular ones the outer fence (Tukey, Exploratory data analysis, 1977): three
+// stepLimit is the longest step that is not a gap: a multiple of the median for regular
+// steps, for irregular ones the outer fence (Tukey, Exploratory data analysis, 1977): three
 // interquartile ranges above the upper quartile. It sorts the steps.
 func stepLimit(step []float64) (median, limit float64) {
 	median = Median(step)

@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// trace is what is kept of a trace.
+// trace holds the values that are kept of a trace.
 type trace struct {
 	source, receiver int32
 	offset           float32 // m, signed along the line in 2-D

@@ -6,7 +6,7 @@ import "math"
 // count as clipped.
 const ClippedRun = 3
 
-// Samples is what one pass over the samples of a trace finds.
+// Samples is the result of one pass over the samples of a trace.
 type Samples struct {
 	Bad       int // first sample that is not finite, or -1
 	Peak, RMS float32
@@ -62,7 +62,8 @@ const (
 	spikeFactor = 5
 )
 
-// spikes counts the samples of a trace that are single spikes. rms is that of the trace.
+// spikes counts the samples of a trace that are single spikes. rms is the root mean
+// square of the trace.
 func spikes(v []float32, rms float32) (n int) {
 	for i, x := range v {
 		a := abs(x)

@@ -34,7 +34,7 @@ type Row struct {
 	Traces []int `json:"traces,omitempty"` // at fault, numbers in the file from 0, ascending
 }
 
-// Table is what was found out about a survey.
+// Table holds all findings about a survey.
 type Table struct {
 	Rows []Row
 

@@ -22,9 +22,10 @@ const (
 	midpointDeviation = 0.5
 )
 
-// Amplitudes are what each source and receiver multiplies traces by, [ns] and [nr], with a geometric mean of 1, of
-// the root mean squares of all traces; those that are 0 do not count. Each is a product of terms of the source, the
-// receiver, the offset and, on a line, the midpoint, whose logarithms are found by least squares, robustly.
+// Amplitudes are the factors of each source and receiver, [ns] and [nr], with a geometric mean of 1,
+// from the root mean squares of all traces; those that are 0 do not count. Each is a product of terms
+// of the source, the receiver, the offset and, on a line, the midpoint, whose logarithms are found by
+// least squares, robustly.
 func Amplitudes(ctx context.Context, s *survey.Survey, rms []float64) (source, receiver []float64, err error) {
 	ns, nr := s.NumSources(), s.NumReceivers()
 	near, far := s.Offsets()

@@ -28,14 +28,15 @@ type Picker struct {
 	DT, T0 float64 // s, of traces
 	Period float64 // s, of the dominant frequency
 
-	lead []float64 // samples by which the pick of the wavelet lies before its time 0, in noise of each of noises
+	lead []float64 // samples from the pick of the wavelet to its time 0, for each of noises
 }
 
 // noises are powers of noise over the square of the largest sample of a first arrival: a weak beginning goes under in noise.
 var noises = []float64{1e-6, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1}
 
-// Of a picker: the windows in periods, the least ratio of power after and before a break, the ratio whose first one is taken even
-// if larger ones follow, and the power that is silence over the largest of the trace.
+// Settings of a picker: the windows in periods, the least ratio of power after and before a break, the
+// ratio whose first one is taken even if larger ones follow, and the power of silence over the largest
+// of the trace.
 const (
 	shortWindow, longWindow = 1.0, 4.0
 	before, after           = 3.0, 1.5
@@ -85,7 +86,7 @@ func (p *Picker) Pick(trace []float32, from, to float64) (time, deviation float6
 	return p.T0 + (at+p.leadIn(noise))*p.DT, sigma * p.DT, true
 }
 
-// samples is the number in so many periods.
+// samples is the number of samples in the given number of periods.
 func (p *Picker) samples(periods float64) int {
 	return max(2, int(math.Round(periods*p.Period/p.DT)))
 }
@@ -224,7 +225,7 @@ func (t *Trend) At(offset float64) float64 {
 // Near is how far, s, a break may lie from the trend.
 func (t *Trend) Near(period float64) float64 { return max(5*t.Spread, period) }
 
-// median is that of v, which it sorts; 0 without any.
+// median is the median of v, which it sorts; 0 without any.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
@@ -233,7 +234,8 @@ func median(v []float64) float64 {
 	return stat.Quantile(0.5, stat.LinInterp, v, nil)
 }
 
-// Of a first search: velocities of first arrivals, m/s, and periods before and after.
+// Settings of a first search: velocities of first arrivals, m/s, and periods before and
+// after.
 const (
 	slowest, fastest = 250.0, 8000.0
 	searchBefore     = 2.0

@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Ground is what first breaks say of the ground near the surface.
+// Ground is the result of first breaks for the ground near the surface.
 type Ground struct {
 	Weathering float64    // m/s, of the weathered layer; 0 where breaks show none
 	Guessed    bool       // that velocity is, since no break is of a direct wave
@@ -57,7 +57,7 @@ func Delays(ctx context.Context, s *survey.Survey, breaks []Break, o DelayOption
 	return g, g.solve(ctx, s, used)
 }
 
-// Limits of what may be a refractor: its velocity, m/s, and the delay of one place, s.
+// Limits of a refractor: its velocity, m/s, and the delay of one place, s.
 const (
 	fastestRefractor = 7000.0
 	longestDelay     = 0.15
@@ -102,7 +102,8 @@ type cross struct {
 	intercept float64 // s, of the far branch
 }
 
-// Of two branches: how much smaller the misfit is than that of one, and by how much the second one is faster.
+// Limits of two branches: how much smaller the misfit is than that of one, and by how much the second
+// one is faster.
 const (
 	betterBy = 0.6
 	fasterBy = 1.15
@@ -287,8 +288,9 @@ func (k knots) path(s *survey.Survey, trace, first int) (row []entry) {
 	return row
 }
 
-// Corrections replace the weathered layer by ground of a velocity, m/s: the refractor's mean one where it is 0. Where breaks show no
-// weathered layer delays are of sources and receivers themselves, and are taken off but for their mean.
+// Corrections replace the weathered layer by ground of a velocity, m/s: the refractor's mean one where
+// it is 0. Without a weathered layer in the breaks, delays belong to sources and receivers themselves,
+// and are removed except for their mean.
 func (g *Ground) Corrections(replacement float64) (*Corrections, error) {
 	factor, mean := 1.0, 0.0
 	if g.Weathering > 0 {

@@ -26,27 +26,29 @@ type ResidualOptions struct {
 	Rounds int     // through all places, at most
 }
 
-// Found tells of a search for shifts.
+// Found describes the result of a search for shifts.
 type Found struct {
 	Rounds        int
-	Before, After float64 // power of the stack, of what it would have if the traces of each midpoint were alike
+	Before, After float64 // power of the stack, over its power if the traces of each midpoint were alike
 }
 
-// Of a search: the change of shifts, in samples, below which places are no longer shifted one after another, how often all are
-// found together at most, and the share of the power that this must change to go on.
+// Settings of a search: the change of shifts, in samples, below which places are no longer shifted one
+// after another, the greatest number of joint solutions, and the share of the power that one must
+// change to continue.
 const (
 	settled    = 0.5
 	refined    = 6
 	worthwhile = 1e-3
 )
 
-// Residual finds shifts of sources and receivers that give the stack the most power: for one place after another that
-// with which the sum of the correlations of its traces with the stacks of the others at their midpoints is largest,
-// until none changes much. Then all are found together: the delay of each trace behind the stack of the others is one of
-// its source, its receiver, its midpoint and of moveout that is left, which are found by least squares (Taner, Koehler
-// and Alhilali 1974, Estimation and correction of near-surface time anomalies, Geophysics 39). What is the same at all
-// midpoints, or is a slope or a parabola along the line, looks like structure and moveout: it is taken off. Each trace
-// counts alike.
+// Residual finds shifts of sources and receivers that give the stack the most power. For one place
+// after another it takes the shift with the largest sum of the correlations of its traces with the
+// stacks of the others at their midpoints, until none changes much. Then all are found together: the
+// delay of each trace behind the stack of the others is one of its source, its receiver, its midpoint
+// and of moveout that is left, which are found by least squares (Taner, Koehler and Alhilali 1974,
+// Estimation and correction of near-surface time anomalies, Geophysics 39). A shift that is the same
+// at all midpoints, or is a slope or a parabola along the line, looks like structure and moveout, and
+// is removed. Each trace counts alike.
 func Residual(ctx context.Context, g Gathers, o ResidualOptions) (*Corrections, Found, error) {
 	r := newSearch(g, o)
 	if len(r.places) == 0 {
@@ -158,7 +160,7 @@ func newMoveout(b *midpoint.Bins, far float64) moveout {
 	return moveout{n: n + 1, first: b.Origin, step: max(length, b.Width) / float64(n), far: far}
 }
 
-// row is that of a trace, for unknowns from number first on.
+// row is the row of a trace, for unknowns from number first on.
 func (m moveout) row(b *midpoint.Bins, trace, first int) []entry {
 	at := (b.X(int(b.Of[trace])) - m.first) / m.step
 	i := min(int(at), m.n-2)
@@ -166,8 +168,9 @@ func (m moveout) row(b *midpoint.Bins, trace, first int) []entry {
 	return []entry{{first + i, (1 - f) * square}, {first + i + 1, f * square}}
 }
 
-// shiftDeviation is how far, s, a shift of a place or by moveout is expected to lie from 0. It is less than what shifts are
-// like, because errors of delays are alike along the line and would pass for long undulations of shifts.
+// shiftDeviation is how far, s, a shift of a place or by moveout is expected to lie from 0. It is less
+// than the size of shifts, because errors of delays are similar along the line and would pass for long
+// undulations of shifts.
 const shiftDeviation = 0.003
 
 // level takes off what the stack does not tell: a constant of the sources and of the receivers, and a slope and a parabola along the

@@ -31,8 +31,8 @@ type Mover struct {
 	out  []float32
 }
 
-// Move is the trace that comes fraction samples later. What it returns may be v, or
-// belongs to the mover until the next call.
+// Move is the trace that comes fraction samples later. The result may be v, or belongs to
+// the mover until the next call.
 func (m *Mover) Move(v []float32, fraction float64) []float32 {
 	if fraction == 0 || len(v) == 0 {
 		return v

@@ -92,7 +92,7 @@ func (r *search) add(i int, factor float64) {
 	}
 }
 
-// power is that of all stacks over what they would have if the traces of each were alike.
+// power is the power of all stacks over their power if the traces of each were alike.
 func (r *search) power() float64 {
 	sum, most := 0.0, 0.0
 	for b, n := range r.fold {
@@ -139,7 +139,7 @@ func (r *search) improve(p *place) float64 {
 }
 
 // delay is how many samples trace i comes after the stack of the others of its midpoint, and how like it it is, from 0 to 1.
-// Of a stack of n with it, it is off by n/(n − 1) times what it is off the mean of all.
+// Its distance from the others is n/(n − 1) times its distance from the mean of all n.
 func (r *search) delay(i int) (samples, like float64) {
 	r.add(i, -1)
 	defer r.add(i, 1)
@@ -157,7 +157,7 @@ func (r *search) delay(i int) (samples, like float64) {
 	return -r.best(sum, 0) * (n - 1) / n, like
 }
 
-// restack shifts all traces anew and stacks them.
+// restack shifts all traces again and stacks them.
 func (r *search) restack() {
 	clear(r.stack)
 	var m Mover
@@ -176,7 +176,7 @@ func (r *search) shift(m *Mover, i int) {
 	m.Shift(trace, r.shiftOf(i))
 }
 
-// shiftOf is that of a trace at present, in samples.
+// shiftOf is the present shift of a trace, in samples.
 func (r *search) shiftOf(i int) float64 {
 	from, to := r.Pair(i)
 	return r.of[0][from].shift + r.of[1][to].shift + r.moveout[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// system is a sparse linear problem: rows of measurements, which may be wrong, and rows of what is wished.
+// system is a sparse linear problem: rows of measurements, which may be wrong, and rows of penalties.
 type system struct {
 	unknowns int
 	start    []int // of each row in at and value; one more than there are rows
@@ -48,7 +48,8 @@ func (s *system) add(datum, weight float64, row []entry) {
 	s.start, s.data, s.weight = append(s.start, len(s.at)), append(s.data, datum), append(s.weight, weight)
 }
 
-// Of a robust solution: rounds of weights, iterations of CGLS in each, and the scatter that is taken at first.
+// Settings of a robust solution: rounds of weights, iterations of CGLS in each, and the scatter that is
+// assumed at first.
 const (
 	rounds       = 8
 	iterations   = 300

@@ -50,7 +50,8 @@ func (c *Corrections) Move(s *survey.Survey) {
 	}
 }
 
-// columns are those of a table of a survey of dim dimensions: x and z, or x, y and z, m.
+// columns are the columns of a table of a survey of dim dimensions: x and z, or x, y and
+// z, m.
 func columns(dim int) []string {
 	names := []string{"place", "number", "x", "y", "z", "static_ms", "new_z"}
 	if dim == 2 {
@@ -158,7 +159,7 @@ func missing(n int) []float64 {
 	return v
 }
 
-// seen is what a line tells of.
+// seen is the place that a line describes.
 type seen struct {
 	number int // of places
 	moved  bool

@@ -7,7 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Rock is what an elastic half-space is made of.
+// Rock holds the properties of an elastic half-space.
 type Rock struct {
 	VP, VS  float64 // m/s
 	Density float64 // g/cm³

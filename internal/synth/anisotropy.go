@@ -83,8 +83,8 @@ func MeanAxes(tilt, azimuth []float64, weight func(i int) float64, mean func(v [
 	return tilts, azimuths
 }
 
-// MeanDirections averages azimuths, in degrees, of axes whose tilts are not known: 350 and 10 make 0. Opposite
-// ones are those of one axis that leans either way, and make the azimuth of the first quadrants.
+// MeanDirections averages azimuths, in degrees, of axes whose tilts are not known: 350 and 10 make 0.
+// Opposite ones belong to one axis that leans either way, and make the azimuth of the first quadrants.
 func MeanDirections(azimuth []float64, mean func(v []float64) []float64) []float64 {
 	turned := func(times float64) (c, s []float64) {
 		c, s = make([]float64, len(azimuth)), make([]float64, len(azimuth))
@@ -108,7 +108,7 @@ func MeanDirections(azimuth []float64, mean func(v []float64) []float64) []float
 // pairs are the components of a symmetric tensor.
 var pairs = [6][2]int{{0, 0}, {0, 1}, {0, 2}, {1, 1}, {1, 2}, {2, 2}}
 
-// at is value i of a property, 0 where there is none.
+// at is value i of a property, 0 without it.
 func at(values []float64, i int) float64 {
 	if values == nil {
 		return 0

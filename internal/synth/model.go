@@ -46,10 +46,10 @@ const (
 )
 
 // FromModel lays a survey over a velocity model of one's own: v is in m/s on
-// g, [nx, nz] or [nx, ny, nz]. What opt leaves open follows from the size of
-// the model and its least velocity. Beside v the model may be anisotropic. The model is
-// not changed. A velocity that is not positive and finite, and sampling that would alias,
-// are errors.
+// g, [nx, nz] or [nx, ny, nz]. The open choices of opt follow from the size of the model
+// and its least velocity. Beside v the model may be anisotropic. The model is not
+// changed. A velocity that is not positive and finite, and sampling that would alias, are
+// errors.
 func FromModel(g grid.Grid, v []float64, a traveltime.Anisotropy, opt Options) (*Case, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (o Options) onModel(g grid.Grid, slowest float64) (Options, error) {
 		geometry, lines, receiverLines, shots = Fixed, 5, 10, 5
 	}
 	o.Geometry, o.Lines, o.ReceiverLines = cmp.Or(o.Geometry, geometry), cmp.Or(o.Lines, lines), cmp.Or(o.ReceiverLines, receiverLines)
-	share, margin := 0.5, 0.02 // of the model's length: what a spread covers, what lies before the first shot
+	share, margin := 0.5, 0.02 // of the model's length: the length of a spread, the distance before the first shot
 	near := 1.0                // of the usual near offset
 	switch o.Geometry {
 	case Fixed:
@@ -191,7 +191,7 @@ func (c *Case) finish(opt Options, slowest float64) error {
 	return nil
 }
 
-// mostSamples of a trace that is not asked for by its length.
+// mostSamples of a trace without a requested length.
 const mostSamples = 1_000_000
 
 // samples is a record long enough for the slowest column's deepest point at

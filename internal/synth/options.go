@@ -25,8 +25,8 @@ const (
 )
 
 // Options change a case; the zero value of each field means the case's own
-// default. Lengths are in m, times in s. The tags name what must not be negative, and
-// the unit of what is no count.
+// default. Lengths are in m, times in s. The tags name the values that must not be
+// negative, and the unit of those that are not counts.
 type Options struct {
 	Shape   []int     // points of the grid; not for FromModel
 	Spacing []float64 // of the grid; not for FromModel
@@ -132,7 +132,7 @@ func checkSampling(g grid.Grid, slowest, peak, dt float64) error {
 }
 
 // coarsest is the greatest spacing, m, of an axis for a peak frequency, Hz. With a spacing
-// in place of the frequency it is the greatest frequency.
+// instead of the frequency it is the greatest frequency.
 func coarsest(g grid.Grid, axis int, slowest, peak float64) float64 {
 	if axis == g.Dim()-1 {
 		slowest /= 2
@@ -182,7 +182,7 @@ type CoarseError struct {
 }
 
 // fit brings the defaults d closer together where as many shots and channels as o asks
-// for would not lie inside the grid. What o fixes altogether is left to the survey's check.
+// for would not lie inside the grid. Values that o fixes are left to the survey's check.
 func (o Options) fit(d Options, g grid.Grid) Options {
 	all := o.over(d)
 	if o.Shots > 1 && o.ShotSpacing == 0 {

@@ -12,9 +12,8 @@ import (
 
 // AddNoise adds white Gaussian noise to data, so that the root mean square of
 // the data over that of the noise is snr; both are taken over all samples. It
-// returns the standard deviation of the noise. The noise depends on the seed
-// and the number of samples alone. A ratio that is not positive is an error,
-// +Inf adds nothing.
+// returns the standard deviation of the noise. The noise depends only on the seed and the
+// number of samples. A ratio that is not positive is an error, +Inf adds nothing.
 func AddNoise(data []float32, snr float64, seed uint64) (sigma float64, err error) {
 	if !(snr > 0) {
 		return 0, fmt.Errorf("synth: signal-to-noise ratio is %g, must be positive", snr)
@@ -103,8 +102,8 @@ func Blur(g grid.Grid, s []float64, radius float64) {
 }
 
 // gaussian is half of a symmetric kernel, from its centre on, that sums to one
-// over both sides; sigma is in samples. It ends at four sigma. Of n samples and their mirror images, one
-// wider than four times as many makes their mean to 14 digits, as every wider one does.
+// over both sides; sigma is in samples. It ends at four sigma. With n samples and their mirror images,
+// four times n as sigma already gives their mean to 14 digits.
 func gaussian(sigma float64, n int) []float64 {
 	sigma = min(sigma, 4*float64(n))
 	k := make([]float64, int(4*sigma)+1)

@@ -9,12 +9,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// MostDeviating is the number of knots beyond which the matrix of Deviation, of so many squared, would be too large.
+// MostDeviating is the number of knots beyond which the matrix of Deviation, with its square of
+// elements, would be too large.
 const MostDeviating = 4000
 
-// Deviation is the standard deviation of δ, and so of the velocity's logarithm, at the points of g, in C order: of a change with
-// normal errors, √(bᵀ C b) with b the splines at the point and C = σ² (Aᵀ A + Dᵀ D)⁻¹, A the weighted rows, D the penalties, which
-// stand for what is known before, and σ² the mean square of what is left of the rows (Tarantola 2005, Inverse problem theory, section 3.2).
+// Deviation is the standard deviation of δ, and so of the velocity's logarithm, at the points of g, in
+// C order. For a change with normal errors it is √(bᵀ C b), with b the splines at the point and C = σ²
+// (Aᵀ A + Dᵀ D)⁻¹. A are the weighted rows, D the penalties, which stand for prior knowledge, and σ²
+// the mean square of the residuals of the rows (Tarantola 2005, Inverse problem theory, section 3.2).
 // Picks whose noise is alike make it too small. It is nil where there are too many knots.
 func (s *Solution) Deviation(g grid.Grid) ([]float64, error) {
 	n := s.knots.Len()

@@ -24,13 +24,13 @@
 //
 //	w (K_h − mean K) c = −w (z_h − mean z),   K_hk = −∫ B_k p·dx / (p_s + p_r)_z,
 //
-// w the pick's certainty. In 3-D the image of an offset is a stack over azimuths: K_h and z_h are means over
-// pairs of rays, of which each sector of azimuth has one.
+// w the pick's certainty. In 3-D the image of an offset is a stack over azimuths: K_h and z_h are means
+// over pairs of rays, one for each sector of azimuth.
 //
 // # Rows in time
 //
-// A pick of γ, the velocity of the migration over that which makes the gather flat, is a measurement
-// of δ at its point: w Σ c_k B_k(x) = w ln γ.
+// A pick of γ, the velocity of the migration over the velocity that makes the gather flat, measures
+// δ at its point: w Σ c_k B_k(x) = w ln γ.
 //
 // # Solution
 //

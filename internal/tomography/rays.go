@@ -12,20 +12,20 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Rays is what rows in depth are made of: the traveltimes of a survey's places in a velocity model of two or
-// three axes, on its whole grid.
+// Rays holds the input of rows in depth: the traveltimes of a survey's places in a velocity model of
+// two or three axes, on its whole grid.
 type Rays struct {
 	Survey *survey.Survey
 	Places *survey.Positions
 	Times  traveltime.Method
 
 	Limits  []float64 // m, of the offset classes, ascending
-	Mute    float64   // offsets up to so many depths of a pick count
+	Mute    float64   // offsets up to this many depths of a pick count
 	Misfit  float64   // degrees that the normal of a pair of rays may be off that of the layer
 	Parts   int       // of the picks, whose slownesses are held one part after the other, at least 1
 	Threads int
 
-	Progress func() // after each place, of which there are Solves at most; may be nil
+	Progress func() // after each place, Solves times at most; may be nil
 }
 
 // Solves is how often the traveltimes of a place are solved for, at most.
@@ -217,7 +217,7 @@ func (l *Rays) light(p moveout.Pick, slowness []float32, candidates []candidate)
 				sum[1] += float64(v[1])
 			}
 		}
-		// The normal of a layer that falls towards +x leans towards −x, and so does p_s + p_r.
+		// The normal of a layer that falls towards +x leans towards −x, like p_s + p_r.
 		k := c.class*sectors + c.sector
 		if off := angle(sum, normal); sum[2] > 0 && off < miss[k] {
 			miss[k], best[k] = off, pair{trace: c.trace, class: c.class, rise: sum[2]}
@@ -339,8 +339,9 @@ type tracer struct {
 	step      float64
 }
 
-// Of rays: the length of a step and the distance from the place at which they go straight, in grid
-// spacings, and the share of the time by which a ray's own may differ from the field's.
+// Settings of rays: the length of a step and the distance from the place at which they go
+// straight, in grid spacings, and the share of the time by which a ray's own may differ from the
+// field's.
 const (
 	stepLength = 0.5
 	lastStep   = 3.0
@@ -361,7 +362,7 @@ func newTracer(m traveltime.Method, first traveltime.Branch, place []float64, kn
 	return t
 }
 
-// back is the unit vector against the ray at x; ok is false where there is none.
+// back is the unit vector against the ray at x; ok is false without one.
 func (t *tracer) back(x point) (d point, ok bool) {
 	d = at(t.g, t.direction, x)
 	n := -length(d)

@@ -72,7 +72,7 @@ func (r *Rows) forward(y, x, weight []float64) {
 	}
 }
 
-// left is what is left of the data: A c − d.
+// left is the residual of the data: A c − d.
 func (r *Rows) left(c []float64) []float64 {
 	left := make([]float64, r.Len())
 	r.forward(left, c, slices.Repeat([]float64{1}, r.Len()))

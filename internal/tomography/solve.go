@@ -18,7 +18,7 @@ import (
 
 // Options steer a solution.
 type Options struct {
-	Smoothing  []float64 // λ, ascending; of several the one that picks which are left out ask for; none: of smoothings
+	Smoothing  []float64 // λ, ascending; a cross-validation chooses one of several. None: of smoothings
 	Damping    float64   // μ
 	Bound      float64   // |δ| is at most that
 	Iterations int       // of CGLS
@@ -31,9 +31,9 @@ var smoothings = []float64{0.03, 0.1, 0.3, 1, 3}
 // Solution is a change of the model.
 type Solution struct {
 	Coefficients  []float64 // of the knots
-	Before, After float64   // root mean square of the data and of what is left, before bounds
+	Before, After float64   // root mean square of the data and of the residual, before bounds
 	Cut           int       // coefficients that the bounds cut
-	Choice        *Choice   // of λ; nil where there was none
+	Choice        *Choice   // of λ; nil without one
 
 	rows            *Rows // for Deviation
 	knots           *Knots
@@ -53,8 +53,8 @@ func TimeRows(picks []moveout.Pick, knots *Knots) *Rows {
 	return rows
 }
 
-// Solve finds the coefficients that fit rows best. before are those of the changes that the model has come to, whose sum
-// with this one the penalties keep small and smooth: nil for none.
+// Solve finds the coefficients that fit rows best. before holds the earlier changes of the model. The
+// penalties keep the sum of these and this one small and smooth: nil for none.
 func Solve(ctx context.Context, rows *Rows, knots *Knots, o Options, before []float64) (*Solution, error) {
 	if rows.Len() == 0 {
 		return nil, fmt.Errorf("tomography: there are no rows")
@@ -160,7 +160,7 @@ func blocksOf(rows *Rows) (block, fold []int) {
 // Picks are left out by blocks of the line or the surface, since neighbours share their noise.
 func choose(ctx context.Context, rows *Rows, knots *Knots, o Options, before, weight []float64) (*Choice, error) {
 	block, fold := blocksOf(rows)
-	all := make([][]float64, len(o.Smoothing)+1) // what is left of each block; the last one: without a change
+	all := make([][]float64, len(o.Smoothing)+1) // residual of each block; the last one: without a change
 	for k := range all {
 		all[k] = make([]float64, len(fold))
 	}
@@ -249,7 +249,7 @@ func penaltyScale(rows *Rows, knots *Knots) float64 {
 	return rows.Scale() / math.Sqrt(float64(knots.Len()))
 }
 
-// smoothingWeight is that of differences along an axis of n knots.
+// smoothingWeight is the weight of differences along an axis of n knots.
 func smoothingWeight(lambda, scale float64, n int) float64 {
 	return lambda * scale * float64(n-3) / lengths
 }
@@ -262,7 +262,7 @@ func fit(ctx context.Context, rows *Rows, knots *Knots, o Options, lambda float6
 	if err != nil {
 		return nil, err
 	}
-	// Of the whole change, for which the data are those of this one and what those before have explained.
+	// Data of the whole change: those of this one plus the part that earlier ones have explained.
 	whole := device.Slice[float64](d.Buf)
 	rows.forward(whole, before, weight)
 	for i, v := range rows.data {

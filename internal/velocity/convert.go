@@ -61,9 +61,10 @@ func (m *Model) Verticals() ([]*Vertical, error) {
 	return rays, nil
 }
 
-// Convert returns m as the target says. Its vertical velocities and their
-// deviations are those of m at the same two-way times, below the last ones constant. A model of RMS velocities has moveout velocities sqrt(1 + 2δ) as fast and, where m
-// has ε or δ, the effective η; see [Vertical.RMS]. Of RMS velocities η is lost.
+// Convert returns m as the target says. Its vertical velocities and their deviations equal those of m
+// at the same two-way times, and are constant below the last ones. A model of RMS velocities has
+// moveout velocities sqrt(1 + 2δ) as fast and, where m has ε or δ, the effective η; see [Vertical.RMS].
+// The η of RMS velocities is lost.
 func (m *Model) Convert(ctx context.Context, to Target) (*Model, error) {
 	rays, err := m.Verticals()
 	if err != nil {

@@ -29,10 +29,11 @@ type (
 	square [2]pair
 )
 
-// variances are those of the column that begins at unknown first. The state of a point is its unknown and the integral of unknowns
-// from time 0 to it. A Kalman filter goes down, the smoother of Bryson and Frazier up (Bierman 1973, Fixed interval smoothing with
-// discrete measurements, International Journal of Control 18): what measurements from a point on, Λ, take off the variance P that those
-// above have left is P Λ P.
+// variances are the variances of the column that begins at unknown first. The state of a point is its
+// unknown and the integral of unknowns from time 0 to it. A Kalman filter goes down, the smoother of
+// Bryson and Frazier up (Bierman 1973, Fixed interval smoothing with discrete measurements,
+// International Journal of Control 18): what measurements from a point on, Λ, take off the variance P
+// that those above have left is P Λ P.
 func (f *dixFit) variances(first int) []float64 {
 	last := f.g.Dim() - 1
 	n, h, t0 := f.g.Shape[last], f.g.Spacing[last], f.g.Origin[last]
@@ -84,7 +85,8 @@ func (f *dixFit) variances(first int) []float64 {
 	return out
 }
 
-// measured is what the RMS velocity at a time measures of a state: the mean, at time 0 the unknown itself.
+// measured is the vector by which the RMS velocity at a time measures a state: the mean, at time 0 the
+// unknown itself.
 func measured(t float64) pair {
 	if t > 0 {
 		return pair{0, 1 / t}

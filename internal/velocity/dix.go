@@ -19,7 +19,7 @@ type Damping struct {
 	Certainty []float64
 }
 
-// DefaultDamping is that of picks.
+// DefaultDamping is the damping of picks.
 var DefaultDamping = Damping{Deviation: 0.01, Bounds: [2]float64{300, 8000}}
 
 const (
@@ -57,9 +57,10 @@ func (m *Model) CountUnreal(bounds [2]float64) int {
 	return unreal
 }
 
-// Damp finds interval velocities on two-way time whose RMS velocities are nearly those of m, within bounds and smooth along all axes:
-// where V(t)² t is ∫ v² dt (Dix 1955), v² is the least squares solution with penalties on its slopes (Claerbout 1992, Earth
-// soundings analysis, section 9; Koren and Ravve 2006, Constrained Dix inversion, Geophysics 71), by conjugate gradients on the values
+// Damp finds interval velocities on two-way time whose RMS velocities are nearly those of m, within
+// bounds and smooth along all axes. V(t)² t is ∫ v² dt (Dix 1955), and v² is the least squares solution
+// with penalties on its slopes (Claerbout 1992, Earth soundings analysis, section 9; Koren and Ravve
+// 2006, Constrained Dix inversion, Geophysics 71). It is found by conjugate gradients on the values
 // that no bound holds. Where all velocities are equally certain it has standard deviations.
 func (m *Model) Damp(ctx context.Context, o Damping) (*Model, *Damped, error) {
 	if m.Kind != RMS {
@@ -155,7 +156,7 @@ func (f *dixFit) adjoint(out, y []float64) {
 	n, h, first := f.g.Shape[last], f.g.Spacing[last], f.g.Origin[last]
 	clear(out)
 	for c := 0; c < len(y); c += n {
-		sum := 0.0 // of what all points below bring
+		sum := 0.0 // over all points below
 		for k := n - 1; k >= 0; k-- {
 			if t := first + float64(k)*h; t > 0 {
 				sum += y[c+k] / t

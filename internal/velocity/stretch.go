@@ -16,7 +16,7 @@ type Stretch struct {
 	From, To grid.Grid
 	rays     []*Vertical // below each column
 	Beyond   float64     // m or s, by which From reaches beyond the model at most
-	Cut      bool        // and To does not, since the model lies in its domain; else velocities go on there
+	Cut      bool        // and To does not, since the model is in its domain; otherwise velocities continue there
 }
 
 // NewStretch is the way from images on a grid to the other domain. A spacing of 0 is that at which
@@ -78,7 +78,7 @@ func (r *Vertical) other(domain grid.Domain, at float64) float64 {
 	return r.Depth(at)
 }
 
-// surface is the grid of m's columns. It is an error if a point lies beside it.
+// surface is the grid of m's columns. A point outside it is an error.
 func (m *Model) surface(at []float64) (grid.Grid, error) {
 	last := m.Grid.Dim() - 1
 	g := grid.Grid{Origin: m.Grid.Origin[:last], Spacing: m.Grid.Spacing[:last], Shape: m.Grid.Shape[:last]}
@@ -155,7 +155,7 @@ const reach = 8
 // Apply stretches an image, both in C order. dst is set at the points of To. It is interpolated
 // band-limited, by sinc functions under a Hann window of 16 points; where points of dst lie farther
 // apart than those of src, what they could not hold is left out. Beyond the image it is 0. The error is
-// that of a context that has ended.
+// the error of a context that has ended.
 func (s *Stretch) Apply(ctx context.Context, dst, src []float32) error {
 	last := s.From.Dim() - 1
 	n, m := s.From.Shape[last], s.To.Shape[last]
@@ -175,8 +175,8 @@ func (s *Stretch) Apply(ctx context.Context, dst, src []float32) error {
 	return nil
 }
 
-// sample is the value between samples at so many of them from the first, without what is shorter
-// than two times width samples.
+// sample is the value between samples at a number of samples from the first, without parts
+// shorter than two times width samples.
 func sample(in []float32, at, width float64) float32 {
 	if at < -1e-6 || at > float64(len(in)-1)+1e-6 {
 		return 0

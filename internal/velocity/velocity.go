@@ -1,5 +1,5 @@
-// Package velocity makes plain velocity models, functions of depth alone, for a first
-// look at a survey whose velocities nobody has analysed yet.
+// Package velocity makes plain velocity models, functions only of depth, for a first look
+// at a survey before a velocity analysis.
 package velocity
 
 import (
@@ -53,7 +53,7 @@ func check(picks []Pick, what, unit string) error {
 // sand to the mantle. The units differ by more.
 const Widest = 100
 
-// uniform refuses picks of which no single unit makes velocities of rock.
+// uniform refuses picks if no single unit makes all of them velocities of rock.
 func uniform(picks []Pick, what, unit string) error {
 	compare := func(a, b Pick) int { return cmp.Compare(a.Velocity, b.Velocity) }
 	slow, fast := slices.MinFunc(picks, compare), slices.MaxFunc(picks, compare)
@@ -101,13 +101,13 @@ func Dix(rms []Pick) (Profile, error) {
 	return p, nil
 }
 
-// layer is what lies above a pick, down from the one before.
+// layer is the interval above a pick, down from the one before.
 type layer struct {
 	end         float64 // two-way time, s
 	rms, square float64 // of the pick, m/s; of the interval velocity as Dix has it, m²/s², which may be below 0
 }
 
-// dixLayers are those of picks, one at least.
+// dixLayers are the layers of picks, one at least.
 func dixLayers(rms []Pick) (layers []layer, err error) {
 	if err := check(rms, "time", "s"); err != nil {
 		return nil, err
@@ -133,9 +133,9 @@ func dixLayers(rms []Pick) (layers []layer, err error) {
 	return layers, nil
 }
 
-// Cover is the grid with the given spacing, m, whose points are multiples of it and
-// that holds all positions of the survey, margin metres beyond them to all sides but
-// up and down, and depths from the shallowest position, 0 at most, to depth.
+// Cover is the grid with the given spacing, m, whose points are multiples of it. It holds
+// all positions of the survey, margin metres beyond them on all sides except up and down,
+// and depths from the shallowest position, 0 at most, to depth.
 func Cover(s *survey.Survey, spacing, margin, depth float64) (grid.Grid, error) {
 	g := grid.Grid{Frame: s.Frame}
 	if !(spacing > 0) || math.IsInf(spacing, 0) {
@@ -234,8 +234,8 @@ func Possible(v float64) error {
 }
 
 // Plausible returns an error if velocities from lo to hi cannot be those of rock in m/s.
-// The error says what they look like. Both ends count: 2.5 beside 1500 is no velocity in m/s,
-// and 1500 none in km/s.
+// The error says what they look like. Both ends count: 2.5 next to 1500 is not a velocity in
+// m/s, and 1500 is not one in km/s.
 func Plausible(lo, hi float64) error {
 	like := ""
 	switch {

@@ -67,8 +67,8 @@ func NewVertical(domain grid.Domain, x, v []float64, a Thomsen) *Vertical {
 }
 
 // DixVertical is the ray for root-mean-square velocities, m/s, at ascending two-way times, s, of 0
-// or more: with the interval velocities of Dix, of which a point has the mean square of those just
-// above and below it.
+// or more. It uses the interval velocities of Dix; a point has the mean square of those just above
+// and below it.
 func DixVertical(times, rms []float64) (*Vertical, error) {
 	n := len(times)
 	layers := make([]float64, n+1) // squares of interval velocities: above each time, and below the last
@@ -120,7 +120,8 @@ func (r *Vertical) Depth(t float64) float64 {
 // Interval is the vertical interval velocity, m/s, at a depth, m, or a two-way time, s.
 func (r *Vertical) Interval(domain grid.Domain, at float64) float64 { return r.of(r.v, domain, at) }
 
-// of is what has the given values at the points of the ray, at a depth or a two-way time.
+// of is the value of a quantity with the given values at the points of the ray, at a
+// depth or a two-way time.
 func (r *Vertical) of(values []float64, domain grid.Domain, at float64) float64 {
 	switch {
 	case domain == grid.Depth && r.domain == grid.Time:

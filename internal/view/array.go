@@ -234,8 +234,8 @@ func (f *File) openTables(path string) error {
 // sample is how many values along an axis are looked at for the span of the colours.
 const sample = 128
 
-// measure finds what the colours span: for signed numbers the 99th percentile of their
-// magnitudes, else least and greatest, of an even sample.
+// measure finds the span of the colours: for signed numbers the 99th percentile of their
+// magnitudes, otherwise least and greatest, of an even sample.
 func (a *Array) measure() error {
 	var p h5.Part
 	for _, axis := range a.Axes {

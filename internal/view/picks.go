@@ -44,8 +44,8 @@ func (f *File) openPicks(path string) (err error) {
 	return nil
 }
 
-// edited are the picks of the file as the page has changed them. What a hand has moved or added is
-// certain and lies on its curve; the rest of a pick that was added is that of another.
+// edited are the picks of the file as the page has changed them. Values that a user has moved or
+// added are certain and lie on the curve; an added pick takes its other values from another pick.
 func (f *File) edited(list []Pick) (*h5.Picks, error) {
 	if len(list) == 0 {
 		return nil, errors.New("no pick is left")

@@ -19,7 +19,7 @@ type Profile struct {
 // longest is how many samples a profile has at most.
 const longest = 1 << 17
 
-// quantity is what the numbers of a dataset are; its title says which of them. Curves of one
+// quantity is the quantity of the numbers of a dataset; its title says which. Curves of one
 // quantity share a scale.
 func quantity(name, title string) string {
 	switch name {

@@ -104,7 +104,7 @@ func (s *Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// guard lets the user's browser in and nobody else.
+// guard admits only the user's browser.
 func (s *Server) guard(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	cookie := "lsm-view-" + port // browsers do not tell cookies of ports apart

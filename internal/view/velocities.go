@@ -30,7 +30,8 @@ func openVelocities(path string) (*File, error) {
 	return f, nil
 }
 
-// editedVelocities are the picks of the file as the page has changed them. What a hand has moved or added is certain.
+// editedVelocities are the picks of the file as the page has changed them. Values that a user has moved
+// or added are certain.
 func (f *File) editedVelocities(list []Pick) (out []midpoint.Pick, err error) {
 	if len(list) == 0 {
 		return nil, errors.New("no pick is left")

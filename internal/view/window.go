@@ -38,7 +38,7 @@ func (w Window) Validate(a *Array) error {
 	return nil
 }
 
-// has returns an error where at is no point of the array.
+// has returns an error if at is not a point of the array.
 func (a *Array) has(at []int) error {
 	if len(at) != len(a.Axes) {
 		return fmt.Errorf("at has %d indices, want %d", len(at), len(a.Axes))

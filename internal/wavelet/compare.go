@@ -38,13 +38,13 @@ func band(frequencies, amplitudes []float64) Band {
 	return b
 }
 
-// Band is that of a wavelet, or of other samples.
+// Band is the band of a wavelet, or of other samples.
 func (s *Spectrum) Band(samples []float64) Band { return band(s.Frequencies(), s.Of(samples)) }
 
 // Comparison is how the amplitudes of traces and of a wavelet differ.
 type Comparison struct {
 	Traces, Wavelet Band
-	// Similarity is the correlation of the amplitudes, 1 where they are equal but for a factor.
+	// Similarity is the correlation of the amplitudes, 1 where they are equal up to a factor.
 	Similarity float64
 	// Beyond is the share of the traces' energy at frequencies where the wavelet has less than a
 	// tenth of its largest amplitude: no image explains it.
@@ -173,10 +173,10 @@ func (t *Turn) Best() (degrees, contrast float64) {
 	return degrees, most / fewest
 }
 
-// Reflected is the wavelet with which a reflector comes back that an image has as a layer of points:
-// their sum integrates the wavelet of each of them, to the order 1/2 in 2-D and 1 in 3-D with the
-// sign reversed, which kirchhoff.wavelet_filter undoes beforehand. It is as long as a transform,
-// with its time zero in the middle.
+// Reflected is the reflected wavelet of a reflector that an image has as a layer of points. Their
+// sum integrates the wavelet of each of them, to the order 1/2 in 2-D and 1 in 3-D with the sign
+// reversed, which kirchhoff.wavelet_filter undoes beforehand. It is as long as a transform, with its
+// time zero in the middle.
 func (s *Spectrum) Reflected(v survey.Wavelet, dim int) survey.Wavelet {
 	padded := make([]float64, s.n)
 	for j, x := range v.Samples {

@@ -7,6 +7,6 @@
 // Stack averages windows around an arrival whose time is known, such as the direct wave or
 // the reflection of the sea floor. The phase is measured, relative to that time.
 //
-// Equations are those of least squares given an image m: the traces are w ∗ K m, with the
-// operator K whose wavelet is a spike, and hence linear in w.
+// Equations are the least-squares equations given an image m: the traces are w ∗ K m,
+// with the operator K whose wavelet is a spike, and therefore linear in w.
 package wavelet

@@ -13,7 +13,7 @@ import (
 // have as many rows and columns.
 const Longest = 500
 
-// Equations are the normal equations G h = b of the n taps h of which number zero is at lag 0:
+// Equations are the normal equations G h = b of the n taps h; tap zero is at lag 0:
 //
 //	min Σ_traces Σ_t (v(t) (d(t) − Σ_j h_j x(t − j + zero)))²,
 //

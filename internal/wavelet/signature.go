@@ -22,7 +22,7 @@ type Signature struct {
 	Zero int                         // which of the taps is at lag 0
 }
 
-// Fit is what least squares found. Misfits are ‖W (d − C K m)‖² over all traces.
+// Fit is the result of least squares. Misfits are ‖W (d − C K m)‖² over all traces.
 type Fit struct {
 	Wavelet survey.Wavelet
 	Before  float64 // with the given wavelet
@@ -105,9 +105,9 @@ func widen(dst []float64, src *dist.Vector, at int) {
 	}
 }
 
-// Bytes is what a fit of wavelets with n taps takes besides vectors, with so many threads and traces
-// of nt samples: the sums of the equations, as they are added and sent, the equations, and for each
-// thread the terms of a trace.
+// Bytes is the memory of a fit of wavelets with n taps besides vectors, with the given numbers of
+// threads and traces of nt samples. It counts the sums of the equations, as they are added and
+// sent, the equations, and for each thread the terms of a trace.
 func Bytes(n, nt, threads int) int64 {
 	terms := int64(Equations{N: n}.Len())
 	return (dist.SumBytes+8)*terms + 8*(4*int64(n)*int64(n)+int64(threads)*(terms+4*int64(nt)))

@@ -34,7 +34,7 @@ type Spectrum struct {
 	out    []complex128
 }
 
-// NewSpectrum is that of no trace yet, for traces of nt samples at dt s.
+// NewSpectrum is the spectrum of no trace yet, for traces of nt samples at dt s.
 func NewSpectrum(nt int, dt float64) *Spectrum {
 	s := &Spectrum{DT: dt, nt: nt, n: fast(max(2*nt, 1024))}
 	s.fft, s.padded = fourier.NewFFT(s.n), make([]float64, s.n)
@@ -96,7 +96,7 @@ func (s *Spectrum) Amplitudes() []float64 {
 	return a
 }
 
-// Frequencies are those of Amplitudes, Hz.
+// Frequencies are the frequencies of Amplitudes, Hz.
 func (s *Spectrum) Frequencies() []float64 {
 	f := make([]float64, s.n/2+1)
 	for i := range f {
@@ -168,14 +168,14 @@ func (s *Spectrum) ZeroPhase(n int) survey.Wavelet {
 	return w
 }
 
-// leastPower is what is added to the power at all frequencies, relative to the largest, before
-// its logarithm is taken: 0.1 %, the prewhitening that is usual in spiking deconvolution.
+// leastPower is added to the power at all frequencies, relative to the largest, before its
+// logarithm is taken: 0.1 %, the prewhitening that is usual in spiking deconvolution.
 const leastPower = 1e-3
 
-// MinimumPhase is the wavelet of n samples, of which the first is at time zero, that has the
-// smoothed amplitudes of the spectrum and whose energy comes as early as it can: the part of
-// the cepstrum at negative times is folded onto positive ones (Oppenheim and Schafer 1989,
-// section 12.2). Its end is tapered, and its largest sample is 1 or −1.
+// MinimumPhase is the wavelet of n samples, the first at time zero, that has the smoothed
+// amplitudes of the spectrum and the earliest possible energy. The part of the cepstrum
+// at negative times is folded onto positive ones (Oppenheim and Schafer 1989, section
+// 12.2). Its end is tapered, and its largest sample is 1 or −1.
 func (s *Spectrum) MinimumPhase(n int) survey.Wavelet {
 	a := s.smooth(n)
 	floor := leastPower * math.Pow(floats.Max(a), 2)

@@ -17,7 +17,7 @@ import (
 type Arrival struct {
 	T0       float64 // s, at offset 0
 	Velocity float64 // m/s
-	Curved   bool    // √(t0² + offset²/v²), as of a reflection; else t0 + offset/v, as of a direct wave
+	Curved   bool    // √(t0² + offset²/v²), as for a reflection; otherwise t0 + offset/v, as for a direct wave
 }
 
 // Time is when the wave arrives at an offset in m, s.
@@ -38,8 +38,8 @@ type Stack struct {
 	windows [][]float64 // with the slack at either side
 }
 
-// NewStack collects windows of n samples at dt s, of which number zero is where the arrival is
-// expected. A window may come up to slack samples earlier or later.
+// NewStack collects windows of n samples at dt s. The arrival is expected at sample zero. A
+// window may come up to slack samples earlier or later.
 func NewStack(n, zero int, dt float64, slack int) *Stack {
 	return &Stack{w: survey.Wavelet{DT: dt, Zero: zero}, n: n, slack: slack}
 }
@@ -62,7 +62,7 @@ func (s *Stack) Add(trace []float32, at float64) {
 	}
 }
 
-// Found is what a stack has found.
+// Found is the result of a stack.
 type Found struct {
 	Wavelet   survey.Wavelet
 	Windows   int     // that were stacked
@@ -73,13 +73,12 @@ type Found struct {
 // leastWindows is how many windows a stack needs.
 const leastWindows = 4
 
-// Wavelet is the stack of the windows: each is scaled to unit energy and moved by where it
-// correlates best with the stack, which is repeated, and a sample of the stack is the mean of
-// the middle half of the windows' (the interquartile mean), which strays by no single trace.
-// Windows that correlate with the stack by less than half of what the median window does are left
-// out of the next one. The median of the moves is zero. The stack is scaled by the median norm of
-// the windows, and divided by coefficient, the reflection coefficient with its sign of what they
-// are of.
+// Wavelet is the stack of the windows. Each is scaled to unit energy and moved to where it
+// correlates best with the stack, which is repeated. A sample of the stack is the mean of the
+// middle half of the windows' (the interquartile mean), so that no single trace distorts it.
+// Windows that correlate with the stack by less than half of the median are left out of the next
+// one. The median of the moves is zero. The stack is scaled by the median norm of the windows,
+// and divided by coefficient, the reflection coefficient of their reflector with its sign.
 func (s *Stack) Wavelet(coefficient float64) (*Found, error) {
 	s.leaveFaint()
 	if n := len(s.windows); n < leastWindows {
@@ -147,8 +146,7 @@ func (s *Stack) cut(x []float64, move float64) aligned {
 }
 
 // align moves the windows to where they correlate best with a stack of unit energy, and leaves out
-// those that do so by less than half of what the median one does. Without a stack all stay where
-// they are.
+// those that correlate by less than half of the median. Without a stack all stay where they are.
 func (s *Stack) align(stack []float64) (out []aligned) {
 	moves, likeness := make([]float64, len(s.windows)), make([]float64, len(s.windows))
 	if stack != nil {

@@ -47,8 +47,8 @@ func Lines(x, y string, opt Options, lines ...Line) (*Figure, error) {
 }
 
 // Marks draws values of several things, y on a logarithmic axis: the things lie side by side,
-// named, and X of up to five lines counts them from 0. Nothing joins the points, and those of
-// one thing lie beside each other in the order of the lines. Errors are those of Lines.
+// named, and X of up to five lines counts them from 0. The points are not joined. Points of
+// one thing are next to each other in the order of the lines. Errors are the errors of Lines.
 func Marks(names []string, y string, opt Options, lines ...Line) (*Figure, error) {
 	x := axis{given: []plot.Tick{}}
 	for i, name := range names {
@@ -221,7 +221,7 @@ func Convergence(opt Options, histories ...History) (*Figure, error) {
 	return chart(axis{label: "iteration", whole: true}, axis{label: "norm relative to start", log: true}, opt, lines)
 }
 
-// relative sets the points of v over v[0] against the iteration, but for zeros.
+// relative sets the points of v over v[0] against the iteration, except zeros.
 func (l *Line) relative(v []float64) error {
 	if len(v) == 0 {
 		return fmt.Errorf("no values")

@@ -17,8 +17,8 @@ type window struct {
 	note   string // what the picture says about it
 }
 
-// Limit is the percentile of |v| at which a picture of v alone would be clipped,
-// for several pictures on one scale; 0 where it is zero or v is empty.
+// Limit is the percentile of |v| at which a picture of only v would be clipped, for
+// several pictures on one scale; 0 if it is zero or v is empty.
 func Limit[T Float](v []T, percentile float64) float64 {
 	vals := make([]float32, len(v))
 	for i, x := range v {

@@ -89,7 +89,7 @@ func (f *Figure) scale(s float64) {
 	}
 }
 
-// span is what one row or column of panels takes, in pixels.
+// span is the size of one row or column of panels, in pixels.
 type span struct{ before, size, after int }
 
 func (s *span) cover(o span) {

@@ -23,9 +23,9 @@ type Times struct {
 }
 
 // Gather draws traces side by side, time downward. data is [ntrace, NT] in C
-// order. With offset (m, one a trace; or what Options.Across says) the horizontal axis is the offset when
-// the traces lie at equal steps, else the trace number with the range of
-// offsets in a note; nil means trace numbers from 0. NaN is an error.
+// order. offset is in m, one value per trace, or has the quantity of Options.Across. If traces have
+// equal steps, it is the horizontal axis. Otherwise the axis is the trace number, with the range of
+// offsets in a note. nil means trace numbers from 0. NaN is an error.
 func Gather[T Float](data []T, ts Times, offset []float64, opt Options) (*Figure, error) {
 	if ts.NT < 1 || len(data) == 0 || len(data)%ts.NT != 0 {
 		return nil, fmt.Errorf("picture: gather: %d samples are no whole number of traces of %d", len(data), ts.NT)
@@ -75,7 +75,7 @@ func even(offset []float64) (step float64, ok bool) {
 	return step, step != 0
 }
 
-// ImageGather is what the images by class show below one point of the surface.
+// ImageGather shows the images by class below one point of the surface.
 type ImageGather struct {
 	Name   string    // of the point, its parts between commas: each has a line
 	Values []float32 // [classes, nz]
@@ -109,7 +109,7 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 		if len(opt.Window) != 4 {
 			return nil, fmt.Errorf("%w: the window %v has %d ends, want 4", ErrOption, opt.Window, len(opt.Window))
 		}
-		opt.Window = []float64{x.from, x.to, opt.Window[2], opt.Window[3]} // of depths alone
+		opt.Window = []float64{x.from, x.to, opt.Window[2], opt.Window[3]} // only of depths
 		across := x
 		if err := opt.crop(&raster{v: make([]float32, nz), n0: 1, n1: nz}, &across, &depth); err != nil {
 			return nil, err
@@ -156,9 +156,9 @@ func ImageGathers(g grid.Grid, gathers []ImageGather, c Classes, opt Options) (*
 	return single(p, opt.Bar), nil
 }
 
-// ticks are those of one gather of so many inches, at fractions of its width: one a
-// class, with the centres of as many evenly spaced ones as there is room for, also
-// between neighbouring gathers.
+// ticks are the ticks of one gather of the given width in inches, at fractions of its
+// width. There is one per class, labelled with the centres of evenly spaced ones that
+// fit, also between neighbouring gathers.
 func (c Classes) ticks(width float64) []plot.Tick {
 	n := len(c.Centers)
 	ticks, each, room := make([]plot.Tick, n), width/float64(n), 0.0
@@ -177,5 +177,6 @@ func (c Classes) ticks(width float64) []plot.Tick {
 	return ticks
 }
 
-// textWidth is about how wide a tick's text is with a space on either side, in inches.
+// textWidth is the approximate width of a tick's text with a space on either side, in
+// inches.
 func textWidth(s string) float64 { return 0.07*float64(utf8.RuneCountInString(s)) + 0.1 }

@@ -47,7 +47,7 @@ type panel struct {
 	raster   *raster
 	plotters []plot.Plotter
 	key      []entry // named in the frame
-	keyLeft  bool    // in its upper left corner, else in the right one
+	keyLeft  bool    // in its upper left corner, otherwise in the right one
 }
 
 // entry is a plotted line with its name.
@@ -61,7 +61,7 @@ func newPanel(w, h float64, x, y axis, title string, notes ...string) *panel {
 	return &panel{w: w, h: h, x: x, y: y, title: title, notes: oneLine(notes...)}
 }
 
-// oneLine puts the notes that are not empty on one line; nil where there is none.
+// oneLine puts the notes that are not empty on one line; nil without any.
 func oneLine(notes ...string) []string {
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "" })
 	if len(notes) == 0 {
@@ -143,7 +143,7 @@ func around(q *plot.Plot, frame draw.Canvas) draw.Canvas {
 	return c
 }
 
-// spans are what the panel takes across and down: the framed area, with axes and texts
+// spans are the sizes of the panel across and down: the framed area, with axes and texts
 // around it.
 func (p *panel) spans() (across, down span) {
 	frame := vg.Rectangle{Max: vg.Point{X: vg.Length(p.w) * vg.Inch, Y: vg.Length(p.h) * vg.Inch}}
@@ -210,7 +210,7 @@ func (p *panel) draw(c *canvas, r image.Rectangle) {
 	p.drawHeads(c, r, max(int(math.Ceil(beyond.Y.Dots(dpi))), pts(gap)))
 }
 
-// drawHeads writes title and notes so many pixels above the frame.
+// drawHeads writes title and notes at the given number of pixels above the frame.
 func (p *panel) drawHeads(c *canvas, r image.Rectangle, above int) {
 	y := r.Min.Y - above - p.headHeight()
 	write := func(size float64, bold bool, s string) {

@@ -12,8 +12,8 @@ type raster struct {
 	v      []float32 // [n0, n1], C order
 	n0, n1 int
 	flip   bool    // axis 1 upward
-	smooth bool    // interpolate between samples, else draw each as a block
-	turn   float64 // values are angles that repeat after so many degrees; 0: they are none
+	smooth bool    // interpolate between samples, otherwise draw each as a block
+	turn   float64 // values are angles that repeat after this many degrees; 0: they are not angles
 	win    window
 	colors Colors
 

@@ -18,17 +18,17 @@ type Options struct {
 	Colors Colors
 	Clip   float64 // percentile of |v| in (0, 100]; 0 means 99; models are clipped only when it is set
 	Limit  float64 // |v| of an image or gather that gets full colour, instead of the percentile; 0 for none
-	Turn   float64 // the values of a model are angles that repeat after so many degrees, 180 those of axes; 0: they are none
+	Turn   float64 // the values of a model are angles that repeat after this many degrees, 180 for those of axes; 0: they are not angles
 	Bar    string  // label of a colour bar; "" means none for images, "velocity (m/s)" for models
 
 	// At is the point, m, through which the slices of a 3-D array are taken;
 	// nil means the centre of the grid.
 	At []float64
 
-	// What follows is for sections and gathers, not for 3-D arrays.
+	// The fields below are for sections and gathers, not for 3-D arrays.
 
 	Span    [2]float64 // least and greatest value that the colours of a model span, instead of its own; zeros for none
-	Window  []float64  // left, right, upper and lower end of what is shown, in the units of the axes; nil for all
+	Window  []float64  // left, right, upper and lower end of the picture, in the units of the axes; nil for all
 	Gain    float64    // what is drawn is multiplied by depth or time to this power
 	Size    [2]float64 // width and height of the frame, inches; 0 leaves one to the picture
 	Wiggles bool       // traces as lines whose positive side is filled, instead of colours
@@ -176,8 +176,8 @@ const (
 	level                 // all beside each other
 )
 
-// layoutOf leaves the least of the page empty. Sizes are those of the cube as it is drawn; inches is its scale on
-// the page.
+// layoutOf leaves the least of the page empty. Sizes are the sizes of the cube as it is drawn; inches
+// is its scale on the page.
 func layoutOf(x, y, z float64) (best layout, inches float64) {
 	empty := [...]float64{
 		folded:  z * z / ((x + z) * (y + z)),

@@ -15,7 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// Panel is what semblances of residual moveout show below one point of the surface.
+// Panel shows the semblances of residual moveout below one point of the surface.
 type Panel struct {
 	Name      string    // of the point
 	Values    []float64 // [γ, nz], 0 to 1
@@ -23,9 +23,9 @@ type Panel struct {
 	At, Depth []float64 // γ and depth of each pick
 }
 
-// Semblances draws panels over evenly spaced values of γ, or of what Options.Across says, side by side, the last axis
-// of the grid downward: each with its name above, its trajectory as a line and its picks as dots. A value that is NaN or
-// infinite is an error.
+// Semblances draws panels over evenly spaced values of γ, or of the quantity of Options.Across, side by
+// side, the last axis of the grid downward. Each has its name above, its trajectory as a line and its
+// picks as dots. A value that is NaN or infinite is an error.
 func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Figure, error) {
 	n, last := len(gammas), g.Dim()-1
 	nz, count := g.Shape[last], len(panels)
@@ -93,8 +93,8 @@ func Semblances(g grid.Grid, gammas []float64, panels []Panel, opt Options) (*Fi
 	return single(p, "semblance"), nil
 }
 
-// labelled are the least and the greatest γ that have a label in each of so many panels: the ends,
-// or twentieths within them where labels of neighbouring panels would touch.
+// labelled are the least and the greatest γ that have a label in each of n panels: the ends, or
+// twentieths within them if labels of neighbouring panels would touch.
 func labelled(gammas []float64, panels int) (low, high float64) {
 	low, high = gammas[0], gammas[len(gammas)-1]
 	if inset := (high - low) / 8; panels > 3 {

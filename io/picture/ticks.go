@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// axis is what a panel shows along x or y. x runs from left to right, y from the top
+// axis holds the range of a panel along x or y. x runs from left to right, y from the top
 // down: from is its upper end, to its lower one.
 type axis struct {
 	from, to float64
@@ -62,7 +62,7 @@ func (a axis) ticks(inches, every float64) []plot.Tick {
 	return out
 }
 
-// tickLabel writes a value with so many digits behind the point, or fewer.
+// tickLabel writes a value with at most the given number of digits behind the point.
 func tickLabel(v float64, digits int) string {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', digits, 64), 64)
 	if err != nil {

@@ -14,11 +14,10 @@
 //
 // # Trust
 //
-// Nothing that a file says of itself is believed before it was compared with the
-// file's size: no allocation grows with a number in a header beyond what the file
-// really holds. What is wrong with a file is an [*Error] that names the byte, the
-// field, the value and the limit. Bytes are counted from 1, as the standard
-// counts them.
+// A number in a file is believed only after a comparison with the file's size: no
+// allocation grows with a number in a header beyond what the file really holds. A fault
+// in a file is an [*Error] that names the byte, the field, the value and the limit. Bytes
+// are counted from 1, as the standard counts them.
 //
 // # Order and types
 //

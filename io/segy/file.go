@@ -15,7 +15,7 @@ import (
 type Kind string
 
 const (
-	Auto Kind = ""     // SU where the name ends in .su, else SEG-Y
+	Auto Kind = ""     // SU if the name ends in .su, otherwise SEG-Y
 	SEGY Kind = "segy" // SEG-Y of any revision
 	SU   Kind = "su"   // Seismic Unix
 )
@@ -52,8 +52,8 @@ type Options struct {
 	Salvage bool
 }
 
-// File is a file open for reading; its exported fields are what it says of
-// itself, for the caller to read.
+// File is a file open for reading; its exported fields are the facts that its headers
+// state, for the caller to read.
 type File struct {
 	Path         string
 	Kind         Kind
@@ -151,7 +151,7 @@ func (f *File) ByteOrder() binary.ByteOrder { return f.Order.binary() }
 // number is an integer of the file's own headers.
 func (f *File) number(field Field) int64 { return field.Int(f.Reel, f.ByteOrder()) }
 
-// Traces is the number of traces where all have the same size, else -1.
+// Traces is the number of traces if all have the same size, otherwise -1.
 func (f *File) Traces() int64 {
 	if f.Fixed == 0 || f.Extra > 0 {
 		return -1

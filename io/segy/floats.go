@@ -2,18 +2,19 @@ package segy
 
 import "fmt"
 
-// Samples of which the kind of floats is judged: as many traces, bytes of each, and the least
-// number of samples other than 0.
+// Samples that decide the kind of floats: traces, bytes of each, and the least number of
+// samples other than 0.
 const (
 	judgedTraces = 64
 	judgedBytes  = 16 << 10
 	judgedLeast  = 1000
 )
 
-// judgeFloats compares a format code of floats with the samples, unless the format is asked
-// for. The fraction of an IBM float begins with a hexadecimal digit other than 0; these four
-// bits of IEEE floats are the end of the exponent and the beginning of the fraction, which are
-// 0 in about one of 12 numbers. Programs that write one kind and state the other are many.
+// judgeFloats compares a format code of floats with the samples, unless the caller gives the
+// format. The fraction of an IBM float begins with a hexadecimal digit other than 0; these
+// four bits of IEEE floats are the end of the exponent and the beginning of the fraction,
+// which are 0 in about one of 12 numbers. Programs that write one kind and state the other are
+// many.
 func (f *File) judgeFloats() error {
 	if f.opt.Format != 0 || f.Format != IBM32 && f.Format != IEEE32 {
 		return nil

@@ -9,7 +9,7 @@ import (
 // Foreign is a file of another format, told by its first bytes.
 type Foreign struct {
 	Kind   string // as internal/sniff names it
-	Begins string // beginning of a text, quoted; "" for all else
+	Begins string // beginning of a text, quoted; otherwise ""
 }
 
 // Error says what the file is.

@@ -31,9 +31,8 @@ func (f *File) openSEGY() error {
 	return nil
 }
 
-// judgeOrder finds the byte order: by the constant that revision 2 has for it,
-// else as the one in which the format code is one (section 5, bytes 3297 and
-// 3225).
+// judgeOrder finds the byte order: by the constant that revision 2 has for it, otherwise
+// as the one in which the format code is one (section 5, bytes 3297 and 3225).
 func (f *File) judgeOrder() error {
 	if f.Order != AnyOrder {
 		return nil
@@ -136,8 +135,8 @@ func (f *File) judgeExtent() error {
 	return f.judgeExtent2()
 }
 
-// texts is the number of extended textual headers. What revision 1 and later state must be
-// there: else the traces would be taken from anywhere.
+// texts is the number of extended textual headers. Values that revision 1 and later must
+// state; otherwise the traces would be taken from anywhere.
 func (f *File) texts() (int64, error) {
 	room := (f.Size - reelBytes) / textBytes
 	if asked := f.opt.Texts; asked != nil {
@@ -194,8 +193,8 @@ func (f *File) textRecords() (n int64, err error) {
 	return n, nil
 }
 
-// begins reports whether the first trace lies behind a number of texts: its header has the
-// sampling of the binary header, or those behind it make sense.
+// begins reports whether the first trace comes after a number of texts: either its header
+// has the sampling of the binary header, or the headers behind it make sense.
 func (f *File) begins(texts int64) bool {
 	first, o := reelBytes+texts*textBytes, f.ByteOrder()
 	h, _, err := (&reading{f: f, order: f.Order}).headAt(first)
@@ -278,7 +277,7 @@ func (f *File) statedExtra() (int64, error) {
 	return n, nil
 }
 
-// judgeExtent2 is what revision 2 adds.
+// judgeExtent2 handles the additions of revision 2.
 func (f *File) judgeExtent2() error {
 	n, err := f.statedExtra()
 	if err != nil {

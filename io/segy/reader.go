@@ -192,9 +192,9 @@ func (f *File) TraceInterval(t *Trace) float64 {
 	return float64(TraceInterval.Int(t.Header, o)) / 1e6
 }
 
-// Extended reports whether a trace header is followed by the extension of the
-// standard, called SEG00001 in ASCII or EBCDIC (section 7.1, table 4); there may be
-// others, of which nothing is known.
+// Extended reports whether a trace header is followed by the extension of the standard,
+// called SEG00001 in ASCII or EBCDIC (section 7.1, table 4); there may be other, unknown
+// ones.
 func Extended(header []byte) bool {
 	if len(header) < 2*headerBytes {
 		return false

@@ -54,7 +54,7 @@ func power(v int64) bool {
 	return slices.Contains([]int64{0, 1, 10, 100, 1000, 10000}, max(v, -v))
 }
 
-// none reports whether headers cannot be told from samples.
+// none reports whether the headers give neither an interval nor a number of samples.
 func (m marks) none() bool { return m.interval == 0 && m.samples == 0 }
 
 // stride is how far apart the headers of traces of one length are, bytes.
@@ -141,8 +141,8 @@ func (r *reading) heads() (heads [][]byte, err error) {
 	return heads, nil
 }
 
-// headAt is the header at a place, with its extensions as far as they are looked at, and
-// the bytes of its trace; nil where the file ends before, 0 bytes where it gives no length.
+// headAt is the header at a place, with the examined part of its extensions, and the bytes
+// of its trace; nil if the file ends before, 0 bytes if it gives no length.
 func (r *reading) headAt(at int64) (h []byte, size int64, err error) {
 	f, want := r.f, int64(headerBytes)
 	if f.Extra > 0 {
@@ -205,8 +205,8 @@ func (m marks) fit(h []byte, o binary.ByteOrder) bool {
 	return interval && samples || (interval || samples) && m.plausible(h, o)
 }
 
-// plausible reports whether a header's codes are those of headers, but for one of them.
-// Samples rarely look so.
+// plausible reports whether all codes of a header, except one, are valid. Samples rarely
+// look so.
 func (m marks) plausible(h []byte, o binary.ByteOrder) bool {
 	odd := 0
 	for i, code := range codes {
@@ -217,8 +217,8 @@ func (m marks) plausible(h []byte, o binary.ByteOrder) bool {
 	return odd < 2
 }
 
-// choose returns the one reading that the headers leave: the one whose headers make sense, else
-// the only one that is possible. nil says that they do not decide.
+// choose returns the one reading that the headers leave: the one whose headers make sense,
+// otherwise the only one that is possible. nil says that they do not decide.
 func choose(list []*reading) *reading {
 	var good, possible []*reading
 	for _, r := range list {
@@ -305,7 +305,7 @@ func (f *File) settle(field Field, list []*reading) error {
 }
 
 // withoutExtra is the reading of a file whose traces have no header extensions though the file
-// header announces some, if the headers follow each other so; else nil.
+// header announces some, if the headers follow each other so; otherwise nil.
 func (f *File) withoutExtra(list []*reading) (*reading, error) {
 	stated := f.Extra
 	f.Extra = 0

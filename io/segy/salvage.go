@@ -13,9 +13,9 @@ type Lost struct {
 	Reason string
 }
 
-// salvage passes over what is no whole trace. A header is one that repeats what most have;
-// where it does not, the next one that does and that another one follows is looked for.
-// A trace is whole if the next header, or the end, is where its length says.
+// salvage passes over everything except whole traces. A header is one that repeats what
+// most have; where it does not, the next one that does and that another one follows is
+// looked for. A trace is whole if the next header, or the end, is where its length says.
 func (r *Reader) salvage() error {
 	for r.at < r.f.end {
 		left := r.f.end - r.at
@@ -93,11 +93,11 @@ func (f *File) ends(at int64) (bool, error) {
 	return sound, err
 }
 
-// searchBytes is how much is searched for a header at a time.
+// searchBytes is the size of one step of the search for a header.
 const searchBytes = 1 << 20
 
-// nextHeader is the place of the next header that makes sense and behind whose trace another
-// one, or the end, follows; the end where there is none.
+// nextHeader is the place of the next header that makes sense and is followed, behind its
+// trace, by another one or the end; the end without such a header.
 func (r *Reader) nextHeader() (int64, error) {
 	f, o := r.f, r.f.ByteOrder()
 	for at := r.at + 1; f.end-at >= headerBytes && !f.marks.none(); at += searchBytes - headerBytes + 1 {

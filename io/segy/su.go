@@ -83,8 +83,8 @@ func (f *File) openSU() error {
 	return nil
 }
 
-// chooseSU takes the reading whose headers make sense, else the likelier of those that fit
-// the size; nil for none. A byte order that is known needs neither.
+// chooseSU takes the reading whose headers make sense, otherwise the likelier of those
+// that fit the size; nil for none. A byte order that is known needs neither.
 func (f *File) chooseSU(list []*reading, fit bool) (*reading, error) {
 	list = slices.DeleteFunc(list, func(r *reading) bool { return r.samples == 0 })
 	for _, r := range list {
@@ -118,9 +118,9 @@ func (f *File) likelierSU(header []byte) Order {
 	return Little
 }
 
-// SUMark is where lsm says of SU that it wrote what their headers cannot hold: that lengths
-// are metres, and whether the samples of a grid are depths or times. The bytes are not
-// assigned in SU.
+// SUMark is where SU files of lsm state what their headers cannot hold: that lengths are
+// metres, and whether the samples of a grid are depths or times. The bytes are not assigned
+// in SU.
 var SUMark = Field{Byte: 237, Length: 4}
 
 // Values of SUMark, in ASCII "LSMZ" and "LSMT".

@@ -42,8 +42,8 @@ struct Model {
 	int rounds, patience;                      // most rounds, and rounds before the tolerance grows
 };
 
-// Place is a source, the columns of the model, or of its coarse table, that it is solved in, the
-// points of the model that its start box spans, and the columns of the image that it is wanted on.
+// Place is a source. It has the columns of the model, or of its coarse table, for the solution,
+// the points of the model in its start box, and its columns of the image.
 struct Place {
 	double at[3];
 	int lo[2], n[2];
@@ -52,7 +52,7 @@ struct Place {
 	i64 table; // where its coarse table begins
 };
 
-// Batch is what the groups of a batch work on.
+// Batch is the data of the groups of a batch.
 struct Batch {
 	const Place *places; // [group][LANES]
 	float *tau;          // [1 + group · columns][n[2] + 2 GHOSTS][LANES]; the first row stands for those beyond windows
@@ -180,9 +180,9 @@ __device__ __forceinline__ Along along(const Model &m, const Place &p, int axis)
 	return {fmax(m.origin[axis], p.at[axis] - h), fmin(end, p.at[axis] + h)};
 }
 
-// slowness is the mean along the straight ray from a position to the point x from it of what
-// betweenPoints in start.go says, by five-point Gauss-Legendre quadrature (Abramowitz and Stegun,
-// table 25.4) on four panels.
+// slowness is the mean of betweenPoints in start.go along the straight ray from a position to the
+// point x from it, by five-point Gauss-Legendre quadrature (Abramowitz and Stegun, table 25.4) on
+// four panels.
 __device__ __forceinline__ double slowness(const Model &m, const double *at, const double *x)
 {
 	const double node[5] = {0.046910077030668, 0.230765344947158, 0.5, 0.769234655052842, 0.953089922969332};
@@ -204,8 +204,8 @@ __device__ __forceinline__ double slowness(const Model &m, const double *at, con
 	return tau;
 }
 
-// gradient is the slope of the velocities lo, here and hi, of which the outer ones lie so many
-// metres below and above and so wide apart, see velocitySlope in start.go.
+// gradient is the slope of the velocities lo, here and hi. down and up are the distances of
+// the outer ones in metres, wide the distance between them, see velocitySlope in start.go.
 __device__ __forceinline__ double gradient(double lo, double here, double hi, double down, double up, double wide)
 {
 	const double slope = wide > 0 ? (hi - lo) / wide : 0;
@@ -387,7 +387,7 @@ __device__ __forceinline__ float fewer(float *A, float *B, float *slope, float f
 	return delta;
 }
 
-// Around is what the update of a point reads of other rows: τ one and two points below and
+// Around is the input of a point's update from other rows: τ one and two points below and
 // above it along x (and y), the squared slowness, and its position along z.
 struct Around {
 	float side[DIM - 1][4], slow2, rz;
@@ -412,8 +412,8 @@ template <bool SECOND> __device__ __forceinline__ Around read(const Row &r, int 
 	return out;
 }
 
-// What a block's sweep has seen over its points: a bit, and for all but the last one for each
-// axis from it on.
+// Events of a block's sweep over its points: a bit each, and, except for the last, one for
+// each axis from it on.
 enum {
 	BEHIND = 1,     // the near side was upwind
 	AHEAD = 1 << 3, // the far side was upwind
@@ -614,8 +614,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) sweep(Model model, Batc
 		atomicAdd(b.lost, lost);
 }
 
-// Image is the grid on which times are wanted, and where it is not the model's, how they are
-// interpolated: from width[a] points along axis a, of which first[a] is the first.
+// Image is the grid of the times. If it differs from the model's grid, times are
+// interpolated from width[a] points along axis a, starting at first[a].
 struct Image {
 	double origin[3], spacing[3]; // m
 	const int *first[3];          // [points along the axis]

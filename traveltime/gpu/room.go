@@ -15,7 +15,7 @@ const (
 	starts  = 256 // START: threads of a place in start
 )
 
-// room is the room for the places of a batch, all of one size.
+// room is the memory for the places of a batch, all of one size.
 type room struct {
 	planes [2]int // planes [lo, hi) of the model along x that are kept on the card
 	side   [2]int // columns of the largest region, along x and y
@@ -84,7 +84,7 @@ func (r *room) wave() int {
 }
 
 // threads is the number of threads that sweep a group: one for each place and block of the
-// wave, in multiples of what any card runs together.
+// wave, in multiples of 64, which every card runs together.
 func (r *room) threads() int {
 	const together = 64
 	return min(threads, (r.wave()*lanes+together-1)/together*together)
@@ -99,8 +99,8 @@ func (r *room) threads() int {
 // shrinks. But the processor's times have to go to the card.
 const worth = 127
 
-// Pays reports whether a card is a better place for the times than so many threads of the
-// processor: whether its sweeps have enough threads. Straight rays and coarse tables take no
+// Pays reports whether a card computes the times faster than the given number of processor
+// threads: whether its sweeps have enough threads. Straight rays and coarse tables take no
 // sweeps, and always pay. Where the processor's solver would have other bits, the card solves
 // too, so that results do not depend on the choice.
 func Pays(t Task) bool {

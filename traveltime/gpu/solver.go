@@ -19,7 +19,7 @@ import (
 //go:embed eikonal.cu
 var text string
 
-// Program is the solver for grids of so many axes.
+// Program is the solver for grids of dim axes.
 func Program(dim int) accel.Source {
 	return accel.Source{Name: "eikonal.cu", Text: text, Defines: []string{fmt.Sprintf("DIM=%d", dim)}}
 }
@@ -44,7 +44,7 @@ type Task struct {
 	Places    []int // whose times are computed
 	Options   traveltime.Options
 	Together  int   // of Places, in a Solve, at most
-	Budget    int64 // bytes that a batch of places takes at most, but for one group of them that takes more
+	Budget    int64 // bytes that a batch of places takes at most, except for one group of them that takes more
 }
 
 // Solver computes traveltimes on a card. It is for one goroutine at a time.
@@ -264,8 +264,8 @@ func AxisOf(axis, dim int) int {
 // Solve computes the times of places, and passes them to each in batches, in any order. The
 // places and their windows are among those of New, but p may number them otherwise. Fields
 // are valid until each returns; work on them must be on the solver's stream. The times
-// of a place have the same bits whatever is computed with it. Its errors are those of the
-// method's Solve, of the card and of each.
+// of a place have the same bits whatever is computed with it. Its errors come from the
+// method's Solve, from the card and from each.
 func (s *Solver) Solve(ctx context.Context, p *survey.Positions, places []int, opt traveltime.Options, each func(Fields) error) error {
 	if err := traveltime.Check(s.of, p, places, opt); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // family describes the launchers of one MPI library: their names and how to recognise them.
 type family struct {
-	library  string   // in what the library says of itself
+	library  string   // in the library's description of itself
 	programs []string // most specific name first
 	version  string   // in the output of --version
 	flags    []string

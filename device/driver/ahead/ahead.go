@@ -3,8 +3,9 @@
 // the NVRTC at hand makes worse code (accel.Source.Native). The driver compiles the PTX for the card
 // at hand. Operators with an aperture, with limits of the dip or the opening angle, with
 // anti-aliasing, or with their elements squared (for image.gather_normalize) are
-// not carried: they need NVRTC. Nor is the solver of traveltimes, whose work the host can do. A
-// file's name holds a hash of its source and options, so the PTX of another program is never used.
+// not carried: they need NVRTC. The solver of traveltimes is not carried either, since the host can
+// do its work. A file's name holds a hash of its source and options, so the PTX of another program
+// is never used.
 package ahead
 
 //go:generate go test -run TestFresh -update .

@@ -1,5 +1,5 @@
-// Package densetest is what distributed dense matrices must do over any communicator: products,
-// factors and solutions agree with gonum, and have the bits of one rank on every grid.
+// Package densetest tests distributed dense matrices over any communicator: products, factors
+// and solutions agree with gonum, and have the bits of one rank on every grid.
 package densetest
 
 import (
@@ -72,7 +72,7 @@ var cases = []struct {
 	{"tiles and mirrors", tiles},
 }
 
-// Site is a grid, and a grid of this rank alone to compare with.
+// Site is a grid, and a grid of only this rank to compare with.
 type Site struct {
 	Grid, Alone *dense.Grid
 	Type        device.Type
@@ -251,7 +251,7 @@ func ragged(n int, lengths ...int) dense.Cuts {
 	return c
 }
 
-// products multiplies in all ways: square, tall and thin, ragged, and with one tile alone.
+// products multiplies in all ways: square, tall and thin, ragged, and with only one tile.
 func products(s *Site) error {
 	for i, shape := range []struct{ rows, inner, columns dense.Cuts }{
 		{dense.Cut(24, 8), dense.Cut(24, 8), dense.Cut(24, 8)},

@@ -140,7 +140,7 @@ func (h *Hunt) text(p place) string {
 }
 
 // End tells of all mutants. One that no kernel misses is an error, unless it is known as redundant.
-// So is one that is and that somebody does miss, and a row of the tables in docs/gpu.md that says
+// So is one that is and that somebody does miss, and a row of the tables in docs/gpu-tests.md that says
 // something else.
 func (h *Hunt) End() {
 	t := h.t

@@ -9,7 +9,7 @@ import (
 
 // page has the tables of all hunts, and says by which NVRTC.
 func page() string {
-	path := "docs/gpu.md"
+	path := "docs/gpu-tests.md"
 	for range 5 { // folders from a package up
 		if _, err := os.Stat(path); err == nil {
 			break
