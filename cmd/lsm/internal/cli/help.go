@@ -126,7 +126,7 @@ func newHelp(a *App) *cobra.Command {
 		Long: `Help on a command, or on a topic:
 
   start        from SEG-Y to an image
-  config       the configuration file; a section or key may follow
+  config       the configuration file; a section, a key or "all" may follow
   formats      the files that lsm reads and writes
   status       the exit statuses of all commands`,
 		Example: `  lsm help run
@@ -151,8 +151,9 @@ func newHelp(a *App) *cobra.Command {
 				}
 				a.text("help", text)
 			case topic == "config":
-				a.Report.Printf("%s", config.Help())
-				a.Report.Event("help", "text", config.Help(), "fields", config.Fields())
+				text := config.Help()
+				a.Report.Printf("%s", text)
+				a.Report.Event("help", "text", text, "fields", config.Fields())
 			case topic == "start":
 				a.text("help", startText)
 			case topic == "formats":
