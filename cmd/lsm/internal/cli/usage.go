@@ -100,7 +100,7 @@ func noCommand(parent *cobra.Command, args []string) error {
 	list := parent.CommandPath() + " -h lists the commands"
 	if len(args) == 0 {
 		if !parent.HasParent() {
-			list += "; lsm help start goes from SEG-Y to an image"
+			list = "lsm help start shows the commands from SEG-Y to an image"
 		}
 		return status.Hint(errors.New("no command given"), list)
 	}

@@ -22,11 +22,10 @@ func newInfo(a *cli.App) *cobra.Command {
 	var unguarded, qc, metadata bool
 	cmd := &cobra.Command{
 		Use:   "info FILE",
-		Short: "What is in a survey, model, table, image, surface or checkpoint file",
-		Long: `Info shows what a file holds: a summary for the files that lsm knows, every
-dataset with its shape, type and attributes, and for an image how it was made. A
-file that lsm could not use is shown as far as it can be read, with what is wrong
-with it, and the exit status is 3.`,
+		Short: "Show what a file holds",
+		Long: `Info prints what a file holds: a summary of a file of lsm, each dataset with shape, type and
+attributes, and for an image how it was made. A file that lsm cannot use is printed as far as
+it can be read, with what is wrong, and the exit status is 3.`,
 		Example: `  lsm info survey.h5
   lsm info survey.h5 --qc
   lsm info image.h5 --range --verify`,

@@ -245,7 +245,7 @@ func (f *modelOptions) tell(a *cli.App, m *modelfile.Model) {
 	}
 	a.Report.Event("model", "frame", frame, "path", m.Path, "format", string(m.Format), "what", m.What, "dataset", m.Dataset, "file_shape", m.Shape, "file_axes", m.Axes,
 		"file_units", m.Unit, "file_range", []float64{m.Least, m.Greatest}, "property", name, "units", unit, "range", []float64{least, greatest},
-		"domain", m.Grid.Domain.String(), "origin", m.Grid.Origin, "spacing", m.Grid.Spacing, "shape", m.Grid.Shape, "notes", m.Notes, "guesses", m.Guesses)
+		"domain", m.Grid.Domain.String(), "origin", m.Grid.Origin, "spacing", m.Grid.Spacing, "shape", m.Grid.Shape, "notes", readable.Alike(m.Notes), "guesses", readable.Alike(m.Guesses))
 }
 
 func (f *modelOptions) write(a *cli.App, m *modelfile.Model, output string) error {
