@@ -140,7 +140,7 @@ func parseBalance(values string, s *survey.Survey) (step, error) {
 	case "surface":
 		return &surface{survey: s, rms: make([]float64, s.NumTraces())}, nil
 	}
-	return nil, fmt.Errorf("%q is none of trace, shot and surface", values)
+	return nil, fmt.Errorf("%q is not one of trace, shot, surface", values)
 }
 
 func (s balance) apply(g *Gather) error {

@@ -185,7 +185,7 @@ func newHelp(a *App) *cobra.Command {
 			topic, key := words[0], words[1]
 			switch {
 			case template && topic != "config":
-				return status.Hint(status.Usage(errors.New("help: --template belongs to help config")),
+				return status.Hint(status.Usage(errors.New("help: --template works only with help config")),
 					"lsm help config --template > config.toml")
 			case key != "" && (topic == "start" || topic == "formats" || topic == "status"):
 				return status.Usage(fmt.Errorf("help: unexpected argument %q", key))

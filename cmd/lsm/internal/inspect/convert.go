@@ -72,7 +72,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 		return cli.WithUnitsFlag(err)
 	}
 	if im.Grid.Domain == to {
-		return status.Input(fmt.Errorf("%s: the image lies in %s already", path, to))
+		return status.Input(fmt.Errorf("%s: the image is already in %s", path, to))
 	}
 	if m.Grid.Dim() != im.Grid.Dim() {
 		return status.Input(fmt.Errorf("%s has %d axes, %s %d", f.velocity, m.Grid.Dim(), path, im.Grid.Dim()))

@@ -75,10 +75,10 @@ it can be read, with what is wrong, and the exit status is 3.`,
 // withFormatHint says what to do with a file that is not HDF5.
 func withFormatHint(path string, err error) error {
 	if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
-		return status.Hint(err, "a configuration is looked at by: lsm check "+path)
+		return status.Hint(err, "to check a configuration: lsm check "+path)
 	}
 	if ext := strings.ToLower(filepath.Ext(path)); errors.Is(err, h5.ErrInput) && (ext == ".sgy" || ext == ".segy" || ext == ".su") {
-		return status.Hint(err, "SEG-Y and SU files are looked at by: lsm import "+path)
+		return status.Hint(err, "to look at SEG-Y and SU files: lsm import "+path)
 	}
 	if kind, fault := sniff.Path(path); fault == nil && kind.Model() && errors.Is(err, h5.ErrInput) && kind != sniff.HDF5 && kind != sniff.MAT73 {
 		return status.Hint(err, kind.Hint(path))

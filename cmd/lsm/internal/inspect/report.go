@@ -198,7 +198,7 @@ func (c *collector) readImage(path string) (*h5.Image, error) {
 	kind, err := h5.Kind(path)
 	if err != nil {
 		if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
-			return nil, status.Hint(err, "report takes the image file that lsm run has written, not its configuration")
+			return nil, status.Hint(err, "give the image file that lsm run wrote, not its configuration")
 		}
 		return nil, err
 	}

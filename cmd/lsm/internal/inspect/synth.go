@@ -233,7 +233,7 @@ func (f *synthOptions) build(a *cli.App, args []string) (*synth.Case, error) {
 	case f.model != "":
 		return f.fromModel(a)
 	case f.spacing != 0:
-		return nil, status.Usage(errors.New("synth: --spacing belongs to --model"))
+		return nil, status.Usage(errors.New("synth: --spacing needs --model"))
 	case len(args) == 0:
 		return nil, status.Hint(status.Usage(fmt.Errorf("synth: NAME is missing")), "one of "+strings.Join(synth.Names(), ", ")+", or --model FILE")
 	}

@@ -174,7 +174,7 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 	if f.threeD {
 		o.Dim = 3
 	} else if f.frame != "" {
-		return errors.New("--frame is for 3-D surveys, give --3d too; --azimuth and --line-origin say where a 2-D line lies")
+		return errors.New("--frame needs --3d; for a 2-D line give --azimuth and --line-origin")
 	}
 	if err := f.readTexts(cmd); err != nil {
 		return err
@@ -324,7 +324,7 @@ func (f *importOptions) prepare(a *cli.App, files []string) error {
 	if hz := fielddata.PeakFrequency(files[0], f.opt.Read); hz > 0 {
 		peak = fmt.Sprintf(" (the spectrum of the first traces peaks at %.3g Hz)", hz)
 	}
-	return status.Hint(status.Usage(errors.New("import: a survey needs the source's wavelet, which is not in SEG-Y or SU files")),
+	return status.Hint(status.Usage(errors.New("import: a survey needs the source wavelet, which SEG-Y and SU files do not hold")),
 		"--ricker HZ makes a Ricker wavelet"+peak+", --wavelet FILE reads one; without -o the files are checked alone")
 }
 

@@ -73,7 +73,7 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	case p.undo < 0:
 		return status.Usage(fmt.Errorf("process: --undo is %d, must be at least 0", p.undo))
 	case p.first != "" && p.undo == 0:
-		return status.Usage(errors.New("process: --first is for --undo"))
+		return status.Usage(errors.New("process: --first needs --undo"))
 	case p.undo > 0 && len(steps) > 0:
 		return status.Usage(errors.New("process: give steps or --undo, not both"))
 	case p.undo == 0 && len(steps) == 0:

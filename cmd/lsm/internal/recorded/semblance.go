@@ -87,9 +87,9 @@ func (o *semblanceOptions) complete() error {
 	case o.output == "" && o.stack == "" && o.panels == "" && o.spectra == "" && o.csv == "":
 		return errors.New("nothing to write: give --output, --stack, --panels, --spectra or --csv")
 	case o.model != "" && (o.hand != "" || o.output != "" || o.csv != ""):
-		return errors.New("--velocity is there instead of picks and their model: not with --picks, --output or --csv")
+		return errors.New("--velocity replaces picks: do not give it with --picks, --output or --csv")
 	case o.hand != "" && o.csv != "":
-		return errors.New("--csv writes what --picks reads: give one")
+		return errors.New("give --csv or --picks, not both")
 	case o.panels != "" && !strings.EqualFold(filepath.Ext(o.panels), ".png"):
 		return fmt.Errorf("%s: pictures are PNG files, the name must end in .png", o.panels)
 	case !ascend(o.velocities):

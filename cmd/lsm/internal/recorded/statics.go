@@ -103,13 +103,13 @@ func (o *staticsOptions) check() error {
 	case o.datum != "" && o.replacement == 0:
 		return errors.New("--datum needs --replacement, the velocity below it")
 	case o.datum == "" && o.smooth != 0 || o.datum != "floating" && o.smooth != 0:
-		return errors.New("--smooth is for --datum floating")
+		return errors.New("--smooth needs --datum floating")
 	case o.breaks == "" && (o.weathering != 0 || o.offsets != nil):
-		return errors.New("--weathering and --offsets are for --breaks")
+		return errors.New("--weathering and --offsets need --breaks")
 	case o.velocity == "" && (o.largest != 0 || o.window != nil || o.bin != 0):
-		return errors.New("--window, --largest and --bin are for --velocity")
+		return errors.New("--window, --largest and --bin need --velocity")
 	case o.velocity != "" && o.replacement != 0:
-		return errors.New("--replacement is for --datum and --breaks")
+		return errors.New("--replacement needs --datum or --breaks")
 	}
 	return errors.Join(span("offsets", o.offsets), span("window", o.window))
 }

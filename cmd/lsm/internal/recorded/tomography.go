@@ -81,7 +81,7 @@ func (o *tomographyOptions) run(ctx context.Context, a *cli.App, path string) er
 		return err
 	}
 	if ch := c.Solution.Choice; ch != nil && ch.None {
-		return status.Hint(status.Numerical(fmt.Errorf("tomography: no change explains picks that are left out: %s of their moveout would be left", readable.Percent(ch.Best()))),
+		return status.Hint(status.Numerical(fmt.Errorf("tomography: no change explains the picks that are held out: %s of their moveout would remain", readable.Percent(ch.Best()))),
 			"the velocity is as good as the picks tell; --smoothing with one number takes a change all the same")
 	}
 	if err := c.Write(o.output, "tomography", a.Force); err != nil {
