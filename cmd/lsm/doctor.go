@@ -30,14 +30,15 @@ import (
 func newDoctor(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "What this machine and launcher offer, and what lsm can use",
-		Long: `Doctor looks at processor, memory, accelerators, libraries on the loader's path,
-launcher and Slurm, and says which of them this build of lsm can use. Every library that
-lsm loads at run time gets something small to do in a process of its own, so that one that
-crashes or hangs ends neither doctor nor a run. Then doctor says what the keys
-kirchhoff.engine, comm.backend and comm.fallback would come to. Run it where the job runs:
-a batch node may differ from the login node. Where a launcher starts several ranks, doctor
-says where each of them runs and what it may use; libraries are tried by rank 0.`,
+		Short: "Print what this machine offers and what lsm can use",
+		Long: `Doctor prints what this machine offers and which of it lsm can use: processor, memory,
+accelerators, libraries on the loader's path, launcher and Slurm. It tries each library that
+lsm loads at run time in a process of its own, so that a crash or hang of one ends neither
+doctor nor a run. Then it prints the effect of kirchhoff.engine, comm.backend and
+comm.fallback.
+
+Run it where the job runs: a batch node may differ from the login node. If a launcher starts
+several ranks, doctor prints where each runs and what it may use; rank 0 tries the libraries.`,
 		Example: "  lsm doctor\n  srun -N 2 -n 4 --mpi=pmix lsm doctor",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := mpi.Load()

@@ -277,7 +277,7 @@ func TestFramesThatDoNotFit(t *testing.T) {
 		{[]string{"its lines do not run along the axes of the frame x at azimuth 40°", "their own is x at azimuth 37°"}, append(model, "--frame", "431000,6543000,40")},
 		{[]string{"bare.h5: has no frame"}, append(model, "--frame", "bare.h5")},
 		{[]string{`"up"`}, append(model, "--frame", "1,2,3,up")},
-		{[]string{"--frame is for 3-D surveys"}, []string{"import", "shots.sgy", "--frame", "1,2,3"}},
+		{[]string{"--frame needs --3d"}, []string{"import", "shots.sgy", "--frame", "1,2,3"}},
 	} {
 		var text, errs bytes.Buffer
 		code := run(b.args, &text, &errs)

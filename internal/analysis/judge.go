@@ -121,7 +121,7 @@ func (l *Loop) update(ctx context.Context) (verdict, error) {
 	if text, err := os.ReadFile(l.decided()); err == nil && l.Resume && l.last.Reused {
 		d := new(decision)
 		if err := json.Unmarshal(text, d); err != nil {
-			return ended, status.Input(fmt.Errorf("%s: is no record of an update: %w", l.decided(), err))
+			return ended, status.Input(fmt.Errorf("%s: is not a record of an update: %w", l.decided(), err))
 		}
 		if l.pending = d; d.Stop != "" || made {
 			l.Stopped = d.Stop

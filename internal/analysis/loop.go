@@ -146,13 +146,13 @@ func (l *Loop) Begin() error {
 	case err == nil && l.Resume:
 		return now.same(path, text)
 	case err == nil && !l.Force:
-		return status.Hint(status.Usage(fmt.Errorf("%s: the folder holds a loop already", l.Folder)), "--resume goes on with it, --force begins again and overwrites it")
+		return status.Hint(status.Usage(fmt.Errorf("%s: the folder already holds a loop", l.Folder)), "--resume continues it, --force starts again and overwrites it")
 	case err != nil && !os.IsNotExist(err):
 		return status.Resource(err)
 	}
 	old, err := filepath.Glob(filepath.Join(h5.EscapeGlob(l.Folder), "loop-*", "*.h5"))
 	if err == nil && len(old) > 0 && !l.Force {
-		return status.Hint(status.Usage(fmt.Errorf("%s is there already, without the %s of its loop", old[0], RecordFile)), "give another folder, or --force")
+		return status.Hint(status.Usage(fmt.Errorf("%s exists, but without the %s of its loop", old[0], RecordFile)), "give another folder, or --force")
 	}
 	decided, err := filepath.Glob(filepath.Join(h5.EscapeGlob(l.Folder), "loop-*", DecisionFile))
 	if err != nil {
@@ -174,7 +174,7 @@ func (l *Loop) Begin() error {
 func (r record) same(path string, text []byte) error {
 	var was record
 	if err := json.Unmarshal(text, &was); err != nil {
-		return status.Input(fmt.Errorf("%s: is no record of a loop: %w", path, err))
+		return status.Input(fmt.Errorf("%s: is not a record of a loop: %w", path, err))
 	}
 	for name, value := range r.Config {
 		if was.Config[name] != value {

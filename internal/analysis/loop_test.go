@@ -187,7 +187,7 @@ func refusals(t *testing.T, l *Loop, folder string) {
 	other.Config = load(t, folder, "velocity.file="+filepath.Join(folder, "model.h5"))
 	refuse(other.Begin(), "velocity")
 	other.Resume = false
-	refuse(other.Begin(), "holds a loop already")
+	refuse(other.Begin(), "already holds a loop")
 	other.Config = load(t, folder, "image.gathers=none", "image.gather_bins=[]", "image.gather_normalize=none")
 	refuse(other.Check(), "image.gathers")
 

@@ -175,7 +175,7 @@ func Update(ctx context.Context, cfg *config.Config, p *Picks, picksFile string,
 		return nil, err
 	}
 	if out.Rows = rows.Len(); out.Rows == 0 {
-		return nil, status.Hint(status.Numerical(fmt.Errorf("%s: none of %d picks is lit by rays of three offsets: there is nothing to update the model from", picksFile, len(p.List))),
+		return nil, status.Hint(status.Numerical(fmt.Errorf("%s: none of %d picks has rays of three offsets: the model cannot be updated", picksFile, len(p.List))),
 			"a larger --misfit takes rays whose reflection points are further off")
 	}
 	end := report.Time("solution")

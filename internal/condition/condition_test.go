@@ -298,11 +298,11 @@ func TestBadSteps(t *testing.T) {
 	for step, want := range map[string]string{
 		"": "unknown", "foo=1": "want one of bandpass", "bandpass": `"" is not a number`, "bandpass=1,2,3": "3 numbers", "bandpass=1,2,3,NaN": `"NaN"`,
 		"bandpass=1,2,3,126": "data end at 125 Hz", "bandpass=4,3,20,30": "do not ascend", "gain=11": "must be from -10", "agc=0": "window", "agc=2": "window",
-		"balance=line": "none of", "mute=top": "1 parts", "mute=up,1:2": "none of top", "mute=top," + filepath.Join(folder, "none"): "no such file",
+		"balance=line": "not one of", "mute=top": "1 parts", "mute=up,1:2": "not one of top", "mute=top," + filepath.Join(folder, "none"): "no such file",
 		"mute=top," + bad: "line 2", "mute=top,0:1;0:2": "two times at 0", "mute=inside,0:1;1:2": "at least 3", "mute=top,0:1,-1": "taper is -1",
 		"kill=4": "traces 0 to 3", "kill=2-1": "traces 0 to 3", "kill=x": "not a trace", "fk=2000,1000": "do not ascend", "fk=0,1": "do not ascend",
 		"decon=x,1": "neither spiking", "decon=spiking,1": "half a trace", "decon=spiking,0.1,2": "noise is 2", "decon=predictive,0.001,0.1": "shorter than a sample",
-		"decon=spiking,0.1,0.01,all": "none of survey", "decon=spiking": "not a number",
+		"decon=spiking,0.1,0.01,all": "not one of survey", "decon=spiking": "not a number",
 	} {
 		if _, err := New([]string{step}, s, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", step, err, want)

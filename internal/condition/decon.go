@@ -36,7 +36,7 @@ func parseDecon(values string, s *survey.Survey) (step, error) {
 	parts := strings.Split(rest, ",")
 	if last := parts[len(parts)-1]; len(parts) == want+2 {
 		if d.design = last; last != "survey" && last != "shot" && last != "trace" {
-			return nil, fmt.Errorf("%q is none of survey, shot and trace", last)
+			return nil, fmt.Errorf("%q is not one of survey, shot, trace", last)
 		}
 		parts = parts[:want+1]
 	}
@@ -112,11 +112,11 @@ func (d *decon) solve(r []float64) ([]float64, error) {
 	}
 	var c mat.Cholesky
 	if !c.Factorize(normal) {
-		return nil, fmt.Errorf("the autocorrelation is not positive definite; more noise than %g helps", d.noise)
+		return nil, fmt.Errorf("the autocorrelation is not positive definite; use a NOISE above %g", d.noise)
 	}
 	var a mat.VecDense
 	if err := c.SolveVecTo(&a, right); err != nil {
-		return nil, fmt.Errorf("the normal equations are ill-conditioned; more noise than %g helps", d.noise)
+		return nil, fmt.Errorf("the normal equations are ill-conditioned; use a NOISE above %g", d.noise)
 	}
 	f := make([]float64, d.gap+d.length)
 	f[0] = 1

@@ -175,7 +175,7 @@ func (fan) places(g *Gather) (at []int, n int, spacing float64, err error) {
 	}
 	span := sorted[len(sorted)-1] - sorted[0]
 	if !(spacing > 0) || span/spacing > gaps*float64(len(sorted)) {
-		return nil, 0, 0, fmt.Errorf("shot %d: its traces lie %g m apart at least and over %g m, which is no even spacing", source, spacing, span)
+		return nil, 0, 0, fmt.Errorf("shot %d: its traces lie %g m apart at least and over %g m, which is not an even spacing", source, spacing, span)
 	}
 	for _, h := range g.Offset {
 		i := (h - sorted[0]) / spacing

@@ -38,7 +38,7 @@ func parseMute(values string, s *survey.Survey) (step, error) {
 	}
 	m := mute{side: parts[0], taper: 0.02}
 	if m.side != "top" && m.side != "bottom" && m.side != "inside" {
-		return nil, fmt.Errorf("%q is none of top, bottom, inside and arrival", m.side)
+		return nil, fmt.Errorf("%q is not one of top, bottom, inside, arrival", m.side)
 	}
 	if len(parts) == 3 {
 		v, err := numbers(parts[2], 1, 1)

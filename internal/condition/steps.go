@@ -18,18 +18,18 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"bandpass", "bandpass=F1,F2,F3,F4", "zero-phase band-pass in Hz: nothing below F1 and above F4, all from F2 to F3", parseBandpass},
+	{"bandpass", "bandpass=F1,F2,F3,F4", "zero-phase band-pass in Hz: zero below F1 and above F4, one from F2 to F3", parseBandpass},
 	{"gain", "gain=N", "multiply by time to the power of N", parseGain},
 	{"agc", "agc=WINDOW", "divide by the root mean square in a sliding window of WINDOW s", parseAGC},
-	{"balance", "balance=trace, balance=shot or balance=surface", "divide by the root mean square of each trace or shot; surface: by what each source\nand receiver does to all its traces", parseBalance},
+	{"balance", "balance=trace, balance=shot or balance=surface", "divide by the root mean square of each trace or shot; surface: by the\nfactor of each source and receiver that is common to all its traces", parseBalance},
 	{"mute", "mute=top|bottom|inside,FILE[,TAPER] or mute=arrival,DELAY[,TAPER[,VELOCITY]]",
-		"silence by picks: FILE has an offset in m and a time in s a line; TAPER s (0.02);\narrival: before the first arrival, in the model --velocity, plus DELAY s", parseMute},
-	{"kill", "kill=TRACE[-TRACE],...", "traces that become zero, by number from 0", parseKill},
-	{"flip", "flip=TRACE[-TRACE],...", "traces whose sign is wrong", parseFlip},
-	{"fk", "fk=V1,V2", "2-D: no apparent velocity below V1 m/s, all above V2", parseFan},
+		"mute along picks: FILE has an offset in m and a time in s a line; TAPER s (0.02);\narrival: before the first arrival, in the model --velocity, plus DELAY s", parseMute},
+	{"kill", "kill=TRACE[-TRACE],...", "set traces to zero, by number from 0", parseKill},
+	{"flip", "flip=TRACE[-TRACE],...", "reverse the sign of traces", parseFlip},
+	{"fk", "fk=V1,V2", "2-D: remove apparent velocities below V1 m/s, keep those above V2", parseFan},
 	{"statics", "statics=FILE", "move traces by the static corrections of a table of lsm statics, and places to its datum", parseStatics},
 	{"decon", "decon=spiking,LENGTH[,NOISE[,DESIGN]] or decon=predictive,GAP,LENGTH[,NOISE[,DESIGN]]",
-		"Wiener deconvolution: s, s, share (0.01); DESIGN survey, shot or trace", parseDecon},
+		"Wiener deconvolution: LENGTH and GAP in s, NOISE a share (0.01), DESIGN survey, shot\nor trace", parseDecon},
 }
 
 // Names lists the steps.
@@ -140,7 +140,7 @@ func parseBalance(values string, s *survey.Survey) (step, error) {
 	case "surface":
 		return &surface{survey: s, rms: make([]float64, s.NumTraces())}, nil
 	}
-	return nil, fmt.Errorf("%q is none of trace, shot and surface", values)
+	return nil, fmt.Errorf("%q is not one of trace, shot, surface", values)
 }
 
 func (s balance) apply(g *Gather) error {

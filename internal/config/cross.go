@@ -82,8 +82,9 @@ func (r *reader) required() {
 	}
 }
 
-// idle notes keys that have no effect beside the others.
+// idle notes keys that have no effect beside the others, more than two in one note.
 func (r *reader) idle() {
+	var keys, reasons []string
 	for _, f := range r.fields() {
 		if f.with == "" {
 			continue
@@ -92,9 +93,18 @@ func (r *reader) idle() {
 			continue
 		}
 		if on := r.condition(f.with); !on.holds(r.cfg) && r.good(f.Name(), on.field.Name()) {
-			r.note(on.failed(), f.Name())
+			keys, reasons = append(keys, f.Name()), append(reasons, on.failed())
 		}
 	}
+	if len(keys) <= 2 {
+		for i, key := range keys {
+			r.note(reasons[i], key)
+		}
+		return
+	}
+	at := r.where(keys[0])
+	r.cfg.notes = append(r.cfg.notes, Problem{Source: at.source, Line: at.line, Message: fmt.Sprintf(
+		"%d keys have no effect: %s %s, %s %s, and also %s", len(keys), keys[0], reasons[0], keys[1], reasons[1], english.WordSeries(keys[2:], "and"))})
 }
 
 // ordered refuses lists whose values do not ascend.

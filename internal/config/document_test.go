@@ -18,7 +18,7 @@ func TestDocumentIsFresh(t *testing.T) {
 }
 
 func TestEveryKeyIsDescribed(t *testing.T) {
-	help, template, page := Help(), Template(), markdown()
+	help, template, page := HelpAll(), Template(), markdown()
 	for _, f := range Fields() {
 		if f.Help == "" || !strings.HasSuffix(f.Help, ".") {
 			t.Errorf("%s: help %q is no sentence", f.Name(), f.Help)
@@ -39,7 +39,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 			t.Errorf("%s: HelpKey gives %q, %v, which is not in the help", f.Name(), one, err)
 		}
 	}
-	for _, text := range []string{help, template} {
+	for _, text := range []string{help, Help(), template} {
 		for _, line := range strings.Split(text, "\n") {
 			if len(line) > textWidth {
 				t.Errorf("line of %d columns: %q", len(line), line)
@@ -66,6 +66,22 @@ func TestHelpKey(t *testing.T) {
 		if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%q: %q, %v, want error %q", c.name, text, err, c.err)
 		}
+	}
+}
+
+// The help names every key, and ten of them first, of which each has a line.
+func TestFirstKeys(t *testing.T) {
+	help := Help()
+	if n := strings.Count(firstKeys(), "\n"); n != 10 || !strings.Contains(help, firstKeys()) {
+		t.Errorf("%d keys stand first, want 10:\n%s", n, help)
+	}
+	for _, f := range Fields() {
+		if !regexp.MustCompile(`(?m)^  (.*, )?` + f.Key + `(,|$)`).MatchString(help) {
+			t.Errorf("%s: the help does not name it", f.Name())
+		}
+	}
+	if all, err := HelpKey("all"); err != nil || all != HelpAll() {
+		t.Errorf("all: %v, %q", err, all)
 	}
 }
 
@@ -264,10 +280,19 @@ func markdown() string {
 	var b strings.Builder
 	b.WriteString("<!-- Made from internal/config/sections.go by `go generate ./internal/config`; edit that. -->\n")
 	b.WriteString("# Configuration\n\n")
-	for _, p := range preface {
+	for i, p := range preface {
 		b.WriteString(escape(p) + "\n\n")
+		if i+1 == afterKeys {
+			b.WriteString("| key | meaning |\n|---|---|\n")
+			for _, f := range table().fields() {
+				if f.first != "" {
+					fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", f.Name(), f.Section, escape(f.first))
+				}
+			}
+			b.WriteByte('\n')
+		}
 	}
-	b.WriteString("`lsm help config` prints this page's tables, `lsm check CONFIG` tries a file without computing.\n")
+	b.WriteString(howToRead)
 	for _, s := range table().sections {
 		fmt.Fprintf(&b, "\n## `[%s]`\n\n%s\n\n", s.name, escape(s.help))
 		b.WriteString("| key | value | default | meaning |\n|---|---|---|---|\n")
@@ -279,12 +304,19 @@ func markdown() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Key, escape(f.want()), deflt, escape(f.Help))
 		}
 	}
-	b.WriteString("\n## Problems\n\nThis file, `run.toml`,\n\n```toml\n" + badExample + "```\n\nis answered by\n\n```\n")
+	b.WriteString("\n## Problems\n\n`lsm check run.toml --set solver.damping=-1` with this file, `run.toml`,\n\n```toml\n" + badExample + "```\n\nprints\n\n```\n")
 	_, err := Parse("run.toml", []byte(badExample), []string{"solver.damping=-1"}, nil)
-	fmt.Fprintf(&b, "%v\n```\n\nwhere the last line is the answer to `--set solver.damping=-1`.\n", err)
+	fmt.Fprintf(&b, "%v\n```\n", err)
 	b.WriteString("\n## Template\n\n```toml\n" + Template() + "```\n")
 	return b.String()
 }
+
+// howToRead says what else the page holds and how its tables are read.
+const howToRead = "The rest of this page is reference, a table for each section. The column *value* says what a key accepts, *default* " +
+	"what it is if you leave it out. In *meaning*, a value and a colon begin what that value does: `[]: use all` says that an empty " +
+	"list uses all. The letters A, m and w stand for the operator, the image and the weights of the samples.\n\n" +
+	"[Problems](#problems) shows how mistakes are reported, [Template](#template) a file with every key. `lsm help config kirchhoff.aperture` prints " +
+	"one key, `lsm help config all` all tables, and `lsm check CONFIG` checks a file without computing.\n"
 
 // badExample shows what problems look like.
 const badExample = `[survey]

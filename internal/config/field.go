@@ -27,6 +27,7 @@ type Field struct {
 	example string // raw, as in the tag
 	deflt   string // raw, as in the tag
 	also    []string
+	first   string            // what it is, in a line, for one of the keys that matter first
 	live    bool              // stands uncommented in the template
 	scalar  bool              // a lone number stands for a list of one
 	traces  string            // tracesSame, tracesOnce or ""
@@ -104,6 +105,7 @@ func newField(section string, sf reflect.StructField) *Field {
 		Required: tag("required") == "yes",
 		Help:     tag("help"),
 		example:  tag("example"),
+		first:    tag("first"),
 		deflt:    tag("default"),
 		also:     splitList(tag("also")),
 		live:     tag("live") == "yes" || tag("required") == "yes",

@@ -12,20 +12,49 @@ const textWidth = 78
 // preface are the paragraphs on how a configuration is put together, for the help
 // and the docs page.
 var preface = []string{
-	"The configuration is one TOML file. Units are SI (m, s, m/s), angles are degrees; coordinates are columns x z or x y z, and z points down.",
-	"A key may also be given in the environment, as LSM_SECTION_KEY (LSM_SOLVER_ITERATIONS=5), or on the command line, as --set section.key=value (--set solver.iterations=5). Later ones win: default, file, environment, --set. There the value is TOML as well, but a text needs no quotes and a list no brackets: --set kirchhoff.engine=reference, --set image.shape=401,301. Variables whose first word is no section, such as LSM_SHARED, are left alone.",
-	"A relative path in the file is relative to the folder of the file; in the environment and in --set it is relative to the current folder.",
-	"Every problem is reported at once, before anything is computed, and the exit status is 2. An unknown key is a problem, and so is a number that is not finite. A number may be written with or without decimals; where a whole number is wanted it must have no fraction.",
+	"A configuration is one TOML file. Lengths are in m, times in s, velocities in m/s, angles in degrees, unless a key says otherwise. Coordinates are x z in 2-D and x y z in 3-D; z points down.",
+	"Most runs set a few of these ten keys and leave all others at their defaults:",
+	"A value can also come from the environment, LSM_SOLVER_ITERATIONS=5, or from the command line, --set solver.iterations=5. The last of these wins: default, file, environment, --set. Environment and --set take TOML values too, but texts need no quotes and lists no brackets: --set kirchhoff.engine=reference, --set image.shape=401,301. Variables such as LSM_SHARED, whose first word is no section, are ignored.",
+	"A relative path in the file starts from the folder of the file. A relative path in the environment or in --set starts from the current folder.",
+	"lsm reports all problems at once, before it computes anything, and ends with exit status 2. An unknown key is a problem, and so is a number that is not finite. Numbers may have decimals or not; a whole number must have no fraction.",
 }
 
-// Help is the text of `lsm help config`: the rules, then every key with its
-// values, default and meaning.
+// afterKeys is the place in preface of the list of the keys that matter first.
+const afterKeys = 2
+
+// Help is the text of `lsm help config`: the keys that matter first, the rules, then
+// the sections with the names of their keys.
 func Help() string {
 	var b strings.Builder
-	for _, p := range preface {
+	for i, p := range preface {
 		wrap(&b, "", p)
 		b.WriteByte('\n')
+		if i+1 == afterKeys {
+			b.WriteString(firstKeys() + "\n")
+		}
 	}
+	b.WriteString("The sections and their keys:\n")
+	for _, s := range table().sections {
+		var keys []string
+		for _, f := range s.fields {
+			keys = append(keys, f.Key)
+		}
+		fmt.Fprintf(&b, "\n[%s]\n", s.name)
+		wrap(&b, "  ", strings.Join(keys, ", "))
+	}
+	b.WriteString(`
+More: lsm help config kirchhoff, a section in full
+      lsm help config kirchhoff.aperture, one key
+      lsm help config all, every key
+      lsm help config --template > config.toml, a file to start from
+`)
+	return b.String()
+}
+
+// HelpAll is the text of `lsm help config all`: every key by section, with its values,
+// default and meaning.
+func HelpAll() string {
+	var b strings.Builder
 	for i, s := range table().sections {
 		if i > 0 {
 			b.WriteByte('\n')
@@ -35,10 +64,24 @@ func Help() string {
 	return b.String()
 }
 
-// HelpKey is the help for one key, by its full name ("solver.damping") or by
-// its own where only one section has it, or for one section. The error for
-// anything else says what was perhaps meant.
+// firstKeys lists the keys that matter first, a line each.
+func firstKeys() string {
+	var b strings.Builder
+	for _, f := range table().fields() {
+		if f.first != "" {
+			fmt.Fprintf(&b, "  %-23s %s\n", f.Name(), f.first)
+		}
+	}
+	return b.String()
+}
+
+// HelpKey is the help for one section, for one key, by its full name ("solver.damping")
+// or by its own where only one section has it, or for "all". The error for anything else
+// says what was perhaps meant.
 func HelpKey(name string) (string, error) {
+	if name == "all" {
+		return HelpAll(), nil
+	}
 	t := table()
 	if s := t.section(name); s != nil {
 		return s.text(), nil
@@ -130,7 +173,7 @@ func wrap(b *strings.Builder, prefix, text string) {
 // it parses to the defaults.
 func Template() string {
 	var b strings.Builder
-	wrap(&b, "# ", "Configuration of lsm. A key that is commented out has its default; where there is none to show, an example stands instead. Relative paths are relative to the folder of this file. Units are SI; z points down.")
+	wrap(&b, "# ", "Configuration of lsm. A key that is commented out has its default. If the default is empty, an example is shown. Relative paths start from the folder of this file. Units are SI; z points down.")
 	for _, s := range table().sections {
 		fmt.Fprintf(&b, "\n[%s]\n", s.name)
 		wrap(&b, "# ", s.help)

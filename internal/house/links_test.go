@@ -163,7 +163,7 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// TestFirstPage makes sure that the site's first page has the speed that docs/python.md measures.
+// TestFirstPage makes sure that the site's first page has the speed that docs/pylops.md measures.
 func TestFirstPage(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
@@ -174,7 +174,7 @@ func TestFirstPage(t *testing.T) {
 		return string(text)
 	}
 	least, most := math.Inf(1), 0.0
-	for _, ratio := range regexp.MustCompile(`ms = ([0-9.]+)`).FindAllStringSubmatch(read("python.md"), -1) {
+	for _, ratio := range regexp.MustCompile(`ms = ([0-9.]+)`).FindAllStringSubmatch(read("pylops.md"), -1) {
 		times, err := strconv.ParseFloat(ratio[1], 64)
 		if err != nil {
 			t.Fatal(err)
@@ -182,6 +182,6 @@ func TestFirstPage(t *testing.T) {
 		least, most = min(least, times), max(most, times)
 	}
 	if want := fmt.Sprintf("takes %v to %v times less time", least, most); !strings.Contains(read("site/index.md"), want) {
-		t.Errorf("docs/site/index.md lacks %q, of the table in docs/python.md", want)
+		t.Errorf("docs/site/index.md lacks %q, of the table in docs/pylops.md", want)
 	}
 }

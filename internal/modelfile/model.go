@@ -193,7 +193,7 @@ func (l *layout) name(opt Options) error {
 			s.guess("the file's names of its axes say too little: %q", l.names)
 		}
 		if l.names = slices.Clone(s.order); l.names == nil {
-			return status.Hint(s.fault("which axis of %s is x, y or z is not known", s.shapeText()), "--axes says it, slowest first, such as --axes z,x")
+			return status.Hint(s.fault("the axes of %s are unknown", s.shapeText()), "--axes names them, slowest first, such as --axes z,x")
 		}
 		last := l.axes[dim-1]
 		if d, said := s.Axes[last].domain(); said && d == grid.Time && l.names[dim-1] == "z" {
@@ -270,7 +270,7 @@ func (l *layout) findGrid(opt Options) error {
 			spacing = math.Copysign(opt.Spacing[to], spacing)
 		}
 		if spacing == 0 {
-			return status.Hint(s.fault("does not say the spacing of %s", l.names[i]), "--spacing gives that of all axes, x first")
+			return status.Hint(s.fault("gives no spacing for %s", l.names[i]), "--spacing gives that of all axes, x first")
 		}
 		if spacing < 0 {
 			l.flip[i] = true
@@ -370,7 +370,7 @@ func (l *layout) findLengths(opt Options) error {
 		}
 		var err error
 		if unit, err = guessLength(extent, values); err != nil {
-			return status.Hint(s.fault("%w", err), "--length-units m, km or ft says it")
+			return status.Hint(s.fault("%w", err), "--length-units m, km or ft gives it")
 		}
 		s.guess("coordinates that reach over %.6g are taken for %s", extent, unit)
 	}

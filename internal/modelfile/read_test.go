@@ -375,7 +375,7 @@ func TestHDF5(t *testing.T) {
 	m := read(t, path, Options{Spacing: []float64{10, 10}})
 	says(t, m.Guesses, "/vp is taken for the model, of /rho [2, 3], /vp [2, 3]")
 	read(t, path, Options{Spacing: []float64{10, 10}, Dataset: "rho"})
-	refused(t, path, Options{}, "does not say the spacing of x")
+	refused(t, path, Options{}, "gives no spacing for x")
 	refused(t, path, Options{Dataset: "vs"}, "/vs: is missing")
 	// lsm's own files say everything, and dimension scales as much.
 	a := someModel(grids()["3-D"], true)
@@ -452,9 +452,9 @@ func TestLinesOfTraces(t *testing.T) {
 	}
 	says(t, m.Guesses, "x is the distance from the first trace")
 	refused(t, traceFile(t, spec, place(0, 0), place(300, 0), place(700, 0), place(900, 0)), Options{LengthUnits: "m"}, "off the line of evenly spaced traces")
-	refused(t, traceFile(t, spec, place(0, 0), place(0, 0)), Options{}, "does not say the spacing of x")
+	refused(t, traceFile(t, spec, place(0, 0), place(0, 0)), Options{}, "gives no spacing for x")
 	spec.Text = []string{"TWO-WAY TIME"}
-	refused(t, traceFile(t, spec, place(0, 0), place(300, 0)), Options{}, "says neither that its samples are depths nor that they are two-way times")
+	refused(t, traceFile(t, spec, place(0, 0), place(300, 0)), Options{}, "does not say whether its samples are depths or two-way times")
 	m = read(t, traceFile(t, spec, place(0, 0), place(300, 0)), Options{Domain: "time", LengthUnits: "m"})
 	if m.Grid.Domain != grid.Time || m.Grid.Spacing[1] != 0.005 {
 		t.Errorf("%s", m.Grid.Extent())

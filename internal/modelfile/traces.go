@@ -467,8 +467,8 @@ func (t *traces) vertical(opt Options) error {
 	case opt.Domain != "":
 		t.sampling(&a, inTime, interval, first)
 	case time && !depth:
-		return status.Hint(t.fault("says neither that its samples are depths nor that they are two-way times: an interval of %g is %g ms or %g of length", 1e6*interval, 1e3*interval, 1e3*interval),
-			"--domain depth or --domain time says it")
+		return status.Hint(t.fault("does not say whether its samples are depths or two-way times: an interval of %g is %g ms or %g of length", 1e6*interval, 1e3*interval, 1e3*interval),
+			"--domain depth or --domain time gives it")
 	default:
 		t.sampling(&a, false, interval, first)
 		t.guess("samples are taken for depths, %g apart: as times they would be %g ms (--domain time)", a.Spacing, a.Spacing)

@@ -186,7 +186,7 @@ func (m *Model) convert(opt Options, stated, lengths string) error {
 		}
 		unit, err := guessUnit(m.Least, m.Greatest, lengths)
 		if err != nil {
-			return status.Hint(m.fault("%w", err), "--units says what they are")
+			return status.Hint(m.fault("%w", err), "--units gives their unit")
 		}
 		m.Unit = unit
 		m.guess("values of %.6g to %.6g are taken for %s", m.Least, m.Greatest, unit)
@@ -231,7 +231,7 @@ func (m *Model) convertProperty(opt Options, stated string) error {
 	}
 	if m.Unit = unit; all[unit] == 0 {
 		if m.Unit, err = m.guessProperty(p); err != nil {
-			return status.Hint(m.fault("%w", err), "--units says what they are")
+			return status.Hint(m.fault("%w", err), "--units gives their unit")
 		}
 	}
 	if f := all[m.Unit]; f != 1 {

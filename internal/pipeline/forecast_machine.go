@@ -106,7 +106,7 @@ var goneKeys = map[string]bool{"vector_bytes_per_second": true, "nodes_per_switc
 func (m *Machine) check(meta toml.MetaData) error {
 	for _, key := range meta.Undecoded() {
 		if goneKeys[key[len(key)-1]] {
-			return fmt.Errorf("%s is gone, as is what read it, lsm bench solve --machine: delete the line, lsm check --ranks N --machine FILE does without", key)
+			return fmt.Errorf("%s is no longer used, and lsm bench solve --machine, which read it, is gone: delete the line; lsm check --ranks N --machine FILE does not need it", key)
 		}
 		return fmt.Errorf("%s is unknown", key)
 	}

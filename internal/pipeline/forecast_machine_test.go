@@ -126,7 +126,7 @@ func TestMachineFile(t *testing.T) {
 		{"ranks_per_node = 2", "ranks_per_node = 2\nnodes_per_switch = 32", "nodes_per_switch is gone"},
 		{"forward_share = 0.8", "forward_share = 1.5", "forward_share is 1.5, must be at most 1"},
 		{"forward_share = 0.8", "forward_share = nan", "forward_share is NaN, must not be negative"},
-		{"latency = 1e-06", "latency = 1e-06\ncore_share = 0.25", "within_node.core_share is gone, as is what read it, lsm bench solve --machine"},
+		{"latency = 1e-06", "latency = 1e-06\ncore_share = 0.25", "within_node.core_share is no longer used, and lsm bench solve --machine, which read it, is gone"},
 	} {
 		changed := strings.Replace(text, c.from, c.to, 1)
 		if changed == text {

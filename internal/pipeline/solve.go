@@ -212,7 +212,7 @@ func (s *solving) iterate(ctx context.Context) (solver.Reason, error) {
 		why = fmt.Sprintf("stopped by checkpoint.time_limit = %g minutes", s.op.plan.Config.Checkpoint.TimeLimit)
 	}
 	err = status.Hint(status.Checkpoint(fmt.Errorf("%s after %d of %d iterations; checkpoint %s", why, s.method.State().Iteration, stop.Iterations, path)),
-		"the same command with --resume goes on")
+		"the same command with --resume continues")
 	return "", comm.Together(s.op.process.Ranks.World, err) // all stop for the same reason
 }
 
@@ -405,6 +405,6 @@ func (j *Job) CanResume() (bool, error) {
 // checkIntact makes sure, on all ranks, that the tables in memory have not changed since they
 // were computed. It is called before their results are written.
 func (op *Operator) checkIntact() error {
-	err := status.Hint(status.Numerical(op.engine.Intact()), "the last checkpoint was made before: --resume goes on from it, better on another machine")
+	err := status.Hint(status.Numerical(op.engine.Intact()), "--resume continues from the last checkpoint, which was made before; preferably on another machine")
 	return comm.Together(op.process.Ranks.World, err)
 }

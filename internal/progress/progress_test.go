@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -172,6 +173,36 @@ func TestQuietAndDiscard(t *testing.T) {
 		t.Errorf("quiet: %q, %q", out, errs)
 	}
 	use(Discard())
+}
+
+// Warnings that differ in their numbers alone: the first at once, then one line for the rest.
+func TestTally(t *testing.T) {
+	use := func(r *Reporter) {
+		for i := range 5 {
+			r.Warn(fmt.Sprintf("iteration %d: adjoint off by %.1e", i+1, 1e-3*float64(i+1)))
+			r.Warn("same")
+		}
+		r.Warn("rank 1 is slow")
+		r.Warn("rank 2 is slow")
+		r.Tally()
+		r.Tally()
+	}
+	r, _, errs, _ := reporter(Options{})
+	use(r)
+	want := `lsm: warning: iteration 1: adjoint off by 1.0e-03
+lsm: warning: same
+lsm: warning: rank 1 is slow
+lsm: warning: iteration 5: adjoint off by 5.0e-03 (and 3 more like it)
+lsm: warning: rank 2 is slow
+`
+	if errs.String() != want {
+		t.Errorf("%s\nwant\n%s", errs, want)
+	}
+	r, out, _, _ := reporter(Options{JSON: true})
+	use(r)
+	if last := `{"event":"warning","message":"iteration 5: adjoint off by 5.0e-03","more":3}`; strings.Count(out.String(), "\n") != 5 || !strings.Contains(out.String(), last) {
+		t.Errorf("%s\nwant five lines with\n%s", out, last)
+	}
 }
 
 func TestEventValues(t *testing.T) {

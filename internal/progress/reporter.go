@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kirchhoff-lsm/lsm/internal/printable"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 )
 
 // Options say who reads.
@@ -28,9 +29,10 @@ type Options struct {
 type Reporter struct {
 	mu     sync.Mutex
 	opt    Options
-	warned map[string]bool
-	live   bool  // an unfinished live line is on the terminal
-	fault  error // first failure to write to Out
+	warned map[string]*warnings // by kind
+	kinds  []string             // of warnings, in the order of the first of each
+	live   bool                 // an unfinished live line is on the terminal
+	fault  error                // first failure to write to Out
 	clock  clock
 }
 
@@ -42,7 +44,7 @@ func New(o Options) *Reporter {
 	if o.Width == 0 {
 		o.Width = 80
 	}
-	return &Reporter{opt: o, warned: map[string]bool{}, clock: clock{begin: o.Now()}}
+	return &Reporter{opt: o, warned: map[string]*warnings{}, clock: clock{begin: o.Now()}}
 }
 
 // Discard is a Reporter that prints nothing and still keeps the times of the
@@ -97,19 +99,63 @@ func (r *Reporter) say(text, event string, keyValues ...any) {
 	r.line(text)
 }
 
-// Warn prints a warning, once however often it is given.
+// warnings are those of one kind, which differ in their numbers alone.
+type warnings struct {
+	texts map[string]bool // each that came
+	last  string
+}
+
+// Warn prints the first warning of each kind, and each text once. Warnings that differ in
+// their numbers alone are of one kind: Tally sums up those that followed the first.
 func (r *Reporter) Warn(text string) {
 	r.mu.Lock()
-	seen := r.warned[text]
-	r.warned[text] = true
-	if !seen && !r.opt.JSON {
-		r.clear()
-		fmt.Fprint(r.opt.Err, printable.Text("lsm: warning: "+text+"\n"))
+	kind := readable.Kind(text)
+	of := r.warned[kind]
+	first := of == nil
+	if first {
+		of = &warnings{texts: map[string]bool{}}
+		r.warned[kind] = of
+		r.kinds = append(r.kinds, kind)
+	}
+	if !of.texts[text] {
+		of.texts[text], of.last = true, text
 	}
 	r.mu.Unlock()
-	if !seen {
-		r.Event("warning", "message", text)
+	if first {
+		r.warn(text, 0)
 	}
+}
+
+// Tally prints, for each kind of warning of which more than one came, the last with the
+// count of those between it and the first. It begins anew after that.
+func (r *Reporter) Tally() {
+	r.mu.Lock()
+	var all []*warnings
+	for _, kind := range r.kinds {
+		if of := r.warned[kind]; len(of.texts) > 1 {
+			all = append(all, of)
+		}
+	}
+	r.warned, r.kinds = map[string]*warnings{}, nil
+	r.mu.Unlock()
+	for _, of := range all {
+		r.warn(of.last, len(of.texts)-2)
+	}
+}
+
+// warn prints a warning and how many more there are like it.
+func (r *Reporter) warn(text string, more int) {
+	r.mu.Lock()
+	if !r.opt.JSON {
+		r.clear()
+		fmt.Fprint(r.opt.Err, printable.Text("lsm: warning: "+readable.MoreAlike(text, more)+"\n"))
+	}
+	r.mu.Unlock()
+	fields := []any{"message", text}
+	if more > 0 {
+		fields = append(fields, "more", more)
+	}
+	r.Event("warning", fields...)
 }
 
 // Close ends the live line and returns the first failure to write, if any: a

@@ -8,12 +8,23 @@ import (
 // numbers are what lines of one kind may differ in, with signs, points and exponents.
 var numbers = regexp.MustCompile(`[-+]?\d+(\.\d+)?([eE][-+]?\d+)?`)
 
+// Kind is the same for lines that differ in their numbers alone.
+func Kind(line string) string { return numbers.ReplaceAllString(line, "0") }
+
+// MoreAlike says of a line how many more there are that differ from it in numbers alone.
+func MoreAlike(line string, more int) string {
+	if more == 0 {
+		return line
+	}
+	return fmt.Sprintf("%s (and %d more like it)", line, more)
+}
+
 // Alike keeps the first of the lines that differ in their numbers alone, and appends how
 // many more there are: "time scalar is 7 (and 31 more like it)". Their order stays.
 func Alike(lines []string) (kept []string) {
 	place, more := map[string]int{}, []int{}
 	for _, line := range lines {
-		kind := numbers.ReplaceAllString(line, "0")
+		kind := Kind(line)
 		if i, there := place[kind]; there {
 			more[i]++
 			continue
@@ -22,9 +33,7 @@ func Alike(lines []string) (kept []string) {
 		kept, more = append(kept, line), append(more, 0)
 	}
 	for i, n := range more {
-		if n > 0 {
-			kept[i] += fmt.Sprintf(" (and %d more like it)", n)
-		}
+		kept[i] = MoreAlike(kept[i], n)
 	}
 	return kept
 }

@@ -72,7 +72,7 @@ func (r *Run) outcome() verdict {
 			"The images of the odd and of the even shots agreed less and less: further iterations would fit what is not in all shots."}}
 	case solver.StoppedSignal, solver.StoppedTime:
 		return verdict{Mood: "fair", Headline: "Stopped early " + after, Points: []string{
-			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume goes on."}}
+			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume continues."}}
 	case solver.Matched:
 		return verdict{Mood: "good", Headline: "Made by matching filters", Points: []string{
 			"The migrated image was filtered to undo one pass of modelling and migration, and scaled to fit the data. There are no iterations to converge."}}

@@ -83,7 +83,7 @@ func (g *Ground) layers(s *survey.Survey, breaks []Break, o DelayOptions) (near,
 	}
 	switch {
 	case !(g.slowness > 0):
-		return 0, 0, errors.New("first breaks do not come later with the offset: they are no first breaks")
+		return 0, 0, errors.New("first breaks do not become later with the offset: these are not first breaks")
 	case c.intercept > 2*longestDelay || g.slowness < 1/fastestRefractor:
 		return 0, 0, fmt.Errorf("first breaks have %.4g m/s and are %.3g ms late at offset 0, refractors have up to %g m/s and come up to %g ms late: reflections come first, or noise",
 			1/g.slowness, 1e3*c.intercept, fastestRefractor, 2e3*longestDelay)
@@ -210,7 +210,7 @@ func (g *Ground) solve(ctx context.Context, s *survey.Survey, breaks []Break) er
 		g.slowness += p / float64(len(slow))
 	}
 	if !(slices.Min(slow) > 0) {
-		return errors.New("first breaks do not come later with the offset everywhere: they are no first breaks")
+		return errors.New("first breaks do not become later with the offset everywhere: these are not first breaks")
 	}
 	g.Source, g.Receiver = fill(s, s.Sources, u[:ns], met[0]), fill(s, s.Receivers, u[ns:ns+nr], met[1])
 	for _, list := range [][]float64{g.Source, g.Receiver} {

@@ -35,7 +35,7 @@ var meanings = map[int]string{
 	NoResource:   "not enough memory or disk, or an engine or library is missing",
 	NotNumerical: "numerical failure: NaN, divergence, operator not adjoint",
 	PeerLost:     "another rank or a communicator was lost",
-	Checkpointed: "stopped with a checkpoint: the same command with --resume goes on",
+	Checkpointed: "stopped with a checkpoint: the same command with --resume continues",
 	Stopped:      "interrupted",
 }
 

@@ -27,7 +27,7 @@ func ParseWindow(text string, g grid.Grid) (Box, error) {
 	for a, part := range parts {
 		low, high, ok := strings.Cut(part, ":")
 		if !ok {
-			return w, fmt.Errorf("window %q: %q along %s is no range lo:hi", text, part, g.AxisName(a))
+			return w, fmt.Errorf("window %q: %q along %s is not a range lo:hi", text, part, g.AxisName(a))
 		}
 		lo, hi := g.Origin[a], g.End(a)
 		for _, limit := range []struct {
@@ -39,7 +39,7 @@ func ParseWindow(text string, g grid.Grid) (Box, error) {
 			}
 			v, err := strconv.ParseFloat(strings.TrimSpace(limit.text), 64)
 			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-				return w, fmt.Errorf("window %q: %q along %s is no number", text, limit.text, g.AxisName(a))
+				return w, fmt.Errorf("window %q: %q along %s is not a number", text, limit.text, g.AxisName(a))
 			}
 			*limit.to = v
 		}

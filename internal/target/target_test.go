@@ -300,7 +300,7 @@ func TestWindows(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"120:150":         "has 1 ranges lo:hi, the image has 2 axes",
-		"120,0:1":         `"120" along x is no range lo:hi`,
+		"120,0:1":         `"120" along x is not a range lo:hi`,
 		"a:150,:":         `"a" along x is no number`,
 		":,nan:":          `"nan" along time is no number`,
 		"121:129,:":       "holds no point along x: the image has points every 10 m from 100 to 300",

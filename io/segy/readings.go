@@ -431,5 +431,5 @@ func (f *File) contradiction(field Field, list []*reading) error {
 		}
 	}
 	return &Error{Path: f.Path, Byte: int64(field.Byte), Field: names[field], Hint: hint,
-		Err: fmt.Errorf("how long traces are cannot be told: %s", strings.Join(texts, "; "))}
+		Err: fmt.Errorf("the length of traces cannot be determined: %s", strings.Join(texts, "; "))}
 }

@@ -372,9 +372,14 @@ def default_progress() -> Progress:
     return _print
 
 
+def _warning(event):
+    """The text of a warning, with how many more there are like it."""
+    return event["message"] + (f" (and {event['more']} more like it)" if event.get("more") else "")
+
+
 def _print(event):
     if event["event"] == "warning":
-        print(f"lsm: warning: {event['message']}", file=sys.stderr)
+        print(f"lsm: warning: {_warning(event)}", file=sys.stderr)
     elif event["event"] == "iteration":
         print(f"lsm: iteration {event['iteration']} of {event['iterations']}, residual {event['residual']:.4g}", file=sys.stderr)
 
@@ -395,7 +400,7 @@ class _Bar:
         elif kind in ("done", "error"):
             self.close()
         elif kind == "warning":
-            self.tqdm.write(f"lsm: warning: {event['message']}", file=sys.stderr)
+            self.tqdm.write(f"lsm: warning: {_warning(event)}", file=sys.stderr)
 
     def show(self, name, done, total, unit):
         if name != self.name:

@@ -76,7 +76,7 @@ def test_numpy(file, dtype, order):
 def test_numpy_without_grid(file):
     path = file("v.npy")
     np.save(path, SECTION)
-    refused(program("--model", path), "does not say the spacing of x", "--spacing")
+    refused(program("--model", path), "gives no spacing for x", "--spacing")
     np.save(path, SECTION.astype(complex))
     refused(program("--model", path, *GRID), "want descr of real numbers")
 
@@ -178,7 +178,7 @@ def test_tiff(file):
     tifffile = pytest.importorskip("tifffile", reason="tifffile is not installed")
     path = file("v.tif")
     tifffile.imwrite(path, SECTION.T)
-    refused(program("--model", path, *GRID), "which axis of [5, 7] is x, y or z is not known", "--axes z,x")
+    refused(program("--model", path, *GRID), "the axes of [5, 7] are unknown", "--axes z,x")
     check(path, *GRID, "--axes", "z,x")
     tifffile.imwrite(path, VOLUME.transpose(2, 1, 0), compression="zlib", photometric="minisblack", bigtiff=True, byteorder=">")
     check(path, *GRID_3D, "--axes", "z,y,x", values=VOLUME, origin=[100, -40, 20], spacing=[25, 50, 12.5])
@@ -225,7 +225,7 @@ def test_vtk(file):
     legacy(path, SECTION, f"DATASET RECTILINEAR_GRID\nDIMENSIONS 7 1 5\nX_COORDINATES 7 float\n{x}\nY_COORDINATES 1 float\n0\nZ_COORDINATES 5 float\n0 1 2 3 9")
     refused(program("--model", path), "coordinates of z are not evenly spaced")
     legacy(path, SECTION, IMAGE.replace("7 1 5", "7 5 1"))
-    refused(program("--model", path, "--length-units", "m"), "which axis of [1, 5, 7] is x, y or z is not known")
+    refused(program("--model", path, "--length-units", "m"), "the axes of [1, 5, 7] are unknown")
     path = file("v.vti")
     text = " ".join(map(str, VOLUME.T.ravel()))
     path.write_text(

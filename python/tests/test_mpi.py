@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
-DOCS = HERE.parents[1] / "docs" / "python.md"
+DOCS = HERE.parents[1] / "docs" / "pylops.md"
 
 
 def mpirun(ranks, *arguments, cwd=HERE):
@@ -39,7 +39,7 @@ def test_same_numbers_as_one_operator(ranks):
 
 
 def test_program_of_the_docs(tmp_path):
-    """docs/python.md's program finds the layer."""
+    """docs/pylops.md's program finds the layer."""
     text = DOCS.read_text()
     begin = text.index("    import kirchhoff_lsm as lsm, numpy as np\n    from mpi4py")
     (tmp_path / "stack.py").write_text(textwrap.dedent(text[begin : text.index("\nThe numbers are those of", begin)]))

@@ -23,13 +23,13 @@ func Command(a *cli.App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Speed of this machine, with a check of the results",
-		Long: `Bench measures the program on this machine. Every figure is the median of
-several runs and is printed with the error of the timed result.
+		Short: "Measure the speed of this machine",
+		Long: `Bench measures this program on this machine. Each figure is the median of several runs and is
+printed with the error of the timed result.
 
-With --machine-file it measures what "lsm check --machine" needs to know of a machine to
-predict the time of runs there: cores, files and, over the ranks that it is started on,
-sums between ranks. The file has comments and may be changed by hand.`,
+--machine-file writes the file with which "lsm check --machine" predicts the time of runs on
+this machine: cores, files and, over the ranks that it is started on, sums between ranks. The
+file has comments, and you can edit it.`,
 		Example: `  lsm bench --machine-file here.toml
   srun -n 16 lsm bench --machine-file cluster.toml
   lsm bench kernel --threads 1`,

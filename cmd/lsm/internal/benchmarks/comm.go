@@ -46,15 +46,16 @@ func newBenchComm(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "comm",
 		Short: "Microseconds and bandwidth of collectives, messages and copies",
-		Long: `Bench comm times the collectives on arrays of growing size and checks every
-element of every result. The tables are those of the NCCL tests;
-docs/collectives.md derives their columns. Several backends are measured in turn
-for each size. nccl, rccl and mpi-staged work on arrays in the
-memory of GPUs. mpi does so if it is listed with them or --engine is given, and the MPI
-library can. send-recv brings an array to another rank by messages and by one-sided access,
-and copies it within a rank: in one direction and in both, alone and beside a kernel. By
-default bench comm measures all of these operations that a backend has:
-` + strings.Join(bench.CommOperations(), ", ") + ".",
+		Long: `Comm times the collectives on arrays of growing size and checks every element of every
+result. The tables have the form of the NCCL tests; docs/collectives.md derives their
+columns. Several backends are measured in turn for each size. nccl, rccl and mpi-staged work
+on arrays in GPU memory. mpi does so if it is listed with them or --engine is given, and if
+the MPI library can.
+
+send-recv sends an array to another rank by messages and by one-sided access, and copies it
+within a rank: in one direction and in both, alone and beside a kernel. By default comm
+measures all operations that a backend has: all-reduce, start-all-reduce, accumulate,
+all-gather, broadcast, send-recv.` + strings.Join(bench.CommOperations(), ", ") + ".",
 		Example: `  mpirun -n 4 lsm bench comm
   mpirun -n 4 lsm bench comm --operations all-reduce --first 1MiB --last 64MiB --limits
   mpirun -n 2 lsm bench comm --operations send-recv --last 64MiB

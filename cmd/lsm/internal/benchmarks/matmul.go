@@ -35,17 +35,19 @@ func newBenchMatmul(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matmul",
 		Short: "Products of distributed dense matrices: SUMMA beside block rows",
-		Long: `Matmul multiplies square matrices on 1, 2, 4, … and all ranks of the run, on every
-grid of them: by block rows on N×1 ranks and block columns on 1×N, where all of one factor
-comes to every rank, and by SUMMA on the others, where a rank gets a row of one and a column
-of the other. It prints
-operations a second, and what broadcasts brought to the rank that got most, as counted and by
-the formula. Rows spread over the whole result are compared with gonum's. Each library is
-measured with panels sent while others are multiplied, and the first without as well.
+		Long: `Matmul multiplies square matrices on 1, 2, 4, … and all ranks of the run, on every grid of
+them: by block rows on N×1 ranks and block columns on 1×N, where every rank gets all of one
+factor, and by SUMMA on the others, where a rank gets a row of one factor and a column of
+the other.
 
-With --engine cuda or hip the matrices lie on GPUs, and cuBLAS or hipBLAS multiplies them. --backend
-names what carries them between ranks: nccl or rccl, mpi where it takes memory of GPUs, and
-mpi-staged through the host; several are measured in turn.`,
+It prints operations a second, and the bytes that broadcasts brought to the rank that got
+most, counted and by the formula. Rows spread over the result are compared with gonum's. Each
+library is measured with panels sent while others are multiplied, and the first one also
+without.
+
+With --engine cuda or hip the matrices lie on GPUs, and cuBLAS or hipBLAS multiplies them.
+--backend names what carries them between ranks: nccl or rccl, GPU-aware mpi, or mpi-staged
+through the host; several are measured in turn.`,
 		Example: `  lsm bench matmul
   mpirun -n 6 lsm bench matmul --size 2400 --threads 1
   mpirun -n 4 lsm bench matmul --library gonum,openblas --type float32

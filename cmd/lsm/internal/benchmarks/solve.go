@@ -29,14 +29,14 @@ func newBenchSolve(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "solve CONFIG",
 		Short: "A whole solve on 1, 2, 4, … ranks and all process grids",
-		Long: `Solve measures iterations of CGLS on the configuration's survey for 1, 2, 4, …
-and all ranks of the run, on every process grid that the survey allows. It prints the
-time of an iteration, speed-up and efficiency against one rank, the bytes summed over
-the ranks, the share of the time that the sums take, and how much of it the overlap
-hides. With --weak the survey grows with the ranks: r of R ranks take r/R of its shots.
-Several backends are measured in turn on each grid; mpi-onesided is mpi with
-comm.accumulate = "onesided". Solve writes no file.
-docs/measuring.md explains the columns.`,
+		Long: `Solve measures iterations of CGLS on the survey of a configuration, on 1, 2, 4, … and all
+ranks of the run and on every process grid that the survey allows. It prints the time of an
+iteration, speed-up and efficiency against one rank, the bytes summed over ranks, the share
+of the time that sums take, and how much of it the overlap hides.
+
+With --weak the survey grows with the ranks: r of R ranks take r/R of its shots. Several
+backends are measured in turn on each grid; mpi-onesided is mpi with
+comm.accumulate = "onesided". Solve writes no file. docs/measuring.md explains the columns.`,
 		Example: `  lsm bench solve config.toml
   mpirun -n 4 lsm bench solve config.toml --weak
   mpirun -n 4 lsm bench solve config.toml --backend mpi,mpi-onesided

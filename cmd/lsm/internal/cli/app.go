@@ -175,6 +175,7 @@ func (a *App) tidy() {
 
 // end tells the user how it went and returns the exit status.
 func (a *App) end(err error, begin time.Time) int {
+	a.Report.Tally()
 	if err == nil {
 		if strings.HasPrefix(a.Command, "__complete") {
 			return status.Done // the shell reads the output

@@ -25,8 +25,8 @@ func NewRoot(a *App, groups []Group) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lsm COMMAND",
 		Short: "Seismic least-squares Kirchhoff migration",
-		Long: `lsm is seismic least-squares Kirchhoff migration: it turns recorded traces into
-a picture of the underground.`,
+		Long: `lsm makes images of the subsurface from seismic traces, by Kirchhoff migration and
+least-squares migration. lsm help start shows the five commands from SEG-Y to an image.`,
 		Example: `  lsm synth faults -o demo               # a small survey, model and configuration
   lsm check demo/config.toml             # find mistakes before anything is computed
   lsm run demo/config.toml               # least-squares migration: demo/image.h5
@@ -39,6 +39,9 @@ a picture of the underground.`,
 			if version, _ := cmd.Flags().GetBool("version"); version && len(args) == 0 {
 				a.started = true
 				return a.printVersion()
+			}
+			if len(args) == 0 && !a.Report.JSON() {
+				fmt.Fprintln(a.errs, HelpOf(cmd))
 			}
 			return noCommand(cmd, args)
 		},

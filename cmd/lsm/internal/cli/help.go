@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -35,7 +36,7 @@ func Exits(list ...string) map[string]string {
 	return table
 }
 
-var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": trimFlags}).Parse(
+var helpTemplate = template.Must(template.New("help").Funcs(template.FuncMap{"trim": trimFlags, "flagGroups": flagGroups}).Parse(
 	`{{if .Long}}{{.Long}}{{else}}{{.Short}}.{{end}}
 
 Usage:
@@ -53,20 +54,20 @@ Commands:
   {{printf "%-11s" .Name}} {{.Short}}
 {{- end}}{{end}}
 {{- end}}
-{{- if .HasAvailableLocalFlags}}
+{{- if .HasExample}}
 
-Flags:
-{{trim .LocalFlags.FlagUsages}}
+Example:
+{{.Example}}
+{{- end}}
+{{- range $f := flagGroups .}}
+
+{{$f.Title}}:
+{{trim $f.Flags.FlagUsages}}
 {{- end}}
 {{- if .HasAvailableInheritedFlags}}
 
 Flags of every command:
 {{trim .InheritedFlags.FlagUsages}}
-{{- end}}
-{{- if .HasExample}}
-
-Example:
-{{.Example}}
 {{- end}}
 {{- if .Annotations}}
 
@@ -80,6 +81,52 @@ Exit status:
 More: lsm COMMAND -h; lsm help start, config, formats, status
 {{- end}}
 `))
+
+// first is the annotation of flags that stand first in the help.
+const first = "first"
+
+// First makes flags of a command stand first in its help, in this order, before all others.
+func First(cmd *cobra.Command, names ...string) {
+	for i, name := range names {
+		if err := cmd.Flags().SetAnnotation(name, first, []string{strconv.Itoa(i)}); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// flagGroup is flags under one title.
+type flagGroup struct {
+	Title string
+	Flags *pflag.FlagSet
+}
+
+// flagGroups are a command's own flags, those of First before the others.
+func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
+	chosen, others := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	chosen.SortFlags = false
+	var ordered []*pflag.Flag
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[first] == nil {
+			others.AddFlag(f)
+		} else {
+			ordered = append(ordered, f)
+		}
+	})
+	slices.SortFunc(ordered, func(a, b *pflag.Flag) int {
+		return strings.Compare(a.Annotations[first][0], b.Annotations[first][0])
+	})
+	for _, f := range ordered {
+		chosen.AddFlag(f)
+	}
+	title := "Flags"
+	if chosen.HasAvailableFlags() {
+		groups, title = append(groups, flagGroup{"Flags that matter first", chosen}), "Other flags"
+	}
+	if others.HasAvailableFlags() {
+		groups = append(groups, flagGroup{title, others})
+	}
+	return groups
+}
 
 // trimFlags leaves out empty lists, which are no default to tell of.
 func trimFlags(usages string) string {
@@ -126,7 +173,7 @@ func newHelp(a *App) *cobra.Command {
 		Long: `Help on a command, or on a topic:
 
   start        from SEG-Y to an image
-  config       the configuration file; a section or key may follow
+  config       the configuration file; a section, a key or "all" may follow
   formats      the files that lsm reads and writes
   status       the exit statuses of all commands`,
 		Example: `  lsm help run
@@ -138,7 +185,7 @@ func newHelp(a *App) *cobra.Command {
 			topic, key := words[0], words[1]
 			switch {
 			case template && topic != "config":
-				return status.Hint(status.Usage(errors.New("help: --template belongs to help config")),
+				return status.Hint(status.Usage(errors.New("help: --template works only with help config")),
 					"lsm help config --template > config.toml")
 			case key != "" && (topic == "start" || topic == "formats" || topic == "status"):
 				return status.Usage(fmt.Errorf("help: unexpected argument %q", key))
@@ -151,8 +198,9 @@ func newHelp(a *App) *cobra.Command {
 				}
 				a.text("help", text)
 			case topic == "config":
-				a.Report.Printf("%s", config.Help())
-				a.Report.Event("help", "text", config.Help(), "fields", config.Fields())
+				text := config.Help()
+				a.Report.Printf("%s", text)
+				a.Report.Event("help", "text", text, "fields", config.Fields())
 			case topic == "start":
 				a.text("help", startText)
 			case topic == "formats":
@@ -205,7 +253,7 @@ is {"event":"done",…} for status 0, and {"event":"error","status":…,"message
 func newCompletion(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion SHELL",
-		Short:     "Completion script for bash, zsh or fish",
+		Short:     "Print a completion script for bash, zsh or fish",
 		Example:   "  lsm completion bash > /etc/bash_completion.d/lsm",
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -46,9 +46,21 @@ func Writes(a *App, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Configure loads the configuration of a command, shows its notes and joins the
-// other ranks. From here on an error is everyone's, or ends everyone.
+// Configure is LoadConfig for commands that warn of what is odd in a configuration.
 func (a *App) Configure(path string) (*config.Config, error) {
+	cfg, err := a.LoadConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range cfg.Notes() {
+		a.Report.Warn(n.String())
+	}
+	return cfg, nil
+}
+
+// LoadConfig loads the configuration of a command and joins the other ranks. From here on
+// an error is everyone's, or ends everyone.
+func (a *App) LoadConfig(path string) (*config.Config, error) {
 	set := a.Set
 	if a.Output != "" {
 		set = append(slices.Clone(set), "output.file="+config.Quote(a.Output))
@@ -68,9 +80,6 @@ func (a *App) Configure(path string) (*config.Config, error) {
 	}
 	if err := a.Agree(cfg); err != nil {
 		return nil, err
-	}
-	for _, n := range cfg.Notes() {
-		a.Report.Warn(n.String())
 	}
 	return cfg, nil
 }

@@ -68,7 +68,7 @@ func untilInterrupted(parent context.Context, errs io.Writer, atOnce func()) (co
 func (a *App) endNow() {
 	err := fmt.Errorf("interrupted: %w", context.Canceled)
 	if path := a.newestCheckpoint(); path != "" {
-		err = status.Hint(status.Checkpoint(fmt.Errorf("stopped in an iteration; checkpoint %s", path)), "the same command with --resume goes on")
+		err = status.Hint(status.Checkpoint(fmt.Errorf("stopped in an iteration; checkpoint %s", path)), "the same command with --resume continues")
 	}
 	code := status.Code(err)
 	if known := a.ending.Swap(int32(code) + 1); known != 0 {

@@ -13,7 +13,7 @@ func CheckUnits(command, unit string) error {
 	if unit == "auto" || velocity.Unit(unit) == unit {
 		return nil
 	}
-	return status.Usage(fmt.Errorf("%s: units %q are none of auto, m/s, km/s and ft/s", command, unit))
+	return status.Usage(fmt.Errorf("%s: units %q are not one of auto, m/s, km/s, ft/s", command, unit))
 }
 
 // WithUnitsFlag names the flag where the hint would name the configuration's key.

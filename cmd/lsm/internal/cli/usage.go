@@ -40,7 +40,7 @@ func arguments(use string) cobra.PositionalArgs {
 		extra := args[most]
 		err := fmt.Errorf("unexpected argument %q", extra)
 		if strings.Contains(extra, "=") {
-			return status.Hint(err, "configuration keys are set by --set "+extra)
+			return status.Hint(err, "set configuration keys with --set "+extra)
 		}
 		return DidYouMean(err, extra, commandNames(cmd), cmd.CommandPath()+" ", "")
 	}
@@ -100,12 +100,12 @@ func noCommand(parent *cobra.Command, args []string) error {
 	list := parent.CommandPath() + " -h lists the commands"
 	if len(args) == 0 {
 		if !parent.HasParent() {
-			list += "; lsm help start goes from SEG-Y to an image"
+			list = "lsm help start shows the commands from SEG-Y to an image"
 		}
 		return status.Hint(errors.New("no command given"), list)
 	}
 	if strings.HasSuffix(args[0], ".toml") {
-		list = "a configuration is run by: lsm run " + args[0]
+		list = "to run a configuration: lsm run " + args[0]
 	}
 	return DidYouMean(fmt.Errorf("unknown command %q", args[0]), args[0], commandNames(parent), parent.CommandPath()+" ", list)
 }

@@ -23,7 +23,7 @@ func Commands(a *App) []*cobra.Command {
 func newVersion(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Version, commit, libraries, instruction set",
+		Short: "Print version, commit, libraries and instruction set",
 		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
 	}
 }

@@ -33,32 +33,30 @@ func newAVA(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ava IMAGE --depth Z,…|--sections",
 		Short: "Intercept and gradient of reflectors in angle gathers",
-		Long: `Ava measures how the amplitudes of reflectors change with the angle of reflection θ
-and fits A + B sin²θ (Shuey 1985): the intercept A and the gradient B. With --terms 3 it
-adds C (tan²θ − sin²θ). IMAGE has gathers by angle (image.gathers = "angle"). They should
-come from lsm run with kirchhoff.dynamic and kirchhoff.wavelet_filter: least squares
-makes amplitudes the reflection coefficients, times one factor for the whole image.
+		Long: `Ava fits A + B sin²θ to the amplitudes of reflectors over the reflection angle θ (Shuey
+1985): the intercept A and the gradient B. --terms 3 adds C (tan²θ − sin²θ). IMAGE has angle
+gathers (image.gathers = "angle"). Use lsm run with kirchhoff.dynamic and
+kirchhoff.wavelet_filter: its amplitudes are reflection coefficients times one factor for the
+whole image.
 
-The illumination of classes comes from the file where image.gather_normalize = "illumination"
-was set: classes count by it at each reflector, and those that hardly any trace lights there,
-with less than 1/20 of the best lit class, are left out and named. Without it classes count
-alike, lit or not, but for those that are zero, and --angles must leave out what no trace
-lights.
+--depth Z,… fits reflectors of one gather; a reflector lies where the energy of all classes is
+largest within --reach. --sections fits every reflector of every column. -o X.h5 then holds A as
+its image, B, C, their errors, the number of classes, and a mask of where A and B are
+determined, with three classes more than terms. -o X.png draws A and B, grey where they are
+not determined.
 
-A reflector is where the energy of all classes is largest within --reach. Behind ± is half the
-width of the 95 % interval, from the misfit, by Student's t: few classes make it wide. How alike
-the errors of neighbouring classes are, which share traces, is found from all reflectors. A term
-is told where its interval reaches no further than its own size or |A|; what the angles do not
-tell is said.
+The number after ± is half the width of the 95 % interval by Student's t, from the misfit; few
+classes make it wide. Neighbouring classes share traces: the correlation of their errors is
+found from all reflectors. A term is printed if its interval is no wider than its own size or
+|A|; otherwise ava says that the angles do not determine it.
 
---sections fits every reflector of every column. A file -o X.h5 has A as its image, B, C, their
-errors, the number of classes and a mask of where A and B are told, of three classes or more
-beyond the terms. Each reflector takes the points within --reach. -o X.png draws A and B, grey
-where they are not told.
+With image.gather_normalize = "illumination" classes are weighted by their illumination at each
+reflector, and those below 1/20 of the best one are left out and named. Without it all classes
+that are not zero count alike, and --angles must exclude those that no trace illuminates.
 
 --expected gives A and B (and C) of each reflector, such as those of a well. All amplitudes are
-then scaled so that the first intercept is the expected one, and the picture shows the
-expected curves instead of those fitted.`,
+scaled so that the first intercept is the expected one, and the picture shows the expected
+curves.`,
 		Example: `  lsm ava image.h5 --depth 600,900 --angles 5,35
   lsm ava image.h5 --depth 600,900 --at 1200 --around 200 --expected 0.04,-0.12,-0.06,-0.13 -o ava.png
   lsm ava image.h5 --sections -o ava.h5`,
@@ -79,6 +77,7 @@ expected curves instead of those fitted.`,
 	for _, name := range []string{"depth", "at", "around", "expected"} {
 		cmd.MarkFlagsMutuallyExclusive("sections", name)
 	}
+	cli.First(cmd, "depth", "sections", "output", "angles")
 	return cmd
 }
 

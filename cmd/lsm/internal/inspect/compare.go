@@ -24,16 +24,16 @@ func newCompare(a *cli.App) *cobra.Command {
 	tolerance, scale := 1e-5, false
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Two images, surveys or models: differences and a verdict",
-		Long: `Compare measures how far A is from B. Both must have the same grid or the same
+		Short: "Compare two images, surveys or models",
+		Long: `Compare measures how far file A is from file B. Both must have the same grid or the same
 traces:
 
   relative L2          ‖A − B‖ / ‖B‖
   largest difference   max |A − B| / max |B|
 
-They agree if both are at most the tolerance; a tolerance of 0 asks for equal values.
-With --scale an image or a model A is first multiplied by the number that brings it
-closest to B, ⟨A, B⟩ / ‖A‖²: what remains is a difference of shape.`,
+They agree if both numbers are at most --tolerance; a tolerance of 0 requires equal values.
+--scale first multiplies an image or model A by the factor that brings it closest to B,
+⟨A, B⟩ / ‖A‖², which leaves a difference of shape.`,
 		Example: `  lsm compare image.h5 expected.h5 --tolerance 1e-4
   lsm compare image.h5 reflectivity.h5 --scale --tolerance 0.7`,
 		Annotations: cli.Exits("0 A and B agree within the tolerance", "1 A and B differ by more, or any other failure",

@@ -26,14 +26,14 @@ func newConvert(a *cli.App) *cobra.Command {
 	var f convertOptions
 	cmd := &cobra.Command{
 		Use:   "convert IMAGE --velocity MODEL --to time|depth -o IMAGE",
-		Short: "An image in depth stretched to two-way time, or back",
-		Long: `Convert stretches an image, and its gathers, between depth and two-way time along
-the vertical below each column. MODEL has interval velocities on depth or on two-way
-time, or root-mean-square ones on two-way time (lsm velocity converts them). Of an
+		Short: "Convert an image between depth and two-way time",
+		Long: `Convert stretches an image and its gathers from depth to two-way time, or back, along the
+vertical of each column. MODEL holds interval velocities on depth or two-way time, or
+root-mean-square velocities on two-way time (lsm velocity converts between them). In an
 anisotropic model the velocity along the vertical symmetry axis counts.
 
-Values keep their size. They are interpolated band-limited, without what a coarser
-spacing could not hold.`,
+Amplitudes do not change. Interpolation is band-limited and removes what a coarser spacing
+cannot hold.`,
 		Example: `  lsm convert image.h5 --velocity model.h5 --to time -o time.h5
   lsm convert time.h5 --velocity rms.h5 --to depth --spacing 10 -o depth.h5`,
 		Annotations: cli.Exits("3", "4", "130"),
@@ -72,7 +72,7 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 		return cli.WithUnitsFlag(err)
 	}
 	if im.Grid.Domain == to {
-		return status.Input(fmt.Errorf("%s: the image lies in %s already", path, to))
+		return status.Input(fmt.Errorf("%s: the image is already in %s", path, to))
 	}
 	if m.Grid.Dim() != im.Grid.Dim() {
 		return status.Input(fmt.Errorf("%s has %d axes, %s %d", f.velocity, m.Grid.Dim(), path, im.Grid.Dim()))

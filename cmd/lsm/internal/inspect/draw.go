@@ -165,14 +165,14 @@ func (d *drawing) options(items []*item) (opt picture.Options, err error) {
 // differ is the second item less the first.
 func (d *drawing) differ(files []string, items []*item) (*item, error) {
 	if len(items) != 2 {
-		return nil, status.Usage(fmt.Errorf("plot: --difference is that of two files, %s is given", readable.Count(len(items), "file")))
+		return nil, status.Usage(fmt.Errorf("plot: --difference needs two files, %s is given", readable.Count(len(items), "file")))
 	}
 	a, b := items[0], items[1]
 	switch {
 	case a.lines != nil || b.lines != nil:
-		return nil, status.Usage(errors.New("plot: --difference is that of arrays, not of wavelets"))
+		return nil, status.Usage(errors.New("plot: --difference needs arrays, not wavelets"))
 	case a.times != b.times || (a.bar != "") != (b.bar != ""):
-		return nil, status.Input(fmt.Errorf("%s and %s are of different kinds or sampling: they have no difference", files[0], files[1]))
+		return nil, status.Input(fmt.Errorf("%s and %s are of different kinds or sampling: they cannot be subtracted", files[0], files[1]))
 	case a.times.NT == 0 && !a.grid.Equal(b.grid):
 		return nil, status.Input(fmt.Errorf("%s lies on another grid than %s: %v, not %v", files[1], files[0], b.grid, a.grid))
 	case len(a.values) != len(b.values) || !slices.Equal(a.at, b.at):

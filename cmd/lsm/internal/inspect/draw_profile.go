@@ -19,7 +19,7 @@ import (
 // profiles draws images along the axis that --profile leaves out.
 func (d *drawing) profiles(files []string) (*picture.Figure, error) {
 	if d.convergence {
-		return nil, status.Usage(errors.New("plot: --profile and --convergence are two pictures"))
+		return nil, status.Usage(errors.New("plot: give --profile or --convergence, not both"))
 	}
 	opt, err := d.options(nil)
 	if err != nil {
@@ -118,7 +118,7 @@ func partOf(g grid.Grid, text string) (p h5.Part, along int, err error) {
 		name, number, ok := strings.Cut(field, "=")
 		v, err := strconv.ParseFloat(number, 64)
 		if _, again := given[name]; !ok || again || err != nil || v-v != 0 {
-			return p, 0, fmt.Errorf("%q is no axis with its value, as in x=100", field)
+			return p, 0, fmt.Errorf("%q is not an axis and a value, such as x=100", field)
 		}
 		given[name] = v
 	}
@@ -145,7 +145,7 @@ func partOf(g grid.Grid, text string) (p h5.Part, along int, err error) {
 		p.First, p.Step, p.Count = append(p.First, first), append(p.Step, 1), append(p.Count, count)
 	}
 	if along < 0 {
-		return p, 0, errors.New("all axes have values: none is left to draw along")
+		return p, 0, errors.New("all axes have values: leave out the one to draw along")
 	}
 	return p, along, nil
 }

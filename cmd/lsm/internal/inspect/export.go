@@ -33,20 +33,20 @@ func newExport(a *cli.App) *cobra.Command {
 	f := exportOptions{opt: fielddata.ExportOptions{Line: fielddata.NoLine()}}
 	cmd := &cobra.Command{
 		Use:   "export FILE -o SEGY",
-		Short: "An image, a model or a survey as SEG-Y or SU; models as RSF, raw, NetCDF",
-		Long: `Export writes an image or a velocity model as SEG-Y revision 1: a trace for each
-column of depth or time, with coordinates, inline and crossline numbers. It writes a survey as
-shot gathers, and with --gathers the gathers of an image, an ensemble for each column.
-It says what the format cannot hold exactly, and writes revision 2 where revision 1
-cannot hold the sampling. A name that ends in .su makes an SU file. With --metadata it
-writes nothing but the file's record (lsm metadata), as DataCite or DCAT JSON.
+		Short: "Write images, models and surveys in formats of other programs",
+		Long: `Export writes an image or a velocity model as SEG-Y revision 1, one trace for each column,
+with coordinates, inline and crossline numbers. It writes a survey as shot gathers and, with
+--gathers, the gathers of an image, one ensemble for each column. A name in .su makes an SU
+file. Export reports what the format cannot hold exactly, and writes revision 2 if revision 1
+cannot hold the sampling.
 
-Models and images become RSF, raw binary or NetCDF where the name ends in .rsf, .bin or
-.nc, or --format says so. lsm import --model reads them again, bit by bit.
+Names in .rsf, .bin or .nc, or --format, make RSF, raw binary or NetCDF of models and images;
+lsm import --model reads them back bit by bit. --metadata writes only the record of the file
+(lsm metadata), as DataCite or DCAT JSON.
 
-A 2-D survey that lsm import made knows where its line lies on the map. An image
-does not: give --line SURVEY, or --azimuth and --line-origin. Without them x is
-the east coordinate. 3-D files know their frame, and go back to the map.`,
+A 2-D survey of lsm import knows where its line lies on the map. An image does not: give --line
+SURVEY, or --azimuth and --line-origin. Without them x is the east coordinate. 3-D files know
+their frame and are written in map coordinates.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
   lsm export survey.h5 -o shots.sgy
@@ -76,6 +76,7 @@ the east coordinate. 3-D files know their frame, and go back to the map.`,
 	for _, name := range []string{"line", "azimuth", "line-origin", "velocity", "gathers", "format", "byte-order", "sample-format"} {
 		cmd.MarkFlagsMutuallyExclusive("metadata", name)
 	}
+	cli.First(cmd, "output", "line", "gathers")
 	return cmd
 }
 

@@ -22,11 +22,10 @@ func newInfo(a *cli.App) *cobra.Command {
 	var unguarded, qc, metadata bool
 	cmd := &cobra.Command{
 		Use:   "info FILE",
-		Short: "What is in a survey, model, table, image, surface or checkpoint file",
-		Long: `Info shows what a file holds: a summary for the files that lsm knows, every
-dataset with its shape, type and attributes, and for an image how it was made. A
-file that lsm could not use is shown as far as it can be read, with what is wrong
-with it, and the exit status is 3.`,
+		Short: "Show what a file holds",
+		Long: `Info prints what a file holds: a summary of a file of lsm, each dataset with shape, type and
+attributes, and for an image how it was made. A file that lsm cannot use is printed as far as
+it can be read, with what is wrong, and the exit status is 3.`,
 		Example: `  lsm info survey.h5
   lsm info survey.h5 --qc
   lsm info image.h5 --range --verify`,
@@ -76,10 +75,10 @@ with it, and the exit status is 3.`,
 // withFormatHint says what to do with a file that is not HDF5.
 func withFormatHint(path string, err error) error {
 	if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
-		return status.Hint(err, "a configuration is looked at by: lsm check "+path)
+		return status.Hint(err, "to check a configuration: lsm check "+path)
 	}
 	if ext := strings.ToLower(filepath.Ext(path)); errors.Is(err, h5.ErrInput) && (ext == ".sgy" || ext == ".segy" || ext == ".su") {
-		return status.Hint(err, "SEG-Y and SU files are looked at by: lsm import "+path)
+		return status.Hint(err, "to look at SEG-Y and SU files: lsm import "+path)
 	}
 	if kind, fault := sniff.Path(path); fault == nil && kind.Model() && errors.Is(err, h5.ErrInput) && kind != sniff.HDF5 && kind != sniff.MAT73 {
 		return status.Hint(err, kind.Hint(path))

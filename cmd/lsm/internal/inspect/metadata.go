@@ -26,9 +26,9 @@ func newMetadata(a *cli.App) *cobra.Command {
 	var o metadataOptions
 	cmd := &cobra.Command{
 		Use:   "metadata FILE [KEY=TEXT]...",
-		Short: "The record of a file: title, creators, licence, identifier and more",
-		Long: `Metadata sets the bibliographic record of a survey, model, image, table or surface
-file, and prints it. The record lies in the file as attributes metadata_KEY. Keys:
+		Short: "Set or print the record of a file: title, creators, licence",
+		Long: `Metadata sets and prints the bibliographic record of a survey, model, image, table or surface
+file. The record is stored in the file, as attributes metadata_KEY. Keys:
 
   title, description, keywords (separated by commas)
   creators    separated by semicolons: "Family, Given (ORCID)", or an organisation
@@ -39,10 +39,10 @@ file, and prints it. The record lies in the file as attributes metadata_KEY. Key
   origin      where, when and how the data were recorded or made
   crs         the coordinate reference system, such as EPSG:23031
 
-An empty text removes a key. --from reads the keys of a TOML file. The file is replaced
-as a whole, with its numbers as they were, or with -o stays as it is. Its SHA-256 is then
-another one: a checkpoint that was made from the former file asks for that.
-lsm export --metadata writes the record as DataCite or DCAT JSON.`,
+An empty text removes a key. --from reads keys from a TOML file. The file is rewritten with
+its numbers unchanged, or left as it is if -o names another one. Its SHA-256 changes, so a
+checkpoint made from the former file no longer accepts it. lsm export --metadata writes the
+record as DataCite or DCAT JSON.`,
 		Example: `  lsm metadata survey.h5 title="Viking Graben line 12" licence=CC-BY-4.0
   lsm metadata survey.h5 --from record.toml -o published.h5
   lsm export published.h5 --metadata datacite -o record.json`,

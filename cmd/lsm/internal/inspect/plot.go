@@ -18,16 +18,18 @@ func newPlot(a *cli.App) *cobra.Command {
 	var o drawing
 	cmd := &cobra.Command{
 		Use:   "plot FILE [FILE]",
-		Short: "A picture of an image, a model, a gather, a convergence history",
-		Long: `Plot draws an image or a velocity model (a section, or three slices in 3-D), traces
-of a survey (those of a shot, receiver, midpoint or offset), a traveltime table, a
-wavelet, or with --convergence the course of a run. Of a file of lsm target --field draws
-the resolution, the standard deviation and the like. With --profile x=… an image is drawn along
-its other axis, as a curve, and where it has a standard deviation in a band of one to either
-side; in 3-D two axes are given. Two files are drawn side by side, with
---difference and their difference, two histories or profiles in one diagram. Below an image that
-has gathers, some of them are drawn. A picture that plot drew of the same files is
-replaced; any other file of that name is kept, unless --force is given.`,
+		Short: "Draw an image, model, gather, or the convergence of a run",
+		Long: `Plot draws the contents of a file as a PNG picture: an image or a velocity model (a section,
+in 3-D three slices), traces of a survey (of a shot, receiver, midpoint or offset), a
+traveltime table, or a wavelet. Some gathers of an image are drawn below it.
+
+Two files are drawn side by side; --difference adds their difference. --convergence draws the
+course of a run. --profile x=… draws a curve along the axis left out (in 3-D give two axes), with
+a band of one standard deviation if the file has it; two histories or profiles share one
+diagram. --field draws a field of lsm target, such as resolution.
+
+A picture that plot drew of the same files is replaced. Any other file of that name is kept
+unless --force is given.`,
 		Example: `  lsm plot image.h5
   lsm plot adjoint.h5 image.h5 -o both.png
   lsm plot image.h5 --under model.h5 --window 1000,3000,200,1500
@@ -68,6 +70,7 @@ replaced; any other file of that name is kept, unless --force is given.`,
 	flags.StringVar(&o.field, "field", "", "`name` of a field of lsm target to draw, such as resolution")
 	flags.StringVar(&o.profile, "profile", "", "draw images along the axis that `x=…` or x=…,y=… leave out")
 	flags.BoolVar(&o.velocity, "velocity", false, "draw the velocity model that a survey file carries")
+	cli.First(cmd, "output", "shot", "under", "difference", "convergence", "window")
 	return cmd
 }
 

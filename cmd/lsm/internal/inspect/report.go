@@ -26,16 +26,15 @@ func newReport(a *cli.App) *cobra.Command {
 	c := collector{a: a}
 	cmd := &cobra.Command{
 		Use:   "report RUN",
-		Short: "One web page of a run: images, convergence, gathers, times, settings",
-		Long: `Report makes one HTML page of a run, in one file that needs no other and no
-network: image and adjoint, velocity, spectra, convergence, gathers, times, configuration,
-where everything came from, and a verdict in plain words. RUN is the image file
-that lsm run has written.
+		Short: "Make one web page of a run",
+		Long: `Report makes one HTML page of a run, in one file that needs no network: image and adjoint,
+velocity, spectra, convergence, gathers, times, configuration, the origin of all inputs, and a
+verdict in plain words. RUN is the image file that lsm run wrote.
 
-The image file holds most of it. Report looks for the adjoint and the survey where
-the configuration names them, and uses them if they belong to the run. What is not
-there is left out, and the page says how to get it. A page that report made of RUN
-is replaced; any other file of that name is kept, unless --force is given.`,
+The image file holds most of it. Report looks for adjoint and survey where the configuration
+names them, and uses them if they belong to the run. The page tells how to get what is missing.
+A page that report made of RUN is replaced. Any other file of that name is kept unless --force
+is given.`,
 		Example: `  lsm report image.h5
   lsm report image.h5 --compute -o report.html
   lsm run config.toml --json > run.log; lsm report image.h5 --log run.log`,
@@ -56,6 +55,7 @@ is replaced; any other file of that name is kept, unless --force is given.`,
 	flags.Float64SliceVar(&c.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (default: its centre)")
 	flags.Float64SliceVar(&c.gathers, "gather", nil, "`x,…` in m (3-D: x,y,…) of image gathers (default: five along x)")
 	flags.BoolVar(&c.compute, "compute", false, "compute from the run's inputs: adjoint, residual, weak arrivals, a dot test")
+	cli.First(cmd, "output", "compute")
 	return cmd
 }
 
@@ -198,7 +198,7 @@ func (c *collector) readImage(path string) (*h5.Image, error) {
 	kind, err := h5.Kind(path)
 	if err != nil {
 		if strings.HasSuffix(path, ".toml") && errors.Is(err, h5.ErrInput) {
-			return nil, status.Hint(err, "report takes the image file that lsm run has written, not its configuration")
+			return nil, status.Hint(err, "give the image file that lsm run wrote, not its configuration")
 		}
 		return nil, err
 	}

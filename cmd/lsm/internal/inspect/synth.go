@@ -42,19 +42,19 @@ func newSynth(a *cli.App) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "synth [NAME] -o DIR",
-		Short: "A small synthetic survey, model and configuration",
-		Long: `Synth writes a survey, the velocity to migrate it with, the true velocity, the
-true reflectivity and a configuration into DIR. The traces are made by the
-program's own operator from the true reflectivity, so the best image is known. Those of
-ava are made by ray theory instead. NAME is one of
+		Short: "Make a small synthetic survey, model and configuration",
+		Long: `Synth makes a small synthetic survey. It writes survey, migration velocity, true velocity,
+true reflectivity and a configuration into DIR. lsm's own operator makes the traces from
+the true reflectivity, so the best image is known; those of ava come from ray theory.
+NAME is one of
 
 ` + names.String() + `
-or left out with --model FILE, which lays a survey over your own velocity model.
-What the flags leave open follows from the model. The configuration also holds what
---set and the environment change, except in [comm] and [machine].
+With --model FILE and no NAME, synth lays a survey over your own velocity model, from which
+it also takes what no flag sets. The configuration includes what --set and the environment
+change, except in [comm] and [machine].
 
-With --geometry-only the survey has no traces: lsm check plans its migration, and lsm
-model makes the traces later.`,
+With --geometry-only the survey has no traces: lsm check plans its migration, and lsm model
+makes the traces later.`,
 		Example: `  lsm synth faults -o demo
   lsm synth layers -o noisy --snr 2 --seed 7
   lsm synth --model model.h5 -o mine --geometry streamer --shots 60 --channels 96
@@ -88,6 +88,7 @@ model makes the traces later.`,
 	fl.Float64Var(&f.opt.Smoothing, "smoothing", 0, "standard deviation of the smoothing of the velocity, `M` metres; negative for none")
 	fl.IntVar(&f.opt.Iterations, "iterations", 0, "solver.iterations of the configuration")
 	cli.Require(cmd, "output")
+	cli.First(cmd, "output", "model", "snr", "shots")
 	return cmd
 }
 
@@ -232,7 +233,7 @@ func (f *synthOptions) build(a *cli.App, args []string) (*synth.Case, error) {
 	case f.model != "":
 		return f.fromModel(a)
 	case f.spacing != 0:
-		return nil, status.Usage(errors.New("synth: --spacing belongs to --model"))
+		return nil, status.Usage(errors.New("synth: --spacing needs --model"))
 	case len(args) == 0:
 		return nil, status.Hint(status.Usage(fmt.Errorf("synth: NAME is missing")), "one of "+strings.Join(synth.Names(), ", ")+", or --model FILE")
 	}

@@ -14,23 +14,22 @@ func newView(a *cli.App) *cobra.Command {
 	var opt view.Options
 	cmd := &cobra.Command{
 		Use:   "view FILE...",
-		Short: "Images, models, gathers and surveys in a browser on this machine",
-		Long: `View shows files in a browser: images and their gathers, velocity models, surveys and
-traveltime tables. It prints an address, which is good for one visit from this
-machine, and answers until it is interrupted. Only what is on the screen is read.
+		Short: "Show files in a browser",
+		Long: `View shows files in a browser: images and gathers, velocity models, surveys, traveltime tables.
+It prints an address that this machine can open once, and answers until you interrupt it. It
+reads only what is on the screen.
 
-The wheel zooms, dragging pans, and a click in an image opens the gather there. Two
-arrays stand side by side or alternate, and one can lie beneath another. Of a file of
-picks (lsm moveout) the picks lie on the image, and their curves on the gathers: drag
-the end of a curve, click with the right button to take a pick out, with shift in the
-gather to add one, and save them to the file of --output. Of a text of velocity picks
-(lsm semblance --csv, a name in .csv or .txt) they lie on the spectra of --spectra.
+The wheel zooms, dragging pans, and a click in an image opens the gather there. Two arrays can
+stand side by side, alternate, or lie on each other. A click also shows the profile through
+the point, down or to the right, of the array, of those beside or beneath it and of the images
+of other files; the page's head or p changes its direction, and the arrow keys move the point.
+Files with gathers begin without a profile. In a file of lsm target the profile has a band of
+one standard deviation and shows the resolution.
 
-A click also shows the profile through the point, down or to the right, as curves: of
-the array, of others beside or beneath it and of the images of other files. Choose its
-direction in the page's head or with p; files with gathers begin without one. In a file
-of lsm target a band of one standard deviation to either side lies around the image's
-curve, and the resolution beside it. In the profile the arrow keys move the point.
+With a file of picks (lsm moveout) the picks lie on the image and their curves on the gathers:
+drag the end of a curve, right-click to remove a pick, shift-click in the gather to add one,
+and save to the file of --output. Velocity picks (lsm semblance --csv, a name in .csv or .txt)
+lie on the spectra of --spectra.
 
 On another machine, forward a port: ssh -L 8080:127.0.0.1:8080 HOST lsm view --port 8080 FILE`,
 		Example: `  lsm view image.h5

@@ -37,32 +37,30 @@ type checkOptions struct {
 
 func newCheck(a *cli.App) *cobra.Command {
 	var o checkOptions
-	cmd := cli.JobCommand("check CONFIG", "Everything that can be found wrong without computing",
-		`Check reads the configuration and the files that it names, and says what it
-finds: geometry, sampling, aliasing, the length of the records, the wavelet against the
-spectrum of the traces, memory, time. Nothing
-is written but the picture of --arrivals. Where lsm run would refuse to start, check
-says everything else first and then ends with the exit status of that refusal. The
-survey file need not hold traces yet: check then says nothing of dead traces, of weights
-made from traces, of damping.
+	cmd := cli.JobCommand("check CONFIG", "Check a configuration and its files before a run",
+		`Check reads a configuration and the files that it names, and reports before a run what
+fits and what does not: geometry, sampling, aliasing, record length, the wavelet against the
+spectrum of the traces, memory and time. It writes nothing, except the picture of --arrivals.
 
-With --dot-test it also builds the operator, measures whether its two directions
-are adjoint, and says what solver.damping amounts to. With --ranks,
-or where comm.grid gives the number of ranks, it says what each of them would hold and
-do. The time is that of this machine, which check measures, if all ranks share its cores, and
-leaves out sums over ranks. With --machine it is that of the machine that a file describes,
-with sums over ranks if nothing hides them. lsm bench --machine-file measures such a file.
+If lsm run would refuse to start, check reports everything else first and then ends with the
+exit status of that refusal. A survey without traces can be checked too, except for dead
+traces, weights made from traces and damping.
 
-With --window it says what solving traveltimes in windows of the model costs
-(kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
-compares the times with those of the whole model. That takes the time and memory of
-eight solves of the whole model at once.
+--dot-test builds the operator, tests that its two directions are adjoint, and prints what
+solver.damping amounts to. --qc reads all traces and adds the findings of lsm ready.
 
-With --qc it reads all traces and says what lsm ready finds in them.
+--ranks N (or comm.grid) prints the memory and work of each rank. The time is for this
+machine, which check measures, with its cores shared by all ranks and without sums over ranks.
+--machine predicts it for another machine, with sums over ranks that nothing hides; lsm bench
+--machine-file writes such a file there.
 
-With --arrivals it says where first arrivals are weak, such as head waves and waves that come
-round obstacles, because their spreading is below 0.3 of what the distance gives: for
-eight places, spread over the survey. The picture shows from which share of them.`,
+--window tests what solving traveltimes in windows of the model costs in accuracy
+(kirchhoff.aperture, traveltime.margin): it compares times with those of the whole model, for
+eight places spread over the survey. This needs the time and memory of eight solves at once.
+
+--arrivals reports where first arrivals are weak, such as head waves and waves around
+obstacles: where their spreading is below 0.3 of what the distance gives. It tests eight
+places spread over the survey, and the picture shows from what share of them.`,
 		`  lsm check config.toml --dot-test
   lsm check config.toml --qc
   lsm check config.toml --window
@@ -79,6 +77,7 @@ eight places, spread over the survey. The picture shows from which share of them
 	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
 	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
+	cli.First(cmd, "qc", "dot-test")
 	return cmd
 }
 
@@ -87,7 +86,7 @@ eight places, spread over the survey. The picture shows from which share of them
 const garbage = 25
 
 func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) error {
-	cfg, err := a.Configure(path)
+	cfg, err := a.LoadConfig(path) // what is odd in it is among the findings
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 func newMigrate(a *cli.App) *cobra.Command {
-	return cli.Traced(a, cli.Writes(a, cli.JobCommand("migrate CONFIG", "The adjoint alone: the plain Kirchhoff image",
-		`Migrate applies the adjoint of the modelling operator to the survey's traces:
-plain Kirchhoff migration, in a fraction of the time of a least-squares run. The
-image goes to output.file.`,
+	return cli.Traced(a, cli.Writes(a, cli.JobCommand("migrate CONFIG", "Kirchhoff migration: the adjoint of the operator alone",
+		`Migrate applies the adjoint of the modelling operator to the traces of the survey. This is
+plain Kirchhoff migration and takes a fraction of the time of lsm run. It writes the image to
+output.file.`,
 		`  lsm migrate config.toml -o adjoint.h5`,
 		a.Produce(pipeline.NeedTracesOnce, "image", func(ctx context.Context, j *pipeline.Job, out string) error {
 			return migrate(ctx, a, j, out)

@@ -11,10 +11,10 @@ import (
 )
 
 func newModel(a *cli.App) *cobra.Command {
-	cmd := cli.Writes(a, cli.JobCommand("model CONFIG --reflectivity FILE", "The forward alone: demigrate an image into a survey",
-		`Model predicts the traces of the survey's geometry for a given image
-(demigration) and writes them as a survey file to output.file. The survey of the
-configuration gives sources, receivers, sampling and wavelet; it needs no data.`,
+	cmd := cli.Writes(a, cli.JobCommand("model CONFIG --reflectivity FILE", "Predict traces from an image (demigration)",
+		`Model predicts the traces that an image gives (demigration) and writes them as a survey file
+to output.file. Sources, receivers, sampling and wavelet come from the survey of the
+configuration, which needs no traces.`,
 		`  lsm model config.toml --reflectivity image.h5 -o predicted.h5`,
 		a.Produce(pipeline.NeedGeometry, "survey", func(ctx context.Context, j *pipeline.Job, out string) error {
 			return model(ctx, a, j, out)

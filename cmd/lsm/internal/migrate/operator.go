@@ -18,17 +18,18 @@ import (
 func newOperator(a *cli.App) *cobra.Command {
 	folder := ""
 	cmd := cli.JobCommand("operator CONFIG --exchange FOLDER", "Apply the operator for another program, such as Python",
-		`Operator makes the operator of lsm run with the same configuration, with its weights,
-mute and topography, and applies it until its input ends. Each line of it is a request:
+		`Operator builds the operator of lsm run for the same configuration, with its weights, mute
+and topography, and applies it for another program. Each line of the standard input is a
+request; the command ends when its input ends:
 
-  forward    make FOLDER/data of FOLDER/image
-  adjoint    make FOLDER/image of FOLDER/data
-  recorded   make FOLDER/data of the recorded traces, weighted
+  forward    read FOLDER/image, write FOLDER/data
+  adjoint    read FOLDER/data, write FOLDER/image
+  recorded   write the recorded traces, weighted, to FOLDER/data
 
-Both files are made first. They hold plain numbers: the image
-[nx, (ny,) nz], with classes of gathers in front, and the traces in the order of the survey
-file. With --json the event "operator" says shapes and types, and the event "applied"
-answers a request. In Python lsm.Operator does all this.`,
+Operator creates both files at its start. They hold plain numbers: the image
+[nx, (ny,) nz], with gather classes as the first axis, and the traces in the order of the
+survey file. With --json the event "operator" gives shapes and types, and the event "applied"
+answers each request. In Python, lsm.Operator does all this.`,
 		`  printf 'recorded\nadjoint\n' | lsm operator config.toml --exchange folder --json`,
 		func(ctx context.Context, path string) error { return operator(ctx, a, path, folder) })
 	cmd.Flags().StringVar(&folder, "exchange", "", "`FOLDER` of the files image and data")

@@ -16,15 +16,15 @@ import (
 
 func newRun(a *cli.App) *cobra.Command {
 	cmd := cli.JobCommand("run CONFIG", "Least-squares migration: from survey to image",
-		`Run migrates a survey by least squares: it finds the image whose predicted
-traces fit the recorded ones best. It writes the image with its convergence
-history, the resolved configuration and where everything came from.
+		`Run makes a least-squares image: the image whose predicted traces fit the recorded ones
+best. It reads the survey and the velocity model that the configuration names. It writes the
+image with its convergence history, the resolved configuration and the origin of all inputs.
 
-When it gets SIGUSR1 or reaches checkpoint.time_limit, it finishes its iteration and
-writes a checkpoint. When it is interrupted or gets SIGTERM it does so if that takes
-no more than a second, else it leaves the checkpoint before. The same command with
---resume goes on from there, and the result has the same bits as that of a run that
-never stopped. A second signal ends it at once.`,
+Run saves its state in checkpoints. After SIGUSR1, or at checkpoint.time_limit, it finishes
+the current iteration and writes one. After an interrupt or SIGTERM it does so if that takes
+at most a second; otherwise the previous checkpoint remains. The same command with --resume
+continues from there, and its result has the same bits as a run without interruption. A second
+signal ends run at once.`,
 		`  lsm run config.toml
   lsm run config.toml --set solver.iterations=40 -o image40.h5`,
 		func(ctx context.Context, path string) error { return runJob(ctx, a, path) })

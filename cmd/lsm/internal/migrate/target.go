@@ -29,21 +29,20 @@ type targetOptions struct {
 
 func newTarget(a *cli.App) *cobra.Command {
 	var o targetOptions
-	cmd := cli.JobCommand("target CONFIG", "The Hessian of a window of the image: solutions, resolution, uncertainty",
-		`Target computes the Hessian of a window of the image, all of it, factors it, and
-answers from it what a solver does not: how well each point is resolved, how wide it is
-smeared along each axis, and, once the noise is known, the standard deviation of its
-amplitude. The file is an image file. Its image is the least-squares image of the window
-with the rest of the image as in --image, or else zero. --frame takes along the points
-around the window.
+	cmd := cli.JobCommand("target CONFIG", "Resolution and uncertainty of a window of the image",
+		`Target computes and factors the full Hessian of a window of the image. From it follows what
+a solver does not give: how well each point is resolved, how far it is smeared along each
+axis and, if the noise is known, the standard deviation of its amplitude. It writes an image
+file with these fields. Its image is the least-squares image of the window; outside, the image
+is that of --image, or zero. --frame adds points around the window to the Hessian.
 
-The problem is that of lsm run with the same configuration: weights, topography, damping
-and regularization. The engine of the configuration makes the Hessian, or cpu if that is
-on a GPU; the matrix lies in the memory of the ranks.
+The problem is that of lsm run with the same configuration: weights, topography, damping and
+regularization. The engine of the configuration computes the Hessian; if it runs on a GPU, cpu
+does. The matrix is spread over the memory of the ranks.
 
---image is what lsm run made of the same configuration. The noise in a weighted sample is
-taken from its residual, and lsm target says how far the window's image is from it, also
-with zero around it.`,
+--image is the image that lsm run made of the same configuration. Target takes the noise of a
+weighted sample from its residual, and prints how far the image of the window differs from it,
+also with zero around the window.`,
 		`  lsm target config.toml --window 2000:2640,1000:1640 --image image.h5
   lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --noise 0.1
   lsm plot target.h5 --field resolution`,

@@ -21,15 +21,17 @@ func newBreaks(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "breaks SURVEY -o CSV",
-		Short: "First breaks, picked",
-		Long: `Breaks picks the first break of each trace: where the ratio of the power in a short window
-to that in a long one before it is largest (STA/LTA), and near there where noise and signal
-part best by Akaike's criterion, which also says how uncertain that is. A break that lies
-off those of other traces of its offset is looked for again near them, or given up.
+		Short: "Pick first breaks",
+		Long: `Breaks picks the first break of each trace of a survey and writes a table: trace, offset in
+m, time and standard deviation in s. You can edit the table or make it with another program;
+lsm statics reads it.
 
-Times are those of the wavelet's time 0: what the picker finds of the survey's wavelet is
-taken off. The table has the trace, its offset in m, the time and its standard deviation
-in s. It may be edited by hand, or come from another program; lsm statics reads it.`,
+A break is first looked for where the ratio of the power in a short window to that in the long
+window before it is largest (STA/LTA). Near that point Akaike's criterion separates noise from
+signal and gives the uncertainty. A break that disagrees with traces of similar offset is
+picked again near their times, or dropped.
+
+Times refer to time 0 of the wavelet: the break of the survey's wavelet itself is subtracted.`,
 		Example:     `  lsm breaks line.h5 -o breaks.csv`,
 		Annotations: cli.Exits("3", "4", "5", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return pickBreaks(cmd.Context(), a, args[0], output) },

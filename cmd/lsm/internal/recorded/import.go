@@ -48,43 +48,41 @@ func newImport(a *cli.App) *cobra.Command {
 	f := importOptions{opt: fielddata.DefaultOptions()}
 	cmd := &cobra.Command{
 		Use:   "import FILE... -o SURVEY",
-		Short: "A survey from SEG-Y or SU files, or with --model a velocity model",
-		Long: `Import makes one survey file of SEG-Y (revision 0, 1, 2) and SU files, which may
-be larger than the memory. It reads them twice: first to find the geometry and
-everything that is odd, then to copy the traces. Every trace ends up in the
-survey or, with the reason, in a list beside it. Without -o it only checks the files.
+		Short: "Make a survey from SEG-Y or SU files, or a velocity model with --model",
+		Long: `Import makes a survey file from SEG-Y files (revision 0, 1, 2) and SU files, or, with
+--model, a velocity model. Without -o it only checks the files. A survey needs the source
+wavelet, which SEG-Y does not hold: --ricker makes one, --wavelet reads one.
 
-A survey needs the source's wavelet, which SEG-Y does not have: --ricker makes
-one, --wavelet reads one.
+Files may be larger than the memory. They are read twice: first to find the geometry and
+anything unusual, then to copy the traces. Each trace ends up in the survey, or in a list
+beside it with the reason. docs/segy.md has the details.
 
-Positions come from the trace headers, at the bytes of the standard. To read them
-elsewhere give --header NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOML file
-with a table [header] of such entries (--mapping). A 2-D survey is projected onto a
-straight line. The line is fitted unless --azimuth gives it, and import says how far
-off it the positions lie. With --3d x and y are those of the map, or of the frame that
---frame gives; a run turns them into the frame of its model. z is the depth below
---datum: datum - elevation + depth.
+Positions come from the trace headers, at the standard bytes. For other bytes give --header
+NAME=BYTE:LENGTH[:SCALE] or --header NAME=none, or a TOML file with a table [header] of such
+entries (--mapping). A 2-D survey is projected onto a straight line, which is fitted or given
+by --azimuth; import prints how far the positions lie off it. With --3d, x and y are those of
+the map, or of the frame of --frame; a run converts them to the frame of its model. z is the
+depth below --datum: datum - elevation + depth.
 
-Headers that contradict each other are compared with the traces; what they do not decide
-is refused with the flag that does: --samples, --extended-texts, --sample-format, --dt.
-Of a damaged file --salvage takes the whole traces, and lists the rest.
+If headers contradict each other, import looks at the traces. If that does not decide, it
+refuses the file and names the flag that does: --samples, --extended-texts, --sample-format,
+--dt. --salvage takes the whole traces of a damaged file and lists the others.
 
-Stacks and velocities are not surveys: import refuses them, and says which mapping
-makes zero-offset traces of a stack. It reports static corrections, and applies them
-with --apply-statics. docs/segy.md has the details.
+Stacks and velocities are not surveys. Import refuses them and prints the mapping that makes
+zero-offset traces of a stack. It reports static corrections; --apply-statics applies them.
 
-Positions and static corrections may come from files beside the traces: SPS files
-(--sps), UKOOA P1/90 (--p190), CSV tables (--positions, --statics). Their records are
-found by header words, fldr (field record) and tracf (channel) unless --key names
-others. Import lists traces that the files lack, and records without a trace.
+Positions and statics may come from other files: SPS (--sps), UKOOA P1/90 (--p190), CSV
+(--positions, --statics). Traces find their records by header words, fldr (field record) and
+tracf (channel) unless --key names others. Import lists traces without a record and records
+without a trace.
 
-With --model the one FILE is a model: SEG-Y, SU, RSF of Madagascar, raw binary with
---shape, an array in HDF5, NetCDF or .npy; Python (LSM_PYTHON) and its libraries read
-.npz, MATLAB, TIFF, VTK and Zarr, and surveys in MDIO folders. Import says what it took
-the file for, and warns of what it guessed: format, axes, units, spacing. It refuses
-what may be two things. --units is then the unit of the values: m/s, km/s, ft/s,
-slowness s/m, s/km, or its square s2/m2, s2/km2. A part is cut out (--crop), smoothed
-(--smooth) and interpolated (--resample), in this order. docs/models.md has the details.`,
+With --model the one FILE is a model in SEG-Y, SU, RSF (Madagascar), raw binary with --shape,
+HDF5, NetCDF or .npy. Through Python (LSM_PYTHON) and its libraries import also reads .npz,
+MATLAB, TIFF, VTK and Zarr, and surveys in MDIO folders. Import prints the format, axes, units
+and spacing that it found and warns of those it guessed. It refuses a file that it could read
+in two ways. --units is then the unit of the values: m/s, km/s, ft/s, slowness s/m, s/km, or
+its square s2/m2, s2/km2. --crop, --smooth and --resample apply in this order. docs/models.md
+has the details.`,
 		Example: `  lsm import line.sgy
   lsm import line.sgy -o survey.h5 --ricker 25 --report qc
   lsm import a.sgy b.sgy -o survey.h5 --wavelet wavelet.txt --header receiver_x=181:4
@@ -119,6 +117,7 @@ slowness s/m, s/km, or its square s2/m2, s2/km2. A part is cut out (--crop), smo
 	for _, name := range []string{"plot", "p190"} {
 		cli.NotEmpty(cmd, name, "a file")
 	}
+	cli.First(cmd, "output", "ricker", "wavelet", "header", "model", "report")
 	return cmd
 }
 
@@ -175,7 +174,7 @@ func (f *importOptions) complete(cmd *cobra.Command) error {
 	if f.threeD {
 		o.Dim = 3
 	} else if f.frame != "" {
-		return errors.New("--frame is for 3-D surveys, give --3d too; --azimuth and --line-origin say where a 2-D line lies")
+		return errors.New("--frame needs --3d; for a 2-D line give --azimuth and --line-origin")
 	}
 	if err := f.readTexts(cmd); err != nil {
 		return err
@@ -325,7 +324,7 @@ func (f *importOptions) prepare(a *cli.App, files []string) error {
 	if hz := fielddata.PeakFrequency(files[0], f.opt.Read); hz > 0 {
 		peak = fmt.Sprintf(" (the spectrum of the first traces peaks at %.3g Hz)", hz)
 	}
-	return status.Hint(status.Usage(errors.New("import: a survey needs the source's wavelet, which is not in SEG-Y or SU files")),
+	return status.Hint(status.Usage(errors.New("import: a survey needs the source wavelet, which SEG-Y and SU files do not hold")),
 		"--ricker HZ makes a Ricker wavelet"+peak+", --wavelet FILE reads one; without -o the files are checked alone")
 }
 

@@ -126,13 +126,13 @@ func (f *modelOptions) complete(cmd *cobra.Command, s *importOptions, files []st
 	beside := !slices.Contains([]string{"", modelfile.Velocity, modelfile.ReceiverVelocity}, o.Property)
 	switch {
 	case beside && f.into == "":
-		return status.Hint(fmt.Errorf("%s stands beside a velocity, in a model file", o.Property), "--into MODEL names that file, -o a new one")
+		return status.Hint(fmt.Errorf("%s needs a model file that holds a velocity", o.Property), "--into MODEL names that file, -o the new one")
 	case !beside && f.into != "":
-		return errors.New("--into is for properties, --property says which")
+		return errors.New("--into needs --property")
 	case f.kind != "" && f.kind != string(h5.RMS) && f.kind != string(h5.Interval):
 		return fmt.Errorf("kind is %q, want rms or interval", f.kind)
 	case f.kind != "" && beside:
-		return errors.New("--kind is for velocities")
+		return errors.New("--kind applies only to velocities")
 	case f.plot != "" && !strings.EqualFold(filepath.Ext(f.plot), ".png"):
 		return fmt.Errorf("--plot %s: pictures are PNG files, the name must end in .png", f.plot)
 	}
@@ -148,7 +148,7 @@ func (f *modelOptions) place(s *importOptions) error {
 	case !given:
 		return nil
 	case s.opt.Azimuth == nil || len(s.opt.Origin) != 2:
-		return errors.New("a line on the map takes --azimuth and --line-origin X,Y")
+		return errors.New("a line on the map needs --azimuth and --line-origin X,Y")
 	}
 	f.opt.Line = &modelfile.Line{Azimuth: *s.opt.Azimuth, Origin: [2]float64(s.opt.Origin)}
 	return nil
@@ -245,7 +245,7 @@ func (f *modelOptions) tell(a *cli.App, m *modelfile.Model) {
 	}
 	a.Report.Event("model", "frame", frame, "path", m.Path, "format", string(m.Format), "what", m.What, "dataset", m.Dataset, "file_shape", m.Shape, "file_axes", m.Axes,
 		"file_units", m.Unit, "file_range", []float64{m.Least, m.Greatest}, "property", name, "units", unit, "range", []float64{least, greatest},
-		"domain", m.Grid.Domain.String(), "origin", m.Grid.Origin, "spacing", m.Grid.Spacing, "shape", m.Grid.Shape, "notes", m.Notes, "guesses", m.Guesses)
+		"domain", m.Grid.Domain.String(), "origin", m.Grid.Origin, "spacing", m.Grid.Spacing, "shape", m.Grid.Shape, "notes", readable.Alike(m.Notes), "guesses", readable.Alike(m.Guesses))
 }
 
 func (f *modelOptions) write(a *cli.App, m *modelfile.Model, output string) error {

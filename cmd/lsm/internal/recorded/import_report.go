@@ -53,7 +53,7 @@ func tellImport(a *cli.App, im *fielddata.Import) {
 		"other_sampling", q.OtherSampling, "duplicates", q.Duplicates, "repeated", q.Repeated, "copies", q.Copies,
 		"clipped", q.Clipped, "cut", q.Cut, "padded", q.Padded, "rounded_samples", q.Rounded,
 		"statics_applied", q.Moved, "statics_not_applied", q.Unmoved, "static_ms", q.Static[:], "delayed", q.Delayed, "delay_ms", q.Delay[:],
-		"offset_mismatch", q.OffsetOff, "peak", q.Peak[:], "rms", q.RMS[:], "notes", im.Notes)
+		"offset_mismatch", q.OffsetOff, "peak", q.Peak[:], "rms", q.RMS[:], "notes", readable.Alike(im.Notes))
 	a.Report.Event("geometry", "dim", im.Dim, "sources", len(im.Places[0])/im.Dim, "receivers", len(im.Places[1])/im.Dim,
 		"nt", im.NT, "dt", im.DT, "t0", im.T0, "offset", q.Offset[:], "source_spacing", q.Spacing[0], "receiver_spacing", q.Spacing[1],
 		"azimuth", im.Line.Azimuth, "origin", im.Line.Origin[:], "off_line_rms", im.Line.Off(), "off_line_max", im.Line.Most)
@@ -69,17 +69,42 @@ func tellImport(a *cli.App, im *fielddata.Import) {
 	}
 }
 
-// summaryLines is the summary as text.
-func summaryLines(im *fielddata.Import) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+// fileLines describes the files that were read, those of one form in one line.
+func fileLines(im *fielddata.Import) (lines []string) {
+	type group struct {
+		form, first string
+		files       int
+		bytes       int64
+	}
+	var groups []*group
 	for _, f := range im.Files {
 		kind := fmt.Sprintf("SEG-Y revision %d", f.File.Major)
 		if f.File.Kind == segy.SU {
 			kind = "SU"
 		}
-		add("%s: %s, %s, %s-endian, %s", f.File.Path, kind, f.File.Format, f.File.Order, humanize.IBytes(uint64(f.File.Size)))
+		form := fmt.Sprintf("%s, %s, %s-endian", kind, f.File.Format, f.File.Order)
+		i := slices.IndexFunc(groups, func(g *group) bool { return g.form == form })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &group{form: form, first: f.File.Path})
+		}
+		groups[i].files++
+		groups[i].bytes += f.File.Size
 	}
+	for _, g := range groups {
+		name := g.first
+		if g.files > 1 {
+			name += fmt.Sprintf(" and %d more", g.files-1)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", name, g.form, humanize.IBytes(uint64(g.bytes))))
+	}
+	return lines
+}
+
+// summaryLines is the summary as text.
+func summaryLines(im *fielddata.Import) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	out = append(out, fileLines(im)...)
 	for _, n := range readable.Alike(im.Notes) {
 		add("note: %s", n)
 	}

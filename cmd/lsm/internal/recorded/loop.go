@@ -26,19 +26,21 @@ func newLoop(a *cli.App) *cobra.Command {
 	l := analysis.Loop{Report: a.Report}
 	cmd := &cobra.Command{
 		Use:   "loop CONFIG -n N -o DIR",
-		Short: "Migrate, pick, update the velocity, and again",
-		Long: `Loop does N times what lsm migrate, lsm moveout and lsm tomography do one after the
-other, and migrates and picks once more to show what has come of it. CONFIG makes
-gathers by offset (image.gathers = "offset"). DIR gets a folder for each loop, loop-0 to
-loop-N, with its model, image, picks and pictures, and report.html with gathers, velocity
-and image of the first and the last. DIR/final.h5 is the model that it has come to.
+		Short: "Improve a velocity model: migrate, pick and update, N times",
+		Long: `Loop improves a velocity model by N rounds of lsm migrate, lsm moveout and lsm tomography, and
+then migrates and picks once more to show the result. The configuration must make offset
+gathers (image.gathers = "offset").
 
-It ends before N updates, and says why, where the data ask for no more: where picks that
-are left out are not explained by a change from the others, or where a change, and half
-of it, takes power from the stack.
+DIR gets a folder for each round, loop-0 to loop-N, with model, image, picks and pictures;
+report.html, with gathers, velocity and image of the first and the last round; and final.h5,
+the resulting model.
 
-Ranks share the migrations. Rank 0 picks and updates, and the others wait. A loop that
-was stopped goes on with --resume, also with a larger N.`,
+Loop stops before N updates, and prints why, if the data support no further change: if a
+change does not explain picks that were held out, or if the full change and half of it both
+reduce the power of the stack.
+
+Ranks share the migrations; rank 0 picks and updates. --resume continues a loop that was
+stopped, also with a larger N.`,
 		Example: `  lsm loop config.toml -n 3 -o loops
   lsm loop config.toml -n 5 -o loops --resume`,
 		Annotations: cli.Exits("3", "4", "5", "130"),
@@ -51,6 +53,7 @@ was stopped goes on with --resume, also with a larger N.`,
 	scanFlags(fl, &l.Settings)
 	updateFlags(fl, &l.Choices)
 	cli.Require(cmd, "output")
+	cli.First(cmd, "loops", "output", "resume")
 	return cmd
 }
 

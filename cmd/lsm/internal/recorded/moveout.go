@@ -30,22 +30,24 @@ func newMoveout(a *cli.App) *cobra.Command {
 	var o moveoutOptions
 	cmd := &cobra.Command{
 		Use:   "moveout IMAGE -o PICKS",
-		Short: "Residual moveout of offset gathers, picked",
-		Long: `Moveout measures how gathers by offset are curved: z(x)² = z0² + (γ² − 1) x²/4 at
-the offset x (Al-Yahya 1989), in time z(x)² = z0² + (γ² − 1) x²/v². γ is the velocity of
-the migration over the true one, so it is below 1 where the migration was too slow, and
-1 where gathers are flat. At places along the line, in 3-D along x and y, it finds the γ(z0) along which
-the semblance is largest and which changes smoothly, and picks the reflectors along it,
-each with a certainty from the height and width of its peak.
+		Short: "Pick the residual moveout of offset gathers",
+		Long: `Moveout measures the residual curvature of offset gathers and writes picks for lsm
+tomography. A reflector follows z(x)² = z0² + (γ² − 1) x²/4 at offset x (Al-Yahya 1989), in
+time z(x)² = z0² + (γ² − 1) x²/v². γ is the migration velocity over the true one: below 1 if
+the migration was too slow, 1 if gathers are flat.
 
-IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". Gathers of unequal
-strength need image.gather_normalize = "illumination". Offsets then count by how strongly
-traces light them, and those that hardly any lights not at all. With --survey an offset counts
-only where a layer can reflect one of its traces, which keeps the smiles at the ends of a
-line from being picked, and depths count from its sources and receivers. PICKS is for lsm tomography.
+At places along the line (in 3-D along x and y) moveout finds the smooth γ(z0) of largest
+semblance and picks the reflectors along it. The height and width of each semblance peak give
+the certainty of the pick.
 
-Of a 3-D image with image.gather_azimuths, of 3 or more, it also fits how moveout changes
-with azimuth: the fast axis, and by how much it is faster (Grechka and Tsvankin 1998).`,
+IMAGE comes from lsm migrate or lsm run with image.gathers = "offset". If its gathers differ in
+strength, use image.gather_normalize = "illumination": offsets then count by how strongly
+traces illuminate them, and hardly illuminated ones are ignored. With --survey an offset counts
+only where a layer can reflect one of its traces, which avoids picking the smiles at the ends
+of a line, and depths count from the sources and receivers.
+
+With image.gather_azimuths of 3 or more (3-D), moveout also fits its change with azimuth: the
+fast axis and how much faster it is (Grechka and Tsvankin 1998).`,
 		Example: `  lsm moveout image.h5 --survey survey.h5 -o picks.h5
   lsm moveout image.h5 -o picks.h5 --panels panels.png --gathers gathers.png
   lsm moveout time.h5 --velocity rms.h5 -o picks.h5 --csv picks.csv`,
@@ -61,6 +63,7 @@ with azimuth: the fast axis, and by how much it is faster (Grechka and Tsvankin 
 	fl.StringVar(&o.gathers, "gathers", "", "`PNG` of gathers before and after they are flattened")
 	scanFlags(fl, &o.Settings)
 	cli.Require(cmd, "output")
+	cli.First(cmd, "output", "survey", "panels")
 	return cmd
 }
 

@@ -36,15 +36,15 @@ func newProcess(a *cli.App) *cobra.Command {
 	var p processing
 	cmd := &cobra.Command{
 		Use:   "process SURVEY [STEP]... -o SURVEY",
-		Short: "Traces prepared for imaging: band-pass, gain, mute, f-k, deconvolution",
-		Long: `Process applies steps to the traces of a survey, in the order in which they are
-given, one shot at a time. The survey may be larger than the memory. Steps:
+		Short: "Prepare traces: band-pass, gain, mute, f-k, deconvolution",
+		Long: `Process applies steps to the traces of a survey, in the order given, and writes a new
+survey. It works shot by shot, so the survey may be larger than the memory. Steps:
 
 ` + condition.Help() + `
-Band-pass and deconvolution act on the survey's wavelet as well, so that the wavelet
-still fits the traces. The output names all steps since the first survey and that
-survey's digest. --undo takes the last steps back: it makes the survey anew from the
-first one with the steps before them. Where that was moved, --first says where it is.`,
+Band-pass and deconvolution also act on the survey's wavelet, so that it still fits the
+traces. The output records all steps since the first survey and the digest of that
+survey. --undo N makes the survey again from the first one, without the last N steps. If
+the first survey has moved, --first gives its path.`,
 		Example: `  lsm process line.h5 bandpass=4,8,50,65 mute=top,picks.csv -o clean.h5
   lsm process line.h5 gain=2 decon=predictive,0.032,0.16 balance=trace -o even.h5
   lsm process vsp.h5 mute=arrival,0.05 --velocity model.h5 -o upgoing.h5
@@ -73,7 +73,7 @@ func (p *processing) run(ctx context.Context, a *cli.App, path string, steps []s
 	case p.undo < 0:
 		return status.Usage(fmt.Errorf("process: --undo is %d, must be at least 0", p.undo))
 	case p.first != "" && p.undo == 0:
-		return status.Usage(errors.New("process: --first is for --undo"))
+		return status.Usage(errors.New("process: --first needs --undo"))
 	case p.undo > 0 && len(steps) > 0:
 		return status.Usage(errors.New("process: give steps or --undo, not both"))
 	case p.undo == 0 && len(steps) == 0:

@@ -29,17 +29,17 @@ func newReady(a *cli.App) *cobra.Command {
 	var o readyOptions
 	cmd := &cobra.Command{
 		Use:   "ready SURVEY",
-		Short: "Whether a survey is fit to be imaged: a table with scores and a verdict",
-		Long: `Ready reads all traces of a survey file once and prints a table: completeness
-(NaN, dead traces, gaps), duplicates, outliers (spikes, reversed traces, wrong scales),
-imbalance (fold, offsets, azimuths), sampling (band against wavelet, aliasing) and what
-others need to use the data (FAIR). Each row has a score from 0 to 1, the least score
-that passes, and is ok, a note or a fault. With a fault the survey is not ready, and the
-exit status is 3. docs/readiness.md has the questions, the limits and their sources.
+		Short: "Tell whether a survey is fit to be imaged",
+		Long: `Ready reads all traces of a survey once and prints whether it is fit to be imaged:
+completeness (NaN, dead traces, gaps), duplicates, outliers (spikes, reversed traces, wrong
+scales), imbalance (fold, offsets, azimuths), sampling (band against wavelet, aliasing) and the
+record that others need (FAIR). Each row has a score from 0 to 1 and the least score that
+passes, and is ok, a note or a fault. With a fault the survey is not ready and the exit status
+is 3. docs/readiness.md explains the questions, limits and sources.
 
---allow takes a share of traces with each kind of outlier, duplicate or gap. --config
-adds what lsm check finds about the survey under a configuration: aliasing on the image's
-grid, the length of the records, the part of the image below the survey.`,
+--allow accepts a share of traces with each kind of outlier, duplicate or gap. --config adds
+what lsm check finds about the survey: aliasing on the image grid, record length, the part of
+the image below the survey.`,
 		Example: `  lsm ready survey.h5
   lsm ready survey.h5 --config config.toml --list faults.csv --plot fold.png
   lsm ready survey.h5 --allow 0.5 --json`,

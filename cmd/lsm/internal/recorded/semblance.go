@@ -31,20 +31,21 @@ func newSemblance(a *cli.App) *cobra.Command {
 	o := semblanceOptions{Options: midpoint.Options{Stiffness: 0.001}}
 	cmd := &cobra.Command{
 		Use:   "semblance SURVEY",
-		Short: "Velocity before migration: spectra of midpoints, picks, a stack",
-		Long: `Semblance is a first look at a 2-D line. It sorts traces by common midpoint. At places
-along the line it finds for each time τ and velocity V how alike the traces are along
-t(x)² = τ² + x²/V² (Taner and Koehler 1969), and picks the V(τ) along which they are most
-alike and which changes smoothly, with interval velocities within --bounds. MODEL gets the
-root-mean-square velocities nearest to the picks, on two-way time: for image.domain =
-"time", and for lsm velocity --to interval. --stack writes the mean of the traces of each
-midpoint after their normal moveout.
+		Short: "Find a first velocity before migration, and stack",
+		Long: `Semblance finds a first velocity for a 2-D line, before migration. It sorts traces by common
+midpoint and, at places along the line, computes the semblance of traces along
+t(x)² = τ² + x²/V² for each time τ and velocity V (Taner and Koehler 1969). It picks the smooth
+V(τ) of largest semblance whose interval velocities stay within --bounds.
 
---picks FILE takes picks by hand instead: a text of x (m), time (s) and velocity (m/s) in
-each line, as --csv writes it and lsm view edits it. --velocity MODEL stacks with a model.
+-o MODEL writes root-mean-square velocities on two-way time that fit the picks, for
+image.domain = "time" or for lsm velocity --to interval. --stack writes the stack of each
+midpoint after normal moveout.
 
-Times count from the mean z of the sources and receivers of each midpoint, to which
---replacement moves single traces. Where layers dip by θ, velocities are too fast by
+--picks FILE uses your own picks: a text with x (m), time (s) and velocity (m/s) on each line,
+as --csv writes and lsm view edits it. --velocity MODEL stacks with a model.
+
+Times count from the mean z of the sources and receivers of a midpoint; --replacement is the
+velocity that moves single traces to it. Where layers dip by θ, velocities are too fast by
 1/cos θ. Mute direct waves and refractions first (lsm process).`,
 		Example: `  lsm semblance line.h5 -o rms.h5 --stack stack.h5 --panels panels.png
   lsm semblance line.h5 --csv picks.csv --spectra spectra.h5
@@ -71,6 +72,7 @@ Times count from the mean z of the sources and receivers of each midpoint, to wh
 	fl.Float64Var(&o.Window, "window", 0, "`S` seconds over which a semblance sums (default: a period of the wavelet)")
 	fl.Float64Var(&o.Stretch, "stretch", 0.3, "use samples that moveout stretches by up to `S`")
 	fl.Float64Var(&o.Threshold, "threshold", 0.3, "least semblance `S` of a pick")
+	cli.First(cmd, "output", "stack", "panels", "picks")
 	return cmd
 }
 
@@ -85,9 +87,9 @@ func (o *semblanceOptions) complete() error {
 	case o.output == "" && o.stack == "" && o.panels == "" && o.spectra == "" && o.csv == "":
 		return errors.New("nothing to write: give --output, --stack, --panels, --spectra or --csv")
 	case o.model != "" && (o.hand != "" || o.output != "" || o.csv != ""):
-		return errors.New("--velocity is there instead of picks and their model: not with --picks, --output or --csv")
+		return errors.New("--velocity replaces picks: do not give it with --picks, --output or --csv")
 	case o.hand != "" && o.csv != "":
-		return errors.New("--csv writes what --picks reads: give one")
+		return errors.New("give --csv or --picks, not both")
 	case o.panels != "" && !strings.EqualFold(filepath.Ext(o.panels), ".png"):
 		return fmt.Errorf("%s: pictures are PNG files, the name must end in .png", o.panels)
 	case !ascend(o.velocities):

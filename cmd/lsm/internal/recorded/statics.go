@@ -37,22 +37,23 @@ func newStatics(a *cli.App) *cobra.Command {
 	var o staticsOptions
 	cmd := &cobra.Command{
 		Use:   "statics SURVEY -o CSV",
-		Short: "Static corrections: of elevations, first breaks or reflections",
-		Long: `Statics writes a table with the static correction of each source and receiver, in ms, and
-the z that it has once they are applied: lsm process SURVEY statics=TABLE applies them.
+		Short: "Static corrections from elevations, first breaks or reflections",
+		Long: `Statics writes a table with the static correction of each source and receiver, in ms, and its
+z after the correction. lsm process SURVEY statics=TABLE applies it. Choose one of:
 
---datum Z brings all to a depth Z, floating to the ground as it is smoothed over --smooth,
-with the velocity --replacement. Uphole times of the survey count (bytes 95 and 96 of
-SEG-Y headers): below a receiver the ground above the sources has its own time.
+--datum Z moves all sources and receivers to depth Z, or to a floating datum, the ground
+smoothed over --smooth, with the velocity --replacement. Uphole times of the survey (bytes 95
+and 96 of SEG-Y headers) are used: below a receiver the ground above the sources has its own
+time.
 
---breaks takes the first breaks of lsm breaks. They are waves of a refractor below the
-weathered layer, late by a delay at each source and each receiver, which is solved for.
-The weathered layer is replaced by ground of the velocity --replacement, the refractor's
-by default; places stay where they are. Where breaks show no weathered layer, delays are
-those of sources and receivers themselves.
+--breaks FILE reads the first breaks of lsm breaks. They are taken as waves of a refractor
+below the weathered layer, with a delay at each source and receiver, which is solved for. The
+weathered layer is replaced by ground of the velocity --replacement (default: that of the
+refractor); places keep their z. If the breaks show no weathered layer, the delays are those of
+the sources and receivers themselves.
 
---velocity takes the shifts that give the stack of all midpoints the most power, after
-normal moveout with a model. Long undulations along the line are not found in this way.`,
+--velocity MODEL finds the shifts that maximise the power of the stack of all midpoints, after
+normal moveout with the model. It cannot find long undulations along the line.`,
 		Example: `  lsm statics line.h5 --datum floating --replacement 2000 -o elevation.csv
   lsm statics line.h5 --breaks breaks.csv -o refraction.csv
   lsm statics line.h5 --velocity rms.h5 -o residual.csv
@@ -73,6 +74,7 @@ normal moveout with a model. Long undulations along the line are not found in th
 	fl.Float64Var(&o.largest, "largest", 0, "largest shift by reflections, `MS` (default: half a period)")
 	fl.Float64Var(&o.bin, "bin", 0, "`M` metres from midpoint to midpoint (default: half the greater step)")
 	cli.Require(cmd, "output")
+	cli.First(cmd, "output", "datum", "breaks", "velocity", "replacement")
 	return cmd
 }
 
@@ -101,13 +103,13 @@ func (o *staticsOptions) check() error {
 	case o.datum != "" && o.replacement == 0:
 		return errors.New("--datum needs --replacement, the velocity below it")
 	case o.datum == "" && o.smooth != 0 || o.datum != "floating" && o.smooth != 0:
-		return errors.New("--smooth is for --datum floating")
+		return errors.New("--smooth needs --datum floating")
 	case o.breaks == "" && (o.weathering != 0 || o.offsets != nil):
-		return errors.New("--weathering and --offsets are for --breaks")
+		return errors.New("--weathering and --offsets need --breaks")
 	case o.velocity == "" && (o.largest != 0 || o.window != nil || o.bin != 0):
-		return errors.New("--window, --largest and --bin are for --velocity")
+		return errors.New("--window, --largest and --bin need --velocity")
 	case o.velocity != "" && o.replacement != 0:
-		return errors.New("--replacement is for --datum and --breaks")
+		return errors.New("--replacement needs --datum or --breaks")
 	}
 	return errors.Join(span("offsets", o.offsets), span("window", o.window))
 }

@@ -23,20 +23,20 @@ func newTomography(a *cli.App) *cobra.Command {
 	var o tomographyOptions
 	cmd := &cobra.Command{
 		Use:   "tomography CONFIG --picks PICKS -o MODEL",
-		Short: "A velocity model that flattens picked gathers",
-		Long: `Tomography changes the velocity model of a configuration so that the gathers that
-lsm moveout picked become flat. In depth it traces the rays of each pick back to a
-source and a receiver of each offset, along the gradients of the traveltimes, and solves
-for the slowness along them (Stork 1992). In time the picked root-mean-square velocities
-are smoothed. The change lives on knots of cubic B-splines. epsilon, delta and the tilt of
-an anisotropic model stay as they are, and the velocity along its axis changes.
+		Short: "Update a velocity model so that picked gathers become flat",
+		Long: `Tomography changes the velocity model of a configuration so that the gathers that lsm moveout
+picked become flat, and writes the new model. In depth it traces the rays of each pick to a
+source and a receiver for each offset, along the gradients of the traveltimes, and solves for
+the slowness along them (Stork 1992). In time it smooths the picked root-mean-square
+velocities. The change is a cubic B-spline on knots. In an anisotropic model the velocity along
+the axis changes; epsilon, delta and tilt do not.
 
-A change is linear in the picks, and gathers are not: migrate with the new model, pick
-again, and repeat (lsm loop does).
+The change is linear in the picks, but gathers are not: migrate with the new model, pick
+again, and repeat, as lsm loop does.
 
-How smooth the change is, from --smoothing 0.03 to 3, is chosen by picks that are left out:
-the others must predict them. Where they ask for no change there is no model, and the status
-is 5. One number takes the choice away; of several one is chosen.`,
+Smoothing is chosen from 0.03 to 3 by picks that are held out and must be predicted by the
+others. If they support no change, no model is written and the exit status is 5. --smoothing
+with one number fixes it; of several numbers one is chosen.`,
 		Example: `  lsm tomography config.toml --picks picks.h5 -o model2.h5
   lsm tomography config.toml --picks picks.h5 -o model2.h5 --knots 400,200 --smoothing 0.1`,
 		Annotations: cli.Exits("3", "4", "5", "130"),
@@ -81,7 +81,7 @@ func (o *tomographyOptions) run(ctx context.Context, a *cli.App, path string) er
 		return err
 	}
 	if ch := c.Solution.Choice; ch != nil && ch.None {
-		return status.Hint(status.Numerical(fmt.Errorf("tomography: no change explains picks that are left out: %s of their moveout would be left", readable.Percent(ch.Best()))),
+		return status.Hint(status.Numerical(fmt.Errorf("tomography: no change explains the picks that are held out: %s of their moveout would remain", readable.Percent(ch.Best()))),
 			"the velocity is as good as the picks tell; --smoothing with one number takes a change all the same")
 	}
 	if err := c.Write(o.output, "tomography", a.Force); err != nil {

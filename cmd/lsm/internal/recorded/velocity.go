@@ -29,27 +29,26 @@ func newVelocity(a *cli.App) *cobra.Command {
 	var f velocityOptions
 	cmd := &cobra.Command{
 		Use:   "velocity SURVEY|MODEL -o MODEL",
-		Short: "A plain velocity model from a few picks, or one model made of another",
-		Long: `Velocity makes a model that holds every source and receiver of a survey and in
-which velocity changes with depth alone: for a first image of a line whose
-velocities nobody has analysed yet.
+		Short: "Make a simple velocity model from picks, or convert one",
+		Long: `Velocity makes a model whose velocity depends on depth only and that contains all sources and
+receivers of a survey: a start for a line without a velocity analysis.
 
---at gives velocities at depths, linear in between; two at one depth are a step.
---rms gives root-mean-square (stacking) velocities at two-way times, which become
-layers of interval velocity (Dix 1955). With --to rms the model is one for time
-migration: velocities on two-way time, linear between the picks of --rms.
+--at gives velocities at depths, linear in between; two at one depth make a step. --rms gives
+root-mean-square (stacking) velocities at two-way times, which become layers of interval
+velocity (Dix 1955). With --rms and --to rms the model is for time migration: velocities on
+two-way time, linear between the picks.
 
---to alone converts a MODEL instead, along the vertical below each column:
+With --to alone it converts a MODEL along the vertical of each column:
 
   rms            root-mean-square velocities on two-way time
   interval       interval velocities on depth
   interval-time  interval velocities on two-way time
 
-Interval velocities are found from rms ones as Dix does. Where that gives none, or one
-beyond --bounds, all are found by least squares instead: smooth, within the bounds, and
-such that their rms velocities are off by about --deviation. A model of those has their
-standard deviations as /standard_deviation. A model with epsilon or delta gives moveout
-velocities and the effective eta (Alkhalifah and Tsvankin 1995).`,
+Interval velocities come from Dix's formula. If that fails, or gives one outside --bounds, all
+are found by least squares: smooth, within the bounds, with rms velocities within about
+--deviation. The model then holds their standard deviations as /standard_deviation. A model
+with epsilon or delta gives moveout velocities and the effective eta (Alkhalifah and Tsvankin
+1995).`,
 		Example: `  lsm velocity survey.h5 -o model.h5 --at 0:1480,350:1480,2500:2780 --depth 2500 --spacing 12.5
   lsm velocity survey.h5 -o model.h5 --rms 0.47:1480,1.2:1750,2.4:2150 --depth 2500 --spacing 12.5
   lsm velocity model.h5 -o rms.h5 --to rms --interval 0.004`,
@@ -78,6 +77,7 @@ velocities and the effective eta (Alkhalifah and Tsvankin 1995).`,
 	fl.Float64SliceVar(&f.bounds, "bounds", nil, "`LO,HI` of damped interval velocities, m/s (default: 300,8000)")
 	fl.Float64Var(&f.margin, "margin", 0, "`M` metres of model beyond the outermost positions")
 	cli.Require(cmd, "output")
+	cli.First(cmd, "output", "at", "rms", "to", "spacing", "depth")
 	return cmd
 }
 

@@ -41,17 +41,17 @@ func (f *velocityOptions) complete(cmd *cobra.Command) error {
 	case f.to == "" && !(changed("spacing") && changed("depth")), picked && inTime && !(changed("spacing") && changed("time")):
 		return fmt.Errorf("give --spacing and %s, for the model that is made", map[bool]string{true: "--time", false: "--depth"}[inTime])
 	case !inTime && (changed("interval") || changed("time")):
-		return errors.New("--interval and --time are for a model on two-way time, with --to rms or interval-time")
+		return errors.New("--interval and --time need a model on two-way time: --to rms or interval-time")
 	case inTime && changed("depth"), inTime && !picked && changed("spacing"):
 		return fmt.Errorf("--to %s makes a model on two-way time: --interval and --time say which", f.to)
 	case (changed("deviation") || changed("bounds")) && target.Kind != velocity.Interval && (f.rms == nil || f.to != ""):
-		return errors.New("--deviation and --bounds are for --to interval and interval-time, and for --rms without --to")
+		return errors.New("--deviation and --bounds need --to interval, --to interval-time, or --rms without --to")
 	case changed("deviation") && !(f.deviation > 0 && f.deviation <= 50):
 		return fmt.Errorf("--deviation is %g %%, must be above 0 and at most 50", f.deviation)
 	case changed("bounds") && (len(f.bounds) != 2 || !(f.bounds[0] > 0 && f.bounds[0] < f.bounds[1])):
 		return fmt.Errorf("--bounds is %v, must be two velocities that ascend", f.bounds)
 	case !picked && f.to != "" && changed("margin"):
-		return errors.New("--margin is for a model made from picks")
+		return errors.New("--margin needs a model made from picks")
 	}
 	for _, name := range []string{"interval", "time"} {
 		if v, _ := cmd.Flags().GetFloat64(name); changed(name) && !(v > 0) {
@@ -163,7 +163,7 @@ func (f *velocityOptions) convert(ctx context.Context, a *cli.App, path string) 
 	}
 	to := targets[f.to]
 	if to.Domain == m.Grid.Domain && to.Kind == m.Kind {
-		return status.Input(fmt.Errorf("%s: holds %s velocities on %s already", path, m.Kind, m.Grid.Domain))
+		return status.Input(fmt.Errorf("%s: already holds %s velocities on %s", path, m.Kind, m.Grid.Domain))
 	}
 	to.Spacing, to.End = f.spacing, f.depth
 	if to.Domain == grid.Time {

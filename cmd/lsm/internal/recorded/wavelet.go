@@ -38,25 +38,24 @@ func newWavelet(a *cli.App) *cobra.Command {
 	var o waveletOptions
 	cmd := &cobra.Command{
 		Use:   "wavelet [SURVEY] -o WAVELET",
-		Short: "The source wavelet, estimated from the traces",
-		Long: `Wavelet estimates the source wavelet of a survey in one of three ways. A configuration
-names the file that it writes by survey.wavelet_file, lsm import by --wavelet.
+		Short: "Estimate the source wavelet from the traces",
+		Long: `Wavelet estimates the source wavelet of a survey and writes it to a file, in one of three
+ways. survey.wavelet_file of a configuration, or lsm import --wavelet, then names the file.
 
-From spectra (--phase): the mean power spectrum of the traces is the wavelet's if
-the reflectivity is white. Its phase is an assumption: zero, with time zero in the
-middle, or minimum, with time zero at the first sample. The largest sample is 1. --turn
-turns the phase. Wavelet says by how much it should be turned for the traces to be
-most like spikes, which means something where reflections are few and strong.
+From spectra (--phase): if the reflectivity is white, the mean power spectrum of the traces is
+that of the wavelet. The phase is assumed: zero, with time zero in the middle, or minimum, with
+time zero at the first sample. The largest sample is 1. --turn rotates the phase. Wavelet
+prints the rotation that makes the traces most spiky, which is meaningful if reflections are
+few and strong.
 
-From an arrival (--direct, --sea-floor): windows around a wave whose moveout is known
-are aligned and stacked. The direct wave comes at T0 + offset/V, the reflection of
-the sea floor at sqrt(T0^2 + offset^2/V^2). Time zero of the wavelet is the time given.
-The stack is divided by --coefficient, the reflection coefficient with its sign. The
-spreading of the wave is left in.
+From an arrival (--direct, --sea-floor): windows around a wave of known moveout are aligned and
+stacked. The direct wave arrives at T0 + offset/V, the reflection of the sea floor at
+sqrt(T0^2 + offset^2/V^2). The time given is time zero of the wavelet. The stack is divided by
+--coefficient, the signed reflection coefficient. The spreading of the wave is not removed.
 
-By least squares (--config, --image): the wavelet with which the image predicts the
-traces best, with the configuration's operator, weights and mute. Only its product with
-the image is known, so its scale is that of the image.`,
+By least squares (--config, --image): the wavelet with which the image predicts the traces
+best, with the operator, weights and mute of the configuration. Only its product with the image
+is determined, so its scale is relative to that of the image.`,
 		Example: `  lsm wavelet survey.h5 -o wavelet.h5 --phase minimum --picture wavelet.png
   lsm wavelet survey.h5 -o wavelet.h5 --sea-floor 0.467,1500 --coefficient 0.3
   lsm wavelet --config config.toml --image image.h5 -o wavelet.h5
@@ -77,6 +76,7 @@ the image is known, so its scale is that of the image.`,
 		},
 	}
 	o.define(cmd)
+	cli.First(cmd, "output", "phase", "length", "config", "image")
 	return cmd
 }
 
