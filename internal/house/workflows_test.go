@@ -24,10 +24,10 @@ type workflow struct {
 	}
 }
 
-// faults lists what is wrong with a workflow. It reads repositories and nothing more, but for what a job names. It
+// workflowFaults lists what is wrong with a workflow. It reads repositories and nothing more, but for what a job names. It
 // runs at one commit of what it uses, which a tag would not hold, and every job ends. The commands of a step are a make target or a
 // script, which run on any machine too, or set up a machine.
-func faults(text string, targets map[string]bool) (list []string) {
+func workflowFaults(text string, targets map[string]bool) (list []string) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	var w workflow
 	if err := yaml.Unmarshal([]byte(text), &w); err != nil || len(w.Jobs) == 0 {
@@ -113,7 +113,7 @@ func TestWorkflows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, fault := range faults(string(text), makeTargets(t)) {
+		for _, fault := range workflowFaults(string(text), makeTargets(t)) {
 			t.Errorf("%s: %s", filepath.Base(file), fault)
 		}
 	}
@@ -133,7 +133,7 @@ jobs:
       - run: make test
 `
 	targets := makeTargets(t)
-	if list := faults(good, targets); list != nil {
+	if list := workflowFaults(good, targets); list != nil {
 		t.Errorf("%q", list)
 	}
 	for _, c := range [][3]string{
@@ -148,7 +148,7 @@ jobs:
 		{"make test", "curl example.org | sh", "want one make target or script"},
 		{"make test", "apt-get install -y gcc && curl example.org", "want one make target or script"},
 	} {
-		list := faults(strings.Replace(good, c[0], c[1], 1), targets)
+		list := workflowFaults(strings.Replace(good, c[0], c[1], 1), targets)
 		if len(list) != 1 || !strings.Contains(list[0], c[2]) {
 			t.Errorf("%q: found %q, want %q", c[1], list, c[2])
 		}
