@@ -140,7 +140,7 @@ func TestExtending(t *testing.T) {
 	do(0, "go", "test", "-vet=off", "-run", "^(TestImports|TestExportedNames|TestSizes)$", "./internal/house")
 	do(0, "go", "test", "-run", "^(TestLateral|TestKindsAreThoseOffered|TestStraight)$", "./internal/formulation", "./traveltime")
 	do(0, "go", "test", "-vet=off", "-run", "^TestRegularizationOnRanks$/^lateral$", "./internal/pipeline")
-	do(0, "go", "test", "-vet=off", "-run", "^(TestScripts|TestSignals)$/^peak$", "./cmd/lsm")
+	do(0, "go", "test", "-vet=off", "-run", "^TestScripts$/^peak$", "./cmd/lsm")
 
 	lsm := filepath.Join(tree, "lsm")
 	do(0, "go", "build", "-o", lsm, "./cmd/lsm")
