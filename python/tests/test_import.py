@@ -335,13 +335,16 @@ def test_missing_parts(file):
     np.savez(path, vp=SECTION)
     run = program("--model", path, *GRID, LSM_PYTHON="/nowhere/python3")
     refused(run, "/nowhere/python3 does not start", "-m pip install kirchhoff-lsm numpy; LSM_PYTHON names another Python; or unzip", 4)
-    run = program("--model", path, *GRID, PYTHONPATH="", PYTHONNOUSERSITE="1")
-    refused(run, "kirchhoff_lsm.bridge", "-m pip install kirchhoff-lsm numpy", 4)
+    if "site-packages" not in bridge.__file__:  # there the package is in every process of this Python
+        run = program("--model", path, *GRID, PYTHONPATH="", PYTHONNOUSERSITE="1")
+        refused(run, "kirchhoff_lsm.bridge", "-m pip install kirchhoff-lsm numpy", 4)
     stub = file("stub")
     (stub / "numpy").mkdir(parents=True)
     for says, name, status in (("it may be damaged", "SIGSEGV", 3), ("perhaps for want of memory", "SIGKILL", 4)):
         (stub / "numpy" / "__init__.py").write_text(f"import os, signal\nos.kill(os.getpid(), signal.{name})")
-        refused(program("--model", path, *GRID, PYTHONPATH=f"{stub}:{Path(bridge.__file__).parents[1]}"), says, status=status)
+        # Without bytecode, which Python takes for that of a file of the same second and length.
+        run = program("--model", path, *GRID, PYTHONPATH=f"{stub}:{Path(bridge.__file__).parents[1]}", PYTHONDONTWRITEBYTECODE="1")
+        refused(run, says, status=status)
     shutil.rmtree(stub / "numpy")
     (stub / "scipy").mkdir(parents=True)
     (stub / "scipy" / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'scipy'\", name='scipy')")

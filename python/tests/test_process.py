@@ -99,6 +99,7 @@ def apply(op, image):
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_pool(method):
     """Workers take operators of this process, those in a fork too, and make each of them once."""
+    pytest.importorskip("skfmm", reason="scikit-fmm is not installed")
     ops = [lsm.Kirchhoff(**CASES[case]) for case in ("static", "eikonal, dynamic")]
     images = [numbers(op.shape[1]) for op in ops]
     with multiprocessing.get_context(method).Pool(2) as pool:
@@ -149,6 +150,7 @@ def test_stack_of_processes():
 
 def test_arguments_are_private():
     """Arguments that change later change neither the operator nor its copies."""
+    pytest.importorskip("skfmm", reason="scikit-fmm is not installed")
     mine = copy.deepcopy(CASES["eikonal, dynamic"])
     ours = lsm.Kirchhoff(**mine)
     image = numbers(ours.shape[1])

@@ -24,6 +24,8 @@ def test_traces_of_a_list(case, compat):
         if "irregular" in case:
             pytest.skip('compat="lsm" refuses axes of unequal steps')
         mine |= {"aperture": None}
+    elif "eikonal" in case:
+        pytest.importorskip("skfmm", reason="scikit-fmm is not installed")
     whole = lsm.Kirchhoff(**mine)
     r = np.random.default_rng(3)
     source, receiver = r.integers(whole.ns, size=9), r.integers(whole.nr, size=9)
