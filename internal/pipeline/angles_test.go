@@ -63,7 +63,7 @@ func TestAnglesBeyondTheClassesAreSaid(t *testing.T) {
 	if got, want := ShareBeyond(j.plan.Geometry, 30, 90), float64(beyond)/float64(n); !(math.Abs(got-want) < 0.01) || !(want > 0.05 && want < 0.95) {
 		t.Errorf("%.4f of all pairs lie beyond, want %.4f", got, want)
 	}
-	if j, log := build("image.gather_ends=open"); strings.Contains(log, "in no class") || BeyondText(j.plan) != "" {
+	if j, log := build("image.gather_ends=open"); strings.Contains(log, "to no class") || BeyondText(j.plan) != "" {
 		t.Errorf("open classes: %s", log)
 	}
 }

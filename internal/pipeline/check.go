@@ -129,7 +129,7 @@ func (r *checkReport) remarkSettings() {
 		r.addFinding("note", "configuration", "%s", n)
 	}
 	if c := r.plan.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
-		r.addFinding("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
+		r.addFinding("note", "penalty", "the damping is in units of the operator: --dot-test prints what it amounts to")
 	}
 	if r.plan.Config.Solver.Matches() {
 		r.addFinding("ok", "matching", "%s", r.plan.Filters.About(r.plan.Geometry.Image.Shape))
@@ -182,7 +182,7 @@ func MissedText(g *Geometry) string {
 		list = append(list, fmt.Sprintf("%d of %s %s at no point of the image", traces, readable.Count(g.Survey.NumTraces(), "trace"), english.PluralWord(traces, "counts", "count")))
 	}
 	if columns > 0 {
-		list = append(list, fmt.Sprintf("the image stays zero in %d of its %s of points, which lie in no trace's aperture", columns, readable.Count(g.Image.Len()/g.Image.Shape[g.Image.Dim()-1], "column")))
+		list = append(list, fmt.Sprintf("the image is zero in %d of its %s of points, which lie in no aperture", columns, readable.Count(g.Image.Len()/g.Image.Shape[g.Image.Dim()-1], "column")))
 	}
 	if list == nil {
 		return ""
@@ -221,7 +221,7 @@ func (r *checkReport) describeSurface() {
 	t := r.plan.Geometry.Surface
 	if t == nil {
 		if r.plan.Config.Image.Surface != "none" {
-			r.addFinding("note", "surface", "it lies above the image and cuts nothing")
+			r.addFinding("note", "surface", "it lies above the image: no point is muted")
 		}
 		return
 	}
@@ -350,7 +350,7 @@ func BeyondText(p *Plan) string {
 	case first > 0:
 		beyond = fmt.Sprintf("below %.6g and above %.6g degrees", first, last)
 	}
-	return fmt.Sprintf("%s angles %s, %s of all pairs of trace and image point along straight rays, are in no class and so not in the image (image.gather_ends = \"open\" takes them in)",
+	return fmt.Sprintf("%s angles %s, %s of all pairs of trace and image point along straight rays, belong to no class and are missing from the image (image.gather_ends = \"open\" includes them)",
 		im.GatherAngle, beyond, readable.Percent(ShareBeyond(p.Geometry, first*180/most, last*180/most)))
 }
 

@@ -97,7 +97,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "whitening", set: []string{"data.whiten=0.3"},
 			topic: "whitening", level: "ok", says: `^the wavelet of \d+ samples becomes one of \d+, cut to them with an error of at most 1e-04$`, beside: "image sampling"},
 		{name: "surface above the image", set: []string{"image.surface=survey"},
-			topic: "surface", level: "note", says: `^it lies above the image and cuts nothing$`},
+			topic: "surface", level: "note", says: `^it lies above the image: no point is muted$`},
 		{name: "positions outside", spoil: edit(func(s *survey.Survey) { s.Sources = []float64{-50, 0, 150, -5} }),
 			topic: "geometry", level: "note", says: `2 of 12 positions lie outside the image grid \(allowed\)`, beside: "record length"},
 		{name: "receivers far apart", spoil: edit(func(s *survey.Survey) { s.Receivers = []float64{0, 0, 60, 0, 120, 0}; s.Data = noise(6*s.NT, 2) }),
@@ -231,9 +231,9 @@ func TestTablesThatDoNotFitAreRecomputed(t *testing.T) {
 func TestCheckSaysWhatTheApertureMisses(t *testing.T) {
 	for set, want := range map[string]string{
 		"kirchhoff.aperture=300":                  "",
-		"kirchhoff.aperture=30":                   "kirchhoff.aperture: the image stays zero in 2 of its 21 columns of points, which lie in no trace's aperture",
-		"kirchhoff.aperture=3":                    "kirchhoff.aperture: the image stays zero in 6 of its 21 columns of points, which lie in no trace's aperture",
-		"kirchhoff.aperture=3, image.shape=11,21": "kirchhoff.aperture: 9 of 20 traces count at no point of the image; the image stays zero in 3 of its 11 columns of points, which lie in no trace's aperture",
+		"kirchhoff.aperture=30":                   "kirchhoff.aperture: the image is zero in 2 of its 21 columns of points, which lie in no aperture",
+		"kirchhoff.aperture=3":                    "kirchhoff.aperture: the image is zero in 6 of its 21 columns of points, which lie in no aperture",
+		"kirchhoff.aperture=3, image.shape=11,21": "kirchhoff.aperture: 9 of 20 traces count at no point of the image; the image is zero in 3 of its 11 columns of points, which lie in no aperture",
 	} {
 		got := ""
 		for _, f := range wellSampled(t).check(t, strings.Split(set, ", ")...) {

@@ -54,7 +54,7 @@ func (r *checkReport) judgeDatum(b Band, vmin float64) {
 		}
 	}
 	if off > 0 {
-		r.addFinding("warning", "datum", "%d of %s lie off the datum z = 0, on which time migration takes them to lie, by more than a quarter of a period: %s %d at %s m by %.4g ms of two-way time at %s m/s; bring the traces to the datum by statics",
+		r.addFinding("warning", "datum", "%d of %s lie off the datum z = 0, which time migration assumes for all, by more than a quarter of a period: %s %d at %s m by %.4g ms of two-way time at %s m/s; bring the traces to the datum by statics",
 			off, readable.Count(r.plan.Geometry.Places.Len(), "position"), r.plan.Geometry.Places.Role[worst], r.plan.Geometry.Places.Row[worst], PointText(r.plan.Geometry.Places.At(worst)), 2e3*far/vmin, readable.Speed(vmin))
 	}
 }

@@ -123,7 +123,7 @@ func TestMachineFile(t *testing.T) {
 		{"latency = 5e-06", "latency = 5e-06\nhops = 3", "between_nodes.hops is unknown"},
 		{"[within_node]", "[elsewhere]", "elsewhere is unknown"},
 		{"forward_share = 0.8", "forward_share = -0.8", "forward_share is -0.8, must not be negative"},
-		{"ranks_per_node = 2", "ranks_per_node = 2\nnodes_per_switch = 32", "nodes_per_switch is gone"},
+		{"ranks_per_node = 2", "ranks_per_node = 2\nnodes_per_switch = 32", "nodes_per_switch is no longer used"},
 		{"forward_share = 0.8", "forward_share = 1.5", "forward_share is 1.5, must be at most 1"},
 		{"forward_share = 0.8", "forward_share = nan", "forward_share is NaN, must not be negative"},
 		{"latency = 1e-06", "latency = 1e-06\ncore_share = 0.25", "within_node.core_share is no longer used, and lsm bench solve --machine, which read it, is gone"},

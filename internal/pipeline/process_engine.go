@@ -178,7 +178,7 @@ func (h *Process) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, 
 	without.Engine, without.Card = cpu, nil
 	card := withCard.Engine
 	if kept == cpu || kept == card {
-		return kept, "the run goes on from a checkpoint of that engine", nil
+		return kept, "the run continues from a checkpoint of that engine", nil
 	}
 	if err := kirchhoff.Refuse(card, p.Problem(s), kirchhoff.Work{}); err != nil {
 		return cpu, err.Error(), nil

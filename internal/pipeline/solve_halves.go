@@ -119,7 +119,7 @@ func warnOfHalvesApart(ranks Ranks, h []float64) {
 	}
 	best, last := slices.Max(h), h[len(h)-1]
 	if best-last > muchApart {
-		ranks.Report.Warn(fmt.Sprintf("images of the odd and of the even shots agree by %.3f after %s, and agreed by %.3f after %d: what came since is not in all shots (solver.iterations, solver.damping)",
+		ranks.Report.Warn(fmt.Sprintf("images of the odd and of the even shots agree by %.3f after %s, and agreed by %.3f after %d: what was added since is not in all shots (solver.iterations, solver.damping)",
 			last, readable.Count(len(h), "iteration"), best, slices.Index(h, best)+1))
 	}
 }

@@ -80,7 +80,7 @@ func (b *builder) duplicates() {
 	b.exact("traces", again, "are exact copies of an earlier one of their source and receiver", Fault)
 	b.exact("samples", copies, "have the samples of another one at another offset", Fault)
 	b.exact("repeats", repeated, "repeat a source and receiver with other samples: stack them, or they count twice", Note)
-	b.exact("twins", twins, "have the samples of another one at the same offset, as reciprocal ones and those over flat layers do", Note)
+	b.exact("twins", twins, "have the samples of another one at the same offset, as in reciprocal traces and over flat layers", Note)
 }
 
 func (b *builder) exact(name string, at []int, which string, bad Level) {
@@ -102,7 +102,7 @@ func (b *builder) outliers() {
 			total += int(t.spikes)
 			return t.spikes > 0
 		})
-		b.counted(Outliers, "spikes", limit, Fault, at, fmt.Sprintf("have %d samples that stand out %d times from those around them", total, spikeFactor))
+		b.counted(Outliers, "spikes", limit, Fault, at, fmt.Sprintf("have %d samples %d times larger than those around them", total, spikeFactor))
 	}
 	b.counted(Outliers, "clipped", 1-max(0.01, b.opt.Allow), Note, b.filter(func(_ int, t *trace) bool { return t.clip && !t.silent }), fmt.Sprintf("have at least %d equal samples in a row at their peak", ClippedRun))
 	b.polarity(limit)
@@ -162,7 +162,7 @@ func (b *builder) polarity(limit float64) {
 	}
 	b.counted(Outliers, "polarity", limit, bad, at, text)
 	if row := &b.table.Rows[len(b.table.Rows)-1]; bad == Note {
-		row.Text += fmt.Sprintf(" (%d of %d traces look enough like a neighbour to tell)", decided, len(b.pass.traces))
+		row.Text += fmt.Sprintf(" (%d of %d traces resemble a neighbour enough to tell)", decided, len(b.pass.traces))
 	}
 }
 
@@ -251,7 +251,7 @@ func (b *builder) sampling() {
 		}
 		high = min(c.Traces.Most, nyquist)
 	}
-	b.scored(Sampling, "time", min(1, nyquist/max(high, 1e-9)*0.8), 0.999, Note, "Nyquist is %.4g Hz, the signal reaches %.3g Hz, should reach 0.8 of it at most", nyquist, high)
+	b.scored(Sampling, "time", min(1, nyquist/max(high, 1e-9)*0.8), 0.999, Note, "Nyquist is %.4g Hz, the signal reaches %.3g Hz, should stay below 0.8 of it", nyquist, high)
 	steep, compared := 0, 0
 	for i := range b.pass.traces {
 		if t := &b.pass.traces[i]; t.before.sign() != 0 {

@@ -141,7 +141,7 @@ func (b *builder) completeness() {
 		b.table.Rows = append(b.table.Rows, Row{Group: Completeness, Name: "traces", Level: Fault, Text: "the file holds no traces, only a geometry"})
 	} else {
 		b.counted(Completeness, "finite", 1, Fault, b.filter(func(_ int, t *trace) bool { return t.bad }), "have NaN or infinite samples")
-		b.counted(Completeness, "silent", LeastAlive, Note, b.filter(func(_ int, t *trace) bool { return t.silent }), fmt.Sprintf("are as good as dead, %d powers of ten or more below the others: nothing else is said of them", survey.FaintDecades))
+		b.counted(Completeness, "silent", LeastAlive, Note, b.filter(func(_ int, t *trace) bool { return t.silent }), fmt.Sprintf("are near-dead, %d powers of ten or more below the others: no other row counts them", survey.FaintDecades))
 		b.counted(Completeness, "dead", LeastAlive, Fault, b.filter(func(_ int, t *trace) bool { return t.dead }), "are dead: every sample is 0")
 	}
 	for role, xyz := range [2][]float64{b.pass.survey.Sources, b.pass.survey.Receivers} {
@@ -150,7 +150,7 @@ func (b *builder) completeness() {
 	}
 	if b.table.Dim == 2 {
 		holes, missing := b.pass.holes()
-		text := "none missing between those that sources have"
+		text := "no receiver is missing inside the spreads"
 		if len(holes) > 0 {
 			text = fmt.Sprintf("about %d missing in %s between the receivers of a source, %s", missing, readable.Count(len(holes), "gap"), gapText(holes))
 		}
@@ -168,7 +168,7 @@ func (b *builder) gaps(name string, xyz []float64) {
 			x = append(x, q[0])
 		}
 		if name == "receivers" && b.moving() {
-			b.note(Completeness, name, "%d places, as the steps of the sources make them: the row spread looks for gaps", len(list))
+			b.note(Completeness, name, "%d places, spaced by the steps of the sources: see row spread for gaps", len(list))
 			return
 		}
 		found, missing := gapsOf(x), 0
@@ -186,10 +186,10 @@ func (b *builder) gaps(name string, xyz []float64) {
 	l := b.pass.latticeOf(xyz)
 	switch {
 	case name == "receivers" && 2*len(b.pass.traces) < b.pass.survey.NumSources()*b.pass.survey.NumReceivers():
-		b.note(Completeness, name, "%d places, of which a source has less than half: gaps are not looked for", len(list))
+		b.note(Completeness, name, "%d places, each source has less than half of them: gaps not checked", len(list))
 		return
 	case l == nil:
-		b.note(Completeness, name, "%d places that form no grid: gaps are not looked for", len(list))
+		b.note(Completeness, name, "%d places that do not form a grid: gaps not checked", len(list))
 		return
 	}
 	missing, text := l.missing, ""

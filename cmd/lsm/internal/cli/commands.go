@@ -50,7 +50,7 @@ least-squares migration. lsm help start shows the five commands from SEG-Y to an
 
 	flags := root.PersistentFlags()
 	flags.Bool("json", false, `print JSON lines, the last with "event":"done" or "event":"error"`)
-	flags.StringArrayVar(&a.Set, "set", nil, "give a configuration key a value: `section.key=value`; may be repeated")
+	flags.StringArrayVar(&a.Set, "set", nil, "set a configuration key: `section.key=value`; may be repeated")
 	flags.BoolVar(&a.Force, "force", false, "overwrite existing outputs")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print only results and warnings")
 	flags.BoolP("help", "h", false, "print this help")

@@ -35,13 +35,13 @@ func JobCommand(use, short, long, example string, run func(ctx context.Context, 
 
 // Traced gives a job command the flag --trace.
 func Traced(a *App, cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&a.trace, "trace", "", "write what every rank did when to `FILE`, for chrome://tracing or Perfetto")
+	cmd.Flags().StringVar(&a.trace, "trace", "", "write a timeline of all ranks to `FILE`, for chrome://tracing or Perfetto")
 	return cmd
 }
 
 // Writes gives a job command the flag -o.
 func Writes(a *App, cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVarP(&a.Output, "output", "o", "", "`FILE` to write, instead of output.file")
+	cmd.Flags().StringVarP(&a.Output, "output", "o", "", "write to `FILE` instead of output.file")
 	NotEmpty(cmd, "output", "a file")
 	return cmd
 }

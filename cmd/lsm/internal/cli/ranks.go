@@ -169,7 +169,7 @@ func (a *App) guard(cfg *config.Config) {
 	o.Abort = func(code int) { raw.Abort(code, nil) }
 	world, w, err := watch.Guard(raw, o)
 	if err != nil {
-		a.Report.Warn(fmt.Sprintf("%v: a rank that is lost will not be noticed", err))
+		a.Report.Warn(fmt.Sprintf("%v: the loss of a rank will not be noticed", err))
 	}
 	a.World, a.watch = world, w
 }

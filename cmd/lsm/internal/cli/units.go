@@ -27,6 +27,6 @@ func WithUnitsFlag(err error) error {
 // WarnOfEta says what becomes of a model's η where vertical velocities are made of moveout ones.
 func WarnOfEta(a *App, path string, m *velocity.Model) {
 	if m.Eta != nil {
-		a.Report.Warn(path + ": /eta says nothing of the vertical: vertical velocities are taken to be those of moveout")
+		a.Report.Warn(path + ": /eta gives no vertical velocities: those of moveout are used")
 	}
 }

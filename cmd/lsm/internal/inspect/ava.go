@@ -126,7 +126,7 @@ func (o *avaOptions) run(ctx context.Context, a *cli.App, file string) error {
 		return status.Hint(status.Input(fmt.Errorf("%s: has gathers by %s, want gathers by angle", file, r.Kind)), `image.gathers = "angle" makes them`)
 	}
 	if !r.Light {
-		a.Report.Warn(`the image does not say how strongly its classes are lit: those that no trace lights count, too, unless --angles leaves them out (image.gather_normalize = "illumination" stores it)`)
+		a.Report.Warn(`the image does not hold the illumination of its classes: classes that no trace illuminates count too, unless --angles excludes them (image.gather_normalize = "illumination" stores it)`)
 	}
 	if o.sections {
 		return o.makeSections(ctx, a, r, file)

@@ -102,7 +102,7 @@ func (o *avaOptions) compareColumns(ctx context.Context, a *cli.App, r *h5.Gathe
 	}
 	m := l.Model()
 	if m.Alike >= notNoise {
-		a.Report.Warn(fmt.Sprintf("what the fits leave is alike from class to class by %.2f, as noise is not: a class centred at 0 comes out weak, for one; --angles leaves it out", m.Alike))
+		a.Report.Warn(fmt.Sprintf("the residuals of the fits correlate from class to class by %.2f, unlike noise: a class centred at 0, for example, is too weak; --angles excludes it", m.Alike))
 	}
 	return m, nil
 }

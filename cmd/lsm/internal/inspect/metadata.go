@@ -165,5 +165,5 @@ func fair(path string) ([]quality.Row, error) {
 		row.Level, row.Text = quality.Note, "the record lacks "+strings.Join(missing, ", ")+" (lsm metadata sets them)"
 	}
 	return []quality.Row{row, {Group: "privacy", Name: "personal data", Level: quality.OK,
-		Text: "does not apply: traces and positions tell nothing of persons; the creators in the record are meant to be public"}}, nil
+		Text: "does not apply: traces and positions hold no personal data; the creators in the record are meant to be public"}}, nil
 }

@@ -73,7 +73,7 @@ places spread over the survey, and the picture shows from what share of them.`,
 	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	cli.NotEmpty(cmd, "arrivals", "a file")
-	cmd.Flags().BoolVar(&o.qc, "qc", false, "say what lsm ready finds in the traces (reads them all)")
+	cmd.Flags().BoolVar(&o.qc, "qc", false, "add the findings of lsm ready (reads all traces)")
 	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
 	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")

@@ -139,12 +139,12 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.StringVar(&f.frame, "frame", "", "3-D: `FRAME` of x and y on the map, E,N,AZIMUTH[,left], or FILE that has one")
 	fl.Float64Var(&o.Tolerance, "tolerance", o.Tolerance, "positions that lie within `M` metres are one place")
 	fl.Float64Var(&o.Datum, "datum", 0, "elevation of z = 0, `M` metres")
-	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres, whatever the headers say")
-	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres, whatever the headers say")
+	fl.Float64Var(&f.sourceZ, "source-z", 0, "z of all sources, `M` metres; overrides the headers")
+	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres; overrides the headers")
 	fl.StringVar(&o.Units, "units", "", "lengths in headers: `m`, ft or us-ft; a model's values: m/s, s/km, ...")
-	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds, whatever the headers say")
+	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds; overrides the headers")
 	fl.IntVar(&o.NT, "samples", 0, "`N`, samples of a trace, where headers leave it open; else of the survey's")
-	fl.IntVar(&f.texts, "extended-texts", 0, "`N`, number of extended textual headers, whatever byte 3505 says")
+	fl.IntVar(&f.texts, "extended-texts", 0, "number `N` of extended textual headers; overrides byte 3505")
 	fl.BoolVar(&o.Read.Salvage, "salvage", false, "take the whole traces of a damaged file, and list what is not whole")
 	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S` seconds (default: as most have)")
 	fl.IntSliceVar(&o.IDs, "trace-id", o.IDs, "trace identification `codes` that count as data")
@@ -153,8 +153,8 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.BoolVar(&o.KeepPositive, "keep-positive", false, "keep files without a negative sample, which look like velocities")
 	fl.BoolVar(&o.ApplyStatics, "apply-statics", false, "move traces by the static corrections of their headers (bytes 99 to 104)")
 	fl.StringVar((*string)(&o.Read.Kind), "format", "", "`segy` or su, of models also rsf, raw, netcdf, ... (default: as the file looks)")
-	fl.StringVar((*string)(&o.Read.Order), "byte-order", "", "`big` or little (default: import finds out)")
-	fl.IntVar((*int)(&o.Read.Format), "sample-format", 0, "format `code` of the samples, whatever byte 3225 says: 1 IBM, 5 IEEE, ...")
+	fl.StringVar((*string)(&o.Read.Order), "byte-order", "", "`big` or little (default: detected)")
+	fl.IntVar((*int)(&o.Read.Format), "sample-format", 0, "format `code` of the samples, 1 IBM, 5 IEEE, ...; overrides byte 3225")
 }
 
 // complete turns the flags into options.

@@ -50,7 +50,7 @@ func (f *modelOptions) define(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&o.Axes, "axes", nil, "model: what the file's axes are, slowest first, `A,A` of x, y, z, time")
 	fl.Float64SliceVar(&o.Origin, "origin", nil, "model: first point in the file, `X,Z` in m, or s in time (default: as it says)")
 	fl.Float64SliceVar(&o.Spacing, "spacing", nil, "model: spacing in the file, `X,Z` in m, or s in time (default: as it says)")
-	fl.BoolVar(&o.Override, "override", false, "model: --origin, --spacing, --units, --length-units count against the file")
+	fl.BoolVar(&o.Override, "override", false, "model: --origin, --spacing, --units, --length-units override the file")
 	fl.StringVar(&o.LengthUnits, "length-units", "", "model: unit of coordinates: `m`, km or ft (default: as the file says)")
 	fl.StringVar(&f.line, "line", "", "model, SEG-Y and SU: survey `FILE` that says where on the map x lies")
 	fl.StringVar(&o.Domain, "domain", "", "model: its last axis is `depth` or time (default: as the file says)")
@@ -273,7 +273,7 @@ func (f *modelOptions) write(a *cli.App, m *modelfile.Model, output string) erro
 	if kind == "" {
 		kind = h5.RMS
 		if m.Grid.Domain == grid.Time {
-			a.Report.Warn("velocities on two-way time are taken for rms ones (--kind)")
+			a.Report.Warn("velocities on two-way time are assumed to be rms velocities (--kind)")
 		}
 	}
 	if err := m.Write(output, kind, opt); err != nil {

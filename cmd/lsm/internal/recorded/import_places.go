@@ -29,7 +29,7 @@ func (p *placeOptions) define(fl *pflag.FlagSet) {
 	fl.StringSliceVar(&p.sps, "sps", nil, "positions from SPS `S,R,X` files: sources, receivers, relations")
 	fl.StringVar(&p.p190, "p190", "", "positions from a UKOOA P1/90 `FILE`")
 	fl.StringSliceVar(&p.positions, "positions", nil, "positions from CSV `FILE,...`, rows found by header words")
-	fl.StringSliceVar(&p.key, "key", nil, "header `WORD,...` that find records (default: fldr,tracf; CSV: all words)")
+	fl.StringSliceVar(&p.key, "key", nil, "header `WORD,...` that identify records (default: fldr,tracf; CSV: all words)")
 	fl.StringVar(&p.midpoints, "midpoints", "", "positions around CDPs: `xy` of the headers, or METRES between CDP numbers")
 	fl.StringSliceVar(&p.statics, "statics", nil, "apply static corrections from `header` or from CSV files")
 }

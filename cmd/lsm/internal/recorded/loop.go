@@ -49,7 +49,7 @@ stopped, also with a larger N.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&l.Folder, "output", "o", "", "`DIR` to write into; made if missing")
 	fl.IntVarP(&l.Loops, "loops", "n", 3, "`N` updates of the velocity")
-	fl.BoolVar(&l.Resume, "resume", false, "go on with a loop that was stopped")
+	fl.BoolVar(&l.Resume, "resume", false, "continue a loop that was stopped")
 	scanFlags(fl, &l.Settings)
 	updateFlags(fl, &l.Choices)
 	cli.Require(cmd, "output")

@@ -55,8 +55,8 @@ the first survey has moved, --first gives its path.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&p.output, "output", "o", "", "survey `FILE` to write")
 	fl.StringVar(&p.velocity, "velocity", "", "velocity model `FILE`, or a number of m/s, for steps by first arrivals")
-	fl.IntVar(&p.undo, "undo", 0, "take the last `N` steps back")
-	fl.StringVar(&p.first, "first", "", "with --undo, `FILE` is the first survey, where it is no longer at its place")
+	fl.IntVar(&p.undo, "undo", 0, "make the survey without the last `N` steps")
+	fl.StringVar(&p.first, "first", "", "with --undo: path `FILE` of the first survey, if it has moved")
 	cli.Require(cmd, "output")
 	return cmd
 }
@@ -217,10 +217,10 @@ func (p *processing) write(ctx context.Context, a *cli.App, r *h5.SurveyReader, 
 	if left, err := leftBehind(r.Path(), p.output); err != nil {
 		return err
 	} else if len(left) > 0 {
-		a.Report.Warn(fmt.Sprintf("%s: does not hold %s of %s: process takes the survey alone along", p.output, strings.Join(left, ", "), r.Path()))
+		a.Report.Warn(fmt.Sprintf("%s: does not hold %s of %s: process copies only the survey", p.output, strings.Join(left, ", "), r.Path()))
 	}
 	for _, step := range approximate {
-		a.Report.Warn(fmt.Sprintf("%s differs from trace to trace: the wavelet of %s got the operator of the mean", step, p.output))
+		a.Report.Warn(fmt.Sprintf("%s differs from trace to trace: the wavelet of %s got the mean operator", step, p.output))
 	}
 	if changed {
 		a.Report.Infof("the wavelet went through the same filters and has %s now", readable.Count(len(s.Wavelet.Samples), "sample"))

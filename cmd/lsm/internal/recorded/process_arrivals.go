@@ -78,7 +78,7 @@ func eikonal(ctx context.Context, a *cli.App, s *survey.Survey, file string) ([]
 	if more, err := pipeline.ReadAnisotropy(file); err != nil {
 		return nil, err
 	} else if len(pipeline.PropertiesBeside(more)) > 0 {
-		a.Report.Warn(fmt.Sprintf("%s: first arrivals are those of its velocity alone, without its anisotropy", file))
+		a.Report.Warn(fmt.Sprintf("%s: first arrivals use only its velocity, not its anisotropy", file))
 	}
 	places := s.Distinct(true)
 	for i := range places.Len() {

@@ -194,7 +194,7 @@ func (o *staticsOptions) ofBreaks(ctx context.Context, a *cli.App, s *survey.Sur
 		a.Report.Printf("no weathered layer is seen; ")
 	} else {
 		if g.Guessed {
-			a.Report.Warn(fmt.Sprintf("%s: late at small offsets, but none is of a direct wave: the weathered layer is taken to have %.4g m/s (--weathering)", o.breaks, g.Weathering))
+			a.Report.Warn(fmt.Sprintf("%s: late at small offsets, but no direct wave is picked: the weathered layer is assumed to have %.4g m/s (--weathering)", o.breaks, g.Weathering))
 		}
 		least, most := g.Thickness()
 		a.Report.Printf("weathered layer of %.4g m/s, %.3g to %.3g m thick below receivers; the refractor comes first from %.4g m on\n", g.Weathering, least, most, g.Crossover)

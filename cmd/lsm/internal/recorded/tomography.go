@@ -53,7 +53,7 @@ with one number fixes it; of several numbers one is chosen.`,
 // updateFlags are the flags of a change of the model.
 func updateFlags(fl *pflag.FlagSet, c *analysis.Choices) {
 	fl.Float64SliceVar(&c.Knots, "knots", nil, "`DX,DZ` or DX,DY,DZ between knots, m (default: 1/48 of a line, 1/24 of a cube)")
-	fl.Float64SliceVar(&c.Smoothing, "smoothing", nil, "weight `L` of changes over a 24th of the model (default: chosen by picks left out)")
+	fl.Float64SliceVar(&c.Smoothing, "smoothing", nil, "weight `L` of changes over a 24th of the model (default: chosen by held-out picks)")
 	fl.Float64Var(&c.Damping, "damping", 0.0002, "weight `M` of the change itself")
 	fl.Float64Var(&c.Bound, "bound", 0.15, "largest change of the logarithm of the velocity, `B`")
 	fl.Float64Var(&c.Misfit, "misfit", 5, "`DEGREES` that a pair of rays may miss the normal of the layer")
@@ -100,7 +100,7 @@ func tellChange(a *cli.App, c *analysis.Change, picks *analysis.Picks, o analysi
 	}
 	s := c.Solution
 	if s.Choice != nil {
-		a.Report.Printf("smoothing %g: picks that are left out keep %s of their moveout\n", s.Choice.Smoothing, readable.Percent(s.Choice.Best()))
+		a.Report.Printf("smoothing %g: picks that are held out keep %s of their moveout\n", s.Choice.Smoothing, readable.Percent(s.Choice.Best()))
 	}
 	a.Report.Printf("misfit of the picks: %.3g, to become %.3g; velocity changes by %s rms\n", s.Before, s.After, readable.Percent(c.Relative()))
 	if s.Cut > 0 {

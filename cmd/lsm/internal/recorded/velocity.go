@@ -73,7 +73,7 @@ with epsilon or delta gives moveout velocities and the effective eta (Alkhalifah
 	fl.Float64Var(&f.depth, "depth", 0, "depth of the model's bottom, `M` metres")
 	fl.Float64Var(&f.interval, "interval", 0, "`S` seconds between points in two-way time")
 	fl.Float64Var(&f.time, "time", 0, "two-way time of the model's end, `S` seconds")
-	fl.Float64Var(&f.deviation, "deviation", 0, "rms velocities are good to `P` per cent: damp at any rate (default: 1, if need be)")
+	fl.Float64Var(&f.deviation, "deviation", 0, "always damp, for rms velocities good to `P` per cent (default: 1, only if needed)")
 	fl.Float64SliceVar(&f.bounds, "bounds", nil, "`LO,HI` of damped interval velocities, m/s (default: 300,8000)")
 	fl.Float64Var(&f.margin, "margin", 0, "`M` metres of model beyond the outermost positions")
 	cli.Require(cmd, "output")

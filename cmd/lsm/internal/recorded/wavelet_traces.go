@@ -149,7 +149,7 @@ func (o *waveletOptions) fromArrival(a *cli.App, s *survey.Survey, n, zero int, 
 		f.Coherence, readable.Time(1e3*math.Round(1e5*f.Shift)/1e5), sign)
 	a.Report.Event("stack", "windows", f.Windows, "traces", stack.Trials, "coherence", f.Coherence, "shift", f.Shift)
 	if f.Coherence < leastCoherence {
-		a.Report.Warn(fmt.Sprintf("the windows have little in common (correlation %.2f): does %s come at the time given?", f.Coherence, name))
+		a.Report.Warn(fmt.Sprintf("the windows correlate by only %.2f: does %s arrive at the given time?", f.Coherence, name))
 	}
 	return f.Wavelet, how, nil
 }
