@@ -11,14 +11,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// countedText has the instructions that threads of the operator's kernels issue for a triple, as
-// bench/sass counts them on the ordinary path in what several NVRTCs make of the carried programs,
-// and in what ptxas makes of the carried PTX (13.5 for sm_100 and sm_120, else 12.9). It is made by
-//
-//	LSM_TEST_PTXAS=... go run ./bench/sass -versions FILE,FILE,... > kirchhoff/gpu/counted.txt
-//
-// with the rows of an architecture from old versions of NVRTC to new ones. Newer NVRTCs than 12.9
-// were not counted for sm_80 and sm_90, for which all compile.
+// countedText has the instructions that threads of the operator's kernels issue for a triple on the
+// ordinary path, in what several NVRTCs make of the carried programs, and in what ptxas makes of the
+// carried PTX (13.5 for sm_100 and sm_120, else 12.9). They were counted once in the disassembled code,
+// with the rows of an architecture from old versions of NVRTC to new ones. Newer NVRTCs than 12.9 were
+// not counted for sm_80 and sm_90, for which all compile.
 //
 //go:embed counted.txt
 var countedText string

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/record"
 	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -19,7 +18,7 @@ import (
 
 func newInfo(a *cli.App) *cobra.Command {
 	var options h5.DescribeOptions
-	var unguarded, qc, metadata bool
+	var unguarded, qc bool
 	cmd := &cobra.Command{
 		Use:   "info FILE",
 		Short: "What is in a survey, model, table, image, surface or checkpoint file",
@@ -51,10 +50,6 @@ with it, and the exit status is 3.`,
 					fault = status.Input(fmt.Errorf("%s: %s: differs from its sha256 attribute: changed or damaged since it was written", path, o.Name))
 				}
 			}
-			if metadata {
-				a.Report.Printf("\n")
-				tellRecord(a, record.FromAttrs(d.Attrs))
-			}
 			if qc && fault == nil {
 				if err := tellQuality(cmd.Context(), a, path); err != nil {
 					return err
@@ -66,7 +61,6 @@ with it, and the exit status is 3.`,
 	}
 	cmd.Flags().BoolVar(&options.Range, "range", false, "least and greatest value of each dataset (reads everything)")
 	cmd.Flags().BoolVar(&options.Digest, "verify", false, "compare each dataset with its digest (reads everything)")
-	cmd.Flags().BoolVar(&metadata, "metadata", false, "the record: title, creators, licence, ... (lsm metadata sets it)")
 	cmd.Flags().BoolVar(&qc, "qc", false, "the table of lsm ready about a survey file (reads everything)")
 	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "only read what damage can crash the HDF5 library with: what a child does")
 	_ = cmd.Flags().MarkHidden("unguarded") // the only error is a name that does not exist

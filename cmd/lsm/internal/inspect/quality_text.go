@@ -31,11 +31,6 @@ func Readiness(ctx context.Context, a *cli.App, path string, opt quality.Options
 	if err != nil {
 		return nil, err
 	}
-	rows, err := fair(path)
-	if err != nil {
-		return nil, err
-	}
-	t.Rows = append(t.Rows, rows...)
 	return t, r.Unchanged()
 }
 

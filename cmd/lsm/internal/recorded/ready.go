@@ -32,10 +32,10 @@ func newReady(a *cli.App) *cobra.Command {
 		Short: "Whether a survey is fit to be imaged: a table with scores and a verdict",
 		Long: `Ready reads all traces of a survey file once and prints a table: completeness
 (NaN, dead traces, gaps), duplicates, outliers (spikes, reversed traces, wrong scales),
-imbalance (fold, offsets, azimuths), sampling (band against wavelet, aliasing) and what
-others need to use the data (FAIR). Each row has a score from 0 to 1, the least score
-that passes, and is ok, a note or a fault. With a fault the survey is not ready, and the
-exit status is 3. docs/readiness.md has the questions, the limits and their sources.
+imbalance (fold, offsets, azimuths) and sampling (band against wavelet, aliasing). Each
+row has a score from 0 to 1, the least score that passes, and is ok, a note or a fault.
+With a fault the survey is not ready, and the exit status is 3. docs/readiness.md has the
+questions, the limits and their sources.
 
 --allow takes a share of traces with each kind of outlier, duplicate or gap. --config
 adds what lsm check finds about the survey under a configuration: aliasing on the image's
