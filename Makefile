@@ -96,8 +96,8 @@ bench: build ## Go benchmarks, then lsm bench
 	bin/lsm bench kernel
 	bin/lsm bench traveltime
 
-bench-scale: build ## cost of a line of 6 to 96 km, with an aperture and without, and on ranks (minutes)
-	$(GO) run ./bench/scale -plot scale.png -ranks 1:24,2:48,4:96
+bench-scale: build ## cost of a line of 6 to 96 km, with an aperture and without, and on ranks (Python; minutes)
+	@python3 bench/scale/scale.py --ranks 1:24,2:48,4:96
 
 bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 ranks (minutes)
 	@bench/forecast/run.sh

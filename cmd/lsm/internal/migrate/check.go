@@ -28,7 +28,6 @@ import (
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
 	dotTest  bool
-	qc       bool
 	window   bool
 	arrivals string
 	ranks    int
@@ -58,13 +57,10 @@ With --window it says what solving traveltimes in windows of the model costs
 compares the times with those of the whole model. That takes the time and memory of
 eight solves of the whole model at once.
 
-With --qc it reads all traces and says what lsm ready finds in them.
-
 With --arrivals it says where first arrivals are weak, such as head waves and waves that come
 round obstacles, because their spreading is below 0.3 of what the distance gives: for
 eight places, spread over the survey. The picture shows from which share of them.`,
 		`  lsm check config.toml --dot-test
-  lsm check config.toml --qc
   lsm check config.toml --window
   lsm check config.toml --arrivals weak.png
   lsm check config.toml --ranks 512 --machine cluster.toml`,
@@ -75,7 +71,6 @@ eight places, spread over the survey. The picture shows from which share of them
 	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	cli.NotEmpty(cmd, "arrivals", "a file")
-	cmd.Flags().BoolVar(&o.qc, "qc", false, "say what lsm ready finds in the traces (reads them all)")
 	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
 	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
@@ -190,11 +185,6 @@ func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) er
 
 // measure shows what the options ask for beyond the plan.
 func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
-	if o.qc {
-		if err := inspect.CheckQuality(ctx, a, j.Config().Survey.File.File, show); err != nil {
-			return err
-		}
-	}
 	if o.window {
 		if err := compareWindows(ctx, a, f, show); err != nil {
 			return err
@@ -303,11 +293,10 @@ func findWeak(ctx context.Context, a *cli.App, image grid.Grid, f *pipeline.Fore
 		if err != nil {
 			return err
 		}
-		figure.Software, figure.Source = "lsm check", inspect.SourceOf(out, config)
-		if err := picture.WriteFile(out, figure, a.Force); err != nil {
+		if err := inspect.WritePicture(a, out, "picture", figure, config); err != nil {
 			return err
 		}
-		a.Wrote("picture", out)
+		a.Finish("output", out)
 		a.Finish("weak_arrivals", weak.Share)
 		return nil
 	})

@@ -64,10 +64,8 @@ func (o *readyOptions) run(ctx context.Context, a *cli.App, path string) error {
 	if err := a.CheckOutputs(cli.Named("the survey", path, "--config", o.config), cli.Named("--list", o.list, "--plot", o.plot), a.Force); err != nil {
 		return err
 	}
-	if o.plot != "" {
-		if err := pngName("ready", o.plot); err != nil {
-			return err
-		}
+	if err := inspect.CheckPNG(o.plot); err != nil {
+		return status.Usage(fmt.Errorf("ready: %w", err))
 	}
 	t, err := inspect.Readiness(ctx, a, path, quality.Options{Allow: o.allow / 100})
 	if err != nil {
@@ -175,21 +173,8 @@ func plotFold(a *cli.App, files []string, out string, dim int, fold quality.Hist
 	if err != nil {
 		return err
 	}
-	figure.Software, figure.Source = "lsm "+a.Command, inspect.SourceOf(out, files...)
-	if err := picture.WriteFile(out, figure, a.Force); err != nil {
-		return err
-	}
-	a.Report.Printf("fold: %s\n", out)
 	a.Finish("plot", out)
-	return nil
-}
-
-// pngName refuses the name of a picture that is not one of a PNG file.
-func pngName(command, name string) error {
-	if !strings.HasSuffix(strings.ToLower(name), ".png") {
-		return status.Usage(fmt.Errorf("%s: %s: pictures are PNG files, the name of --plot must end in .png", command, name))
-	}
-	return nil
+	return inspect.WritePicture(a, out, "fold", figure, files...)
 }
 
 // foldFigure draws the number of traces a bin of midpoints.
