@@ -131,31 +131,16 @@ func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult) {
 		say("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
 			r.Exact[0], r.ExactRatio[0], r.Exact[1], r.ExactRatio[1])
 	}
-	if card := r.Card; card != nil {
-		say("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
-		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%s)\n",
-			card.CopyBytes/1e9, 100*r.CopyShare[0], 100*r.CopyShare[1], card.Issue, shares(r.IssueShare))
-	}
 	say("dot test %.1e  %s\n", r.DotError, r.Verdict)
 	fields := []any{"engine", r.Engine, "triples", r.Triples, "dot_error", r.DotError, "threads", o.Threads, "dynamic", o.Dynamic,
-		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer,
-		"card", r.Card, "verdict", r.Verdict}
+		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "verdict", r.Verdict}
 	for _, f := range []struct {
 		name string
 		of   [2]float64 // forward, adjoint
-	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio},
-		{"gflops", r.GFlops}, {"copy_share", r.CopyShare}, {"issue_share", r.IssueShare}} {
+	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio}, {"gflops", r.GFlops}} {
 		fields = append(fields, "forward_"+f.name, f.of[0], "adjoint_"+f.name, f.of[1])
 	}
 	a.Report.Event("kernel", fields...)
-}
-
-// shares are those of forward and adjoint, zero where nothing was counted.
-func shares(of [2]float64) string {
-	if of == [2]float64{} {
-		return "not counted"
-	}
-	return fmt.Sprintf("%.1f %%, %.1f %%", 100*of[0], 100*of[1])
 }
 
 func newBenchTraveltime(a *cli.App) *cobra.Command {
