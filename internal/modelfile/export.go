@@ -184,15 +184,15 @@ func newExport(a *Array, opt ExportOptions) (*writer, error) {
 	dim := a.Grid.Dim()
 	names := opt.Axes
 	if names == nil {
-		if names = axisNames(dim); opt.Format == RSF && dim == 3 {
+		if names = grid.AxisNames(dim); opt.Format == RSF && dim == 3 {
 			names = []string{"y", "x", "z"} // n1 is depth, n2 lies along the lines, n3 across
 		}
 	}
 	if !complete(names, dim) {
-		return nil, fmt.Errorf("axes %s are given, the model has %s", strings.Join(names, ", "), strings.Join(axisNames(dim), ", "))
+		return nil, fmt.Errorf("axes %s are given, the model has %s", strings.Join(names, ", "), strings.Join(grid.AxisNames(dim), ", "))
 	}
 	for _, name := range names {
-		w.axes = append(w.axes, slices.Index(axisNames(dim), strings.Replace(name, "time", "z", 1)))
+		w.axes = append(w.axes, slices.Index(grid.AxisNames(dim), strings.Replace(name, "time", "z", 1)))
 	}
 	return w, nil
 }
