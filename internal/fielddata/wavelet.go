@@ -70,7 +70,7 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 		if f.Kind == segy.SU {
 			scalar = 0 // unassigned there
 		}
-		w.Zero = -int(math.Round(scaled(segy.Delay.Value(t.Header, f.ByteOrder()), scalar) / 1000 / w.DT))
+		w.Zero = -int(math.Round(segy.Scaled(segy.Delay.Value(t.Header, f.ByteOrder()), scalar) / 1000 / w.DT))
 	}
 	return w, nil
 }

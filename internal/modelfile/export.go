@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -48,7 +49,7 @@ func ReadArray(path, property, units string) (*Array, error) {
 	defer r.Close()
 	a := &Array{Grid: r.Grid(), Name: Velocity, Units: "m/s", Kind: r.Kind()}
 	n := a.Grid.Len()
-	if err := enough(path, 12*int64(n)); err != nil {
+	if err := counts.Fit(path, 12*float64(n)); err != nil {
 		return nil, err
 	}
 	if property != "" && property != Velocity {

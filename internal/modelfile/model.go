@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -72,7 +73,7 @@ func Read(ctx context.Context, path string, opt Options) (*Model, error) {
 	}
 	full := m.Grid.Len()
 	m.Grid = l.window
-	if err := enough(path, 2*8*int64(m.Grid.Len())); err != nil {
+	if err := counts.Fit(path, 2*8*float64(m.Grid.Len())); err != nil {
 		return nil, status.Hint(err, "--crop reads a part")
 	}
 	m.Values = make([]float64, m.Grid.Len())
