@@ -47,7 +47,7 @@ MPI_PACKAGES ?= ./comm/mpi ./comm/nccl
 MPI_TESTS = $(shell grep -l onRanks cmd/lsm/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9]*' | cut -c6- | \
 	grep -vE '^(TestBenchBackendsOverMPI|TestBenchCommBackends|TestFaultsOverMPI|TestRanksCompileInChildren)$$' | paste -sd '|')
 
-.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 vulnerabilities gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-sass bench-wave gallery python python-test site site-check fuzz install uninstall clean bootstrap help
+.PHONY: all build test test-long test-crash test-damage test-gpu test-arm64 vulnerabilities gpu-bundle dist demo bench bench-peers bench-scale bench-forecast bench-wave gallery python python-test site site-check fuzz install uninstall clean bootstrap help
 
 all: build
 
@@ -64,8 +64,8 @@ test: bootstrap ## set-up with MPI, Slurm and more, vet, formatting, all tests, 
 	@TIMEOUT='$(TIMEOUT)' MPI_PACKAGES='$(MPI_PACKAGES)' MPI_TESTS='$(MPI_TESTS)' LDFLAGS='$(PYTHON_LDFLAGS)' scripts/test.sh
 
 # Packages with tests that make test runs in part, and the tests.
-LONG_PACKAGES ?= ./bench/sass ./cmd/lsm ./device/driver/ahead ./device/gpu ./internal/pipeline ./kirchhoff/gpu ./tutorials
-LONG_TESTS    ?= TestTable|TestBundle|TestSignals|TestRealCompilers|TestCUDA|TestHIP|TestSanitized|TestConformance|TestAperture|TestExact|TestDiagonal|TestTablesMade|TestImages|TestOnPTX|TestMutants|TestRemade|TestTutorials
+LONG_PACKAGES ?= ./cmd/lsm ./device/driver/ahead ./device/gpu ./internal/pipeline ./kirchhoff/gpu ./tutorials
+LONG_TESTS    ?= TestBundle|TestSignals|TestRealCompilers|TestCUDA|TestHIP|TestSanitized|TestConformance|TestAperture|TestExact|TestDiagonal|TestTablesMade|TestImages|TestOnPTX|TestMutants|TestRemade|TestTutorials
 
 test-long: bootstrap ## what make test has in part, in full (docs/testing.md)
 	LSM_TEST_LONG=1 $(GO) test -timeout 120m -count 1 -v -run '^($(LONG_TESTS))$$' $(LONG_PACKAGES)
@@ -99,11 +99,8 @@ bench: build ## Go benchmarks, then lsm bench
 	bin/lsm bench kernel
 	bin/lsm bench traveltime
 
-bench-scale: build ## cost of a line of 6 to 96 km, with an aperture and without, and on ranks (minutes)
-	$(GO) run ./bench/scale -plot scale.png -ranks 1:24,2:48,4:96
-
-bench-sass: ## instructions a triple of the GPU operator's kernels (NVRTC, ptxas, nvdisasm)
-	$(GO) run ./bench/sass
+bench-scale: build ## cost of a line of 6 to 96 km, with an aperture and without, and on ranks (Python; minutes)
+	@python3 bench/scale/scale.py --ranks 1:24,2:48,4:96
 
 bench-forecast: build ## predicted and measured time of three surveys on 1 to 4 ranks (minutes)
 	@bench/forecast/run.sh

@@ -194,15 +194,13 @@ from_nonfree() {
 }
 
 # from_index is where tests look, beside the PATH, for programs and libraries of NVIDIA's in the Python
-# package index: an assembler, since Debian's is too old for the newest cards, a disassembler, and a
-# compiler that does not say where its builtins lie.
+# package index: an assembler, since Debian's is too old for the newest cards, and a compiler that does not say where its builtins lie.
 from_index=${HOME:-/root}/.cache/lsm
 
 # add_wheels puts there what the machine does not have.
 add_wheels() {
 	if [ "${NVRTC:-}" = none ]; then return 0; fi
 	[ -n "${LSM_TEST_PTXAS:-}" ] || has ptxas || add_wheel 'nvidia-cuda-nvcc-cu12>=12.9' ptxas ptxas
-	[ -n "${LSM_TEST_NVDISASM:-}" ] || has nvdisasm || add_wheel nvidia-cuda-nvdisasm ptxas nvdisasm
 	[ -n "${LSM_TEST_NVRTC_WHEEL:-}" ] || add_wheel 'nvidia-cuda-nvrtc==13.0.*' nvrtc-13.0 libnvrtc-builtins.so.13.0 libnvrtc.so.13
 }
 

@@ -23,7 +23,7 @@ synth() {
 synth cube --lines 8 --shots 8 --channels 24 --receiver-lines 24
 synth faults --shots 118 --first-shot 60 --shot-spacing 20 --channels 240 --receiver-spacing 10
 # The line of bench/scale, of 12 km.
-[ -e "$dir/12/s/config.toml" ] || ${GO:-go} run ./bench/scale -lsm "$lsm" -o "$dir" -lengths 12 -whole 12 -runs 1 -iterations 1 >/dev/null
+[ -e "$dir/12/s/config.toml" ] || python3 bench/scale/scale.py --lsm "$lsm" --folder "$dir" --lengths 12 --whole "" --runs 1 --iterations 1 >/dev/null
 
 # number KEY prints what the JSON lines on standard input have under a key.
 number() { sed -n "s/.*\"$1\":\([0-9.e+-]*\).*/\1/p"; }

@@ -50,7 +50,6 @@ var signalled = map[string][]string{
 	"plot":             {"plot", "model.h5", "-o", "OUT.png"},
 	"compare":          {"compare", "survey.h5", "survey.h5"},
 	"synth":            {"synth", "layers", "-o", "OUT.folder", "--shots", "400"},
-	"metadata":         {"metadata", "image.h5"},
 	"ava":              {"ava", "angles.h5", "--depth", "700"},
 	"info":             {"info", "survey.h5"},
 	"convert":          {"convert", "image.h5", "--velocity", "model.h5", "--to", "time", "--spacing", "1e-6", "-o", "OUT.h5"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/device/accel"
@@ -58,54 +57,9 @@ func TestKernelIsCorrect(t *testing.T) {
 
 func TestTraveltimesAreCorrect(t *testing.T) {
 	for _, shape := range [][]int{{61, 41}, {25, 21, 23}} {
-		for _, m := range []Medium{
-			Linear,
-			{Epsilon: 0.25, Delta: -0.04, Tilt: 30},
-			{Epsilon: 0.05, Delta: 0.2, Tilt: -70},
-			{Gradient: 0.6, Epsilon: 0.2, Delta: 0.2, Tilt: 40},
-		} {
-			r, err := Traveltimes(context.Background(), m, shape, 5, 1, 1)
-			if err != nil || r.Verdict != "OK" {
-				t.Errorf("%v, %v: %+v, %v", m, shape, r, err)
-			}
-		}
-	}
-}
-
-// Along the axis and normal to it the exact times are those of v0 and v0 √(1 + 2ε), at 45 degrees
-// of the slowness those of its closed form.
-func TestExactTimesOfRays(t *testing.T) {
-	m := Medium{Epsilon: 0.25, Delta: -0.04, Tilt: 30}
-	exact, axis := m.exact(), []float64{0.5, math.Sqrt(3) / 2}
-	v2 := float64(topVelocity * topVelocity)
-	vh2, cross := v2*1.5, 2*v2*v2*0.29
-	b := (vh2 + v2) / 2
-	p2 := 2 / (b + math.Sqrt(b*b-cross)) / 2 // of either part of the slowness
-	for _, c := range []struct{ along, across, want float64 }{
-		{700, 0, 700. / topVelocity},
-		{0, -700, 700 / math.Sqrt(vh2)},
-		{v2 - cross*p2, vh2 - cross*p2, math.Sqrt(p2) * (v2 + vh2 - 2*cross*p2)},
-	} {
-		x := []float64{100 + c.along*axis[0] + c.across*axis[1], 50 + c.along*axis[1] - c.across*axis[0]}
-		if got := exact([]float64{100, 50}, x); math.Abs(got/c.want-1) > 1e-8 {
-			t.Errorf("%g m along, %g m across: %.12g s, want %.12g s", c.along, c.across, got, c.want)
-		}
-	}
-}
-
-func TestMediumWithoutExactSolution(t *testing.T) {
-	for _, c := range []struct {
-		m    Medium
-		want string
-	}{
-		{Medium{Gradient: 0.6, Epsilon: 0.2, Delta: 0.1}, "epsilon is 0.2, delta is 0.1 and the gradient 0.6 1/s"},
-		{Medium{Gradient: -1}, "gradient of the velocity is -1 1/s"},
-		{Medium{Gradient: math.NaN()}, "gradient of the velocity is NaN 1/s"},
-		{Medium{Epsilon: -0.6, Delta: 0.1}, "epsilon is -0.6"},
-	} {
-		_, err := Traveltimes(context.Background(), c.m, []int{21, 21}, 1, 1, 1)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v", c.m, err)
+		r, err := Traveltimes(context.Background(), shape, 5, 1, 1)
+		if err != nil || r.Verdict != "OK" {
+			t.Errorf("%v: %+v, %v", shape, r, err)
 		}
 	}
 }

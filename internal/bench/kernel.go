@@ -35,10 +35,8 @@ type KernelSize struct {
 	Wavelet            int  // samples of the wavelet; 0: 81
 	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
 	Dynamic            bool
-	DipLimit           []float64 // degrees, start and cut; nil for none
-	Antialias          float64   // m, spacing of the traces; 0 for none
-	Compact            bool      // times in 16 bits, all engines but reference
-	Engine             string    // "cpu", "reference", or with Card "cuda" or "hip"
+	Compact            bool   // times in 16 bits, all engines but reference
+	Engine             string // "cpu", "reference", or with Card "cuda" or "hip"
 	Card               *gpu.Device
 	Threads            int
 	Runs               int
@@ -64,16 +62,6 @@ type KernelResult struct {
 	// Time with sums that do not depend on the partition, if asked for, and its ratio to
 	// the time with ordinary sums: the median over pairs of runs, one after the other.
 	Exact, ExactRatio [2]float64
-	// Ratio to the time without DipLimit and Antialias in the same run, with ordinary sums
-	// and with exact ones.
-	Cost, ExactCost [2]float64
-
-	// On a card: its limits, and the shares of them that are reached. CopyShare counts
-	// tables, image and data crossing the card's memory once. IssueShare counts the kernel's
-	// instructions as kirchhoff/gpu.Instructions has them, without convolution. It is zero where
-	// they were not counted: with limits of angles, anti-aliasing, and on AMD's cards.
-	Card                  *CardLimits
-	CopyShare, IssueShare [2]float64
 }
 
 // Flops are the floating-point operations of one triple: time sum, weight,
@@ -95,33 +83,20 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	problems := []*kirchhoff.Problem{p}
-	if p.DipLimit != nil || p.Antialias != nil {
-		plain := *p
-		plain.DipLimit, plain.Antialias = nil, nil
-		problems = append(problems, &plain)
+	e, info, err := size.engine(ctx, p)
+	if err != nil {
+		return nil, err
 	}
-	r := &KernelResult{Verdict: "OK"}
-	var ops []dist.Operator // of each problem: ordinary sums, and exact ones if asked for
+	defer e.Close()
+	ops, err := size.operators(e, p)
+	if err != nil {
+		return nil, err
+	}
 	limit := 1e-6
-	for i, p := range problems {
-		e, info, err := size.engine(ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		defer e.Close()
-		more, err := size.operators(e, p)
-		if err != nil {
-			return nil, err
-		}
-		ops = append(ops, more...)
-		if e.Type() == device.F64 {
-			limit = 1e-13
-		}
-		if i == 0 {
-			r.Engine, r.Triples, r.Visits, r.TableBytes = info, p.Triples(), p.Visits(), e.TableBytes()
-		}
+	if e.Type() == device.F64 {
+		limit = 1e-13
 	}
+	r := &KernelResult{Verdict: "OK", Engine: info, Triples: p.Triples(), Visits: p.Visits(), TableBytes: e.TableBytes()}
 	d := device.Device(device.NewHost(size.Threads))
 	if size.Card != nil {
 		d = size.Card
@@ -141,64 +116,22 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.count(size, times, len(problems) > 1)
-	if size.Card != nil {
-		err = r.countCard(size, float64(4*(p.Grid.Len()+p.NumTraces()*p.NT)))
-	}
-	return r, err
+	r.count(size, times)
+	return r, nil
 }
 
 // count turns the times of the operators' runs, ns by direction, into figures.
-func (r *KernelResult) count(size KernelSize, times [][2][]float64, costs bool) {
-	exact, plain := 1, len(times)/2
+func (r *KernelResult) count(size KernelSize, times [][2][]float64) {
 	for d := range r.GFlops {
 		r.GFlops[d] = Flops(len(size.Shape), size.Dynamic) * float64(r.Triples) / median(times[0][d])
 		if size.Exact {
-			r.Exact[d] = median(times[exact][d]) / float64(r.Triples)
-			r.ExactRatio[d] = ratio(times[exact][d], times[0][d])
-		}
-		if costs {
-			r.Cost[d] = ratio(times[0][d], times[plain][d])
-		}
-		if costs && size.Exact {
-			r.ExactCost[d] = ratio(times[exact][d], times[plain+exact][d])
+			r.Exact[d] = median(times[1][d]) / float64(r.Triples)
+			r.ExactRatio[d] = ratio(times[1][d], times[0][d])
 		}
 	}
 	r.Forward = median(times[0][dist.Forward]) / float64(r.Triples)
 	r.Adjoint = median(times[0][dist.Backward]) / float64(r.Triples)
 	r.BytesPer = float64(r.TableBytes) / float64(r.Triples)
-}
-
-// countCard measures the card's limits. Vectors are the bytes of image and data.
-func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
-	l, err := MeasureCard(size.Card, size.Runs)
-	if err != nil {
-		return err
-	}
-	r.Card = &l
-	copied := 1e9 * (float64(r.TableBytes) + vectors) / float64(r.Triples) / l.CopyBytes // ns a triple
-	issued := size.instructions()
-	for d, took := range [2]float64{r.Forward, r.Adjoint} {
-		r.CopyShare[d], r.IssueShare[d] = copied/took, 1e9*issued[d]/l.Issue/took
-	}
-	return nil
-}
-
-// instructions are those that the card's kernels issue for a triple, by direction; zero where
-// nobody has counted them.
-func (k KernelSize) instructions() (each [2]float64) {
-	if k.DipLimit != nil || k.Antialias > 0 {
-		return each
-	}
-	l := kirchhoff.Layout{Fields: 1, Compact: k.Compact}
-	if k.Dynamic {
-		l.Fields = 2*len(k.Shape) - 1
-	}
-	counted, ok := kirchhoffgpu.Instructions(l, k.Card.Card().Arch, k.Card.MadeBy(kirchhoffgpu.Programs(l)[0]))
-	if ok {
-		each[dist.Forward], each[dist.Backward] = counted[0], counted[1]
-	}
-	return each
 }
 
 // engine makes the engine and says what it is.
@@ -349,13 +282,9 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	var antialias []float64
-	if k.Antialias != 0 {
-		antialias = slices.Repeat([]float64{k.Antialias}, dim-1)
-	}
 	return &kirchhoff.Problem{
-		DipLimit: k.DipLimit, Antialias: antialias, Slowest: 2000,
-		Grid: g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
+		Slowest: 2000,
+		Grid:    g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
 		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil
 }

@@ -117,7 +117,7 @@ func PointSpeed(ctx context.Context, shape []int, threads, runs int) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	m, err := Linear.solver(g)
+	m, err := eikonal(g)
 	if err != nil {
 		return 0, err
 	}

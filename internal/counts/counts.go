@@ -37,7 +37,8 @@ func Near(x float64, least, most int) int {
 	return int(x)
 }
 
-// little is what any process can have.
+// little is what any process can have: libraries reserve address space that they do not use, so what is
+// left below a limit is not known exactly.
 const little = 64 << 20
 
 // Fit refuses what takes more memory, in bytes, than this process can have now.

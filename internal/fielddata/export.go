@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -81,7 +82,7 @@ type scalar struct {
 func (s scalar) store(v float64) int64 { return int64(math.Round(v * s.per * s.times)) }
 
 // load is what a reader makes of it.
-func (s scalar) load(n int64) float64 { return scaled(float64(n), int(s.header)) / s.per }
+func (s scalar) load(n int64) float64 { return segy.Scaled(float64(n), int(s.header)) / s.per }
 
 // chooseScalar takes the first scalar of the standard, from 1 to -10000, that holds
 // all numbers exactly in an integer up to most, else the finest for which they
@@ -174,7 +175,7 @@ func newTarget(opt ExportOptions, dim, samples int, dt, t0 float64) (*target, er
 // traces of the file.
 func (t *target) room(path string, held, traces int64) error {
 	trace := int64(t.spec.Samples) * int64(cmp.Or(t.spec.Format.Bytes(), segy.IEEE32.Bytes()))
-	if err := enough(4*held+2*trace, fmt.Sprintf("%s: writing traces of %d samples", path, t.spec.Samples)); err != nil {
+	if err := counts.Fit(fmt.Sprintf("%s: writing traces of %d samples", path, t.spec.Samples), float64(4*held+2*trace)); err != nil {
 		return err
 	}
 	return enoughDisk(path, float64(traces)*float64(trace+240))

@@ -121,7 +121,7 @@ func (in *input) length(quantity segy.Field, scalar int) float64 {
 	}
 	v, p := in.get(quantity)
 	if p.Scale == 0 {
-		v = scaled(v, scalar)
+		v = segy.Scaled(v, scalar)
 		if exact := in.double(p.Field); exact != 0 && (p.Byte > 0 || quantity == receiverDepth) {
 			v = exact
 		}
@@ -142,7 +142,7 @@ func (in *input) double(f segy.Field) float64 {
 func (in *input) duration(quantity segy.Field) float64 {
 	v, p := in.get(quantity)
 	if p.Scale == 0 {
-		v = scaled(v, in.time)
+		v = segy.Scaled(v, in.time)
 	}
 	if given, ok := in.given[quantity]; ok {
 		v = given
@@ -164,18 +164,6 @@ func (in *input) scalar(quantity segy.Field) int {
 		in.strange(quantity, v, "want a power of ten up to 10000, or its negative; taken as it is")
 	}
 	return n
-}
-
-// scaled applies the scalar of a header: a positive one multiplies, a negative one
-// divides, and 0 stands for 1 (section 7.1, bytes 69 to 72 and 215).
-func scaled(v float64, scalar int) float64 {
-	switch {
-	case scalar > 0:
-		return v * float64(scalar)
-	case scalar < 0:
-		return v / -float64(scalar)
-	}
-	return v
 }
 
 // read fills the record from the header. A trace that holds no data is left out.

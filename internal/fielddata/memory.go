@@ -6,26 +6,11 @@ import (
 	"path/filepath"
 	"unsafe"
 
-	"github.com/dustin/go-humanize"
-
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
-
-// little is a number of bytes that is never refused: libraries reserve address space
-// that they do not use, so what is left below a limit is not known exactly.
-const little = 64 << 20
-
-// enough returns an error if the memory cannot hold an allocation, before the attempt
-// ends the process.
-func enough(bytes int64, what string) error {
-	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
-		return status.Resource(fmt.Errorf("%s takes %s of memory, %s are left", what, size(bytes), size(room)))
-	}
-	return nil
-}
-
-func size(bytes int64) string { return humanize.IBytes(uint64(max(0, bytes))) }
 
 // shortTrace is a length that every machine holds.
 const shortTrace = 1 << 20
@@ -50,7 +35,7 @@ func (in *input) grow() error {
 	if known := in.File.Traces(); known >= 0 {
 		n = len(in.records) + int(known)
 	}
-	if err := enough(int64(n)*int64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{})), fmt.Sprintf("%s: a list of %d traces", in.File.Path, n)); err != nil {
+	if err := counts.Fit(fmt.Sprintf("%s: a list of %d traces", in.File.Path, n), float64(n)*float64(unsafe.Sizeof(record{})+2*unsafe.Sizeof(Left{}))); err != nil {
 		return err
 	}
 	in.records = append(make([]record, 0, n), in.records...)
@@ -68,7 +53,7 @@ func (im *Import) Room(path string) error {
 	if im.opt.NT > 0 {
 		hint = fmt.Sprintf("--samples %d asks for it", im.opt.NT)
 	}
-	if err := enough(need, fmt.Sprintf("%s: a survey of %d samples a trace", path, nt)); err != nil {
+	if err := counts.Fit(fmt.Sprintf("%s: a survey of %d samples a trace", path, nt), float64(need)); err != nil {
 		return status.Hint(err, hint)
 	}
 	return status.Hint(enoughDisk(path, float64(nt)*float64(kept)*4), hint)
@@ -81,7 +66,7 @@ func enoughDisk(path string, bytes float64) error {
 		folder = filepath.Dir(target)
 	}
 	if free := machine.FreeDisk(folder); free > 0 && bytes > float64(free) || bytes > math.MaxInt64/8 {
-		return status.Resource(fmt.Errorf("%s: takes %s, its folder has %s left", path, size(int64(min(bytes, math.MaxInt64/2))), size(free)))
+		return status.Resource(fmt.Errorf("%s: takes %s, its folder has %s left", path, readable.Bytes(int64(min(bytes, math.MaxInt64/2))), readable.Bytes(free)))
 	}
 	return nil
 }

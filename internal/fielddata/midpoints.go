@@ -23,7 +23,7 @@ func (in *input) midpoint() (at [2]float64) {
 		return [2]float64{v * spacing, 0}
 	}
 	for a, field := range [2]segy.Field{segy.CDPX, segy.CDPY} {
-		at[a] = cmp.Or(in.double(field), scaled(field.Value(in.t.Header, in.order), in.horizontal)) * in.unit
+		at[a] = cmp.Or(in.double(field), segy.Scaled(field.Value(in.t.Header, in.order), in.horizontal)) * in.unit
 	}
 	return at
 }

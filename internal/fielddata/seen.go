@@ -83,7 +83,7 @@ func (in *input) look(s quality.Samples) {
 		}
 		v := f.field.Value(in.t.Header, in.order)
 		if f.scalar != nil {
-			v = scaled(v, *f.scalar)
+			v = segy.Scaled(v, *f.scalar)
 		}
 		if f.unit == "m" {
 			v = cmp.Or(in.double(f.field), v) * in.unit

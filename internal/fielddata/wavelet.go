@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -70,7 +70,7 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 		if f.Kind == segy.SU {
 			scalar = 0 // unassigned there
 		}
-		w.Zero = -int(math.Round(scaled(segy.Delay.Value(t.Header, f.ByteOrder()), scalar) / 1000 / w.DT))
+		w.Zero = -int(math.Round(segy.Scaled(segy.Delay.Value(t.Header, f.ByteOrder()), scalar) / 1000 / w.DT))
 	}
 	return w, nil
 }
@@ -78,8 +78,8 @@ func traceWavelet(path string) (w survey.Wavelet, err error) {
 // longestWavelet bounds the samples of a wavelet.
 const longestWavelet = 1 << 20
 
-// PeakFrequency is where the mean power spectrum of the first traces of a file is
-// greatest, Hz; 0 where that cannot be told.
+// PeakFrequency is where the mean spectrum of the first traces of a file is greatest, Hz; 0
+// where that cannot be told.
 func PeakFrequency(path string, opt segy.Options) float64 {
 	const most = 64
 	f, err := segy.Open(path, opt)
@@ -88,51 +88,22 @@ func PeakFrequency(path string, opt segy.Options) float64 {
 	}
 	defer f.Close()
 	f.MaxSamples = longestWavelet
-	var power []float64
-	dt, n := f.Interval, 0
-	r := f.Reader()
+	var s *wavelet.Spectrum
+	n, r := 0, f.Reader()
 	for range most {
 		t, err := r.Next(true)
 		if err != nil {
 			break
 		}
-		dt = cmp.Or(dt, f.TraceInterval(t))
-		if n == 0 {
-			n = t.NS
-			power = make([]float64, n/2+1)
+		if dt := cmp.Or(f.Interval, f.TraceInterval(t)); s == nil && t.NS >= 8 && dt > 0 {
+			n, s = t.NS, wavelet.NewSpectrum(t.NS, dt)
 		}
-		if t.NS == n {
-			addPower(power, t.Samples)
+		if s != nil && t.NS == n {
+			s.Add(t.Samples)
 		}
 	}
-	if n < 8 || dt == 0 {
+	if s == nil || s.Traces == 0 {
 		return 0
 	}
-	return float64(peak(power)) / (float64(n) * dt)
-}
-
-// addPower adds the power spectrum of a trace of finite samples, scaled so that each
-// trace counts the same.
-func addPower(power []float64, v []float32) {
-	x := make([]float64, len(v))
-	for i, s := range v {
-		x[i] = float64(s)
-	}
-	sum := floats.Dot(x, x)
-	if !(sum > 0 && sum <= math.MaxFloat64) {
-		return
-	}
-	for i, c := range fourier.NewFFT(len(x)).Coefficients(nil, x) {
-		power[i] += (real(c)*real(c) + imag(c)*imag(c)) / sum
-	}
-}
-
-// peak is the index of the greatest mean of nine neighbours.
-func peak(power []float64) int {
-	mean := make([]float64, len(power))
-	for i := range power {
-		near := power[max(0, i-4):min(len(power), i+5)]
-		mean[i] = floats.Sum(near) / float64(len(near))
-	}
-	return floats.MaxIdx(mean)
+	return s.Frequencies()[floats.MaxIdx(s.Amplitudes())]
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/statics"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -181,7 +182,7 @@ func (im *Import) shotTraces() int { return max(1, min(shotTraces, shotSamples/i
 // ShotRoom reports whether the memory holds what FirstShot returns, and a picture of
 // it.
 func (im *Import) ShotRoom() error {
-	return enough(12*int64(im.NT)*int64(im.shotTraces()), fmt.Sprintf("a picture of traces of %d samples", im.NT))
+	return counts.Fit(fmt.Sprintf("a picture of traces of %d samples", im.NT), 12*float64(im.NT)*float64(im.shotTraces()))
 }
 
 // FirstShot is the traces of the survey's first source, at most 1000, or fewer

@@ -15,12 +15,6 @@ type candidate struct {
 	shape []int64
 }
 
-// attributes are those of an array.
-type attributes interface {
-	text(name string) string
-	number(name string) (float64, bool)
-}
-
 // listed names arrays and their shapes.
 func listed(all []candidate) string {
 	if len(all) == 0 {

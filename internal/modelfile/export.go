@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -48,7 +49,7 @@ func ReadArray(path, property, units string) (*Array, error) {
 	defer r.Close()
 	a := &Array{Grid: r.Grid(), Name: Velocity, Units: "m/s", Kind: r.Kind()}
 	n := a.Grid.Len()
-	if err := enough(path, 12*int64(n)); err != nil {
+	if err := counts.Fit(path, 12*float64(n)); err != nil {
 		return nil, err
 	}
 	if property != "" && property != Velocity {
@@ -184,15 +185,15 @@ func newExport(a *Array, opt ExportOptions) (*writer, error) {
 	dim := a.Grid.Dim()
 	names := opt.Axes
 	if names == nil {
-		if names = axisNames(dim); opt.Format == RSF && dim == 3 {
+		if names = grid.AxisNames(dim); opt.Format == RSF && dim == 3 {
 			names = []string{"y", "x", "z"} // n1 is depth, n2 lies along the lines, n3 across
 		}
 	}
 	if !complete(names, dim) {
-		return nil, fmt.Errorf("axes %s are given, the model has %s", strings.Join(names, ", "), strings.Join(axisNames(dim), ", "))
+		return nil, fmt.Errorf("axes %s are given, the model has %s", strings.Join(names, ", "), strings.Join(grid.AxisNames(dim), ", "))
 	}
 	for _, name := range names {
-		w.axes = append(w.axes, slices.Index(axisNames(dim), strings.Replace(name, "time", "z", 1)))
+		w.axes = append(w.axes, slices.Index(grid.AxisNames(dim), strings.Replace(name, "time", "z", 1)))
 	}
 	return w, nil
 }

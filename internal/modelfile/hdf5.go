@@ -94,7 +94,7 @@ func (f *hdf5) find(opt Options) (err error) {
 			break
 		}
 	}
-	f.Source.scan = packedNumbers(f.Source, attrs, f.each)
+	f.Source.scan = packedNumbers(f.Source, attrs.number, f.each)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package modelfile
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"math"
@@ -120,17 +119,4 @@ func says(t *testing.T, lines []string, text string) {
 	if !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, text) }) {
 		t.Errorf("%q do not say %q", lines, text)
 	}
-}
-
-// edited is a file with a part replaced.
-func edited(t *testing.T, path, old, new string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(b, []byte(old)) {
-		t.Fatalf("%s does not hold %q", path, old)
-	}
-	return file(t, filepath.Base(path), strings.Replace(string(b), old, new, 1))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -72,7 +73,7 @@ func Read(ctx context.Context, path string, opt Options) (*Model, error) {
 	}
 	full := m.Grid.Len()
 	m.Grid = l.window
-	if err := enough(path, 2*8*int64(m.Grid.Len())); err != nil {
+	if err := counts.Fit(path, 2*8*float64(m.Grid.Len())); err != nil {
 		return nil, status.Hint(err, "--crop reads a part")
 	}
 	m.Values = make([]float64, m.Grid.Len())
@@ -152,16 +153,13 @@ func (s *Source) layOut(opt Options) (*layout, error) {
 	dim := len(l.axes)
 	l.to, l.flip = make([]int, dim), make([]bool, dim)
 	for i, name := range l.names {
-		l.to[i] = slices.Index(axisNames(dim), strings.Replace(name, "time", "z", 1))
+		l.to[i] = slices.Index(grid.AxisNames(dim), strings.Replace(name, "time", "z", 1))
 	}
 	if err := l.findDomain(opt); err != nil {
 		return nil, err
 	}
 	return l, l.findGrid(opt)
 }
-
-// axisNames are the names of the axes of a model.
-func axisNames(dim int) []string { return grid.AxisNames(dim) }
 
 // name finds the names of the axes: those that are given, those that the file has, or those
 // that are usual.
@@ -178,7 +176,7 @@ func (l *layout) name(opt Options) error {
 	case opt.Axes != nil:
 		if !complete(opt.Axes, dim) {
 			return status.Usage(fmt.Errorf("%s: axes %s are given, the array has %d of more than one point: want each of %s once", s.Path,
-				strings.Join(opt.Axes, ", "), dim, strings.Join(axisNames(dim), ", ")))
+				strings.Join(opt.Axes, ", "), dim, strings.Join(grid.AxisNames(dim), ", ")))
 		}
 		for i, name := range opt.Axes {
 			if has := l.names[i]; has != "" && has != name {
@@ -212,7 +210,7 @@ func complete(names []string, dim int) bool {
 		sorted[i] = strings.Replace(name, "time", "z", 1)
 	}
 	slices.Sort(sorted)
-	return slices.Equal(sorted, axisNames(dim))
+	return slices.Equal(sorted, grid.AxisNames(dim))
 }
 
 // vertical is the axis of the source that is z or time, and its number among the names.

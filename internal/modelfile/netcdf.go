@@ -398,7 +398,7 @@ func (c *classic) source(opt Options) (*Source, error) {
 		return nil, s.fault("variable %q takes %d bytes from byte %d on, the file holds %d", name, count*n.bytes, v.begin+1, c.size)
 	}
 	s.order = map[int][]string{2: {"x", "z"}, 3: {"x", "y", "z"}}[len(s.long())]
-	s.scan = packedNumbers(s, v, func(take taker) error { return c.scan(v, take) })
+	s.scan = packedNumbers(s, v.number, func(take taker) error { return c.scan(v, take) })
 	return s, nil
 }
 
@@ -421,9 +421,9 @@ func (c *classic) coordinates(s *Source, a *Axis, at *ncVar) error {
 
 // packedNumbers undoes the packing of values by the attributes scale_factor and add_offset.
 // Values that the attributes call missing become NaN.
-func packedNumbers(s *Source, v attributes, scan func(take taker) error) func(take taker) error {
-	scale, scaled := v.number("scale_factor")
-	offset, moved := v.number("add_offset")
+func packedNumbers(s *Source, number func(name string) (float64, bool), scan func(take taker) error) func(take taker) error {
+	scale, scaled := number("scale_factor")
+	offset, moved := number("add_offset")
 	if !scaled {
 		scale = 1
 	}
@@ -433,7 +433,7 @@ func packedNumbers(s *Source, v attributes, scan func(take taker) error) func(ta
 	}
 	var missing []float64
 	for _, name := range []string{"_FillValue", "missing_value"} {
-		if x, ok := v.number(name); ok {
+		if x, ok := number(name); ok {
 			missing = append(missing, x)
 		}
 	}

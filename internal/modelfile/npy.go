@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 )
 
 // The header of a .npy file is a Python dict of these keys (NEP 1 of NumPy).
@@ -108,7 +110,7 @@ func npyHeader(path string, f *os.File) (text string, at int64, err error) {
 // reordered makes C order of elements whose first axis is the fastest.
 func (s *Source) reordered(count int, scan func(take taker) error) func(take taker) error {
 	return func(take taker) error {
-		if err := enough(s.Path, 8*int64(count)); err != nil {
+		if err := counts.Fit(s.Path, 8*float64(count)); err != nil {
 			return err
 		}
 		out := make([]float64, count)

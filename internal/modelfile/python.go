@@ -31,9 +31,9 @@ type answer struct {
 	Unit    string   // of its values
 	Order   []string // of its axes by convention, where they have no names
 	Axes    []answerAxis
-	N, D, O []float64 // lists of points, spacings and origins beside the array
-	Fastest bool      // they begin with the fastest axis
-	Packing packing
+	N, D, O []float64          // lists of points, spacings and origins beside the array
+	Fastest bool               // they begin with the fastest axis
+	Packing map[string]float64 // attributes of packed values
 	Notes   []string
 	Guesses []string
 }
@@ -43,16 +43,6 @@ type answerAxis struct {
 	Name, Unit, Positive string
 	Origin, Spacing      float64
 	Coordinates          []float64
-}
-
-// packing are the attributes of packed values by their names.
-type packing map[string]float64
-
-func (p packing) text(string) string { return "" }
-
-func (p packing) number(name string) (float64, bool) {
-	v, ok := p[name]
-	return v, ok
 }
 
 // openPython opens a file of a format that Python reads: as a .npy file of one array, which lies
@@ -128,6 +118,9 @@ func (s *Source) described(a answer) error {
 			return err
 		}
 	}
-	s.scan = packedNumbers(s, a.Packing, s.scan)
+	s.scan = packedNumbers(s, func(name string) (float64, bool) {
+		v, ok := a.Packing[name]
+		return v, ok
+	}, s.scan)
 	return nil
 }

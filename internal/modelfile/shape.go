@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -106,11 +107,11 @@ func (m *Model) resampled(spacing []float64, smooth bool) (grid.Grid, error) {
 
 // interpolate gives the model another grid inside its own. Values are linear between points.
 func (m *Model) interpolate(opt Options, g grid.Grid) error {
-	arrays := int64(1)
+	arrays := 1.0
 	if !opt.velocity() {
 		arrays = 6 // angles are averaged as tensors
 	}
-	if err := enough(m.Path, 8*arrays*int64(g.Len())); err != nil {
+	if err := counts.Fit(m.Path, 8*arrays*float64(g.Len())); err != nil {
 		return err
 	}
 	m.Values = m.mean(opt, func(v []float64) []float64 {

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/sniff"
@@ -244,17 +243,6 @@ func systemFault(path string, err error) error {
 		return faultOf(path, "is cut short")
 	}
 	return status.Resource(fmt.Errorf("%s: %w", path, plainfile.Cause(err)))
-}
-
-// little is a number of bytes that is never refused.
-const little = 64 << 20
-
-// enough refuses an allocation that the memory cannot hold, before the attempt.
-func enough(path string, bytes int64) error {
-	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
-		return status.Resource(fmt.Errorf("%s: takes %s of memory, %s can be had", path, readable.Bytes(bytes), readable.Bytes(room)))
-	}
-	return nil
 }
 
 // piece is how many elements are read at a time.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/segy"
@@ -73,7 +74,7 @@ func longestTrace() int {
 // readHeaders reads where each trace lies.
 func (t *traces) readHeaders() error {
 	if n := t.file.Span() / 240; n > 1<<20 {
-		if err := enough(t.Path, 120*n); err != nil {
+		if err := counts.Fit(t.Path, 120*float64(n)); err != nil {
 			return err
 		}
 	}
@@ -97,7 +98,7 @@ func (t *traces) readHeaders() error {
 		if trace.NS != t.samples {
 			return t.fault("trace %d has %d samples, the first %d: a model has as many everywhere", trace.Number+1, trace.NS, t.samples)
 		}
-		scale := scalarOf(segy.CoordinateScalar.Int(h, order))
+		scale := segy.Scaled(1, int(segy.CoordinateScalar.Int(h, order)))
 		t.resolution = math.Abs(scale)
 		at := func(x, y segy.Field) [2]float64 {
 			return [2]float64{scale * float64(x.Int(h, order)), scale * float64(y.Int(h, order))}
@@ -136,17 +137,6 @@ func traceFault(err error) error {
 		hint = at.Hint
 	}
 	return status.Hint(status.Input(err), hint)
-}
-
-// scalarOf is the factor that a scalar of the trace header stands for.
-func scalarOf(n int64) float64 {
-	switch {
-	case n > 0:
-		return float64(n)
-	case n < 0:
-		return 1 / math.Abs(float64(n))
-	}
-	return 1
 }
 
 // lengths finds the unit of places.
@@ -438,7 +428,7 @@ func (t *traces) vertical(opt Options) error {
 	order := t.file.ByteOrder()
 	first := float64(segy.Delay.Int(t.first, order)) // ms
 	if t.file.Kind != segy.SU {
-		first *= scalarOf(segy.TimeScalar.Int(t.first, order))
+		first = segy.Scaled(first, int(segy.TimeScalar.Int(t.first, order)))
 	}
 	says := strings.ToLower(t.file.Text)
 	depth, time := strings.Contains(says, "depth"), strings.Contains(says, "time") || strings.Contains(says, "twt")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -11,7 +12,7 @@ import (
 // Write writes a model of velocities: float64 where the file's type needs it, else float32. In
 // the time domain they are of a kind.
 func (m *Model) Write(path string, kind h5.VelocityKind, opt h5.WriteOptions) error {
-	if err := enough(m.Path, 4*int64(len(m.Values))); err != nil {
+	if err := counts.Fit(m.Path, 4*float64(len(m.Values))); err != nil {
 		return err
 	}
 	if m.Wide {
@@ -72,7 +73,7 @@ func (m *Model) WriteBeside(path, into string, p h5.Property, opt h5.WriteOption
 			held = append(held, other)
 		}
 	}
-	if err := enough(into, 8*int64(n)*int64(2+len(held))); err != nil {
+	if err := counts.Fit(into, 8*float64(n)*float64(2+len(held))); err != nil {
 		return err
 	}
 	beside := []h5.Beside{{Property: p, Values: m.Values}}

@@ -1,4 +1,4 @@
-// Package ptxas runs NVIDIA's tools that make code of PTX and show it, for tests and benchmarks.
+// Package ptxas runs NVIDIA's assembler of PTX, for tests.
 package ptxas
 
 import (
@@ -24,11 +24,10 @@ func Find(tool string) string {
 	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", tool)
 }
 
-// Assemble makes code of PTX for a card such as sm_90, with more options of ptxas. log is what
-// ptxas said.
-func Assemble(ptx []byte, arch string, options ...string) (image []byte, log string, err error) {
+// Assemble makes code of PTX for a card such as sm_90. log is what ptxas said.
+func Assemble(ptx []byte, arch string) (image []byte, log string, err error) {
 	err = in(ptx, func(file string) (err error) {
-		out, err := exec.Command(Find("ptxas"), append(options, "-v", "-arch", arch, "-o", file+".cubin", file)...).CombinedOutput()
+		out, err := exec.Command(Find("ptxas"), "-v", "-arch", arch, "-o", file+".cubin", file).CombinedOutput()
 		if log = string(out); err != nil {
 			return fmt.Errorf("ptxas: %w\n%s", err, out)
 		}
@@ -36,16 +35,6 @@ func Assemble(ptx []byte, arch string, options ...string) (image []byte, log str
 		return err
 	})
 	return image, log, err
-}
-
-// Listing is the code of an image with the lines of the source that it was made of.
-func Listing(image []byte) (listing string, err error) {
-	err = in(image, func(file string) error {
-		out, err := exec.Command(Find("nvdisasm"), "-c", "-gi", file).Output()
-		listing = string(out)
-		return err
-	})
-	return listing, err
 }
 
 // in runs f with a file that holds data, in a folder that is there for it alone.

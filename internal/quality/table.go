@@ -61,7 +61,6 @@ const (
 	Outliers     = "outliers"
 	Imbalance    = "imbalance"
 	Sampling     = "sampling"
-	FAIR         = "FAIR"
 )
 
 // Limits of scores.

@@ -121,9 +121,9 @@ func (f Field) Int(header []byte, order binary.ByteOrder) int64 {
 		}
 		return int64(v)
 	}
-	bits := uint64(0)
+	bits, little := uint64(0), order == binary.ByteOrder(binary.LittleEndian)
 	for i, b := range header[f.Byte-1 : f.End()] {
-		if order == binary.ByteOrder(binary.LittleEndian) {
+		if little {
 			bits |= uint64(b) << (8 * i)
 		} else {
 			bits = bits<<8 | uint64(b)
@@ -164,12 +164,29 @@ func (f Field) Put(header []byte, order binary.ByteOrder, v int64) error {
 	if lo, hi := f.Limits(); v < lo || v > hi {
 		return fmt.Errorf("segy: %d does not fit into header byte %d, which holds %d to %d", v, f.Byte, lo, hi)
 	}
+	f.put(header, order, uint64(v))
+	return nil
+}
+
+// put writes the low bytes of bits.
+func (f Field) put(header []byte, order binary.ByteOrder, bits uint64) {
 	b := header[f.Byte-1 : f.End()]
 	for i := range b {
-		b[i] = byte(v >> (8 * i))
+		b[i] = byte(bits >> (8 * i))
 	}
 	if order == binary.ByteOrder(binary.BigEndian) {
 		slices.Reverse(b)
 	}
-	return nil
+}
+
+// Scaled applies the scalar of a header: a positive one multiplies, a negative one
+// divides, and 0 stands for 1 (section 7.1, bytes 69 to 72 and 215).
+func Scaled(v float64, scalar int) float64 {
+	switch {
+	case scalar > 0:
+		return v * float64(scalar)
+	case scalar < 0:
+		return v / -float64(scalar)
+	}
+	return v
 }

@@ -28,11 +28,10 @@ const (
 
 // codec turns samples of one format into numbers and back.
 type codec struct {
-	name   string
-	bytes  int
-	get    func(b []byte, o binary.ByteOrder) float64
-	put    func(b []byte, o binary.ByteOrder, v float64)
-	lo, hi float64 // of integers
+	name  string
+	bytes int
+	get   func(b []byte, o binary.ByteOrder) float64
+	put   func(b []byte, o binary.ByteOrder, v float64)
 }
 
 // Bytes is the size of one sample, 0 for a code that is none of the above.
@@ -55,50 +54,42 @@ var codecs = map[Format]codec{
 	IEEE64: {name: "IEEE doubles", bytes: 8,
 		get: func(b []byte, o binary.ByteOrder) float64 { return math.Float64frombits(o.Uint64(b)) },
 		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint64(b, math.Float64bits(v)) }},
-	Int8: {name: "8-bit integers", bytes: 1, lo: math.MinInt8, hi: math.MaxInt8,
-		get: func(b []byte, _ binary.ByteOrder) float64 { return float64(int8(b[0])) },
-		put: func(b []byte, _ binary.ByteOrder, v float64) { b[0] = byte(int8(v)) }},
-	Int16: {name: "16-bit integers", bytes: 2, lo: math.MinInt16, hi: math.MaxInt16,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(int16(o.Uint16(b))) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint16(b, uint16(int16(v))) }},
-	Int24: {name: "24-bit integers", bytes: 3, lo: -1 << 23, hi: 1<<23 - 1,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(int32(uint24(b, o)<<8) >> 8) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { putUint24(b, o, uint32(int32(v))) }},
-	Int32: {name: "32-bit integers", bytes: 4, lo: math.MinInt32, hi: math.MaxInt32,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(int32(o.Uint32(b))) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint32(b, uint32(int32(v))) }},
-	Int64: {name: "64-bit integers", bytes: 8, lo: math.MinInt64, hi: 1<<63 - 1024,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(int64(o.Uint64(b))) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint64(b, uint64(int64(v))) }},
-	Uint8: {name: "unsigned 8-bit integers", bytes: 1, hi: math.MaxUint8,
-		get: func(b []byte, _ binary.ByteOrder) float64 { return float64(b[0]) },
-		put: func(b []byte, _ binary.ByteOrder, v float64) { b[0] = byte(v) }},
-	Uint16: {name: "unsigned 16-bit integers", bytes: 2, hi: math.MaxUint16,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint16(b)) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint16(b, uint16(v)) }},
-	Uint24: {name: "unsigned 24-bit integers", bytes: 3, hi: 1<<24 - 1,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(uint24(b, o)) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { putUint24(b, o, uint32(v)) }},
-	Uint32: {name: "unsigned 32-bit integers", bytes: 4, hi: math.MaxUint32,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint32(b)) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint32(b, uint32(v)) }},
-	Uint64: {name: "unsigned 64-bit integers", bytes: 8, hi: 1<<64 - 2048,
-		get: func(b []byte, o binary.ByteOrder) float64 { return float64(o.Uint64(b)) },
-		put: func(b []byte, o binary.ByteOrder, v float64) { o.PutUint64(b, uint64(v)) }},
+	Int8:   integers("8-bit integers", 1, false),
+	Int16:  integers("16-bit integers", 2, false),
+	Int24:  integers("24-bit integers", 3, false),
+	Int32:  integers("32-bit integers", 4, false),
+	Int64:  integers("64-bit integers", 8, false),
+	Uint8:  integers("unsigned 8-bit integers", 1, true),
+	Uint16: integers("unsigned 16-bit integers", 2, true),
+	Uint24: integers("unsigned 24-bit integers", 3, true),
+	Uint32: integers("unsigned 32-bit integers", 4, true),
+	Uint64: integers("unsigned 64-bit integers", 8, true),
 }
 
-func uint24(b []byte, o binary.ByteOrder) uint32 {
-	if o == binary.ByteOrder(binary.BigEndian) {
-		return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
+// integers is the codec of integers of so many bytes. Numbers are rounded to the nearest one and
+// held within their range when they are written.
+func integers(name string, bytes int, unsigned bool) codec {
+	field := Field{Byte: 1, Length: bytes, Unsigned: unsigned}
+	lo, end := 0.0, math.Ldexp(1, 8*bytes)
+	if !unsigned {
+		lo, end = -end/2, end/2
 	}
-	return uint32(b[2])<<16 | uint32(b[1])<<8 | uint32(b[0])
-}
-
-func putUint24(b []byte, o binary.ByteOrder, v uint32) {
-	b[0], b[1], b[2] = byte(v), byte(v>>8), byte(v>>16)
-	if o == binary.ByteOrder(binary.BigEndian) {
-		b[0], b[2] = b[2], b[0]
-	}
+	hi := math.Floor(math.Nextafter(end, 0)) // of 8 bytes, the greatest below end that a float64 holds
+	return codec{name: name, bytes: bytes,
+		get: func(b []byte, o binary.ByteOrder) float64 {
+			if unsigned {
+				return float64(uint64(field.Int(b, o)))
+			}
+			return float64(field.Int(b, o))
+		},
+		put: func(b []byte, o binary.ByteOrder, v float64) {
+			v = math.Max(lo, math.Min(hi, math.RoundToEven(v)))
+			if unsigned {
+				field.put(b, o, uint64(v))
+			} else {
+				field.put(b, o, uint64(int64(v)))
+			}
+		}}
 }
 
 // decode fills dst from the bytes of as many samples and counts those that
@@ -115,15 +106,10 @@ func (c codec) decode(dst []float32, src []byte, o binary.ByteOrder) (rounded in
 	return rounded
 }
 
-// encode is the reverse of decode; integers are rounded to the nearest and held
-// within their range.
+// encode is the reverse of decode.
 func (c codec) encode(dst []byte, src []float32, o binary.ByteOrder) {
 	for i, s := range src {
-		v := float64(s)
-		if c.hi > 0 {
-			v = math.Max(c.lo, math.Min(c.hi, math.RoundToEven(v)))
-		}
-		c.put(dst[i*c.bytes:], o, v)
+		c.put(dst[i*c.bytes:], o, float64(s))
 	}
 }
 

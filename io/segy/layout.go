@@ -237,14 +237,8 @@ func (f *File) statedTexts() (int64, error) {
 			return 0, nil // no number, and no end: the byte means something else
 		}
 	case n == 0:
-		for n = 1; reelBytes+(n+1)*textBytes <= f.Size; n++ {
-			next, err := f.readAt(reelBytes+n*textBytes, textBytes)
-			if err != nil {
-				return 0, err
-			}
-			if !textual(next) {
-				break
-			}
+		if n, err = f.textRecords(); err != nil {
+			return 0, err
 		}
 	}
 	f.note("%d extended textual headers, which byte %d of revision %d does not announce, are there and passed over", n, fileTexts.Byte, f.Major)

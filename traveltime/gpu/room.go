@@ -91,7 +91,7 @@ func (r *room) threads() int {
 }
 
 // worth is how many threads of a card are worth one of the processor. The update of a point
-// takes 209 to 324 instructions on a card (sm_90, see bench/sass), for 32 lanes, and 153 to 271
+// takes 209 to 324 instructions on a card (sm_90), for 32 lanes, and 153 to 271
 // on a processor with AVX-512, for 16, counted once in what the compiler made. A thread of the
 // card waits for its own results: it issues an instruction in four cycles at best, at about 0.6
 // of the processor's clock. So 16 lanes of the processor do as much as

@@ -9,8 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/internal/machine"
-	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
@@ -48,7 +47,7 @@ func New(ctx context.Context, s *Spec) (*Operator, error) {
 	if err := kirchhoff.Refuse(s.Engine, p, work); err != nil {
 		return nil, status.Usage(err)
 	}
-	if err := enough(needs(s.Engine, p, work)); err != nil {
+	if err := counts.Fit("the operator", float64(needs(s.Engine, p, work))); err != nil {
 		return nil, err
 	}
 	e, err := engine(ctx, p, work)
@@ -75,15 +74,6 @@ func needs(engine string, p *kirchhoff.Problem, w kirchhoff.Work) int64 {
 		n = kirchhoff.ReferenceNeeds(p)
 	}
 	return n.Tables + n.Scratch + max(n.Traces, n.Making) + n.Heap
-}
-
-// enough returns an error for more memory than there is. The system would end the process.
-func enough(bytes int64) error {
-	const little = 64 << 20
-	if room := machine.Room(); bytes > little && room > 0 && bytes > room-little {
-		return status.Resource(fmt.Errorf("the operator takes %s of memory, %s is there", readable.Bytes(bytes), readable.Bytes(room)))
-	}
-	return nil
 }
 
 // work is an image for each first depth that traces have, and these depths; without any, one

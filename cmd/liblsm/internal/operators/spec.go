@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
@@ -152,7 +153,7 @@ func (s *Spec) problem() (*kirchhoff.Problem, error) {
 	if err := s.check(); err != nil {
 		return nil, status.Usage(err)
 	}
-	if err := enough(8 * int64(s.Grid.Len())); err != nil {
+	if err := counts.Fit("the operator", 8*float64(s.Grid.Len())); err != nil {
 		return nil, err
 	}
 	times, err := s.times()

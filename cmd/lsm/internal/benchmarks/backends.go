@@ -36,6 +36,7 @@ const (
 type backendsOptions struct {
 	commOptions
 	iterations int
+	plot       string
 }
 
 func newBenchBackends(a *cli.App) *cobra.Command {
@@ -93,7 +94,10 @@ func (o *backendsOptions) check(force bool) (err error) {
 		return status.Usage(fmt.Errorf("bench: --engine is %q, want %s", o.engine, english.WordSeries(names, "or")))
 	}
 	o.Factor, o.commOptions.Iterations, o.Warmup, o.Operations = 4, 10, 2, []string{"all-reduce"}
-	return o.readSizes(force)
+	if err := o.readSizes(); err != nil || o.plot == "" {
+		return err
+	}
+	return pipeline.CheckOutput(o.plot, force)
 }
 
 // backends is the comparison under way.

@@ -51,7 +51,6 @@ file has comments, and you can edit it.`,
 type kernelOptions struct {
 	bench.KernelSize
 	reproducible string
-	limits       bool
 }
 
 func newBenchKernel(a *cli.App) *cobra.Command {
@@ -60,8 +59,7 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 		Use:   "kernel",
 		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
 		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
-  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits
-  lsm bench kernel --antialias 25 --dip-limit 50,60`,
+  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic`,
 		Annotations: cli.Exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -79,13 +77,10 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 	fl.StringVar(&o.Engine, "engine", "cpu", english.WordSeries(computing(), "or"))
 	fl.IntVar(&o.Threads, "threads", 0, "number of threads; 0: all processors")
 	fl.BoolVar(&o.Dynamic, "dynamic", false, "use amplitude weights and an angle limit")
-	fl.Float64SliceVar(&o.DipLimit, "dip-limit", nil, "limit the dip, `START,CUT` in degrees, and measure the cost")
-	fl.Float64Var(&o.Antialias, "antialias", 0, "use anti-aliasing for traces `SPACING` metres apart, and measure the cost")
 	fl.BoolVar(&o.Compact, "compact", false, "store times in 16 bits, as kirchhoff.tables = \"uint16\" does")
 	fl.BoolVar(&o.Streamer, "streamer", false, "use a moving spread instead of a fixed one")
 	fl.IntVar(&o.Runs, "runs", 5, "number of runs; the median is printed")
 	fl.StringVar(&o.reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
-	fl.BoolVar(&o.limits, "limits", false, "measure this machine's limits as well; a card's are always measured")
 	return cmd
 }
 
@@ -122,17 +117,12 @@ func benchKernel(ctx context.Context, a *cli.App, o kernelOptions) error {
 	if err != nil {
 		return status.Usage(err)
 	}
-	var limits *bench.Limits
-	if o.limits && r.Card == nil {
-		l := bench.MeasureLimits(o.Runs)
-		limits = &l
-	}
-	tellKernel(a, o, r, limits)
+	tellKernel(a, o, r)
 	return verdict(r.Verdict)
 }
 
-// tellKernel prints a result, with the limits of one core where they are known.
-func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult, limits *bench.Limits) {
+// tellKernel prints a result.
+func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult) {
 	say := a.Report.Printf
 	say("%s, %v, %s, dynamic %v: %.3g triples\n", r.Engine, o.KernelSize, readable.Count(o.Threads, "thread"), o.Dynamic, float64(r.Triples))
 	say("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
@@ -141,55 +131,25 @@ func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult, limits *benc
 		say("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
 			r.Exact[0], r.ExactRatio[0], r.Exact[1], r.ExactRatio[1])
 	}
-	if r.Cost[0] > 0 {
-		say("time over that without dip limit and anti-aliasing: forward × %.3f  adjoint × %.3f\n", r.Cost[0], r.Cost[1])
-		if o.Exact {
-			say("and with the same bits for any number of ranks: forward × %.3f  adjoint × %.3f\n", r.ExactCost[0], r.ExactCost[1])
-		}
-	}
-	storeShare, gatherShare := 0.0, 0.0
-	if limits != nil {
-		storeShare, gatherShare = limits.StoreNS/(r.Forward*float64(o.Threads)), limits.GatherNS/(r.Adjoint*float64(o.Threads))
-		say("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
-			limits.GatherNS, 100*gatherShare, limits.StoreNS, 100*storeShare, limits.ReadBytes/1e9)
-	}
-	if card := r.Card; card != nil {
-		say("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
-		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%s)\n",
-			card.CopyBytes/1e9, 100*r.CopyShare[0], 100*r.CopyShare[1], card.Issue, shares(r.IssueShare))
-	}
 	say("dot test %.1e  %s\n", r.DotError, r.Verdict)
 	fields := []any{"engine", r.Engine, "triples", r.Triples, "dot_error", r.DotError, "threads", o.Threads, "dynamic", o.Dynamic,
-		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "limits", limits, "store_share", storeShare, "gather_share", gatherShare,
-		"card", r.Card, "verdict", r.Verdict}
+		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "verdict", r.Verdict}
 	for _, f := range []struct {
 		name string
 		of   [2]float64 // forward, adjoint
-	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio}, {"cost", r.Cost}, {"exact_cost", r.ExactCost},
-		{"gflops", r.GFlops}, {"copy_share", r.CopyShare}, {"issue_share", r.IssueShare}} {
+	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio}, {"gflops", r.GFlops}} {
 		fields = append(fields, "forward_"+f.name, f.of[0], "adjoint_"+f.name, f.of[1])
 	}
 	a.Report.Event("kernel", fields...)
 }
 
-// shares are those of forward and adjoint, zero where nothing was counted.
-func shares(of [2]float64) string {
-	if of == [2]float64{} {
-		return "not counted"
-	}
-	return fmt.Sprintf("%.1f %%, %.1f %%", 100*of[0], 100*of[1])
-}
-
 func newBenchTraveltime(a *cli.App) *cobra.Command {
 	var shape []int
 	var sources, threads, runs int
-	var gradient float64
-	var anisotropy []float64
 	cmd := &cobra.Command{
-		Use:   "traveltime",
-		Short: "Milliseconds per source and error of the eikonal solver",
-		Example: `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1
-  lsm bench traveltime --gradient 0 --anisotropy 0.2,0.05,30`,
+		Use:         "traveltime",
+		Short:       "Milliseconds per source and error of the eikonal solver",
+		Example:     `  lsm bench traveltime --shape 401,301 --sources 32 --threads 1`,
 		Annotations: cli.Exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := positive(map[string]int{"sources": sources, "runs": runs}); err != nil {
@@ -198,14 +158,7 @@ func newBenchTraveltime(a *cli.App) *cobra.Command {
 			if threads <= 0 {
 				threads = runtime.GOMAXPROCS(0)
 			}
-			medium := bench.Medium{Gradient: gradient}
-			if cmd.Flags().Changed("anisotropy") {
-				if len(anisotropy) != 3 {
-					return status.Usage(fmt.Errorf("bench: --anisotropy has %s, must have 3: epsilon, delta, tilt", readable.Count(len(anisotropy), "number")))
-				}
-				medium.Epsilon, medium.Delta, medium.Tilt = anisotropy[0], anisotropy[1], anisotropy[2]
-			}
-			r, err := bench.Traveltimes(cmd.Context(), medium, shape, sources, threads, runs)
+			r, err := bench.Traveltimes(cmd.Context(), shape, sources, threads, runs)
 			if err != nil {
 				return status.Usage(err)
 			}
@@ -218,8 +171,6 @@ func newBenchTraveltime(a *cli.App) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.IntSliceVar(&shape, "shape", []int{401, 301}, "points of the model, `NX,NZ` or NX,NY,NZ, 10 m apart")
-	fl.Float64Var(&gradient, "gradient", bench.Linear.Gradient, "the velocity along the axis is 1500 + `G` z m/s")
-	fl.Float64SliceVar(&anisotropy, "anisotropy", nil, "`e,d,t`: epsilon, delta and tilt towards +x in degrees; without --gradient 0, e = d")
 	fl.IntVar(&sources, "sources", 32, "sources")
 	fl.IntVar(&threads, "threads", 0, "number of threads; 0: all processors")
 	fl.IntVar(&runs, "runs", 5, "number of runs; the median is printed")

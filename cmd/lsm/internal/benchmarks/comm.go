@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,14 +28,13 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/probe"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
 // commOptions are the choices of lsm bench comm.
 type commOptions struct {
 	bench.CommSpec
 	first, last, typ string // of the specification, as typed
-	engine, plot     string
+	engine           string
 	backends         []string
 	limits           bool
 }
@@ -63,7 +61,7 @@ all-gather, broadcast, send-recv.` + strings.Join(bench.CommOperations(), ", ") 
   srun lsm bench comm --backend nccl,mpi,mpi-staged --operations all-reduce`,
 		Annotations: cli.Exits("4", "5", "6", "130"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(a.Force); err != nil {
+			if err := o.check(); err != nil {
 				return err
 			}
 			return joinAndBench(cmd.Context(), a, o)
@@ -79,43 +77,32 @@ all-gather, broadcast, send-recv.` + strings.Join(bench.CommOperations(), ", ") 
 	fl.StringVar(&o.typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
 	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: "+strings.Join(carried(), ", ")+" (default: by the backends)")
-	fl.StringVar(&o.plot, "plot", "", "`PNG` of the time of the first operation against the size")
 	fl.BoolVar(&o.limits, "limits", false, "also measure how fast the ranks can copy memory")
 	return cmd
 }
 
-func (o *commOptions) check(force bool) (err error) {
+func (o *commOptions) check() (err error) {
 	if o.Type, err = elementType(o.typ); err != nil {
 		return err
 	}
 	if err := checkBackends(o.backends, &o.engine); err != nil {
 		return err
 	}
-	return o.readSizes(force)
+	return o.readSizes()
 }
 
-// readSizes reads the sizes as typed, and makes sure that a plot can be written.
-func (o *commOptions) readSizes(force bool) (err error) {
+// readSizes reads the sizes as typed.
+func (o *commOptions) readSizes() (err error) {
 	if o.First, err = byteCount("first", o.first); err != nil {
 		return err
 	}
-	if o.Last, err = byteCount("last", o.last); err != nil || o.plot == "" {
-		return err
-	}
-	return pipeline.CheckOutput(o.plot, force)
+	o.Last, err = byteCount("last", o.last)
+	return err
 }
 
 // joinAndBench joins the other ranks, opens cards and communicators, and measures.
 func joinAndBench(ctx context.Context, a *cli.App, o commOptions) error {
-	cfg := &config.Config{}
-	cfg.Comm.Backend = controlOf(o.backends)
-	if err := comm.Together(a.World, a.Join(cfg)); err != nil {
-		return err
-	}
-	if err := a.Agree(cfg); err != nil {
-		return err
-	}
-	threads, node, err := o.joinMachine(a.World)
+	threads, node, err := o.join(a)
 	if err != nil {
 		return err
 	}
@@ -142,6 +129,19 @@ func joinAndBench(ctx context.Context, a *cli.App, o commOptions) error {
 	}
 	defer done()
 	return benchComm(ctx, a, o, comms...)
+}
+
+// join joins the other ranks, and says what joinMachine does.
+func (o *commOptions) join(a *cli.App) (threads, ranks int, err error) {
+	cfg := &config.Config{}
+	cfg.Comm.Backend = controlOf(o.backends)
+	if err := comm.Together(a.World, a.Join(cfg)); err != nil {
+		return 0, 0, err
+	}
+	if err := a.Agree(cfg); err != nil {
+		return 0, 0, err
+	}
+	return o.joinMachine(a.World)
 }
 
 // joinMachine notes how much memory the ranks of this machine may use, and returns the
@@ -223,7 +223,7 @@ func benchComm(ctx context.Context, a *cli.App, o commOptions, comms ...comm.Com
 		a.Report.Event("limits", "copy_gbs", rate/1e9)
 	}
 	wrong := int64(0)
-	for i, operation := range b.Operations {
+	for _, operation := range b.Operations {
 		var rows []bench.CommRow
 		tellHead(a, operation, len(comms) > 1)
 		err := b.Run(ctx, operation, func(r bench.CommRow) {
@@ -239,35 +239,12 @@ func benchComm(ctx context.Context, a *cli.App, o commOptions, comms ...comm.Com
 			return err
 		}
 		wrong += tellSum(a, rows, len(comms) > 1)
-		if i > 0 || o.plot == "" {
-			continue
-		}
-		if err := a.Once(func() error { return plotTimes(o.plot, operation, rows, a.Force) }); err != nil {
-			return err
-		}
 	}
 	a.Finish("ranks", c.Size(), "wrong", wrong)
 	if wrong > 0 {
 		return comm.Together(c, status.Numerical(fmt.Errorf("bench: %d elements are wrong", wrong)))
 	}
 	return nil
-}
-
-// plotTimes draws the times of an operation, a line for each backend.
-func plotTimes(path, operation string, rows []bench.CommRow, force bool) error {
-	var lines []picture.Line
-	for _, r := range rows {
-		at := slices.IndexFunc(lines, func(l picture.Line) bool { return l.Name == label(r) })
-		if at < 0 {
-			at, lines = len(lines), append(lines, picture.Line{Name: label(r)})
-		}
-		lines[at].X, lines[at].Y = append(lines[at].X, math.Log2(float64(r.Size))), append(lines[at].Y, 1e6*r.Seconds)
-	}
-	figure, err := picture.Lines("size: power of two, bytes", "time, µs", picture.Options{Title: operation}, lines...)
-	if err != nil {
-		return err
-	}
-	return picture.WriteFile(path, figure, force)
 }
 
 // label is what a row is of: its backend, and of a send-recv more.
@@ -325,14 +302,10 @@ func tellSum(a *cli.App, rows []bench.CommRow, several bool) (wrong int64) {
 		}
 		bus[label(r)] = append(bus[label(r)], r.Bus)
 	}
-	switch verdict := "OK"; {
-	case len(rows) == 0:
+	if len(rows) == 0 {
 		a.Report.Printf("# Nothing was measured\n")
-	case wrong > 0:
-		verdict = "FAILED"
-		fallthrough
-	default:
-		a.Report.Printf("# Out of bounds values : %d %s\n", wrong, verdict)
+	} else {
+		a.Report.Printf("# Out of bounds values : %d %s\n", wrong, passed(wrong == 0))
 	}
 	for _, name := range labels {
 		a.Report.Printf("# Avg bus bandwidth    : %.6g%s\n", stat.Mean(bus[name], nil)/1e9, behind(several || len(labels) > 1, name))

@@ -16,7 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/dist/dense"
 	"github.com/kirchhoff-lsm/lsm/internal/bench"
-	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
@@ -133,18 +132,10 @@ type place struct {
 }
 
 func benchMatmul(ctx context.Context, a *cli.App, o matmulOptions) error {
-	cfg := &config.Config{}
-	cfg.Comm.Backend = controlOf(o.backends)
-	if err := comm.Together(a.World, a.Join(cfg)); err != nil {
-		return err
-	}
-	if err := a.Agree(cfg); err != nil {
-		return err
-	}
-	var seat commOptions
+	seat := commOptions{backends: o.backends}
 	var at place
 	var err error
-	if at.threads, at.onNode, err = seat.joinMachine(a.World); err != nil {
+	if at.threads, at.onNode, err = seat.join(a); err != nil {
 		return err
 	}
 	at.memory = seat.Memory
@@ -299,7 +290,7 @@ func (p *products) row(r *bench.MatmulRow) {
 		way, r.Seconds, r.Flops/1e9, p.first[by]/r.Seconds, float64(r.Bytes)/1e6, float64(r.Formula)/1e6, r.Messages, r.Error, overlap, r.Library+behind(p.o.engine != "cpu", r.Carrier))
 	p.app.Report.Event("matmul", "ranks", ranks, "grid", []int{r.Rows, r.Columns}, "way", way, "size", p.o.Size, "tile", p.o.Tile, "type", p.o.Type.String(),
 		"seconds", r.Seconds, "gflops", r.Flops/1e9, "speed_up", p.first[by]/r.Seconds, "bytes_received", r.Bytes, "bytes_formula", r.Formula,
-		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "engine", p.o.engine, "carrier", r.Carrier, "verdict", verdictOf(r),
+		"messages", r.Messages, "uneven_ranks", r.Uneven, "overlap", r.Overlap, "library", r.Library, "engine", p.o.engine, "carrier", r.Carrier, "verdict", passed(!r.Wrong()),
 		"error", r.Error, "tolerance", r.Tolerance)
 }
 
@@ -316,20 +307,9 @@ func wayOf(r *bench.MatmulRow) string {
 	return "SUMMA"
 }
 
-func verdictOf(r *bench.MatmulRow) string {
-	if r.Wrong() {
-		return "FAILED"
-	}
-	return "OK"
-}
-
 // end closes the table. Products that are wrong, or bytes that are not the formula's, are an error.
 func (p *products) end(ranks int) error {
-	verdict := "OK"
-	if p.wrong > 0 {
-		verdict = "FAILED"
-	}
-	p.app.Report.Printf("# values and bytes: %s\n", verdict)
+	p.app.Report.Printf("# values and bytes: %s\n", passed(p.wrong == 0))
 	p.app.Finish("ranks", ranks, "wrong", p.wrong)
 	if p.wrong > 0 {
 		return comm.Together(p.app.World, status.Numerical(fmt.Errorf("bench: %d products are wrong", p.wrong)))

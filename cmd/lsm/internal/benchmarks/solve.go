@@ -1,7 +1,6 @@
 package benchmarks
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -195,11 +193,5 @@ func trySolve(ctx context.Context, world comm.Comm, cfg *config.Config, backend 
 			t, unfit, err = nil, err, nil
 		}
 	}
-	// Wait without keeping a processor busy, as other collectives do, so that ranks
-	// without work do not slow the others down.
-	r, waitErr := world.StartAllReduce(device.Wrap(device.NewHost(1), []int64{0}))
-	if waitErr == nil {
-		waitErr = r.Wait()
-	}
-	return t, unfit, comm.Together(world, cmp.Or(err, waitErr))
+	return t, unfit, wait(world, err)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
@@ -150,4 +151,21 @@ func Alike(role string, paths ...string) []FileUse {
 		out[i] = Use(role, p)
 	}
 	return out
+}
+
+// Made is the provenance of what a command makes of files, by the roles that they have. Files without
+// a path are left out.
+func Made(command string, files ...FileUse) ([]h5.Attr, error) {
+	r := provenance.New(command)
+	for _, f := range files {
+		if f.Path == "" {
+			continue
+		}
+		in, err := provenance.Hash(f.Role, f.Path)
+		if err != nil {
+			return nil, status.Input(err)
+		}
+		r.Inputs = append(r.Inputs, in)
+	}
+	return r.Attrs(), nil
 }

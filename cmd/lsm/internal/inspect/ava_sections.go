@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 	"github.com/kirchhoff-lsm/lsm/io/picture"
@@ -150,13 +149,11 @@ type sectionWriter struct {
 }
 
 func (o *avaOptions) createSections(g grid.Grid, file string, force bool) (*sectionWriter, error) {
-	in, err := provenance.Hash("image", file)
+	attrs, err := cli.Made("ava", cli.Use("image", file))
 	if err != nil {
-		return nil, status.Input(err)
+		return nil, err
 	}
-	record := provenance.New("ava")
-	record.Inputs = append(record.Inputs, in)
-	w, err := h5.CreateImage(o.output, &h5.Image{Grid: g}, h5.WriteOptions{Force: force, Attrs: record.Attrs()})
+	w, err := h5.CreateImage(o.output, &h5.Image{Grid: g}, h5.WriteOptions{Force: force, Attrs: attrs})
 	if err != nil {
 		return nil, err
 	}

@@ -9,5 +9,5 @@ import (
 
 // Commands are those that look at files, make and convert them.
 func Commands(a *cli.App) []*cobra.Command {
-	return []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a), newConvert(a), newExport(a), newMetadata(a), newSynth(a), newAVA(a)}
+	return []*cobra.Command{newInfo(a), newPlot(a), newView(a), newReport(a), newCompare(a), newConvert(a), newExport(a), newSynth(a), newAVA(a)}
 }

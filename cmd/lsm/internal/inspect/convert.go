@@ -10,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -103,13 +102,9 @@ func (f *convertOptions) run(ctx context.Context, a *cli.App, path string) error
 
 // write writes the image and its gathers.
 func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im *h5.Image, s *velocity.Stretch) error {
-	record := provenance.New("convert")
-	for role, file := range map[string]string{"image": path, "velocity": f.velocity} {
-		in, err := provenance.Hash(role, file)
-		if err != nil {
-			return status.Input(err)
-		}
-		record.Inputs = append(record.Inputs, in)
+	attrs, err := cli.Made("convert", cli.Named("image", path, "velocity", f.velocity)...)
+	if err != nil {
+		return err
 	}
 	gathers, err := h5.OpenGathers(path)
 	if err != nil {
@@ -123,7 +118,7 @@ func (f *convertOptions) write(ctx context.Context, a *cli.App, path string, im 
 		defer gathers.Close()
 		out.Gathers = &gathers.Gathers
 	}
-	w, err := h5.CreateImage(f.output, out, h5.WriteOptions{Force: a.Force, Attrs: record.Attrs()})
+	w, err := h5.CreateImage(f.output, out, h5.WriteOptions{Force: a.Force, Attrs: attrs})
 	if err != nil {
 		return err
 	}

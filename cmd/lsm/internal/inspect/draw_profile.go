@@ -122,7 +122,10 @@ func partOf(g grid.Grid, text string) (p h5.Part, along int, err error) {
 		}
 		given[name] = v
 	}
-	names := axisNames(g)
+	var names []string
+	for a := range g.Shape {
+		names = append(names, g.AxisName(a))
+	}
 	for name := range given {
 		if !slices.Contains(names, name) {
 			return p, 0, fmt.Errorf("there is no axis %q, but %s", name, strings.Join(names, ", "))
@@ -148,12 +151,4 @@ func partOf(g grid.Grid, text string) (p h5.Part, along int, err error) {
 		return p, 0, errors.New("all axes have values: leave out the one to draw along")
 	}
 	return p, along, nil
-}
-
-// axisNames are those of the axes of a grid, in order.
-func axisNames(g grid.Grid) (names []string) {
-	for a := range g.Shape {
-		names = append(names, g.AxisName(a))
-	}
-	return names
 }

@@ -21,7 +21,6 @@ import (
 // exportOptions are the choices of lsm export.
 type exportOptions struct {
 	output, line      string
-	metadata          string // format of the record; "" for none
 	origin            []float64
 	velocity, gathers bool
 	opt               fielddata.ExportOptions
@@ -41,8 +40,7 @@ file. Export reports what the format cannot hold exactly, and writes revision 2 
 cannot hold the sampling.
 
 Names in .rsf, .bin or .nc, or --format, make RSF, raw binary or NetCDF of models and images;
-lsm import --model reads them back bit by bit. --metadata writes only the record of the file
-(lsm metadata), as DataCite or DCAT JSON.
+lsm import --model reads them back bit by bit.
 
 A 2-D survey of lsm import knows where its line lies on the map. An image does not: give --line
 SURVEY, or --azimuth and --line-origin. Without them x is the east coordinate. 3-D files know
@@ -50,8 +48,7 @@ their frame and are written in map coordinates.`,
 		Example: `  lsm export image.h5 -o image.sgy --line survey.h5
   lsm export image.h5 -o gathers.sgy --gathers
   lsm export survey.h5 -o shots.sgy
-  lsm export model.h5 -o model.rsf --units km/s
-  lsm export survey.h5 --metadata datacite -o record.json`,
+  lsm export model.h5 -o model.rsf --units km/s`,
 		Annotations: cli.Exits("3", "4", "130"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.complete(cmd); err != nil {
@@ -66,16 +63,12 @@ their frame and are written in map coordinates.`,
 	fl.Float64Var(&f.opt.Line.Azimuth, "azimuth", 90, "azimuth of the 2-D line, `DEGREES` from y (north) to x (east)")
 	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
 	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
-	fl.StringVar(&f.metadata, "metadata", "", "write the file's record alone, in `FORMAT` datacite or dcat")
 	fl.BoolVar(&f.gathers, "gathers", false, "write the image's gathers, a trace for each column and class")
 	fl.StringVar((*string)(&f.opt.Kind), "format", "", "`segy`, su, rsf, raw or netcdf (default: as the name ends, else segy)")
 	fl.StringVar((*string)(&f.opt.Order), "byte-order", "", "`big` or little (default: big for SEG-Y and NetCDF, else little)")
 	fl.IntVar((*int)(&f.opt.Format), "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
 	f.array.define(cmd)
 	cli.Require(cmd, "output")
-	for _, name := range []string{"line", "azimuth", "line-origin", "velocity", "gathers", "format", "byte-order", "sample-format"} {
-		cmd.MarkFlagsMutuallyExclusive("metadata", name)
-	}
 	cli.First(cmd, "output", "line", "gathers")
 	return cmd
 }
@@ -123,9 +116,6 @@ func (f *exportOptions) run(cmd *cobra.Command, a *cli.App, path string) error {
 	kind, err := h5.Kind(path)
 	if err != nil {
 		return withFormatHint(path, err)
-	}
-	if cmd.Flags().Changed("metadata") {
-		return exportRecord(a, path, f.metadata, f.output)
 	}
 	version, _ := provenance.Build()
 	f.opt.Text = []string{"WRITTEN BY LSM " + version, "FROM " + path}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
-	"github.com/kirchhoff-lsm/lsm/internal/record"
 	"github.com/kirchhoff-lsm/lsm/internal/sniff"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -19,7 +18,7 @@ import (
 
 func newInfo(a *cli.App) *cobra.Command {
 	var options h5.DescribeOptions
-	var unguarded, qc, metadata bool
+	var unguarded bool
 	cmd := &cobra.Command{
 		Use:   "info FILE",
 		Short: "Show what a file holds",
@@ -27,7 +26,6 @@ func newInfo(a *cli.App) *cobra.Command {
 attributes, and for an image how it was made. A file that lsm cannot use is printed as far as
 it can be read, with what is wrong, and the exit status is 3.`,
 		Example: `  lsm info survey.h5
-  lsm info survey.h5 --qc
   lsm info image.h5 --range --verify`,
 		Annotations: cli.Exits("3", "4"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,23 +48,12 @@ it can be read, with what is wrong, and the exit status is 3.`,
 					fault = status.Input(fmt.Errorf("%s: %s: differs from its sha256 attribute: changed or damaged since it was written", path, o.Name))
 				}
 			}
-			if metadata {
-				a.Report.Printf("\n")
-				tellRecord(a, record.FromAttrs(d.Attrs))
-			}
-			if qc && fault == nil {
-				if err := tellQuality(cmd.Context(), a, path); err != nil {
-					return err
-				}
-			}
 			a.Finish("kind", d.Kind)
 			return fault
 		},
 	}
 	cmd.Flags().BoolVar(&options.Range, "range", false, "least and greatest value of each dataset (reads everything)")
 	cmd.Flags().BoolVar(&options.Digest, "verify", false, "compare each dataset with its digest (reads everything)")
-	cmd.Flags().BoolVar(&metadata, "metadata", false, "the record: title, creators, licence, ... (lsm metadata sets it)")
-	cmd.Flags().BoolVar(&qc, "qc", false, "the table of lsm ready about a survey file (reads everything)")
 	cmd.Flags().BoolVar(&unguarded, "unguarded", false, "only read what damage can crash the HDF5 library with: what a child does")
 	_ = cmd.Flags().MarkHidden("unguarded") // the only error is a name that does not exist
 	return cmd

@@ -76,8 +76,8 @@ unless --force is given.`,
 
 func plotFiles(a *cli.App, files []string, d *drawing, flags *pflag.FlagSet) error {
 	out := d.output
-	if ext := strings.ToLower(filepath.Ext(out)); ext != ".png" {
-		return status.Usage(fmt.Errorf("plot: %s: pictures are PNG files, the name must end in .png", out))
+	if err := CheckPNG(out); err != nil {
+		return status.Usage(fmt.Errorf("plot: %w", err))
 	}
 	source := SourceOf(out, files...)
 	redraws := func() bool {
@@ -144,4 +144,24 @@ func SourceOf(output string, files ...string) string {
 		names = append(names, file)
 	}
 	return strings.Join(names, "\n")
+}
+
+// CheckPNG refuses names of pictures that are not those of PNG files; "" stands for none.
+func CheckPNG(paths ...string) error {
+	for _, path := range paths {
+		if path != "" && !strings.EqualFold(filepath.Ext(path), ".png") {
+			return fmt.Errorf("%s: pictures are PNG files, the name must end in .png", path)
+		}
+	}
+	return nil
+}
+
+// WritePicture publishes what the command has drawn of files, and tells it as what.
+func WritePicture(a *cli.App, path, what string, figure *picture.Figure, files ...string) error {
+	figure.Software, figure.Source = "lsm "+a.Command, SourceOf(path, files...)
+	if err := picture.WriteFile(path, figure, a.Force); err != nil {
+		return err
+	}
+	a.Report.Printf("%s: %s\n", what, path)
+	return nil
 }

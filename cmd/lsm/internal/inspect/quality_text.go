@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
-	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 	"github.com/kirchhoff-lsm/lsm/internal/quality"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
@@ -31,11 +30,6 @@ func Readiness(ctx context.Context, a *cli.App, path string, opt quality.Options
 	if err != nil {
 		return nil, err
 	}
-	rows, err := fair(path)
-	if err != nil {
-		return nil, err
-	}
-	t.Rows = append(t.Rows, rows...)
 	return t, r.Unchanged()
 }
 
@@ -84,34 +78,6 @@ func RowText(r quality.Row) string {
 		text += ", ..."
 	}
 	return text
-}
-
-// tellQuality prints the table of a survey file, for lsm info.
-func tellQuality(ctx context.Context, a *cli.App, path string) error {
-	t, err := Readiness(ctx, a, path, quality.Options{})
-	if err == nil {
-		a.Report.Printf("\n")
-		TellTable(a, t)
-	}
-	return err
-}
-
-// CheckQuality shows the rows of a survey file's table, for lsm check.
-func CheckQuality(ctx context.Context, a *cli.App, path string, show func(pipeline.Finding)) error {
-	return a.Once(func() error {
-		t, err := Readiness(ctx, a, path, quality.Options{})
-		if err != nil {
-			return err
-		}
-		for _, r := range t.Rows {
-			level := string(r.Level)
-			if r.Level == quality.Fault {
-				level = "warning"
-			}
-			show(pipeline.Finding{Topic: r.Name, Level: level, Text: RowText(r)})
-		}
-		return nil
-	})
 }
 
 // shownTraces is how many traces at fault a line names.

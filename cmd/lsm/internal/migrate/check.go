@@ -28,7 +28,6 @@ import (
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
 	dotTest  bool
-	qc       bool
 	window   bool
 	arrivals string
 	ranks    int
@@ -47,7 +46,7 @@ exit status of that refusal. A survey without traces can be checked too, except 
 traces, weights made from traces and damping.
 
 --dot-test builds the operator, tests that its two directions are adjoint, and prints what
-solver.damping amounts to. --qc reads all traces and adds the findings of lsm ready.
+solver.damping amounts to.
 
 --ranks N (or comm.grid) prints the memory and work of each rank. The time is for this
 machine, which check measures, with its cores shared by all ranks and without sums over ranks.
@@ -62,7 +61,6 @@ eight places spread over the survey. This needs the time and memory of eight sol
 obstacles: where their spreading is below 0.3 of what the distance gives. It tests eight
 places spread over the survey, and the picture shows from what share of them.`,
 		`  lsm check config.toml --dot-test
-  lsm check config.toml --qc
   lsm check config.toml --window
   lsm check config.toml --arrivals weak.png
   lsm check config.toml --ranks 512 --machine cluster.toml`,
@@ -73,7 +71,6 @@ places spread over the survey, and the picture shows from what share of them.`,
 	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	cli.NotEmpty(cmd, "arrivals", "a file")
-	cmd.Flags().BoolVar(&o.qc, "qc", false, "add the findings of lsm ready (reads all traces)")
 	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
 	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
@@ -189,11 +186,6 @@ func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) er
 
 // measure shows what the options ask for beyond the plan.
 func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
-	if o.qc {
-		if err := inspect.CheckQuality(ctx, a, j.Config().Survey.File.File, show); err != nil {
-			return err
-		}
-	}
 	if o.window {
 		if err := compareWindows(ctx, a, f, show); err != nil {
 			return err
@@ -302,11 +294,10 @@ func findWeak(ctx context.Context, a *cli.App, image grid.Grid, f *pipeline.Fore
 		if err != nil {
 			return err
 		}
-		figure.Software, figure.Source = "lsm check", inspect.SourceOf(out, config)
-		if err := picture.WriteFile(out, figure, a.Force); err != nil {
+		if err := inspect.WritePicture(a, out, "picture", figure, config); err != nil {
 			return err
 		}
-		a.Wrote("picture", out)
+		a.Finish("output", out)
 		a.Finish("weak_arrivals", weak.Share)
 		return nil
 	})

@@ -16,7 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/synth"
@@ -296,10 +295,8 @@ func (f *importOptions) prepare(a *cli.App, files []string) error {
 			fresh = append(fresh, filepath.Join(f.folder, name))
 		}
 	}
-	if f.plot != "" {
-		if err := pngName("import", f.plot); err != nil {
-			return err
-		}
+	if err := inspect.CheckPNG(f.plot); err != nil {
+		return status.Usage(fmt.Errorf("import: %w", err))
 	}
 	outputs := cli.Named("--output", f.output, "--plot", f.plot)
 	inputs := slices.Concat(cli.Alike("an input", files...), cli.Named("--wavelet", f.wavelet, "--mapping", f.mapping, "--frame", frameFile(f.frame)), f.places.files())
@@ -346,26 +343,18 @@ func (f *importOptions) sourceWavelet(dt float64) (survey.Wavelet, error) {
 // importAttrs is the provenance of the survey.
 func importAttrs(a *cli.App, files []string, places []cli.FileUse) ([]h5.Attr, error) {
 	defer a.Report.Time("hash inputs")()
-	r := provenance.New("import")
+	var inputs []cli.FileUse
 	for i, file := range files {
 		role := "segy"
 		if len(files) > 1 {
 			role = fmt.Sprintf("segy_%d", i+1)
 		}
-		in, err := provenance.Hash(role, file)
-		if err != nil {
-			return nil, status.Input(err)
-		}
-		r.Inputs = append(r.Inputs, in)
+		inputs = append(inputs, cli.Use(role, file))
 	}
 	for i, file := range places {
-		in, err := provenance.Hash(fmt.Sprintf("%s_%d", strings.TrimPrefix(file.Role, "--"), i+1), file.Path)
-		if err != nil {
-			return nil, status.Input(err)
-		}
-		r.Inputs = append(r.Inputs, in)
+		inputs = append(inputs, cli.Use(fmt.Sprintf("%s_%d", strings.TrimPrefix(file.Role, "--"), i+1), file.Path))
 	}
-	return r.Attrs(), nil
+	return cli.Made("import", inputs...)
 }
 
 func writeLeft(a *cli.App, im *fielddata.Import, path string) error {

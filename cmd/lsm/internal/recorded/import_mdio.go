@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/bridge"
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -81,13 +83,12 @@ func (f *importOptions) runMDIO(ctx context.Context, cmd *cobra.Command, a *cli.
 	if err := bridge.Read(ctx, "mdio", path, made, []string{string(text)}, &said, "multidimio", ""); err != nil {
 		return err
 	}
-	s, hasData, err := h5.ReadSurveyHeader(made)
-	switch {
-	case err != nil:
+	r, err := inspect.OpenTraces(made, "")
+	if err != nil {
 		return err
-	case !hasData:
-		return status.Input(fmt.Errorf("%s: holds no traces", path))
 	}
+	defer r.Close()
+	s := r.Survey()
 	for _, w := range said.Warnings {
 		a.Report.Warn(w)
 	}
@@ -97,13 +98,44 @@ func (f *importOptions) runMDIO(ctx context.Context, cmd *cobra.Command, a *cli.
 		a.Report.Printf("nothing is written without -o\n")
 		return nil
 	}
-	in, err := provenance.Hash("mdio", path)
+	record, err := cli.Made("import", cli.Use("mdio", path))
 	if err != nil {
-		return status.Input(err)
+		return err
 	}
-	if err := h5.Revise(made, f.output, "input_mdio", in.Attrs(), a.Force); err != nil {
+	attrs, err := h5.ReadAttrs(made)
+	if err != nil {
+		return err
+	}
+	opt := h5.WriteOptions{Force: a.Force, Attrs: slices.Concat(record, provenance.Others(attrs))}
+	if err := copySurvey(ctx, r, f.output, opt); err != nil {
 		return err
 	}
 	a.Wrote("survey", f.output)
 	return nil
+}
+
+// copySurvey writes a survey again, a stretch of traces at a time.
+func copySurvey(ctx context.Context, r *h5.SurveyReader, path string, opt h5.WriteOptions) error {
+	s := r.Survey()
+	w, err := h5.CreateSurvey(path, s, opt)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	const most = 1 << 22 // samples of a stretch
+	step := max(1, most/s.NT)
+	data := make([]float32, min(step, s.NumTraces())*s.NT)
+	for first := 0; first < s.NumTraces(); first += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(step, s.NumTraces()-first)
+		if err := r.ReadTraces(data[:n*s.NT], first, n); err != nil {
+			return err
+		}
+		if err := w.WriteTraces(data[:n*s.NT], first); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
 }

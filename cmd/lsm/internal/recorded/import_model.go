@@ -16,7 +16,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/fielddata"
 	"github.com/kirchhoff-lsm/lsm/internal/modelfile"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -133,10 +132,8 @@ func (f *modelOptions) complete(cmd *cobra.Command, s *importOptions, files []st
 		return fmt.Errorf("kind is %q, want rms or interval", f.kind)
 	case f.kind != "" && beside:
 		return errors.New("--kind applies only to velocities")
-	case f.plot != "" && !strings.EqualFold(filepath.Ext(f.plot), ".png"):
-		return fmt.Errorf("--plot %s: pictures are PNG files, the name must end in .png", f.plot)
 	}
-	return nil
+	return inspect.CheckPNG(f.plot)
 }
 
 // place takes the line on the map from the flags, or notes that a survey says it.
@@ -249,18 +246,11 @@ func (f *modelOptions) tell(a *cli.App, m *modelfile.Model) {
 }
 
 func (f *modelOptions) write(a *cli.App, m *modelfile.Model, output string) error {
-	record := provenance.New("import")
-	for _, in := range cli.Named("model", m.Path, "into", f.into) {
-		if in.Path == "" {
-			continue
-		}
-		hash, err := provenance.Hash(in.Role, in.Path)
-		if err != nil {
-			return status.Input(err)
-		}
-		record.Inputs = append(record.Inputs, hash)
+	attrs, err := cli.Made("import", cli.Named("model", m.Path, "into", f.into)...)
+	if err != nil {
+		return err
 	}
-	opt := h5.WriteOptions{Force: a.Force, Attrs: record.Attrs()}
+	opt := h5.WriteOptions{Force: a.Force, Attrs: attrs}
 	if f.into != "" {
 		p, _ := modelfile.PropertyNamed(f.opt.Property)
 		if err := m.WriteBeside(output, f.into, p, opt); err != nil {
@@ -300,11 +290,6 @@ func (f *modelOptions) draw(a *cli.App, m *modelfile.Model, path string) error {
 	if err != nil {
 		return status.Input(err)
 	}
-	figure.Software, figure.Source = "lsm import", inspect.SourceOf(f.plot, path)
-	if err := picture.WriteFile(f.plot, figure, a.Force); err != nil {
-		return err
-	}
-	a.Report.Printf("picture: %s\n", f.plot)
 	a.Finish("picture", f.plot)
-	return nil
+	return inspect.WritePicture(a, f.plot, "picture", figure, path)
 }

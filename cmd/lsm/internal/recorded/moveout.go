@@ -7,12 +7,12 @@ import (
 	"math"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
+	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/analysis"
 	"github.com/kirchhoff-lsm/lsm/internal/moveout"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
@@ -79,13 +79,8 @@ func scanFlags(fl *pflag.FlagSet, s *analysis.Settings) {
 }
 
 func (o *moveoutOptions) run(ctx context.Context, a *cli.App, file string) error {
-	if err := o.Check(); err != nil {
+	if err := cli.InOrder(o.Check, func() error { return inspect.CheckPNG(o.panels, o.gathers) }); err != nil {
 		return status.Usage(fmt.Errorf("moveout: %w", err))
-	}
-	for _, path := range []string{o.panels, o.gathers} {
-		if path != "" && !strings.EqualFold(filepath.Ext(path), ".png") {
-			return status.Usage(fmt.Errorf("moveout: %s: pictures are PNG files, the name must end in .png", path))
-		}
 	}
 	outputs := cli.Alike("moveout", o.output, o.csv, o.panels, o.gathers)
 	if err := a.CheckOutputs(cli.Named("the image", file, "--velocity", o.velocity, "--survey", o.survey), outputs, a.Force); err != nil {

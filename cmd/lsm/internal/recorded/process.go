@@ -253,16 +253,14 @@ func (p *processing) attrs(r *h5.SurveyReader, steps []string) ([]h5.Attr, error
 	if err != nil {
 		return nil, err
 	}
-	record := provenance.New("process")
-	in, err := provenance.Hash("survey", r.Path())
+	made, err := cli.Made("process", cli.Use("survey", r.Path()))
 	if err != nil {
-		return nil, status.Input(err)
+		return nil, err
 	}
-	record.Inputs = append(record.Inputs, in)
 	attrs := slices.DeleteFunc(provenance.Others(old), func(at h5.Attr) bool {
 		return at.Name == stepsAttr || at.Name == sourceAttr || at.Name == digestAttr
 	})
-	return slices.Concat(record.Attrs(), attrs, []h5.Attr{
+	return slices.Concat(made, attrs, []h5.Attr{
 		{Name: stepsAttr, Value: strings.Join(steps, "\n")},
 		{Name: sourceAttr, Value: inspect.SourceOf(p.output, p.source)},
 		{Name: digestAttr, Value: p.digest},

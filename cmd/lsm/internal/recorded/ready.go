@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,8 +20,8 @@ import (
 
 // readyOptions are the choices of lsm ready.
 type readyOptions struct {
-	config, list, plot string
-	allow              float64
+	list, plot string
+	allow      float64
 }
 
 func newReady(a *cli.App) *cobra.Command {
@@ -32,26 +31,24 @@ func newReady(a *cli.App) *cobra.Command {
 		Short: "Tell whether a survey is fit to be imaged",
 		Long: `Ready reads all traces of a survey once and prints whether it is fit to be imaged:
 completeness (NaN, dead traces, gaps), duplicates, outliers (spikes, reversed traces, wrong
-scales), imbalance (fold, offsets, azimuths), sampling (band against wavelet, aliasing) and the
-record that others need (FAIR). Each row has a score from 0 to 1 and the least score that
-passes, and is ok, a note or a fault. With a fault the survey is not ready and the exit status
-is 3. docs/readiness.md explains the questions, limits and sources.
+scales), imbalance (fold, offsets, azimuths) and sampling (band against wavelet, aliasing).
+Each row has a score from 0 to 1 and the least score that passes, and is ok, a note or a fault.
+With a fault the survey is not ready and the exit status is 3. docs/readiness.md explains the
+questions, limits and sources.
 
---allow accepts a share of traces with each kind of outlier, duplicate or gap. --config adds
-what lsm check finds about the survey: aliasing on the image grid, record length, the part of
-the image below the survey.`,
+--allow accepts a share of traces with each kind of outlier, duplicate or gap. lsm check
+finds what does not fit a configuration, such as aliasing on the image grid.`,
 		Example: `  lsm ready survey.h5
-  lsm ready survey.h5 --config config.toml --list faults.csv --plot fold.png
+  lsm ready survey.h5 --list faults.csv --plot fold.png
   lsm ready survey.h5 --allow 0.5 --json`,
 		Annotations: cli.Exits("3 the survey is not ready, or cannot be read", "4", "130"),
 		RunE:        func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), a, args[0]) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&o.config, "config", "", "judge the survey for the run of this configuration `FILE`")
 	fl.Float64Var(&o.allow, "allow", 0, "`PERCENT` of the traces that may have each kind of fault")
 	fl.StringVar(&o.list, "list", "", "write the traces at fault to a CSV `FILE`")
 	fl.StringVar(&o.plot, "plot", "", "draw the fold in a PNG `FILE`")
-	for _, name := range []string{"config", "list", "plot"} {
+	for _, name := range []string{"list", "plot"} {
 		cli.NotEmpty(cmd, name, "a file")
 	}
 	return cmd
@@ -61,24 +58,15 @@ func (o *readyOptions) run(ctx context.Context, a *cli.App, path string) error {
 	if !(o.allow >= 0 && o.allow <= 100) {
 		return status.Usage(fmt.Errorf("ready: --allow is %g %%, must be from 0 to 100", o.allow))
 	}
-	if err := a.CheckOutputs(cli.Named("the survey", path, "--config", o.config), cli.Named("--list", o.list, "--plot", o.plot), a.Force); err != nil {
+	if err := a.CheckOutputs(cli.Named("the survey", path), cli.Named("--list", o.list, "--plot", o.plot), a.Force); err != nil {
 		return err
 	}
-	if o.plot != "" {
-		if err := pngName("ready", o.plot); err != nil {
-			return err
-		}
+	if err := inspect.CheckPNG(o.plot); err != nil {
+		return status.Usage(fmt.Errorf("ready: %w", err))
 	}
 	t, err := inspect.Readiness(ctx, a, path, quality.Options{Allow: o.allow / 100})
 	if err != nil {
 		return err
-	}
-	if o.config != "" {
-		rows, err := o.configured(a, path)
-		if err != nil {
-			return err
-		}
-		t.Rows = append(t.Rows, rows...)
 	}
 	inspect.TellTable(a, t)
 	if o.list != "" {
@@ -106,43 +94,6 @@ func (o *readyOptions) run(ctx context.Context, a *cli.App, path string) error {
 	}
 	a.Report.Printf("%s: ready\n", path)
 	return nil
-}
-
-// configured are the rows that a configuration adds.
-func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error) {
-	cfg, err := a.Configure(o.config)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.Reads(cli.Uses(cfg.Reads())...); err != nil {
-		return nil, err
-	}
-	if !cli.SameFile(cfg.Survey.File.File, path) {
-		return nil, status.Usage(fmt.Errorf("ready: %s is about %s, not about %s", o.config, cfg.Survey.File.File, path))
-	}
-	here := *cfg
-	here.Comm.Grid = []int{0, 1}
-	j, err := a.Open(&here, pipeline.NeedPlanning)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Close()
-	f, err := j.Forecast(nil, here.Comm.Grid, 1)
-	if err != nil {
-		return nil, err
-	}
-	rows := []quality.Row{quality.Below(j.Geometry().Survey, j.Geometry().Image)}
-	for _, found := range f.Findings() {
-		if !slices.Contains([]string{"selection", "aperture", "time sampling", "image sampling", "trace spacing", "record length", "geometry", "surface"}, found.Topic) {
-			continue
-		}
-		level := quality.Level(found.Level)
-		if found.Level == "warning" {
-			level = quality.Note // check ends with status 0 as well
-		}
-		rows = append(rows, quality.Row{Group: "image", Name: found.Topic, Level: level, Text: found.Text})
-	}
-	return rows, nil
 }
 
 // writeFaults lists the traces of all rows as CSV.
@@ -175,21 +126,8 @@ func plotFold(a *cli.App, files []string, out string, dim int, fold quality.Hist
 	if err != nil {
 		return err
 	}
-	figure.Software, figure.Source = "lsm "+a.Command, inspect.SourceOf(out, files...)
-	if err := picture.WriteFile(out, figure, a.Force); err != nil {
-		return err
-	}
-	a.Report.Printf("fold: %s\n", out)
 	a.Finish("plot", out)
-	return nil
-}
-
-// pngName refuses the name of a picture that is not one of a PNG file.
-func pngName(command, name string) error {
-	if !strings.HasSuffix(strings.ToLower(name), ".png") {
-		return status.Usage(fmt.Errorf("%s: %s: pictures are PNG files, the name of --plot must end in .png", command, name))
-	}
-	return nil
+	return inspect.WritePicture(a, out, "fold", figure, files...)
 }
 
 // foldFigure draws the number of traces a bin of midpoints.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,8 +88,6 @@ func (o *semblanceOptions) complete() error {
 		return errors.New("--velocity replaces picks: do not give it with --picks, --output or --csv")
 	case o.hand != "" && o.csv != "":
 		return errors.New("give --csv or --picks, not both")
-	case o.panels != "" && !strings.EqualFold(filepath.Ext(o.panels), ".png"):
-		return fmt.Errorf("%s: pictures are PNG files, the name must end in .png", o.panels)
 	case !ascend(o.velocities):
 		return fmt.Errorf("--velocities is %v, must be two values above 0 that ascend", o.velocities)
 	case o.velocities[1]-o.velocities[0] < 2*closest:
@@ -112,7 +108,7 @@ func (o *semblanceOptions) complete() error {
 }
 
 func (o *semblanceOptions) run(ctx context.Context, a *cli.App, file string) error {
-	if err := o.complete(); err != nil {
+	if err := cli.InOrder(o.complete, func() error { return inspect.CheckPNG(o.panels) }); err != nil {
 		return status.Usage(fmt.Errorf("semblance: %w", err))
 	}
 	outputs := cli.Alike("semblance", o.output, o.stack, o.panels, o.spectra, o.csv)

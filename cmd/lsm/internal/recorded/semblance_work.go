@@ -15,7 +15,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/counts"
 	"github.com/kirchhoff-lsm/lsm/internal/midpoint"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
@@ -154,18 +153,11 @@ func (w *firstLook) scan(ctx context.Context) error {
 // write writes all outputs that are asked for.
 func (w *firstLook) write(ctx context.Context, r *h5.SurveyReader) error {
 	o := w.o
-	record := provenance.New("semblance")
-	for _, in := range [][2]string{{"survey", w.file}, {"picks", o.hand}, {"velocity", o.model}} {
-		if in[1] == "" {
-			continue
-		}
-		hashed, err := provenance.Hash(in[0], in[1])
-		if err != nil {
-			return status.Input(err)
-		}
-		record.Inputs = append(record.Inputs, hashed)
+	attrs, err := cli.Made("semblance", cli.Named("survey", w.file, "picks", o.hand, "velocity", o.model)...)
+	if err != nil {
+		return err
 	}
-	opt := h5.WriteOptions{Force: w.a.Force, Attrs: record.Attrs()}
+	opt := h5.WriteOptions{Force: w.a.Force, Attrs: attrs}
 	for _, out := range []struct {
 		what, path string
 		write      func() error

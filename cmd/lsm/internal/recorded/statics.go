@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/internal/counts"
@@ -143,18 +144,10 @@ func (o *staticsOptions) run(ctx context.Context, a *cli.App, path string) error
 		return err
 	}
 	for i, list := range [][]float64{c.Source, c.Receiver} {
-		a.Report.Printf("%-9s from %.1f to %.1f ms, %.1f ms rms\n", []string{"sources", "receivers"}[i], 1e3*slices.Min(list), 1e3*slices.Max(list), 1e3*rootMeanSquare(list))
+		a.Report.Printf("%-9s from %.1f to %.1f ms, %.1f ms rms\n", []string{"sources", "receivers"}[i], 1e3*slices.Min(list), 1e3*slices.Max(list), 1e3*floats.Norm(list, 2)/math.Sqrt(float64(len(list))))
 	}
 	a.Wrote("static corrections", o.output)
 	return nil
-}
-
-func rootMeanSquare(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x * x / float64(len(v))
-	}
-	return math.Sqrt(sum)
 }
 
 func (o *staticsOptions) ofElevations(s *survey.Survey) (*statics.Corrections, error) {

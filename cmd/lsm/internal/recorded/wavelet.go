@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/internal/counts"
-	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/internal/velocity"
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -114,8 +112,6 @@ func (o *waveletOptions) check(args []string) error {
 		return fmt.Errorf("--config and --image go together")
 	case o.phase != "zero" && o.phase != "minimum":
 		return fmt.Errorf("--phase %s: want zero or minimum", o.phase)
-	case o.picture != "" && !strings.EqualFold(filepath.Ext(o.picture), ".png"):
-		return fmt.Errorf("%s: pictures are PNG files, the name must end in .png", o.picture)
 	case !(o.length > 0 && o.before >= 0 && o.before <= o.length):
 		return fmt.Errorf("--length %g s and --before %g s: want a length above 0 and a part of it", o.length, o.before)
 	case !(o.align >= 0 && o.align <= o.length):
@@ -157,7 +153,7 @@ func (o *waveletOptions) check(args []string) error {
 			return fmt.Errorf("--%s has no effect on a wavelet that is estimated this way", idle.flag)
 		}
 	}
-	return nil
+	return inspect.CheckPNG(o.picture)
 }
 
 // samples are the number of samples at dt s of the wavelet, and the index of its time zero.
@@ -186,29 +182,11 @@ func (o *waveletOptions) write(a *cli.App, w survey.Wavelet, how string, attrs [
 	if err != nil {
 		return status.Input(err)
 	}
-	figure.Software, figure.Source = "lsm wavelet", inspect.SourceOf(o.picture, source...)
-	if err := picture.WriteFile(o.picture, figure, a.Force); err != nil {
-		return err
-	}
-	a.Report.Printf("picture: %s\n", o.picture)
 	a.Finish("picture", o.picture)
-	return nil
+	return inspect.WritePicture(a, o.picture, "picture", figure, source...)
 }
 
 // checkOutputs refuses outputs that cannot be written.
 func (o *waveletOptions) checkOutputs(a *cli.App, read ...cli.FileUse) error {
 	return a.CheckOutputs(read, cli.Named("--output", o.output, "--picture", o.picture), a.Force)
-}
-
-// made is the provenance of a wavelet estimated from files, by the roles that they have.
-func (o *waveletOptions) made(files ...cli.FileUse) ([]h5.Attr, error) {
-	r := provenance.New("wavelet")
-	for _, f := range files {
-		in, err := provenance.Hash(f.Role, f.Path)
-		if err != nil {
-			return nil, status.Input(err)
-		}
-		r.Inputs = append(r.Inputs, in)
-	}
-	return r.Attrs(), nil
 }

@@ -59,7 +59,7 @@ func (o *waveletOptions) fromTraces(ctx context.Context, a *cli.App, file string
 		return err
 	}
 	o.tell(a, spectrum.Compare(w.Samples, len(w.Samples)), turn)
-	attrs, err := o.made(cli.Use("survey", file))
+	attrs, err := cli.Made("wavelet", cli.Use("survey", file))
 	if err != nil {
 		return err
 	}
