@@ -250,7 +250,7 @@ tests() {
 	}
 }
 
-# kernel NAME OPTIONS: times of one size.
+# kernel NAME OPTIONS: times of one size beside the card's limits.
 kernel() {
 	local name=$1 e code
 	shift
@@ -264,8 +264,9 @@ kernel() {
 	}
 	figure "{\"case\":$(quoted "$name"),${e#\{}"
 	for way in forward adjoint; do
-		row "$(awk -v name="$name" -v way=$way -v ns="$(get ${way}_ns <<<"$e")" -v exact="$(get ${way}_exact_ratio <<<"$e")" \
-			'BEGIN { printf "%-14s %-8s %10.3g %8.2f", name, way, 1e9/ns, exact }')"
+		row "$(awk -v name="$name" -v way=$way -v ns="$(get ${way}_ns <<<"$e")" -v copy="$(get ${way}_copy_share <<<"$e")" \
+			-v issue="$(get ${way}_issue_share <<<"$e")" -v exact="$(get ${way}_exact_ratio <<<"$e")" \
+			'BEGIN { printf "%-14s %-8s %10.3g %8.1f %8.1f %8.2f", name, way, 1e9/ns, 100*copy, 100*issue, exact }')"
 	done
 }
 
@@ -273,7 +274,7 @@ kernel() {
 kernels() {
 	local size2='--shape 201,101 --sources 8 --receivers 64 --runs 1' size3='--shape 40,40,40 --sources 4 --receivers 64 --runs 1'
 	[ -z "$small" ] || size2='--shape 30,20 --sources 2 --receivers 6 --runs 1' size3='--shape 9,9,9 --sources 2 --receivers 6 --runs 1'
-	row 'size           way       triples/s  exact x'
+	row 'size           way       triples/s  copy %  issue %  exact x'
 	# shellcheck disable=SC2086 # lists of options
 	kernel '2-D' $size2 && kernel '3-D' $size3 && export LSM_NVRTC_LIB=/none/libnvrtc.so &&
 		kernel '2-D, carried' $size2 && kernel '3-D, carried' $size3
@@ -282,10 +283,13 @@ kernels() {
 speed() {
 	local size2='--shape 801,401 --sources 64 --receivers 256' size3='--shape 128,128,128 --sources 16 --receivers 256'
 	[ -z "$small" ] || size2='--shape 30,20 --sources 2 --receivers 6 --runs 1' size3='--shape 9,9,9 --sources 2 --receivers 6 --runs 1'
-	row 'size           way       triples/s  exact x'
+	row 'size           way       triples/s  copy %  issue %  exact x'
 	# shellcheck disable=SC2086 # lists of options
-	kernel '2-D' $size2 && kernel '2-D, weights' $size2 --dynamic && kernel '2-D, 16 bits' $size2 --compact &&
-		kernel '3-D' $size3 && kernel '3-D, weights' $size3 --dynamic
+	{
+		kernel '2-D' $size2 && kernel '2-D, weights' $size2 --dynamic && kernel '2-D, 16 bits' $size2 --compact &&
+			kernel '3-D' $size3 && kernel '3-D, weights' $size3 --dynamic
+	} || return
+	row "the card copies $(get copy_bytes <figures) bytes/s and issues $(get issue <figures) instructions/s, measured here"
 }
 
 # found PROGRAM: where a program of CUDA's toolkit is.

@@ -139,6 +139,17 @@ func (d *Device) Programs() string { return d.programs.about() }
 // Compiles reports whether there is a compiler that works, so that programs need not be carried.
 func (d *Device) Compiles() bool { return d.programs.whyCarried() == nil }
 
+// MadeBy is the version of the compiler that makes a program for this card, "" where the program
+// is carried.
+func (d *Device) MadeBy(src accel.Source) string {
+	if d.Compiles() {
+		if _, version := d.programs.compiler.Kind(); !src.Carried(d.context.Card.Arch, version) {
+			return version
+		}
+	}
+	return ""
+}
+
 // Build compiles a program for this card, or finds it in the cache, and loads it. Without
 // NVRTC, or where it fails, it uses the carried PTX. The program stays loaded as long as the
 // card is in use, so later calls for it return at once.

@@ -62,6 +62,12 @@ type KernelResult struct {
 	// Time with sums that do not depend on the partition, if asked for, and its ratio to
 	// the time with ordinary sums: the median over pairs of runs, one after the other.
 	Exact, ExactRatio [2]float64
+	// On a card: its limits, and the shares of them that are reached. CopyShare counts
+	// tables, image and data crossing the card's memory once. IssueShare counts the kernel's
+	// instructions as kirchhoff/gpu.Instructions has them, without convolution. It is zero where
+	// they were not counted: on AMD's cards.
+	Card                  *CardLimits
+	CopyShare, IssueShare [2]float64
 }
 
 // Flops are the floating-point operations of one triple: time sum, weight,
@@ -117,7 +123,10 @@ func Kernel(ctx context.Context, size KernelSize) (*KernelResult, error) {
 		return nil, err
 	}
 	r.count(size, times)
-	return r, nil
+	if size.Card != nil {
+		err = r.countCard(size, float64(4*(p.Grid.Len()+p.NumTraces()*p.NT)))
+	}
+	return r, err
 }
 
 // count turns the times of the operators' runs, ns by direction, into figures.
@@ -132,6 +141,35 @@ func (r *KernelResult) count(size KernelSize, times [][2][]float64) {
 	r.Forward = median(times[0][dist.Forward]) / float64(r.Triples)
 	r.Adjoint = median(times[0][dist.Backward]) / float64(r.Triples)
 	r.BytesPer = float64(r.TableBytes) / float64(r.Triples)
+}
+
+// countCard measures the card's limits. Vectors are the bytes of image and data.
+func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
+	l, err := MeasureCard(size.Card, size.Runs)
+	if err != nil {
+		return err
+	}
+	r.Card = &l
+	copied := 1e9 * (float64(r.TableBytes) + vectors) / float64(r.Triples) / l.CopyBytes // ns a triple
+	issued := size.instructions()
+	for d, took := range [2]float64{r.Forward, r.Adjoint} {
+		r.CopyShare[d], r.IssueShare[d] = copied/took, 1e9*issued[d]/l.Issue/took
+	}
+	return nil
+}
+
+// instructions are those that the card's kernels issue for a triple, by direction; zero where
+// nobody has counted them.
+func (k KernelSize) instructions() (each [2]float64) {
+	l := kirchhoff.Layout{Fields: 1, Compact: k.Compact}
+	if k.Dynamic {
+		l.Fields = 2*len(k.Shape) - 1
+	}
+	counted, ok := kirchhoffgpu.Instructions(l, k.Card.Card().Arch, k.Card.MadeBy(kirchhoffgpu.Programs(l)[0]))
+	if ok {
+		each[dist.Forward], each[dist.Backward] = counted[0], counted[1]
+	}
+	return each
 }
 
 // engine makes the engine and says what it is.

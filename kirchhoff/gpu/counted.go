@@ -104,3 +104,33 @@ func native(l kirchhoff.Layout) map[int]float64 {
 	}
 	return from
 }
+
+// Instructions are those that forward and adjoint issue for a triple, as counted for a card and a
+// version of NVRTC, "" for the carried PTX. They are those of the nearest older architecture, and of
+// the newest version that is not newer, or else of the oldest. ok is false where none was counted.
+func Instructions(l kirchhoff.Layout, arch, version string) (each [2]float64, ok bool) {
+	number, _ := strings.CutPrefix(arch, "sm_")
+	want, err := strconv.Atoi(number)
+	if err != nil {
+		return each, false
+	}
+	best := map[string]count{}
+	for _, r := range countsOf(l) {
+		if r.arch > want || (r.by == "carried") != (version == "") {
+			continue
+		}
+		if b, ok := best[r.kernel]; !ok || r.arch > b.arch || r.arch == b.arch && r.by != "carried" && notNewer(r.by, version) {
+			best[r.kernel] = r // versions ascend: the oldest stands for those before
+		}
+	}
+	forward, ok1 := best["forward"]
+	adjoint, ok2 := best["adjoint"]
+	return [2]float64{forward.all, adjoint.all}, ok1 && ok2
+}
+
+// notNewer compares versions of NVRTC.
+func notNewer(have, want string) bool {
+	h, err1 := strconv.ParseFloat(have, 64)
+	w, err2 := strconv.ParseFloat(want, 64)
+	return err1 == nil && err2 == nil && h <= w
+}

@@ -7,30 +7,30 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// Each carried program is counted for cards of four kinds, by several compilers, so that the choice
-// between NVRTC and what is carried has a ground. With an aperture nothing is counted.
+// Each carried program is counted for cards of four kinds, so that the shares of lsm bench kernel
+// and the choice between NVRTC and what is carried have a ground.
 func TestCounted(t *testing.T) {
 	for _, fields := range []int{1, 3, 5} {
 		for _, compact := range []bool{false, true} {
 			l := kirchhoff.Layout{Fields: fields, Compact: compact}
-			carried := map[int]int{}
-			for _, r := range countsOf(l) {
-				if !(r.all > 5 && r.all < 60) {
-					t.Errorf("%+v: %+v", l, r)
-				}
-				if r.by == "carried" {
-					carried[r.arch]++
-				}
-			}
-			for _, arch := range []int{80, 90, 100, 120} {
-				if carried[arch] != 2 {
-					t.Errorf("%+v, sm_%d: %d carried kernels are counted, want forward and adjoint", l, arch, carried[arch])
+			for _, arch := range []string{"sm_80", "sm_90", "sm_100", "sm_120", "sm_121"} {
+				for _, version := range []string{"", "0.1", "12.9", "13.0", "13.5", "14.0"} {
+					each, ok := Instructions(l, arch, version)
+					if !ok || !(each[0] > 10 && each[0] < 60 && each[1] > 5 && each[1] < 60) {
+						t.Errorf("%+v, %s, NVRTC %q: %v instructions, %v", l, arch, version, each, ok)
+					}
 				}
 			}
 		}
 	}
-	if rows := countsOf(kirchhoff.Layout{Fields: 1, Aperture: 1}); rows != nil {
-		t.Errorf("with an aperture %d rows are counted", len(rows))
+	if each, _ := Instructions(kirchhoff.Layout{Fields: 1}, "sm_90", "12.9"); each != [2]float64{17.1, 11.1} {
+		t.Errorf("sm_90 issues %v instructions, want 17.1 and 11.1", each)
+	}
+	if _, ok := Instructions(kirchhoff.Layout{Fields: 1, Aperture: 1}, "sm_90", "12.9"); ok {
+		t.Error("with an aperture nothing is counted, and something is said")
+	}
+	if _, ok := Instructions(kirchhoff.Layout{Fields: 1}, "gfx90a", ""); ok {
+		t.Error("AMD's cards are not counted, and something is said")
 	}
 }
 

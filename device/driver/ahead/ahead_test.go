@@ -18,6 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/imaging"
+	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	kirchhoffgpu "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
@@ -49,7 +50,7 @@ func carried() []accel.Source {
 	ends := kirchhoffgpu.Programs(kirchhoff.Layout{Fields: 1})[1]
 	image := imaging.Program()
 	return append(operators(carriedKinds), ends, kirchhoffgpu.PackProgram(), gpu.VectorSource(),
-		accel.Source{Name: image.Name, Text: image.Text})
+		accel.Source{Name: image.Name, Text: image.Text}, bench.LimitsSource())
 }
 
 // operators are the programs for some kinds of tables.

@@ -51,6 +51,7 @@ file has comments, and you can edit it.`,
 type kernelOptions struct {
 	bench.KernelSize
 	reproducible string
+	limits       bool
 }
 
 func newBenchKernel(a *cli.App) *cobra.Command {
@@ -59,7 +60,7 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 		Use:   "kernel",
 		Short: "Nanoseconds per (source, receiver, image point) of forward and adjoint",
 		Example: `  lsm bench kernel --sources 64 --receivers 128 --shape 401,301 --samples 1500 --threads 1
-  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic`,
+  lsm bench kernel --shape 101,101,101 --sources 16 --receivers 64 --dynamic --limits`,
 		Annotations: cli.Exits("4", "5"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -80,6 +81,7 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 	fl.BoolVar(&o.Compact, "compact", false, "store times in 16 bits, as kirchhoff.tables = \"uint16\" does")
 	fl.BoolVar(&o.Streamer, "streamer", false, "use a moving spread instead of a fixed one")
 	fl.IntVar(&o.Runs, "runs", 5, "number of runs; the median is printed")
+	fl.BoolVar(&o.limits, "limits", false, "measure this machine's limits too; a card's are always measured")
 	fl.StringVar(&o.reproducible, "reproducible", "ranks", "off leaves out what solver.reproducible = \"ranks\" costs")
 	return cmd
 }
@@ -117,12 +119,17 @@ func benchKernel(ctx context.Context, a *cli.App, o kernelOptions) error {
 	if err != nil {
 		return status.Usage(err)
 	}
-	tellKernel(a, o, r)
+	var limits *bench.Limits
+	if o.limits && r.Card == nil {
+		l := bench.MeasureLimits(o.Runs)
+		limits = &l
+	}
+	tellKernel(a, o, r, limits)
 	return verdict(r.Verdict)
 }
 
-// tellKernel prints a result.
-func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult) {
+// tellKernel prints a result, with the limits of one core if they were measured.
+func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult, limits *bench.Limits) {
 	say := a.Report.Printf
 	say("%s, %v, %s, dynamic %v: %.3g triples\n", r.Engine, o.KernelSize, readable.Count(o.Threads, "thread"), o.Dynamic, float64(r.Triples))
 	say("forward %.3f ns  adjoint %.3f ns per triple   %.1f and %.1f GFLOP/s   tables %.3g bytes per triple\n",
@@ -131,16 +138,37 @@ func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult) {
 		say("with the same bits for any number of ranks: forward %.3f ns (× %.3f)  adjoint %.3f ns (× %.3f)\n",
 			r.Exact[0], r.ExactRatio[0], r.Exact[1], r.ExactRatio[1])
 	}
+	storeShare, gatherShare := 0.0, 0.0
+	if limits != nil {
+		storeShare, gatherShare = limits.StoreNS/(r.Forward*float64(o.Threads)), limits.GatherNS/(r.Adjoint*float64(o.Threads))
+		say("one core here: %.3f ns a pick of two samples (adjoint at %.0f %% of a gather program's limit), %.3f ns an added pair (forward at %.0f %%), memory %.1f GB/s\n",
+			limits.GatherNS, 100*gatherShare, limits.StoreNS, 100*storeShare, limits.ReadBytes/1e9)
+	}
+	if card := r.Card; card != nil {
+		say("%.3g triples a second forward, %.3g adjoint\n", 1e9/r.Forward, 1e9/r.Adjoint)
+		say("this card copies %.4g GB/s (forward at %.1f %%, adjoint at %.1f %%) and issues %.3g instructions a second (%s)\n",
+			card.CopyBytes/1e9, 100*r.CopyShare[0], 100*r.CopyShare[1], card.Issue, shares(r.IssueShare))
+	}
 	say("dot test %.1e  %s\n", r.DotError, r.Verdict)
 	fields := []any{"engine", r.Engine, "triples", r.Triples, "dot_error", r.DotError, "threads", o.Threads, "dynamic", o.Dynamic,
-		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "verdict", r.Verdict}
+		"table_bytes", r.TableBytes, "bytes_per_triple", r.BytesPer, "limits", limits, "store_share", storeShare, "gather_share", gatherShare,
+		"card", r.Card, "verdict", r.Verdict}
 	for _, f := range []struct {
 		name string
 		of   [2]float64 // forward, adjoint
-	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio}, {"gflops", r.GFlops}} {
+	}{{"ns", [2]float64{r.Forward, r.Adjoint}}, {"exact_ns", r.Exact}, {"exact_ratio", r.ExactRatio},
+		{"gflops", r.GFlops}, {"copy_share", r.CopyShare}, {"issue_share", r.IssueShare}} {
 		fields = append(fields, "forward_"+f.name, f.of[0], "adjoint_"+f.name, f.of[1])
 	}
 	a.Report.Event("kernel", fields...)
+}
+
+// shares are those of forward and adjoint, zero where nothing was counted.
+func shares(of [2]float64) string {
+	if of == [2]float64{} {
+		return "not counted"
+	}
+	return fmt.Sprintf("%.1f %%, %.1f %%", 100*of[0], 100*of[1])
 }
 
 func newBenchTraveltime(a *cli.App) *cobra.Command {
