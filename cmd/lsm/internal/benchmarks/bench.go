@@ -20,29 +20,18 @@ import (
 
 // Command is lsm bench with the commands below it.
 func Command(a *cli.App) *cobra.Command {
-	var file string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Speed of this machine, with a check of the results",
 		Long: `Bench measures the program on this machine. Every figure is the median of
-several runs and is printed with the error of the timed result.
-
-With --machine-file it measures what "lsm check --machine" needs to know of a machine to
-predict the time of runs there: cores, files and, over the ranks that it is started on,
-sums between ranks. The file has comments and may be changed by hand.`,
-		Example: `  lsm bench --machine-file here.toml
-  srun -n 16 lsm bench --machine-file cluster.toml
-  lsm bench kernel --threads 1`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if file != "" {
-				return benchMachine(cmd.Context(), a, file)
-			}
-			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, traveltime, comm, solve, backends or matmul, or lsm bench --machine-file FILE")
+several runs and is printed with the error of the timed result.`,
+		Example: `  lsm bench kernel --threads 1
+  lsm bench solve config.toml`,
+		RunE: func(*cobra.Command, []string) error {
+			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, traveltime, comm, solve, backends or matmul")
 		},
 		Annotations: cli.Exits("4", "5", "6", "130"),
 	}
-	cmd.Flags().StringVar(&file, "machine-file", "", "measure what lsm check --machine needs, and write it to `FILE`")
-	cli.NotEmpty(cmd, "machine-file", "a file")
 	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a), newBenchSolve(a), newBenchBackends(a), newBenchMatmul(a))
 	return cmd
 }

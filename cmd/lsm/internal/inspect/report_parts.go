@@ -111,7 +111,7 @@ func (c *collector) findWeak(j *pipeline.Job) error {
 	if !c.run.MayBeWeak() {
 		return nil
 	}
-	f, err := j.Forecast(nil, []int{0, 1}, 1)
+	f, err := j.Forecast([]int{0, 1}, 1)
 	if err != nil {
 		return err
 	}

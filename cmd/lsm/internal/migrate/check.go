@@ -10,13 +10,10 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
-	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/benchmarks"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/recorded"
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 
@@ -32,7 +29,6 @@ type checkOptions struct {
 	window   bool
 	arrivals string
 	ranks    int
-	machine  string
 }
 
 func newCheck(a *cli.App) *cobra.Command {
@@ -50,8 +46,7 @@ With --dot-test it also builds the operator, measures whether its two directions
 are adjoint, and says what solver.damping amounts to. With --ranks,
 or where comm.grid gives the number of ranks, it says what each of them would hold and
 do. The time is that of this machine, which check measures, if all ranks share its cores, and
-leaves out sums over ranks. With --machine it is that of the machine that a file describes,
-with sums over ranks if nothing hides them. lsm bench --machine-file measures such a file.
+leaves out sums over ranks.
 
 With --window it says what solving traveltimes in windows of the model costs
 (kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
@@ -67,17 +62,13 @@ eight places, spread over the survey. The picture shows from which share of them
   lsm check config.toml --qc
   lsm check config.toml --window
   lsm check config.toml --arrivals weak.png
-  lsm check config.toml --ranks 512 --machine cluster.toml`,
+  lsm check config.toml --ranks 512`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
-	cmd.Flags().StringVar(&o.machine, "machine", "", "predict the time on the machine that `FILE` describes")
-	cli.NotEmpty(cmd, "machine", "a file")
 	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	cli.NotEmpty(cmd, "arrivals", "a file")
 	cmd.Flags().BoolVar(&o.qc, "qc", false, "say what lsm ready finds in the traces (reads them all)")
-	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
-	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
 	return cmd
 }
@@ -91,15 +82,8 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 	if err != nil {
 		return err
 	}
-	var m *pipeline.Machine
-	if o.machine != "" {
-		m, err = pipeline.ReadMachine(o.machine)
-		if err := comm.Together(a.World, err); err != nil {
-			return err
-		}
-	}
 	if o.arrivals != "" {
-		read := append(cli.Named("the configuration", path, "--machine", o.machine), cli.Uses(cfg.Reads())...)
+		read := append(cli.Named("the configuration", path), cli.Uses(cfg.Reads())...)
 		if err := a.CheckOutput(read, o.arrivals, a.Force); err != nil {
 			return err
 		}
@@ -123,7 +107,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	defer j.Close()
-	f, err := j.Forecast(m, cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size()))
+	f, err := j.Forecast(cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size()))
 	if err != nil {
 		return err
 	}
@@ -137,7 +121,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		show(found)
 	}
 	memory := f.Memory.Check()
-	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
+	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, show) }
 	if err := cli.InOrder(spectra, time); err != nil {
 		return err
 	}
@@ -206,40 +190,21 @@ func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job,
 	return nil
 }
 
-// tellTime shows what a run takes on a machine, nil for this one. The numbers are of the
-// rank that needs most.
-func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, m *pipeline.Machine, show func(pipeline.Finding)) error {
-	var d pipeline.Duration
-	if m != nil {
-		d = f.On(m)
-		show(pipeline.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
-	} else {
-		here, err := measureHere(ctx, a, j.Kernel())
-		if err != nil {
-			return err
-		}
-		d = f.Duration(here, j.ReadingTime())
+// tellTime shows what a run takes on this machine. The numbers are of the rank that needs most.
+func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, show func(pipeline.Finding)) error {
+	speed, err := measureSpeed(ctx, a, j.Kernel())
+	if err != nil {
+		return err
 	}
+	d := f.Duration(speed, j.ReadingTime())
 	show(pipeline.Finding{Topic: "time", Level: "ok", Text: d.String()})
-	messages, sent := f.Sent()
-	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced,
-		"messages_per_iteration", messages, "sent_bytes_per_iteration", sent}
+	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced}
 	if d != (pipeline.Duration{}) {
 		numbers = append(numbers, "seconds_per_iteration", d.Iteration.Seconds(), "run_seconds", d.Total.Seconds())
 	}
 	a.Report.Event("forecast", numbers...)
 	a.Finish(numbers...)
 	return nil
-}
-
-// measureHere measures this machine for a plan, which takes about half a second. The speed of a
-// GPU is not known.
-func measureHere(ctx context.Context, a *cli.App, k pipeline.Kernel) (*pipeline.Machine, error) {
-	if k.OnCard {
-		return &pipeline.Machine{}, nil
-	}
-	size := bench.KernelSize{Engine: k.Engine, Threads: k.Threads, Exact: k.Exact, Wavelet: k.Taps}
-	return benchmarks.MeasureCores(ctx, a, size, []int{k.Dim}, []bool{k.Dynamic})
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first

@@ -127,7 +127,7 @@ func (o *readyOptions) configured(a *cli.App, path string) ([]quality.Row, error
 		return nil, err
 	}
 	defer j.Close()
-	f, err := j.Forecast(nil, here.Comm.Grid, 1)
+	f, err := j.Forecast(here.Comm.Grid, 1)
 	if err != nil {
 		return nil, err
 	}
