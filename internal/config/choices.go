@@ -44,8 +44,7 @@ func methods() (list []Choice) {
 	for _, m := range solver.Methods {
 		list = append(list, Choice{Name: m.Name, Help: m.Description})
 	}
-	return append(list,
-		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
+	return list
 }
 
 func traveltimes() (list []Choice) {

@@ -231,32 +231,24 @@ func Peak(s *Setting) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	x := f.Start
-	if s.Config.Method == "matching" {
-		var r *Matched
-		if r, err = f.Match(ctx, imaging.MatchOptions{}); err == nil {
-			x = r.X
+	m, err := f.Method()
+	if err != nil {
+		return 0, err
+	}
+	err = m.Init(ctx, f.Problem, f.Start)
+	for range 2 {
+		if err == nil && s.Kept {
+			err = m.Keep()
 		}
-	} else {
-		var m *solver.Method
-		if m, err = f.Method(); err != nil {
-			return 0, err
+		if err == nil {
+			err = m.Step(ctx)
 		}
-		err = m.Init(ctx, f.Problem, f.Start)
-		for range 2 {
-			if err == nil && s.Kept {
-				err = m.Keep()
-			}
-			if err == nil {
-				err = m.Step(ctx)
-			}
-		}
-		x = m.X()
-		if err == nil && s.Coherent && s.Passes == nil {
-			var predicted *dist.Vector
-			if predicted, err = s.Predict(ctx, x); err == nil {
-				_, err = dist.NewVector(s.Device, predicted.Layout) // of the weights
-			}
+	}
+	x := m.X()
+	if err == nil && s.Coherent && s.Passes == nil {
+		var predicted *dist.Vector
+		if predicted, err = s.Predict(ctx, x); err == nil {
+			_, err = dist.NewVector(s.Device, predicted.Layout) // of the weights
 		}
 	}
 	if err == nil {

@@ -14,7 +14,6 @@ func TestRefused(t *testing.T) {
 	for _, set := range [][]string{
 		{"", "solver.damping=0.1"},
 		{"image.gathers", "image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
-		{"solver.method", "solver.method=matching"},
 		{"solver.band", "solver.band=true"},
 		{"solver.start", "solver.start=start.h5"},
 		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},

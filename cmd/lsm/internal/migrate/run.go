@@ -2,7 +2,6 @@ package migrate
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
-	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 func newRun(a *cli.App) *cobra.Command {
@@ -71,11 +69,7 @@ func tellResult(a *cli.App, out string, result *pipeline.Result) {
 	if h[0] > 0 {
 		relative = h[last] / h[0]
 	}
-	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(last, "iteration"))
-	if result.Reason == solver.Matched {
-		ended = string(result.Reason)
-	}
-	a.Report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[last], 100*relative)
+	a.Report.Printf("%s after %s; residual %.3e, %.2f%% of its start\n", result.Reason, readable.Count(last, "iteration"), h[last], 100*relative)
 	a.Report.Printf("image: %s\n", out)
 	a.Finish("output", out, "reason", string(result.Reason), "iterations", last,
 		"residual", h[last], "relative_residual", relative)
