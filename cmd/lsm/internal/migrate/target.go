@@ -37,8 +37,8 @@ amplitude. The file is an image file. Its image is the least-squares image of th
 with the rest of the image as in --image, or else zero. --frame takes along the points
 around the window.
 
-The problem is that of lsm run with the same configuration: weights, topography, damping
-and regularization. The engine of the configuration makes the Hessian, or cpu if that is
+The problem is that of lsm run with the same configuration: weights, topography and
+damping. The engine of the configuration makes the Hessian, or cpu if that is
 on a GPU; the matrix lies in the memory of the ranks.
 
 --image is what lsm run made of the same configuration. The noise in a weighted sample is
