@@ -26,7 +26,6 @@ import (
 type checkOptions struct {
 	dotTest  bool
 	qc       bool
-	window   bool
 	arrivals string
 	ranks    int
 }
@@ -48,11 +47,6 @@ or where comm.grid gives the number of ranks, it says what each of them would ho
 do. The time is that of this machine, which check measures, if all ranks share its cores, and
 leaves out sums over ranks.
 
-With --window it says what solving traveltimes in windows of the model costs
-(kirchhoff.aperture, traveltime.margin): for eight places, spread over the survey, it
-compares the times with those of the whole model. That takes the time and memory of
-eight solves of the whole model at once.
-
 With --qc it reads all traces and says what lsm ready finds in them.
 
 With --arrivals it says where first arrivals are weak, such as head waves and waves that come
@@ -60,12 +54,10 @@ round obstacles, because their spreading is below 0.3 of what the distance gives
 eight places, spread over the survey. The picture shows from which share of them.`,
 		`  lsm check config.toml --dot-test
   lsm check config.toml --qc
-  lsm check config.toml --window
   lsm check config.toml --arrivals weak.png
   lsm check config.toml --ranks 512`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
-	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	cli.NotEmpty(cmd, "arrivals", "a file")
 	cmd.Flags().BoolVar(&o.qc, "qc", false, "say what lsm ready finds in the traces (reads them all)")
@@ -179,11 +171,6 @@ func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job,
 			return err
 		}
 	}
-	if o.window {
-		if err := compareWindows(ctx, a, f, show); err != nil {
-			return err
-		}
-	}
 	if o.arrivals != "" {
 		return findWeak(ctx, a, j.Geometry().Image, f, path, o.arrivals, show)
 	}
@@ -229,21 +216,6 @@ func plannedRanks(asked int, grid []int, here int) int {
 		return grid[0] * grid[1]
 	}
 	return here
-}
-
-// compareWindows says what windows of the model change in the traveltimes.
-func compareWindows(ctx context.Context, a *cli.App, f *pipeline.Forecast, show func(pipeline.Finding)) error {
-	return a.Once(func() error {
-		cost, found, err := f.CompareWindows(ctx, a.Report)
-		if err != nil {
-			return pipeline.BlameInput(err)
-		}
-		show(found)
-		if cost != nil {
-			a.Finish("window_error", cost.Largest, "window_rms", cost.RMS, "window_columns", cost.Columns)
-		}
-		return nil
-	})
 }
 
 // findWeak says where first arrivals are weak, and draws it.
