@@ -70,23 +70,6 @@ func (r *Reporter) Closing(all []Account) {
 	r.warnDropped(all)
 }
 
-// Beneath says which share of the time of a lane lay beneath the work of another, of which
-// work of the name waiting is none. Without traces, or work on the first, it says nothing.
-func (r *Reporter) Beneath(all []Account, lane, by, waiting string) {
-	var whole, beneath time.Duration
-	for _, a := range all {
-		of, busy := a.Trace.busy(lane, ""), a.Trace.busy(by, "")
-		whole += of.length()
-		beneath += common(of, busy).length() - common(of, a.Trace.busy(by, waiting)).length()
-	}
-	if whole == 0 {
-		return
-	}
-	seconds, percent := whole.Seconds()/float64(len(all)), 100*float64(beneath)/float64(whole)
-	r.say(fmt.Sprintf("hidden: %.0f %% of lane %q, %.3g s a rank, lay beneath work in lane %q", percent, lane, seconds, by),
-		"hidden", "lane", lane, "beneath", by, "seconds", seconds, "percent", percent)
-}
-
 // memory prints the most memory that any rank took beside what was predicted
 // for that rank.
 func (r *Reporter) memory(all []Account) {
