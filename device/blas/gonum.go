@@ -10,7 +10,7 @@ import (
 )
 
 // Gonum is gonum's BLAS, which is always there, on some threads of the host.
-func Gonum(threads int) Library { return &host{gonumKernels{}, max(1, threads)} }
+func Gonum(threads int) Solver { return &host{gonumKernels{}, max(1, threads)} }
 
 type gonumKernels struct{}
 

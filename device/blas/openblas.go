@@ -32,7 +32,7 @@ var prefixes = []string{"", "scipy_"}
 
 // OpenBLAS loads OpenBLAS, on some threads of the host. Its error is a missing resource. A build
 // with 64-bit integers has other names of functions and is refused.
-func OpenBLAS(threads int) (Library, error) {
+func OpenBLAS(threads int) (Solver, error) {
 	handle, file, err := openBLAS.Open()
 	if err != nil {
 		return nil, err

@@ -52,7 +52,12 @@ func RunBriefly(t *testing.T, w commtest.World, p Place, types []device.Type, si
 
 func run(t *testing.T, w commtest.World, p Place, types []device.Type, brief bool, sizes []int) {
 	for _, n := range sizes {
-		for _, c := range cases {
+		_, l := p(0)
+		of := cases
+		if _, solves := l.(lib.Solver); !solves {
+			of = cases[:1]
+		}
+		for _, c := range of {
 			t.Run(fmt.Sprintf("%d ranks/%s", n, c.name), func(t *testing.T) {
 				if err := w(n, func(world comm.Comm) error { return onGrids(world, p, types, brief, c.body) }); err != nil {
 					t.Error(err)
@@ -264,7 +269,11 @@ func products(s *Site) error {
 		if i == 5 && s.Type != device.F64 || i != 1 && s.brief {
 			continue
 		}
-		for way := range 4 {
+		ways := 4
+		if _, solves := s.Grid.Library.(lib.Solver); !solves { // adjoints are for those that do
+			ways = 1
+		}
+		for way := range ways {
 			if err := s.product(uint64(i), shape.rows, shape.inner, shape.columns, way&1 != 0, way&2 != 0); err != nil {
 				return fmt.Errorf("product %d, adjoints %v %v: %w", i, way&1 != 0, way&2 != 0, err)
 			}
