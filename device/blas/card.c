@@ -12,8 +12,8 @@ static const int not_transposed[] = {0, 111}; // by library
 
 // Names of products by library and type.
 static const char *const gemms[2][CARD_TYPES] = {
-	{"cublasSgemm_v2", "cublasDgemm_v2", "cublasCgemm_v2", "cublasZgemm_v2"},
-	{"hipblasSgemm", "hipblasDgemm", "hipblasCgemm", "hipblasZgemm"},
+	{"cublasSgemm_v2", "cublasDgemm_v2"},
+	{"hipblasSgemm", "hipblasDgemm"},
 };
 static const char *const creates[] = {"cublasCreate_v2", "hipblasCreate"};
 static const char *const destroys[] = {"cublasDestroy_v2", "hipblasDestroy"};
@@ -82,17 +82,17 @@ int card_close(const card_calls *f, void *handle, const char **call)
 	return f->destroy(handle);
 }
 
-// real is a real factor of a type.
+// factor is a number of a type.
 typedef union {
-	float single[2];
-	double full[2];
-} real;
+	float single;
+	double full;
+} factor;
 
-static real real_of(int type, double v)
+static factor factor_of(int type, double v)
 {
-	real r = {.full = {v, 0}};
-	if (type == BLAS_F32 || type == BLAS_C64)
-		r.single[0] = (float)v, r.single[1] = 0;
+	factor r = {.full = v};
+	if (type == BLAS_F32)
+		r.single = (float)v;
 	return r;
 }
 
@@ -103,17 +103,17 @@ static int precise(const card_calls *f, void *handle, int type, const char **cal
 	*call = "cublasSetMathMode";
 	if (f->hip)
 		return 0;
-	return f->set_math(handle, type == BLAS_F32 || type == BLAS_C64 ? PEDANTIC_MATH : DEFAULT_MATH);
+	return f->set_math(handle, type == BLAS_F32 ? PEDANTIC_MATH : DEFAULT_MATH);
 }
 
 // A row-major matrix is the transpose of a column-major one: Cᵀ = Cᵀ + alpha Bᵀ Aᵀ.
 int card_multiply(const card_calls *f, void *handle, int type, int m, int n, int k, double alpha, card_address a,
                   card_address b, card_address c, const char **call)
 {
-	real factor = real_of(type, alpha), one = real_of(type, 1);
+	factor scale = factor_of(type, alpha), one = factor_of(type, 1);
 	int no = not_transposed[f->hip], status = precise(f, handle, type, call);
 	if (status)
 		return status;
 	*call = gemms[f->hip][type];
-	return f->gemm[type](handle, no, no, n, m, k, &factor, b, n, a, k, &one, c, n);
+	return f->gemm[type](handle, no, no, n, m, k, &scale, b, n, a, k, &one, c, n);
 }

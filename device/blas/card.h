@@ -3,7 +3,7 @@
 #ifndef LSM_BLAS_CARD_H
 #define LSM_BLAS_CARD_H
 
-enum { CARD_TYPES = 4 }; // of elements, with the numbers of openblas.h
+enum { CARD_TYPES = 2 }; // of elements, with the numbers of openblas.h
 
 typedef unsigned long long card_address; // a pointer to the card's memory, of the same size and class
 
