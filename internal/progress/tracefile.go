@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
@@ -71,70 +67,6 @@ func encodeTrace(all []Account) ([]byte, error) {
 	}
 	b.WriteString("\n]}\n")
 	return b.Bytes(), nil
-}
-
-// ReadTrace makes the rows of the closing table from a file that WriteTrace has written.
-// The rows "other" and "total" are missing.
-func ReadTrace(r io.Reader) ([]Row, error) {
-	var f struct {
-		TraceEvents []traceEvent `json:"traceEvents"`
-	}
-	if err := json.NewDecoder(r).Decode(&f); err != nil {
-		return nil, err
-	}
-	if len(f.TraceEvents) == 0 {
-		return nil, errors.New("it has no events")
-	}
-	names := map[[2]int]string{} // of lanes
-	for _, e := range f.TraceEvents {
-		if e.Phase == "M" && e.Name == "thread_name" {
-			names[[2]int{e.PID, e.TID}] = fmt.Sprint(e.Args["name"])
-		}
-	}
-	spans := map[int][]traceEvent{}
-	for _, e := range f.TraceEvents {
-		// Sections that overlap stand in "sections 2" and so on.
-		lane := names[[2]int{e.PID, e.TID}]
-		if e.Phase == "X" && e.Dur != nil && (lane == LaneSections || strings.HasPrefix(lane, LaneSections+" ")) {
-			spans[e.PID] = append(spans[e.PID], e)
-		}
-	}
-	var roots []*Node
-	for _, rank := range slices.Sorted(maps.Keys(spans)) {
-		roots = append(roots, nested(spans[rank]))
-	}
-	sections, total := merge(nil, roots), make([]float64, len(roots))
-	for _, s := range sections {
-		for rank, v := range s.seconds {
-			total[rank] += v
-		}
-	}
-	return shares(sections, total), nil
-}
-
-// nested is the section around the spans of one rank.
-func nested(spans []traceEvent) *Node {
-	slices.SortStableFunc(spans, func(a, b traceEvent) int {
-		return cmp.Or(cmp.Compare(a.TS, b.TS), cmp.Compare(*b.Dur, *a.Dur))
-	})
-	type open struct {
-		*Node
-		end float64
-	}
-	root := &Node{}
-	around := []open{{root, math.Inf(1)}}
-	took := func(micro float64) time.Duration { return time.Duration(1e3 * micro) }
-	for _, s := range spans {
-		for around[len(around)-1].end <= s.TS {
-			around = around[:len(around)-1]
-		}
-		outer, end := around[len(around)-1], s.TS+*s.Dur
-		in := outer.enter(s.Name)
-		in.Own += took(*s.Dur)
-		outer.Own -= took(min(end, outer.end) - s.TS)
-		around = append(around, open{in, end})
-	}
-	return root
 }
 
 // traceEvents are the events of one rank: its names, then lane by lane. Lanes of all ranks

@@ -39,7 +39,6 @@ type Memory struct {
 
 // Times are where the time of a run went.
 type Times struct {
-	From  string // where this is known from
 	Ranks int
 	Total float64 // s, of the mean rank
 	Rows  []progress.Row
@@ -119,7 +118,7 @@ func (l *Log) take(line []byte) (bool, error) {
 			break
 		}
 		if l.Times == nil {
-			l.Times = &Times{From: "the log"}
+			l.Times = &Times{}
 		}
 		l.Times.Ranks = max(l.Times.Ranks, e.Ranks)
 		if e.IsTotal() {
@@ -142,18 +141,4 @@ func (l *Log) Belongs(residual []float64) bool {
 	}
 	last := residual[len(residual)-1]
 	return math.Abs(*l.Residual-last) <= 1e-9*math.Abs(last)
-}
-
-// ReadTrace finds where the time went from what lsm run --trace has written.
-func ReadTrace(r io.Reader) (*Times, error) {
-	rows, err := progress.ReadTrace(r)
-	if err != nil {
-		return nil, fmt.Errorf("is no trace of lsm run --trace: %w", err)
-	}
-	t := &Times{From: "the trace", Rows: rows}
-	for _, row := range rows {
-		t.Ranks = row.Ranks
-		t.Total += row.Avg
-	}
-	return t, nil
 }

@@ -255,7 +255,7 @@ func TestMissingParts(t *testing.T) {
 		{"gradient", func(r *Run) { r.Image.GradientNorm = nil }, nil},
 		{"iterations", func(r *Run) { r.Image.ResidualNorm, r.Image.GradientNorm = []float64{5}, []float64{2} }, nil},
 		{"tests", func(r *Run) { r.DotTest, r.Log = nil, nil }, []string{"No adjoint test: --log FILE", "Memory is not known"}},
-		{"times", func(r *Run) { r.Times = nil }, []string{"No times: --log FILE", "--trace FILE"}},
+		{"times", func(r *Run) { r.Times = nil }, []string{"No times: --log FILE"}},
 		{"gathers", func(r *Run) {}, []string{"No recorded traces", "--folder DIR", "No residual traces: output.residual", "--residual FILE"}},
 		{"data", func(r *Run) { r.Gathers[0].Data = nil }, []string{"No recorded traces"}},
 		{"residual", func(r *Run) { r.Gathers[0].Residual = nil }, []string{"No residual traces"}},
@@ -308,7 +308,6 @@ func TestHostileTexts(t *testing.T) {
 	for i := range r.Times.Rows {
 		r.Times.Rows[i].Path = []string{bad}
 	}
-	r.Times.From = "the log"
 	p, _ := write(t, r)
 	if p.tags["img"] != tags.tags["img"] {
 		t.Errorf("%d pictures, want %d", p.tags["img"], tags.tags["img"])

@@ -1,17 +1,8 @@
 package report
 
 import (
-	"io"
-	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
-
-	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
 func TestReadLog(t *testing.T) {
@@ -59,107 +50,14 @@ func TestReadLogOfAnotherKind(t *testing.T) {
 	}
 }
 
-// The times of a trace are those that the run itself has added up, on every
-// rank, whatever was inside what.
-func TestReadTraceAgreesWithClock(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "trace.json")
-	rapid.Check(t, func(t *rapid.T) {
-		ranks := rapid.IntRange(1, 3).Draw(t, "ranks")
-		var all []progress.Account
-		want := map[string][]float64{} // by path
-		for rank := range ranks {
-			now := time.Unix(1e6, 0)
-			r := progress.New(progress.Options{Out: io.Discard, Err: io.Discard, Now: func() time.Time { return now }})
-			r.KeepTrace(ranks)
-			var open []func()
-			for range rapid.IntRange(1, 12).Draw(t, "steps") {
-				if len(open) > 0 && rapid.Bool().Draw(t, "end") {
-					open[len(open)-1]()
-					open = open[:len(open)-1]
-				} else {
-					open = append(open, r.Time(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")))
-				}
-				now = now.Add(time.Duration(rapid.IntRange(1, 1000).Draw(t, "ms")) * time.Millisecond)
-			}
-			for len(open) > 0 {
-				open[len(open)-1]()
-				open = open[:len(open)-1]
-			}
-			all = append(all, r.Account())
-			var walk func(path string, around *progress.Node)
-			walk = func(path string, around *progress.Node) {
-				for _, n := range around.Inner {
-					inner := strings.TrimPrefix(path+"/"+n.Name, "/")
-					if want[inner] == nil {
-						want[inner] = make([]float64, ranks)
-					}
-					want[inner][rank] = n.Own.Seconds()
-					walk(inner, n)
-				}
-			}
-			walk("", &all[rank].Sections)
-		}
-		if err := progress.WriteTrace(file, all, true); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		got, err := ReadTrace(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Ranks != ranks || len(got.Rows) != len(want) {
-			t.Fatalf("%d ranks, %d rows, want %d and %d", got.Ranks, len(got.Rows), ranks, len(want))
-		}
-		for _, row := range got.Rows {
-			w := want[strings.Join(row.Path, "/")]
-			if w == nil {
-				t.Fatalf("no section %v", row.Path)
-			}
-			mean, least := 0.0, math.Inf(1)
-			for _, s := range w {
-				mean += s / float64(ranks)
-				least = min(least, s)
-			}
-			if math.Abs(row.Avg-mean) > 1e-6 || math.Abs(row.Min-least) > 1e-6 {
-				t.Fatalf("%v: mean %g, least %g, want %g and %g", row.Path, row.Avg, row.Min, mean, least)
-			}
-		}
-	})
-}
-
-func TestReadTraceOfAnotherKind(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"", "EOF"},
-		{"[]", "cannot unmarshal array"},
-		{"{}", "no events"},
-		{`{"traceEvents":7}`, "cannot unmarshal number"},
-		{`{"traceEvents":[{"name":1}]}`, "cannot unmarshal"},
-		{`{"traceEvents":[{"name":"a"}`, "EOF"},
-		{`{"traceEvents":[{"ph":"M","name":"thread_name","args":3}]}`, "cannot unmarshal"},
-		{runLog, "invalid character"},
-	} {
-		if _, err := ReadTrace(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: error is %v, want one with %q", c.text, err, c.want)
-		}
-	}
-}
-
-// Whatever a log or a trace says, the page stays a page.
+// Whatever a log says, the page stays a page.
 func FuzzTold(f *testing.F) {
 	f.Add(runLog)
-	f.Add(`{"traceEvents":[{"ph":"M","name":"thread_name","tid":1,"args":{"name":"sections"}},{"ph":"X","name":"a","tid":1,"ts":-1,"dur":1e300},{"ph":"X","name":"b","tid":1,"ts":0,"dur":-5}]}`)
 	r := whole(f, 4, 4)
 	f.Fuzz(func(t *testing.T, text string) {
 		r.Log, r.Times = nil, nil
 		if l, err := ReadLog(strings.NewReader(text)); err == nil {
 			r.Log, r.Times = l, l.Times
-		}
-		if times, err := ReadTrace(strings.NewReader(text)); err == nil {
-			r.Times = times
 		}
 		withoutPictures(t, r)
 	})

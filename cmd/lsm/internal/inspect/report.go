@@ -50,7 +50,6 @@ is replaced; any other file of that name is kept, unless --force is given.`,
 	flags.StringVar(&c.adjoint, "adjoint", "", "image `FILE` of the plain migration (default: output.adjoint of the run)")
 	flags.StringVar(&c.residual, "residual", "", "survey `FILE` with the residual traces (default: output.residual of the run)")
 	flags.StringVar(&c.log, "log", "", "`FILE` with what lsm run --json has printed: times, memory, adjoint tests")
-	flags.StringVar(&c.trace, "trace", "", "`FILE` that lsm run --trace has written: times")
 	flags.StringVar(&c.folder, "folder", "", "`DIR` from which the paths of the configuration start (default: found from RUN's)")
 	flags.IntSliceVar(&c.shots, "shots", nil, "`rows` of /sources whose gathers are shown (default: three)")
 	flags.Float64SliceVar(&c.at, "at", nil, "`x,y,z` in m, where slices of a 3-D image cross (default: its centre)")
@@ -64,7 +63,7 @@ func (c *collector) makeReport(image string) error {
 	if ext := strings.ToLower(filepath.Ext(c.output)); ext != ".html" && ext != ".htm" {
 		return status.Usage(fmt.Errorf("report: %s: the page is HTML, its name must end in .html", c.output))
 	}
-	read := cli.Named("the image", image, "--adjoint", c.adjoint, "--residual", c.residual, "--log", c.log, "--trace", c.trace)
+	read := cli.Named("the image", image, "--adjoint", c.adjoint, "--residual", c.residual, "--log", c.log)
 	if err := cli.InOrder(func() error { return a.Reads(read...) }, func() error { return a.Writes(cli.Use("--output", c.output)) }); err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (c *collector) makeReport(image string) error {
 type collector struct {
 	output, folder    string
 	adjoint, residual string
-	log, trace        string
+	log               string
 	at, gathers       []float64
 	shots             []int
 	compute           bool

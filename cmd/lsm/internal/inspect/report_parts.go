@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 
@@ -156,40 +155,26 @@ func (c *collector) readImageGathers() error {
 	return nil
 }
 
-// readTold reads the log and the trace.
-func (c *collector) readTold() (err error) {
+// readTold reads the log.
+func (c *collector) readTold() error {
 	r := c.run
-	if r.Times, err = told(c.trace, report.ReadTrace); err != nil {
-		return err
+	if c.log == "" {
+		return nil
 	}
-	if r.Log, err = told(c.log, report.ReadLog); err != nil || r.Log == nil {
-		return err
+	file, err := plainfile.Open(c.log)
+	if err != nil {
+		return status.Input(err)
+	}
+	defer file.Close()
+	if r.Log, err = report.ReadLog(file); err != nil {
+		return status.Input(fmt.Errorf("%s: %w", c.log, err))
 	}
 	if !r.Log.Belongs(r.Image.ResidualNorm) {
 		return status.Input(fmt.Errorf("%s: is the log of another run: its last residual is %g, that of %s is %g",
 			c.log, *r.Log.Residual, r.File, r.Image.ResidualNorm[len(r.Image.ResidualNorm)-1]))
 	}
-	if r.Log.Times != nil {
-		r.Times = r.Log.Times
-	}
+	r.Times = r.Log.Times
 	return nil
-}
-
-// told reads a file of what a run has said. It returns nil if path is "".
-func told[T any](path string, parse func(io.Reader) (*T, error)) (*T, error) {
-	if path == "" {
-		return nil, nil
-	}
-	file, err := plainfile.Open(path)
-	if err != nil {
-		return nil, status.Input(err)
-	}
-	defer file.Close()
-	t, err := parse(file)
-	if err != nil {
-		return nil, status.Input(fmt.Errorf("%s: %w", path, err))
-	}
-	return t, nil
 }
 
 // readShots reads a few shots of the survey and of its residual.
