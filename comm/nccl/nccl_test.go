@@ -112,8 +112,7 @@ func TestRCCL(t *testing.T) { conform(t, cards(t, driver.HIP, 3), 3) }
 func TestOldLibraries(t *testing.T) {
 	for _, c := range []struct{ library, about string }{
 		{gputest.NCCL, "NCCL 2.30.3 (libnccl.so.2): the start can be aborted; groups are split by the library"},
-		{gputest.NCCLNoWindow, "NCCL 2.26.2 (libnccl-nowindow.so): the start can be aborted; groups are split by the library"},
-		{gputest.NCCLNoRegister, "NCCL 2.18.1 (libnccl-noregister.so): the start can be aborted; groups are split by the library"},
+		{gputest.NCCLUnshared, "NCCL 2.26.2 (libnccl-unshared.so): the start can be aborted; groups are split by the library"},
 		{gputest.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): the start can be aborted; groups are made by identifiers"},
 		{gputest.NCCLBlocking, "NCCL 2.12.12 (libnccl-blocking.so): the start cannot be aborted; groups are made by identifiers"},
 	} {
@@ -194,7 +193,7 @@ func TestSharedCard(t *testing.T) {
 	must(t, ranks(both, 2, func(g *nccl.Group, d *gpu.Device) error {
 		return sumsParts(g, d)
 	}))
-	use(t, gputest.NCCLNoWindow)
+	use(t, gputest.NCCLUnshared)
 	if err := ranks(both, 2, none); status.Code(err) != status.NoResource {
 		t.Errorf("a card for two of NCCL 2.26: %v", err)
 	}
