@@ -225,7 +225,7 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 // are those of either way.
 func TestOverlapIsMeasured(t *testing.T) {
 	p := wide(t)
-	set := []string{"comm.grid=2,2", "solver.iterations=6"}
+	set := []string{"kirchhoff.engine=cpu", "comm.grid=2,2", "solver.iterations=6"}
 	want := p.solveOn(t, 4, append(set, "comm.overlap=off")...)
 	sameResult(t, "on", p.solveOn(t, 4, append(set, "comm.overlap=on")...), want)
 	for how, c := range map[string]struct {
