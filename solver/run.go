@@ -164,6 +164,9 @@ const (
 	StoppedSignal Reason = "stopped_signal"
 	// StoppedTime: asked to stop, the time being up, on some rank.
 	StoppedTime Reason = "stopped_time"
+	// Matched: the image was made by matching filters, without iterations. No Method
+	// ends so.
+	Matched Reason = "matched"
 	// FailedNaN: a NaN or an infinity.
 	FailedNaN Reason = "failed_nan"
 	// FailedAdjoint: A and its adjoint are not adjoint to each other.

@@ -25,6 +25,7 @@ METHODS = {
     "run": ("run", []),
     "4 iterations": ("run", ["solver.iterations=4"]),
     "40 iterations": ("run", ["solver.iterations=40"]),
+    "matching": ("run", ["solver.method=matching"]),
     "no coherence weights": ("run", ["data.weights=none"]),
     "no band": ("run", ["solver.band=false"]),
     "plain, 20 iterations": ("run", ["data.weights=none", "solver.band=false", "solver.damping=0.0", "solver.iterations=20"]),

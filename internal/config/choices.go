@@ -44,7 +44,8 @@ func methods() (list []Choice) {
 	for _, m := range solver.Methods {
 		list = append(list, Choice{Name: m.Name, Help: m.Description})
 	}
-	return list
+	return append(list,
+		Choice{Name: "matching", Help: "the migrated image filtered by what undoes one more pass of modelling and migration (Guitton 2004), at the cost of about two iterations"})
 }
 
 func traveltimes() (list []Choice) {

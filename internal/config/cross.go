@@ -26,6 +26,7 @@ func (r *reader) cross() {
 	r.units()
 	r.image()
 	r.gathers()
+	r.taps()
 	r.stream()
 	r.outputs()
 	for _, u := range noted {
@@ -211,6 +212,15 @@ func (r *reader) gathers() {
 	}
 	if im.Gathers == "angle" && r.good("image.gather_angle") && n > 0 && im.GatherBins[n-1] > im.LargestAngle() {
 		r.clash(fmt.Sprintf("%g degrees, %s angles reach %g", im.GatherBins[n-1], im.GatherAngle, im.LargestAngle()), bins, "image.gather_angle")
+	}
+}
+
+// taps wants filters with a centre.
+func (r *reader) taps() {
+	const key = "solver.matching_filter"
+	s := r.cfg.Solver
+	if s.Method == "matching" && r.good(key) && slices.ContainsFunc(s.Filter, func(n int) bool { return n%2 == 0 }) {
+		r.clash(fmt.Sprintf("%s has an even length, want odd ones", encode(s.Filter)), key)
 	}
 }
 

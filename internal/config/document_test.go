@@ -162,6 +162,8 @@ func TestDefaults(t *testing.T) {
 		"solver.band":                  "true",
 		"solver.regularization":        `"none"`,
 		"solver.regularization_weight": "0.0",
+		"solver.matching_window":       "[]",
+		"solver.matching_filter":       "[]",
 		"output.residual":              `""`,
 		"output.weights":               `""`,
 		"output.psf":                   `""`,

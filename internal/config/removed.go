@@ -33,8 +33,6 @@ var removedKeys = []removal{
 	{"solver.wavelet_by", `"survey"`, onWavelets},
 	{"solver.wavelet_length", "0.0", onWavelets},
 	{"solver.wavelet_ridge", "0.001", onWavelets},
-	{"solver.matching_window", "[]", onMatching},
-	{"solver.matching_filter", "[]", onMatching},
 }
 
 // removedValues are values that are gone, of keys that remain.
@@ -44,15 +42,13 @@ var removedValues = []removal{
 	{"solver.method", `"fista"`, `"cgls" with the defaults makes truer images`},
 	{"solver.method", `"primal-dual"`, `"cgls" with the defaults makes truer images`},
 	{"data.weights", `"rms"`, `use "coherence", or "survey" with weights of your own`},
-	{"solver.method", `"image-domain"`, `"cgls" with the defaults makes truer images`},
-	{"solver.method", `"matching"`, onMatching},
+	{"solver.method", `"image-domain"`, `use "matching", or "cgls"`},
 	{"solver.regularization", `"gradient"`, `use "dip", or solver.damping`},
 	{"solver.regularization", `"laplacian"`, `use "dip", or solver.damping`},
 }
 
 const (
 	onDefaults = "take it out: the defaults of the solver do as well or better"
-	onMatching = `take it out: "cgls" with solver.iterations = 4 makes truer images`
 	onRepeats  = "run each survey with the same [image], and draw what has changed by lsm plot baseline.h5 monitor.h5 --difference"
 	onWavelets = "take it out, find the wavelet with lsm wavelet before the run, and name its file by survey.wavelet_file"
 )

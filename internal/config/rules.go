@@ -35,11 +35,13 @@ var refused = []rule{
 		"missing, a constant velocity has no grid of its own: want image.origin, image.spacing and image.shape"},
 	{"!image.surface_file", on("image.surface=file"), `missing, image.surface = "file" needs the path of a file with the dataset /surface`},
 	{"kirchhoff.opening_limit", on("image.gathers=angle"), `given beside image.gathers = "angle", whose classes limit the opening angle`},
+	{"solver.method=matching", on("image.gathers"), oneImage},
 	{"output.psf", on("image.gathers"), oneImage},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_file"), unequalLegs},
 	{"image.gather_angle=reflection", on("image.gathers=angle", "velocity.receiver_constant"), unequalLegs},
 
 	{"image.halves=true", on("image.gathers"), "{} makes an image of each half of the shots, found image.gathers = {image.gathers}"},
+	{"image.halves=true", on("solver.method=matching"), halved},
 	{"output.filter=agreement", on("image.halves=false"), "{} is found from the images of both halves of the shots: want image.halves = true"},
 	{"image.halves=true", on("output.psf"), "{} makes two images, found output.psf, which is for one"},
 	{"image.halves=true", on("output.scale=reflectivity"), `{} makes two images, found output.scale = "reflectivity", which is for one`},
@@ -56,6 +58,7 @@ var refused = []rule{
 	{"output.scale=reflectivity", on("kirchhoff.dynamic=false"), "{} needs the weights of kirchhoff.dynamic = true"},
 	{"output.scale=reflectivity", on("!kirchhoff.wavelet_filter=on"), `{} needs kirchhoff.wavelet_filter = "on", found {kirchhoff.wavelet_filter}`},
 	{"output.scale=reflectivity", on("!kirchhoff.spreading=auto|ray"), `{} needs kirchhoff.spreading = "ray", found {kirchhoff.spreading}`},
+	{"output.scale=reflectivity", on("!solver.method=cg|cgls"), `{} is for solver.method = "cg" or "cgls", found {solver.method}`},
 	{"output.scale=reflectivity", on("velocity.receiver_file"), unscaled},
 	{"output.scale=reflectivity", on("velocity.receiver_constant"), unscaled},
 	{"output.scale=reflectivity", on("image.gathers"), oneImage},
@@ -71,6 +74,12 @@ var refused = []rule{
 	// The solver.
 	{"!solver.regularization_weight", on("solver.regularization"), "missing or 0, solver.regularization = {solver.regularization} needs a weight above 0, such as 0.1"},
 	{"!solver.regularization", on("solver.regularization_weight"), "missing beside solver.regularization_weight, want {solver.regularization?}"},
+	{"solver.start", on("solver.method=matching"), unmatched},
+	{"!solver.damping=0.0", on("solver.method=matching"), unmatched},
+	{"solver.regularization", on("solver.method=matching"), unmatched},
+
+	// Weights that a first solve finds.
+	{"data.weights=coherence", on("solver.method=matching"), "{} is found by a first solve, which solver.method = {solver.method} does not have"},
 
 	// The outputs.
 	{"output.file=", nil, "is empty, want a path"},
@@ -83,7 +92,10 @@ var givesWay = []struct {
 	key, value string // value as in the tag default
 	beside     string // condition
 }{
+	{"data.weights", "none", "solver.method=matching"},
 	{"kirchhoff.dynamic", "false", "image.domain=time"},
+	{"solver.band", "false", "solver.method=matching"},
+	{"solver.damping", "0", "solver.method=matching"},
 	{"solver.damping", "0", "solver.penalty_scale=absolute"},
 	{"solver.damping", "0.03", "output.scale=reflectivity"},
 	{"solver.damping", "0.03", "image.gathers=offset|angle"},
@@ -101,6 +113,8 @@ const (
 	traced      = "{} is for waves of one kind, not for converted waves"
 	inTime      = `{} needs the angles of rays, which an image in the time domain does not have`
 	oneImage    = "{} is for one image, found image.gathers = {image.gathers}"
+	halved      = "{} makes two images, found solver.method = {solver.method}, which is for one"
+	unmatched   = `solver.method = "matching" has no use for it: it starts from the migrated image and solves for filters alone`
 )
 
 func on(conditions ...string) []string { return conditions }
@@ -108,6 +122,7 @@ func on(conditions ...string) []string { return conditions }
 // unstreamed lists the conditions that need all traces in memory at once.
 var unstreamed = [][]string{
 	{"!kirchhoff.engine=" + offering(engines.Streamed)},
+	{"!solver.method=cg|cgls"},
 	{"solver.regularization"},
 	{"image.gathers"},
 	{"image.halves"},
@@ -118,6 +133,9 @@ var unstreamed = [][]string{
 func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
 }
+
+// Matches reports whether the image is found by matching filters.
+func (s Solver) Matches() bool { return s.Method == "matching" }
 
 // Unstreamed is a key whose value needs all traces in memory at once, "" if there is
 // none.

@@ -230,24 +230,32 @@ func Peak(s *Setting) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	m, err := f.Method()
-	if err != nil {
-		return 0, err
-	}
-	err = m.Init(ctx, f.Problem, f.Start)
-	for range 2 {
-		if err == nil && s.Kept {
-			err = m.Keep()
+	x := f.Start
+	if s.Config.Method == "matching" {
+		var r *Matched
+		if r, err = f.Match(ctx, imaging.MatchOptions{}); err == nil {
+			x = r.X
 		}
-		if err == nil {
-			err = m.Step(ctx)
+	} else {
+		var m *solver.Method
+		if m, err = f.Method(); err != nil {
+			return 0, err
 		}
-	}
-	x := m.X()
-	if err == nil && s.Coherent && s.Passes == nil {
-		var predicted *dist.Vector
-		if predicted, err = s.Predict(ctx, x); err == nil {
-			_, err = dist.NewVector(s.Device, predicted.Layout) // of the weights
+		err = m.Init(ctx, f.Problem, f.Start)
+		for range 2 {
+			if err == nil && s.Kept {
+				err = m.Keep()
+			}
+			if err == nil {
+				err = m.Step(ctx)
+			}
+		}
+		x = m.X()
+		if err == nil && s.Coherent && s.Passes == nil {
+			var predicted *dist.Vector
+			if predicted, err = s.Predict(ctx, x); err == nil {
+				_, err = dist.NewVector(s.Device, predicted.Layout) // of the weights
+			}
 		}
 	}
 	if err == nil {

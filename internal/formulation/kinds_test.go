@@ -12,7 +12,7 @@ import (
 func TestKindsAreThoseOffered(t *testing.T) {
 	kinds := map[string][]string{
 		"regularization": {"none"},
-		"method":         solver.Names(),
+		"method":         append(solver.Names(), "matching"),
 	}
 	for k := range regularisers {
 		kinds["regularization"] = append(kinds["regularization"], k)

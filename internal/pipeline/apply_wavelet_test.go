@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/floats"
 
-	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/wavelet"
 	"github.com/kirchhoff-lsm/lsm/survey"
@@ -68,28 +67,4 @@ func TestFitWavelet(t *testing.T) {
 			t.Errorf("%s: the wavelet is off by %.4f, the misfit %.4f of that of the guess", name, e, f.Share())
 		}
 	}
-}
-
-// reflectors is a survey of 9 shots over two layers, one of them dipping, and a
-// point, with the reflectivity that made its data.
-func reflectors(t *testing.T) (*problem, []float32) {
-	g := grid.Grid{Origin: []float64{0, 0}, Spacing: []float64{10, 10}, Shape: []int{61, 51}}
-	s := &survey.Survey{Dim: 2, Fixed: true, NT: 180, DT: 0.004, Wavelet: ricker(20, 0.004)}
-	for i := range 9 {
-		s.Sources = append(s.Sources, 70*float64(i)+20, 0)
-	}
-	for i := range 31 {
-		s.Receivers = append(s.Receivers, 20*float64(i), 0)
-	}
-	p := newProblem(t, g, s)
-	truth := make([]float32, g.Len())
-	for x := range 61 {
-		truth[x*51+18] = 1
-		truth[x*51+30+x/6] = -0.7
-	}
-	truth[20*51+26] = 1.5
-	made := *s
-	made.Data = p.model(t, truth, "cpu")
-	p.record(t, &made)
-	return p, truth
 }

@@ -136,12 +136,16 @@ func TestBandIsAdjoint(t *testing.T) {
 func TestBandWithEveryMethod(t *testing.T) {
 	p := wide(t)
 	for name, set := range map[string][]string{
-		"cg":      {"solver.method=cg"},
-		"dip":     {"solver.regularization=dip", "solver.regularization_weight=0.1"},
-		"gathers": {"image.gathers=offset", "image.gather_bins=0,60,200"},
+		"cg":       {"solver.method=cg"},
+		"matching": {"solver.method=matching"},
+		"dip":      {"solver.regularization=dip", "solver.regularization_weight=0.1"},
+		"gathers":  {"image.gathers=offset", "image.gather_bins=0,60,200"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := append([]string{"solver.iterations=3"}, set...)
+			if name == "matching" {
+				set = set[1:]
+			}
 			banded := append(set, "solver.band=true")
 			want := p.solveOn(t, 1, banded...)
 			sameResult(t, "2 × 2 ranks", p.solveOn(t, 4, append(banded, "comm.grid=2,2")...), want)

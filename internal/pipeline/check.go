@@ -131,6 +131,9 @@ func (r *checkReport) remarkSettings() {
 	if c := r.plan.Config.Solver; c.PenaltyScale == "absolute" && c.Damping > 0 {
 		r.addFinding("note", "penalty", "the weight of damping is in the operator's units: --dot-test says what it amounts to")
 	}
+	if r.plan.Config.Solver.Matches() {
+		r.addFinding("ok", "matching", "%s", r.plan.Filters.About(r.plan.Geometry.Image.Shape))
+	}
 }
 
 // describeMemory says where traces and tables are and how much memory they take.

@@ -244,6 +244,9 @@ func (f *Forecast) Duration(speed *Speed, reading time.Duration) Duration {
 	if Coherent(p.Config.Data, p.Need) && p.Config.Solver.Iterations > FirstIterations { // what is predicted, and a start
 		rounds += 2
 	}
+	if p.Config.Solver.Matches() {
+		rounds = 3 // three adjoints, two forwards
+	}
 	if f.Solved[1] > 0 {
 		d.Traveltimes = durationOf(raysCost(p.Config.Kirchhoff, p.Times, p.Geometry.Image.Dim()) * f.Solved[1] / speed.Points / cores)
 	}

@@ -135,7 +135,7 @@ func (c *memoryCount) countWaveletFit() int64 {
 	return wavelet.Bytes(len(taps(c.plan.Wavelet.Samples)), c.plan.Geometry.Survey.NT, c.plan.Hardware.Threads)
 }
 
-// countWholeImages returns what rank 0 holds of whole images, for directions of layers and for
+// countWholeImages returns what rank 0 holds of whole images, for directions of layers, for matching filters and for
 // the agreement of halves.
 func (c *memoryCount) countWholeImages() (bytes int64) {
 	if r := formulation.RegulariserOf(c.plan.Config.Solver.Regularization); r != nil && r.HostBytes != nil {
@@ -146,6 +146,9 @@ func (c *memoryCount) countWholeImages() (bytes int64) {
 		if c.plan.Config.Output.Filter == "agreement" {
 			bytes += 4 * int64(c.plan.Geometry.Image.Len())
 		}
+	}
+	if c.plan.Config.Solver.Matches() {
+		bytes += 12*int64(c.plan.Geometry.Image.Len()) + c.plan.Filters.Bytes(c.plan.Geometry.Image.Shape)
 	}
 	return bytes
 }

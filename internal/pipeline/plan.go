@@ -3,6 +3,7 @@ package pipeline
 import (
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/grid"
+	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 
 	"github.com/kirchhoff-lsm/lsm/io/h5"
@@ -23,9 +24,10 @@ type Plan struct {
 	Times    *Times
 	Classes  Classes // of the images by class
 	Mute     Mute
-	Wavelet  survey.Wavelet // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
-	White    *Whitener      // with data.whiten; else nil
-	Spikes   bool           // the operator's wavelet is a spike, see OfSpikes
+	Wavelet  survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
+	White    *Whitener            // with data.whiten; else nil
+	Filters  imaging.MatchOptions // with solver.method = "matching"
+	Spikes   bool                 // the operator's wavelet is a spike, see OfSpikes
 
 	Branches []float64 // of rays with several arrivals: the share of places and boxes in which each branch has some
 	Held     Residency // once Holding has said it
@@ -94,13 +96,17 @@ func NewPlan(cfg *config.Config, in *Inputs, hw Hardware, need Need) (*Plan, err
 	if err != nil {
 		return nil, err
 	}
+	filters, err := chooseFilters(cfg.Solver, g.Image, hw.Threads)
+	if err != nil {
+		return nil, err
+	}
 	t, err := NewTimes(cfg, in, g)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{
 		Config: chooseSpreading(cfg, t), Inputs: in, Hardware: hw, Need: need, Geometry: g, Times: t,
-		Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet,
+		Mute: newMute(cfg.Data, in.Survey), Wavelet: in.Survey.Wavelet, Filters: filters,
 	}
 	if err := checkPlan(p); err != nil {
 		return nil, err

@@ -1,12 +1,15 @@
 package pipeline
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/imaging"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
+	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/solver"
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
@@ -18,6 +21,43 @@ func SolverOptions(c config.Solver) solver.Options {
 		Last:          c.Iterations,
 		Orthogonalize: min(c.Orthogonalize, c.Iterations), // gradients that it has use for
 	}
+}
+
+// chooseFilters finds the filters of solver.method = "matching", as configured or by
+// default. The default has 5 taps along x and y and 11 along z, and centres a twentieth
+// of the axis apart, but at least two filters.
+func chooseFilters(c config.Solver, image grid.Grid, threads int) (o imaging.MatchOptions, err error) {
+	if !c.Matches() {
+		return o, nil
+	}
+	o.Threads = threads
+	dim := image.Dim()
+	for _, k := range []struct {
+		key  string
+		list []int
+	}{{"matching_window", c.Window}, {"matching_filter", c.Filter}} {
+		if n := len(k.list); n > 0 && n != dim {
+			return o, status.Usage(fmt.Errorf("solver.%s: %s, the image has %d axes", k.key, readable.Count(n, "value"), dim))
+		}
+	}
+	for a, n := range image.Shape {
+		taps := 5
+		if a == dim-1 {
+			taps = 11
+		}
+		taps = min(taps, n-1+n%2)
+		if given := c.Filter; len(given) > 0 {
+			if taps = given[a]; taps > n {
+				return o, status.Usage(fmt.Errorf("solver.matching_filter: %s along %s, the image has %d", readable.Count(taps, "point"), grid.AxisNames(dim)[a], n))
+			}
+		}
+		window := max(2*taps, n/20)
+		if given := c.Window; len(given) > 0 {
+			window = given[a]
+		}
+		o.Length, o.Window = append(o.Length, taps), append(o.Window, window)
+	}
+	return o, nil
 }
 
 // PSFSpacing is output.psf_spacing. By default it is four wavelengths at the middle velocity and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/internal/formulation"
 
+	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 // setting collects what the problem of an operator and data is made of. The data may be
@@ -146,4 +149,24 @@ func (op *Operator) DampingText(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return formulation.DampingText(ctx, s)
+}
+
+// solveByMatching is Solve for solver.method = "matching".
+func (op *Operator) solveByMatching(ctx context.Context, f *formulation.Formulation) (*Result, error) {
+	began := time.Now()
+	live := op.process.Ranks.Report.Solver("solver vectors", 1)
+	defer live.End()
+	m, err := f.Match(ctx, op.plan.Filters)
+	if err != nil {
+		return nil, numericalFailure(err)
+	}
+	h := m.History
+	live.Iteration(progress.Iteration{
+		N: 1, Limit: 1, Residual: relativeNorm(h.Residual), Gradient: relativeNorm(h.Gradient), Adjoint: m.AdjointError, Took: time.Since(began),
+	})
+	r := &Result{History: h, Reason: solver.Matched}
+	if err := r.takeImage(f, m.X); err != nil {
+		return nil, err
+	}
+	return r, op.finishImage(r, 1, h.Gradient[0] == 0)
 }

@@ -43,6 +43,12 @@ func (j *Job) Solve(ctx context.Context, d *dist.Vector, resume bool) (*Result, 
 	if err != nil {
 		return nil, err
 	}
+	if j.plan.Config.Solver.Matches() {
+		if resume {
+			j.Ranks.Report.Infof("solver.method = \"matching\" keeps no checkpoints: starting from the beginning")
+		}
+		return j.op.solveByMatching(ctx, f)
+	}
 	j.collect()
 	s := &solving{op: j.op, f: f, store: j.checkpoints(), began: j.began, saved: time.Now(), collect: j.collect}
 	return s.solve(ctx, resume)
@@ -389,6 +395,9 @@ func (j *Job) checkpoints() *Checkpoints {
 // before anything is computed, if the run cannot be resumed, as from a checkpoint of
 // another plan.
 func (j *Job) CanResume() (bool, error) {
+	if j.plan.Config.Solver.Matches() {
+		return false, nil
+	}
 	from, err := j.checkpoints().Newest()
 	return from != "", err
 }

@@ -369,6 +369,7 @@ func TestVerdict(t *testing.T) {
 		{"stopped_iterations", []float64{1, 0.2, 0.5}, "fair", "lower before the end: 0.2 after iteration 1"},
 		{"stopped_iterations", []float64{1, 2}, "fair", "did not fall: 1 at the start, 2 at the end"},
 		{"stopped_iterations", []float64{1, math.NaN()}, "bad", "no norms"},
+		{"matched", []float64{1, 0.5}, "good", "matching filters"},
 		{"failed_nan", []float64{1, 0.5}, "bad", "Do not trust the image"},
 		{"tired", []float64{1, 0.5}, "fair", "Reason given: tired"},
 	} {
@@ -413,6 +414,7 @@ func TestSuspects(t *testing.T) {
 			[]string{"gain and trace balancing must be undone", "whether the mute takes them all"}, []string{"data.weights", "No mute is set"}},
 		{"gathers", "stopped_iterations", high, []string{"image.gathers=offset", "image.gather_bins=[0,1]"}, "fair", []string{head}, []string{"Compare it with the adjoint", "shows it"}},
 		{"much gained", "stopped_iterations", []float64{1, 0.99, math.Sqrt(0.3002), math.Sqrt(0.3)}, nil, "fair", []string{"with 30 %", "leaves 98 % unexplained"}, []string{"little more"}},
+		{"matched", "matched", []float64{1, 0.9}, nil, "fair", []string{"with 81 %", "Suspect the wavelet"}, []string{"Compare"}},
 		{"still falling", "stopped_iterations", []float64{1, 0.9, 0.7}, nil, "fair", []string{"would fit the data closer"}, []string{"Suspect", "unexplained, and"}},
 		{"well fitted", "stopped_iterations", []float64{1, 0.3, 0.2999}, nil, "fair", []string{"gain little"}, []string{"Suspect"}},
 		{"no better at all", "stopped_iterations", []float64{1, 1}, nil, "fair", []string{"did not fall", "Suspect"}, []string{"with 100 %"}},

@@ -67,6 +67,9 @@ func (r *Run) outcome() verdict {
 	case solver.StoppedSignal, solver.StoppedTime:
 		return verdict{Mood: "fair", Headline: "Stopped early " + after, Points: []string{
 			map[bool]string{true: "It was asked to stop.", false: "Its time was up."}[reason == solver.StoppedSignal] + " The same command with --resume goes on."}}
+	case solver.Matched:
+		return verdict{Mood: "good", Headline: "Made by matching filters", Points: []string{
+			"The migrated image was filtered to undo one pass of modelling and migration, and scaled to fit the data. There are no iterations to converge."}}
 	case "":
 		return verdict{Mood: "fair", Headline: "Ended " + after, Points: []string{"The file does not say why the run ended."}}
 	default:
@@ -107,7 +110,7 @@ func (r *Run) fitPoints() (points []string) {
 	}
 	if at := slices.Index(h, least); least < last*(1-1e-6) && !coherent {
 		points = append(points, fmt.Sprintf("It was lower before the end: %s after iteration %d.", number(least), at))
-	} else if n > 0 && h[n-1] > 0 && last < first {
+	} else if n > 0 && h[n-1] > 0 && last < first && r.Record().Reason != string(solver.Matched) {
 		fall := 1 - last/h[n-1]
 		switch {
 		case fall > gain:
@@ -165,7 +168,7 @@ func (r *Run) suspectPoints(v *verdict) {
 	}
 	left := last / first * (last / first)
 	later := left // after as many iterations again that gain as the last one did
-	if fall := last / h[n-1]; fall < 1 {
+	if fall := last / h[n-1]; fall < 1 && r.Record().Reason != string(solver.Matched) {
 		later = left * math.Pow(fall, 2*float64(n))
 	}
 	if !(later > much) {

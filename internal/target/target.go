@@ -51,6 +51,8 @@ func Refuse(c *config.Config) error {
 	switch {
 	case c.Image.Gathers != "none":
 		return refused("image.gathers", "each class of gathers has a Hessian of its own")
+	case s.Method == "matching":
+		return refused("solver.method", "matching filters solve no least-squares problem")
 	case s.Band:
 		return refused("solver.band", "the Hessian is that of the image itself")
 	case c.Data.Weights == "coherence":

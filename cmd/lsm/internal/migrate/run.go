@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
 func newRun(a *cli.App) *cobra.Command {
@@ -69,7 +71,11 @@ func tellResult(a *cli.App, out string, result *pipeline.Result) {
 	if h[0] > 0 {
 		relative = h[last] / h[0]
 	}
-	a.Report.Printf("%s after %s; residual %.3e, %.2f%% of its start\n", result.Reason, readable.Count(last, "iteration"), h[last], 100*relative)
+	ended := fmt.Sprintf("%s after %s", result.Reason, readable.Count(last, "iteration"))
+	if result.Reason == solver.Matched {
+		ended = string(result.Reason)
+	}
+	a.Report.Printf("%s; residual %.3e, %.2f%% of its start\n", ended, h[last], 100*relative)
 	a.Report.Printf("image: %s\n", out)
 	a.Finish("output", out, "reason", string(result.Reason), "iterations", last,
 		"residual", h[last], "relative_residual", relative)
