@@ -369,7 +369,7 @@ solve() {
 	try lsm migrate survey/config.toml --json -o survey/auto.h5 --force >one || return
 	cat one
 	figure "$(grep '"event":"engine"' one)"
-	row "engine auto took $(grep '"event":"engine"' one | get taken)"
+	row "engine auto took $(grep '"event":"engine"' one | get taken): cpu $(grep '"event":"engine"' one | get cpu_seconds) s, GPU $(grep '"event":"engine"' one | get gpu_seconds) s"
 }
 
 nccl() {

@@ -161,7 +161,7 @@ func TestDoctorOnCards(t *testing.T) {
 		"  matrices by cublas: cuBLAS 12.4.5 (libcublas.so.12); it multiplied matrices on GPU 0\n",
 		"  matrices by hipblas: hipBLAS (libhipblas.so.2); it multiplied matrices on GPU 0\n",
 		"  engine cuda: programs compiled by ", "  engine hip: programs compiled by ",
-		"  kirchhoff.engine = \"auto\"          cuda, or cpu where a run does not fit on it\n",
+		"  kirchhoff.engine = \"auto\"          cuda or cpu, whichever takes less time for a sample of the survey\n",
 		"  kirchhoff.engine = \"hip\"           hip\n", "  comm.backend = \"auto\"              self\n",
 		"  comm.backend = \"nccl\"              nccl between GPUs, self beside it\n",
 	} {

@@ -25,7 +25,7 @@ func (f found) keys(l machine.Launcher) (list []meaning) {
 	}
 	card := f.card()
 	if card != nil {
-		add(`kirchhoff.engine = "auto"`, "%v, or cpu where a run does not fit on it", card)
+		add(`kirchhoff.engine = "auto"`, "%v or cpu, whichever takes less time for a sample of the survey", card)
 	} else {
 		add(`kirchhoff.engine = "auto"`, "cpu: no GPU works")
 	}

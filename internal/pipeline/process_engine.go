@@ -2,18 +2,24 @@ package pipeline
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
+	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
+	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff/engines"
+	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -104,7 +110,6 @@ func (h *Process) useCPU(why string) (err error) {
 // reportEngine reports what kirchhoff.engine = "auto" takes, and keeps it for the provenance.
 func (h *Process) reportEngine(engine, why string) {
 	h.Choice = engine + ": " + why
-	h.Ranks.Report.Event("engine", "taken", engine, "why", why)
 	h.Ranks.Report.Infof("kirchhoff.engine: auto takes %s", h.Choice)
 }
 
@@ -126,15 +131,23 @@ func withHardware(p *Plan, hw Hardware) *Plan {
 	return &q
 }
 
+// timeEngine times one forward and one adjoint of a sample of this rank's operator, in s, on the
+// engine of a plan. With remake they make their tables anew.
+type timeEngine func(p *Plan, k *Sample, remake bool) (seconds float64, err error)
+
 // Settle chooses the engine where kirchhoff.engine = "auto" left it open, and returns the
 // plan for it. kept is the engine of the checkpoint that the run resumes from, "" for none.
 // It is collective.
 func (h *Process) Settle(p *Plan, s *Share, kept string) (*Plan, error) {
+	return h.settle(p, s, kept, h.timeSample)
+}
+
+func (h *Process) settle(p *Plan, s *Share, kept string, m timeEngine) (*Plan, error) {
 	if !h.open {
 		return p, refuseArrivals(p)
 	}
 	h.open = false
-	take, why, err := h.choose(p, s, kept)
+	take, why, err := h.choose(p, s, kept, m)
 	if err != nil {
 		return nil, err
 	}
@@ -158,23 +171,121 @@ func refuseArrivals(p *Plan) error {
 		p.Hardware.Engine, strings.Join(engines.Offering(engines.Several), ", ")))
 }
 
-// choose returns the engine to take, the GPU's where it can do the run, else "cpu", and why. All
-// ranks get the same.
-func (h *Process) choose(p *Plan, s *Share, kept string) (engine, why string, err error) {
+// choose returns the engine to take, the GPU's or "cpu", and why. All ranks get the same.
+func (h *Process) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, why string, err error) {
 	const cpu = "cpu"
-	card := h.hardware.Engine
+	withCard, without := h.hardware, h.hardware
+	without.Engine, without.Card = cpu, nil
+	card := withCard.Engine
 	if kept == cpu || kept == card {
 		return kept, "the run goes on from a checkpoint of that engine", nil
 	}
 	if err := kirchhoff.Refuse(card, p.Problem(s), kirchhoff.Work{}); err != nil {
 		return cpu, err.Error(), nil
 	}
-	onCard, fits, err := h.Hold(withHardware(p, h.hardware), s)
+	onCard, fits, err := h.Hold(withHardware(p, withCard), s)
 	if err != nil {
 		return "", "", err
 	}
 	if !fits {
 		return cpu, fmt.Sprint(comm.Together(h.Ranks.World, CountMemory(onCard, s).Check())), nil
 	}
-	return card, h.Card.Name() + " has the memory for this run", nil
+	onCPU, fits, err := h.Hold(withHardware(p, without), s)
+	if err != nil {
+		return "", "", err
+	}
+	if !fits {
+		return card, fmt.Sprint(comm.Together(h.Ranks.World, CountMemory(onCPU, s).Check())), nil
+	}
+	defer h.Ranks.Report.Time("engines")()
+	room := min(h.hardware.Memory, h.hardware.Card.Free) / tableBytes
+	sample, err := NewSample(p, s, sampleVisits*int64(p.Hardware.Threads), min(room, samplePoints*int64(p.Hardware.Threads)))
+	if err := comm.Together(h.Ranks.World, err); err != nil {
+		return "", "", err
+	}
+	var took [2]float64 // s, of the slowest rank
+	for i, on := range []*Plan{onCPU, onCard} {
+		took[i], err = m(on, sample, CountMemory(on, s).Recompute)
+		if err := comm.Together(h.Ranks.World, err); err != nil && i == 0 {
+			return "", "", err
+		} else if err != nil {
+			return cpu, "the GPU failed: " + err.Error(), nil
+		}
+	}
+	if err := h.Ranks.World.Host().AllReduce(took[:], comm.Max); err != nil {
+		return "", "", err
+	}
+	engine = cpu
+	if took[1] < took[0] {
+		engine = card
+	}
+	h.Ranks.Report.Event("engine", "taken", engine, "cpu_seconds", took[0], "gpu_seconds", took[1],
+		"traces", sample.Problem.NumTraces(), "shape", sample.Problem.Grid.Shape)
+	return engine, fmt.Sprintf("a sample of %d traces, image %s, takes %.3g s on the cpu, %.3g s on %s",
+		sample.Problem.NumTraces(), sample.Problem.Grid, took[0], took[1], h.Card.Name()), nil
+}
+
+// A sample has so many visits of a trace at a point for each thread, and so many points of
+// tables. On one core the visits take about a tenth of a second, and the tables up to a third.
+const (
+	sampleVisits = 1e8
+	samplePoints = 2e6
+	sampleBytes  = 1 << 40 // more than all tables of a sample
+	tableBytes   = 64      // of a point, at most, with what making tables needs
+	dotLimit     = 1e-5    // of a sample's dot test
+)
+
+// timeSample times the engine of a plan on a sample, in s: the better of two dot tests after
+// one that warms up.
+func (h *Process) timeSample(p *Plan, k *Sample, remake bool) (seconds float64, err error) {
+	ctx := context.Background()
+	problem := *k.Problem
+	problem.Compact = p.Held.Tables == "uint16"
+	work := kirchhoff.Work{Exact: p.Exact(), Classes: k.Classes, Remake: remake, Budget: sampleBytes}
+	d := device.Device(h.Host)
+	var e kirchhoff.Engine
+	if p.Hardware.Card != nil {
+		d = h.Card
+		e, err = kernels.New(ctx, h.Card, &problem, work)
+	} else {
+		e, err = kirchhoff.New(ctx, &problem, work)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer e.Close()
+	image, data := dist.Local(e.Type(), k.Problem.Grid.Shape...), dist.Local(e.Type(), k.Problem.NumTraces(), k.Problem.NT)
+	if n := len(k.Classes); n > 0 {
+		image = dist.Stack(slices.Repeat([]*dist.Layout{image}, n)...)
+	}
+	op, err := dist.LiftWith(dist.LiftOptions{Exact: work.Exact}, image, data, e.Kernels()...)
+	if err != nil {
+		return 0, err
+	}
+	var took time.Duration
+	timed := func(apply func(a dist.Operator, dst, src *dist.Vector), w *dist.Work, dst, src *dist.Vector) {
+		w.Do(d.Sync)
+		begin := time.Now()
+		apply(op, dst, src)
+		w.Do(d.Sync)
+		took += time.Since(begin)
+	}
+	both := dist.Map("timed", image, data,
+		func(w *dist.Work, dst, src *dist.Vector) { timed(w.Apply, w, dst, src) },
+		func(w *dist.Work, dst, src *dist.Vector) { timed(w.ApplyAdjoint, w, dst, src) })
+	seconds = math.Inf(1)
+	for run := range uint64(3) {
+		took = 0
+		apart, err := dist.DotTest(ctx, d, both, run)
+		if err != nil {
+			return 0, err
+		}
+		if !(apart <= dotLimit) {
+			return 0, status.Numerical(fmt.Errorf("dot test: forward and adjoint differ by %.1e, must be at most %.0e", apart, dotLimit))
+		}
+		if run > 0 { // the first warms up
+			seconds = min(seconds, took.Seconds())
+		}
+	}
+	return seconds, nil
 }
