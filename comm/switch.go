@@ -83,22 +83,6 @@ func (s *Switch) Drop(name string) {
 	}
 }
 
-// As returns the carrier of type T that a Switch has not dropped, or c itself if it is of
-// that type.
-func As[T Comm](c Comm) (t T, ok bool) {
-	if t, ok = c.(T); ok {
-		return t, true
-	}
-	if s, is := c.(*Switch); is {
-		for i, way := range s.ways {
-			if t, ok = way.(T); ok && !s.at.dropped[i] {
-				return t, true
-			}
-		}
-	}
-	return t, false
-}
-
 // Control carries host values beside the carriers, without their wrappers.
 func (s *Switch) Control() Comm { return s.ways[len(s.ways)-1] }
 

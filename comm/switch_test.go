@@ -181,26 +181,6 @@ func TestSwitchSplitsViews(t *testing.T) {
 	}
 }
 
-// A carrier is found by its type until it is dropped.
-func TestAs(t *testing.T) {
-	err := switching(2, func(s *comm.Switch, _ map[string]*int) error {
-		for _, want := range []string{"one", "two", ""} {
-			c, ok := comm.As[*named](s)
-			if ok != (want != "") || ok && c.name != want {
-				return fmt.Errorf("%v, %v, want %q", c, ok, want)
-			}
-			s.Drop(want)
-		}
-		if c, ok := comm.As[*comm.Switch](s); !ok || c != s {
-			return errors.New("a switch is none")
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // refusing is a communicator whose library refuses memory for one-sided sums.
 type refusing struct{ comm.OneSided }
 

@@ -27,19 +27,6 @@ var (
 // what alternates from point to point.
 func Difference(l *Layout, axis int) (Operator, error) { return newDerivative(l, axis, difference) }
 
-// Gradient is the stack of the differences along all axes of at least three points.
-func Gradient(l *Layout) (Operator, error) {
-	long := axes(l)
-	if long == nil {
-		return nil, fmt.Errorf("dist: gradient of %v, which has no axis of three points", l)
-	}
-	rows, err := operators(long, func(axis int) (Operator, error) { return Difference(l, axis) })
-	if err != nil {
-		return nil, err
-	}
-	return VStack(rows...), nil
-}
-
 // operators makes one along each of some axes.
 func operators(along []int, of func(axis int) (Operator, error)) (ops []Operator, err error) {
 	for _, axis := range along {

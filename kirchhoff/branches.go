@@ -1,8 +1,6 @@
 package kirchhoff
 
 import (
-	"math"
-
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -74,6 +72,3 @@ func responsesOf(p *Problem) []response {
 	}
 	return list
 }
-
-// sign is −1 where an arrival has turned by half a period more than its branch, else 1.
-func sign(b traveltime.Branch, i int) float64 { return math.Copysign(1, b.Spreading[i]) }

@@ -99,9 +99,9 @@ func TestMemoryIsCounted(t *testing.T) {
 			must(t, device.Upload(w.Buf, reals32(normal[float32](r, cols))))
 			p, err = p.Change(dist.Diagonal(w))
 			must(t, err)
-			gradient, err := dist.Gradient(image)
+			difference, err := dist.Difference(image, 0)
 			must(t, err)
-			p, err = p.AddRows(dist.Scale(0.3, dist.Identity(image)), gradient)
+			p, err = p.AddRows(dist.Scale(0.3, dist.Identity(image)), difference)
 			must(t, err)
 			c.o.AdjointFail, c.o.TrueResidual = -1, 1
 			s, err := solver.For(p, c.name, c.o)

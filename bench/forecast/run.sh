@@ -1,7 +1,6 @@
 #!/bin/sh
 # Predicted and measured seconds of an iteration, for three surveys on 1 to 4 ranks of this
-# machine: with a machine file, and measured by lsm check itself. Prediction and run take turns;
-# medians count.
+# machine. Prediction and run take turns; medians count.
 # forecast/run.sh [FOLDER], default a temporary one. ROUNDS (3); RANKS (1 2 3 4).
 set -eu
 cd "$(dirname "$0")/../.."
@@ -34,22 +33,20 @@ start() {
 	if [ "$n" = 1 ]; then "$@"; else mpirun -n "$n" "$@"; fi
 }
 
-$lsm bench --machine-file "$dir/machine.toml" --force --quiet >/dev/null
-echo "| survey | ranks | measured, s | with a file, s | ratio | without, s | ratio |"
-echo "|---|---|---|---|---|---|---|"
+echo "| survey | ranks | measured, s | predicted, s | ratio |"
+echo "|---|---|---|---|---|"
 while read -r name survey options; do
 	for n in $ranks; do
-		: >"$dir/run" >"$dir/file" >"$dir/here"
+		: >"$dir/run" >"$dir/check"
 		for _ in $(seq "$rounds"); do
 			# shellcheck disable=SC2086
 			set -- "$dir/$survey/config.toml" $options --json
-			$lsm check "$@" --ranks "$n" --machine "$dir/machine.toml" | grep '"done"' | number seconds_per_iteration >>"$dir/file"
-			$lsm check "$@" --ranks "$n" | grep '"done"' | number seconds_per_iteration >>"$dir/here"
+			$lsm check "$@" --ranks "$n" | grep '"done"' | number seconds_per_iteration >>"$dir/check"
 			start "$n" $lsm run "$@" --force --set solver.iterations=6 -o "$dir/image.h5" </dev/null |
 				grep '"event":"iteration"' | number seconds | tail -n +2 >>"$dir/run"
 		done
-		for part in run file here; do median <"$dir/$part"; done | paste -s -d ' ' |
-			awk -v name="$name" -v n="$n" '{ printf "| %s | %s | %.3g | %.3g | %.2f | %.3g | %.2f |\n", name, n, $1, $2, $2 / $1, $3, $3 / $1 }'
+		for part in run check; do median <"$dir/$part"; done | paste -s -d ' ' |
+			awk -v name="$name" -v n="$n" '{ printf "| %s | %s | %.3g | %.3g | %.2f |\n", name, n, $1, $2, $2 / $1 }'
 	done
 done <<EOF
 line 12/s --set kirchhoff.aperture=3000

@@ -55,7 +55,7 @@ func TestDoneEvents(t *testing.T) {
 		line, keys string // the keys beside event, command, status and seconds
 		want       map[string]any
 	}{
-		{"check config.toml --dot-test", "warnings wavelet_similarity wavelet_beyond dot_error ranks memory_bytes bytes_per_iteration messages_per_iteration sent_bytes_per_iteration seconds_per_iteration run_seconds", map[string]any{}},
+		{"check config.toml --dot-test", "warnings wavelet_similarity wavelet_beyond dot_error ranks memory_bytes bytes_per_iteration seconds_per_iteration run_seconds", map[string]any{}},
 		{"traveltime config.toml --set output.file=new.h5", "output", map[string]any{"output": "new.h5"}},
 		{"model config.toml --reflectivity reflectivity.h5 --set output.file=traces.h5", "output", map[string]any{"output": "traces.h5"}},
 		{"migrate config.toml --set output.file=adjoint.h5", "output", map[string]any{"output": "adjoint.h5"}},

@@ -47,10 +47,10 @@ func TestTraceOfSums(t *testing.T) {
 	gputest.Cards(t, 2)
 	folder := smallCase(t)
 	in := func(name string) string { return filepath.Join(folder, name) }
-	for engine, c := range map[string]struct{ backend, hidden, want string }{
-		"cpu": {"mpi", "% of lane \"sums in flight\", ",
+	for engine, c := range map[string]struct{ backend, want string }{
+		"cpu": {"mpi",
 			"sections: forward, sections: adjoint, sections: dots, sections: all-reduce, sections: wait for sums, sums in flight: all-reduce"},
-		"cuda": {"nccl", "% of lane \"GPU sums\", ",
+		"cuda": {"nccl",
 			"sections: forward, sections: adjoint, sections: dots, sections: wait for sums, " +
 				"GPU: tables, GPU: forward, GPU: adjoint, GPU: dots, GPU: vectors, GPU: copies, GPU: wait for sums, GPU sums: all-reduce"},
 	} {
@@ -65,9 +65,6 @@ func TestTraceOfSums(t *testing.T) {
 			}
 		}
 		sameImage(t, engine, imageOf(t, in("traced.h5")), imageOf(t, in("quiet.h5")))
-		if !strings.Contains(traced.out.String(), c.hidden) {
-			t.Errorf("%s: no line %q in\n%s", engine, c.hidden, &traced.out)
-		}
 		found := lanesOf(t, in("trace.json"))
 		for _, work := range strings.Split(c.want, ", ") {
 			for rank := range 2 {

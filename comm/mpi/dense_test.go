@@ -12,6 +12,6 @@ import (
 func TestDenseMatrices(t *testing.T) {
 	const ranks = 4
 	if asRanks(t, ranks) {
-		densetest.RunBriefly(t, processes, densetest.Host(blas.Gonum(1)), []device.Type{device.C128}, ranks)
+		densetest.RunBriefly(t, processes, densetest.Host(blas.Gonum(1)), []device.Type{device.F64}, ranks)
 	}
 }

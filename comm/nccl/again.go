@@ -180,7 +180,6 @@ func (w *world) leave() error {
 	if err := comm.Together(b.all, err); err != nil {
 		return err
 	}
-	w.undo = nil // with the communicators
 	type failure struct {
 		Why     string
 		Seconds float64

@@ -47,15 +47,7 @@ typedef uint64_t address; // a pointer to the card's memory, of the same size an
 	  (void **comm, int size, unique_id id, int rank, start_config *config),                     \
 	  (comm, size, id, rank, config))                                                            \
 	X(CommSplit, (void *comm, int color, int key, void **part, void *config),                    \
-	  (comm, color, key, part, config))                                                          \
-	X(MemAlloc, (address * memory, size_t bytes), (memory, bytes))                               \
-	X(MemFree, (address memory), (memory))                                                       \
-	X(CommRegister, (void *comm, address memory, size_t bytes, void **handle),                   \
-	  (comm, memory, bytes, handle))                                                             \
-	X(CommDeregister, (void *comm, void *handle), (comm, handle))                                \
-	X(CommWindowRegister, (void *comm, address memory, size_t bytes, void **window, int flags),  \
-	  (comm, memory, bytes, window, flags))                                                      \
-	X(CommWindowDeregister, (void *comm, void *window), (comm, window))
+	  (comm, color, key, part, config))
 
 #define FIELD(field, params, names) int(*field) params;
 

@@ -78,7 +78,7 @@ func callGrouped(t *C.nccl_calls, calls ...func() C.int) C.int {
 // AllReduce sums x over all ranks, in place.
 func (g *Group) AllReduce(x device.Buf) error {
 	b, err := g.ownBuffer("all-reduce", x)
-	if err := g.agree(g.describeOffset(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), b), err); err != nil {
+	if err := g.agree(fmt.Sprintf("all-reduce of %d %v", x.Len(), x.Type()), err); err != nil {
 		return err
 	}
 	return g.allReduce(b)
@@ -98,7 +98,7 @@ func (g *Group) Bcast(x device.Buf, root int) error {
 	if err == nil {
 		err = comm.CheckRoot(g, root)
 	}
-	if err := g.agree(g.describeOffset(fmt.Sprintf("broadcast of %d %v from rank %d", x.Len(), x.Type(), root), b), err); err != nil {
+	if err := g.agree(fmt.Sprintf("broadcast of %d %v from rank %d", x.Len(), x.Type(), root), err); err != nil {
 		return err
 	}
 	v := numbersOf(b)
@@ -118,7 +118,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 	if err == nil {
 		err = comm.CheckCounts(g, dst, src, counts)
 	}
-	if err := g.agree(g.describeOffset(fmt.Sprintf("all-gather of %v %v", counts, dst.Type()), to), err); err != nil {
+	if err := g.agree(fmt.Sprintf("all-gather of %v %v", counts, dst.Type()), err); err != nil {
 		return err
 	}
 	in, out := numbersOf(from), numbersOf(to)

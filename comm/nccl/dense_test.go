@@ -38,12 +38,12 @@ func TestDenseMatrices(t *testing.T) {
 		return commtest.Ranks(n, func(c comm.Comm) error { return body(comm.Staged(onHost{c})) })
 	}
 	t.Run("nccl", func(t *testing.T) { densetest.RunBriefly(t, byNCCL, place, densetest.Types, 1, 6) })
-	t.Run("staged", func(t *testing.T) { densetest.RunBriefly(t, staged, place, []device.Type{device.C64}, 4) })
+	t.Run("staged", func(t *testing.T) { densetest.RunBriefly(t, staged, place, []device.Type{device.F32}, 4) })
 }
 
 func TestDenseMatricesByRCCL(t *testing.T) {
 	devices := cards(t, driver.HIP, 2)
 	densetest.RunBriefly(t, func(n int, body func(c comm.Comm) error) error {
 		return ranks(devices, n, func(g *nccl.Group, _ *gpu.Device) error { return body(g) })
-	}, onCards(t, devices), []device.Type{device.F32, device.C128}, 2)
+	}, onCards(t, devices), []device.Type{device.F32, device.F64}, 2)
 }

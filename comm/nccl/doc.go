@@ -61,10 +61,4 @@
 // Recovery.Left makes something else carry the buffers, as a [comm.Switch] does that drops
 // the group, and the work is done once more. Errors of the card itself, and a rank that dies,
 // still end the run.
-//
-// # Buffers
-//
-// Large buffers of the device come from the library's own allocator where it has
-// one, and [Group.Register] makes a buffer known to it once, in the best way that
-// the loaded library has; [Group.About] says which.
 package nccl

@@ -8,10 +8,8 @@ import (
 // Unagreed is a sum that no rank has agreed on.
 func (g *Group) Unagreed(b *gpu.Buf) error { return g.allReduce(b) }
 
-// Offers is whether the library splits, and how it registers.
-func (l *Library) Offers() (splits bool, way string) {
-	return l.canSplit(), l.bestRegistration().String()
-}
+// Splits is whether the library splits groups.
+func (l *Library) Splits() bool { return l.canSplit() }
 
 // Named is a library of a version, to see what it is called.
 func Named(e driver.Engine, version int) string {

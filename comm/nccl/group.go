@@ -15,7 +15,6 @@ import (
 
 	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
@@ -30,8 +29,6 @@ type Group struct {
 	started int            // all-reduces, in the order of calls
 	id      []float64      // the identifier of the second communicator
 	second  unsafe.Pointer // communicator, for started all-reduces; nil before the first
-
-	windows map[accel.Memory]int // registered buffers by address, numbered from 1
 }
 
 type control = comm.Comm
@@ -68,9 +65,6 @@ func New(control comm.Comm, dev *gpu.Device, o Options) (*Group, error) {
 	if err != nil {
 		w.close()
 		return nil, err
-	}
-	if lib.hasAllocator() {
-		dev.AllocateLarge(large, memory{w})
 	}
 	go w.look()
 	return g, nil
@@ -125,6 +119,19 @@ func (g *Group) open(all comm.Comm) (link unsafe.Pointer, err error) {
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&id)), unsafe.Sizeof(id)), b)
 	return g.world.join(id, g.Size(), g.Rank()).awaitAll(all)
+}
+
+// About says which library was loaded and which of its optional features are used or missing.
+func (g *Group) About() string {
+	l := g.world.lib
+	start, split := "the start cannot be aborted", "groups are made by identifiers"
+	if l.startsUnblocked() {
+		start = "the start can be aborted"
+	}
+	if l.canSplit() {
+		split = "groups are split by the library"
+	}
+	return fmt.Sprintf("%v: %s; %s", l, start, split)
 }
 
 // Name is "nccl" or "rccl".

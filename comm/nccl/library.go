@@ -67,21 +67,6 @@ func (l *Library) String() string {
 // canSplit reports whether the library can divide communicators itself.
 func (l *Library) canSplit() bool { return l.calls.CommSplit != nil }
 
-// bestRegistration returns the best way in which the library can register a buffer. It goes by the
-// functions that the library has, not by its version.
-func (l *Library) bestRegistration() way {
-	switch {
-	case l.hasAllocator() && l.calls.CommWindowRegister != nil && l.calls.CommWindowDeregister != nil:
-		return symmetric
-	case l.calls.CommRegister != nil && l.calls.CommDeregister != nil:
-		return plain
-	}
-	return unregistered
-}
-
-// hasAllocator reports whether the library has an allocator of its own.
-func (l *Library) hasAllocator() bool { return l.calls.MemAlloc != nil && l.calls.MemFree != nil }
-
 // Statuses that are no error.
 const (
 	success    = 0

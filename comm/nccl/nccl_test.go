@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,15 +108,13 @@ func (c onHost) Split(color, key int) (comm.Comm, error) {
 
 func TestRCCL(t *testing.T) { conform(t, cards(t, driver.HIP, 3), 3) }
 
-// A library that cannot split has groups made by identifiers; one that cannot
-// register does without.
+// A library that cannot split has groups made by identifiers.
 func TestOldLibraries(t *testing.T) {
-	for _, c := range []struct{ library, about, how string }{
-		{gputest.NCCL, "NCCL 2.30.3 (libnccl.so.2): the start can be aborted; groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered in symmetric windows", "buffers are registered in symmetric windows"},
-		{gputest.NCCLNoWindow, "NCCL 2.26.2 (libnccl-nowindow.so): the start can be aborted; groups are split by the library; buffers from 8 MiB on come from the library's allocator; buffers are registered one by one", "buffers are registered one by one"},
-		{gputest.NCCLNoRegister, "NCCL 2.18.1 (libnccl-noregister.so): the start can be aborted; groups are split by the library; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
-		{gputest.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): the start can be aborted; groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
-		{gputest.NCCLBlocking, "NCCL 2.12.12 (libnccl-blocking.so): the start cannot be aborted; groups are made by identifiers; no buffer comes from the library's allocator; buffers are not registered", "buffers are not registered"},
+	for _, c := range []struct{ library, about string }{
+		{gputest.NCCL, "NCCL 2.30.3 (libnccl.so.2): the start can be aborted; groups are split by the library"},
+		{gputest.NCCLUnshared, "NCCL 2.26.2 (libnccl-unshared.so): the start can be aborted; groups are split by the library"},
+		{gputest.NCCLNoSplit, "NCCL 2.16.2 (libnccl-nosplit.so): the start can be aborted; groups are made by identifiers"},
+		{gputest.NCCLBlocking, "NCCL 2.12.12 (libnccl-blocking.so): the start cannot be aborted; groups are made by identifiers"},
 	} {
 		t.Run(c.library, func(t *testing.T) {
 			use(t, c.library)
@@ -124,7 +123,7 @@ func TestOldLibraries(t *testing.T) {
 				if g.About() != c.about {
 					return fmt.Errorf("chosen: %s, want %s", g.About(), c.about)
 				}
-				return registered(g, d, c.how)
+				return sumsParts(g, d)
 			}))
 			if c.library != gputest.NCCL {
 				conform(t, devices, 3)
@@ -192,9 +191,9 @@ func TestSharedCard(t *testing.T) {
 	}
 	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
 	must(t, ranks(both, 2, func(g *nccl.Group, d *gpu.Device) error {
-		return registered(g, d, "buffers are registered in symmetric windows")
+		return sumsParts(g, d)
 	}))
-	use(t, gputest.NCCLNoWindow)
+	use(t, gputest.NCCLUnshared)
 	if err := ranks(both, 2, none); status.Code(err) != status.NoResource {
 		t.Errorf("a card for two of NCCL 2.26: %v", err)
 	}
@@ -225,4 +224,36 @@ func TestNames(t *testing.T) {
 	if got := nccl.Named(driver.HIP, 22203); got != "RCCL of NCCL 2.22.3 (libx.so.2)" {
 		t.Error(got)
 	}
+}
+
+// sumsParts sums parts of a buffer on both streams.
+func sumsParts(g *nccl.Group, d *gpu.Device) error {
+	const n = 3 << 20
+	x, err := d.Alloc(n, device.F32)
+	if err != nil {
+		return err
+	}
+	ones := slices.Repeat([]float32{1}, n)
+	if err := device.Upload(x, ones); err != nil {
+		return err
+	}
+	if err := g.AllReduce(x.Slice(0, n/2)); err != nil {
+		return err
+	}
+	r, err := g.StartAllReduce(x.Slice(n/2, n/4))
+	if err != nil {
+		return err
+	}
+	if err := r.Wait(); err != nil {
+		return err
+	}
+	if err := d.Copy(device.Wrap(device.NewHost(1), ones), x); err != nil {
+		return err
+	}
+	for i, v := range ones {
+		if sum := float32(g.Size()); i < n*3/4 && v != sum || i >= n*3/4 && v != 1 {
+			return fmt.Errorf("element %d is %g", i, v)
+		}
+	}
+	return nil
 }

@@ -224,7 +224,7 @@ const (
 
 // awaitCall waits until a call has been carried out that a communicator was given and that
 // returned with a status. The library may go on with it after that, even after success: NCCL
-// 2.28 registers windows so. done gives up when the world has failed.
+// 2.28 did so with windows. It gives up when the world has failed.
 func (w *world) awaitCall(link unsafe.Pointer, code C.int, function string) error {
 	if code != inProgress {
 		if err := w.lib.check(code, function); err != nil || !w.lib.startsUnblocked() {

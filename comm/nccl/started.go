@@ -55,7 +55,7 @@ func (g *Group) StartAllReduce(x device.Buf) (comm.Request, error) {
 	}
 	b, err := g.ownBuffer("started all-reduce", x)
 	r := &request{group: g, buf: b, agreed: comm.Done, done: make(chan struct{}),
-		call: g.describeOffset(fmt.Sprintf("started all-reduce of %d %v", x.Len(), x.Type()), b)}
+		call: fmt.Sprintf("started all-reduce of %d %v", x.Len(), x.Type())}
 	r.ballot = ballot(r.call, err)
 	if g.started == 0 {
 		id, idErr := g.identifier()

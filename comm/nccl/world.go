@@ -34,8 +34,7 @@ type world struct {
 	started int64 // by all groups
 	jobs    chan *request
 
-	undo   []func() error // of the registrations of buffers, in their order
-	groups []*Group       // in the order in which they were made, the same on all ranks
+	groups []*Group // in the order in which they were made, the same on all ranks
 
 	timeout time.Duration            // of the making of a communicator
 	back    atomic.Pointer[recovery] // nil: a failure of the library ends the run
@@ -89,7 +88,7 @@ func (w *world) close() error {
 		return nil
 	}
 	return w.onThread(func() error {
-		err := w.deregisterAll()
+		var err error
 		for _, l := range slices.Backward(w.take()) {
 			if code := C.nccl_CommDestroy(w.lib.calls, l); code != inProgress {
 				err = errors.Join(err, w.lib.check(code, "CommDestroy"))

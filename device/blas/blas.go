@@ -19,7 +19,7 @@ func (t Tile) String() string {
 // Product is one matrix product: C = C + α A B. All three have one element type.
 type Product struct{ C, A, B Tile }
 
-// Side says which triangular system a Library solves with a lower triangular L.
+// Side says which triangular system a Solver solves with a lower triangular L.
 type Side uint8
 
 const (
@@ -34,8 +34,8 @@ type System struct{ L, B Tile }
 
 // Library does the arithmetic on tiles of one device. Shapes that do not fit are programming
 // errors and panic. The elements of a result depend only on the tiles, never on the number of
-// threads, on addresses, or on other work of the same call. An error, but that of Factor and
-// of a card that fails, must be one of all ranks, which do not ask each other.
+// threads, on addresses, or on other work of the same call. An error, except of a card that
+// fails, must be one of all ranks, which do not compare theirs.
 type Library interface {
 	// Name says which library it is, for messages.
 	Name() string
@@ -45,6 +45,12 @@ type Library interface {
 	Serves(d device.Device) bool
 	// Multiply computes products, whose C do not overlap.
 	Multiply(alpha float64, products []Product) error
+}
+
+// Solver is a Library of the host, with what factors and solutions need besides. An error of Factor
+// may be one rank's.
+type Solver interface {
+	Library
 	// Solve solves triangular systems, whose B do not overlap.
 	Solve(side Side, systems []System) error
 	// Factor overwrites a Hermitian positive definite tile with the lower triangular L of

@@ -44,8 +44,8 @@ func TestAddressesDoNotCount(t *testing.T) {
 }
 
 // libraries are those of this machine.
-func libraries(t *testing.T) []Library {
-	all := []Library{Gonum(2)}
+func libraries(t *testing.T) []Solver {
+	all := []Solver{Gonum(2)}
 	if l, err := OpenBLAS(2); err != nil {
 		t.Logf("without OpenBLAS: %v", err)
 	} else {

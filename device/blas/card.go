@@ -188,12 +188,6 @@ func (c *Card) ask(call func(name **C.char) C.int) {
 	})
 }
 
-// end makes the device's later work follow the library's stream.
-func (c *Card) end() error {
-	c.card.Follow(c.card.Main(), c.stream)
-	return c.card.Err()
-}
-
 // Multiply implements Library.
 func (c *Card) Multiply(alpha float64, products []Product) error {
 	finish, err := c.Start(alpha, products)
@@ -246,85 +240,3 @@ func (c *Card) multiply(alpha float64, p Product) error {
 }
 
 func addressOf(p place) C.card_address { return C.card_address(p.at) }
-
-// sides are the numbers of a Side in C.
-var sides = [...]C.int{Lower: C.CARD_LOWER, LowerAdjoint: C.CARD_LOWER_ADJOINT, RightAdjoint: C.CARD_RIGHT_ADJOINT}
-
-// Solve implements Library.
-func (c *Card) Solve(side Side, systems []System) error {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	checkSystems(side, systems)
-	timed := c.begin(device.MarkTiles)
-	for _, s := range systems {
-		if err := c.solve(side, s); err != nil {
-			timed()
-			c.card.Follow(c.card.Main(), c.stream)
-			return err
-		}
-	}
-	timed()
-	return c.end()
-}
-
-func (c *Card) solve(side Side, s System) error {
-	if s.B.Rows == 0 || s.B.Columns == 0 {
-		return nil
-	}
-	l, err := c.place(0, s.L)
-	if err != nil {
-		return err
-	}
-	b, err := c.place(1, s.B)
-	if err != nil {
-		return err
-	}
-	kind, m, n := kinds[s.B.Buf.Type()], C.int(s.B.Rows), C.int(s.B.Columns)
-	c.ask(func(name **C.char) C.int {
-		return C.card_solve(c.calls, c.handle, kind, sides[side], m, n, addressOf(l), addressOf(b), name)
-	})
-	c.put(b)
-	return nil
-}
-
-// Factor factors the tile on the host, as the libraries of the host do: of n tiles in a row of a
-// matrix it is one, so the two copies and the time are few beside the products.
-func (c *Card) Factor(a Tile) error {
-	h := device.NewHost(1)
-	buf, err := h.Alloc(a.Buf.Len(), a.Buf.Type())
-	if err != nil {
-		return err
-	}
-	if err := c.dev.Copy(buf, a.Buf); err != nil {
-		return err
-	}
-	if err := Gonum(1).Factor(Tile{a.Rows, a.Columns, buf}); err != nil {
-		return err
-	}
-	return c.dev.Copy(a.Buf, buf)
-}
-
-// Adjoint implements Library.
-func (c *Card) Adjoint(dst, src Tile) error {
-	c.turn.Lock()
-	defer c.turn.Unlock()
-	checkAdjoint(dst, src)
-	if src.Rows == 0 || src.Columns == 0 {
-		return nil
-	}
-	c.begin(device.MarkTiles)()
-	from, err := c.place(0, src)
-	if err != nil {
-		return err
-	}
-	to, err := c.place(1, dst)
-	if err != nil {
-		return err
-	}
-	kind, m, n := kinds[src.Buf.Type()], C.int(src.Rows), C.int(src.Columns)
-	c.ask(func(name **C.char) C.int {
-		return C.card_adjoint(c.calls, c.handle, kind, m, n, addressOf(from), addressOf(to), name)
-	})
-	c.put(to)
-	return c.end()
-}

@@ -3,16 +3,12 @@
 #ifndef LSM_BLAS_CARD_H
 #define LSM_BLAS_CARD_H
 
-enum { CARD_TYPES = 4 }; // of elements, with the numbers of openblas.h
+enum { CARD_TYPES = 2 }; // of elements, with the numbers of openblas.h
 
 typedef unsigned long long card_address; // a pointer to the card's memory, of the same size and class
 
 typedef int card_gemm(void *handle, int ta, int tb, int m, int n, int k, const void *alpha, card_address a, int lda,
                       card_address b, int ldb, const void *beta, card_address c, int ldc);
-typedef int card_trsm(void *handle, int side, int uplo, int trans, int diag, int m, int n, const void *alpha,
-                      card_address a, int lda, card_address b, int ldb);
-typedef int card_geam(void *handle, int ta, int tb, int m, int n, const void *alpha, card_address a, int lda,
-                      const void *beta, card_address b, int ldb, card_address c, int ldc);
 
 typedef struct {
 	int hip; // otherwise CUDA
@@ -24,8 +20,6 @@ typedef struct {
 	int (*property)(int which, int *value);     // NULL in HIP
 	const char *(*text)(int status);            // NULL in cuBLAS before 11.4
 	card_gemm *gemm[CARD_TYPES];
-	card_trsm *trsm[CARD_TYPES];
-	card_geam *geam[CARD_TYPES];
 } card_calls;
 
 // card_load finds the functions in a library. It returns the name of the first that is missing,
@@ -47,15 +41,5 @@ int card_close(const card_calls *f, void *handle, const char **call);
 // card_multiply is C = C + alpha A B for row-major matrices without gaps: A is m × k.
 int card_multiply(const card_calls *f, void *handle, int type, int m, int n, int k, double alpha, card_address a,
                   card_address b, card_address c, const char **call);
-
-// card_solve is L X = B, Lᴴ X = B or X Lᴴ = B, for a lower triangular L, by the numbers of a Side,
-// and m × n right sides.
-enum { CARD_LOWER, CARD_LOWER_ADJOINT, CARD_RIGHT_ADJOINT };
-int card_solve(const card_calls *f, void *handle, int type, int side, int m, int n, card_address l, card_address b,
-               const char **call);
-
-// card_adjoint sets an n × m matrix to the conjugate transpose of an m × n matrix.
-int card_adjoint(const card_calls *f, void *handle, int type, int m, int n, card_address src, card_address dst,
-                 const char **call);
 
 #endif

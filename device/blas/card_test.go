@@ -44,16 +44,16 @@ func onCard(t *testing.T, engine driver.Engine) (*gpu.Device, *Card) {
 }
 
 // wave are n elements, not the same for two seeds.
-func wave[T device.Number](n int, seed float64) []T {
+func wave[T float32 | float64](n int, seed float64) []T {
 	x := make([]T, n)
 	for i := range x {
-		x[i] = as[T](complex(math.Sin(float64(i)*seed), math.Cos(float64(i)*seed)/2))
+		x[i] = T(math.Sin(float64(i) * seed))
 	}
 	return x
 }
 
 // tileOn is a tile on a card that begins some elements behind where memory does.
-func tileOn[T device.Number](t *testing.T, d *gpu.Device, shift, rows, columns int, x []T) Tile {
+func tileOn[T float32 | float64](t *testing.T, d *gpu.Device, shift, rows, columns int, x []T) Tile {
 	t.Helper()
 	b, err := d.Alloc(shift+len(x), device.TypeOf[T]())
 	must(t, err)
@@ -62,54 +62,38 @@ func tileOn[T device.Number](t *testing.T, d *gpu.Device, shift, rows, columns i
 	return Tile{rows, columns, b}
 }
 
-func onHost[T device.Number](rows, columns int, x []T) Tile {
+func onHost[T float32 | float64](rows, columns int, x []T) Tile {
 	return Tile{rows, columns, device.Wrap(device.NewHost(1), append([]T(nil), x...))}
 }
 
 // elementsOf are those of a tile on any device.
-func elementsOf[T device.Number](t *testing.T, of Tile) []T {
+func elementsOf[T float32 | float64](t *testing.T, of Tile) []T {
 	t.Helper()
 	x := make([]T, of.Buf.Len())
 	must(t, of.Buf.Device().Copy(device.Wrap(device.NewHost(1), x), of.Buf))
 	return x
 }
 
-// A library of a card multiplies, solves, factors and transposes as those of the host, to the same
-// bits wherever tiles lie.
+// A library of a card multiplies as those of the host, to the same bits wherever tiles lie.
 func TestCard(t *testing.T) {
 	for _, engine := range []driver.Engine{driver.CUDA, driver.HIP} {
 		t.Run(engine.Facts().Matrices.Name, func(t *testing.T) {
 			d, l := onCard(t, engine)
 			t.Run("float32", func(t *testing.T) { testCard[float32](t, d, l, 2e-6) })
 			t.Run("float64", func(t *testing.T) { testCard[float64](t, d, l, 1e-14) })
-			t.Run("complex64", func(t *testing.T) { testCard[complex64](t, d, l, 2e-6) })
-			t.Run("complex128", func(t *testing.T) { testCard[complex128](t, d, l, 1e-14) })
 			must(t, d.Sync())
 			must(t, l.Close())
 		})
 	}
 }
 
-func testCard[T device.Number](t *testing.T, d *gpu.Device, l *Card, tolerance float64) {
+func testCard[T float32 | float64](t *testing.T, d *gpu.Device, l *Card, tolerance float64) {
 	const m, n, k = 19, 23, 13
-	a, b, c, square := wave[T](m*k, 1.1), wave[T](k*n, 0.7), wave[T](m*n, 0.3), wave[T](m*m, 0.2)
-	small := wave[T](n*n, 0.9)
-	for i := range m {
-		square[i*m+i] = as[T](complex(40, 0))
-	}
-	for i := range n {
-		small[i*n+i] = as[T](complex(30, 0))
-	}
+	a, b, c := wave[T](m*k, 1.1), wave[T](k*n, 0.7), wave[T](m*n, 0.3)
 	do := func(l Library, tile func(rows, columns int, x []T) Tile) (results []Tile) {
-		x, system, wide := tile(m, n, c), tile(m, m, square), tile(n, n, small)
+		x := tile(m, n, c)
 		must(t, l.Multiply(-0.5, []Product{{x, tile(m, k, a), tile(k, n, b)}, {tile(0, n, nil), tile(0, k, nil), tile(k, n, b)}}))
-		down, up, right, turned := tile(m, n, c), tile(m, n, c), tile(m, n, c), tile(n, m, c)
-		must(t, l.Solve(Lower, []System{{system, down}}))
-		must(t, l.Solve(LowerAdjoint, []System{{system, up}}))
-		must(t, l.Solve(RightAdjoint, []System{{wide, right}}))
-		must(t, l.Adjoint(turned, x))
-		must(t, l.Factor(system))
-		return []Tile{x, down, up, right, turned, system}
+		return []Tile{x}
 	}
 	want := do(Gonum(1), onHost[T])
 	var first [][]T
@@ -124,18 +108,13 @@ func testCard[T device.Number](t *testing.T, d *gpu.Device, l *Card, tolerance f
 			}
 			most, apart := 0.0, 0.0
 			for j, v := range should {
-				most, apart = max(most, size(as[complex128](v)*as[complex128](v))), max(apart, distance(got[j], v))
+				most, apart = max(most, math.Abs(float64(v))), max(apart, math.Abs(float64(got[j])-float64(v)))
 			}
-			if !(apart <= tolerance*math.Sqrt(most)) {
-				t.Errorf("result %d, %d elements on: off by %g of %g", i, 3*shift, apart, math.Sqrt(most))
+			if !(apart <= tolerance*most) {
+				t.Errorf("result %d, %d elements on: off by %g of %g", i, 3*shift, apart, most)
 			}
 		}
 	}
-}
-
-func distance[T device.Number](x, y T) float64 {
-	v := as[complex128](x) - as[complex128](y)
-	return math.Hypot(real(v), imag(v))
 }
 
 // Products that were started run beside later work of the device, which finish makes wait.

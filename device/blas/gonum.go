@@ -10,7 +10,7 @@ import (
 )
 
 // Gonum is gonum's BLAS, which is always there, on some threads of the host.
-func Gonum(threads int) Library { return &host{gonumKernels{}, max(1, threads)} }
+func Gonum(threads int) Solver { return &host{gonumKernels{}, max(1, threads)} }
 
 type gonumKernels struct{}
 
@@ -39,12 +39,6 @@ func (gonumKernels) multiply(alpha float64, p Product) {
 	case device.F64:
 		a, b, c := slices3[float64](p)
 		g.Dgemm(no, no, m, n, k, alpha, a, k, b, n, 1, c, n)
-	case device.C64:
-		a, b, c := slices3[complex64](p)
-		g.Cgemm(no, no, m, n, k, complex(float32(alpha), 0), a, k, b, n, 1, c, n)
-	case device.C128:
-		a, b, c := slices3[complex128](p)
-		g.Zgemm(no, no, m, n, k, complex(alpha, 0), a, k, b, n, 1, c, n)
 	}
 }
 
@@ -57,7 +51,7 @@ func (gonumKernels) solve(s System, adjoint bool) {
 	var g gonum.Implementation
 	op := blas.NoTrans
 	if adjoint {
-		op = blas.ConjTrans
+		op = blas.Trans
 	}
 	m, n := s.B.Rows, s.B.Columns
 	switch s.B.Buf.Type() {
@@ -65,9 +59,5 @@ func (gonumKernels) solve(s System, adjoint bool) {
 		g.Strsm(left, lower, op, full, m, n, 1, device.Slice[float32](s.L.Buf), m, device.Slice[float32](s.B.Buf), n)
 	case device.F64:
 		g.Dtrsm(left, lower, op, full, m, n, 1, device.Slice[float64](s.L.Buf), m, device.Slice[float64](s.B.Buf), n)
-	case device.C64:
-		g.Ctrsm(left, lower, op, full, m, n, 1, device.Slice[complex64](s.L.Buf), m, device.Slice[complex64](s.B.Buf), n)
-	case device.C128:
-		g.Ztrsm(left, lower, op, full, m, n, 1, device.Slice[complex128](s.L.Buf), m, device.Slice[complex128](s.B.Buf), n)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/cmplx"
 
 	"github.com/kirchhoff-lsm/lsm/device"
 )
@@ -77,114 +76,64 @@ func (h *host) Factor(a Tile) error {
 	}
 	switch a.Buf.Type() {
 	case device.F32:
-		return factorAs(a, device.Slice[float32](a.Buf), dotReal)
+		return factorAs(a, device.Slice[float32](a.Buf))
 	case device.F64:
-		return factorAs(a, device.Slice[float64](a.Buf), dotReal)
-	case device.C64:
-		return factorAs(a, device.Slice[complex64](a.Buf), dotComplex)
-	case device.C128:
-		return factorAs(a, device.Slice[complex128](a.Buf), dotComplex)
+		return factorAs(a, device.Slice[float64](a.Buf))
 	}
 	return unknown(a)
 }
 
 func unknown(t Tile) error { return fmt.Errorf("blas: tiles of %v", t.Buf.Type()) }
 
-// dotReal adds in the order of the elements. The sums of gonum's floats.Dot depend on the
+// dot adds in the order of the elements. The sums of gonum's floats.Dot depend on the
 // addresses of its vectors.
-func dotReal(x, y []float64) (s float64) {
+func dot(x, y []float64) (s float64) {
 	for i, v := range x {
 		s += v * y[i]
 	}
 	return s
 }
 
-// dotComplex is Σ x conj(y).
-func dotComplex(x, y []complex128) (s complex128) {
-	for i, v := range x {
-		s += v * cmplx.Conj(y[i])
-	}
-	return s
-}
-
-// factorAs is Cholesky's factorisation row by row, in the precision of W. dot is Σ x conj(y).
-func factorAs[T device.Number, W float64 | complex128](t Tile, a []T, dot func(x, y []W) W) error {
+// factorAs is Cholesky's factorisation row by row.
+func factorAs[T float32 | float64](t Tile, a []T) error {
 	n := t.Rows
-	l := make([]W, n*n)
+	l := make([]float64, n*n)
 	for i := range n {
 		row := l[i*n : (i+1)*n]
 		for j := range i {
 			done := l[j*n : (j+1)*n]
-			row[j] = (as[W](a[i*n+j]) - dot(row[:j], done[:j])) / done[j]
+			row[j] = (float64(a[i*n+j]) - dot(row[:j], done[:j])) / done[j]
 		}
-		pivot := size(as[W](a[i*n+i])) - size(dot(row[:i], row[:i]))
+		pivot := float64(a[i*n+i]) - dot(row[:i], row[:i])
 		if !(pivot > 0) || math.IsInf(pivot, 1) {
 			return &NotDefinite{i, pivot}
 		}
-		row[i] = as[W](math.Sqrt(pivot))
+		row[i] = math.Sqrt(pivot)
 	}
 	for i, v := range l {
-		a[i] = as[T](v)
+		a[i] = T(v)
 	}
 	return nil
-}
-
-// size is the real part.
-func size[W float64 | complex128](v W) float64 {
-	if c, ok := any(v).(complex128); ok {
-		return real(c)
-	}
-	return any(v).(float64)
-}
-
-// as converts between two precisions, or from real to complex numbers.
-func as[D, S device.Number](v S) (d D) {
-	var c complex128
-	switch v := any(v).(type) {
-	case float32:
-		c = complex(float64(v), 0)
-	case float64:
-		c = complex(v, 0)
-	case complex64:
-		c = complex128(v)
-	case complex128:
-		c = v
-	}
-	switch p := any(&d).(type) {
-	case *float32:
-		*p = float32(real(c))
-	case *float64:
-		*p = real(c)
-	case *complex64:
-		*p = complex64(c)
-	case *complex128:
-		*p = c
-	}
-	return d
 }
 
 func (h *host) Adjoint(dst, src Tile) error {
 	checkAdjoint(dst, src)
 	switch src.Buf.Type() {
 	case device.F32:
-		transpose[float32](dst, src, func(v float32) float32 { return v })
+		transpose[float32](dst, src)
 	case device.F64:
-		transpose[float64](dst, src, func(v float64) float64 { return v })
-	case device.C64:
-		transpose[complex64](dst, src, func(v complex64) complex64 { return complex(real(v), -imag(v)) })
-	case device.C128:
-		transpose[complex128](dst, src, cmplx.Conj)
+		transpose[float64](dst, src)
 	default:
 		return unknown(src)
 	}
 	return nil
 }
 
-func transpose[T device.Number](dst, src Tile, conj func(T) T) {
+func transpose[T float32 | float64](dst, src Tile) {
 	to, from := device.Slice[T](dst.Buf), device.Slice[T](src.Buf)
 	for i := range src.Rows {
 		for j, v := range from[i*src.Columns : (i+1)*src.Columns] {
-			to[j*dst.Columns+i] = conj(v)
+			to[j*dst.Columns+i] = v
 		}
 	}
 }

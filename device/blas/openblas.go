@@ -32,7 +32,7 @@ var prefixes = []string{"", "scipy_"}
 
 // OpenBLAS loads OpenBLAS, on some threads of the host. Its error is a missing resource. A build
 // with 64-bit integers has other names of functions and is refused.
-func OpenBLAS(threads int) (Library, error) {
+func OpenBLAS(threads int) (Solver, error) {
 	handle, file, err := openBLAS.Open()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (k *openKernels) about() string {
 }
 
 // kinds are the numbers of the types in C.
-var kinds = [...]C.int{device.F32: C.BLAS_F32, device.F64: C.BLAS_F64, device.C64: C.BLAS_C64, device.C128: C.BLAS_C128}
+var kinds = [...]C.int{device.F32: C.BLAS_F32, device.F64: C.BLAS_F64}
 
 func address(t Tile) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(device.Memory(t.Buf))) }
 

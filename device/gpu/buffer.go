@@ -29,7 +29,6 @@ type allocation struct {
 	memory  accel.Memory
 	bytes   int64
 	freed   atomic.Bool
-	kept    atomic.Bool // see Keep
 	cleanup runtime.Cleanup
 }
 
@@ -47,17 +46,6 @@ func (b *Buf) Pointer() uintptr { return uintptr(b.at) }
 func (b *Buf) Space() device.Space { return b.dev.Space() }
 
 func (b *Buf) bytes() int64 { return int64(b.n) * int64(b.typ.Size()) }
-
-// Whole returns the address and the length in bytes of the allocation that this buffer
-// is, or was cut from.
-func (b *Buf) Whole() (m accel.Memory, bytes int64) { return b.whole.memory, b.whole.bytes }
-
-// Keep prevents the memory of the whole buffer from being reused after the buffer is
-// freed, because something outside remembers its address.
-func (b *Buf) Keep() {
-	b.whole.cleanup.Stop()
-	b.whole.kept.Store(true)
-}
 
 // Slice is the window [off, off+n) on the same memory.
 func (b *Buf) Slice(off, n int) device.Buf {
@@ -102,30 +90,7 @@ func (d *Device) Free(x device.Buf) {
 		panic("device: a buffer was freed twice")
 	}
 	b.whole.cleanup.Stop()
-	if !b.whole.kept.Load() {
-		d.pool.give(b.whole.memory, b.whole.bytes)
-	}
-}
-
-// Allocator allocates card memory in a way of its own, as communication libraries do.
-type Allocator interface {
-	Alloc(bytes int64) (accel.Memory, error)
-	Free(m accel.Memory) error
-}
-
-// AllocateLarge makes allocations of at least the given number of bytes use an allocator
-// from now on. If the allocator fails, they come from the driver.
-func (d *Device) AllocateLarge(least int64, a Allocator) {
-	d.pool.Lock()
-	defer d.pool.Unlock()
-	d.pool.least, d.pool.large = least, a
-}
-
-// AllocatedBy returns the allocator that memory came from, or nil for the driver.
-func (d *Device) AllocatedBy(m accel.Memory) Allocator {
-	d.pool.Lock()
-	defer d.pool.Unlock()
-	return d.pool.from[m]
+	d.pool.give(b.whole.memory, b.whole.bytes)
 }
 
 // explainShortage explains an allocation that failed.
@@ -173,38 +138,6 @@ func (f *freed[T]) give(x T, bytes int64) {
 type pool struct {
 	context *accel.Context
 	freed[accel.Memory]
-
-	large Allocator // of memory from least bytes on, nil for none
-	least int64
-	from  map[accel.Memory]Allocator // what came from one
-}
-
-// alloc asks for new memory.
-func (p *pool) alloc(bytes int64) (accel.Memory, error) {
-	p.Lock()
-	large, least := p.large, p.least
-	p.Unlock()
-	if large != nil && bytes >= least {
-		if m, err := large.Alloc(bytes); err == nil {
-			p.Lock()
-			defer p.Unlock()
-			p.from[m] = large
-			return m, nil
-		}
-	}
-	return p.context.Alloc(bytes)
-}
-
-// free gives memory back to where it came from.
-func (p *pool) free(m accel.Memory) error {
-	p.Lock()
-	large := p.from[m]
-	delete(p.from, m)
-	p.Unlock()
-	if large != nil {
-		return large.Free(m)
-	}
-	return p.context.Free(m)
 }
 
 // take returns memory with anything in it.
@@ -212,7 +145,7 @@ func (p *pool) take(bytes int64) (accel.Memory, error) {
 	if m, ok := p.again(bytes); ok {
 		return m, nil
 	}
-	m, err := p.alloc(bytes)
+	m, err := p.context.Alloc(bytes)
 	if !errors.Is(err, accel.ErrMemory) {
 		return m, err
 	}
@@ -223,7 +156,7 @@ func (p *pool) take(bytes int64) (accel.Memory, error) {
 		if err := p.releaseAll(); err != nil {
 			return 0, err
 		}
-		if m, err = p.alloc(bytes); !errors.Is(err, accel.ErrMemory) || pause > lastPause {
+		if m, err = p.context.Alloc(bytes); !errors.Is(err, accel.ErrMemory) || pause > lastPause {
 			return m, err
 		}
 		time.Sleep(pause)
@@ -242,7 +175,7 @@ func (p *pool) releaseAll() error {
 	p.Unlock()
 	for _, list := range kept {
 		for _, m := range list {
-			if err := p.free(m); err != nil {
+			if err := p.context.Free(m); err != nil {
 				return err
 			}
 		}

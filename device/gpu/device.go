@@ -76,7 +76,7 @@ func Open(o Options) (*Device, error) {
 	}
 	d := &Device{context: context, engine: o.Engine, programs: programs{context: context, driver: drv, carries: o.Engine.Facts().Carries, compiler: compiler, missing: missing,
 		cache: o.Cache, warn: o.Warn, modules: map[string]*accel.Module{}}}
-	d.pool.context, d.pool.from = context, map[accel.Memory]Allocator{}
+	d.pool.context = context
 	d.Clock.context, d.Clock.open = context, map[*accel.Stream]*stretch{}
 	if err := d.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("engine %v: %w", o.Engine, err), context.Close())

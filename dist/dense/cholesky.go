@@ -28,6 +28,9 @@ func Cholesky(ctx context.Context, a *Matrix) (*Factor, error) {
 	if err := a.square(); err != nil {
 		return nil, err
 	}
+	if err := a.Grid.needSolver(); err != nil {
+		return nil, err
+	}
 	s, err := newSteps(a)
 	if err != nil {
 		return nil, err
@@ -85,7 +88,7 @@ func (s *steps) step(ctx context.Context, k int) error {
 		}
 		var systems []blas.System
 		a.rows.each(k+1, a.Rows.Tiles(), func(i int) { systems = append(systems, blas.System{L: l, B: a.Tile(i, k)}) })
-		if err := g.Library.Solve(blas.RightAdjoint, systems); err != nil {
+		if err := g.solver.Solve(blas.RightAdjoint, systems); err != nil {
 			return err
 		}
 	}
@@ -108,7 +111,7 @@ func (s *steps) step(ctx context.Context, k int) error {
 
 // factor factors tile k on the diagonal.
 func (m *Matrix) factor(k int) error {
-	err := m.Grid.Library.Factor(m.Tile(k, k))
+	err := m.Grid.solver.Factor(m.Tile(k, k))
 	var not *blas.NotDefinite
 	if errors.As(err, &not) {
 		err = status.Numerical(fmt.Errorf("dense: %w", &blas.NotDefinite{Row: m.Rows[k] + not.Row, Pivot: not.Pivot}))
@@ -142,7 +145,7 @@ func (s *steps) turned(left *panel) (map[int]blas.Tile, error) {
 			n := s.a.Columns.length(j)
 			t := blas.Tile{Rows: left.across, Columns: n, Buf: s.right.Slice(at, left.across*n)}
 			if at += left.across * n; row == g.I {
-				err = g.Library.Adjoint(t, left.tile(j))
+				err = g.solver.Adjoint(t, left.tile(j))
 			}
 			out[j] = t
 		})
@@ -229,5 +232,5 @@ func (f *Factor) divide(b *Matrix, side blas.Side, k int, room device.Buf) error
 	}
 	var systems []blas.System
 	b.columns.each(0, b.Columns.Tiles(), func(j int) { systems = append(systems, blas.System{L: l, B: b.Tile(k, j)}) })
-	return g.Library.Solve(side, systems)
+	return g.solver.Solve(side, systems)
 }

@@ -44,7 +44,7 @@ func TestOneLibrary(t *testing.T) {
 	}
 }
 
-type other struct{ blas.Library }
+type other struct{ blas.Solver }
 
 func (other) Name() string { return "other" }
 

@@ -22,6 +22,7 @@ type Grid struct {
 
 	Device  device.Device
 	Library blas.Library
+	solver  blas.Solver // Library, if it can solve; else nil
 
 	// Overlap has products send a panel while another is multiplied: on the host from a goroutine
 	// of their own, on a card beside the library's stream. NewGrid sets it.
@@ -39,6 +40,7 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 		return nil, status.Usage(fmt.Errorf("dense: %s does not multiply matrices on %s", l.Name(), d.Name()))
 	}
 	g := &Grid{Rows: rows, Columns: columns, Device: d, Library: l, Overlap: true}
+	g.solver, _ = l.(blas.Solver)
 	g.World = g.carrier(c)
 	g.I, g.J = c.Rank()/columns, c.Rank()%columns
 	var err error
@@ -49,6 +51,14 @@ func NewGrid(c comm.Comm, rows, columns int, d device.Device, l blas.Library) (*
 		return nil, err
 	}
 	return g, g.sameLibrary()
+}
+
+// needSolver refuses factors, solutions and adjoints where the library only multiplies.
+func (g *Grid) needSolver() error {
+	if g.solver == nil {
+		return status.Usage(fmt.Errorf("dense: %s only multiplies matrices", g.Library.Name()))
+	}
+	return nil
 }
 
 // carrier is the communicator of the matrices if c is that of the vectors.

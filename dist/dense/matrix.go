@@ -53,7 +53,7 @@ func (c Cuts) check(axis string) error {
 type Matrix struct {
 	Grid          *Grid
 	Rows, Columns Cuts
-	Type          device.Type // F32, F64, C64 or C128
+	Type          device.Type // F32 or F64
 
 	rows, columns share      // of this rank
 	buf           device.Buf // its tiles: column of tiles after column of tiles, each from the top

@@ -46,6 +46,9 @@ type mover struct {
 
 // newMover makes a mover for tiles of up to most elements.
 func newMover(g *Grid, t device.Type, most int) (*mover, error) {
+	if err := g.needSolver(); err != nil {
+		return nil, err
+	}
 	stage, err := g.Device.Alloc(most, t)
 	return &mover{g: g, stage: stage}, comm.Together(g.World, err)
 }
@@ -62,7 +65,7 @@ func (v *mover) move(to blas.Tile, receiver int, from blas.Tile, sender int) {
 	switch c := v.g.World; c.Rank() {
 	case sender:
 		if receiver == sender {
-			v.err = v.g.Library.Adjoint(to, from)
+			v.err = v.g.solver.Adjoint(to, from)
 			return
 		}
 		turned := v.adjoint(from)
@@ -77,7 +80,7 @@ func (v *mover) move(to blas.Tile, receiver int, from blas.Tile, sender int) {
 // adjoint is the conjugate transpose of a tile, valid until the next.
 func (v *mover) adjoint(t blas.Tile) blas.Tile {
 	out := blas.Tile{Rows: t.Columns, Columns: t.Rows, Buf: v.stage.Slice(0, t.Rows*t.Columns)}
-	v.err = v.g.Library.Adjoint(out, t)
+	v.err = v.g.solver.Adjoint(out, t)
 	return out
 }
 

@@ -255,21 +255,3 @@ func TestCopyBandwidth(t *testing.T) {
 		t.Errorf("%g bytes per second, %v", r, err)
 	}
 }
-
-// A link's numbers are those of the sums of one number and of a large array, if these are
-// right.
-func TestLinkSpeed(t *testing.T) {
-	err := commtest.Ranks(3, func(c comm.Comm) error {
-		bytes, seconds, err := LinkSpeed(context.Background(), c, 0)
-		if err != nil || !(bytes > 0 && seconds > 0) || math.IsInf(bytes, 0) {
-			return fmt.Errorf("%g bytes per second, %g s: %w", bytes, seconds, err)
-		}
-		if _, _, err := LinkSpeed(context.Background(), idle{c}, 0); status.Code(err) != status.NotNumerical {
-			return fmt.Errorf("sums that were not made: %w", err)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}

@@ -64,7 +64,6 @@ type Formulation struct {
 	Start   *dist.Vector // of x; nil stands for zero
 
 	damping float64       // weight of the rows of solver.damping
-	penalty dist.Operator // the rows of solver.regularization; nil: none
 	below   dist.Operator // all rows below the data's; nil: none
 	rows    float64       // what rows below the data's add to the diagonal of AᵀA
 	changes []dist.Operator

@@ -8,23 +8,22 @@ import (
 )
 
 // Quadratic is what the problem's quadratic form ½ xᵀHx − bᵀx + … has besides the operator's
-// part of H: H = S AᵀW²A S + λ² + PᵀP.
+// part of H: H = S AᵀW²A S + λ². It knows no rows of solver.regularization.
 type Quadratic struct {
-	Damping float64       // λ
-	Penalty dist.Operator // P = ρR; nil: none
-	Right   *dist.Vector  // b = S AᵀW²d
+	Damping float64      // λ
+	Right   *dist.Vector // b = S AᵀW²d
 
 	Start *dist.Vector // x of the start model; nil for none
 	Slope *dist.Vector // b − H x there; nil for none
 }
 
-// Quadratic finds it, with the λ and ρ of a solve.
+// Quadratic finds it, with the λ of a solve.
 func (s *Setting) Quadratic(ctx context.Context) (*Quadratic, error) {
 	f, err := New(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	q := &Quadratic{Damping: f.damping, Penalty: f.penalty}
+	q := &Quadratic{Damping: f.damping}
 	w := &dist.Work{Ctx: ctx}
 	w.New(f.Setting.Device, f.Problem.Domain(), &q.Right)
 	w.Do(func() error { return f.Problem.Migrate(ctx, q.Right) })

@@ -64,11 +64,11 @@ func (f *Formulation) addRows(ctx context.Context) error {
 		rows = append(rows, dist.Scale(d, dist.Identity(f.Problem.Domain())))
 	}
 	if kind != nil {
-		var err error
-		if f.penalty, err = f.regularization(kind, m); err != nil {
+		penalty, err := f.regularization(kind, m)
+		if err != nil {
 			return err
 		}
-		rows = append(rows, f.penalty)
+		rows = append(rows, penalty)
 	}
 	var err error
 	f.Problem, err = f.Problem.AddRows(rows...)

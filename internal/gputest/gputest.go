@@ -50,12 +50,11 @@
 // process or processes of one machine, and meet in shared memory. It is stricter
 // than the real ones where these hang: ranks that make different calls are an
 // error. It adds in the order of ranks. A communicator that was made without blocking has every
-// call in progress when it returns, registrations and their ends too, and refuses a call while
-// one is. Of a split and a window it returns success all the same, as NCCL 2.28 does. Destroying
+// call in progress when it returns, and refuses a call while
+// one is. Of a split it returns success all the same, as NCCL 2.28 does. Destroying
 // it waits for what it was asked for.
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
-//	GPUEMU_NCCL_NO_WINDOWS  set: cards between which there are no windows
 //	GPUEMU_NCCL_SILENT   set: a rank whose communicator was aborted is no error of others
 //	GPUEMU_NCCL_LOG      a file to which each call adds a line, "rank 1 all-reduce"
 //	GPUEMU_NCCL_FAULT    "kill:1:3": rank 1's process is killed in its third

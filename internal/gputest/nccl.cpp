@@ -16,8 +16,6 @@ extern const int gpuemu_nccl_version; // of each library its own
 
 extern "C" int cuLaunchHostFunc(void *stream, void (*f)(void *), void *data);
 extern "C" int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address);
-extern "C" int cuMemAlloc_v2(uint64_t *address, size_t bytes);
-extern "C" int cuMemFree_v2(uint64_t address);
 
 namespace gpuemu_nccl {
 
@@ -105,7 +103,7 @@ static void work(void *data)
 // note appends a call to the file GPUEMU_NCCL_LOG, in the order of the calls.
 static void note(const Work &w)
 {
-	static const char *const kinds[] = {"all-reduce", "broadcast", "all-gather", "split", "window", "message", "message"};
+	static const char *const kinds[] = {"all-reduce", "broadcast", "all-gather", "split", "message", "message"};
 	const char *path = getenv("GPUEMU_NCCL_LOG");
 	if (!path || !*path)
 		return;
@@ -259,8 +257,7 @@ EXPORT int ncclCommGetAsyncError(Comm *c, int *result)
 	if (*result == Ok && c->starting)
 		*result = InProgress;
 	if (*result == Ok && c->pending > 0) {
-		if (--c->pending == 0 && c->later)
-			std::exchange(c->later, nullptr)();
+		c->pending--;
 		*result = InProgress;
 	}
 	return Ok;
@@ -356,8 +353,8 @@ static int split(Comm *c, int color, int key, Comm **out)
 	return result;
 }
 
-// A split of a communicator made without waiting, and a window, are said to be Ok at once, as NCCL
-// 2.28 does. Whether they are done the communicator alone tells, and what they make is written then.
+// A split of a communicator made without waiting is said to be Ok at once, as NCCL 2.28 does. Whether it
+// is done the communicator alone tells, and what it makes is written then.
 EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
 {
 	if (color < -1)
@@ -373,92 +370,6 @@ EXPORT int ncclCommSplit(Comm *c, int color, int key, Comm **out, void *)
 		c->starting = false;
 	});
 	return Ok;
-}
-
-EXPORT int ncclMemAlloc(void **p, size_t bytes)
-{
-	uint64_t address = 0;
-	if (cuMemAlloc_v2(&address, bytes) != 0)
-		return refuse(UnhandledCuda, "out of memory");
-	*p = reinterpret_cast<void *>(address);
-	return Ok;
-}
-
-EXPORT int ncclMemFree(void *p)
-{
-	return cuMemFree_v2(reinterpret_cast<uint64_t>(p)) == 0 ? int(Ok) : refuse(UnhandledCuda, "not allocated");
-}
-
-// later does f: for a communicator made without waiting, when it has been looked at some times.
-static int later(Comm *c, std::function<void()> f)
-{
-	if (!c->nonblocking) {
-		f();
-		return Ok;
-	}
-	if (c->starting || c->pending > 0)
-		return refuse(InvalidArgument, "the call before is not done");
-	c->later = f;
-	c->pending = 2;
-	return InProgress;
-}
-
-EXPORT int ncclCommRegister(Comm *c, void *p, size_t bytes, void **handle)
-{
-	if (!in_one(p, bytes))
-		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
-	*handle = nullptr;
-	return later(c, [=] {
-		c->plain++;
-		*handle = p;
-	});
-}
-
-EXPORT int ncclCommDeregister(Comm *c, void *)
-{
-	if (c->plain < 1)
-		return refuse(InvalidUsage, "nothing is registered");
-	return later(c, [=] { c->plain--; });
-}
-
-static int window(Comm *c, void *p, size_t bytes, void **made)
-{
-	bool here = c->my_turn(c->ticket());
-	if (!here || !c->meet({Window, 0, 0, 0, bytes}))
-		return refuse(RemoteError, "the ranks did not all register a window");
-	c->next();
-	if (getenv("GPUEMU_NCCL_NO_WINDOWS"))
-		return Ok; // as between cards that cannot
-	c->windows[reinterpret_cast<uint64_t>(p)] = bytes;
-	*made = p;
-	return Ok;
-}
-
-// Registering a window is a collective, of equal sizes.
-EXPORT int ncclCommWindowRegister(Comm *c, void *p, size_t bytes, void **made, int)
-{
-	if (!in_one(p, bytes))
-		return refuse(InvalidArgument, "a buffer is not within an allocation of the card");
-	*made = nullptr;
-	if (!c->nonblocking)
-		return window(c, p, bytes, made);
-	if (c->starting || c->pending > 0)
-		return refuse(InvalidArgument, "the call before is not done");
-	c->starting = true;
-	aside([=] {
-		int result = window(c, p, bytes, made);
-		if (result != Ok)
-			c->error = result;
-		c->starting = false;
-	});
-	return Ok;
-}
-
-EXPORT int ncclCommWindowDeregister(Comm *c, void *window)
-{
-	if (!c->windows.count(reinterpret_cast<uint64_t>(window)))
-		return refuse(InvalidUsage, "no such window");
-	return later(c, [=] { c->windows.erase(reinterpret_cast<uint64_t>(window)); });
 }
 
 } // namespace gpuemu_nccl

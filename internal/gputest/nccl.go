@@ -11,24 +11,21 @@ import (
 
 // Libraries of the emulated NCCL, in the folder of the emulator.
 const (
-	NCCL           = "libnccl.so.2"          // 2.30: everything
-	RCCL           = "librccl.so.1"          // without windows
-	NCCLNoWindow   = "libnccl-nowindow.so"   // 2.26
-	NCCLNoRegister = "libnccl-noregister.so" // 2.18: nor plain registration, nor memory of its own
-	NCCLNoSplit    = "libnccl-nosplit.so"    // 2.16: nor splitting
-	NCCLBlocking   = "libnccl-blocking.so"   // 2.12: nor a start that does not block
+	NCCL         = "libnccl.so.2" // 2.30: everything
+	RCCL         = "librccl.so.1"
+	NCCLUnshared = "libnccl-unshared.so" // 2.26: ranks cannot share a card
+	NCCLNoSplit  = "libnccl-nosplit.so"  // 2.16: nor are communicators split
+	NCCLBlocking = "libnccl-blocking.so" // 2.12: nor is there a start that does not block
 )
 
 // Functions that came late to NCCL, the latest last.
-var late = []string{"ncclCommInitRankConfig", "ncclCommSplit",
-	"ncclCommRegister;ncclCommDeregister;ncclMemAlloc;ncclMemFree",
-	"ncclCommWindowRegister;ncclCommWindowDeregister"}
+var late = []string{"ncclCommInitRankConfig", "ncclCommSplit"}
 
 // buildNCCL links the libraries of the emulated NCCL beside libgpuemu.so.
 func buildNCCL(folder string, objects []string) error {
 	var group errgroup.Group
 	for name, of := range map[string]struct{ version, late int }{
-		NCCL: {23003, 4}, RCCL: {22203, 3}, NCCLNoWindow: {22602, 3}, NCCLNoRegister: {21801, 2}, NCCLNoSplit: {21602, 1},
+		NCCL: {23003, 2}, RCCL: {22203, 2}, NCCLUnshared: {22602, 2}, NCCLNoSplit: {21602, 1},
 		NCCLBlocking: {21212, 0},
 	} {
 		group.Go(func() error {

@@ -32,7 +32,7 @@ struct Id {
 };
 
 // What a rank asks for; ranks that meet must have asked for the same.
-enum Kind { AllReduce, Broadcast, AllGather, Split, Window, Send, Receive };
+enum Kind { AllReduce, Broadcast, AllGather, Split, Send, Receive };
 
 struct Call {
 	int kind, type, op, root;
@@ -79,7 +79,6 @@ struct Comm {
 	std::atomic<bool> starting{false}; // or splitting
 	bool connected = false;            // a first call was made
 	std::atomic<int> pending{0};       // looks until the last call is done
-	std::function<void()> later;       // what it does then
 
 	// Work goes in the order in which it was asked for, on whatever streams.
 	std::mutex lock;
@@ -90,8 +89,6 @@ struct Comm {
 	std::atomic<bool> aborted{false};
 	uint64_t step = 0, splits = 0;
 	int calls = 0; // collectives and messages, for faults
-	std::map<uint64_t, size_t> windows;
-	int plain = 0; // buffers registered in the plain way
 
 	char *slot(int r, uint64_t parity) { return pieces() + (size_t(r) * 2 + parity) * slot_bytes; }
 	Mail *mail(int from, int to)

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/comm/commtest"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/driver/ahead"
@@ -60,57 +57,6 @@ func TestCarriedPrograms(t *testing.T) {
 	_, err = Open(comm.Self(), cfg, NeedGeometry, progress.Discard())
 	if status.Code(err) != status.NoResource || !strings.Contains(err.Error(), "compute_80") || !strings.Contains(err.Error(), "libnvrtc") {
 		t.Errorf("status %d: %v", status.Code(err), err)
-	}
-}
-
-// Buffers that are summed over ranks are registered once, as the library offers it; the
-// run says how, and finds the same image.
-func TestSumsAreRegistered(t *testing.T) {
-	gputest.NeedEmulator(t)
-	t.Setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1")
-	p := wide(t)
-	set := []string{"comm.grid=2,2", "solver.iterations=2"}
-	want := p.solveOnCards(t, 4, set...)
-	cfg, err := config.Parse(p.path("config.toml"), []byte(baseConfig), append(set, "kirchhoff.engine=cuda", "comm.backend=nccl"), nil)
-	must(t, err)
-	for library, how := range map[string]string{
-		gputest.NCCL:           "buffers are registered one by one", // they are too small for windows
-		gputest.NCCLNoRegister: "buffers are not registered",
-	} {
-		t.Setenv("LSM_NCCL_LIB", filepath.Join(os.Getenv("GPUEMU_FOLDER"), library))
-		if library == gputest.NCCLNoRegister { // which is too old to share a card
-			t.Setenv("GPUEMU_CARDS", "4")
-			t.Setenv("GPUEMU_NCCL_VERSION", "23003")
-		}
-		var said bytes.Buffer
-		var result *solved
-		must(t, commtest.Ranks(4, func(world comm.Comm) error {
-			report := progress.Discard()
-			if world.Rank() == 0 {
-				report = progress.New(progress.Options{Out: &said, Err: &said})
-			}
-			j, err := Open(world, cfg, NeedTraces, report)
-			if err != nil {
-				return err
-			}
-			defer j.Close()
-			op, err := j.Build(context.Background())
-			if err != nil {
-				return err
-			}
-			defer op.engine.Close()
-			r, err := j.solve(context.Background(), op, false)
-			if j.Ranks.Root() {
-				result = r
-			}
-			return err
-		}))
-		sameResult(t, library, result, want)
-		for _, sums := range []string{"image", "data"} {
-			if text := fmt.Sprintf("sums of the %s over 2 ranks: %s", sums, how); strings.Count(said.String(), text) != 1 {
-				t.Errorf("%s: not said: %s\n%s", library, text, said.String())
-			}
-		}
 	}
 }
 

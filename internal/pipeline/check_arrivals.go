@@ -11,6 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 	"github.com/kirchhoff-lsm/lsm/internal/readable"
+	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
@@ -18,6 +19,10 @@ import (
 // which a first arrival counts as weak: 10 dB. In smooth models rays spread by less. Head waves
 // and waves that come round obstacles spread by more, and a later arrival is then stronger.
 const weakArrival = 0.3
+
+// comparedPlaces is how many places FindWeak and FindLate solve for. The eikonal solver takes the
+// memory of a batch even for one.
+const comparedPlaces = 8
 
 // weakShare is the share of weak arrivals from which on FindWeak warns.
 const weakShare = 0.05
@@ -131,6 +136,29 @@ func (a *Arrivals) depths(image grid.Grid) (top, bottom float64) {
 		return image.Coord(last, min(k, nz-1))
 	}
 	return at(0.1), at(0.9)
+}
+
+// modelBytes is what the whole velocity models take.
+func modelBytes(t *Times, models [2]ModelFile) (bytes int64) {
+	for _, role := range []survey.Role{survey.AtSource, survey.AtReceiver} {
+		if m := t.Leg(role); !m.IsConstant() && (role == survey.AtSource || t.Converted) {
+			read, solver := modelPoint(t, models, role)
+			bytes += (read + solver) * int64(m.Grid.Len())
+		}
+	}
+	return bytes
+}
+
+// pickEvenly is n elements of a list, or all: the first, the last, and others evenly between.
+func pickEvenly(list []int, n int) []int {
+	if len(list) <= n {
+		return list
+	}
+	out := make([]int, n)
+	for i := range out {
+		out[i] = list[i*(len(list)-1)/(n-1)]
+	}
+	return out
 }
 
 // Late says what of the waves of some places comes after the first arrivals.

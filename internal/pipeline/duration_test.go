@@ -14,7 +14,7 @@ func TestEstimateDuration(t *testing.T) {
 		j := p.open(t, NeedPlanning, progress.Discard(), engine, "solver.iterations=7")
 		f, err := NewForecast(j.plan, []int{0, 1}, 1)
 		must(t, err)
-		d := f.Duration(&Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: Speed{Triples: 3e8, Points: 5e5}}, 0)
+		d := f.Duration(&Speed{Nodes: 1, Cores: 2, Samples: 1e8, Triples: 3e8, Points: 5e5}, 0)
 		if d.Iteration <= 0 || d.Total != d.Traveltimes+8*d.Iteration {
 			t.Errorf("estimate %+v is not the sum of its parts", d)
 		}
@@ -28,12 +28,12 @@ func TestEstimateDuration(t *testing.T) {
 // Rays, and the diagonal of the normal matrix, take time on top, and rays take memory.
 func TestEstimateCountsRaysAndDiagonal(t *testing.T) {
 	p := line(t)
-	machine := &Machine{Nodes: 1, Cores: 2, Samples: 1e8, Speed2D: Speed{Triples: 3e8, Dynamic: 3e8, Points: 5e5}}
+	speed := &Speed{Nodes: 1, Cores: 2, Samples: 1e8, Triples: 3e8, Points: 5e5}
 	of := func(set ...string) (Duration, Memory) {
 		j := p.open(t, NeedPlanning, progress.Discard(), "cpu", set...)
 		f, err := NewForecast(j.plan, []int{0, 1}, 1)
 		must(t, err)
-		return f.Duration(machine, 0), f.Memory
+		return f.Duration(speed, 0), f.Memory
 	}
 	plain, room := of("kirchhoff.dynamic=true")
 	for _, set := range []string{"kirchhoff.spreading=ray", "kirchhoff.takeoff_limit=60,80"} {

@@ -30,7 +30,6 @@ type Forecast struct {
 
 	Copied int64 // bytes of that rank's streamed traces that a copy in the order of shots takes on disk; 0: none is made
 
-	sums []exchange
 	plan *Plan
 }
 
@@ -94,21 +93,15 @@ func (f *Forecast) spreadWork(all []*Share) {
 		widen(&f.Work, rank, p.Problem(s).Visits())
 		widen(&f.Solved, rank, p.Solved(s))
 	}
-	f.findSums(all)
+	f.Reduced = f.countSums(all)
 }
 
-// What an iteration sums besides image and data: bounds on results, inner products,
-// whether to stop.
-const (
-	exchanges     = 5
-	exchangeBytes = 8 * 69 // of an exact sum
-)
-
-// findSums finds what a rank sums with others in an iteration.
-func (f *Forecast) findSums(all []*Share) {
+// countSums returns the bytes of image and data that the rank which exchanges most sums with others
+// in an iteration.
+func (f *Forecast) countSums(all []*Share) (bytes int64) {
 	p, grid := f.plan, f.Grid
 	if f.Ranks() == 1 {
-		return
+		return 0
 	}
 	word, images, times := p.Type().Size(), max(1, p.Classes.N), 1 // times that all data are summed
 	if p.Exact() {
@@ -117,38 +110,28 @@ func (f *Forecast) findSums(all []*Share) {
 	most := slices.MaxFunc(all, func(a, b *Share) int {
 		return cmp.Or(cmp.Compare(p.Geometry.Reached(a), p.Geometry.Reached(b)), cmp.Compare(a.Traces(), b.Traces()))
 	})
-	cuts := [2][]int{dist.Forward: {0, f.Traces[1] * p.Geometry.Survey.NT}, dist.Backward: {0, p.Geometry.Reached(most)}}
+	data, image := f.Traces[1]*p.Geometry.Survey.NT, p.Geometry.Reached(most)
 	if p.Exact() || p.Config.Comm.Overlap != "off" {
-		cuts = p.Problem(most).Pieces(most.Local())
+		cuts := p.Problem(most).Pieces(most.Local())
+		data, image = cuts[dist.Forward][len(cuts[dist.Forward])-1], cuts[dist.Backward][len(cuts[dist.Backward])-1]
 		times = max(1, len(p.Classes.Windows)) // for each class of angles
-	}
-	pieces, elements := [2]int{}, [2]int{}
-	for d, of := range cuts {
-		pieces[d], elements[d] = len(of)-1, of[len(of)-1]
 	}
 	switch team := grid[0] / all[0].Teams; {
 	case all[0].Local():
-		f.sums = f.findHalos(all, team, images, word)
+		bytes = f.countHalos(all, team, images, word)
 	case team > 1:
-		f.sums = append(f.sums, exchange{team, f.Ranks(), images * pieces[dist.Backward], word * images * elements[dist.Backward]})
+		bytes = int64(word * images * image)
 	}
 	if grid[1] > 1 {
-		f.sums = append(f.sums, exchange{grid[1], grid[1], times * pieces[dist.Forward], word * times * elements[dist.Forward]})
+		bytes += int64(word * times * data)
 	}
-	for _, s := range f.sums {
-		f.Reduced += int64(s.bytes)
-	}
-	numbers := exchanges
-	if all[0].Local() {
-		numbers += 2 // inner products of images
-	}
-	f.sums = append(f.sums, exchange{f.Ranks(), f.Ranks(), numbers, numbers * exchangeBytes})
+	return bytes
 }
 
-// findHalos finds what the rank that exchanges most does for some images: in the forward it
-// sends the points that it holds and others map, in the adjoint sums, of so many bytes each,
-// of the points that others hold. Before that it sums with its team what they map.
-func (f *Forecast) findHalos(all []*Share, team, images, word int) (most []exchange) {
+// countHalos returns the bytes that the rank which exchanges most exchanges for some images: in the
+// forward it sends the points that it holds and others map, in the adjoint sums, of so many bytes
+// each, of the points that others hold. Before that it sums with its team what they map.
+func (f *Forecast) countHalos(all []*Share, team, images, word int) (most int64) {
 	of := f.plan.Problem(all[0])
 	of.Slab = [2]int{}
 	points, at := of.Slabs()
@@ -158,24 +141,16 @@ func (f *Forecast) findHalos(all []*Share, team, images, word int) (most []excha
 		}
 		return word * images * (at[slices.Index(points, min(a[1], b[1]))] - at[slices.Index(points, max(a[0], b[0]))])
 	}
-	each, bytes := images*f.plan.Geometry.Plane()*f.plan.Type().Size(), -1
+	each := images * f.plan.Geometry.Plane() * f.plan.Type().Size()
 	for _, s := range all {
-		halo := exchange{span: f.Ranks()}
+		bytes := 0
 		for o := range s.Others(all) {
-			for _, n := range [2]int{each * Overlap(s.Own, o.Slab), sums(s.Slab, o.Own)} {
-				if n > 0 {
-					halo.count, halo.bytes = halo.count+images, halo.bytes+n
-				}
-			}
+			bytes += each*Overlap(s.Own, o.Slab) + sums(s.Slab, o.Own)
 		}
-		list := []exchange{halo}
 		if team > 1 {
-			list = append(list, exchange{team, team * f.Grid[1], images, sums(s.Slab, s.Slab)})
-			halo.bytes += list[1].bytes
+			bytes += sums(s.Slab, s.Slab)
 		}
-		if halo.bytes > bytes {
-			most, bytes = list, halo.bytes
-		}
+		most = max(most, int64(bytes))
 	}
 	return most
 }
@@ -204,7 +179,6 @@ func (f *Forecast) String() string {
 type Duration struct {
 	Traveltimes time.Duration
 	Iteration   time.Duration // one forward and one adjoint
-	Sums        time.Duration // the part of an iteration that sums over ranks take, if nothing hides them
 	Reading     time.Duration // of all traces once, where they are streamed
 	Readings    int           // how often they are read
 	Diagonal    time.Duration // of the normal matrix, for the illumination
@@ -243,27 +217,26 @@ func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
 	return 4
 }
 
-// Duration is the duration on a machine, without sums over ranks and without the image's file.
+// forwardShare is the part of the kernels' time in both directions that the forward takes, about what
+// lsm bench kernel measures, in 2-D and 3-D, with amplitude weights and without.
+const forwardShare = 0.75
+
+// Duration is the duration at a speed, without sums over ranks and without the image's file.
 // It knows nothing of what else the machine will be doing, nor how far the tables will outgrow
 // its caches; reading is what one reading of a rank's traces takes. If the speed is not known,
 // as that of a GPU, nor is the duration: it is zero.
-func (f *Forecast) Duration(m *Machine, reading time.Duration) Duration {
-	return f.duration(m, reading, 0)
-}
-
-func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
-	p, speed := f.plan, m.Speed(f.plan.Geometry.Image.Dim())
-	triples := *speed.Kind(p.Config.Kirchhoff.Dynamic)
-	if triples == 0 {
+func (f *Forecast) Duration(speed *Speed, reading time.Duration) Duration {
+	p := f.plan
+	if speed.Triples == 0 {
 		return Duration{}
 	}
-	cores := m.cores(f.Ranks(), p.Config.Machine.Threads)
+	cores := speed.cores(f.Ranks(), p.Config.Machine.Threads)
 	samples := float64(f.Traces[1]) * float64(p.Geometry.Survey.NT)
-	d := Duration{Iteration: durationOf((arrivalCost(p.Geometry, p.Times)*float64(f.Work[1])/triples + samples/m.Samples) / cores), Sums: sums}
+	d := Duration{Iteration: durationOf((arrivalCost(p.Geometry, p.Times)*float64(f.Work[1])/speed.Triples + samples/speed.Samples) / cores)}
 	if n := len(p.Classes.Windows); n > 0 {
 		d.Iteration *= time.Duration(n) // each class of angles takes every trace
 	}
-	adjoint := time.Duration((1 - cmp.Or(m.Forward, forwardShare)) * float64(d.Iteration))
+	adjoint := time.Duration((1 - forwardShare) * float64(d.Iteration))
 	rounds := p.Config.Solver.Iterations + 1
 	if c := p.Config.Solver; c.PenaltyScale == "relative" && c.Damping > 0 { // the migrated image, and three rounds
 		rounds += 3
@@ -285,7 +258,6 @@ func (f *Forecast) duration(m *Machine, reading, sums time.Duration) Duration {
 			d.Iteration += d.Traveltimes
 		}
 	}
-	d.Iteration += d.Sums
 	if p.Classes.Normalized() {
 		d.Diagonal = adjoint
 	}

@@ -69,12 +69,9 @@ func (j *Job) PredictsFile() bool {
 	return !Banded(j.plan.Config.Solver, j.plan.Geometry.Image) || j.plan.Classes.N == 0
 }
 
-// Forecast predicts the run on so many ranks, laid out as comm.grid: on a machine, nil for this one.
-func (j *Job) Forecast(m *Machine, grid []int, ranks int) (*Forecast, error) {
+// Forecast predicts the run on so many ranks, laid out as comm.grid.
+func (j *Job) Forecast(grid []int, ranks int) (*Forecast, error) {
 	p, err := LoadAll(j.plan)
-	if err == nil && m != nil {
-		p, err = m.Plan(p, ranks)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -70,9 +70,6 @@ func BuildOperator(ctx context.Context, p *Plan, h *Process, s *Share, t *RankTr
 		return nil, err
 	}
 	op.lifted = op.process.bookTimes(lifted)
-	if e, ok := op.engine.(*kernels.Engine); ok {
-		return op, op.registerSums(e)
-	}
 	return op, nil
 }
 

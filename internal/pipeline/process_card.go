@@ -13,14 +13,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/comm/mpi"
 	"github.com/kirchhoff-lsm/lsm/comm/nccl"
 	"github.com/kirchhoff-lsm/lsm/comm/watch"
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 
 	"github.com/kirchhoff-lsm/lsm/internal/status"
-	kernels "github.com/kirchhoff-lsm/lsm/kirchhoff/gpu"
 )
 
 // CompileCommand is the hidden command of this program that compiles a kernel for
@@ -270,34 +268,6 @@ func (h *Process) leaveLibrary(cfg *config.Config, asked bool, why error, after 
 	say(fmt.Sprintf("sums between GPUs go by %s, through the host where that does not know GPUs, after %.3g s: %v",
 		h.Ranks.World.Name(), after.Seconds(), why))
 	h.Ranks.Report.Event("fallback", "to", h.Ranks.World.Name(), "why", why.Error(), "seconds", after.Seconds())
-	return nil
-}
-
-// registerSums registers with the cards' library the buffers that an engine sums over
-// ranks, once for all applications, and reports how.
-func (op *Operator) registerSums(e *kernels.Engine) error {
-	if op.process.nccl == nil {
-		return nil
-	}
-	image, traces, err := e.Sums(op.plan.Exact())
-	if err := comm.Together(op.process.Ranks.World, err); err != nil {
-		return err
-	}
-	for _, s := range []struct {
-		name string
-		buf  device.Buf
-		over comm.Comm
-	}{{"image", image, op.imageLayout().Copies}, {"data", traces, op.process.BlockAxis}} {
-		g, ok := comm.As[*nccl.Group](s.over)
-		if !ok || g.Size() == 1 {
-			continue
-		}
-		how, err := g.Register(s.buf)
-		if err != nil {
-			return err
-		}
-		op.process.Ranks.Report.Infof("sums of the %s over %d ranks: %s", s.name, g.Size(), how)
-	}
 	return nil
 }
 

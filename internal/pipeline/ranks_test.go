@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -226,7 +225,7 @@ func TestOtherSettingsOfReproducible(t *testing.T) {
 // are those of either way.
 func TestOverlapIsMeasured(t *testing.T) {
 	p := wide(t)
-	set := []string{"comm.grid=2,2", "solver.iterations=6"}
+	set := []string{"kirchhoff.engine=cpu", "comm.grid=2,2", "solver.iterations=6"}
 	want := p.solveOn(t, 4, append(set, "comm.overlap=off")...)
 	sameResult(t, "on", p.solveOn(t, 4, append(set, "comm.overlap=on")...), want)
 	for how, c := range map[string]struct {
@@ -539,11 +538,11 @@ func TestCommunicationOfAnIteration(t *testing.T) {
 	if v.exchanged > 32<<10 {
 		t.Errorf("%d bytes of numbers in an iteration", v.exchanged)
 	}
-	// lsm check predicts them. Over 3 ranks a rank sends 4 messages for each sum.
+	// lsm check predicts them.
 	f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu").plan, []int{0, 1}, 3)
 	must(t, err)
-	if messages, _ := f.Sent(); f.Reduced != v.summed || int64(messages) != 4*(v.sums+v.exchanges) {
-		t.Errorf("%d bytes and %d messages are predicted", f.Reduced, messages)
+	if f.Reduced != v.summed {
+		t.Errorf("%d bytes are predicted", f.Reduced)
 	}
 	t.Logf("in an iteration: %+v", v)
 }
@@ -561,9 +560,8 @@ func TestCommunicationWithAnAperture(t *testing.T) {
 		}
 		f, err := NewForecast(p.open(t, NeedTraces, progress.Discard(), "cpu", set...).plan, []int{0, 1}, ranks)
 		must(t, err)
-		numbers := 2 * int64(bits.Len(uint(ranks-1))) * most.exchanges
-		if messages, _ := f.Sent(); f.Reduced != most.summed || int64(messages) != most.sums+numbers {
-			t.Errorf("%d ranks: %d bytes and %d messages are predicted, %+v were sent", ranks, f.Reduced, messages, most)
+		if f.Reduced != most.summed {
+			t.Errorf("%d ranks: %d bytes are predicted, %+v were sent", ranks, f.Reduced, most)
 		}
 		t.Logf("%d ranks: %+v", ranks, all)
 	}

@@ -119,7 +119,7 @@ func TestLateArrivals(t *testing.T) {
 		later, warn bool
 	}{{lensedSparse(t), true, true}, {sparse(t), false, false}, {lensedLong(t), true, false}, {longOf(t, 85, 7, 4), false, false}} {
 		j := c.p.open(t, NeedPlanning, progress.Discard(), "cpu", "traveltime.smoothing=0")
-		f, err := j.Forecast(nil, []int{0, 1}, 1)
+		f, err := j.Forecast([]int{0, 1}, 1)
 		must(t, err)
 		late, found, err := f.FindLate(t.Context())
 		must(t, err)

@@ -70,24 +70,6 @@ func (r *Reporter) Closing(all []Account) {
 	r.warnDropped(all)
 }
 
-// Beneath returns the share of the time of a lane that lay beneath the work of another.
-// Work of the name waiting does not count. Without traces, or work on the first, it says
-// nothing.
-func (r *Reporter) Beneath(all []Account, lane, by, waiting string) {
-	var whole, beneath time.Duration
-	for _, a := range all {
-		of, busy := a.Trace.busy(lane, ""), a.Trace.busy(by, "")
-		whole += of.length()
-		beneath += common(of, busy).length() - common(of, a.Trace.busy(by, waiting)).length()
-	}
-	if whole == 0 {
-		return
-	}
-	seconds, percent := whole.Seconds()/float64(len(all)), 100*float64(beneath)/float64(whole)
-	r.say(fmt.Sprintf("hidden: %.0f %% of lane %q, %.3g s a rank, lay beneath work in lane %q", percent, lane, seconds, by),
-		"hidden", "lane", lane, "beneath", by, "seconds", seconds, "percent", percent)
-}
-
 // memory prints the most memory that any rank took beside the prediction for that rank.
 func (r *Reporter) memory(all []Account) {
 	var taken, predicted []int64

@@ -64,7 +64,7 @@ func (c *clock) enter(name string, now time.Time) *visit {
 	if n := len(c.open); n > 0 {
 		around = c.open[n-1].node
 	}
-	v := &visit{around.enter(name), now, c.whole, c.trace.start(LaneSections, name, now.Sub(c.begin))}
+	v := &visit{around.enter(name), now, c.whole, c.trace.start(laneSections, name, now.Sub(c.begin))}
 	c.open = append(c.open, v)
 	return v
 }
@@ -134,8 +134,8 @@ func merge(path []string, around []*Node) (sections []section) {
 	return sections
 }
 
-// LaneSections is the lane of a rank's sections in its trace.
-const LaneSections = "sections"
+// laneSections is the lane of a rank's sections in its trace.
+const laneSections = "sections"
 
 // traceSpans bounds the trace of a run, over all ranks together: some 100 MB of
 // file. Each rank keeps the first of its spans, up to its share, but at least leastSpans.

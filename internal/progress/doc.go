@@ -26,14 +26,12 @@
 //	 "avg":1.3,"max":1.4,"slowest":3,"calls":21,"percent":39.2,
 //	 "percent_with_inner":41.7,"ranks":4}
 //	{"event":"beside","section":"dots","path":["GPU","dots"],…}
-//	{"event":"hidden","lane":"GPU sums","beneath":"GPU","seconds":0.46,"percent":68}
 //	{"event":"memory","max":1320702443,"rank":2,"predicted":1342177280,
 //	 "bytes":[…],"predicted_bytes":[…]}
 //	{"event":"warning","message":"…"}
 //
 // Seconds of a timing are a section's own, without those inside it; work beside them,
-// such as that of a GPU by its own clock, overlaps with them. The hidden time is known only
-// with a trace, in seconds per rank; memory is in bytes, 0 if not known, and the lists are
-// by rank. Numbers that are not finite are null. A command adds events of its own, and the
-// command line closes with "done" or "error".
+// such as that of a GPU by its own clock, overlaps with them. Memory is in bytes, 0 if not
+// known, and the lists are by rank. Numbers that are not finite are null. A command adds
+// events of its own, and the command line closes with "done" or "error".
 package progress

@@ -185,35 +185,16 @@ func TestNoTraceUnlessAsked(t *testing.T) {
 	}
 }
 
-// What of a lane lies beneath another's work, and which spans meet, is as exact in the file
-// as in the run.
-func TestBeneath(t *testing.T) {
+// Times are booked where a table, events or a trace reads them.
+func TestBooks(t *testing.T) {
 	if New(Options{Quiet: true}).Books() || !New(Options{}).Books() || !New(Options{Quiet: true, JSON: true}).Books() {
 		t.Error("times are booked where nobody reads them, or not where somebody does")
 	}
-	a := traced(0, func(r *Reporter, h *hand) {
+	traced(0, func(r *Reporter, h *hand) {
 		if !r.Books() {
 			t.Error("a trace reads no times")
 		}
-		at := func(s float64) time.Time { return h.now().Add(seconds(s)) }
-		beside := func(lane, name string, begin, end float64) {
-			r.Beside(lane, name, at(begin), seconds(end-begin), seconds(end-begin))
-		}
-		beside("GPU", "adjoint", 0, 5)
-		beside("GPU", "forward", 1, 2) // inside
-		beside("GPU", "wait", 5, 7)
-		beside("GPU", "adjoint", 7, 8)
-		beside("sums", "all-reduce", 4, 6) // 1 s of each
-		beside("sums", "all-reduce", 6, 7.5)
-		beside("sums", "all-reduce", 9, 9.5)
 	})
-	r, out, _, _ := reporter(Options{})
-	r.Beneath([]Account{a, a}, "sums", "GPU", "wait")
-	r.Beneath([]Account{a, a}, "none", "GPU", "wait")
-	r.Beneath([]Account{{}}, "sums", "GPU", "wait")
-	if want := "hidden: 38 % of lane \"sums\", 4 s a rank, lay beneath work in lane \"GPU\"\n"; out.String() != want {
-		t.Errorf("%q, want %q", out, want)
-	}
 }
 
 // Spans that meet in a run meet in the file, as Perfetto reads it: whole ns, cut off.

@@ -55,7 +55,7 @@ type Run struct {
 	Gathers []Gather // a few shots
 	DotTest *DotTest
 	Log     *Log   // of lsm run --json
-	Times   *Times // of a log or a trace
+	Times   *Times // of the log
 
 	Notes []string  // what the reader should know of how the page was made
 	At    []float64 // m, where slices of a 3-D image cross; nil: at its centre

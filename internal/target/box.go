@@ -116,13 +116,3 @@ func (b Box) Text() string {
 	}
 	return strings.Join(axes, " × ") + " points"
 }
-
-// index is the index along each axis, counted from First, of the box's point n.
-func (b Box) index(n int) []int {
-	out := make([]int, len(b.Count))
-	for a := len(out) - 1; a >= 0; a-- {
-		out[a] = n % b.Count[a]
-		n /= b.Count[a]
-	}
-	return out
-}

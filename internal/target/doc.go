@@ -3,10 +3,9 @@
 //
 // The least-squares problem of a configuration minimises ½ xᵀHx − bᵀx + … with
 //
-//	H = S AᵀW²A S + λ² + ρ²RᵀR,   b = S AᵀW²d
+//	H = S AᵀW²A S + λ²,   b = S AᵀW²d
 //
-// and the image m = S x: S cuts at the topography, λ is solver.damping and ρ that of
-// solver.regularization. Here H and b are those of the points of a box, the window and a frame
+// and the image m = S x: S cuts at the topography, λ is solver.damping. Here H and b are those of the points of a box, the window and a frame
 // around it, as if the image were zero elsewhere (Hu, Schuster and Valasek 2001; Valenciano,
 // Biondi and Guitton 2006). H is exact; that the surroundings are left out is the one
 // approximation. A frame moves it away from the window.

@@ -9,16 +9,16 @@ import (
 
 // Posterior is what H says of each point of a window, apart from all data. Rank 0 alone has it.
 type Posterior struct {
-	// Resolution is the diagonal of R = H⁻¹(H − B), B = λ² + ρ²RᵀR: the share of a point's
+	// Resolution is the diagonal of R = H⁻¹(H − λ²): the share of a point's
 	// own value that the solution keeps.
 	Resolution []float64
 	// Width is, along each axis, how wide the solution smears a point, in the units of the
 	// grid: √(h² + 12 Σ p²(x − x₀)² / Σ p²), p the column of R of the point at x₀ and h the
 	// distance of points. That of a box is its length, that of a perfect point h.
 	Width [][]float64
-	// Variance is the diagonal of H⁻¹, Noise that of H⁻¹(H − B)H⁻¹. Times σ², the variance of
+	// Variance is the diagonal of H⁻¹, Noise that of H⁻¹(H − λ²)H⁻¹. Times σ², the variance of
 	// the noise in a weighted sample, they are the variance of the image given the data where
-	// the penalties are the knowledge before, and the part of it that the noise makes.
+	// the damping is the knowledge before, and the part of it that the noise makes.
 	Variance, Noise []float64
 }
 
@@ -33,7 +33,6 @@ func (s *system) posterior(ctx context.Context, at []int, done func(rows int)) (
 	for range s.box.Dim() {
 		p.Width = append(p.Width, make([]float64, n))
 	}
-	same, diagonal := s.b.diagonal()
 	for first := 0; first < n; first += batch {
 		part := at[first:min(first+batch, n)]
 		x, err := s.solve(ctx, len(part), func(i, j int) float64 {
@@ -45,18 +44,8 @@ func (s *system) posterior(ctx context.Context, at []int, done func(rows int)) (
 		if err != nil {
 			return nil, err
 		}
-		y := x
-		if !diagonal { // the solution of B's columns
-			if y, err = s.solve(ctx, len(part), func(i, j int) float64 { return s.b.at(i, part[j]) }); err != nil {
-				return nil, err
-			}
-		}
-		factor := -1.0
-		if diagonal {
-			factor = -same
-		}
 		for j := range x { // on rank 0
-			s.take(p, first+j, part[j], x[j], y[j], factor)
+			s.take(p, first+j, part[j], x[j])
 		}
 		done(len(part))
 	}
@@ -70,15 +59,14 @@ func (s *system) posterior(ctx context.Context, at []int, done func(rows int)) (
 	return p, nil
 }
 
-// take sets element k of p, the point of a row, from a column x of H⁻¹, and that of H⁻¹B: y
-// times −factor.
-func (s *system) take(p *Posterior, k, row int, x, y []float64, factor float64) {
-	spread := make([]float64, len(y))
-	floats.AddScaled(spread, factor, y)
+// take sets element k of p, the point of a row, from a column x of H⁻¹.
+func (s *system) take(p *Posterior, k, row int, x []float64) {
+	spread := make([]float64, len(x))
+	floats.AddScaled(spread, -s.square, x)
 	spread[row]++
 	p.Resolution[k] = spread[row]
 	p.Variance[k] = x[row]
-	p.Noise[k] = max(0, x[row]-s.b.form(x))
+	p.Noise[k] = max(0, x[row]-s.square*floats.Dot(x, x))
 	for a, w := range s.widths(spread, row) {
 		p.Width[a][k] = w
 	}

@@ -152,10 +152,10 @@ func (t *Target) matrix() ([][]float64, error) {
 	})
 }
 
-// columnOf is H e_j by the operator: S AᵀW²A S e_j + λ² e_j + PᵀP e_j.
+// columnOf is H e_j by the operator: S AᵀW²A S e_j + λ² e_j.
 func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int) (column []float64, err error) {
 	w := &dist.Work{Ctx: context.Background()}
-	var x, y, d, rows *dist.Vector
+	var x, y, d *dist.Vector
 	w.New(j.Device(), j.Built().Linear().Domain(), &x, &y)
 	w.New(j.Device(), j.Built().Linear().Range(), &d)
 	unit := make([]float64, x.Layout.N)
@@ -191,19 +191,6 @@ func columnOf(j *pipeline.Job, q *formulation.Quadratic, w2 []float32, point int
 		column[i] *= cut(i)
 	}
 	column[point] += q.Damping * q.Damping
-	if q.Penalty == nil {
-		return column, w.Err
-	}
-	unit[point] = 1
-	w.Do(func() error { return device.Upload(x.Buf, unit) })
-	w.New(j.Device(), q.Penalty.Range(), &rows)
-	w.Apply(q.Penalty, rows, x)
-	w.ApplyAdjoint(q.Penalty, y, rows)
-	penalty := make([]float64, x.Layout.N)
-	w.Do(func() error { return device.Download(penalty, y.Buf) })
-	for i, v := range penalty {
-		column[i] += v
-	}
 	return column, w.Err
 }
 

@@ -16,6 +16,7 @@ func TestRefused(t *testing.T) {
 		{"image.gathers", "image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
 		{"solver.method", "solver.method=matching"},
 		{"solver.band", "solver.band=true"},
+		{"solver.regularization", "solver.regularization=dip", "solver.regularization_weight=0.1"},
 		{"solver.start", "solver.start=start.h5"},
 		{"data.read", "data.read=stream", "kirchhoff.engine=cpu"},
 		{"", "data.weights=survey", "data.mute_offsets=[0.0,200.0]", "data.mute_times=[0.02,0.1]"},

@@ -21,19 +21,19 @@ type points struct {
 	scale []float64  // the diagonal of S
 }
 
-// system is H = S AᵀW²A S + B over the points of a box of the image, over all ranks.
+// system is H = S AᵀW²A S + λ² over the points of a box of the image, over all ranks.
 type system struct {
 	points
 	grid   *dense.Grid
 	h      *dense.Matrix
-	b      *penalty      // of the rows
+	square float64       // λ²
 	factor *dense.Factor // of h, which it overwrites; nil before
 }
 
 // newSystem fills H. Each tile on and below the diagonal is computed once. done is called with
 // the number of elements of each. It is collective.
-func newSystem(ctx context.Context, g *dense.Grid, of points, b *penalty, data gram, done func(elements int)) (*system, error) {
-	s, scale := &system{points: of, grid: g, b: b}, of.scale
+func newSystem(ctx context.Context, g *dense.Grid, of points, square float64, data gram, done func(elements int)) (*system, error) {
+	s, scale := &system{points: of, grid: g, square: square}, of.scale
 	var err error
 	if s.h, err = dense.New(g, device.F64, s.cuts, s.cuts); err != nil {
 		return nil, err
@@ -48,10 +48,8 @@ func newSystem(ctx context.Context, g *dense.Grid, of points, b *penalty, data g
 			for j := range row {
 				row[j] *= scale[i] * scale[c0+j]
 			}
-			for k, j := range b.Columns[i] {
-				if int(j) >= c0 && int(j) < c1 {
-					row[int(j)-c0] += b.Values[i][k]
-				}
+			if i >= c0 && i < c1 {
+				row[i-c0] += square
 			}
 		}
 		done(len(dst))

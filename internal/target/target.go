@@ -57,6 +57,8 @@ func Refuse(c *config.Config) error {
 		return refused("solver.band", "the Hessian is that of the image itself")
 	case c.Data.Weights == "coherence":
 		return refused("data.weights", "the Hessian is that of weights that are known")
+	case s.Regularization != "none":
+		return refused("solver.regularization", "the Hessian is that of data and damping")
 	case s.Start.IsSet():
 		return refused("solver.start", "a solution has no start")
 	case c.Data.Read == "stream":
@@ -66,20 +68,17 @@ func Refuse(c *config.Config) error {
 }
 
 // unbounded is said where only the data count.
-const unbounded = "solver.damping and solver.regularization_weight are 0: nothing bounds what the data hardly see, " +
+const unbounded = "solver.damping is 0: nothing bounds what the data hardly see, " +
 	`so the resolution is 1 and noise is magnified; solver.damping = 0.01 with solver.penalty_scale = "relative" is mild`
 
 // New makes the Hessian of a target of a job whose operator is built, with what a solve has
 // besides. It is collective.
 func New(ctx context.Context, j *pipeline.Job, op *pipeline.Operator, o Options, g *Given, q *formulation.Quadratic) (*Target, error) {
 	t := &Target{job: j, op: op, asked: o, given: g, q: q, box: o.Window.Grow(o.Frame, j.Geometry().Image)}
-	if q.Damping == 0 && q.Penalty == nil {
+	if q.Damping == 0 {
 		j.Ranks.Report.Warn(unbounded)
 	}
-	b, err := newPenalty(ctx, j.Ranks.World, q.Damping, q.Penalty, t.box, q.Right, j.Whole)
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if t.hess, t.w2, err = op.Hessian(ctx, t.box.target()); err != nil {
 		return nil, err
 	}
@@ -91,7 +90,7 @@ func New(ctx context.Context, j *pipeline.Job, op *pipeline.Operator, o Options,
 	defer j.Ranks.Report.Time("Hessian")()
 	done, end := t.stage("Hessian", share(of.cuts, ranks), "elements")
 	defer end()
-	t.system, err = newSystem(ctx, ranks, of, b.rows(of.at), t.add, done)
+	t.system, err = newSystem(ctx, ranks, of, q.Damping*q.Damping, t.add, done)
 	return t, err
 }
 

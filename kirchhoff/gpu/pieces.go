@@ -153,18 +153,3 @@ func (e *Engine) makeRing(exact bool) error {
 	}
 	return e.buffers.err
 }
-
-// Sums returns the buffers from which Sum returns stretches: those of the adjoint and
-// those of the forward. exact selects sums with a quantum. The buffers stay the same for
-// all applications of a kind.
-func (e *Engine) Sums(exact bool) (image, traces device.Buf, err error) {
-	e.room.Lock()
-	defer e.room.Unlock()
-	if err := e.makeRing(exact); err != nil {
-		return nil, nil, err
-	}
-	if exact {
-		return e.image, e.ring, nil
-	}
-	return e.tiled, e.ring, nil
-}

@@ -20,29 +20,18 @@ import (
 
 // Command is lsm bench with the commands below it.
 func Command(a *cli.App) *cobra.Command {
-	var file string
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the speed of this machine",
 		Long: `Bench measures this program on this machine. Each figure is the median of several runs and is
-printed with the error of the timed result.
-
---machine-file writes the file with which "lsm check --machine" predicts the time of runs on
-this machine: cores, files and, over the ranks that it is started on, sums between ranks. The
-file has comments, and you can edit it.`,
-		Example: `  lsm bench --machine-file here.toml
-  srun -n 16 lsm bench --machine-file cluster.toml
-  lsm bench kernel --threads 1`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if file != "" {
-				return benchMachine(cmd.Context(), a, file)
-			}
-			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, traveltime, comm, solve, backends or matmul, or lsm bench --machine-file FILE")
+printed with the error of the timed result.`,
+		Example: `  lsm bench kernel --threads 1
+  lsm bench solve config.toml`,
+		RunE: func(*cobra.Command, []string) error {
+			return status.Hint(status.Usage(fmt.Errorf("bench: what to measure is missing")), "lsm bench kernel, traveltime, comm, solve, backends or matmul")
 		},
 		Annotations: cli.Exits("4", "5", "6", "130"),
 	}
-	cmd.Flags().StringVar(&file, "machine-file", "", "measure what lsm check --machine needs, and write it to `FILE`")
-	cli.NotEmpty(cmd, "machine-file", "a file")
 	cmd.AddCommand(newBenchKernel(a), newBenchTraveltime(a), newBenchComm(a), newBenchSolve(a), newBenchBackends(a), newBenchMatmul(a))
 	return cmd
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
-	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 
@@ -269,8 +268,6 @@ func (a *App) Closing(predicted int64) error {
 	}
 	return a.Once(func() error {
 		a.Report.Closing(all)
-		a.Report.Beneath(all, device.LaneGPUSums, device.LaneGPU, device.MarkWaitForSums)
-		a.Report.Beneath(all, device.LaneSums, progress.LaneSections, device.MarkWaitForSums)
 		if a.trace == "" {
 			return nil
 		}

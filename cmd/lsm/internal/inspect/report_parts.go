@@ -108,7 +108,7 @@ func (c *collector) findWeak(j *pipeline.Job) error {
 	if !c.run.MayBeWeak() {
 		return nil
 	}
-	f, err := j.Forecast(nil, []int{0, 1}, 1)
+	f, err := j.Forecast([]int{0, 1}, 1)
 	if err != nil {
 		return err
 	}
@@ -155,6 +155,7 @@ func (c *collector) readImageGathers() error {
 
 // readTold reads the log of the run.
 func (c *collector) readTold() error {
+	r := c.run
 	if c.log == "" {
 		return nil
 	}
@@ -163,7 +164,6 @@ func (c *collector) readTold() error {
 		return status.Input(err)
 	}
 	defer file.Close()
-	r := c.run
 	if r.Log, err = report.ReadLog(file); err != nil {
 		return status.Input(fmt.Errorf("%s: %w", c.log, err))
 	}

@@ -10,13 +10,10 @@ import (
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
-	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/benchmarks"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/cli"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/inspect"
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/recorded"
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/grid"
-	"github.com/kirchhoff-lsm/lsm/internal/bench"
 	"github.com/kirchhoff-lsm/lsm/internal/config"
 	"github.com/kirchhoff-lsm/lsm/internal/pipeline"
 
@@ -28,10 +25,8 @@ import (
 // checkOptions are the choices of lsm check.
 type checkOptions struct {
 	dotTest  bool
-	window   bool
 	arrivals string
 	ranks    int
-	machine  string
 }
 
 func newCheck(a *cli.App) *cobra.Command {
@@ -50,31 +45,19 @@ solver.damping amounts to.
 
 --ranks N (or comm.grid) prints the memory and work of each rank. The time is for this
 machine, which check measures, with its cores shared by all ranks and without sums over ranks.
---machine predicts it for another machine, with sums over ranks that nothing hides; lsm bench
---machine-file writes such a file there.
-
---window tests what solving traveltimes in windows of the model costs in accuracy
-(kirchhoff.aperture, traveltime.margin): it compares times with those of the whole model, for
-eight places spread over the survey. This needs the time and memory of eight solves at once.
 
 --arrivals reports where first arrivals are weak, such as head waves and waves around
 obstacles: where their spreading is below 0.3 of what the distance gives. It tests eight
 places spread over the survey, and the picture shows from what share of them.`,
 		`  lsm check config.toml --dot-test
-  lsm check config.toml --window
   lsm check config.toml --arrivals weak.png
-  lsm check config.toml --ranks 512 --machine cluster.toml`,
+  lsm check config.toml --ranks 512`,
 		func(ctx context.Context, path string) error { return checkJob(ctx, a, path, o) })
 	cmd.Flags().IntVar(&o.ranks, "ranks", 0, "plan for this number of `RANKS`")
-	cmd.Flags().StringVar(&o.machine, "machine", "", "predict the time on the machine that `FILE` describes")
-	cli.NotEmpty(cmd, "machine", "a file")
-	cmd.Flags().BoolVar(&o.window, "window", false, "compare traveltimes with those of the whole model")
 	cmd.Flags().StringVar(&o.arrivals, "arrivals", "", "draw where first arrivals are weak, in the PNG `FILE`")
 	cli.NotEmpty(cmd, "arrivals", "a file")
-	cmd.MarkFlagsMutuallyExclusive("machine", "arrivals")
-	cmd.MarkFlagsMutuallyExclusive("machine", "window") // which solves here, within the memory of this machine
 	cmd.Flags().BoolVar(&o.dotTest, "dot-test", false, "build the operator and run the dot test")
-	cli.First(cmd, "qc", "dot-test")
+	cli.First(cmd, "dot-test")
 	return cmd
 }
 
@@ -87,15 +70,8 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 	if err != nil {
 		return err
 	}
-	var m *pipeline.Machine
-	if o.machine != "" {
-		m, err = pipeline.ReadMachine(o.machine)
-		if err := comm.Together(a.World, err); err != nil {
-			return err
-		}
-	}
 	if o.arrivals != "" {
-		read := append(cli.Named("the configuration", path, "--machine", o.machine), cli.Uses(cfg.Reads())...)
+		read := append(cli.Named("the configuration", path), cli.Uses(cfg.Reads())...)
 		if err := a.CheckOutput(read, o.arrivals, a.Force); err != nil {
 			return err
 		}
@@ -119,7 +95,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		return err
 	}
 	defer j.Close()
-	f, err := j.Forecast(m, cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size()))
+	f, err := j.Forecast(cfg.Comm.Grid, plannedRanks(o.ranks, cfg.Comm.Grid, a.World.Size()))
 	if err != nil {
 		return err
 	}
@@ -133,7 +109,7 @@ func checkJob(ctx context.Context, a *cli.App, path string, o checkOptions) erro
 		show(found)
 	}
 	memory := f.Memory.Check()
-	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, m, show) }
+	spectra, time := func() error { return compareSpectra(a, j, show) }, func() error { return tellTime(ctx, a, j, f, show) }
 	if err := cli.InOrder(spectra, time); err != nil {
 		return err
 	}
@@ -186,8 +162,6 @@ func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) er
 
 // measure shows what the options ask for beyond the plan.
 func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
-	if o.window {
-		if err := compareWindows(ctx, a, f, show); err != nil {
 			return err
 		}
 	}
@@ -197,40 +171,21 @@ func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job,
 	return nil
 }
 
-// tellTime shows what a run takes on a machine, nil for this one. The numbers are of the
-// rank that needs most.
-func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, m *pipeline.Machine, show func(pipeline.Finding)) error {
-	var d pipeline.Duration
-	if m != nil {
-		d = f.On(m)
-		show(pipeline.Finding{Topic: "machine", Level: "ok", Text: f.MachineText(m, d)})
-	} else {
-		here, err := measureHere(ctx, a, j.Kernel())
-		if err != nil {
-			return err
-		}
-		d = f.Duration(here, j.ReadingTime())
+// tellTime shows what a run takes on this machine. The numbers are of the rank that needs most.
+func tellTime(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, show func(pipeline.Finding)) error {
+	speed, err := measureSpeed(ctx, a, j.Kernel())
+	if err != nil {
+		return err
 	}
+	d := f.Duration(speed, j.ReadingTime())
 	show(pipeline.Finding{Topic: "time", Level: "ok", Text: d.String()})
-	messages, sent := f.Sent()
-	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced,
-		"messages_per_iteration", messages, "sent_bytes_per_iteration", sent}
+	numbers := []any{"ranks", f.Ranks(), "memory_bytes", f.Memory.Total(), "bytes_per_iteration", f.Reduced}
 	if d != (pipeline.Duration{}) {
 		numbers = append(numbers, "seconds_per_iteration", d.Iteration.Seconds(), "run_seconds", d.Total.Seconds())
 	}
 	a.Report.Event("forecast", numbers...)
 	a.Finish(numbers...)
 	return nil
-}
-
-// measureHere measures this machine for a plan, which takes about half a second. The speed of a
-// GPU is not known.
-func measureHere(ctx context.Context, a *cli.App, k pipeline.Kernel) (*pipeline.Machine, error) {
-	if k.OnCard {
-		return &pipeline.Machine{}, nil
-	}
-	size := bench.KernelSize{Engine: k.Engine, Threads: k.Threads, Exact: k.Exact, Wavelet: k.Taps}
-	return benchmarks.MeasureCores(ctx, a, size, []int{k.Dim}, []bool{k.Dynamic})
 }
 
 // tryOutputs shows which outputs of a run cannot be written, and returns the first
@@ -255,21 +210,6 @@ func plannedRanks(asked int, grid []int, here int) int {
 		return grid[0] * grid[1]
 	}
 	return here
-}
-
-// compareWindows says what windows of the model change in the traveltimes.
-func compareWindows(ctx context.Context, a *cli.App, f *pipeline.Forecast, show func(pipeline.Finding)) error {
-	return a.Once(func() error {
-		cost, found, err := f.CompareWindows(ctx, a.Report)
-		if err != nil {
-			return pipeline.BlameInput(err)
-		}
-		show(found)
-		if cost != nil {
-			a.Finish("window_error", cost.Largest, "window_rms", cost.RMS, "window_columns", cost.Columns)
-		}
-		return nil
-	})
 }
 
 // findWeak says where first arrivals are weak, and draws it.

@@ -36,9 +36,9 @@ axis and, if the noise is known, the standard deviation of its amplitude. It wri
 file with these fields. Its image is the least-squares image of the window; outside, the image
 is that of --image, or zero. --frame adds points around the window to the Hessian.
 
-The problem is that of lsm run with the same configuration: weights, topography, damping and
-regularization. The engine of the configuration computes the Hessian; if it runs on a GPU, cpu
-does. The matrix is spread over the memory of the ranks.
+The problem is that of lsm run with the same configuration: weights, topography and damping. The
+engine of the configuration computes the Hessian; if it runs on a GPU, cpu does. The matrix is
+spread over the memory of the ranks.
 
 --image is the image that lsm run made of the same configuration. Target takes the noise of a
 weighted sample from its residual, and prints how far the image of the window differs from it,

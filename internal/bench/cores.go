@@ -2,16 +2,10 @@ package bench
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"syscall"
-	"time"
 
-	"github.com/kirchhoff-lsm/lsm/comm"
 	"github.com/kirchhoff-lsm/lsm/device"
 	"github.com/kirchhoff-lsm/lsm/dist"
-	"github.com/kirchhoff-lsm/lsm/internal/status"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -28,20 +22,6 @@ func TripleSpeed(ctx context.Context, k KernelSize, samples float64) (float64, e
 		return 0, err
 	}
 	return float64(p.Visits()) / (seconds - float64(p.NumTraces()*p.NT)/samples), nil
-}
-
-// ForwardShare is the share of the forward in the time of the kernels of k in both directions,
-// of exact sums if k has them, on the clock. The wavelet of k should be one sample long.
-func ForwardShare(ctx context.Context, k KernelSize) (float64, error) {
-	r, err := Kernel(ctx, k)
-	if err != nil {
-		return 0, err
-	}
-	forward, adjoint := r.Forward, r.Adjoint
-	if k.Exact {
-		forward, adjoint = r.Exact[dist.Forward], r.Exact[dist.Backward]
-	}
-	return forward / (forward + adjoint), nil
 }
 
 // SampleSpeed is how many samples of traces a second a core takes through an iteration of CGLS
@@ -127,51 +107,4 @@ func PointSpeed(ctx context.Context, shape []int, threads, runs int) (float64, e
 		return m.Solve(ctx, p, all, opt, func(int, traveltime.Field) error { return nil })
 	})
 	return float64(len(all)*g.Len()) / seconds, err
-}
-
-// LinkSpeed measures what sums over two ranks or more take: the bytes a second that each rank
-// sends in an all-reduce of a large array, and the seconds of that of one number. memory is as in
-// CommSpec. It is collective.
-func LinkSpeed(ctx context.Context, c comm.Comm, memory int64) (bytes, seconds float64, err error) {
-	const least, largest = 8, 32 << 20
-	b, err := NewComm(CommSpec{First: least, Last: largest, Factor: largest / least, Iterations: 10, Warmup: 2,
-		Operations: []string{"all-reduce"}, Type: device.F64, Memory: memory}, c)
-	if err := comm.Together(c, err); err != nil {
-		return 0, 0, err
-	}
-	var rows []CommRow
-	if err := b.Run(ctx, "all-reduce", func(r CommRow) { rows = append(rows, r) }); err != nil {
-		return 0, 0, err
-	}
-	if wrong := rows[0].Wrong + rows[1].Wrong; wrong > 0 {
-		return 0, 0, status.Numerical(fmt.Errorf("bench: all-reduce: %d elements are wrong", wrong))
-	}
-	return rows[1].Bus, rows[0].Seconds, nil
-}
-
-// CopySpeed is the bytes a second at which the slowest rank copies memory while all do. It
-// is collective.
-func CopySpeed(c comm.Comm) (float64, error) {
-	b, err := NewComm(CommSpec{First: 8, Last: 8, Factor: 2, Iterations: 5, Type: device.F64}, c)
-	if err := comm.Together(c, err); err != nil {
-		return 0, err
-	}
-	return b.CopyBandwidth()
-}
-
-// FileSpeed is the bytes a second at which a rank writes a file into a folder, until the
-// disk holds it. The file is removed.
-func FileSpeed(folder string) (float64, error) {
-	block := make([]byte, 64<<20)
-	f, err := os.CreateTemp(folder, ".lsm-bench-*")
-	if err != nil {
-		return 0, status.Resource(err)
-	}
-	defer os.Remove(f.Name())
-	begin := time.Now()
-	_, err = f.Write(block)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return 0, status.Resource(err)
-	}
-	return float64(len(block)) / time.Since(begin).Seconds(), nil
 }
