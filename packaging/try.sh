@@ -50,7 +50,7 @@ for root; do
 	cp packages/lsm*_"$(echo "$machine" | sed 's/x86_64/amd64/; s/aarch64/arm64/')".deb packages/lsm*."$machine".rpm packaging/try-inside.sh "$at"
 	tar -xzf packages/lsm-*-linux-"$machine".tar.gz -C "$at"
 	mkdir -p "$at/tree/python" "$at/tree/docs" # where the tests look for what they name
-	cp -r python/tests python/lsm.py "$at/tree/python" && cp -r include "$at/tree" && cp docs/python.md "$at/tree/docs"
+	cp -r python/tests python/lsm.py "$at/tree/python" && cp -r include "$at/tree" && cp docs/python.md docs/pylops.md "$at/tree/docs"
 	version=$(python_of "$root")
 	if [ -z "$version" ]; then
 		echo "$root has no Python 3.10 or newer: the wheel is not tried there"

@@ -162,9 +162,6 @@ func compareSpectra(a *cli.App, j *pipeline.Job, show func(pipeline.Finding)) er
 
 // measure shows what the options ask for beyond the plan.
 func (o *checkOptions) measure(ctx context.Context, a *cli.App, j *pipeline.Job, f *pipeline.Forecast, path string, show func(pipeline.Finding)) error {
-			return err
-		}
-	}
 	if o.arrivals != "" {
 		return findWeak(ctx, a, j.Geometry().Image, f, path, o.arrivals, show)
 	}
