@@ -36,6 +36,9 @@ func TestEveryCommandIsComplete(t *testing.T) {
 				t.Errorf("%s: help lacks %q", c.Name(), want)
 			}
 		}
+		if strings.Contains(text, "[=true|false]") {
+			t.Errorf("%s: help says of switches that they take true or false", c.Name())
+		}
 		for _, line := range strings.Split(text, "\n") {
 			if n := len([]rune(line)); n > 110 {
 				t.Errorf("%s: help has a line of %d columns: %s", c.Name(), n, line)
