@@ -42,7 +42,7 @@ if command -v mpiexec.mpich >/dev/null; then
 fi
 if [ -d wheels ]; then
 	python3 -m venv --without-pip python
-	python/bin/python "$(echo wheels/pip-*.whl)/pip" install -q --root-user-action ignore --no-index --find-links wheels 'kirchhoff-lsm[files]' pytest
+	python/bin/python "$(echo wheels/pip-*.whl)/pip" install -q --root-user-action ignore --no-index --find-links wheels kirchhoff-lsm pytest
 	echo "the wheel, in $(python/bin/python --version)"
 	same wheel python/bin/lsm
 	(cd tree/python/tests && LSM_PROGRAM=$lsm ../../../python/bin/python -m pytest -q -rs --tb=short -p no:cacheprovider --ignore test_pylops_suite.py)

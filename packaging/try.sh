@@ -34,7 +34,7 @@ fetch() {
 	for glibc in 2014 _2_17 _2_27 _2_28; do platforms="$platforms --platform manylinux${glibc}_$machine"; done
 	# shellcheck disable=SC2086 # a list of options
 	python3 -m pip download -q --disable-pip-version-check -d "$2" --only-binary :all: --python-version "$1" $platforms \
-		"$(echo packages/*_"$machine".whl)[files]" pip pytest
+		"$(echo packages/*_"$machine".whl)" pip pytest
 }
 
 for root; do
