@@ -11,7 +11,7 @@ if [ ! "$venv/made" -nt requirements.txt ]; then
 fi
 lsm=${LSM:-../../bin/lsm}
 [ -x "$lsm" ] || { echo "$lsm: not built; make build" >&2; exit 4; }
-[ $# -gt 0 ] || set -- small large cube streamer eikonal anisotropy lsm line
+[ $# -gt 0 ] || set -- small large cube streamer eikonal anisotropy lsm line waves
 echo "processor: $(awk -F': ' '/model name/ { print $2; exit }' /proc/cpuinfo 2>/dev/null), $(nproc) threads; $("$lsm" version | head -1)"
 for case in "$@"; do
 	case $case in
@@ -19,6 +19,12 @@ for case in "$@"; do
 	anisotropy) "$venv/bin/python" anisotropy.py "$lsm" ;;
 	lsm) "$venv/bin/python" solve.py "$lsm" ;;
 	line) "$venv/bin/python" line.py "$lsm" ../../line.png ;;
+	waves)
+		# Python of bench/wave makes the traces, once.
+		made=${LSM_WAVE:-${XDG_CACHE_HOME:-$HOME/.cache}/lsm/wave}
+		[ -e "$made/marmousi-streamer/config.toml" ] || sh ../wave/run.sh make.py marmousi-streamer -o "$made"
+		"$venv/bin/python" waves.py "$lsm" "$made/marmousi-streamer" ../../waves.png
+		;;
 	*) "$venv/bin/python" kernel.py "$lsm" "$case" ;;
 	esac
 done
