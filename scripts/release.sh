@@ -1,6 +1,6 @@
 #!/bin/sh
 # release.sh VERSION: makes a release of the tree as it is: the part "Unreleased" of CHANGELOG.md
-# becomes that of the version and of today, CITATION.cff names both, one commit has these
+# becomes that of the version and of today, CITATION.cff names both, builds without git have the version, one commit has these
 # changes, and the tag vVERSION is on it. Then it makes packages/: archives, packages, wheels, SBOM and checksums by make
 # dist for the processors in ARCH (amd64 and arm64), and NOTES.md, the version's part of the changes. Nothing is pushed. VERSION is
 # three numbers, such as 1.2.0, and higher than that of every tag. SOURCE_DATE_EPOCH sets the day. MAKE is make.
@@ -23,8 +23,11 @@ awk '/^## Unreleased$/ { found = 1; next } found && /^## / { exit } found && /^-
 sed -i.old "s/^## Unreleased\$/## Unreleased\n\n## $version, $day/" CHANGELOG.md
 sed -i.old '/^version: /d; /^date-released: /d' CITATION.cff
 printf 'version: %s\ndate-released: %s\n' "$version" "$day" >>CITATION.cff
-rm -f CHANGELOG.md.old CITATION.cff.old
-git add CHANGELOG.md CITATION.cff
+# The version of builds that know no tag, such as those of an archive of the source.
+sources="internal/provenance/provenance.go cmd/liblsm/internal/library/library.go python/setup.py"
+# shellcheck disable=SC2086 # a list
+sed -i.old "s/^\(\tversion = \|var version = \)\".*\"\$/\1\"$version+source\"/; s/or \"[0-9][^\"]*\",\$/or \"$version+source\",/" $sources
+for name in CHANGELOG.md CITATION.cff $sources; do rm -f "$name.old"; git add "$name"; done
 git commit -q -m "Version $version"
 git tag -a "v$version" -m "lsm $version"
 "${MAKE:-make}" dist ARCH="${ARCH:-amd64 arm64}"

@@ -52,6 +52,14 @@ func TestRelease(t *testing.T) {
 	put("scripts/make", "#!/bin/sh\nmkdir packages && echo \"$@\" >packages/made\n", 0o700)
 	put(".gitignore", "/packages/\n", 0o600)
 	put("CITATION.cff", read("../../CITATION.cff"), 0o600)
+	versions := map[string]string{
+		"internal/provenance/provenance.go":      "\tversion = \"0.10.0+source\"\n",
+		"cmd/liblsm/internal/library/library.go": "var version = \"0.10.0+source\"\n",
+		"python/setup.py":                        "or \"0.10.0+source\",\n",
+	}
+	for name := range versions {
+		put(name, read("../../"+name), 0o600)
+	}
 	put("CHANGELOG.md", "# Changes\n\n## Unreleased\n\n- Something.\n\n## 0.1.0, 1969-12-31\n\n- The first.\n", 0o600)
 	git("init", "-q")
 	git("add", ".")
@@ -81,6 +89,11 @@ func TestRelease(t *testing.T) {
 	}
 	if got := read(filepath.Join(dir, "CITATION.cff")); !strings.HasSuffix(got, "\nversion: 0.10.0\ndate-released: 1970-01-02\n") {
 		t.Errorf("CITATION.cff is\n%s", got)
+	}
+	for name, want := range versions {
+		if got := read(filepath.Join(dir, name)); !strings.Contains(got, want) {
+			t.Errorf("%s lacks %q:\n%s", name, want, got)
+		}
 	}
 	if got := read(filepath.Join(dir, "packages/made")) + read(filepath.Join(dir, "packages/NOTES.md")); got != "dist ARCH=amd64 arm64\n\n- Something.\n\n" {
 		t.Errorf("packages: %q", got)
