@@ -43,9 +43,9 @@ func askRays(p *Problem, opt traveltime.Options) traveltime.Options {
 }
 
 // HostAmplitudes returns a function that computes the part of an arrival's weights that a card does
-// not compute itself, at the points of the window of a place: amplitudes with all tapers, but if
-// slownesses are equal without the tapers of angles at the image point. It returns nil if the card
-// computes all weights. The function may be called concurrently.
+// not compute itself, at the points of the window of a place. These are amplitudes with all tapers,
+// but if slownesses are equal without the tapers of angles at the image point. It returns nil if the
+// card computes all weights. The function may be called concurrently.
 func HostAmplitudes(p *Problem) func(place int, window traveltime.Window, b traveltime.Branch) ([]float64, error) {
 	if !p.Dynamic || p.Amplitude == nil && spread(p) == traveltime.NoSpreading && !takeoff(p) && !hostTapers(p) {
 		return nil
