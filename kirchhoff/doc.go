@@ -155,7 +155,7 @@
 //	streamed       units of whole shots, whose traces are read when they are needed
 //	several images units for each image, on the same tables
 //
-// Only units.go knows why there are several. Needs finds the memory that an engine takes: it
+// Only units.go depends on why there are several. Needs finds the memory that an engine takes: it
 // runs the code that allocates with a memory that only counts.
 //
 // # The cpu engine

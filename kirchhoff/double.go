@@ -61,9 +61,9 @@ var doubleCells = cells{sources: 8, receivers: 8, limit: 64}
 
 // NewDouble makes the engine in float64 for the host's processor. Its tables are kept and take 8
 // bytes per place and image point, with Dynamic 24 in 2-D, 40 in 3-D and of unequal slownesses.
-// LSM_CPU_ISA forces a set of kernels as it does for New. It returns the errors of Validate, of the
-// traveltime method and of ctx, and fails if memory is too small. It also refuses work that it does not offer,
-// see package engines.
+// LSM_CPU_ISA forces a set of kernels as it does for New. NewDouble returns the errors of Validate, of
+// the traveltime method and of ctx, and fails if memory is too small. It also refuses work that it does
+// not offer, see package engines.
 func NewDouble(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ type Hessian struct {
 // It makes times and weights of the target's points. For each place they take 8 bytes a point, with
 // Dynamic 24 (2-D) or 40 (3-D, or of unequal slownesses), and up to twice that with limits of dip or
 // opening angle and while they are made. Traveltimes are solved as for the engine's operator. The target
-// must lie in the slab. It returns the errors of Validate, of the traveltime method and of ctx.
+// must lie in the slab. NewHessian returns the errors of Validate, of the traveltime method and of ctx.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

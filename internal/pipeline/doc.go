@@ -16,7 +16,7 @@
 //	solve.go       Result: the iterations, their checkpoints, their end
 //	publish.go     the files of a result
 //
-// Two files are outside that path: apply.go, a single application of the operator, and check.go with
+// These files are outside that path: apply.go, a single application of the operator, and check.go and
 // forecast.go, which predict a run for lsm check without making it.
 //
 // A stage is a function of the values that earlier stages made. Values are not changed once they are

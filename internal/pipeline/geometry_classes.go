@@ -35,7 +35,7 @@ func newClasses(im config.Image, s *survey.Survey, need Need) (Classes, error) {
 		if c.N, c.ByTrace = 2, findHalves(s); !slices.Contains(c.ByTrace, 1) {
 			return c, status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
 		}
-	case kind == "offset": // the survey has only traces with a class
+	case kind == "offset": // every trace of the survey has a class
 		sectors := c.image.GatherAzimuths
 		if sectors > 1 && s.Dim == 2 {
 			return c, status.Usage(fmt.Errorf("image.gather_azimuths = %d: the survey is 2-D, want 1, azimuths are of 3-D surveys", sectors))

@@ -215,8 +215,8 @@ func (c *memoryCount) countModel() (bytes int64) {
 	return bytes
 }
 
-// countModelInTime returns the bytes of points points of a model in time, of each bytes a point, as they are
-// read. If the image has other points, it adds the model at those points.
+// countModelInTime returns the bytes of a model in time with the given points, at each bytes a point. If the
+// image has other points, it adds the model at those points.
 func (c *memoryCount) countModelInTime(v traveltime.Medium, each, points int64) int64 {
 	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Geometry.Image) {
 		points += int64((columns[1] - columns[0]) * (c.plan.Geometry.Image.Len() / c.plan.Geometry.Image.Shape[0]))
@@ -293,7 +293,7 @@ func (c *memoryCount) countTables(m Memory, with func(Memory) Memory) Memory {
 }
 
 // countResident completes the memory of a run that holds its traces. It counts the tables of all
-// places or, if they are recomputed, the number of tables that fit.
+// places or, if they are recomputed, of the number of places that fits.
 func (c *memoryCount) countResident(m Memory) Memory {
 	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
 	with := c.addHostEngine

@@ -22,8 +22,8 @@ const (
 )
 
 // NewSample takes traces of a share, from its middle shot on, and the image's points where
-// they count. Kernels visit at most visits pairs of a trace and a point there, and tables
-// have at most points points. The first traces belong to a few receivers, so that many
+// they count. The argument visits limits the pairs of a trace and a point that kernels visit there,
+// and points limits the points of tables. The first traces belong to a few receivers, so that many
 // traces share few tables, as they do in the survey. The image keeps its depth and spacing.
 // It becomes narrower until tables of a few traces take a quarter of their limit. Times come
 // from straight rays at one velocity, so a sample needs neither the model nor a solve.

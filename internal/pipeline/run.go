@@ -160,8 +160,9 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 	return err
 }
 
-// sampleBranches returns the plan with an estimate of the memory of the arrivals of all places, from those
-// of a sample. The first rank solves for the sample in the whole model. It is collective.
+// sampleBranches returns the plan with the shares of places and boxes in which branches have arrivals, from a
+// sample of places. They predict the memory of the arrivals of all places. The first rank solves for the sample
+// in the whole model. It is collective.
 func (j *Job) sampleBranches(p *Plan) (*Plan, error) {
 	if len(traveltime.Turned(p.Times.Method)) == 1 {
 		return p, nil

@@ -49,8 +49,8 @@ func (op *Operator) measureAgreement(halves *dist.Vector, take func(first int, l
 }
 
 // judgeHalves finds how well the halves of a result agree. With output.filter = "agreement" it multiplies its image,
-// their mean or sum, by the Wiener filter of the agreement: if a share γ of the power of each half is in both, that
-// share is 2γ/(1+γ) of the power of their mean.
+// their mean or sum, by the Wiener filter of the agreement. If a share γ of the power of each half is in both, the
+// filter is the share of it in the power of their mean, 2γ/(1+γ).
 func (op *Operator) judgeHalves(r *Result) (err error) {
 	if op.plan.Config.Output.Filter != "agreement" {
 		r.Agreed, err = op.measureAgreement(r.Classes, nil)

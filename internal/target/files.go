@@ -23,7 +23,7 @@ var problemKeys = []string{
 // operatorFiles are the roles of files that shape the operator.
 var operatorFiles = []string{"survey", "wavelet", "velocity", "receiver_velocity", "traveltime", "surface"}
 
-// Given is the given solution, in the box.
+// Given is the solution that the user gave, and its part in the box.
 type Given struct {
 	Image    *h5.ImageReader // of a solve; nil: none
 	Residual float64         // of Image: ‖W(A m − d)‖

@@ -13,9 +13,9 @@ import (
 
 // countedText has the instructions that threads of the operator's kernels issue for a triple on the
 // ordinary path. It has them for the code that several NVRTCs make of the carried programs, and for the
-// code that ptxas makes of the carried PTX (13.5 for sm_100 and sm_120, otherwise 12.9). They were counted once in the disassembled code,
-// with the rows of an architecture from old versions of NVRTC to new ones. Newer NVRTCs than 12.9 were
-// not counted for sm_80 and sm_90, for which all compile.
+// code that ptxas makes of the carried PTX (13.5 for sm_100 and sm_120, otherwise 12.9). They were counted
+// once in the disassembled code. The rows of an architecture go from old versions of NVRTC to new ones.
+// Newer NVRTCs than 12.9 were not counted for sm_80 and sm_90, for which all compile.
 //
 //go:embed counted.txt
 var countedText string
