@@ -80,7 +80,7 @@ func triangle(band int) *Filter {
 	return f
 }
 
-// Triangles are the filters of the bands, of unit sum, the first of which changes nothing.
+// Triangles are the filters of the bands, of unit sum. The first changes nothing.
 func (l *Plan) Triangles() []*Filter {
 	return append([]*Filter{{Taps: []float32{1}}}, l.bands.triangle[1:]...)
 }

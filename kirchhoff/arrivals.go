@@ -9,9 +9,9 @@ import (
 )
 
 // arrivals tells, in float64 and in the words of the package comment, where image points fall on
-// traces and with which weights. A table is that of a branch of a place. It holds tables of all points of the grid, or of some.
+// traces and with which weights. A table belongs to a branch of a place. It holds tables of all points of the grid, or of some.
 type arrivals struct {
-	p     Problem // Velocity is that of the held points, or of the slab's where all are held
+	p     Problem // Velocity is given at the held points, or at the slab's if all are held
 	first int     // points of the grid before the slab; 0 where some points are held
 	some  []int32 // grid points that are held; nil for all
 

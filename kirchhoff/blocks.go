@@ -32,7 +32,7 @@ type blocking struct {
 type pair struct{ receiver, row, lane int32 }
 
 // cells are the sizes of blocks: numbers of source and of receiver places, and the
-// most traces. With alone a block is one cell, else it may join small ones.
+// most traces. With alone a block is one cell, otherwise it may join small ones.
 type cells struct {
 	sources, receivers int32
 	limit              int

@@ -51,8 +51,8 @@ func (p *Problem) pairings() (list []pairing) {
 // table is the number of the table of a branch of a place, of tables of all places of p.
 func table(p *survey.Positions, place, branch int) int { return branch*p.Len() + place }
 
-// turnedTaps is what traces of waves that have turned by a quarter of a period are convolved with: −H of
-// Taps, H the Hilbert transform with H cos = sin. It holds no lag beyond a record.
+// turnedTaps are the taps for traces of waves that have turned by a quarter of a period: −H of
+// Taps, H the Hilbert transform with H cos = sin. They hold no lag beyond a record.
 func (p *Problem) turnedTaps() survey.Wavelet {
 	turn := impulse(p, func(w float64) complex128 {
 		if w == 0 {
@@ -63,7 +63,7 @@ func (p *Problem) turnedTaps() survey.Wavelet {
 	return trimWavelet(survey.Wavelet{Samples: convolveImpulse(turn, p.Taps(), 1-p.NT, p.NT-1), Zero: p.NT - 1, DT: p.DT})
 }
 
-// responsesOf are those of both phases, or of one.
+// responsesOf returns the responses of both phases, or of one.
 func responsesOf(p *Problem) []response {
 	list := []response{responseOf(p)}
 	if p.phases() > 1 {

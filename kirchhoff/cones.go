@@ -12,7 +12,7 @@ import (
 // make an angle of x lie 2 sin ½x apart.
 
 // cone says that the directions of a place's rays, unit vectors, lie within spread of axis,
-// a vector that may be shorter. Of unequal slownesses it holds the vectors u, of any length.
+// a vector that may be shorter. For unequal slownesses it holds the vectors u, of any length.
 // The zero cone holds none.
 type cone struct {
 	axis   [3]float32
@@ -27,14 +27,14 @@ const stretch = 4
 // cones hold the rays of a place at all points of a box where it counts.
 type cones [64 / stretch]cone
 
-// rounding is more than what kernels round directions and angles by.
+// rounding bounds the rounding errors of directions and angles in kernels.
 const rounding = 1e-5
 
-// rays are the least and the largest of what tables hold of the directions of some rays:
+// rays are the least and the largest direction of some rays in the tables:
 // the angle, or each component of a vector.
 type rays struct{ lo, hi [3]float64 }
 
-// noRays are those of none.
+// noRays is the range of no rays.
 func noRays() (r rays) {
 	for f := range r.lo {
 		r.lo[f], r.hi[f] = math.Inf(1), math.Inf(-1)
@@ -79,7 +79,7 @@ type zeros struct {
 	unequal          bool
 }
 
-// zerosOf are those of the windows of o.
+// zerosOf returns the zeros of the windows of o.
 func zerosOf(o *simd.Operator) (z zeros) {
 	z.unequal = o.Unequal
 	z.near, z.far = ends(o.Opening)
@@ -87,8 +87,8 @@ func zerosOf(o *simd.Operator) (z zeros) {
 	return z
 }
 
-// ends are the chords of the angles up to which, and from which on, w is 0. They are out
-// of reach where there are none.
+// ends are the chords of the angles up to which, and from which on, w is 0. Without such angles
+// they are out of reach.
 func ends(w simd.Window) (lo, hi float64) {
 	lo, hi = -1, 3
 	if w.Rise != 0 {

@@ -13,8 +13,8 @@ import (
 )
 
 // An aperture limits the image points at which a trace counts to those near its midpoint.
-// It is given along each horizontal axis; in the kernels these are the two axes before z,
-// the first of which has one point in 2-D.
+// It is given along each horizontal axis. In the kernels these are the two axes before z;
+// in 2-D the first of the two has one point.
 
 // horizontal is the kernels' number of a grid's horizontal axis.
 func horizontal(axis, dim int) int { return axis + 3 - dim }
@@ -89,7 +89,7 @@ func (p *Problem) middle(source, receiver int32) (m [2]float64) {
 	return m
 }
 
-// reachOf is what the aperture leaves of a trace in a box.
+// reachOf says how much of a box the aperture leaves to a trace.
 type reachOf int
 
 const (
@@ -208,8 +208,8 @@ func (p *Problem) inside(tapers *[2]simd.Taper, columns *[2][]interval, source, 
 }
 
 // Windows returns, for each place, the part of the grid at which some trace that uses it
-// may count, in whole boxes, with one more column on each side; nil without an aperture,
-// and for a place without such points an empty window. A rank that holds a part of a survey
+// may count, in whole boxes, with one more column on each side. It is nil without an aperture;
+// a place without such points has an empty window. A rank that holds a part of a survey
 // sets AllWindows to those of the whole survey, since traveltimes may depend on them.
 func (p *Problem) Windows() []traveltime.Window {
 	if !p.local() || p.AllWindows != nil {

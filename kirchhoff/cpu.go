@@ -29,7 +29,7 @@ type cpu struct {
 	host     *device.Host
 	tileCuts []int // first tile of each piece of the adjoint, and the number of tiles
 	kernels  []*kernel
-	tables   *tables // of all places; nil where they are made anew
+	tables   *tables // of all places; nil if they are recomputed
 	held     int64   // bytes of tables that are held at once
 
 	room      pieces.Room             // guards what follows: one application at a time
@@ -47,8 +47,8 @@ type cpu struct {
 // image point, 12 with Dynamic or limits of angles in 2-D, 20 in 3-D and of unequal
 // slownesses; two less with Compact.
 // The environment variable LSM_CPU_ISA (avx512, avx2, portable) forces one set of
-// kernels; they agree to rounding. Errors are those of Validate, of the traveltime
-// method, of ctx, groups that are not of whole shots, a budget below the tables of one
+// kernels; they agree to rounding. New returns the errors of Validate, of the traveltime
+// method and of ctx. It also refuses groups that cut a shot, a budget below the tables of one
 // trace, and too little memory.
 func New(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
@@ -115,7 +115,7 @@ func (p *Problem) whole() *Problem {
 	return &whole
 }
 
-// fill makes tables and lists: all of them if they are kept, else those of the first
+// fill makes tables and lists: all of them if they are kept, otherwise those of the first
 // unit, so that errors show before a long run.
 func (e *cpu) fill(ctx context.Context, p *Problem) error {
 	var err error

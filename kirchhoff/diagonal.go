@@ -178,7 +178,7 @@ func (q *squared) largest(ctx context.Context, w2 []float32) ([]float64, error) 
 	})
 }
 
-// allocateSquares makes room for so many rows.
+// allocateSquares makes room for the given number of rows.
 func allocateSquares(s *simd.Squares, m *memory, rows, stride int) {
 	s.Norms, s.Inner, s.Flat = alloc[float32](m, rows*stride), alloc[float32](m, rows*stride), alloc[int32](m, 2*rows)
 }

@@ -67,7 +67,7 @@
 // above 1.05/c, c the least velocity in any direction (Problem.Slowest), is that of a difference
 // across points that no ray reaches or at an edge, and is cut to that. A point where ∇t vanishes
 // makes no contribution in 2-D either. AngleLimit is one of rays: a is the angle of the ray, or
-// group direction, that traveltime.Rays makes of ∇t. The dip below is that of p_s + p_r, and the
+// group direction, that traveltime.Rays makes of ∇t. The dip below is the dip of p_s + p_r, and the
 // opening angle lies between p_s and p_r.
 //
 // # Dip and opening angle
@@ -100,9 +100,9 @@
 // With Aperture a trace counts only at image points near its midpoint c = (x_s + x_r)/2: A
 // is multiplied, along each horizontal axis k with a limit a_k, by f(|x_k − c_k|), where f
 // is 1 up to a_k − b_k, falls by half a period of a cosine over the taper b_k, and is 0 from
-// a_k on. What lies outside costs nothing. Tables are made box by box of 64×64 points
+// a_k on. Points outside cost nothing. Tables are made box by box of 64×64 points
 // (16×16×16 in 3-D), for the places of traces that may count there. For each block of traces
-// and each box the kernels get a list of those pairs alone. It also leaves out pairs whose
+// and each box the kernels get a list of only those pairs. It also leaves out pairs whose
 // times lie off the record in the whole box. Traveltimes are solved in windows of the model
 // around the boxes that a place needs, see Windows.
 //
@@ -151,12 +151,12 @@
 // and tables of the places that they use there. Work is a policy for units:
 //
 //	resident       one unit of all traces, its tables kept
-//	made anew      units of few enough places, their tables made in every application
+//	recomputed     units of few enough places, their tables made in every application
 //	streamed       units of whole shots, whose traces are read when they are needed
 //	several images units for each image, on the same tables
 //
-// Only units.go knows why there are several. What memory an engine takes is found by
-// running the code that allocates with a memory that only counts, see Needs.
+// Only units.go depends on why there are several. Needs finds the memory that an engine takes: it
+// runs the code that allocates with a memory that only counts.
 //
 // # The cpu engine
 //
@@ -174,22 +174,22 @@
 //
 // NewDouble makes the operator without limits of dip and opening angle, apertures and anti-aliasing
 // in float64 for the same vector units. With traces of up to some thousand samples it
-// differs from the reference by 1e-12 of the largest value or less, but for times within rounding of a
+// differs from the reference by 1e-12 of the largest value or less, except for times within rounding of a
 // trace's ends. The C library offers it.
 //
 // # Order, threads and ranks
 //
-// Results depend on the problem, the engine and its set of kernels alone, never on
+// Results depend only on the problem, the engine and its set of kernels, and not on
 // the number of threads: in the adjoint threads take tiles, in the forward blocks
 // of traces, and every sum has a fixed order. Two sets of kernels may differ by
 // rounding.
 //
 // The kernels of the cpu engine are dist.Pieced. With a quantum they give the same bits
 // too for any units, and however ranks share out shots and slabs, each with its Slab and a
-// Subset of the Positions, in the order of source places. Float32 sums then end where no
-// partition cuts: in the adjoint with a tile and a run, which is the traces of one
-// source whose receivers lie in one cell of 16 by their numbers in the whole survey;
-// in the forward with a trace and a box of 64×64 points (16×16×16 in 3-D). How a trace
-// is summed depends on the length of its run alone. Each such sum is rounded to a common
+// Subset of the Positions, in the order of source places. Every float32 sum then lies within
+// one unit, which no partition cuts. In the adjoint a unit is a tile and a run, the traces of one
+// source whose receivers lie in one cell of 16 by their numbers in the whole survey. In the
+// forward it is a trace and a box of 64×64 points (16×16×16 in 3-D). How a trace
+// is summed depends only on the length of its run. Each such sum is rounded to a common
 // quantum and added in float64, which is exact.
 package kirchhoff

@@ -61,9 +61,9 @@ var doubleCells = cells{sources: 8, receivers: 8, limit: 64}
 
 // NewDouble makes the engine in float64 for the host's processor. Its tables are kept and take 8
 // bytes per place and image point, with Dynamic 24 in 2-D, 40 in 3-D and of unequal slownesses.
-// LSM_CPU_ISA forces a set of kernels as it does for New. Errors are those of Validate, of the
-// traveltime method, of ctx and too little memory. It also refuses work that it does not offer,
-// see package engines.
+// LSM_CPU_ISA forces a set of kernels as it does for New. NewDouble returns the errors of Validate, of
+// the traveltime method and of ctx, and fails if memory is too small. It also refuses work that it does
+// not offer, see package engines.
 func NewDouble(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (e *double) weigh(field []float64, s *slowness, i int, reached bool) bool {
 		b = 0
 	}
 	switch {
-	case !e.p.Dynamic: // the weight is that of two vectors of half the length
+	case !e.p.Dynamic: // two vectors of half the length give the weight
 		if field[0], field[simd.TileSize] = b, 0; e.op.Mode == simd.Space {
 			field[simd.TileSize] = 0.5
 		}
@@ -291,7 +291,7 @@ func (e *double) weigh(field []float64, s *slowness, i int, reached bool) bool {
 		for a := range s.unit {
 			field[(1+a)*simd.TileSize] = s.unit[a][i]
 		}
-	case b != 0: // else the angle may be NaN
+	case b != 0: // where b is 0 the angle may be NaN
 		sin, cos := math.Sincos(s.angle[i] / 2)
 		field[0], field[simd.TileSize] = b*cos, b*sin
 	}

@@ -51,8 +51,8 @@ func (g *gram) row(b, k int) *gramRow {
 	return r
 }
 
-// make computes a row on the stretch of the record that columns which overlap c_b[k] reach. Its
-// loops are those of convolve and correlate, without what is zero.
+// make computes a row on the stretch of the record that columns which overlap c_b[k] reach. It
+// runs the loops of convolve and correlate without the zeros.
 func (g *gram) make(b, k int) *gramRow {
 	lo, hi := max(0, k-g.room()), min(g.nt, k+g.room()+1)
 	one, column, back := make([]float64, hi-lo), make([]float64, hi-lo), make([]float64, hi-lo)

@@ -11,8 +11,8 @@ import (
 // stream applies the operator to streamed traces, group by group. A group is a unit;
 // besides tables, an application needs memory for one group only.
 //
-// With exact sums, traces have the same bits however the groups are cut, and so has the
-// image for the same quantum, because groups end between units of exact sums.
+// With exact sums, traces have the same bits however the groups are cut. The image has the same
+// bits for the same quantum, because groups end between units of exact sums.
 type stream struct{ *kernel }
 
 var _ dist.Grouped = stream{}

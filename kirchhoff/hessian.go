@@ -64,11 +64,11 @@ type Hessian struct {
 	pairs   *pairs // of the cpu engine; nil for the reference
 }
 
-// NewHessian makes what the named engine needs for the Hessian of a target over the traces of p:
-// times and weights of its points, for each place 8 bytes a point, 24 (2-D) or 40 (3-D, or of
-// unequal slownesses) with Dynamic, up to twice that with limits of dip or opening angle and while
-// they are made. Traveltimes are solved as for the engine's operator. The target must lie in the
-// slab. The engine is cpu or reference. Errors are those of Validate, of the traveltime method and of ctx.
+// NewHessian prepares the Hessian of a target over the traces of p on the named engine, cpu or reference.
+// It makes times and weights of the target's points. For each place they take 8 bytes a point, with
+// Dynamic 24 (2-D) or 40 (3-D, or of unequal slownesses), and up to twice that with limits of dip or
+// opening angle and while they are made. Traveltimes are solved as for the engine's operator. The target
+// must lie in the slab. NewHessian returns the errors of Validate, of the traveltime method and of ctx.
 func NewHessian(ctx context.Context, engine string, p *Problem, t Target) (*Hessian, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func (h *Hessian) Len() int { return len(h.some) }
 // Points are the grid points of the rows, numbered in C order over the whole image.
 func (h *Hessian) Points() []int32 { return h.some }
 
-// Cuts are the first rows of the tiles, followed by the number of rows. A block that begins and
-// ends at cuts costs nothing that it does not return.
+// Cuts are the first rows of the tiles, followed by the number of rows. For a block that begins and
+// ends at cuts, Add computes only the elements that it returns.
 func (h *Hessian) Cuts() []int { return h.cuts }
 
 // Add adds the block of rows [rows[0], rows[1]) and columns [cols[0], cols[1]) of H to dst, row by

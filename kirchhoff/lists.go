@@ -13,7 +13,7 @@ type kernel struct {
 	cpu     *cpu
 	image   *Image
 	inCells []bool // see the function
-	kept    *lists // of the only unit, with tables that are kept; else nil
+	kept    *lists // of the only unit, with tables that are kept; otherwise nil
 }
 
 // open makes a unit ready: its lists and, unless they are kept, its tables.
@@ -66,7 +66,7 @@ type lists struct {
 	ready []float32             // the data that rows were correlated from, until used
 }
 
-// allocate makes room for n traces in so many bands.
+// allocate makes room for n traces in the given number of bands.
 func (o *lists) allocate(t *tables, n, bands int) {
 	o.op = t.op
 	o.op.Bands = bands

@@ -44,7 +44,7 @@ func Needs(p *Problem, w Work) (n Need) {
 	return n
 }
 
-// SquareBytes is what the adjoints of Squared of the engine of New take besides: with even all traces
+// SquareBytes is the further memory of the adjoints of Squared of the engine of New, in bytes. With even all traces
 // have the same weights. It counts all bands, as Needs does.
 func SquareBytes(p *Problem, w Work, even bool) (most int64) {
 	e, err := newCPU(p, w, true)

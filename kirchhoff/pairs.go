@@ -96,7 +96,7 @@ func (h *Hessian) pack(q *pairs) {
 // halve sets c and s to the amplitude times cosine and sine of half the angle.
 func (s *slowness) halve(c, sine []float64) {
 	for i, b := range s.amp {
-		if b != 0 { // else the angle may be NaN
+		if b != 0 { // where b is 0 the angle may be NaN
 			sin, cos := math.Sincos(s.angle[i] / 2)
 			c[i], sine[i] = b*cos, b*sin
 		}
@@ -208,7 +208,7 @@ func (h *Hessian) newGathering(tiles []int, w2 []float32) *gathering {
 // arrivalsOn are the arrivals at a tile of the first n traces.
 func (g *gathering) arrivalsOn(tile, n int) []simd.Arrivals { return g.arrivals.S[tile*together:][:n] }
 
-// uneven reports whether weights are those of samples.
+// uneven reports whether each sample has a weight of its own.
 func (g *gathering) uneven() bool { return len(g.w2) == g.p.NumTraces()*g.p.NT }
 
 // addPairs is Add of the cpu engine.

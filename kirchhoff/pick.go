@@ -15,7 +15,7 @@ type picked struct {
 	seen  []seen // by place
 }
 
-// seen is what a call knows of a place.
+// seen is the state of a place in one call.
 type seen struct {
 	call   uint32
 	number int32 // in the box, −1 for none
@@ -32,8 +32,8 @@ func newPicked(m *memory) *picked {
 
 // pick returns the operator of the traces of a block that count in a box by a pairing, nil for none. It
 // is valid until the worker's next call. Traces are left out where the aperture, limits of
-// angles or the end of the record leave nothing of them. With phases other than 1, traces have so many
-// rows, and as many slots as all traces of the block before those of the next phase.
+// angles or the end of the record leave nothing of them. A trace has one row per phase. The
+// slots of the second phase follow those of all traces of the block in the first.
 func (o *lists) pick(worker int, from *simd.Operator, b *blocking, block, box int, of pairing, phases int) *simd.Operator {
 	w, t, at := o.kernel.cpu.picks[worker], o.tables, &o.kernel.cpu.plan.Boxes[box]
 	limited := from.Aperture != [2]simd.Taper{}

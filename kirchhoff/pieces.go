@@ -13,7 +13,7 @@ import (
 )
 
 // An application in pieces. The adjoint's are groups of boxes of tiles, whose sums
-// are in the order of tiles: float64 with a quantum, else float32. The forward's are
+// are in the order of tiles: float64 with a quantum, otherwise float32. The forward's are
 // groups of shots, whose sums are traces not yet convolved, of the same types; two of
 // them have memory.
 //
@@ -114,7 +114,7 @@ func (e *cpu) backward(ctx context.Context, image, scale []float32, quantum floa
 	return e.room.Begin(pieces.Work{Cuts: e.tileCuts, Ahead: len(e.tileCuts), Sum: part, Finish: finish})
 }
 
-// forward begins a forward in pieces. Its sums are traces, float64 with a quantum, else
+// forward begins a forward in pieces. Its sums are traces, float64 with a quantum, otherwise
 // float32.
 func (k *kernel) forward(ctx context.Context, data, image []float32, quantum float64) (dist.Application, error) {
 	size := k.cpu.plan.phases() * k.cpu.plan.Problem.NT

@@ -8,7 +8,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Plan is what an engine derives from a problem before it has tables: the tiles of the
+// Plan holds the values that an engine derives from a problem before it has tables: the tiles of the
 // image and the two filters.
 type Plan struct {
 	Problem Problem // without Velocity and Amplitude
@@ -83,7 +83,7 @@ func (l *Plan) phases() int {
 	return 2
 }
 
-// NewPlan prepares p. Its errors are those of Validate and of given amplitudes.
+// NewPlan prepares p. It returns the errors of Validate and of given amplitudes.
 func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func NewPlan(ctx context.Context, p *Problem) (*Plan, error) {
 }
 
 // Of returns the plan for p, some of the traces or an image of the plan's problem. The peak
-// is that of the whole.
+// stays the same.
 func (l *Plan) Of(p *Problem) *Plan {
 	q := *l
 	q.Problem = *p
@@ -115,7 +115,7 @@ type Layout struct {
 	Limits  bool // weights depend on the dip or the opening angle, see Fade, or slownesses are unequal
 	Unequal bool // vectors are of any length, see Vectors
 	Bands   int  // of each trace, see the package comment; 1 without anti-aliasing
-	// Aperture is the number of horizontal axes of a problem with an aperture, else 0.
+	// Aperture is the number of horizontal axes of a problem with an aperture, otherwise 0.
 	// Tables do not depend on it.
 	Aperture int
 }
@@ -135,7 +135,7 @@ type maker struct {
 	slow  slowness
 	along [][]float64 // scratch for slopes; nil without bands
 
-	// Of the place at hand:
+	// For the current place:
 	at       points
 	time     []float64   // [points of its window], s
 	gradient [][]float64 // in along

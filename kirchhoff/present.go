@@ -35,7 +35,7 @@ func (p *Problem) findPresence(ctx context.Context, t *Tiling, places []int) (*p
 	return w, err
 }
 
-// holds reports whether any point of b in a window has what is asked for by its number there.
+// holds reports whether asked is true for any point of b in a window, by its number there.
 func (b *Box) holds(p *Problem, at points, window traveltime.Window, asked func(n int) bool) bool {
 	shape, _, _ := gridSides(p.Grid)
 	lo, hi := b.Lo, b.Hi
@@ -59,7 +59,7 @@ func (b *Box) holds(p *Problem, at points, window traveltime.Window, asked func(
 const sampled = 16
 
 // SampleBranches solves for some places of p, spread evenly over all, and returns for each branch the share
-// of places and boxes in which it has arrivals, which Present takes; nil where there is one branch.
+// of places and boxes in which it has arrivals, which Present takes; nil with one branch.
 func SampleBranches(ctx context.Context, p *Problem) ([]float64, error) {
 	if !p.several() {
 		return nil, nil

@@ -20,8 +20,8 @@ type Problem struct {
 	Positions *survey.Positions // places, and the two places of each trace
 	// Slab is the range [lo, hi) of indices along the grid's first axis that this
 	// operator maps; zeros stand for the whole grid. Both are multiples of SlabPoints
-	// or the grid's end; lo = hi is no point at all. Times and weights are those of
-	// the whole grid.
+	// or the grid's end; with lo = hi the operator maps no points. Times and weights
+	// are the same as for the whole grid.
 	Slab [2]int
 
 	NT int     // samples per trace, at least 2
@@ -47,8 +47,8 @@ type Problem struct {
 	// and 0 from there on, b = min(ApertureTaper, a).
 	Aperture      []float64
 	ApertureTaper []float64 // m, along each horizontal axis
-	// AllWindows are those of the places of the whole survey, see Windows; nil stands for
-	// those of this problem's traces. Margin is how far beyond them, in m, rays may run:
+	// AllWindows are the windows of the places of the whole survey, see Windows; nil stands for
+	// the windows of this problem's traces. Margin is how far beyond them, in m, rays may run:
 	// traveltime.Options has the same.
 	AllWindows []traveltime.Window
 	Margin     float64
@@ -93,7 +93,7 @@ type Problem struct {
 	// halves the memory without Dynamic. If the times of a place within a tile (8×8
 	// points, or 4×4×4) span less than 32 samples, each is rounded by at most DT/4096 and
 	// that of a pair by at most DT/2048, 2 µs at 4 ms; by twice that up to 64 samples,
-	// and so on. Weights are those of the exact times. The reference engine ignores
+	// and so on. Weights come from the exact times. The reference engine ignores
 	// Compact.
 	Compact bool
 

@@ -38,7 +38,7 @@ type correlated struct {
 // NewReference makes the engine in plain Go and float64, in loops that read like the
 // package comment's formulas. Every other engine is tested against it. Its tables are
 // kept and take 8 bytes per place and image point, 24 (2-D) or 40 (3-D, or of unequal
-// slownesses) with Dynamic or limits of angles. Its errors are those of Validate, of the traveltime method and of ctx. It
+// slownesses) with Dynamic or limits of angles. NewReference returns the errors of Validate, of the traveltime method and of ctx. It
 // also refuses work that it does not offer, see package engines.
 func NewReference(ctx context.Context, p *Problem, w Work) (Engine, error) {
 	if err := p.Validate(); err != nil {

@@ -17,7 +17,7 @@ func spread(p *Problem) traveltime.Spreading {
 // takeoff reports whether p's fields are to bring take-off angles.
 func takeoff(p *Problem) bool { return p.Dynamic && p.TakeoffLimit != nil }
 
-// checkRays returns the first fault of what p asks of its rays.
+// checkRays returns the first fault in the settings of p for its rays.
 func checkRays(p *Problem) error {
 	if t := p.TakeoffLimit; t != nil && (len(t) != 2 || !(t[0] >= 0) || !(t[1] > 0) || t[0] > t[1] || t[1] > 180) {
 		return fmt.Errorf("kirchhoff: take-off limit is %v degrees, must be start and cut with 0 <= start <= cut <= 180", t)
@@ -42,10 +42,10 @@ func askRays(p *Problem, opt traveltime.Options) traveltime.Options {
 	return opt
 }
 
-// HostAmplitudes returns a function that makes what a card does not compute itself of the weights
-// of an arrival of a place, at the points of its window: amplitudes with all tapers, but without
-// those of angles at the image point where slownesses are equal. It returns nil
-// where the card computes all, and may be called concurrently.
+// HostAmplitudes returns a function that computes the part of an arrival's weights that a card does
+// not compute itself, at the points of the window of a place. These are amplitudes with all tapers,
+// but if slownesses are equal without the tapers of angles at the image point. It returns nil if the
+// card computes all weights. The function may be called concurrently.
 func HostAmplitudes(p *Problem) func(place int, window traveltime.Window, b traveltime.Branch) ([]float64, error) {
 	if !p.Dynamic || p.Amplitude == nil && spread(p) == traveltime.NoSpreading && !takeoff(p) && !hostTapers(p) {
 		return nil

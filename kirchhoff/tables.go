@@ -316,7 +316,7 @@ func encode(row []uint32, q *[simd.TileSize]float64, base float64) (width float3
 }
 
 // weights fills row, the fields behind the times q, and reports whether any is not zero.
-// They are 0 where there is no time: kernels may multiply by them all the same. It adds the
+// They are 0 at points without a time: kernels may multiply by them all the same. It adds the
 // directions of the rays to those of k.
 func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64, k *maker) bool {
 	s := &k.slow
@@ -330,7 +330,7 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 		}
 		any = any || b != 0
 		angle := 0.0
-		if s.angle != nil && b != 0 { // else the angle may be NaN
+		if s.angle != nil && b != 0 { // where b is 0 the angle may be NaN
 			angle = s.angle[n]
 		}
 		switch t.op.Mode.Weights() {

@@ -43,8 +43,8 @@ func FilterNamed(name string) WaveletFilter {
 	return WaveletFilter(i)
 }
 
-// tapsLoss is the norm, relative to the whole, of what HalfDerivatives may leave out at the ends
-// of the taps. The half derivative of a wavelet has no end by itself.
+// tapsLoss is the norm of the samples that HalfDerivatives may leave out at the ends of the taps, relative
+// to the norm of the whole. The half derivative of a wavelet has no end by itself.
 const tapsLoss = 2e-4
 
 // Taps returns what traces are convolved with and where its time zero is: the survey's wavelet,

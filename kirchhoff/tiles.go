@@ -22,7 +22,7 @@ type Tiling struct {
 }
 
 // Box is a superblock of 8×8 tiles, or 4×4×4, less at the end of the grid. It has three
-// axes, the first of which is one point long in 2-D.
+// axes; in 2-D the first is one point long.
 type Box struct {
 	First  int    // its first tile
 	Lo, Hi [3]int // its grid points [Lo, Hi) along each axis

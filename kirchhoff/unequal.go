@@ -7,9 +7,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Where the slownesses of two rays at a point differ, as in anisotropic media and for converted
-// waves, the reflector's normal lies along the sum of their true slowness vectors p. Tables then
-// hold u = c p in place of unit vectors, c one speed, in three components in 2-D too.
+// The slownesses of two rays at a point differ, for example, in anisotropic media and for converted
+// waves. The reflector's normal then lies along the sum of their true slowness vectors p. Tables then
+// hold u = c p instead of unit vectors, c one speed, in three components in 2-D too.
 
 // unequal reports whether weights are of such slownesses.
 func unequal(p *Problem) bool { return p.Directed() && traveltime.Unequal(p.Times) }

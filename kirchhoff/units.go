@@ -22,7 +22,7 @@ type Image struct {
 	Places    int // of the unit that has most
 
 	order  []int32 // the traces in the order of units
-	remake bool    // tables are made anew, for the places of a unit alone
+	remake bool    // tables are recomputed, only for the places of a unit
 	short  int     // places of the largest run that the budget cuts, which then has no exact sums; 0: none
 }
 
@@ -189,7 +189,7 @@ func (m *Image) cutStretches(most int) {
 }
 
 // Part returns the problem of a unit's traces and their numbers in the image, ascending. It
-// has all places if tables are kept, else only the places of these traces.
+// has all places if tables are kept, otherwise only the places of these traces.
 func (m *Image) Part(u Unit) (*Problem, []int32) {
 	q, traces := *m.Own, m.order[u.Lo:u.Hi]
 	if !m.remake {
@@ -244,7 +244,7 @@ func NewCursor[U Opened](m *Image, open func(Unit) (U, error)) *Cursor[U] {
 	return &Cursor[U]{image: m, open: open}
 }
 
-// Each calls f with each unit that has traces in a piece. Pieces must be asked for in
+// Each calls f with each unit that has traces in a piece. The caller goes through the pieces in
 // order from the first.
 func (c *Cursor[U]) Each(piece int, f func(U) error) (err error) {
 	units := c.image.Units
@@ -272,7 +272,7 @@ func (m *Image) Shots(trace []float64) []float64 {
 	return pieces.Sums(trace, pieces.Starts(m.Own.Positions.Source, 1))
 }
 
-// Exactly returns an error if exact sums are asked for but the budget for tables does
+// Exactly returns an error if quantum, not 0, requires exact sums but the budget for tables does
 // not hold the places of a run.
 func (m *Image) Exactly(quantum float64) error {
 	if quantum == 0 || m.short == 0 {

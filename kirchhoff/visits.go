@@ -17,7 +17,7 @@ import (
 //     as long as a full one.
 //   - A tile in which the aperture of one of these traces ends takes half as long again.
 //
-// Of several branches, each pairing that has arrivals in a box takes as long as one.
+// With several branches, each pairing that has arrivals in a box takes as long as one.
 //
 // Tiles at which a wave arrives after the record has ended are counted, too, although kernels
 // skip them: only traveltimes can tell. See EndCost and TileCost.
@@ -41,7 +41,7 @@ func (p *Problem) Visits() (n int64) {
 // itself.
 const EndCost = 6
 
-// TileCost is how many times longer a tile takes that a wave crosses in so many samples than
+// TileCost is the time of a tile that a wave crosses in the given samples, relative to the time of
 // one that it crosses in 20, measured on grids of 5 to 25 m.
 func TileCost(dim int, samples float64) float64 {
 	base := 57.0

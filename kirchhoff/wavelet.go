@@ -14,7 +14,7 @@ type Filter struct {
 }
 
 // tail bounds the samples left out at either end, as a fraction of the wavelet's largest
-// sample: their sum is at most a hundredth of what float32 resolves. Wavelets are often
+// sample: their sum is at most a hundredth of the resolution of float32. Wavelets are often
 // stored with long ends of almost zero.
 const tail = 1e-9
 
@@ -45,7 +45,7 @@ func newFilters(h []float64, zero, nt int) (convolve, correlate *Filter) {
 	return &Filter{Taps: reversed, First: zero - (hi - 1)}, &Filter{Taps: taps, First: lo - zero}
 }
 
-// response is what samples become in the data: sample n gets Σ_i h[n − i + zero] u[i].
+// response is the filter from samples to data: sample n gets Σ_i h[n − i + zero] u[i].
 type response struct {
 	h    []float64
 	zero int

@@ -63,7 +63,7 @@ func (w *weights) taperBetween(a, lo, hi float64) float64 {
 	return 1
 }
 
-// slowness is what the weights need of one place, at every image point.
+// slowness holds the inputs of the weights from one place, at every image point.
 type slowness struct {
 	amp   []float64    // b · taper; zero where the place drops the pair
 	angle []float64    // 2-D: a, radians

@@ -16,9 +16,9 @@ import (
 // Engine is one implementation of the operator.
 type Engine interface {
 	// Kernels are the operators, one for each image. Forward maps an image to the traces
-	// and Adjoint the traces to an image; both add into their destination, may be called
-	// from several goroutines (one call of an engine runs at a time) and return ctx's
-	// error if it ends first, with the destination half filled. Those of the cpu and gpu
+	// and Adjoint the traces to an image. Both add into their destination and may be called
+	// from several goroutines (one call of an engine runs at a time). If ctx ends first, they
+	// return its error and leave the destination half filled. The kernels of the cpu and gpu
 	// engines are dist.Pieced.
 	Kernels() []dist.Kernel
 	// Groups applies the operator to streamed traces; nil unless Work has Cuts.
@@ -31,12 +31,11 @@ type Engine interface {
 	//	(AᵀW²A)_ii = Σ_traces a_i² ‖(1−w) c[k] + w c[k+1]‖²
 	//	           = Σ_traces a_i² [(1−w)² E[k] + w² E[k+1] + 2 w (1−w) F[k]],
 	//
-	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. With anti-aliasing each band has its own, of the response
-	// to a sample that its triangle has spread; the triangle is not cut off at the ends of the
-	// record, so that there, over half its length, the diagonal is a little too large. Their forward
-	// is an error. They share the
-	// engine's memory: of all these and of Kernels one application may be under way at a
-	// time. Nil where the engine does not know them.
+	// E[k] = ‖c[k]‖², F[k] = ⟨c[k], c[k+1]⟩. With anti-aliasing each band has its own E and F, of the
+	// response to a sample that its triangle has spread. The triangle is not cut off at the ends of the
+	// record, so there, over half its length, the diagonal is a little too large. Their forward
+	// is an error. They share the engine's memory: of all these and of Kernels one application
+	// may be under way at a time. Nil if the engine does not offer them.
 	Squared() []dist.Kernel
 
 	Name() string      // in the configuration
@@ -55,16 +54,16 @@ type Engine interface {
 
 // Work says how an engine goes through a problem. An engine works in units: some
 // traces, with the tables of the places that they use. The zero Work is one unit of all
-// traces whose tables are kept. Results have the same bits for any units, but for images
+// traces whose tables are kept. Results have the same bits for any units, except for images
 // whose sums are not exact, which differ by rounding.
 type Work struct {
 	// Cuts is nil, or the first trace of each group of streamed traces, followed by the
 	// number of traces. A group is a unit, and memory besides tables is needed for one
 	// group at a time. Groups consist of whole shots.
 	Cuts []int
-	// Remake makes tables anew in every application, a unit's at a time. Units are groups,
-	// or as many runs of traces of one source as have tables of at most Budget bytes
-	// together.
+	// Remake recomputes tables in every application, a unit's at a time. Units are groups,
+	// or the largest number of runs of traces of one source whose tables take at most Budget
+	// bytes together.
 	Remake bool
 	Budget int64
 	// Classes is nil for one image, or describes each of several images. They share
@@ -86,7 +85,7 @@ type Class struct {
 // Need is the memory that an engine takes, in bytes.
 type Need struct {
 	Tables    int64 // at once
-	AllTables int64 // of every place; more than Tables where they are made anew
+	AllTables int64 // of every place; more than Tables if they are recomputed
 	Place     int64 // tables of one place
 	Scratch   int64 // outside Go's heap, from before the tables are made; with what applications in pieces take
 	Pieces    int64 // the part of Scratch that applications in pieces take

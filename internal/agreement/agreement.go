@@ -27,11 +27,11 @@ type Scan struct {
 	ring          [][]float64 // by plane, means within it of a b, a², b², interleaved
 	sums          []float64   // of the planes of the ring
 	in, out       int         // planes that came, and that were handed on
-	agreed, power float64     // sums of γ, and of what it is for images that are the same
+	agreed, power float64     // sums of γ, and of the γ of equal images
 	scratch       []float64
 }
 
-// NewScan begins a comparison of images [nx, nz] or [nx, ny, nz], of which these are the norms over all
+// NewScan begins a comparison of images [nx, nz] or [nx, ny, nz]. normA and normB are their norms over all
 // points. take is handed γ, in the images' order, in planes that begin at element first.
 func NewScan(shape []int, normA, normB float64, take func(first int, local []float32) error) *Scan {
 	s := &Scan{nx: shape[0], ny: 1, nz: shape[len(shape)-1], take: take}
@@ -49,7 +49,7 @@ func NewScan(shape []int, normA, normB float64, take func(first int, local []flo
 // Plane is the number of points with one x.
 func (s *Scan) Plane() int { return s.ny * s.nz }
 
-// Bytes is the memory that a scan of so many points takes.
+// Bytes is the memory that a scan of images of the given shape takes.
 func Bytes(shape []int) int64 {
 	plane := int64(1)
 	for _, n := range shape[1:] {

@@ -27,7 +27,7 @@ type failure struct {
 }
 
 // Read has the module read source, a file of a kind that it knows, and write target. options are
-// pairs of name and value. What the module says of the file goes to answer. library is the
+// pairs of name and value. answer receives the module's report on the file. library is the
 // package that the kind needs, and instead another way that works.
 func Read(ctx context.Context, kind, source, target string, options []string, answer any, library, instead string) error {
 	python := cmp.Or(os.Getenv("LSM_PYTHON"), "python3")

@@ -1,7 +1,7 @@
-// Package coherence weighs recorded samples by how well an image predicts them. What an
-// operator of primaries cannot predict, such as later arrivals and multiples, is
-// coherent from trace to trace, so that neither a norm nor a stack of the misfit tells it
-// from signal; but where it is strong, the prediction is weak beside it.
+// Package coherence weighs recorded samples by how well an image predicts them. An operator of
+// primaries cannot predict later arrivals and multiples. They are coherent from trace to
+// trace, so neither a norm nor a stack of the misfit tells them from signal. But where they
+// are strong, the prediction is weak in comparison.
 package coherence
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// Weights are those of the samples of some traces, W = √(P/(P + R + ε max R)). P and R are the
+// Weights are the weights of the samples of some traces, W = √(P/(P + R + ε max R)). P and R are the
 // mean squares of prediction and misfit over a window of time and over the neighbouring traces
-// of the shot, and max R is that of the shot. They are kept in steps of 1/65535 at every Step-th
-// sample, and are linear between.
+// of the shot, and max R is the largest R of the shot. Weights are kept in steps of 1/65535 at every
+// Step-th sample, and are linear between.
 type Weights struct {
 	Step   int // samples
 	Nodes  int // of a trace
@@ -30,7 +30,7 @@ type Windows struct {
 	Threads int
 }
 
-// One is what stands for the weight 1.
+// One represents the weight 1.
 const One = math.MaxUint16
 
 const (
@@ -38,8 +38,8 @@ const (
 	floor      = 1e-4 // ε
 )
 
-// WindowsFor are those of a wavelet of which a period is so long, in s, at the peak of its
-// spectrum, where the slowest velocity is so many m/s: two periods, and a wavelength.
+// WindowsFor returns the windows for a wavelet with the given period, in s, at the peak of its
+// spectrum, and the slowest velocity, in m/s. They span two periods, and a wavelength.
 func WindowsFor(period, velocity, dt float64, threads int) Windows {
 	return Windows{Half: int(max(1, math.Round(period/dt))), Reach: velocity * period, Threads: threads}
 }

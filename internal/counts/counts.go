@@ -1,7 +1,7 @@
-// Package counts makes counts of measures. A length over a spacing, a time over an interval, may be no
-// number, infinite, or more than an int holds, all of which Go's conversion turns into any int. So every
-// measure that a user or a file gives becomes a count here, and what a count takes is compared with what
-// can be had before it is allocated.
+// Package counts makes counts of measures. A length over a spacing, or a time over an interval, may be NaN,
+// infinite, or more than an int holds. Go's conversion turns all of these into any int. So every
+// measure that a user or a file gives becomes a count here, and the memory of a count is compared with the
+// memory that is available before it is allocated.
 package counts
 
 import (
@@ -16,7 +16,7 @@ import (
 // Most is a count that nothing exceeds: arrays have fewer elements.
 const Most = math.MaxInt32
 
-// Of is the whole number x as a count from 0 to most of what is named, such as "--length makes samples".
+// Of is the whole number x as a count from 0 to most. what names it in the error, such as "--length makes samples".
 func Of(what string, x float64, most int) (int, error) {
 	x = math.Round(x)
 	if !(x >= 0 && x <= float64(most)) {
@@ -37,8 +37,8 @@ func Near(x float64, least, most int) int {
 	return int(x)
 }
 
-// little is what any process can have: libraries reserve address space that they do not use, so what is
-// left below a limit is not known exactly.
+// little is an amount that any process can have. Libraries reserve address space that they do not use, so the
+// room left below a limit is not known exactly.
 const little = 64 << 20
 
 // Fit refuses what takes more memory, in bytes, than this process can have now.

@@ -8,10 +8,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// With a band the solver looks for the reflectivity y that explains the traces, S y being what the operator
-// is applied to. The image that is put out is S B y: B convolves every column with the wavelet's amplitude
-// spectrum along vertical time (imaging.Band), and leaves out what the wavelet carries little of into
-// the data and y has mostly from what the operator does not explain.
+// With a band the solver looks for the reflectivity y that explains the traces; the operator is applied to
+// S y. The output image is S B y: B convolves every column with the wavelet's amplitude
+// spectrum along vertical time (imaging.Band). It removes the parts of y that the wavelet hardly carries
+// into the data. Most of these come from events that the operator does not explain.
 
 // onColumns is B on all images of a domain.
 func onColumns(b *imaging.Band, l *dist.Layout) dist.Operator {
@@ -32,7 +32,7 @@ func onColumns(b *imaging.Band, l *dist.Layout) dist.Operator {
 // startSteps are the iterations that look for the reflectivity of a start.
 const startSteps = 20
 
-// unband turns a start, an image, into a reflectivity of which B y is close to it.
+// unband turns a start, an image, into a reflectivity y with B y close to the image.
 func (f *Formulation) unband(ctx context.Context) error {
 	if f.Setting.Band == nil || f.Start == nil || f.Setting.StartSolved {
 		return nil

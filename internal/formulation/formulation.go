@@ -1,7 +1,7 @@
 // Package formulation turns an operator and data into the problem that a solver is
 // given: min ‖W (A S x − d)‖² + Σ ‖R x‖². W weighs the data, S cuts the image at the
 // topography, and R are rows for damping and regularization. The image is S x, or with a band
-// S B x. It works on values alone, so that the same steps on a device.Counter tell what they take.
+// S B x. It works only on values, so the same steps on a device.Counter count their memory.
 package formulation
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Setting is what a problem is made of on one rank.
+// Setting holds the parts of a problem on one rank.
 type Setting struct {
 	Config  config.Solver
 	Options solver.Options
@@ -164,7 +164,7 @@ func (s *Setting) Predict(ctx context.Context, y *dist.Vector) (*dist.Vector, er
 // Weighed is W d; nil where data are streamed.
 func (f *Formulation) Weighed() *dist.Vector { return f.data }
 
-// Reweigh multiplies W and W d by further weights. Whoever solves the problem must begin anew.
+// Reweigh multiplies W and W d by further weights. The caller must restart its solver.
 func (f *Formulation) Reweigh(by *dist.Vector) error {
 	w := &dist.Work{}
 	w.Multiply(f.Setting.Weights, by)

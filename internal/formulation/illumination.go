@@ -100,7 +100,7 @@ func (l *Illumination) Shares() (*dist.Vector, error) {
 	})
 }
 
-// Free gives the memory back.
+// Free frees the memory.
 func (l *Illumination) Free() { l.by.Free() }
 
 // divide multiplies x by a factor and divides it by y, element by element.

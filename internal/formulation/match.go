@@ -11,7 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Matched is what solver.method = "matching" makes. Its history has two entries, before
+// Matched is the result of solver.method = "matching". Its history has two entries, before
 // and after.
 type Matched struct {
 	X            *dist.Vector
@@ -69,7 +69,7 @@ func (m *matcher) migrate() {
 }
 
 // remigrate makes m2 = AᵀA m1, and finds how far ⟨A m1, A m1⟩ and ⟨m1, m2⟩ are apart.
-// The limits are those of the solvers in single precision.
+// The solvers in single precision have the same limits.
 func (m *matcher) remigrate() {
 	m.w.Apply(m.a, m.t, m.m1)
 	m.w.ApplyAdjoint(m.a, m.m2, m.t)

@@ -7,7 +7,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Quadratic is what the problem's quadratic form ½ xᵀHx − bᵀx + … has besides the operator's
+// Quadratic holds the terms of the problem's quadratic form ½ xᵀHx − bᵀx + … other than the operator's
 // part of H: H = S AᵀW²A S + λ². It knows no rows of solver.regularization.
 type Quadratic struct {
 	Damping float64      // λ

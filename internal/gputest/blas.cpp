@@ -1,10 +1,10 @@
 //go:build ignore
 
-// cuBLAS and hipBLAS, as far as they are called here: matrices column after column, products,
+// cuBLAS and hipBLAS, the parts that are called here: matrices column after column, products,
 // triangular systems and transposes in plain loops, in the stream of the handle. They are stricter
 // than the real ones. The order of a sum depends on the shape of the call and on the alignment of
-// its matrices, as that of a real library may; where atomic sums are allowed, also on the number of
-// the call; and single precision has the digits of TF32 unless cuBLAS is told to be pedantic.
+// its matrices, as it may in a real library. If atomic sums are allowed, it also depends on the number
+// of the call. Single precision has the digits of TF32 unless cuBLAS is told to be pedantic.
 #include "emulator.h"
 
 #include <complex>

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Cards makes the emulator's cards those of this test and of what it starts. The test is
-// skipped where there is no emulator.
+// Cards gives the emulator's cards to this test and to the programs that it starts. Without an
+// emulator the test is skipped.
 func Cards(t *testing.T, cards int) {
 	t.Helper()
 	environ, why, err := Kept(t.TempDir())

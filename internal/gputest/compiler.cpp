@@ -79,7 +79,7 @@ static void point_to_shared(std::string &text)
 	}
 }
 
-// first_argument is what stands behind an open parenthesis, up to its end or a comma.
+// first_argument is the text after an open parenthesis, up to its end or a comma.
 static std::string first_argument(const std::string &text, size_t open)
 {
 	int depth = 0;
@@ -89,7 +89,7 @@ static std::string first_argument(const std::string &text, size_t open)
 	return text.substr(open + 1, at - open - 1);
 }
 
-// The names of the kernels: what stands between "void" and a parenthesis, next
+// The names of the kernels: the text between "void" and a parenthesis, next
 // after "__global__". Each has the most threads of a block that it was compiled for, 0 for none.
 static std::map<std::string, std::string> kernels(const std::string &text)
 {
@@ -129,7 +129,7 @@ static std::string prepare(std::string text)
 }
 
 // translate makes g++'s options of the other compilers'. An option that neither
-// of them has is refused, as they would. Macros are for the program alone.
+// of them has is refused, as they would. Macros are only for the program.
 static bool translate(const std::string &o, std::vector<std::string> &to, std::string &defines)
 {
 	auto begins = [&](const char *s) { return o.compare(0, strlen(s), s) == 0; };
@@ -193,7 +193,7 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 		std::vector<std::string> command = {"g++", "-std=c++17", "-O1", "-march=native", "-ffp-contract=off",
 			"-shared", "-fPIC", "-fvisibility=hidden", "-w", "-I" + here(), "-include", "new"};
 #ifdef __x86_64__
-		command.push_back("-mtls-dialect=gnu2"); // else every thread-local variable is a call
+		command.push_back("-mtls-dialect=gnu2"); // without it every thread-local variable is a call
 #endif
 		if (sanitize())
 			command.insert(command.end(), {"-fsanitize=address", "-g1", "-fno-var-tracking", // compiles in a quarter of the time
@@ -212,8 +212,8 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 	return status ? int(CompilerFailed) : int(Success);
 }
 
-// lacks_builtins says whether the compiler's other library cannot be opened by its name alone, as
-// the real ones open it: a loader finds it that was told its folder, or has it already.
+// lacks_builtins says whether the compiler's other library cannot be opened just by its name, as
+// the real ones open it. A loader finds the library if it knows its folder, or has it already.
 static bool lacks_builtins(Program *p, const char *name)
 {
 	if (dlopen(name, RTLD_NOW | RTLD_LOCAL))
@@ -239,7 +239,7 @@ static int compile(Program *p, int options, const char *const *option)
 	rmdir(folder.c_str());
 	if (status != Success)
 		return status;
-	// The driver is handed no length: it stands in front.
+	// The driver gets no length, so the length comes first.
 	uint64_t bytes = so.size();
 	p->image = "GPUEMU 1" + std::string(reinterpret_cast<char *>(&bytes), sizeof bytes) + so;
 	return Success;
@@ -264,7 +264,7 @@ template <class... A> static int call_real(const char *function, A... a)
 // compile_really has the real NVRTC make PTX, which says what lines of the source it is of.
 static int compile_really(Program *p, int options, const char *const *option)
 {
-	// Its builtins lie beside it, and it may not know where it lies.
+	// Its builtins are in its folder, and it may not know that folder.
 	int major = 0, minor = 0;
 	const std::string file = getenv("GPUEMU_NVRTC");
 	if (size_t end = file.rfind('/'); end != std::string::npos && call_real("nvrtcVersion", &major, &minor) == Success)

@@ -1,4 +1,4 @@
-// What a kernel finds when the emulator's compiler makes it a shared library:
+// The header of a kernel that the emulator's compiler makes a shared library:
 // CUDA's words, and the machinery that runs one block.
 //
 // A block runs on one thread of the host. Each of its threads is a fibre: it
@@ -60,7 +60,7 @@ struct Block {
 	bool moved; // somebody ended or a barrier opened since the scheduler asked
 };
 
-// Of the host thread that runs a block.
+// Variables of the host thread that runs a block.
 inline thread_local Block *block = nullptr;
 inline thread_local Fibre *self = nullptr;
 
@@ -209,7 +209,7 @@ GPUEMU_EXPORT const char *gpuemu_run(void (*entry)(void **), gpuemu::Dim grid, g
 	b.grid = grid, b.block = block, b.index = index, b.entry = entry, b.params = params;
 	b.threads = b.alive = block.x * block.y * block.z;
 	b.fibres.resize(b.threads);
-	// Exactly as long as asked for, and full of NaN.
+	// Exactly the requested length, and full of NaN.
 	b.shared = static_cast<unsigned char *>(::operator new(shared, std::align_val_t(256)));
 	memset(b.shared, 0xFF, shared);
 	const char *wrong = gpuemu::run(b);

@@ -145,8 +145,8 @@ EXPORT int cuDevicePrimaryCtxRetain(void **context, int card)
 	return Success;
 }
 
-// What a context held goes with its last user. A failure goes when no card has a user: it is one
-// of the process.
+// The last user of a context frees its contents. A failure goes when no card has a user, because it
+// belongs to the process.
 EXPORT int cuDevicePrimaryCtxRelease_v2(int card)
 {
 	std::lock_guard<std::mutex> hold(users_lock);
@@ -229,8 +229,8 @@ EXPORT int cuStreamDestroy_v2(Stream *s)
 	return Success;
 }
 
-// copy is asynchronous where the host's side is pinned; else it is done when the
-// call returns, after all that the stream was asked before.
+// copy is asynchronous if the host's side is pinned. Otherwise it is done when the
+// call returns, after all earlier work of the stream.
 static int copy(void *dst, const void *src, size_t bytes, const void *host, Stream *s)
 {
 	if (pinned_holds(host, bytes)) {
@@ -280,7 +280,7 @@ EXPORT int cuMemsetD8Async(uint64_t dst, unsigned char value, size_t bytes, Stre
 	return Success;
 }
 
-// What a communication library needs beside: see nccl.cpp.
+// Further functions that a communication library needs: see nccl.cpp.
 EXPORT int cuCtxGetDevice(int *card)
 {
 	*card = current;
@@ -302,7 +302,7 @@ EXPORT int cuLaunchHostFunc(Stream *s, void (*f)(void *), void *data)
 	return Success;
 }
 
-// replacement is what tests put in the place of a program as PTX: the file of
+// replacement is the text that tests substitute for a program as PTX: the file of
 // $GPUEMU_PTX whose name is the PTX's FNV-1a hash; "" for none.
 static std::string replacement(const char *ptx)
 {
@@ -315,7 +315,7 @@ static std::string replacement(const char *ptx)
 	return folder ? contents(folder + std::string(name)) : "";
 }
 
-// load_ptx is what a driver does with PTX: it makes something that it can run of it.
+// load_ptx does a driver's work on PTX: it turns it into something that can run.
 static int load_ptx(Module **m, const char *text)
 {
 	auto made = std::make_unique<Module>();
@@ -462,7 +462,7 @@ EXPORT int cuFuncSetAttribute(Kernel *k, int which, int v)
 	return Success;
 }
 
-// What a launch keeps: the parameters may change once the call has returned.
+// The copy that a launch keeps: the parameters may change once the call has returned.
 struct Parameters {
 	std::vector<std::unique_ptr<char[]>> values;
 	std::vector<void *> pointers;

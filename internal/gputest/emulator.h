@@ -1,5 +1,5 @@
-// What the parts of the emulator share. Names that users of the libraries see
-// are those of the libraries; everything else is in namespace gpuemu.
+// Declarations that the parts of the emulator share. Names that users of the libraries
+// see are those of the libraries; everything else is in namespace gpuemu.
 #pragma once
 
 #include <atomic>
@@ -37,11 +37,11 @@ enum Status {
 	LaunchFailed = 719,
 };
 
-// What the libraries pretend: one or more cards of 64 KiB shared memory a block.
+// The hardware that the libraries pretend: one or more cards of 64 KiB shared memory a block.
 constexpr int warp_threads = 32;
 constexpr int block_threads = 1024;
 constexpr int shared_bytes = 64 << 10;
-constexpr int free_shared_bytes = 48 << 10; // more must be asked for
+constexpr int free_shared_bytes = 48 << 10; // more must be requested
 constexpr int unbounded_threads = 256; // of a kernel that may have 255 registers, of 65,536 a block
 constexpr size_t parameter_bytes = 4096; // of a kernel
 
@@ -86,7 +86,7 @@ struct Kernel {
 	std::atomic<int> carveout{-1};               // percent of shared memory that is preferred
 };
 
-// Stacks for the threads of kernels, nullptr where there is no memory.
+// Stacks for the threads of kernels, nullptr if memory runs out.
 void *take_stack(size_t bytes);
 void give_stack(void *stack, size_t bytes);
 
@@ -102,8 +102,8 @@ struct Queue {
 	~Queue();
 };
 
-// Streams: a thread's first streams have queues of their own, and later ones share them. What
-// shares a queue waits for each other.
+// Streams: a thread's first streams have queues of their own, and later ones share them. Streams
+// that share a queue wait for each other.
 struct Stream {
 	std::shared_ptr<Queue> queue;
 	size_t waiting = 0; // of its work, under the queue's lock

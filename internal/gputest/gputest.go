@@ -15,14 +15,14 @@
 // It cannot show races within a block, the memory model's surprises, or speed. It has
 // no warp functions, which no kernel here calls.
 //
-// The second is the driver, which runs PTX, what a real compiler made, statement by
+// The second is the driver, which runs the PTX of a real compiler, statement by
 // statement, see ptxtest and ptx.h. It is for races, for accesses beyond any allocation
-// and copies that nobody waited for, and for errors of the compiler. It knows the
+// and copies without a wait, and for errors of the compiler. It knows the
 // statements that NVRTC makes of programs like those here, and refuses all others by name.
 //
-// It refuses what real cards refuse: launches of more threads than a kernel's bounds, or 256
-// where it has none, leave registers for (status 701), more than 4 KiB of parameters, a compiler
-// whose builtins cannot be found by name, and a card that failed while any is in use. Streams
+// It refuses what real cards refuse: a launch of more threads than a kernel's bounds leave registers
+// for, or than 256 without bounds (status 701), and more than 4 KiB of parameters. It also refuses a
+// compiler whose builtins cannot be found by name, and a card that failed while any is in use. Streams
 // beyond the first eight of a thread share queues.
 //
 // The environment sets the emulator:
@@ -51,8 +51,8 @@
 // than the real ones where these hang: ranks that make different calls are an
 // error. It adds in the order of ranks. A communicator that was made without blocking has every
 // call in progress when it returns, and refuses a call while
-// one is. Of a split it returns success all the same, as NCCL 2.28 does. Destroying
-// it waits for what it was asked for.
+// one is. A split returns success all the same, as in NCCL 2.28. Destroying
+// a communicator waits for its pending work.
 //
 //	GPUEMU_NCCL_VERSION  the version it claims, such as 23003 (that of the library)
 //	GPUEMU_NCCL_SILENT   set: a rank whose communicator was aborted is no error of others
@@ -86,8 +86,8 @@ var sources embed.FS
 // Names under which the emulator's library is found.
 var names = []string{"libcuda.so.1", "libnvrtc.so.12", "libamdhip64.so.5", "libhiprtc.so.5", "libcublas.so.12", "libhipblas.so.2"}
 
-// builtins are what the compilers load from their own folder when they compile, without a word
-// of where to look: in NVRTC's name is its version, the one without the sanitizer's and that.
+// builtins are the libraries that the compilers load by name from their own folder when they compile.
+// The name of NVRTC's ends in its version: 0.1 without the sanitizer, 0.2 with it.
 var builtins = []string{"libnvrtc-builtins.so.0.1", "libnvrtc-builtins.so.0.2", "libhiprtc-builtins.so.5"}
 
 // MPI is a library in the emulator's folder that a program may have preloaded before a host's
@@ -173,7 +173,7 @@ func gpp(args ...string) error {
 	return nil
 }
 
-// Environment is what makes this program, and those it starts, load the
+// Environment lists the variables that make this program, and those it starts, load the
 // emulator in a folder instead of real libraries.
 func Environment(folder string) []string {
 	return []string{
@@ -216,8 +216,8 @@ func Run(t testing.TB, pattern string, environ ...string) (output string, err er
 }
 
 // RunSanitized runs tests of this test program in a child whose kernels are under
-// the sanitizer, with more in its environment; it skips the test where there is
-// no sanitizer.
+// the sanitizer, with more in its environment. Without a sanitizer it skips the
+// test.
 func RunSanitized(t testing.TB, pattern string, environ ...string) (output string, err error) {
 	t.Helper()
 	NeedEmulator(t)
@@ -231,7 +231,7 @@ func RunSanitized(t testing.TB, pattern string, environ ...string) (output strin
 	return Run(t, pattern, append(sanitizer, environ...)...)
 }
 
-// Sanitized is what a program needs in its environment, beside [Environment],
+// Sanitized lists the variables that a program needs in its environment, besides [Environment],
 // so that an access beyond memory inside a kernel ends it with file and line.
 func Sanitized() ([]string, error) {
 	out, err := exec.Command("g++", "-print-file-name=libasan.so").Output()

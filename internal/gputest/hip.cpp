@@ -1,7 +1,7 @@
 //go:build ignore
 
-// HIP: the same driver under other names. What differs is the numbering of
-// attributes, the structure of properties and how errors are named.
+// HIP: the same driver under other names. It differs in the numbers of
+// attributes, the structure of properties and the names of errors.
 #include "emulator.h"
 
 #include <cstdio>
@@ -57,7 +57,7 @@ extern "C" int cuGetErrorString(int status, const char **text);
 
 EXPORT int hipDeviceGetAttribute(int *v, int which, int card)
 {
-	// HIP 5.2's numbers of what CUDA numbers so.
+	// HIP 5.2's numbers of attributes, and CUDA's.
 	static const std::map<int, int> numbers = {
 		{56, 1}, {74, 8}, {87, 10}, {5, 13}, {63, 16}, {60, 36}, {59, 37}, {19, 38}, {23, 75}, {61, 76},
 	};

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// why is what stands in the way of the emulator in this test program.
+// why is the reason why this test program cannot use the emulator.
 var why = "the test program does not begin with gputest.Main"
 
 // Main runs the tests of a package on the emulator; for TestMain. With
@@ -68,7 +68,7 @@ func Kept(temporary string) (environ []string, why string, err error) {
 }
 
 // kept is the folder with the emulator, built if it is not there; the given one
-// where there is no place to keep it.
+// if there is no folder for caches.
 func kept(temporary string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -130,9 +130,9 @@ func Long() bool { return os.Getenv("LSM_TEST_LONG") != "" || Real() }
 // onPTX is set where cards are given programs as PTX, see ptxtest.
 const onPTX = "LSM_TEST_ON_PTX"
 
-// Part says whether a test runs case i: all of them if Long, otherwise one in so many where kernels are
-// compiled for the processor, and where they run as PTX, which is slow. They are random, and the same
-// each time.
+// Part says whether a test runs case i: all of them if Long, otherwise one in compiled where kernels are
+// compiled for the processor, and one in ptx where they run as PTX, which is slow. The choice is random,
+// and the same each time.
 func Part(i, compiled, ptx int) bool {
 	if Long() {
 		return true

@@ -19,7 +19,7 @@ struct Block {
 	char *base;
 	size_t bytes, guard;
 	int card;
-	std::shared_ptr<Shadow> shadow; // once it is asked for
+	std::shared_ptr<Shadow> shadow; // from its first use on
 };
 
 static std::mutex lock;

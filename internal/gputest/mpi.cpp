@@ -1,6 +1,6 @@
 //go:build ignore
 
-// What stands before a host's MPI (LD_PRELOAD): it says that MPI takes the memory of cards,
+// A layer in front of a host's MPI (LD_PRELOAD): it says that MPI takes the memory of cards,
 // and refuses such memory on a thread without a current context. A real library that is aware
 // of GPUs copies wrongly then, or fails. It knows no types of MPI: handles are numbers in one
 // library and pointers in another, and both fit a register.

@@ -225,7 +225,7 @@ EXPORT int ncclCommInitRankConfig(Comm **c, int size, Id id, int rank, const Con
 	return InProgress;
 }
 
-// What was asked for comes to its end before.
+// It waits until earlier work is done.
 EXPORT int ncclCommDestroy(Comm *c)
 {
 	{
@@ -237,8 +237,8 @@ EXPORT int ncclCommDestroy(Comm *c)
 	return Ok;
 }
 
-// What waits in streams comes to its end; the little memory is not given back,
-// since it may still be looked at.
+// Work that waits in streams comes to its end. The little memory stays allocated,
+// since it may still be read.
 EXPORT int ncclCommAbort(Comm *c)
 {
 	std::lock_guard<std::mutex> hold(c->lock);
@@ -339,7 +339,7 @@ static int split(Comm *c, int color, int key, Comm **out)
 		if (card.key < key || (card.key == key && r < c->rank))
 			rank++;
 	}
-	// Nobody may write the slots again before all have read them: the next meeting
+	// No rank may write the slots again before all have read them, so the next meeting
 	// uses the others.
 	c->next();
 	std::string name = c->name + "." + std::to_string(c->splits++) + "." + std::to_string(color);

@@ -14,8 +14,8 @@ const (
 	NCCL         = "libnccl.so.2" // 2.30: everything
 	RCCL         = "librccl.so.1"
 	NCCLUnshared = "libnccl-unshared.so" // 2.26: ranks cannot share a card
-	NCCLNoSplit  = "libnccl-nosplit.so"  // 2.16: nor are communicators split
-	NCCLBlocking = "libnccl-blocking.so" // 2.12: nor is there a start that does not block
+	NCCLNoSplit  = "libnccl-nosplit.so"  // 2.16: communicators cannot be split either
+	NCCLBlocking = "libnccl-blocking.so" // 2.12: every start blocks, too
 )
 
 // Functions that came late to NCCL, the latest last.

@@ -1,5 +1,5 @@
-// The emulated NCCL: what its parts share. It stands on the driver's functions
-// alone, as the real one does, and is a library of its own.
+// Declarations that the parts of the emulated NCCL share. It uses only the driver's functions,
+// as the real one does, and is a library of its own.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ struct Id {
 	char text[128];
 };
 
-// What a rank asks for; ranks that meet must have asked for the same.
+// The request of a rank; ranks that meet must make the same request.
 enum Kind { AllReduce, Broadcast, AllGather, Split, Send, Receive };
 
 struct Call {
@@ -80,7 +80,7 @@ struct Comm {
 	bool connected = false;            // a first call was made
 	std::atomic<int> pending{0};       // looks until the last call is done
 
-	// Work goes in the order in which it was asked for, on whatever streams.
+	// Work goes in the order of the calls, on whatever streams.
 	std::mutex lock;
 	std::condition_variable change;
 	uint64_t asked = 0, served = 0;
@@ -117,7 +117,7 @@ private:
 	int meet_first();
 	void stay();
 	bool fault();
-	// planned is what GPUEMU_NCCL_FAULT asks of a call of this rank, "" for nothing. Call 0
+	// planned is the fault that GPUEMU_NCCL_FAULT plans for a call of this rank, "" for none. Call 0
 	// is the start.
 	std::string planned(int call, int *result);
 	void collective(const Op &op);

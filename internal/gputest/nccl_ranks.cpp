@@ -214,7 +214,7 @@ std::string Comm::planned(int call, int *result)
 	return what;
 }
 
-// fault does what is asked of this call: true, and it must not be done.
+// fault makes this call's planned fault. If it returns true, the call must not be done.
 bool Comm::fault()
 {
 	int result;

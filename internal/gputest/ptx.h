@@ -13,8 +13,8 @@
 //
 // The threads of a block run in warps of 32. Each statement runs for all threads of a warp
 // that are there, those behind first, so that they meet again after a branch. Warps run
-// one after the other from barrier to barrier, blocks one after the other, and so do
-// launches of all streams.
+// one after the other from barrier to barrier. Blocks, and launches of all streams, also
+// run one after the other.
 #pragma once
 
 #include "emulator.h"
@@ -40,7 +40,7 @@ enum class Space : uint8_t { Generic, Param, Shared, Global, Local };
 // Generic addresses from here on mean shared and local memory.
 constexpr uint64_t shared_window = uint64_t(1) << 56, local_window = uint64_t(2) << 56, window_bytes = 1 << 30;
 
-// Bytes between variables in shared memory that nobody may touch.
+// Bytes between variables in shared memory that no thread may touch.
 constexpr size_t gap_bytes = 64;
 constexpr Stamp gap = under_way | thread_bits | many;
 
@@ -87,7 +87,7 @@ struct Filled {
 	uint64_t value;
 };
 
-// What registers begin with that hold where a thread is.
+// The first values of registers that hold the position of a thread.
 enum class Special { Tid, Ntid, Ctaid, Nctaid, Lane, LanesBelow };
 struct Place {
 	Register reg;
@@ -129,7 +129,7 @@ struct Module {
 // read makes a module of PTX, its variables on a card.
 std::unique_ptr<Module> read(const char *text, int card);
 
-// Op is what arithmetic a statement's name means, and the bytes of its operands' lanes,
+// Op is the arithmetic of a statement's name, and the bytes of its operands' lanes,
 // the result's first.
 struct Op {
 	Action run = nullptr;
@@ -140,7 +140,7 @@ const Op *arithmetic(const std::string &name); // nullptr for none
 // access makes a statement that reads or writes memory of its name, cut at points, or
 // returns false.
 bool access(Ins &i, const std::vector<std::string> &name);
-void copy_async(Warp &, const Ins &); // [reg 0] = [reg 1], elements bytes, of which reg 2 are there
+void copy_async(Warp &, const Ins &); // [reg 0] = [reg 1], elements bytes, only reg 2 of them from [reg 1]
 void commit_copies(Warp &, const Ins &);
 void wait_copies(Warp &, const Ins &); // until target groups are left; −1: for all
 void fence(Warp &, const Ins &);
@@ -154,7 +154,7 @@ struct Copy {
 	unsigned group;
 };
 
-// Seen is what an atomic told a block: what a thread of another had published.
+// Seen is the news that an atomic brings a block: the state that a thread of another had published.
 struct Published {
 	uint32_t serial, thread, fence, atomic; // with the counts of barriers at its fence and at its atomic
 };

@@ -62,15 +62,15 @@ template <class... A, class F> Op op(F)
 	return made(run, {lane_bytes<R>, lane_bytes<A>...});
 }
 
-// Table is the operations by name. It has none of its functions at the thousand places that fill it, which would take
-// g++ longer than all else here.
+// Table is the operations by name. The thousand places that fill it contain none of its functions, which would take
+// g++ longer than everything here.
 struct Table {
 	std::unordered_map<std::string, Op> ops;
 
 	[[gnu::noinline]] Op &operator[](const std::string &name) { return ops[name]; }
 };
 
-// Types of which operations are made: all<u32, s32>(f) calls f for a value of each.
+// Types that have operations: all<u32, s32>(f) calls f for a value of each.
 template <class... T, class F> void all(F f) { (f(T{}), ...); }
 template <class F> void integers(F f) { all<u16, s16, u32, s32, u64, s64>(f); }
 template <class F> void floats(F f) { all<f32, f64>(f); }
@@ -87,7 +87,7 @@ template <class To, class From> static To as(From v)
 	return to;
 }
 
-// off is v, off by up to so many ulps: how many depends on the operand's bits alone.
+// off is v, off by up to the given ulps: the number depends only on the operand's bits.
 template <class T> static T off(T v, u64 bits, int ulps)
 {
 	using U = std::conditional_t<sizeof(T) == 4, u32, u64>;
@@ -369,7 +369,7 @@ static void comparisons(Table &t)
 		t["setp.num." + n] = op<T, T>([](T a, T b) { return a == a && b == b; });
 		t["setp.nan." + n] = op<T, T>([](T a, T b) { return a != a || b != b; });
 	});
-	// What unsigned comparisons are called, too, and the number that set makes.
+	// The other names of unsigned comparisons, and the number that set makes.
 	const std::pair<const char *, const char *> others[] = {{"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
 	for (const char *type : {".u16", ".u32", ".u64"})
 		for (auto [also, name] : others)
@@ -483,7 +483,7 @@ const Op *arithmetic(const std::string &name)
 		carries(t);
 		return t;
 	}();
-	// Approximations are no better without subnormal numbers than with them.
+	// Approximations have the same errors with and without subnormal numbers.
 	std::string plain = name;
 	if (size_t at = plain.find(".approx.ftz"); at != std::string::npos)
 		plain.erase(at + 7, 4);

@@ -87,7 +87,7 @@ static char *global(Warp &w, const Ins &i, unsigned lane, uint64_t address, size
 	return s->base + at;
 }
 
-// within is a stretch of memory that one thread has, or that nobody writes.
+// within is a stretch of memory that one thread has, or that no thread writes.
 static char *within(Warp &w, const Ins &i, unsigned lane, uint64_t address, size_t bytes, char *base, size_t size, const char *what)
 {
 	if (address % bytes || address > size || bytes > size - address)
@@ -326,7 +326,7 @@ bool access(Ins &i, const std::vector<std::string> &name)
 {
 	static const std::map<std::string, Space> spaces = {{"param", Space::Param}, {"shared", Space::Shared}, {"global", Space::Global},
 	                                                    {"const", Space::Global}, {"local", Space::Local}};
-	// What says how, but does not matter here: caches, scopes and order.
+	// Modifiers that do not matter here: caches, scopes and order.
 	static const std::vector<std::string> how = {"volatile", "relaxed", "weak", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "cta", "gpu", "sys"};
 	bool reads = name[0] == "ld" || name[0] == "ldu", atomic = name[0] == "atom" || name[0] == "red";
 	std::string what;

@@ -17,7 +17,7 @@ struct Token {
 	int file, source_line;
 };
 
-// Lexer cuts PTX into words and signs, and follows what it says of lines of the source.
+// Lexer cuts PTX into words and signs, and follows its references to lines of the source.
 struct Lexer {
 	std::vector<Token> tokens;
 	std::map<int, std::string> files;
@@ -89,7 +89,7 @@ static const std::map<std::string, int> type_bytes = {
 	{".u32", 4}, {".s32", 4}, {".f32", 4}, {".b64", 8}, {".u64", 8}, {".s64", 8}, {".f64", 8},
 };
 
-// What stands for the address of dynamic shared memory until that is known.
+// A placeholder for the address of dynamic shared memory until that is known.
 constexpr uint64_t dynamic_address = 0xD1A1C5EDD1A1C5ED;
 
 // Reader makes a module.
@@ -104,7 +104,7 @@ struct Reader {
 	std::map<std::string, int> called;     // functions by name
 	size_t shared = 0, called_registers = 0; // what those take
 
-	// Of the function at hand.
+	// The current function.
 	Function f;
 	std::map<std::string, Symbol> symbols;
 	std::map<std::string, std::pair<Register, bool>> registers; // and whether they are wide
@@ -180,7 +180,7 @@ struct Reader {
 		return {name, v};
 	}
 
-	// place gives a variable the next aligned address of so many bytes in use.
+	// place gives a variable the next aligned address after the used bytes.
 	static void place(Symbol &v, size_t &used)
 	{
 		v.address = (used + v.align - 1) / v.align * v.align;

@@ -312,7 +312,7 @@ bool control(Ins &i, const std::vector<std::string> &name)
 	return i.offset[0] >= 0;
 }
 
-// State is what launches take turns with.
+// State is shared by launches, which take turns.
 static struct {
 	std::mutex lock;
 	uint64_t launches = 0;
@@ -413,7 +413,7 @@ static void run_block(Launch &l, Dim index, size_t threads)
 			break;
 		open(b, warps);
 	}
-	for (Thread &t : b.threads) // that nobody waited for
+	for (Thread &t : b.threads) // with copies left without a wait
 		for (const Copy &c : t.copies)
 			b.shadow->mark(c.to, c.bytes, 0);
 }

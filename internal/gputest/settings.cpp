@@ -48,7 +48,7 @@ int fault(const char *function)
 	int call, status;
 	if (!s || sscanf(s, "%63[^:]:%d:%d", name, &call, &status) != 3 || strcmp(name, function) != 0)
 		return Success;
-	// Counted anew for every new setting.
+	// The count restarts for every new setting.
 	static std::mutex lock;
 	static std::map<std::string, int> calls;
 	std::lock_guard<std::mutex> hold(lock);

@@ -1,8 +1,8 @@
-// Who touched memory last: what finds races between threads that run one after the other.
+// A record of the threads that touched memory last. It finds races between threads that run one after the other.
 //
 // Each word of memory has a cell. It says which thread wrote it last and which read it
-// last, and when: in which block, and after how many of its barriers. Two accesses, one of
-// which writes, clash if nothing orders them: by two threads of a block without a barrier
+// last, and when: in which block, and after how many of its barriers. Two accesses clash if one
+// of them writes and nothing orders them: by two threads of a block without a barrier
 // between, or by two blocks of a launch. Threads that touch parts of a word split its cell.
 #pragma once
 
@@ -23,7 +23,7 @@ constexpr Stamp thread_bits = 0x3FF, epoch_bits = Stamp(0xFFFFF) << epoch_at;
 constexpr Stamp many = 1 << 10;     // of a read: other threads of the block read it too
 constexpr Stamp elsewhere = 1 << 11; // of a read: other blocks of the launch read it too
 constexpr Stamp by_atomic = 1 << 10; // of a write
-constexpr Stamp under_way = ~Stamp(0) << serial_at; // written by a copy that nobody waited for
+constexpr Stamp under_way = ~Stamp(0) << serial_at; // written by a copy without a wait
 
 enum class Access { Read, Write, Atomic };
 
@@ -103,7 +103,7 @@ public:
 		return clash;
 	}
 
-	// mark says of whole words that a copy to them is under way, or, with 0, that none is.
+	// mark records for whole words that a copy to them is under way, or, with 0, that none is.
 	void mark(size_t at, size_t n, Stamp write)
 	{
 		for (size_t word = at / 4; word * 4 < at + n; word++)

@@ -112,7 +112,7 @@ void card_recovers() { failed = Success; }
 int card_status() { return failed.load(); }
 
 // Stacks of kernels' threads are kept by the host thread for the blocks to come, of
-// whatever module. Below each lies a page that must not be touched.
+// whatever module. The page below each must not be touched.
 struct Stacks {
 	std::map<size_t, std::vector<void *>> unused; // by size
 

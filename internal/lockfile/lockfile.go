@@ -1,9 +1,9 @@
 // Package lockfile keeps two processes from working on one output at the same time.
 //
 // The lock on NAME is a lock of the operating system (flock) on the file NAME.lock
-// beside it. It ends with the process that holds it, however that ends: a lock file
-// that a killed process has left keeps nobody out. What stands inside says who holds
-// it, for people.
+// next to it. It ends with the process that holds it, however that ends, so a lock file
+// that a killed process has left does not block anything. The text inside tells people
+// which process holds it.
 package lockfile
 
 import (
@@ -47,7 +47,7 @@ type Lock struct {
 	file *os.File
 }
 
-// suffix makes the lock file's name from that of what is locked.
+// suffix turns the name of a locked file into the lock file's name.
 const suffix = ".lock"
 
 // Take locks what is, or will be, at path; a symbolic link is followed. It does not
@@ -70,7 +70,7 @@ func Take(path string) (*Lock, error) {
 			return nil, &Held{path, holder(file)}
 		case err != nil:
 			file.Close()
-			os.Remove(target + suffix) // nobody can hold it
+			os.Remove(target + suffix) // no process can hold it
 			return nil, fmt.Errorf("%s: cannot be locked: %w", path, ErrNoLocks)
 		}
 		l := &Lock{target + suffix, file}
@@ -106,14 +106,14 @@ func (l *Lock) sign() error {
 }
 
 func holder(file io.Reader) (h Holder) {
-	_ = json.NewDecoder(io.LimitReader(file, 1<<10)).Decode(&h) // what cannot be read is not known
+	_ = json.NewDecoder(io.LimitReader(file, 1<<10)).Decode(&h) // the zero Holder stands for an unreadable file
 	return h
 }
 
-// Release gives the lock back and removes its file.
+// Release releases the lock and removes its file.
 func (l *Lock) Release() {
 	if err := os.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		_ = l.file.Truncate(0) // one that stays names nobody
+		_ = l.file.Truncate(0) // a file that stays names no process
 	}
 	l.file.Close()
 }

@@ -1,6 +1,6 @@
-// Package pages allocates memory outside Go's heap, directly from the system, and gives
-// it back at once. So the resident memory of a process is what it uses. Go's collector
-// would leave garbage for a while, and the C library would keep what is freed.
+// Package pages allocates memory outside Go's heap, directly from the system, and returns freed
+// memory to it at once. So the resident memory of a process is the memory in use. Go's collector
+// would leave garbage for a while, and the C library would keep freed memory.
 //
 // Memory is zeroed and becomes resident where it is first touched. Elements must not hold
 // pointers into Go's heap, which the collector would not see.
@@ -30,7 +30,7 @@ func Alloc(bytes int) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-// Free gives back what Alloc returned for that many bytes.
+// Free frees the memory that Alloc returned for that many bytes.
 func Free(p unsafe.Pointer, bytes int) { give(p, max(bytes, 1)) }
 
 // Arena is a set of blocks that are freed together. The zero Arena is ready for use; one
@@ -54,7 +54,7 @@ func Make[T any](a *Arena, n int) ([]T, error) {
 	return unsafe.Slice((*T)(p), n), nil
 }
 
-// Bytes is what an arena holds.
+// Bytes is the size of an arena's blocks.
 func (a *Arena) Bytes() (n int) {
 	for _, b := range a.blocks {
 		n += b.bytes

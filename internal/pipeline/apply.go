@@ -169,7 +169,7 @@ func lattice(l *dist.Layout, step []int) []float32 {
 }
 
 // WriteTimes computes the traveltimes from every source and receiver row and
-// writes them as a table file; with gradient, ∇T as well. Of several arrivals it writes all that is known.
+// writes them as a table file; with gradient, ∇T as well. If there are several arrivals, it writes all of them.
 func (j *Job) WriteTimes(ctx context.Context, path string, gradient bool, src Source) error {
 	s := j.plan.Geometry.Survey
 	whole, err := LoadAll(j.plan)

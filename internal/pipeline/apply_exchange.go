@@ -111,8 +111,8 @@ func (x *Exchange) Say() {
 		"data", g.DataShape(), "dt", s.DT, "t0", s.T0, "type", x.job.plan.Type().String(), "recorded", x.data != nil, "info", x.job.op.Info)
 }
 
-// Answer does what a request says, on all ranks: "forward" makes the file data of the file image, "adjoint" the file image of the
-// file data, both with the weights of a solve, and "recorded" the file data of the recorded traces, weighted.
+// Answer does what a request says, on all ranks. "forward" makes the file data of the file image, and "adjoint" the file
+// image of the file data, both with the weights of a solve. "recorded" makes the file data of the recorded traces, weighted.
 func (x *Exchange) Answer(ctx context.Context, request string) error {
 	again := x.job.process.Again
 	switch request {
@@ -208,7 +208,7 @@ func writePart[T float32 | float64](x *Exchange, file, first int, part device.Bu
 	})
 }
 
-// rawBytes are those of numbers.
+// rawBytes views numbers as bytes, without a copy.
 func rawBytes[T float32 | float64](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(x[0])))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// Quadratic is what the configured solve minimises, besides the operator's part of its
-// Hessian, and its slope at an image, nil for none. It takes d over. It is collective.
+// Quadratic returns the objective that the configured solve minimises, without the operator's part of its
+// Hessian, and its slope at an image; a nil image has no slope. It takes d over. It is collective.
 func (op *Operator) Quadratic(ctx context.Context, d *dist.Vector, image PointReader) (*formulation.Quadratic, error) {
 	s, err := op.setting(d)
 	if err == nil && image != nil {

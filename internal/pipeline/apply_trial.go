@@ -15,7 +15,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-// Trial is a solve that was measured. Times are those of the slowest rank.
+// Trial is a solve that was measured. It holds the times of the slowest rank.
 type Trial struct {
 	Sums   string // the communicator that sums over ranks went by
 	Shots  int    // of the survey that were taken

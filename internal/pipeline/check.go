@@ -281,9 +281,9 @@ func (r *checkReport) judgeRecordLength(vmax float64) {
 	}
 }
 
-// measureAliasing is what straight rays tell of some pairs of a trace and an image point: the
+// measureAliasing follows straight rays for a sample of pairs of a trace and an image point. It returns the
 // largest change of their time, in s, over half the spacing at source and receiver
-// together, and the share of pairs that alias at a frequency, in Hz.
+// together, and the share of pairs that alias at frequency f, in Hz.
 func measureAliasing(g *Geometry, t *Times, spacing []float64, f float64) (largest, share float64) {
 	source, receiver := t.Leg(survey.AtSource), t.Leg(survey.AtReceiver)
 	half := func(m traveltime.Medium, at, x []float64) (most float64) {

@@ -119,7 +119,7 @@ func findWeak(ctx context.Context, g *Geometry, t *Times, report *progress.Repor
 	return a, err
 }
 
-// depths is the range in which eight tenths of what is weak lies.
+// depths is the range of depths that holds eight tenths of the weak arrivals.
 func (a *Arrivals) depths(image grid.Grid) (top, bottom float64) {
 	last := image.Dim() - 1
 	nz := image.Shape[last]
@@ -138,7 +138,7 @@ func (a *Arrivals) depths(image grid.Grid) (top, bottom float64) {
 	return at(0.1), at(0.9)
 }
 
-// modelBytes is what the whole velocity models take.
+// modelBytes returns the bytes of the whole velocity models.
 func modelBytes(t *Times, models [2]ModelFile) (bytes int64) {
 	for _, role := range []survey.Role{survey.AtSource, survey.AtReceiver} {
 		if m := t.Leg(role); !m.IsConstant() && (role == survey.AtSource || t.Converted) {

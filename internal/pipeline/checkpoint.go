@@ -53,8 +53,8 @@ func CheckpointLock(cfg *config.Config) string {
 	return filepath.Join(cfg.Checkpoint.Folder.File, strings.TrimSuffix(checkpointBase(cfg), "-"))
 }
 
-// pattern matches this output's checkpoints. All digits of the number are asked for:
-// "image-2.h5" has checkpoints beside "image.h5" too.
+// pattern matches this output's checkpoints. It matches all digits of the number, because
+// "image-2.h5" has checkpoints next to "image.h5" too.
 func (s *Checkpoints) pattern() string {
 	return filepath.Join(h5.EscapeGlob(s.folder), h5.EscapeGlob(s.base)+strings.Repeat("[0-9]", checkpointDigits)+checkpointSuffix)
 }

@@ -16,10 +16,10 @@
 //	solve.go       Result: the iterations, their checkpoints, their end
 //	publish.go     the files of a result
 //
-// Beside that path lie apply.go, a single application of the operator, and check.go with
-// forecast.go, what lsm check says of a run without making it.
+// These files are outside that path: apply.go, a single application of the operator, and check.go and
+// forecast.go, which predict a run for lsm check without making it.
 //
-// A stage is a function of what the stages before it made. Values are not changed once they are
+// A stage is a function of the values that earlier stages made. Values are not changed once they are
 // made: a method that decides more returns another value. Functions below a stage take the part
 // that they need, a Geometry or a Times, and seldom a Plan.
 package pipeline

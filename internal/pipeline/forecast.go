@@ -21,8 +21,8 @@ type Forecast struct {
 	Rank   int    // the one that needs most memory, and what it needs
 	Memory Memory
 	Traces [2]int   // of the rank with the fewest and of that with the most
-	Points [2]int   // of the image, likewise
-	Work   [2]int64 // combinations of a trace and a point that kernels go through, likewise
+	Points [2]int   // of the image: fewest and most of a rank
+	Work   [2]int64 // combinations of a trace and a point that kernels go through: fewest and most of a rank
 
 	Solved [2]float64 // points of the model, over its places, at which a rank computes traveltimes
 
@@ -34,7 +34,7 @@ type Forecast struct {
 }
 
 // NewForecast finds out how the given number of ranks would share a run on the grid wanted (as
-// comm.grid). Limits on memory are those of the plan's hardware.
+// comm.grid). The plan's hardware sets the limits on memory.
 func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
 	grid, err := GridFor(want, ranks)
 	if err != nil {
@@ -128,9 +128,9 @@ func (f *Forecast) countSums(all []*Share) (bytes int64) {
 	return bytes
 }
 
-// countHalos returns the bytes that the rank which exchanges most exchanges for some images: in the
-// forward it sends the points that it holds and others map, in the adjoint sums, of so many bytes
-// each, of the points that others hold. Before that it sums with its team what they map.
+// countHalos returns the most bytes that any rank exchanges for some images. In the forward a rank sends
+// the points that it holds and others map. In the adjoint it sends sums, of word bytes each, for the
+// points that others hold. Before that it sums with its team what they map.
 func (f *Forecast) countHalos(all []*Share, team, images, word int) (most int64) {
 	of := f.plan.Problem(all[0])
 	of.Slab = [2]int{}
@@ -222,9 +222,8 @@ func raysCost(c config.Kirchhoff, t *Times, dim int) float64 {
 const forwardShare = 0.75
 
 // Duration is the duration at a speed, without sums over ranks and without the image's file.
-// It knows nothing of what else the machine will be doing, nor how far the tables will outgrow
-// its caches; reading is what one reading of a rank's traces takes. If the speed is not known,
-// as that of a GPU, nor is the duration: it is zero.
+// It ignores other work of the machine and the misses of tables that outgrow the caches. reading is the
+// time of one reading of a rank's traces. If the speed is not known, as for a GPU, the duration is zero.
 func (f *Forecast) Duration(speed *Speed, reading time.Duration) Duration {
 	p := f.plan
 	if speed.Triples == 0 {
@@ -272,7 +271,7 @@ func (f *Forecast) Duration(speed *Speed, reading time.Duration) Duration {
 }
 
 // DecideResidency decides where traces and tables are: it returns the first way to hold them that
-// fits on all ranks, which fits reports. Streaming comes before tables that are made anew.
+// fits on all ranks, which fits reports. Streaming comes before tables that are recomputed.
 func DecideResidency(cfg *config.Config, engine string, fits func(Residency) (bool, error)) (Residency, error) {
 	read := cfg.Data.Read
 	if read == "auto" && cfg.Unstreamed() != "" {

@@ -2,7 +2,7 @@ package pipeline
 
 import "time"
 
-// Speed is that of the machine of all ranks, for the operator of a run. Rates are those of one core
+// Speed is the speed of the machine of all ranks, for the operator of a run. Rates are per core
 // while all cores work.
 type Speed struct {
 	Nodes, Cores int     // machines, and cores of each that the ranks may use
@@ -11,8 +11,8 @@ type Speed struct {
 	Points       float64 // of the model a second, with the traveltimes from one place
 }
 
-// cores is how many cores work for each of so many ranks that have so many threads, 0 for as many as
-// there are cores for. It is less than 1 where ranks share cores.
+// cores is the number of cores that work for each rank. With threads = 0 the ranks of a node share its cores
+// equally. The number is less than 1 if ranks share a core.
 func (s *Speed) cores(ranks, threads int) float64 {
 	onNode := (ranks + s.Nodes - 1) / s.Nodes // ranks of the fullest node
 	if threads == 0 {

@@ -85,7 +85,7 @@ func placeImage(cfg *config.Config, in *Inputs) (image grid.Grid, err error) {
 		}
 	}
 	if image.Dim() == 3 {
-		image.Frame = in.Survey.Frame // which is that of the model
+		image.Frame = in.Survey.Frame // a 3-D survey has the model's frame
 	}
 	return image, checkImage(cfg, in, image)
 }
@@ -125,7 +125,7 @@ func checkAxes(cfg *config.Config, dim int) error {
 	return nil
 }
 
-// newAperture is that of [kirchhoff] for an image of so many axes.
+// newAperture returns the aperture of [kirchhoff] for an image of dim axes.
 func newAperture(cfg *config.Config, dim int) (a Aperture) {
 	c := cfg.Kirchhoff
 	if len(c.Aperture) == 0 {
@@ -185,7 +185,7 @@ func (g *Geometry) FindMissed() (traces, columns int) {
 }
 
 // TimesNeeded lists the places of the whole survey that some trace uses where it may count,
-// and says how their traveltimes are solved by so many threads. Without an aperture there are no windows.
+// and says how the given number of threads solve their traveltimes. Without an aperture there are no windows.
 func (g *Geometry) TimesNeeded(threads int) ([]int, traveltime.Options) {
 	k := &kirchhoff.Problem{Grid: g.Image, Positions: g.Places, AllWindows: g.windows, Threads: threads}
 	g.setAperture(k)
@@ -230,8 +230,8 @@ type Pair struct {
 }
 
 // SamplePairs yields pairs of a trace and an image point. They are spread evenly over all
-// traces and the image, by a sequence (Roberts 2018, R_d) that depends on the problem
-// alone. A pair is valid until the next one.
+// traces and the image, by a sequence (Roberts 2018, R_d) that depends only on the problem.
+// A pair is valid until the next one.
 func (g *Geometry) SamplePairs() iter.Seq[Pair] {
 	const pairs = 1 << 16
 	image, s := g.Image, g.Survey

@@ -35,7 +35,7 @@ func newClasses(im config.Image, s *survey.Survey, need Need) (Classes, error) {
 		if c.N, c.ByTrace = 2, findHalves(s); !slices.Contains(c.ByTrace, 1) {
 			return c, status.Usage(fmt.Errorf("image.halves: all traces that are used are of one shot, halves need at least 2"))
 		}
-	case kind == "offset": // traces of no class are not among the survey's
+	case kind == "offset": // every trace of the survey has a class
 		sectors := c.image.GatherAzimuths
 		if sectors > 1 && s.Dim == 2 {
 			return c, status.Usage(fmt.Errorf("image.gather_azimuths = %d: the survey is 2-D, want 1, azimuths are of 3-D surveys", sectors))
@@ -107,7 +107,7 @@ func (c Classes) Of(traces []int32) []kirchhoff.Class {
 // Normalized reports whether the classes count by their illumination.
 func (c Classes) Normalized() bool { return c.N > 0 && c.image.Normalize == "illumination" }
 
-// String says what the classes hold, "" where there are none.
+// String says what the classes hold; "" if there are none.
 func (c Classes) String() string {
 	if c.Halves() {
 		return "2 images, of the odd and of the even shots, whose mean is the image: an application costs as much as for one"
@@ -129,7 +129,7 @@ func (c Classes) String() string {
 	return fmt.Sprintf("%s by %s of %s each", readable.Count(c.N, "image"), c.By(), each)
 }
 
-// By is what the classes differ by.
+// By names the property that the classes differ by.
 func (c Classes) By() string {
 	if c.image.Halves {
 		return "half of the shots"

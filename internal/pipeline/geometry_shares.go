@@ -126,9 +126,9 @@ func (s Shots) List(first, last int) []int32 {
 // InOrder reports whether traces are numbered shot by shot.
 func (s Shots) InOrder() bool { return s.order == nil }
 
-// shotCosts is what each shot costs an application: its number of traces or, with an
-// aperture, of pairs of a trace and a point that kernels go through. What a trace costs
-// besides is about that of 16 points for each sample.
+// shotCosts estimates the cost of each shot in an application: its number of traces or, with an
+// aperture, of pairs of a trace and a point that kernels go through. Each sample of a trace adds
+// about the cost of 16 points.
 func (g *Geometry) shotCosts() []int64 {
 	s := g.Shots
 	cost := make([]int64, s.Len())
@@ -176,7 +176,7 @@ func fillParts(cost []int64, parts int, limit int64) []int {
 	return append(cuts, len(cost))
 }
 
-// Share is what one rank has to do with: traces First to Last in the order of shots, the
+// Share is the work of one rank: traces First to Last in the order of shots, the
 // image's points from Slab[0] to Slab[1] along x, which its kernels map, and those from
 // Own[0] to Own[1], which its vectors hold. They are the same unless the share is Local.
 type Share struct {
@@ -242,7 +242,7 @@ func (g *Geometry) Shares(grid [2]int) ([]*Share, error) {
 	return all, err
 }
 
-// Share is what one rank of a grid holds.
+// Share returns the share of one rank of a grid.
 func (g *Geometry) Share(grid [2]int, rank int) (*Share, error) {
 	all, err := g.cutShares(grid)
 	if err != nil {
@@ -287,7 +287,7 @@ func (g *Geometry) cutShares(grid [2]int) ([]*Share, error) {
 	return out, nil
 }
 
-// checkGrid refuses a grid of ranks of which some would hold nothing.
+// checkGrid refuses a grid that leaves a rank without work.
 func (g *Geometry) checkGrid(grid [2]int) error {
 	if shots := g.Shots.Len(); grid[0] > shots {
 		return status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot")))
@@ -378,8 +378,8 @@ func (s *Share) Others(all []*Share) iter.Seq[*Share] {
 	}
 }
 
-// mostTeams is the largest number of equal teams of so many rows of which each can hold a
-// slab of the image.
+// mostTeams is the largest number of equal teams into which the rows can be split so that each team
+// holds at least one slab of the image.
 func mostTeams(rows, slabs int) int {
 	teams := min(rows, slabs)
 	for rows%teams != 0 {

@@ -110,8 +110,8 @@ func medianSpacings(gathers [][]float64, dim int) []float64 {
 	return out
 }
 
-// nearestAlong finds the distance along each horizontal axis to the nearest position beside
-// position k, infinite where there is none.
+// nearestAlong finds the distance along each horizontal axis from position k to the nearest
+// other one. It is infinite if there is none.
 func nearestAlong(xyz []float64, dim, k int) []float64 {
 	best := make([]float64, dim-1)
 	for a := range best {

@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// What commands ask of a job.
+// The methods that commands use.
 
 // Config is the configuration with what was decided: kirchhoff.spreading = "auto" is replaced.
 func (j *Job) Config() *config.Config { return j.plan.Config }
@@ -18,10 +18,10 @@ func (j *Job) Config() *config.Config { return j.plan.Config }
 // Geometry says where traces and image lie.
 func (j *Job) Geometry() *Geometry { return j.plan.Geometry }
 
-// Classes are those of the images by class.
+// Classes returns the classes of the job's images.
 func (j *Job) Classes() Classes { return j.plan.Classes }
 
-// Wavelet is that of the traces, see Plan.
+// Wavelet returns the wavelet of the traces, see Plan.
 func (j *Job) Wavelet() survey.Wavelet { return j.plan.Wavelet }
 
 // HasTraces reports whether the job has read traces.
@@ -39,7 +39,7 @@ func (j *Job) Host() *device.Host { return j.process.Host }
 // Device is where vectors of this rank are.
 func (j *Job) Device() device.Device { return j.process.Device }
 
-// Digests are those of the files that the configuration names.
+// Digests returns the digests of the files that the configuration names.
 func (j *Job) Digests() []provenance.Input { return j.inputs.Digests }
 
 // EngineText says which engine computes, and why where kirchhoff.engine = "auto" chose.
@@ -63,13 +63,13 @@ func (j *Job) UseSpikes() { j.plan = j.plan.OfSpikes() }
 // FilterFits reports whether the traces are, as far as is known, of the kirchhoff.wavelet_filter of the run.
 func (j *Job) FilterFits() bool { return filterFits(j.plan) }
 
-// PredictsFile reports whether the image that a run wrote is what its operator maps to the traces: the
-// file of a run in the wavelet's band has no images by class without it.
+// PredictsFile reports whether the operator maps the image that a run writes to the predicted traces. A
+// banded run with images by class keeps only the filtered images, so it does not.
 func (j *Job) PredictsFile() bool {
 	return !Banded(j.plan.Config.Solver, j.plan.Geometry.Image) || j.plan.Classes.N == 0
 }
 
-// Forecast predicts the run on so many ranks, laid out as comm.grid.
+// Forecast predicts the run on the given number of ranks, laid out as comm.grid.
 func (j *Job) Forecast(grid []int, ranks int) (*Forecast, error) {
 	p, err := LoadAll(j.plan)
 	if err != nil {
@@ -78,19 +78,19 @@ func (j *Job) Forecast(grid []int, ranks int) (*Forecast, error) {
 	return NewForecast(p, grid, ranks)
 }
 
-// Work is what one application of an operator goes through.
+// Work counts the work of one application of an operator.
 type Work struct {
 	Traces     int   // of the survey
 	Triples    int64 // of a trace and an image point of this rank
 	TableBytes int64 // of this rank
 }
 
-// Work is that of this rank's part of the operator.
+// Work returns the work of this rank's part of the operator.
 func (j *Job) Work() Work {
 	return Work{j.plan.Geometry.Shots.Traces(), j.plan.Problem(j.share).Triples(), j.op.engine.TableBytes()}
 }
 
-// Kernel is what the speed of an operator's kernels depends on.
+// Kernel holds the properties that determine the speed of an operator's kernels.
 type Kernel struct {
 	Engine  string
 	OnCard  bool
@@ -101,13 +101,13 @@ type Kernel struct {
 	Dynamic bool // with amplitude weights
 }
 
-// Kernel is that of the job's operator.
+// Kernel returns the properties of the job's operator.
 func (j *Job) Kernel() Kernel {
 	p := j.plan
 	return Kernel{p.Hardware.Engine, p.Hardware.Card != nil, p.Hardware.Threads, p.Exact(), len(p.Wavelet.Samples), p.Geometry.Image.Dim(), p.Config.Kirchhoff.Dynamic}
 }
 
-// ReadingTime is what one reading of streamed traces took; 0 where they are not streamed.
+// ReadingTime is the duration of one reading of streamed traces; 0 if they are not streamed.
 func (j *Job) ReadingTime() time.Duration {
 	if j.traces == nil {
 		return 0

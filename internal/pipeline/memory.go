@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Memory is what a rank holds at once, in bytes.
+// Memory is the memory that a rank holds at once, in bytes.
 type Memory struct {
 	Tables    int64 // traveltimes and weights, at once; on the GPU, if there is one
 	AllTables int64 // of every place; more than Tables where they are recomputed
@@ -39,7 +39,7 @@ type Memory struct {
 	Card, CardLimit int64
 
 	Compact   bool  // the tables' times are held in 16 bits
-	Recompute bool  // tables are made anew in every application
+	Recompute bool  // every application recomputes the tables
 	Budget    int64 // of bytes for these, see kirchhoff.Work
 	Coarse    int64 // the coarse tables that they are made from; 0 for none
 
@@ -47,8 +47,8 @@ type Memory struct {
 	Groups []int // of streamed traces: the first of each, counted from the rank's first, and the number of all
 }
 
-// Garbage is what the collector may leave on the heap besides what is counted. Touched is
-// how much more code and library data becomes resident during a run.
+// Garbage is the memory that the collector may leave on the heap besides what is counted. touchedBytes is
+// the code and library data that become resident during a run.
 const (
 	Garbage      = 4 << 20
 	touchedBytes = 6 << 20
@@ -67,8 +67,8 @@ func (m Memory) Total() int64 {
 func (m Memory) sumRest() int64 { return m.Model + m.Gather + m.Lists + m.Program }
 
 // addMaking counts memory outside the heap: what making tables needs, and what the traces
-// need once they are made. The solver's vectors come after the tables, unless tables are
-// made anew in every application.
+// need once they are made. The solver's vectors come after the tables, unless every application
+// recomputes the tables.
 func (m *Memory) addMaking(tables, traces int64) {
 	m.addScratch(traces)
 	if !m.Recompute {
@@ -183,8 +183,8 @@ func (c *memoryCount) countCommon() Memory {
 	return m
 }
 
-// modelPoint is what a point of a velocity model takes as it is read, and solver what the
-// eikonal solver takes of it.
+// modelPoint returns the bytes that a point of a velocity model takes as it is read, and those that the
+// eikonal solver takes for it.
 func modelPoint(t *Times, models [2]ModelFile, role survey.Role) (read, solver int64) {
 	m := t.Leg(role)
 	if traveltime.Traced(t.Method) && t.Tables == nil { // splines, the eikonal equation, and the slowness of the image
@@ -215,8 +215,8 @@ func (c *memoryCount) countModel() (bytes int64) {
 	return bytes
 }
 
-// countModelInTime returns model for so many points of a model in time, of so many bytes each: as they are
-// read, and at the image's points where these are others.
+// countModelInTime returns the bytes of a model in time with the given points, at each bytes a point. If the
+// image has other points, it adds the model at those points.
 func (c *memoryCount) countModelInTime(v traveltime.Medium, each, points int64) int64 {
 	if columns := TimedColumns(c.plan, c.share); !v.Grid.Equal(c.plan.Geometry.Image) {
 		points += int64((columns[1] - columns[0]) * (c.plan.Geometry.Image.Len() / c.plan.Geometry.Image.Shape[0]))
@@ -285,15 +285,15 @@ func (c *memoryCount) countTables(m Memory, with func(Memory) Memory) Memory {
 	m.Recompute = true
 	if c.plan.Held.Tables == "coarse" {
 		_, opt := c.problem.TimesNeeded()
-		if outline, err := traveltime.OutlineCoarse(c.problem.Times, c.problem.Positions, CoarseFactor, opt); err == nil { // else the run will tell
+		if outline, err := traveltime.OutlineCoarse(c.problem.Times, c.problem.Positions, CoarseFactor, opt); err == nil { // on failure the run reports it
 			m.Coarse, c.problem.Times = outline.Bytes(), outline
 		}
 	}
 	return with(m)
 }
 
-// countResident completes the memory of a run that holds its traces: with the tables of all
-// places, or where they are made anew of as many as fit.
+// countResident completes the memory of a run that holds its traces. It counts the tables of all
+// places or, if they are recomputed, of the number of places that fits.
 func (c *memoryCount) countResident(m Memory) Memory {
 	p, work := c.problem, kirchhoff.Work{Remake: m.Recompute}
 	with := c.addHostEngine
@@ -313,7 +313,7 @@ func (c *memoryCount) countResident(m Memory) Memory {
 		k.Budget = places * all.Place
 		work.Budget = k.Budget
 		n := c.engineNeeds(p, work)
-		n.Tables = k.Budget // of which even the largest stretch may take less
+		n.Tables = k.Budget // an upper limit: even the largest stretch may take less
 		return with(k, n)
 	})
 }
@@ -333,8 +333,8 @@ func (c *memoryCount) addHostEngine(m Memory, n kirchhoff.Need) Memory {
 	return m
 }
 
-// addCardEngine counts what an engine takes that works on a card, where the vectors and so many
-// bytes of data are.
+// addCardEngine counts the memory of an engine that works on a card. The vectors and data bytes of
+// traces are on the card too.
 func (c *memoryCount) addCardEngine(m Memory, n kirchhoff.Need, data int64) Memory {
 	m.CardLimit = c.plan.Hardware.Card.Free
 	m.Card = n.Tables + n.Scratch + max(0, n.OnCard-n.Pieces) + m.Vectors + data
@@ -455,9 +455,9 @@ func cutIntoGroups(s *Share, most int) (cuts []int) {
 	return append(cuts, s.Traces())
 }
 
-// FindTwoLongest are the numbers of traces in the two largest groups; second is 0 where there
-// is one group. Of two buffers that groups are read into in turn, one holds no more than
-// the second largest.
+// FindTwoLongest are the numbers of traces in the two largest groups; second is 0 if there
+// is one group. If groups are read into two buffers in turn, one buffer holds at most the
+// second largest.
 func FindTwoLongest(cuts []int) (longest, second int) {
 	for i := range len(cuts) - 1 {
 		n := cuts[i+1] - cuts[i]

@@ -47,7 +47,7 @@ func (c *memoryCount) countVectors() int64 {
 			v.illuminate(s)
 		}
 		if c.plan.Config.Output.Adjoint.IsSet() {
-			v.vector(v.image) // written before the solve, and not at once given back
+			v.vector(v.image) // written before the solve, and not freed at once
 		}
 	}
 	if c.plan.Config.Output.Residual.IsSet() {
@@ -79,7 +79,7 @@ func (v *countedProblem) vector(l *dist.Layout) *dist.Vector {
 	return x
 }
 
-// setting is that of the operator, without data.
+// setting returns the operator's setting, without data.
 func (v *countedProblem) setting() *formulation.Setting {
 	p, unapplied := v.count.plan, dist.Unapplied(v.image, v.data)
 	var weights *dist.Vector

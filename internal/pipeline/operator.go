@@ -33,7 +33,7 @@ type Operator struct {
 	Info   string       // engine, instruction set, memory of the tables
 	stream *dist.Stream // where traces are streamed: what applies the operator then
 
-	set *formulation.Setting // of the problem without data, once it was asked for
+	set *formulation.Setting // of the problem without data, from its first use on
 
 	team, teams comm.Comm // with teams of ranks: this rank's with the same column, and one of each team and column
 }
@@ -182,7 +182,7 @@ func (op *Operator) imageReach() *dist.Reach {
 	return r
 }
 
-// dataLayout is that of the data, split over shots.
+// dataLayout is the layout of the data, split over shots.
 func (op *Operator) dataLayout() *dist.Layout {
 	nt := op.plan.Geometry.Survey.NT
 	l := &dist.Layout{

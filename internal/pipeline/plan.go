@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// Plan is what a run computes. It is the same on all ranks except for the hardware. New
+// Plan is the computation of a run. It is the same on all ranks except for the hardware. New
 // makes it and nothing changes it: methods that decide more return a new plan.
 type Plan struct {
 	Config   *config.Config
@@ -25,7 +25,7 @@ type Plan struct {
 	Classes  Classes // of the images by class
 	Mute     Mute
 	Wavelet  survey.Wavelet       // of the traces, without kirchhoff.wavelet_filter: the survey's, or the whitened one with data.whiten
-	White    *Whitener            // with data.whiten; else nil
+	White    *Whitener            // with data.whiten; otherwise nil
 	Filters  imaging.MatchOptions // with solver.method = "matching"
 	Spikes   bool                 // the operator's wavelet is a spike, see OfSpikes
 
@@ -41,10 +41,10 @@ const (
 	NeedGeometry   Need = iota // sources, receivers, sampling, wavelet
 	NeedPlanning               // the recorded traces as well, if the survey file has any
 	NeedTraces                 // the recorded traces as well
-	NeedTracesOnce             // likewise, to which the operator is applied once
+	NeedTracesOnce             // the recorded traces, to which the operator is applied once
 )
 
-// Hardware is what a plan needs to know of a rank's machine.
+// Hardware is the part of a rank's machine that a plan needs to know.
 type Hardware struct {
 	Engine   string // "reference", "cpu", "cuda" or "hip"
 	Threads  int
@@ -59,7 +59,7 @@ type CardMemory struct {
 	Free            int64 // bytes that this rank may take
 }
 
-// Found is what only the traces tell.
+// Found is the information that only the traces have.
 type Found struct {
 	Dead int              // traces without a sample other than zero
 	Live int              // traces with a weight above 0; 0 where all have weight 1

@@ -24,7 +24,7 @@ func checkWavelet(cfg *config.Config, s *survey.Survey) error {
 	return nil
 }
 
-// checkWeights makes sure that the survey has the weights asked for.
+// checkWeights makes sure that the survey has the weights that the configuration needs.
 func checkWeights(cfg *config.Config, s *survey.Survey, need Need) error {
 	if need != NeedGeometry && cfg.Data.Weights == "survey" && s.Weight == nil {
 		return status.Hint(status.Input(fmt.Errorf("%s: dataset /weight is missing, data.weights = \"survey\" needs it", cfg.Survey.File.File)),

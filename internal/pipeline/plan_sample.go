@@ -15,18 +15,18 @@ type Sample struct {
 	Classes []kirchhoff.Class // nil for one image
 }
 
-// A sample has at least fewTraces, or all. Of mostTraces it chooses.
+// A sample has at least fewTraces, or all. It chooses among mostTraces.
 const (
 	fewTraces  = 32
 	mostTraces = 1 << 20
 )
 
 // NewSample takes traces of a share, from its middle shot on, and the image's points where
-// they count. Kernels visit at most so many pairs of a trace and a point there, and tables
-// have at most so many points. The first traces are those of a few receivers, so that many
+// they count. The argument visits limits the pairs of a trace and a point that kernels visit there,
+// and points limits the points of tables. The first traces belong to a few receivers, so that many
 // traces share few tables, as they do in the survey. The image keeps its depth and spacing.
-// It becomes narrower until tables of a few traces take a quarter of their limit. Times are
-// those of straight rays at one velocity, so a sample needs neither the model nor a solve.
+// It becomes narrower until tables of a few traces take a quarter of their limit. Times come
+// from straight rays at one velocity, so a sample needs neither the model nor a solve.
 // This changes little in the work of an application.
 func NewSample(p *Plan, s *Share, visits, points int64) (*Sample, error) {
 	tables := func(k *Sample) int64 { return int64(k.Problem.Positions.Len()) * int64(k.Problem.Grid.Len()) }

@@ -101,7 +101,7 @@ func Banded(c config.Solver, image grid.Grid) bool {
 	return c.Band && image.Shape[image.Dim()-1] > 1
 }
 
-// Pulse is that of solver.band: the recorded wavelet's band with zero phase.
+// Pulse is the pulse of solver.band: the recorded wavelet's band with zero phase.
 func Pulse(w survey.Wavelet) imaging.Pulse {
 	return imaging.ZeroPhase(w.Samples, w.DT, BandOf(w).High)
 }

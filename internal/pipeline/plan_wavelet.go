@@ -81,8 +81,8 @@ func (f *Whitener) filter() func(x []float64) {
 	}
 }
 
-// WhitenLoss is the norm, relative to the whole, of what the whitened wavelet may
-// lose by being cut to a support.
+// WhitenLoss is the norm of the samples that the whitened wavelet may lose when it is cut to a
+// support, relative to the norm of the whole.
 const WhitenLoss = 1e-4
 
 // wavelet is the filtered wavelet on the shortest support, of lags within a trace of nt
@@ -119,8 +119,8 @@ func TapsOf(c config.Kirchhoff, g *Geometry, w survey.Wavelet) *kirchhoff.Proble
 	return &kirchhoff.Problem{Grid: g.Image, NT: g.Survey.NT, DT: g.Survey.DT, Wavelet: w, WaveletFilter: kirchhoff.FilterNamed(c.WaveletFilter)}
 }
 
-// whitenWavelet makes the wavelet of the run with data.whiten: that which the operator would
-// convolve with, kirchhoff.wavelet_filter included, filtered.
+// whitenWavelet makes the wavelet of the run with data.whiten: it filters the wavelet that the operator
+// would convolve with, kirchhoff.wavelet_filter included.
 func whitenWavelet(cfg *config.Config, g *Geometry) (*Whitener, survey.Wavelet) {
 	s := g.Survey
 	w := TapsOf(cfg.Kirchhoff, g, s.Wavelet).Taps()

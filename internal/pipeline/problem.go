@@ -57,8 +57,8 @@ func (op *Operator) makeSetting() (*formulation.Setting, error) {
 	return s, nil
 }
 
-// newSetting is that of an operator on a device, the run's or one that counts, without what ranks do together. The
-// times are the vertical ones of the columns of a band, and count for nothing where a device only counts.
+// newSetting makes the setting of an operator on a device, the run's or one that counts, without what ranks do together. The
+// vertical times belong to the columns of a band; a device that only counts ignores them.
 func newSetting(p *Plan, share *Share, on device.Device, threads int, a dist.Operator, weights *dist.Vector, times []float32) (s *formulation.Setting, err error) {
 	c, image := p.Config, p.Geometry.Image
 	s = &formulation.Setting{

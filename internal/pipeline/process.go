@@ -73,7 +73,7 @@ func (h *Process) takeSteps(cfg *config.Config, steps ...func(*config.Config) er
 	return nil
 }
 
-// Leave gives the card back.
+// Leave releases the card.
 func (h *Process) Leave() {
 	for _, end := range h.unwatch {
 		end()

@@ -37,8 +37,8 @@ func (h *Process) openCard(engine accel.Engine) error {
 }
 
 // OpenCard makes the GPU of this process ready, chosen by its place among the ranks of
-// its machine, whose number is given for launchers that do not tell. warn is told that ranks
-// must share a card, and of a compiler that fails; nil: nobody is.
+// its machine, whose number is given for launchers that do not tell. warn gets a message if ranks
+// must share a card, and if a compiler fails; it may be nil.
 func OpenCard(engine accel.Engine, ranks int, warn func(text string)) (card *gpu.Device, err error) {
 	lib, err := engine.Open()
 	if err != nil {
@@ -121,8 +121,8 @@ func (h *Process) measureCard(*config.Config) error {
 }
 
 // joinCarriers chooses what carries buffers between ranks. On GPUs that is NCCL or RCCL if the
-// configuration asks for it. If it asks for nothing, these and all ways of MPI are there, of
-// which applications choose if sums are exact. Otherwise the run's communicator carries
+// configuration asks for it. If it asks for nothing, these and all ways of MPI are available, and
+// applications choose among them if sums are exact. Otherwise the run's communicator carries
 // everything. It says what it chose and why.
 func (h *Process) joinCarriers(cfg *config.Config) error {
 	want := cfg.Comm.Backend

@@ -132,7 +132,7 @@ func withHardware(p *Plan, hw Hardware) *Plan {
 }
 
 // timeEngine times one forward and one adjoint of a sample of this rank's operator, in s, on the
-// engine of a plan. With remake they make their tables anew.
+// engine of a plan. With remake they recompute their tables.
 type timeEngine func(p *Plan, k *Sample, remake bool) (seconds float64, err error)
 
 // Settle chooses the engine where kirchhoff.engine = "auto" left it open, and returns the
@@ -225,8 +225,8 @@ func (h *Process) choose(p *Plan, s *Share, kept string, m timeEngine) (engine, 
 		sample.Problem.NumTraces(), sample.Problem.Grid, took[0], took[1], h.Card.Name()), nil
 }
 
-// A sample has so many visits of a trace at a point for each thread, and so many points of
-// tables. On one core the visits take about a tenth of a second, and the tables up to a third.
+// A sample has sampleVisits visits of a trace at a point for each thread, and tables of samplePoints
+// points. On one core the visits take about a tenth of a second, and the tables up to a third.
 const (
 	sampleVisits = 1e8
 	samplePoints = 2e6

@@ -151,7 +151,7 @@ func (j *Job) WritePredicted(ctx context.Context, path string, image PointReader
 }
 
 // WriteResidual publishes the residual of a result, recorded minus predicted traces, as a
-// survey of the job's geometry. x is what predicts, the result's Solved. It is collective
+// survey of the job's geometry. x is the image that predicts, the result's Solved. It is collective
 // and costs one forward.
 func (j *Job) WriteResidual(ctx context.Context, path string, d, x *dist.Vector, src Source) error {
 	if j.plan.Held.Stream {

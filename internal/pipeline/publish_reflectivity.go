@@ -31,7 +31,7 @@ type scaling struct {
 	constant float64 // of R/m, without v; s/m
 }
 
-// newScaling returns that of an image after so many iterations; nil for one in the operator's units.
+// newScaling returns the scaling of an image after the given iterations; nil for one in the operator's units.
 func newScaling(p *Plan, iterations int) (*scaling, error) {
 	if p.Config.Output.Scale != reflectivityScale || iterations == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func (s *scaling) apply(part []float32, first int) error {
 	return nil
 }
 
-// attrs say of an image file in which units it is and which filter its operator had.
+// attrs gives the attributes of an image file that hold its units and its operator's filter.
 func (s *scaling) attrs(filter string) []h5.Attr {
 	scale := operatorScale
 	if s != nil {
@@ -99,8 +99,8 @@ func (s *scaling) attrs(filter string) []h5.Attr {
 	return []h5.Attr{{Name: h5.ScaleAttr, Value: scale}, {Name: h5.FilterAttr, Value: filter}}
 }
 
-// pulsePeak is the sample at time zero of what so many iterations of conjugate gradients, from zero,
-// make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
+// pulsePeak is the sample at time zero of the image that the given iterations of conjugate gradients, from
+// zero, make of the wavelet as a trace: 1 would be a whole spike. A sum along traveltime curves, with the
 // filter, leaves a flat reflector this convolution along its normal. The band of solver.band, nil for none, comes last.
 func pulsePeak(w survey.Wavelet, band []float64, iterations int) float64 {
 	n := 4*len(w.Samples) + 1

@@ -66,8 +66,8 @@ func openVerified[F interface {
 	return f, err
 }
 
-// FileError gives the error of a file its exit status. What the machine refused is not the
-// fault of an input, though a stage that reads and writes is marked so.
+// FileError gives the error of a file its exit status. If the machine refused something, the input is not
+// at fault, though a stage that reads and writes is marked so.
 func FileError(err error) error {
 	if err == nil {
 		return nil

@@ -23,7 +23,7 @@ type Inputs struct {
 	Velocity traveltime.Medium // with the values that ReadSlabs has read, none at first; with converted waves of those from the sources
 	Receiver traveltime.Medium // the same of converted waves, to the receivers; without them of no meaning
 	Slowest  float64           // m/s, the least velocity at the image's points, in any direction
-	Tables   *h5.Tables        // open table file, for traveltime.method = "table"; else nil
+	Tables   *h5.Tables        // open table file, for traveltime.method = "table"; otherwise nil
 	Relief   Relief            // of image.surface_file; zero without one
 	Digests  []provenance.Input
 
@@ -81,7 +81,7 @@ func (in *Inputs) readSurvey(r Ranks, cfg *config.Config) error {
 }
 
 // DistinctPlaces lists the distinct places of a survey. Rows of given tables keep their own times
-// even at equal positions, and so do a source and a receiver of converted waves.
+// even at equal positions. A source and a receiver of converted waves do the same.
 func DistinctPlaces(s *survey.Survey, cfg *config.Config) *survey.Positions {
 	if cfg.Velocity.Converted() {
 		return s.DistinctRoles()

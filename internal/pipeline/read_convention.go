@@ -9,15 +9,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Convention is what an image's amplitudes mean. Empty texts: the file does not say.
+// Convention is the meaning of an image's amplitudes. Empty texts: the file does not say.
 type Convention struct {
 	Scale  string // of output.scale
 	Filter string // kirchhoff.wavelet_filter of its operator
 	Dim    int    // axes
 }
 
-// ConventionOf is that of an image file, by its attributes or, for one of an earlier version, by
-// the configuration that it holds.
+// ConventionOf reads the convention of an image file from its attributes or, for a file of an earlier
+// version, from the configuration that it holds.
 func ConventionOf(path string, dim int) (c Convention, err error) {
 	f, err := h5.Open(path)
 	if err != nil {

@@ -84,7 +84,7 @@ func moveHorizontally(s *survey.Survey, to func(x, y float64) (float64, float64)
 // cell at most.
 const onEdge = 1.0
 
-// holdsPositions reports whether all positions lie inside the horizontal edges of a grid, but for rounding.
+// holdsPositions reports whether all positions lie inside the horizontal edges of a grid, except for rounding.
 func holdsPositions(s *survey.Survey, g grid.Grid) bool {
 	for _, xyz := range [][]float64{s.Sources, s.Receivers} {
 		for i, v := range xyz {

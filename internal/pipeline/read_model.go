@@ -29,7 +29,7 @@ type ModelFile struct {
 	Used       bool
 }
 
-// modelRanges is what all ranks need to know of a whole model. Rank 0 finds it.
+// modelRanges holds the facts that all ranks need about a whole model. Rank 0 finds them.
 type modelRanges struct {
 	Least, Greatest, Slowest float64
 	Properties               map[h5.Property][2]float64 // least and greatest of each

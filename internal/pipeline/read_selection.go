@@ -104,7 +104,7 @@ func selectionKeys(cfg *config.Config) string {
 	return strings.Join(list, " and ")
 }
 
-// offsetBins are the intervals of gathers by offset, nil where there are none.
+// offsetBins are the intervals of gathers by offset; nil without such gathers.
 func offsetBins(cfg *config.Config) []float64 {
 	if cfg.Image.Gathers != "offset" {
 		return nil

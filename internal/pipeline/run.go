@@ -26,7 +26,7 @@ type Job struct {
 	plan    *Plan
 	process *Process
 	share   *Share
-	traces  *RankTraces // nil where none were asked for
+	traces  *RankTraces // nil if the command needs none
 	op      *Operator   // nil before Build
 
 	// Alone says that this process runs this job and nothing else: the job may then
@@ -39,7 +39,7 @@ type Job struct {
 	digests []provenance.Input // of all files that were read
 }
 
-// RunOptions are what the command line says of a run.
+// RunOptions are the options of a run that the command line gives.
 type RunOptions struct {
 	Resume bool // go on from the newest checkpoint, if there is one
 	Force  bool // existing outputs may be overwritten
@@ -160,8 +160,9 @@ func (j *Job) prepare(cfg *config.Config, hardware Hardware, need Need, shots in
 	return err
 }
 
-// sampleBranches returns the plan with what the arrivals of some places say of the memory that those of all
-// will take. The first rank solves for them in the whole model. It is collective.
+// sampleBranches returns the plan with the shares of places and boxes in which branches have arrivals, from a
+// sample of places. They predict the memory of the arrivals of all places. The first rank solves for the sample
+// in the whole model. It is collective.
 func (j *Job) sampleBranches(p *Plan) (*Plan, error) {
 	if len(traveltime.Turned(p.Times.Method)) == 1 {
 		return p, nil
@@ -255,7 +256,7 @@ func (j *Job) publish(ctx context.Context, d *dist.Vector, r *Result, src Source
 	return nil
 }
 
-// beside are the images that stand beside the result of a run, "" for none: the adjoint of the data,
+// beside are the files of further images of a run, "" for none: the adjoint of the data,
 // and point-spread functions.
 type beside struct{ adjoint, psf string }
 
@@ -342,8 +343,8 @@ func (j *Job) Close() {
 	j.process.Leave()
 }
 
-// WarnOfDoubts prints what is allowed and yet probably not meant, before anything is
-// computed: each ends in another image than the one that was wanted.
+// WarnOfDoubts prints settings that are allowed and yet probably not meant, before anything is
+// computed: each of them leads to an unintended image.
 func (j *Job) WarnOfDoubts() {
 	if text := MissedText(j.plan.Geometry); text != "" {
 		j.Ranks.Report.Warn(text)
@@ -376,5 +377,5 @@ func (j *Job) boundHeap(m Memory, late bool) {
 	debug.SetMemoryLimit(min(bound, userLimit()))
 }
 
-// userLimit is what the environment variable GOMEMLIMIT asks for.
+// userLimit is the limit that the environment variable GOMEMLIMIT sets.
 var userLimit = sync.OnceValue(func() int64 { return debug.SetMemoryLimit(-1) })

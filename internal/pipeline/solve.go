@@ -94,8 +94,8 @@ func (r *Result) takeImage(f *formulation.Formulation, x *dist.Vector) (err erro
 	return err
 }
 
-// collect gives back the vectors of what is done, since as much is asked for next and the
-// collector, beside the program, might come too late.
+// collect frees the vectors of finished work. The next step allocates as much, and the collector,
+// which runs beside the program, might come too late.
 func (j *Job) collect() {
 	if j.Alone {
 		runtime.GC()
@@ -216,7 +216,7 @@ func (s *solving) iterate(ctx context.Context) (solver.Reason, error) {
 	return "", comm.Together(s.op.process.Ranks.World, err) // all stop for the same reason
 }
 
-// restart begins the iterations anew, after the weights of the data have changed.
+// restart begins the iterations again, after the weights of the data have changed.
 func (s *solving) restart(ctx context.Context) error {
 	if !s.op.share.Kept(s.op.plan) {
 		return s.method.Restart(ctx)
@@ -250,9 +250,9 @@ func (s *solving) save() (path string, err error) {
 	return path, err
 }
 
-// LoadStart opens the start model, where one is configured. A command that will
-// solve calls it before anything is computed, so that a model that does not fit
-// costs nothing.
+// LoadStart opens the start model, if one is configured. A command that will
+// solve calls it before anything is computed, so that a start model that does
+// not fit is found at no cost.
 func (j *Job) LoadStart() error {
 	path := j.plan.Config.Solver.Start
 	if !path.IsSet() || j.start != nil {
@@ -264,7 +264,7 @@ func (j *Job) LoadStart() error {
 }
 
 // OpenImage opens, on all ranks and until Close, an image that must lie on the job's grid.
-// Its role names it in the provenance of what is made from it.
+// Its role names it in the provenance of the outputs.
 func (j *Job) OpenImage(role string, path config.Path) (*h5.ImageReader, error) {
 	image, digest, err := j.Ranks.OpenImage(role, path, j.plan.Geometry.Image)
 	if err == nil {
@@ -374,7 +374,7 @@ func (j *Job) identity() map[string]string {
 			continue
 		}
 		switch f.Name() {
-		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // what was chosen stands above
+		case "kirchhoff.engine", "data.read", "kirchhoff.tables", // the choices are above
 			"solver.iterations", "solver.tolerance", // where to stop, not how to go
 			"survey.file", "survey.wavelet_file", "velocity.file", "image.surface_file", "traveltime.file", "solver.start": // their contents count
 			continue

@@ -50,8 +50,8 @@ func (s *solving) findCoherence(ctx context.Context, x *dist.Vector) error {
 	return s.useCoherence(found)
 }
 
-// findShots finds the weights of whole shots, of which these are prediction and record from sample lo
-// of this rank's on. It returns the sum of squares of each record with its new weights.
+// findShots finds the weights of whole shots. predicted and recorded hold their traces, from this rank's
+// sample lo on. It returns the sum of squares of each record with its new weights.
 func (op *Operator) findShots(c *coherence.Weights, lo int, predicted, recorded device.Buf) (squares []float64, err error) {
 	nt, w := op.plan.Geometry.Survey.NT, CoherenceWindows(op.plan.Geometry, op.plan.Times, op.plan.Hardware.Threads)
 	for shot := range op.share.Shots {

@@ -48,9 +48,9 @@ func (op *Operator) measureAgreement(halves *dist.Vector, take func(first int, l
 	return all[0], nil
 }
 
-// judgeHalves finds how well the halves of a result agree, and with output.filter = "agreement" multiplies its image,
-// their mean or sum, by the Wiener filter of that: where a share γ of the power of each half is in both, it is
-// 2γ/(1+γ) of the power of their mean.
+// judgeHalves finds how well the halves of a result agree. With output.filter = "agreement" it multiplies its image,
+// their mean or sum, by the Wiener filter of the agreement. If a share γ of the power of each half is in both, the
+// filter is the share of it in the power of their mean, 2γ/(1+γ).
 func (op *Operator) judgeHalves(r *Result) (err error) {
 	if op.plan.Config.Output.Filter != "agreement" {
 		r.Agreed, err = op.measureAgreement(r.Classes, nil)
@@ -77,7 +77,7 @@ func (op *Operator) judgeHalves(r *Result) (err error) {
 	return err
 }
 
-// recordAgreement returns how well the halves of an iterate agree, and adds it to the history. It is nil where there are none.
+// recordAgreement returns how well the halves of an iterate agree, and adds it to the history. It is nil without halves.
 func (s *solving) recordAgreement(m *solver.Method) (*float64, error) {
 	if !s.op.plan.Classes.Halves() {
 		return nil, nil
@@ -99,7 +99,7 @@ func (s *solving) recordAgreement(m *solver.Method) (*float64, error) {
 // much less than before.
 func halvesGrowApart(s *solver.State) bool {
 	h := s.History.Agreement
-	h = h[min(len(h), max(0, s.Restarted-1)):] // the last before it began anew is the first
+	h = h[min(len(h), max(0, s.Restarted-1)):] // begins with the last one before the restart
 	if len(h) <= fallsInARow || slices.Max(h)-h[len(h)-1] < muchApart {
 		return false
 	}

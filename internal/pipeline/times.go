@@ -18,7 +18,7 @@ import (
 type Times struct {
 	Method    traveltime.Method // of both legs
 	Source    traveltime.Medium // with the values that were read, none at first
-	Receiver  traveltime.Medium // likewise; without converted waves of no meaning
+	Receiver  traveltime.Medium // the same; used only with converted waves
 	Converted bool
 	Tables    *h5.Tables // given times; nil: none
 }
@@ -71,7 +71,7 @@ func (t *Times) with(source, receiver traveltime.Medium, cfg *config.Config, g *
 	return &u, err
 }
 
-// blameModel names the model file, "" for none, of which a traveltime method is refused.
+// blameModel adds the name of the model file, "" for none, to the error of a traveltime method.
 func blameModel(file string, err error) error {
 	if file == "" {
 		return err
@@ -147,7 +147,7 @@ func (t *Times) givesAmplitudes() bool {
 
 // VerticalTimes are the two-way times, in s, from the top of an image to the points of a slab of its first
 // axis, straight down through the medium of one leg and up through that of the other: [column][depth].
-// read returns the two media, of which the second counts for converted waves, with the values of slabs.
+// read returns the two media with the values of slabs; the second counts only for converted waves.
 func (t *Times) VerticalTimes(image grid.Grid, slab [2]int, read func(slabs [2][2]int) (source, receiver traveltime.Medium, err error)) ([]float32, error) {
 	z := image.Dim() - 1
 	nz, h := image.Shape[z], image.Spacing[z]
@@ -184,7 +184,7 @@ func (t *Times) VerticalTimes(image grid.Grid, slab [2]int, read func(slabs [2][
 	return times, nil
 }
 
-// Remark is what may surprise the user.
+// Remark is a fact that may surprise the user.
 type Remark struct {
 	Topic, Text string
 	Doubtful    bool // it may not be meant

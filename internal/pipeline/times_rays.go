@@ -105,7 +105,7 @@ func rayOptions(c config.Traveltime, g *Geometry, in *Inputs) (o traveltime.RayO
 		o.Kept.Count, _ = strconv.Atoi(arrivals) // one of the key's choices
 	}
 	if o.Period = 1 / BandOf(in.Survey.Wavelet).Peak; math.IsInf(o.Period, 0) {
-		o.Period = 0 // a wavelet of nothing but a mean
+		o.Period = 0 // the wavelet is constant
 	}
 	if o.Smoothing = smoothedWaves * o.Period * in.Slowest; len(c.Smoothing) > 0 {
 		o.Smoothing = c.Smoothing[0]

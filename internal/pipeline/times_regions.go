@@ -10,10 +10,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
 
-// arrivalCost is about how much longer, or shorter, kernels take than kirchhoff's Visits say, since
-// waves cross a tile in more samples or fewer than 20 (kirchhoff.TileCost), or arrive after
-// the record has ended: tiles beyond it take no time, those in which it ends
-// kirchhoff.EndCost times as long. It takes rays as straight, and is 1 where there is no
+// arrivalCost is the ratio of the time that kernels take to what kirchhoff's Visits predict. It differs
+// from 1 if waves cross a tile in more or fewer than 20 samples (kirchhoff.TileCost), or arrive after
+// the record has ended: tiles beyond the end take no time, and tiles that hold the end
+// kirchhoff.EndCost times as long. It takes rays as straight, and is 1 if there is no
 // velocity.
 func arrivalCost(g *Geometry, t *Times) float64 {
 	if least, _ := t.Source.Range(); least <= 0 {
@@ -124,9 +124,9 @@ func (p *Plan) Solved(s *Share) (n float64) {
 }
 
 // ModelSlabs are the parts of the velocity models that the operator of a share needs, by the
-// role of the places whose waves lie there: the indices [lo, hi) along a model's first axis
-// between which traveltimes are solved and dynamic weights take velocities. A part is empty
-// where nothing is needed.
+// role of the places whose waves lie there. A part is a range of indices [lo, hi) along a model's
+// first axis, where traveltimes are solved and dynamic weights take velocities. A part is empty
+// if nothing is needed.
 func (p *Plan) ModelSlabs(s *Share) (slabs [2][2]int) {
 	if p.Config.Kirchhoff.Dynamic {
 		slabs[survey.AtSource] = p.Times.Source.Below(p.Geometry.Image, s.Slab)
@@ -164,7 +164,7 @@ func TimedColumns(p *Plan, s *Share) (columns [2]int) {
 }
 
 // solvedRegions yields the parts of the models in which the places of a share are solved, with the
-// roles of the models; none for a method that solves nothing.
+// roles of the models. A method without a solver has none.
 func solvedRegions(p *Plan, s *Share) iter.Seq2[survey.Role, traveltime.Window] {
 	return func(yield func(survey.Role, traveltime.Window) bool) {
 		if p.Times.Solver(survey.AtSource) == nil && p.Times.Solver(survey.AtReceiver) == nil {

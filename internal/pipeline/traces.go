@@ -42,7 +42,7 @@ type RankTraces struct {
 	rooms   []device.Buf     // of the host, that groups were read into last, of no reader now
 	feed    *gpu.Feed        // of groups to the card; nil without one
 	weights *groupWeights    // of a group, on the card
-	done    []func()         // give back what Close has to
+	done    []func()         // free what Close has to free
 
 	counts             *TraceWeights
 	weighs             bool        // weights may differ from 1, or traces are streamed
@@ -50,7 +50,7 @@ type RankTraces struct {
 	norm, sum, sumOnce float64     // of streamed traces of all ranks, added up without rounding
 }
 
-// shotTally is what the traces of a shot tell.
+// shotTally holds the counts and sums over the traces of a shot.
 type shotTally struct {
 	Dead, Live float64 // traces without a sample other than zero, with a weight above 0
 	Peak       float64 // largest magnitude of their samples
@@ -88,7 +88,7 @@ func ReadTraces(p *Plan, h *Process, s *Share, cuts []int) (*RankTraces, Found, 
 	return t, found, nil
 }
 
-// Close closes the file of streamed traces, and gives back what brought them to the card.
+// Close closes the file of streamed traces, and frees the buffers that brought them to the card.
 func (t *RankTraces) Close() {
 	if t == nil {
 		return
@@ -289,7 +289,7 @@ func (t *RankTraces) startReading(ctx context.Context, cuts []int, feed *gpu.Fee
 	go func() {
 		defer close(full)
 		for i := 0; i < len(cuts)-1 && ctx.Err() == nil; i++ {
-			// Whoever took group i−1 has given back the buffer of the one before.
+			// The reader of group i−1 has freed the buffer of the group before it.
 			data := rooms[i%2].Slice(0, (cuts[i+1]-cuts[i])*t.plan.Geometry.Survey.NT)
 			err := t.readGroup(device.Slice[float32](data), cuts[i])
 			if err == nil && feed != nil {
@@ -367,7 +367,7 @@ func (t *RankTraces) prepareCard(n int) (err error) {
 	return err
 }
 
-// groupWeights are those of the samples of a group, in a room on the card. They serve both times
+// groupWeights are the weights of the samples of a group, in a room on the card. They serve both times
 // that a pass weighs the group.
 type groupWeights struct {
 	at   int // the group's first sample; -1: none
@@ -403,7 +403,7 @@ func (t *RankTraces) Weigh(lo int, data device.Buf) error {
 	return t.process.Device.Multiply(data, w)
 }
 
-// Weights are those of n of this rank's traces from first on, [n, NT].
+// Weights returns the weights of n of this rank's traces from first on, [n, NT].
 func (t *RankTraces) Weights(first, n int) []float32 {
 	w := slices.Repeat([]float32{1}, n*t.plan.Geometry.Survey.NT)
 	t.multiplyByWeights(first*t.plan.Geometry.Survey.NT, w)

@@ -45,7 +45,7 @@ func unprintable(r rune) bool {
 	return unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Writer writes Text of what it is given to w. A character must not be cut in two by
+// Writer applies Text to its input and writes the result to w. A character must not be cut in two by
 // the caller.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Find returns where a tool is: what LSM_TEST_PTXAS names for ptxas, else what is on the PATH,
-// else what scripts/bootstrap.sh fetched.
+// Find returns the path of a tool: the value of LSM_TEST_PTXAS for ptxas, otherwise the tool on the PATH,
+// otherwise the one that scripts/bootstrap.sh fetched.
 func Find(tool string) string {
 	if named := os.Getenv("LSM_TEST_" + strings.ToUpper(tool)); named != "" {
 		return named
@@ -24,7 +24,7 @@ func Find(tool string) string {
 	return filepath.Join(os.Getenv("HOME"), ".cache", "lsm", "ptxas", tool)
 }
 
-// Assemble makes code of PTX for a card such as sm_90. log is what ptxas said.
+// Assemble makes code of PTX for a card such as sm_90. log is the output of ptxas.
 func Assemble(ptx []byte, arch string) (image []byte, log string, err error) {
 	err = in(ptx, func(file string) (err error) {
 		out, err := exec.Command(Find("ptxas"), "-v", "-arch", arch, "-o", file+".cubin", file).CombinedOutput()
@@ -37,7 +37,7 @@ func Assemble(ptx []byte, arch string) (image []byte, log string, err error) {
 	return image, log, err
 }
 
-// in runs f with a file that holds data, in a folder that is there for it alone.
+// in runs f with a file that holds data, in a temporary folder of its own.
 func in(data []byte, f func(file string) error) error {
 	folder, err := os.MkdirTemp("", "ptxas")
 	if err != nil {
@@ -48,8 +48,8 @@ func in(data []byte, f func(file string) error) error {
 	return errors.Join(os.WriteFile(file, data, 0o600), f(file))
 }
 
-// Kernel is what ptxas, or NVRTC by it, says of a kernel: registers of a thread, and bytes
-// that are spilled to local memory and read back.
+// Kernel holds the figures of a kernel that ptxas prints, or NVRTC through it: registers of a thread, and
+// bytes that are spilled to local memory and read back.
 type Kernel struct {
 	Name                     string
 	Registers, Stores, Loads int

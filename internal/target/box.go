@@ -64,7 +64,7 @@ func (b Box) Len() int {
 	return n
 }
 
-// Grow is the box with a frame of so many points, as far as the grid goes.
+// Grow is the box with a frame of the given points, as far as the grid goes.
 func (b Box) Grow(frame int, g grid.Grid) Box {
 	out := Box{slices.Clone(b.First), slices.Clone(b.Count)}
 	for a, n := range g.Shape {

@@ -23,7 +23,7 @@ var problemKeys = []string{
 // operatorFiles are the roles of files that shape the operator.
 var operatorFiles = []string{"survey", "wavelet", "velocity", "receiver_velocity", "traveltime", "surface"}
 
-// Given is what the solution holds that was asked for.
+// Given is the solution that the user gave, and its part in the box.
 type Given struct {
 	Image    *h5.ImageReader // of a solve; nil: none
 	Residual float64         // of Image: ‖W(A m − d)‖
@@ -31,7 +31,7 @@ type Given struct {
 	solution []float64 // Image in the box
 }
 
-// Read opens the solution that was asked for and reads what it leaves. It refuses
+// Read opens the given solution and reads its part in the box. It refuses
 // one of another problem. It is collective.
 func Read(j *pipeline.Job, o Options) (*Given, error) {
 	g, path := &Given{}, o.Image

@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Posterior is what H says of each point of a window, apart from all data. Rank 0 alone has it.
+// Posterior is the information that H gives about each point of a window, apart from all data. Only rank 0 has it.
 type Posterior struct {
 	// Resolution is the diagonal of R = H⁻¹(H − λ²): the share of a point's
 	// own value that the solution keeps.
 	Resolution []float64
 	// Width is, along each axis, how wide the solution smears a point, in the units of the
 	// grid: √(h² + 12 Σ p²(x − x₀)² / Σ p²), p the column of R of the point at x₀ and h the
-	// distance of points. That of a box is its length, that of a perfect point h.
+	// distance of points. The width of a box is its length, the width of a perfect point h.
 	Width [][]float64
 	// Variance is the diagonal of H⁻¹, Noise that of H⁻¹(H − λ²)H⁻¹. Times σ², the variance of
 	// the noise in a weighted sample, they are the variance of the image given the data where
@@ -72,7 +72,7 @@ func (s *system) take(p *Posterior, k, row int, x []float64) {
 	}
 }
 
-// widths are those of a point-spread function, by row, around the point of a row.
+// widths returns the widths of a point-spread function, by row, around the point of a row.
 func (s *points) widths(p []float64, centre int) []float64 {
 	g := s.box
 	at, middle := make([]float64, g.Dim()), make([]float64, g.Dim())

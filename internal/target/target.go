@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
 )
 
-// Options say what is asked of a target.
+// Options select the results of a target.
 type Options struct {
 	Window Box
 	Frame  int // points around the window that H has as well

@@ -14,7 +14,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Summary is what a target tells, on rank 0.
+// Summary holds the results of a target, on rank 0.
 type Summary struct {
 	Points, Rows int       // of the window, of H
 	Resolution   []float64 // Posterior's
@@ -23,7 +23,7 @@ type Summary struct {
 	Held, Alone  float64   // differences from the given solution: of the image, and of the one with zero around it; NaN: none given
 }
 
-// findings are what a file holds.
+// findings are the contents of a file.
 type findings struct {
 	image       []float32
 	post        *Posterior
@@ -31,7 +31,7 @@ type findings struct {
 	held, alone float64
 }
 
-// Write answers what was asked for and publishes it: an image file of the window with H and
+// Write computes the requested results and publishes them: an image file of the window with H and
 // the fields beside the image. It is collective.
 func (t *Target) Write(ctx context.Context, path string, src pipeline.Source) (*Summary, error) {
 	create := func() (*h5.ImageWriter, error) {
@@ -178,7 +178,7 @@ func (t *Target) writeFound(w *h5.ImageWriter, f *findings) error {
 	return nil
 }
 
-// fields are what is known of each point.
+// fields are the results for each point.
 func (t *Target) fields(f *findings) (fields []h5.Field) {
 	add := func(name string, of func(i int) float64) {
 		v := make([]float32, len(t.window))

@@ -20,7 +20,7 @@ type Panic struct {
 // Error is the value and the stack.
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\nworker's %s", p.Value, p.Stack) }
 
-// Explain tells, of what a deferred function has recovered, the value, and the stack where the
+// Explain returns the value that a deferred function has recovered, and the stack where the
 // panic began: in a worker or in this goroutine.
 func Explain(recovered any) (value any, stack []byte) {
 	if p, ok := recovered.(*Panic); ok {

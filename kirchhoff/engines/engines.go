@@ -14,7 +14,7 @@ type Features uint32
 const (
 	Gathers    Features = 1 << iota // an image for each class
 	Streamed                        // data that are never held as a whole
-	Recomputed                      // tables made anew in every application
+	Recomputed                      // tables that every application recomputes
 	Coarse                          // the same, interpolated from coarse ones
 	Compact                         // tables with times in 16 bits
 	Dynamic                         // dynamic weights, also of given amplitudes

@@ -106,8 +106,8 @@ func (k *kernel) forwardWork(ctx context.Context, data, image device.Buf, quantu
 	return pieces.Work{Cuts: k.image.TraceCuts, Ahead: ahead, Sum: sum, Finish: finish}, nil
 }
 
-// smooth adds up the bands of so many traces, each smoothed by its triangle, in order. kind
-// is that of the sums.
+// smooth adds up the bands of the given rows of traces, each smoothed by its triangle, in order.
+// kind is the type of the sums.
 func (e *Engine) smooth(sums device.Buf, kind string, rows int) (device.Buf, error) {
 	to, n := e.smoothed.Slice(0, rows*e.stride), rows*e.stride
 	if err := e.buffers.dev.Zero(to); err != nil {
@@ -129,7 +129,7 @@ type pass struct {
 	bands     int                                            // whose samples bound those of the others
 }
 
-// adjointPass is that of the operator's adjoint, whose rows are pairs of samples.
+// adjointPass is the pass of the operator's adjoint, whose rows are pairs of samples.
 func (e *Engine) adjointPass() pass { return pass{"adjoint", e.correlateRows, 2, 1, 1} }
 
 // imageWork prepares an adjoint of the data by a pass. With correlated the rows of kept lists

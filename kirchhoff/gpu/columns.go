@@ -22,7 +22,7 @@ func (h *held) add(o held, times int) {
 	h.groups += o.groups * times
 }
 
-// tables are those of some places, column by column.
+// tables are the tables of some places, column by column.
 type tables struct {
 	memoryOfTables
 	columns []column
@@ -64,7 +64,7 @@ func (c *column) number(local []int32) {
 // slot is where a place has tables: its number in a column.
 type slot struct{ column, number int }
 
-// slots returns those of each of the given number of places, in the order of columns.
+// slots returns the slots of each of the given number of places, in the order of columns.
 func slots(columns []column, places int) [][]slot {
 	list := make([][]slot, places)
 	for i, c := range columns {
@@ -75,7 +75,7 @@ func slots(columns []column, places int) [][]slot {
 	return list
 }
 
-// mostHeld is what the place that has most holds.
+// mostHeld is the largest number of rows and groups that a place holds.
 func (t *tables) mostHeld(places int) (most held) {
 	list := make([]held, places)
 	for _, c := range t.columns {
@@ -121,7 +121,7 @@ func corner(b kirchhoff.Box, tile int32, side int) [3]int {
 	return [3]int{n / (b.Count[1] * b.Count[2]) * side, n / b.Count[2] % b.Count[1] * side, n % b.Count[2] * side}
 }
 
-// columnList is what the kernels need of the columns of tables with an aperture.
+// columnList lists the facts about columns of tables that kernels with an aperture need.
 func (g *geometry) columnList(t *tables) (list []columnThere) {
 	axes := g.layout.Aperture
 	for _, c := range t.columns {

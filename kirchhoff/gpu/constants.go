@@ -48,7 +48,7 @@ func define(constants ...any) string {
 }
 
 // header are the constants of tables, which all programs but ends.cu have. CODE_BITS are the fraction bits of a
-// compact time. NEVER is a time that does not count, without weights; others are below 2^31.
+// compact time. NEVER marks, in tables of times only, points that are left out; times are below 2^31.
 func header() string {
 	return define("TILE", simd.TileSize, "BUNCH", bunch, "CODE_BITS", simd.Bits, "GROUP", groupTiles, "THREADS", threads) +
 		"#define NEVER 0xFFFFFFFFu\n"
@@ -60,7 +60,7 @@ func operatorHeader(l kirchhoff.Layout) string {
 	return header() + define("RECEIVERS", receivers, "WINDOW", window, "LANES", lanes, "SOURCES", blockSources, "TARGETS", blockTargets, "CHUNK", chunk)
 }
 
-// endsHeader are those of ends.cu.
+// endsHeader are the constants of ends.cu.
 func endsHeader() string {
 	return define("THREADS", threads, "WIDTH", narrow, "SEGMENT", segment, "STEPS", steps)
 }

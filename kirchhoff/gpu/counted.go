@@ -12,10 +12,10 @@ import (
 )
 
 // countedText has the instructions that threads of the operator's kernels issue for a triple on the
-// ordinary path, in what several NVRTCs make of the carried programs, and in what ptxas makes of the
-// carried PTX (13.5 for sm_100 and sm_120, else 12.9). They were counted once in the disassembled code,
-// with the rows of an architecture from old versions of NVRTC to new ones. Newer NVRTCs than 12.9 were
-// not counted for sm_80 and sm_90, for which all compile.
+// ordinary path. It has them for the code that several NVRTCs make of the carried programs, and for the
+// code that ptxas makes of the carried PTX (13.5 for sm_100 and sm_120, otherwise 12.9). They were counted
+// once in the disassembled code. The rows of an architecture go from old versions of NVRTC to new ones.
+// Newer NVRTCs than 12.9 were not counted for sm_80 and sm_90, for which all compile.
 //
 //go:embed counted.txt
 var countedText string
@@ -105,9 +105,9 @@ func native(l kirchhoff.Layout) map[int]float64 {
 	return from
 }
 
-// Instructions are those that forward and adjoint issue for a triple, as counted for a card and a
-// version of NVRTC, "" for the carried PTX. They are those of the nearest older architecture, and of
-// the newest version that is not newer, or else of the oldest. ok is false where none was counted.
+// Instructions are the instructions that forward and adjoint issue for a triple, as counted for a card and a
+// version of NVRTC, "" for the carried PTX. The count is taken from the nearest older architecture, and from
+// the newest version that is not newer, or otherwise from the oldest. ok is false if none was counted.
 func Instructions(l kirchhoff.Layout, arch, version string) (each [2]float64, ok bool) {
 	number, _ := strings.CutPrefix(arch, "sm_")
 	want, err := strconv.Atoi(number)

@@ -33,14 +33,14 @@ type Engine struct {
 	most       most
 	kernels    []*kernel // of the images
 
-	tables *tables          // of all places; without memory where they are made anew
+	tables *tables          // of all places; without memory if they are recomputed
 	held   held             // by the tables of all places, or of a unit at most
 	banks  []memoryOfTables // of the tables of units, which take them in turn
 	making *accel.Stream    // on which they are made
 	packer *packer          // of tables; nil where no more are made
 	window int              // entries of a window of the forward; 0 before there are tables
 
-	// What is computed from the start.
+	// Computed from the start.
 	groups              accel.Memory // groupList
 	tiles               accel.Memory // firstTile
 	halfList            accel.Memory // halves
@@ -98,7 +98,7 @@ var (
 // New compiles the kernels for a card and makes the tables of p there: 4 bytes per place and
 // image point, 12 with Dynamic in 2-D, 20 in 3-D; two less with Compact. With an aperture,
 // points are those of the columns where a place has tables. p.Threads is the number of
-// threads that compute traveltimes which the card does not. Its errors are those of
+// threads that compute traveltimes which the card does not. It returns the errors of
 // kirchhoff.Refuse, kirchhoff.NewPlan, kirchhoff.Images, the traveltime method and the compiler.
 // If the card has too little memory, the error is a missing resource that states what is needed
 // and what there is. If times lie too far apart for tables, it names the place.
@@ -219,8 +219,8 @@ func outline(l *kirchhoff.Plan, w kirchhoff.Work, processors int) *Engine {
 	return e
 }
 
-// cutUnits cuts the traces into units. Where their tables are made anew, those of two have
-// memory, if the budget allows it: the next are made while the card works.
+// cutUnits cuts the traces into units. If their tables are recomputed, two units have memory for
+// them, if the budget allows it: the next tables are made while the card works.
 func (e *Engine) cutUnits(p *kirchhoff.Problem, w kirchhoff.Work) (err error) {
 	most := e.tables.mostHeld(p.Positions.Len())
 	place, banks := e.placeBytes(), 1

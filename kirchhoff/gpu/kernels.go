@@ -72,7 +72,7 @@ type operator struct {
 	bits, mask          int32
 	one                 float32
 
-	// What programs without an aperture, limits or bands do not take.
+	// Programs without an aperture, limits or bands do not take these.
 	columns, spots, middles accel.Memory
 	taper                   [2]kirchhoff.Taper
 	dip, opening            kirchhoff.Fade

@@ -15,7 +15,7 @@ const cellSources = 16
 // adjointLists are the traces in the adjoint's order, those of each column by themselves:
 // cells of receivers whose numbers follow each other in the whole survey, in each the runs
 // of some sources. A run, the traces of one source in one cell, depends only on its
-// source's traces, and so can be the unit of exact sums. Places have the numbers of the
+// source's traces, so it can be the unit of exact sums. Places have the numbers of the
 // column.
 type adjointLists struct {
 	runs      []int32 // [run][2]: source place and cell
@@ -77,7 +77,7 @@ func (l *adjointLists) parts(n int) (list []int32) {
 	return list
 }
 
-// number is that of a trace's receiver in the whole survey.
+// number is the number of a trace's receiver in the whole survey.
 func number(p *survey.Positions, trace int32) int32 { return p.NumberOf(p.Receiver[trace]) }
 
 // forwardLists are the traces in the forward's blocks, of a few sources and receivers
@@ -135,7 +135,7 @@ func (l *forwardLists) set(n int, source, receiver, row int32) bool {
 	return true
 }
 
-// makeVisits makes the lists of what blocks visit.
+// makeVisits makes the lists of the boxes that blocks visit.
 func (l *forwardLists) makeVisits(plan *kirchhoff.Plan, columns []column) {
 	var traces []int32 // in the order of blocks
 	lane := make([]int, plan.Problem.NumTraces())

@@ -3,8 +3,8 @@ package gpu
 import "github.com/kirchhoff-lsm/lsm/kirchhoff"
 
 // Needs returns the memory that an engine of p takes for w. Tables and Scratch are on a card
-// with the given number of processors, and so is OnCard, which is free again before Pieces are
-// taken; where tables are made anew, Scratch has it. Making is on the host. It runs the code that
+// with the given number of processors. OnCard is there too, and is free again before Pieces are
+// taken; if tables are recomputed, Scratch includes it. Making is on the host. It runs the code that
 // allocates, on buffers that only count. A Budget below the least possible one counts as that.
 func Needs(p *kirchhoff.Problem, w kirchhoff.Work, processors int) (n kirchhoff.Need) {
 	e := outline(kirchhoff.Outline(p), w, processors)
@@ -66,7 +66,7 @@ func (e *Engine) placeBytes() int64 {
 }
 
 // listBytes is the memory of the lists for one trace in one column, if blocks are half full.
-// The traces of a class may lie apart: apartBytes is for a trace alone in its run.
+// The traces of a class may lie apart: apartBytes is for the only trace of a run.
 const listBytes, apartBytes = 40, 150
 
 // rowBytes is the memory of a place's table for one tile on the card. The first and last
@@ -83,7 +83,7 @@ func (g *geometry) rowBytes() int64 {
 }
 
 // partBytes bounds the memory of sums that have more than one part, for each processor of the
-// card: 2 GiB on an H100, a fortieth of what it has.
+// card: 2 GiB on an H100, a fortieth of its memory.
 const partBytes = 16 << 20
 
 // parts returns how many parts should work on the same sums to keep a card with the given

@@ -59,8 +59,8 @@ const stackWords = int(unsafe.Sizeof(stack{}) / 4)
 // far is a time, in samples, beyond any record.
 const far = 5e8
 
-// packer makes tables on the card, on the engine's stream for that. What it needs for the whole
-// problem and any part of it stays there.
+// packer makes tables on the card, on the engine's stream for that. The memory that it needs for the
+// whole problem and any part of it stays allocated there.
 type packer struct {
 	buffers
 	e              *Engine
@@ -143,7 +143,7 @@ func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
 	return task, false
 }
 
-// counted is what the kernels count. It begins with the distances, in samples, of times that
+// counted holds the counts of the kernels. It begins with the distances, in samples, of times that
 // lie too far apart in a tile and in a box, with their places.
 type counted struct {
 	apart   [2]struct{ place, samples uint32 }

@@ -13,8 +13,8 @@ import (
 
 // An application in pieces. The adjoint's are groups of boxes of tiles, whose sums are
 // in the order of tiles; the forward's are groups of shots, whose sums are traces not
-// yet convolved, [row][stride]. Both are float64 with a quantum, else float32. The units
-// of exact sums are those of the cpu engine; runs are those of adjointLists.
+// yet convolved, [row][stride]. Both are float64 with a quantum, otherwise float32. The units
+// of exact sums are the same as in the cpu engine; runs come from adjointLists.
 const (
 	mostImagePieces, leastTiles  = 6, 1 << 12
 	mostTracePieces, leastTraces = 8, 1 << 11

@@ -63,7 +63,7 @@ func (q *squared) prepare(ctx context.Context, image, w2 device.Buf, quantum flo
 	return q.kernel.imageWork(ctx, by, image, w2, quantum, whole, false)
 }
 
-// pass is that of the squared operator, from squared weights. The first compiles its program.
+// pass is the pass of the squared operator, from squared weights. The first call compiles its program.
 func (q *squared) pass() (pass, error) {
 	by := pass{squaredKernel, q.correlate, 1, 2, max(1, q.kernel.engine.geometry.layout.Bands)}
 	if q.filters.norms != nil {

@@ -16,10 +16,10 @@ type kernel struct {
 	engine   *Engine
 	image    *kirchhoff.Image
 	numbered        // by the traces of the image
-	kept     *lists // of the only unit, with tables that are kept; else nil
+	kept     *lists // of the only unit, with tables that are kept; otherwise nil
 }
 
-// numbered is what the card's kernels look up by the number of a trace.
+// numbered holds the lists that the card's kernels index by the number of a trace.
 type numbered struct {
 	row     accel.Memory // row of the data; 0: the trace's own number
 	middles accel.Memory // midpoint, with an aperture
@@ -98,8 +98,8 @@ func (k *kernel) open(ctx context.Context, u kirchhoff.Unit) (*lists, error) {
 	return o, b.err
 }
 
-// remake makes the tables of a unit's places. The card does so beside what it still has to do
-// for the unit before, in the memory of the one before that.
+// remake makes the tables of a unit's places. The card does so beside its remaining work for the
+// previous unit, in the memory of the unit before that one.
 func (e *Engine) remake(ctx context.Context, p *kirchhoff.Problem, t *tables) error {
 	if t.held.rows > e.held.rows {
 		panic(fmt.Sprintf("kirchhoff: tables of %d tiles in memory for %d", t.held.rows, e.held.rows))
@@ -184,7 +184,7 @@ func (k *kernel) keep(b *buffers) error {
 	return b.err
 }
 
-// Close gives back lists that are not kept.
+// Close frees lists that are not kept.
 func (o *lists) Close() {
 	if o != o.kernel.kept {
 		o.memory.free()

@@ -16,7 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/ptxas"
 )
 
-// Hunt looks for mutants that nobody notices.
+// Hunt looks for mutants that stay undetected.
 type Hunt struct {
 	Steps int // statements that a mutant's warp may run in a block before it counts as one without an end
 
@@ -31,24 +31,24 @@ type Hunt struct {
 	tried     map[string]int
 }
 
-// place is what a mutant takes out of the text.
+// place is the text that a mutant takes out.
 type place struct {
 	file, kind string
 	line       int
 }
 
-// What LSM_TEST_MUTANTS asks for: all kinds of mutants, not only those that take barriers, waits
-// and fences out, and that the table is written anew.
+// LSM_TEST_MUTANTS selects all kinds of mutants, not only those that take barriers, waits
+// and fences out. With the value update the table is written again.
 func all() bool    { return os.Getenv("LSM_TEST_MUTANTS") != "" }
 func update() bool { return os.Getenv("LSM_TEST_MUTANTS") == "update" }
 
-// tries is how often a mutant is tried before it counts as one that nobody notices, or knownTries
+// tries is how often a mutant is tried before it counts as undetected, or knownTries
 // if it is known for that.
 const tries, knownTries = 40, 5
 
-// NewHunt begins one. redundant says of what nobody misses why it stays: its kind, its file and
-// what stands in its line, "guard forward.cu: if (share == 0)". The hunt makes the test's
-// cards run what the machine's own NVRTC makes. The test is skipped where there is none.
+// NewHunt begins one. redundant explains why text stays although a mutant without it is undetected. Its
+// keys are the kind, the file and the text of the line, "guard forward.cu: if (share == 0)". The hunt makes
+// the test's cards run the output of the machine's own NVRTC. Without an NVRTC the test is skipped.
 func NewHunt(t *testing.T, redundant map[string]string) *Hunt {
 	t.Helper()
 	gputest.NeedEmulator(t)
@@ -60,8 +60,8 @@ func NewHunt(t *testing.T, redundant map[string]string) *Hunt {
 	return h
 }
 
-// Try runs all mutants of a program. run returns a digest of what it computes, or what
-// failed.
+// Try runs all mutants of a program. run returns a digest of its results, or its
+// failure.
 func (h *Hunt) Try(src accel.Source, run func() (digest string, err error)) {
 	t := h.t
 	t.Helper()
@@ -130,7 +130,7 @@ func noticed(folder, wanted string, run func() (digest string, err error)) strin
 	return ""
 }
 
-// text is what a mutant takes out: its kind, its file and what stands in its line.
+// text describes the text that a mutant takes out: its kind, its file and its line.
 func (h *Hunt) text(p place) string {
 	line := ""
 	if lines := h.files[p.file]; p.line <= len(lines) {
@@ -139,9 +139,9 @@ func (h *Hunt) text(p place) string {
 	return fmt.Sprintf("%s %s: %s", p.kind, p.file, line)
 }
 
-// End tells of all mutants. One that no kernel misses is an error, unless it is known as redundant.
-// So is one that is and that somebody does miss, and a row of the tables in docs/gpu-tests.md that says
-// something else.
+// End reports all mutants. An undetected one is an error, unless it is known as redundant.
+// A redundant one that is detected is an error, too. So is a row of the tables in docs/gpu-tests.md that
+// differs.
 func (h *Hunt) End() {
 	t := h.t
 	t.Helper()

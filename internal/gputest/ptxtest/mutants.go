@@ -39,8 +39,8 @@ var (
 	memoryLine = regexp.MustCompile(`^\s*(?:@!?%p\d+\s+)?(?:(?:ld|st)\.(?:volatile\.|relaxed\.)?(?:global|shared)|atom|red|cp\.async\.c[ag])\b`)
 )
 
-// Mutants takes out, one at a time, all things of the given kinds. What one line of the
-// source became in a kernel, copies of it in unrolled loops for example, goes at once.
+// Mutants takes out, one at a time, all things of the given kinds. The statements of one line of the
+// source in a kernel, copies of it in unrolled loops for example, go at once.
 func Mutants(ptx []byte, kinds []string) []Mutant {
 	files := map[string]string{}
 	for _, m := range fileLine.FindAllSubmatch(ptx, -1) {
@@ -55,7 +55,7 @@ func Mutants(ptx []byte, kinds []string) []Mutant {
 	}
 	at := Mutant{}
 	var order []Mutant
-	groups := map[string]edits{} // by what the mutant is but for its text
+	groups := map[string]edits{} // by the mutant's fields except its text
 	for n, s := range lines {
 		if m := entryLine.FindStringSubmatch(s); m != nil {
 			at = Mutant{Kernel: m[1]}
@@ -119,8 +119,8 @@ func mutation(lines []string, labels map[string]int, n int) (kind string, change
 	if target <= n {
 		return "loop", n, always
 	}
-	// What runs unless the branch is taken, and what runs only if it is: that up to where
-	// the first ends by a jump to.
+	// The statements that run unless the branch is taken, and those that run only if it is. The latter end
+	// at the target of the jump that ends the former.
 	end := target
 	last := target - 1
 	for last > n && !strings.HasSuffix(strings.TrimSpace(lines[last]), ";") {
@@ -141,5 +141,5 @@ func mutation(lines []string, labels map[string]int, n int) (kind string, change
 
 func touches(lines []string) bool { return slices.ContainsFunc(lines, memoryLine.MatchString) }
 
-// place is what m takes out of the text, which several kernels may share.
+// place is the text that m takes out, which several kernels may share.
 func (m Mutant) place() place { return place{m.File, m.Kind, m.Line} }

@@ -30,7 +30,7 @@ func OnMadePTX(t *testing.T, pattern string) {
 }
 
 // NVRTC is the machine's own NVRTC: the one that LSM_TEST_NVRTC_LIB names, or that the loader
-// finds. The test is skipped where there is none.
+// finds. Without one the test is skipped.
 func NVRTC(t *testing.T) *driver.Compiler {
 	t.Helper()
 	emulated := os.Getenv("LSM_NVRTC_LIB")

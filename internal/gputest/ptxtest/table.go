@@ -36,7 +36,7 @@ func column(said string) int {
 }
 
 // table compares the rows of a hunt with those of the page, or writes them there. left says
-// why what nobody missed stays.
+// why undetected text stays.
 func (h *Hunt) table(left map[place]string) {
 	type group struct{ file, kind string }
 	numbers := map[group]*[7]int{} // the number, by column, redundant

@@ -14,7 +14,7 @@ const tail = 8
 
 // Cut joins parts that begin at starts, n elements in all, into at most the given number
 // of groups of nearly the same size, each of at least "least" elements. It returns where
-// the groups begin, followed by n. Unless one group is wanted, the last is halved again and
+// the groups begin, followed by n. With several groups, the last is halved again and
 // again, because nothing is computed beside the sum of the last piece. One group may be empty.
 func Cut(starts []int, n, most, least int) []int {
 	groups := max(1, min(most, n/least))

@@ -1,5 +1,6 @@
 // The kernels of one instruction set, included by portable.c, avx2.c and avx512.c after
-// vector.h. Those define
+// vector.h. Those define:
+//
 //   M                            mask of POINTS lanes, with & | ~
 //   GT, GTI, EQI(a, b)           masks: a > b of floats, of integers, a = b of integers
 //   ANY(m), KEEP, KEEPI(m, v)    whether a lane is on; v where on, else 0
@@ -9,7 +10,8 @@
 //   GATHER(m, p, k)              p[k] where on, else 0
 //   LOW, HIGH(a, b)              the lower, the upper two of each four lanes, a and b in turn
 //   LOW2, HIGH2(a, b)            the same, those of a and then those of b
-// and, but for portable.c, LOOKUP and what pairs of points need, see spread and drain.
+//
+// All except portable.c also define LOOKUP and the macros for pairs of points, see spread and drain.
 
 // Times q of POINTS points, whole samples k and fraction w, relative to the first sample
 // of the tile. All sums use these and no other expressions.
@@ -218,7 +220,7 @@ FAST float column(const lsm_operator *op, int64_t tile, int axis) {
 	return op->wide * (axis == 0 ? tile / op->tiles[1] : tile % op->tiles[1]);
 }
 
-// What an aperture leaves of a trace in a tile.
+// The part of a trace that an aperture leaves in a tile.
 enum { NOTHING, ALL_OF_IT, SOME_OF_IT };
 
 FAST int left(const lsm_operator *op, int64_t tile, const lsm_cut *cut) {
@@ -267,7 +269,7 @@ FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_
 	KINDS(DO, way, call) \
 	TWO_KINDS(DO, way, way##_limits, LIMITS, call)
 
-// around is left, and sets weight [TILE] where that is some.
+// around is left, and sets weight [TILE] for SOME_OF_IT.
 TARGET __attribute__((noinline)) static int around(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
 	const int what = left(op, tile, cut);
 	if (what != SOME_OF_IT) return what;
@@ -460,12 +462,12 @@ FAST void flush(double *image, lsm_sums *u, double magic) {
 		for (int i = 0; i < TILE; i++) image[i] += sum[i];
 }
 
-// The forward. A point adds two samples to a trace; a read-modify-write for each point is
-// what bounds such a loop. Neighbouring points of a patch mostly fall within two samples of
+// The forward. A point adds two samples to a trace; a read-modify-write for each point
+// limits the speed of such a loop. Neighbouring points of a patch mostly fall within two samples of
 // each other, so both are first put into one window of four samples, in registers: half
 // as many writes.
 //
-// Entry k of a trace's windows holds four floats, what is due to samples k to k+3.
+// Entry k of a trace's windows holds four floats, which are due to samples k to k+3.
 // Entries do not overlap, so a processor can forward one write to the next read of
 // the same entry; the windows are added up once per application.
 
@@ -642,10 +644,9 @@ TARGET __attribute__((noinline)) static void demigrate_given(const int mode, flo
 #undef CALL
 }
 
-// walk takes each pair of the block's traces to each tile, with cut those too whose aperture
-// ends in the box. It reads a table's rows once
-// and, but for the forward, writes 16 bytes per point; the stretches of the block's traces
-// stay in the caches.
+// walk takes each pair of the block's traces to each tile, with cut also those whose aperture
+// ends in the box. It reads a table's rows once and, except in the forward, writes 16 bytes per
+// point; the stretches of the block's traces stay in the caches.
 FAST void walk(const int way, const int mode, const int cut, const lsm_operator *op, void *out, const void *in, lsm_part part) {
 	const int64_t size = lsm_row(mode & LIMITS ? op->mode : mode), next = op->places * size;
 	const int32_t nt = op->nt;

@@ -7,7 +7,7 @@
 // The tables of a cell are transposed once for all sources of a block. The k, w and
 // values of a pair, and the order of its sums, do not depend on the other lanes.
 
-enum { AFTER = 2 * WIDEST + 18 }; // samples of a window from its 0 on; WIDEST lie before it
+enum { AFTER = 2 * WIDEST + 18 }; // samples of a window from its 0 on; WIDEST more come first
 
 // lsm_cell holds the tables of one cell's receivers over a tile.
 typedef struct {
@@ -114,7 +114,7 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 // TAPER is added to modes where an aperture tapers the tile for some lanes.
 enum { TAPER = 16 };
 
-// amount is what point p gives the lanes.
+// amount is the contribution of point p to the lanes.
 FAST V amount(const int mode, const lsm_cell *c, const lsm_rays *a, int p) {
 	const V *first = mode & TAPER ? c->tapered[0] : c->field[0], *second = mode & TAPER ? c->tapered[1] : c->field[1];
 	if (kind(mode) == STATIC) return ALL(a->value[0][p]);
@@ -231,7 +231,7 @@ FAST void cast(const int mode, lsm_rays *a, const char *s, int shift, const floa
 	}
 }
 
-// narrow sets the tapered fields. Of the lanes in some an aperture tapers the tile; at is
+// narrow sets the tapered fields. An aperture tapers the tile for the lanes in some; at is
 // where their traces have their midpoints.
 FAST void narrow(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile, const V at[2], M some) {
 	V f[2][8];

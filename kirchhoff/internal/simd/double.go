@@ -33,7 +33,7 @@ import (
 // of successive traces ascend by one.
 type Trace struct{ Source, Receiver, Row int32 }
 
-// Double is the operator in double precision over all tiles. Its tables are those of Static, Plane
+// Double is the operator in double precision over all tiles. Its tables are laid out as for Static, Plane
 // and Space, [tile][place][field][64], of float64. Widths are whole numbers. Slices, those of traces
 // too, are in memory from Alloc.
 //

@@ -43,7 +43,7 @@ const (
 // (b, p).
 func (w Weights) Fields() int { return []int{1, 2, 3, 5}[w] }
 
-// Target is what all traces share of the tiles of a target.
+// Target holds the properties of a target's tiles that all traces share.
 type Target struct {
 	Range   *Memory[int32]   // [tile][2], first row and the row after the last
 	Rows    int              // of the whole target
@@ -53,7 +53,7 @@ type Target struct {
 	NT      int
 }
 
-// Fall sets where the tiles of a target fall on the trace of two places, out [tile·step], but for
+// Fall sets where the tiles of a target fall on the trace of two places, out [tile·step], except
 // Band and Row. s and r are the places' fields, [Fields][row], times in s. given [tile][TileSize] are
 // further factors, nil for 1.
 func (i ISA) Fall(out []Arrivals, step int, t *Target, s, r *Memory[float64], scale float64, given *Memory[float64]) {

@@ -1,5 +1,5 @@
 // Pairs of points of two tiles, included after body.h. For each trace the tile of y becomes a
-// table of what its points bring to each sample m that the tile of x falls on,
+// table of its points' contributions to each sample m that the tile of x falls on,
 //
 //	φ[m][y] = lo_y G[k_y, m] + hi_y G[k_y + 1, m],
 //

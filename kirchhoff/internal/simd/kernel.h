@@ -1,5 +1,5 @@
-// What the sets of kernels share: the layout of tables and pair lists, and the signatures
-// of the loops. simd.go explains the layout.
+// Declarations that the sets of kernels share: the layout of tables and pair lists, and the
+// signatures of the loops. simd.go explains the layout.
 #ifndef LSM_KERNEL_H
 #define LSM_KERNEL_H
 
@@ -55,7 +55,7 @@ typedef struct {
 
 // A weight by the distance of a column from a trace's midpoint along one axis, in
 // columns: 1 up to flat, 0 from edge on, half a period of a cosine between, rate being one
-// over its length. rate is 0 where there is no limit.
+// over its length. rate is 0 without a limit.
 typedef struct {
 	float flat, edge, rate;
 } lsm_aperture;
@@ -66,7 +66,7 @@ typedef struct {
 	float at[2];
 } lsm_cut;
 
-// The operator over one box of tiles and one block of traces. Places are those of the box.
+// The operator over one box of tiles and one block of traces. Places belong to the box.
 typedef struct {
 	const char *table;      // [tile][place][row]
 	const lsm_span *span;   // [tile][place]
@@ -113,10 +113,10 @@ typedef struct {
 	double magic;
 } lsm_part;
 
-// What the diagonal takes of each trace and band, by row: the squared norms e [row][stride] of
+// The diagonal's inputs for each trace and band, by row: the squared norms e [row][stride] of
 // the columns of its filter, the inner products f of neighbouring columns, and the
 // range flat [row][2] of samples k over which e[k], e[k+1] and f[k] stay the same.
-// step rows lie between traces: as many as there are bands or, where all traces share theirs, 0.
+// step is the number of rows between traces: the number of bands or, if all traces share their rows, 0.
 typedef struct {
 	const float *e, *f;
 	const int32_t *flat;
@@ -142,8 +142,8 @@ enum {
 };
 typedef void lsm_walk(const lsm_operator *op, void *out, const void *in, lsm_part part);
 
-// What adds a block's windows to sums after the tiles of the box, rounds that with magic
-// and clears the windows. sums is [row − row0][nt], or with row0 = −1 [slot][nt]. scratch
+// The function that adds a block's windows to sums after the tiles of the box, rounds the sums with
+// magic and clears the windows. sums is [row − row0][nt], or with row0 = −1 [slot][nt]. scratch
 // is zero, nt samples with 128 + the largest half on both sides; NULL with one band.
 typedef void lsm_drain(const lsm_operator *op, double *sums, float *windows, double *scratch, int64_t row0, double magic);
 
@@ -158,7 +158,7 @@ typedef struct {
 	int32_t pad[12];
 } lsm_arrivals;
 
-// What the weights of two places at a point of a target are: 1, b_s b_r, C_s C_r + S_s S_r or
+// The kinds of weights of two places at a point of a target: 1, b_s b_r, C_s C_r + S_s S_r or
 // b_s b_r |p_s + p_r|. A place has fields [field][row] of double, times in s first: nothing more, b,
 // (C, S) or (b, p).
 enum { PLAIN_WEIGHT, AMPLITUDES, HALF_ANGLES, CHORDS };
@@ -173,7 +173,7 @@ typedef struct {
 	int32_t nt, weights;
 } lsm_target;
 
-// Sets where the tiles fall on the trace of two places, out [tile·step], but for band and row.
+// Sets where the tiles fall on the trace of two places, out [tile·step], except band and row.
 typedef void lsm_fall(lsm_arrivals *out, const lsm_target *t, const double *s, const double *r);
 
 // Inner products of the columns of a trace's samples, see kirchhoff's gram: of sample k in band b
@@ -186,16 +186,16 @@ typedef struct {
 	int32_t rows, bands, wide, stride;
 } lsm_gram;
 
-// double out [x][y] is set to the sum, over traces, of what points x and y of two tiles bring to the
-// Hessian. grams is of each trace, or with step 0 of all. It returns 0 if that is nothing, and then
-// leaves out as it is.
+// double out [x][y] is set to the sum, over traces, of the contribution of points x and y of two tiles to
+// the Hessian. grams is of each trace, or with step 0 of all. It returns 0 if the sum has no terms, and
+// then leaves out unchanged.
 typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, int64_t traces, const lsm_gram *grams, int64_t step);
 
 // The kernels for one instruction set.
 typedef struct {
-	// By way and mode, of which with LIMITS only that and COMPACT count, and by whether
-	// the aperture of some traces ends in the box. Only AVX-512 has CELL, and of modes without
-	// LIMITS.
+	// By way and mode, and by whether the aperture of some traces ends in the box. A mode with LIMITS
+	// counts only as LIMITS, with or without COMPACT. Only AVX-512 has CELL, and only for modes
+	// without LIMITS.
 	lsm_walk *walk[WALKS][LIMITS + COMPACT + 1][2];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
@@ -209,7 +209,7 @@ typedef struct {
 
 extern const lsm_kernels lsm_portable, lsm_avx2, lsm_avx512;
 
-// lsm_kernels_of are those of simd.go's ISA.
+// lsm_kernels_of returns the kernels of simd.go's ISA.
 static inline const lsm_kernels *lsm_kernels_of(int isa) {
 #if defined(__x86_64__)
 	if (isa == 2) return &lsm_avx512;
@@ -274,8 +274,8 @@ INLINE lsm_reach reached(lsm_reach source, lsm_reach receiver, int32_t nt) {
 }
 
 // outside says that no point of the tile falls on the record; inside that all
-// do, whatever their times. Between the two lies the general path, which knows
-// that k truncates towards zero: times in (−1, 0) belong to k = 0.
+// do, whatever their times. In other cases the general path runs. It relies on k
+// truncating towards zero: times in (−1, 0) belong to k = 0.
 INLINE int outside(int32_t k0, float width, int32_t nt) {
 	return k0 >= nt - 1 || k0 + (int32_t)width < -1;
 }

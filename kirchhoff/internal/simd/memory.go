@@ -19,7 +19,7 @@ type Memory[T any] struct {
 	cleanup runtime.Cleanup
 }
 
-// Alloc returns n zeroed elements. Its error names the size asked for.
+// Alloc returns n zeroed elements. Its error names the size.
 func Alloc[T any](n int) (*Memory[T], error) {
 	var t T
 	size := n * int(unsafe.Sizeof(t))
@@ -32,7 +32,7 @@ func Alloc[T any](n int) (*Memory[T], error) {
 	return m, nil
 }
 
-// Free gives the memory back; m holds nothing afterwards. A nil m is legal.
+// Free frees the memory; m holds nothing afterwards. A nil m is legal.
 func (m *Memory[T]) Free() {
 	if m == nil || m.raw == nil {
 		return

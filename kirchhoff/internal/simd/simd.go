@@ -23,10 +23,10 @@
 //
 // With Compact the times are 64 numbers of 16 bits. A time is code << shift, in units of
 // 1/2048 sample. Each place and tile has its shift: 0 where its times lie less than 32
-// samples apart, as almost always, else at least 1. Sums of two are exact. The 64 codes
+// samples apart, as almost always, otherwise at least 1. Sums of two are exact. The 64 codes
 // fill 32 words: word 16h + i has the code of point 32h + i in its lower half and that of
 // point 32h + 16 + i in its upper half, so that a shift or a mask makes a register of each
-// half. A point with the code Never does not count.
+// half. The code Never leaves a point out.
 //
 // Traces come in blocks. A block is a list of runs, and a run is a list of pairs that
 // share their source. The many pairs of a block need few tables, and these stay in the
@@ -35,8 +35,8 @@
 // # Promises
 //
 // Both directions compute times, fractions and weights by the same float32
-// expressions, so they are adjoint to rounding. The order of every sum depends on
-// the arguments alone. Two sets of kernels may differ by rounding.
+// expressions, so they are adjoint to rounding. The order of every sum depends only on
+// the arguments. Two sets of kernels may differ by rounding.
 //
 // With anti-aliasing a trace comes in bands: the first is the trace itself, and each
 // further one is smoothed by a longer triangle. Each tile meets a pair in one band, which
@@ -47,7 +47,7 @@
 // the forward that of a box of tiles over a trace, see Drain. Such a sum depends only on
 // the run or the box, and on the kernels.
 //
-// All memory the kernels see, but for plain Go slices in the arguments, is from
+// All memory the kernels see, except plain Go slices in the arguments, is from
 // Alloc: 64-byte alignment is assumed.
 package simd
 
@@ -144,7 +144,7 @@ const (
 	Limits  Mode = C.LIMITS  // to be added to Plane or Space: weights by dip and opening angle
 )
 
-// Compact times have Bits fraction bits; Never is the code of a point that does not count.
+// Compact times have Bits fraction bits; the code Never leaves a point out.
 // With shifts up to MaxShift the sum of two fits in an int32.
 const (
 	Bits     = C.BITS
@@ -180,7 +180,7 @@ type Span struct {
 type Run struct{ Source, Pair0, Pair1 int32 }
 
 // Pair is one trace: its receiver place, the row of its trace and its number in the block.
-// First is 1 in the list's first pair with that receiver, else 0: a hint when to fetch its
+// First is 1 in the list's first pair with that receiver, otherwise 0: a hint when to fetch its
 // table. In a cell's block it is the lane. Cut is −1, or the number in Cuts of a trace whose
 // aperture ends in the box.
 type Pair struct{ Receiver, Row, Slot, First, Cut int32 }
@@ -208,12 +208,12 @@ func Band(bands int, s, r float32) int {
 	return max(0, min(bands-1, int(math.Float32bits(sum*sum)>>23)-127))
 }
 
-// Operator is what every call of the kernels reads: one box of tiles and one block of
-// traces. Places are those of the box.
+// Operator holds the arguments that every call of the kernels reads: one box of tiles and one block
+// of traces. Places belong to the box.
 type Operator struct {
-	Table  []uint32 // [tile][place][Mode.Row()], bits of float32 but for compact times
+	Table  []uint32 // [tile][place][Mode.Row()], bits of float32, or compact times
 	Span   []Span   // [tile][place]
-	Shift  []uint8  // [tile][place] with Compact, else empty
+	Shift  []uint8  // [tile][place] with Compact, otherwise empty
 	Reach  []Reach  // [place]
 	Places int
 	Tiles  [3]int // of the box along each axis, in C order; in 2-D the first is 1
@@ -222,7 +222,7 @@ type Operator struct {
 	Runs  []Run // of traces that count in the box; like Pairs and Cuts in memory from Alloc
 	Pairs []Pair
 	Cuts  []Cut
-	Lanes []int32 // [Lanes], of a cell: receivers, −1 for none; else nil
+	Lanes []int32 // [Lanes], of a cell: receivers, −1 for none; otherwise nil
 
 	Stride   int // elements between rows, a multiple of 16, at least NT + 2·TileSize
 	Mode     Mode
@@ -324,7 +324,7 @@ func (i ISA) walk(way C.int, o *Operator, out, in unsafe.Pointer, tile0, tile1 i
 	})
 }
 
-// Squares is what the diagonal takes of each trace and band, see Diagonal.
+// Squares holds the diagonal's inputs for each trace and band, see Diagonal.
 type Squares struct {
 	Norms *Memory[float32] // [row][Stride], ‖c[k]‖², c[k] what a one at sample k of the band becomes
 	Inner *Memory[float32] // [row][Stride], ⟨c[k], c[k+1]⟩
@@ -351,11 +351,11 @@ func (i ISA) Forward(o *Operator, windows *Memory[float32], image []float32, til
 // quanta, if what is rounded is 2⁵² quanta at most.
 const magic = 1.5 * (1 << 53)
 
-// Drain adds what the windows of a block's traces hold after the tiles of the box,
-// smoothed and rounded to a multiple of two quanta, to rows pair.Row − row0 of sums,
-// [row][NT], and clears them; with row0 = −1 to rows pair.Slot, and with quantum 0 without
+// Drain adds the windows of a block's traces after the tiles of the box, smoothed and rounded
+// to a multiple of two quanta, to rows pair.Row − row0 of sums, [row][NT], and clears them.
+// With row0 = −1 it adds to rows pair.Slot, and with quantum 0 without
 // rounding. Rounded sums add up exactly, in any order, up to 2⁵⁴ quanta. With bands scratch
-// is zero, NT + 2·ScratchEnd elements, else it may be nil.
+// is zero, NT + 2·ScratchEnd elements, otherwise it may be nil.
 func (i ISA) Drain(o *Operator, sums []float64, windows *Memory[float32], scratch []float64, row0 int, quantum float64) {
 	var zero *C.double
 	if o.Bands > 1 {
@@ -410,8 +410,8 @@ func (i ISA) Filter(y, x, taps []float32, add bool) {
 		(*C.float)(unsafe.SliceData(taps)), C.int64_t(len(y)), C.int64_t(len(taps)), flag)
 }
 
-// Collapse sets trace[n] to the sum of what the windows, [Slots·len(trace)] at
-// least, hold for sample n.
+// Collapse sets trace[n] to the sum over the windows, [Slots·len(trace)] at
+// least, for sample n.
 func Collapse(trace, windows []float32) {
 	if len(windows) < Slots*len(trace) {
 		panic(fmt.Sprintf("simd: collapse of %d samples from %d", len(trace), len(windows)))

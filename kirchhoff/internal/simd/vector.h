@@ -1,4 +1,4 @@
-// Registers of POINTS floats, in the vector types of GCC and Clang. TARGET is what makes a
+// Registers of POINTS floats, in the vector types of GCC and Clang. TARGET makes a
 // function use the instruction set.
 #include "kernel.h"
 #include <math.h>
