@@ -48,11 +48,11 @@ func newBenchBackends(a *cli.App) *cobra.Command {
 processors with MPI, GPUs with MPI through the host, GPUs with GPU-aware MPI, and GPUs with
 NCCL or RCCL. A line says why the others are not offered. Backends writes no image.
 
-For each way it prints the bandwidth of an all-reduce by size, the time of an iteration, the
-share of it that sums over ranks take without overlap, how much of that the overlap hides,
-the residual, and the digest of the image. The verdict compares times and images: images of
-one engine must have the same bits with solver.reproducible = "ranks", and engines may
-differ as far as docs/gpu.md allows. docs/measuring.md explains the columns.`,
+For each way it prints the bandwidth of an all-reduce by size and the time of an iteration. It
+also prints the share of that time that sums over ranks take without overlap, how much of it
+the overlap hides, the residual, and the digest of the image. The verdict compares times and
+images: images of one engine must have the same bits with solver.reproducible = "ranks", and
+engines may differ as far as docs/gpu.md allows. docs/measuring.md explains the columns.`,
 		Example: `  mpirun -n 2 lsm bench backends config.toml
   srun lsm bench backends config.toml --iterations 10 --plot backends.png
   mpirun -n 2 lsm bench backends config.toml --engine hip --last 256MiB --json`,
