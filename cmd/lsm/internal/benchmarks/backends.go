@@ -24,15 +24,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// What docs/gpu.md promises of a least-squares image: how far those of a card and of the
-// cpu are apart (relative, L2), and after how many iterations at most.
+// docs/gpu.md promises that least-squares images of a card and of the cpu differ by at most this
+// distance (relative, L2), up to this number of iterations.
 const (
 	promisedDistance   = 1e-4
 	promisedIterations = 20
 )
 
-// backendsOptions are the choices of lsm bench backends. Of the embedded ones, Iterations
-// counts those of the sums.
+// backendsOptions are the choices of lsm bench backends. The embedded Iterations counts the timed
+// sums.
 type backendsOptions struct {
 	commOptions
 	iterations int
@@ -61,7 +61,7 @@ engines may differ as far as docs/gpu.md allows. docs/measuring.md explains the 
 			if err := o.check(a.Force); err != nil {
 				return err
 			}
-			// The ranks that all ways stand on; each way then has its own engine and backend.
+			// All ways run on these ranks; each way then has its own engine and backend.
 			a.Set = append(a.Set, "kirchhoff.engine=cpu", "comm.backend=auto", "comm.fallback=none", "comm.accumulate=allreduce")
 			cfg, err := a.Configure(args[0])
 			if err != nil {
@@ -149,8 +149,8 @@ func (b *backends) run(ctx context.Context) error {
 	return b.app.Once(b.verdict)
 }
 
-// excuse keeps an error as the reason why a way is not measured. An error of the first way,
-// of one rank alone, and one that says that a result is wrong, are returned.
+// excuse keeps an error as the reason why a way is not measured. It returns errors of the first
+// way, errors that not all ranks share, and errors that say that a result is wrong.
 func (b *backends) excuse(ctx context.Context, w *way, err error) error {
 	var agreed *comm.Agreed
 	switch {

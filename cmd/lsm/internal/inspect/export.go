@@ -162,7 +162,7 @@ func (f *exportOptions) run(cmd *cobra.Command, a *cli.App, path string) error {
 	return nil
 }
 
-// export writes what is asked for of a file of a kind.
+// export writes the requested part of a file of a kind.
 func (f *exportOptions) export(ctx context.Context, a *cli.App, path, kind string) (*fielddata.Exported, error) {
 	switch {
 	case kind == "survey" && !f.velocity:

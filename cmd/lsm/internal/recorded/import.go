@@ -286,7 +286,7 @@ func (f *importOptions) run(ctx context.Context, a *cli.App, files []string) err
 
 // prepare refuses what cannot work before anything large is read.
 func (f *importOptions) prepare(a *cli.App, files []string) error {
-	var fresh []string // must not be there without --force
+	var fresh []string // may exist only with --force
 	if f.folder != "" {
 		if info, err := os.Stat(f.folder); err == nil && !info.IsDir() {
 			return status.Usage(fmt.Errorf("import: %s is no folder", f.folder))
