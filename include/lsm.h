@@ -19,7 +19,7 @@
  *
  * A call can be stopped by `stop`: while it is not NULL, the library looks every few
  * milliseconds whether *stop is 0. If not, the call ends with LSM_STOPPED. A signal handler or
- * another thread may set it. What the call was to fill is then undefined.
+ * another thread may set it. The arrays that the call was to fill are then undefined.
  */
 #ifndef LSM_H
 #define LSM_H
@@ -77,7 +77,7 @@ typedef struct lsm_problem {
 	 * "eikonal":  first arrivals in `velocity`. Positions lie inside the grid.
 	 * "table":    source_times [sources, points] and receiver_times [receivers, points], s,
 	 *             or pair_times [sources * receivers, points], which are the sums of both. No weights
-	 *             go with pair_times. Positions then matter for distances alone. NaN, without weights,
+	 *             go with pair_times. Positions then matter only for distances. NaN, without weights,
 	 *             stands for no arrival.
 	 *
 	 * The weights of `dynamic` divide by the velocity at each point: velocity [points], or
@@ -142,7 +142,7 @@ int lsm_describe(lsm_operator op, char *text, size_t size);
 /*
  * The forward overwrites data [traces, samples] with the traces of image [points]. The adjoint,
  * the exact transpose, overwrites image with the migrated data. Elements are float for the
- * engine "cpu" and double for the others. Counts are those of all elements, and must be right.
+ * engine "cpu" and double for the others. points and samples count all elements, and must be right.
  */
 int lsm_forward(lsm_operator op, const void *image, size_t points, void *data, size_t samples,
 		const int *stop, char *text, size_t size);

@@ -12,7 +12,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/machine"
 )
 
-// meaning is what a value of a configuration key would come to.
+// meaning says how this machine would carry out a value of a configuration key.
 type meaning struct {
 	Key   string `json:"key"` // with its value, such as "comm.backend = \"auto\""
 	Means string `json:"means"`
@@ -79,7 +79,8 @@ func (f found) ranks(want string, l machine.Launcher) string {
 	return name
 }
 
-// between is what a backend comes to, also between GPUs where there are some.
+// between names the library that a backend would use between ranks and, if card is not nil, between
+// GPUs.
 func (f found) between(want string, l machine.Launcher, card accel.Engine) string {
 	name := f.ranks(want, l)
 	if name != "mpi" || card == nil {

@@ -17,7 +17,7 @@ import (
 
 func main() {
 	os.Exit(cli.Run(os.Args[1:], os.Stdout, os.Stderr, commands, func(a *cli.App, _ *cobra.Command) {
-		if program, err := os.Executable(); err == nil { // else it goes without
+		if program, err := os.Executable(); err == nil { // otherwise it is empty
 			a.Program = program
 		}
 	}))

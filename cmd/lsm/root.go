@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/cmd/lsm/internal/recorded"
 )
 
-// commands are those of lsm, in groups as its help shows them.
+// commands returns the commands of lsm, in the groups that its help shows.
 func commands(a *cli.App) []cli.Group {
 	return []cli.Group{
 		{Title: "Migrate", Commands: migrate.Commands(a)},

@@ -22,7 +22,7 @@ type Grid struct {
 
 	Device  device.Device
 	Library blas.Library
-	solver  blas.Solver // Library, if it can solve; else nil
+	solver  blas.Solver // Library, if it can solve; otherwise nil
 
 	// Overlap has products send a panel while another is multiplied: on the host from a goroutine
 	// of their own, on a card beside the library's stream. NewGrid sets it.

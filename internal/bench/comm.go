@@ -23,7 +23,7 @@ import (
 type CommSpec struct {
 	First, Last int64 // bytes of the whole array: First, First·Factor, … up to Last
 	Factor      int
-	Iterations  int // timed, of which the median counts
+	Iterations  int // timed; the median counts
 	Warmup      int // before them
 	Operations  []string
 	Type        device.Type
@@ -48,7 +48,7 @@ type CommRow struct {
 	Bus       float64 // bytes per second: what crosses the boundary of the busiest rank
 	Wrong     int64   // elements that were not as expected, of all ranks and iterations
 
-	// Of send-recv, whose Backend names the way that the array goes:
+	// Only send-recv sets these; its Backend names the way that the array goes:
 	Direction string // OneWay, BothWays or Local; "" of other operations
 	Beside    bool   // a kernel runs meanwhile
 	Why       string // why nothing was measured; "" if something was
@@ -143,8 +143,8 @@ func CommOperations() (names []string) {
 	return names
 }
 
-// fit chooses the sizes of which every rank can hold two arrays, while the communicator
-// uses as much as one more.
+// fit keeps the sizes for which every rank has memory for three arrays: two of its own and one that
+// the communicator uses.
 func (b *Comm) fit() error {
 	seats, err := comm.GatherJSON(b.comms[0].Host().AllGather, machine.OwnSeat())
 	if err != nil {
@@ -237,9 +237,8 @@ func (b *Comm) collective(o collective, size int64, show func(CommRow)) error {
 	return nil
 }
 
-// row times one size. Each iteration starts from fresh arrays and a barrier, neither of
-// which is timed, and ends with a check that counts wrong elements. Its time is that of the
-// slowest rank.
+// row times one size. Each iteration starts from fresh arrays and a barrier, which are not timed,
+// and ends with a check that counts wrong elements. The slowest rank gives its time.
 func (b *Comm) row(o collective, whole int, prepare, run func() error, check func() (int, error)) (CommRow, error) {
 	wrong := []float64{0}
 	seconds, err := b.timed(b.spec.Warmup, b.spec.Iterations, prepare, run, func() error {

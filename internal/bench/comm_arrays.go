@@ -10,9 +10,9 @@ import (
 )
 
 // period is how many different values an array holds, over and over: whole
-// numbers from 1 to period, so that sums are exact and an element that nobody
-// wrote, zero, is wrong everywhere. It is prime, so that parts in each other's places are
-// noticed: in most algorithms their lengths are powers of two.
+// numbers from 1 to period, so that sums are exact and an element that was not written, zero, is
+// wrong everywhere. It is prime, so that parts in each other's places are noticed: in most
+// algorithms their lengths are powers of two.
 const period = 251
 
 // value is element i of rank's array.
@@ -80,8 +80,7 @@ func newArrays[T device.Number](c comm.Comm, card *gpu.Device, n int) (*arrays, 
 	return a, err
 }
 
-// prepare fills out for an operation: with a copy of in if it works in place, else with
-// zeros.
+// prepare fills out for an operation: with a copy of in if it works in place, otherwise with zeros.
 func (a *arrays) prepare(o collective, whole int) error {
 	d, out := a.out.Device(), a.out.Slice(0, whole)
 	if o.result == gathered || o.result == moved {
@@ -142,7 +141,7 @@ type collective struct {
 // by tells whether a communicator has it.
 func (o collective) by(c comm.Comm) bool { return o.offered == nil || o.offered(c) }
 
-// result is what out holds afterwards, and how it came there.
+// result describes the contents of out after an operation, and how they came there.
 type result struct {
 	redop string
 	root  int                     // comm.None where no rank stands out

@@ -14,8 +14,8 @@ import (
 // hardly change.
 
 // TripleSpeed is how many triples a second a core goes through in the kernels of k, forward
-// and adjoint together, while all k.Threads work. Its triples are those of
-// kirchhoff.Problem.Visits. samples is what SampleSpeed says of the same cores.
+// and adjoint together, while all k.Threads work. It counts triples as kirchhoff.Problem.Visits
+// does. samples is the SampleSpeed of the same cores.
 func TripleSpeed(ctx context.Context, k KernelSize, samples float64) (float64, error) {
 	p, seconds, err := k.iteration(ctx)
 	if err != nil {
@@ -34,8 +34,8 @@ func SampleSpeed(ctx context.Context, k KernelSize) (float64, error) {
 	return float64(p.NumTraces()*p.NT) / seconds, nil
 }
 
-// iteration measures the processor time, in s, of what CGLS does with the traces in an
-// iteration: both directions, three inner products and one sum of vectors.
+// iteration measures the processor time, in s, that an iteration of CGLS takes for the traces: both
+// directions, three inner products and one sum of vectors.
 func (k KernelSize) iteration(ctx context.Context) (p *kirchhoff.Problem, seconds float64, err error) {
 	if p, err = k.problem(); err != nil {
 		return nil, 0, err

@@ -7,14 +7,14 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// counted is a communicator that counts what broadcasts bring to its rank, and so are those
-// split from it.
+// counted is a communicator that counts the bytes and messages that broadcasts bring to its rank.
+// Communicators that are split from it count into the same totals.
 type counted struct {
 	comm.Comm
 	of *traffic
 }
 
-// traffic is what came to a rank.
+// traffic counts what came to a rank.
 type traffic struct{ bytes, messages atomic.Int64 }
 
 func (c counted) Split(color, key int) (comm.Comm, error) {

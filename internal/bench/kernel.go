@@ -1,6 +1,5 @@
-// Package bench measures kernels and traveltimes on this machine, with the
-// correctness of what was timed beside every figure. docs/measuring.md explains
-// the columns.
+// Package bench measures kernels and traveltimes on this machine, and checks the correctness of
+// each timed result next to its figure. docs/measuring.md explains the columns.
 package bench
 
 import (
@@ -45,8 +44,8 @@ type KernelSize struct {
 	Exact bool
 }
 
-// KernelResult is what `lsm bench kernel` prints. Times are medians in nanoseconds per
-// (source, receiver, image point), convolution included.
+// KernelResult holds the figures that `lsm bench kernel` prints. Times are medians in nanoseconds
+// per (source, receiver, image point), convolution included.
 type KernelResult struct {
 	Engine     string
 	Triples    int64
@@ -59,7 +58,7 @@ type KernelResult struct {
 	Forward, Adjoint float64
 	GFlops           [2]float64 // by direction: dist.Forward, dist.Backward, as all pairs below
 
-	// Time with sums that do not depend on the partition, if asked for, and its ratio to
+	// Time with sums that do not depend on the partition, if requested, and its ratio to
 	// the time with ordinary sums: the median over pairs of runs, one after the other.
 	Exact, ExactRatio [2]float64
 	// On a card: its limits, and the shares of them that are reached. CopyShare counts
@@ -158,8 +157,8 @@ func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
 	return nil
 }
 
-// instructions are those that the card's kernels issue for a triple, by direction; zero where
-// nobody has counted them.
+// instructions is the number of instructions that the card's kernels issue for a triple, by
+// direction; zero if it was not counted.
 func (k KernelSize) instructions() (each [2]float64) {
 	l := kirchhoff.Layout{Fields: 1, Compact: k.Compact}
 	if k.Dynamic {
@@ -191,7 +190,8 @@ func (k KernelSize) engine(ctx context.Context, p *kirchhoff.Problem) (kirchhoff
 	return e, "cpu/" + isa, err
 }
 
-// operators are those of an engine: with ordinary sums and, if asked for, exact ones.
+// operators returns the operators of an engine: with ordinary sums and, if requested, with exact
+// ones.
 func (k KernelSize) operators(e kirchhoff.Engine, p *kirchhoff.Problem) (ops []dist.Operator, err error) {
 	image, data := dist.Local(e.Type(), k.Shape...), dist.Local(e.Type(), p.NumTraces(), p.NT)
 	ops = append(ops, dist.Lift(e.Kernels()[0], image, data))
@@ -327,7 +327,7 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	}, nil
 }
 
-// spacing is that of most grids, in metres.
+// spacing is the spacing of most grids, in metres.
 const spacing = 10
 
 // square is a grid from the origin with a spacing of h m along all axes.
@@ -355,8 +355,8 @@ func (k KernelSize) spread(g grid.Grid, n int, shift float64) []float64 {
 	return xyz
 }
 
-// tow moves a streamer of Receivers channels, 12.5 m apart, by 25 m a shot: one
-// place for every station that some channel stood on.
+// tow moves a streamer of Receivers channels, 12.5 m apart, by 25 m a shot: one place for every
+// station that a channel occupied.
 func (k KernelSize) tow(s *survey.Survey, g grid.Grid) {
 	s.Fixed = false
 	const step = 12.5

@@ -12,8 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Limits are what one core of this machine can do at most in the three things
-// that kernels of this kind wait for, measured now.
+// Limits are the measured maximal rates of one core of this machine in the three things that
+// kernels of this kind wait for.
 type Limits struct {
 	GatherNS  float64 `json:"gather_ns"`  // two neighbouring samples picked by index from the first-level cache, per pick
 	StoreNS   float64 `json:"store_ns"`   // a pair of shares added to memory in the first-level cache, per pair

@@ -17,14 +17,14 @@ var limitsText string
 // LimitsSource is the program that measures a card's limits.
 func LimitsSource() accel.Source { return accel.Source{Name: "limits.cu", Text: limitsText} }
 
-// CardLimits are what a card can do at most, measured now.
+// CardLimits are the measured maximal rates of a card.
 type CardLimits struct {
 	CopyBytes float64 `json:"copy_bytes"` // bytes per second that a copy kernel reads and writes, together
 	Issue     float64 `json:"issue"`      // instructions per second that threads can issue, of multiply-adds
 }
 
 // MeasureCard measures the limits of a card in well under a second. Figures are medians of
-// runs, and the results of what was timed are checked.
+// runs, and the results of the timed kernels are checked.
 func MeasureCard(d *gpu.Device, runs int) (l CardLimits, err error) {
 	m, err := d.Build(LimitsSource())
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 type MatmulSpec struct {
 	Size, Tile int
 	Type       device.Type // F32 or F64
-	Runs       int         // timed, of which the median counts
+	Runs       int         // timed; the median counts
 }
 
-// MatmulRow is one product on one grid. Times are those of the slowest rank.
+// MatmulRow is one product on one grid. The slowest rank gives the times.
 type MatmulRow struct {
 	Rows, Columns int // of the grid
 	Library       string
@@ -30,9 +30,9 @@ type MatmulRow struct {
 	Overlap       bool
 	Seconds       float64
 	Flops         float64 // operations a second, of all ranks: 2 n³ over the time
-	// Of the rank that receives most: what broadcasts brought, as counted, and what the formula
-	// n (r + c) − 2 r c for r rows and c columns of the rank says. On a grid of P × Q ranks with
-	// equal shares r = n/P and c = n/Q.
+	// Bytes that broadcasts brought to the rank that receives most, as counted, and by the formula
+	// n (r + c) − 2 r c for r rows and c columns of the rank. On a grid of P × Q ranks with equal
+	// shares r = n/P and c = n/Q.
 	Bytes, Formula int64
 	Messages       int64
 	Uneven         int     // ranks whose count is not the formula's

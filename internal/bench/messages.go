@@ -10,8 +10,8 @@ import (
 )
 
 // sendRecv is the operation that brings an array from one place to another: between the
-// ranks of pairs, each way that there is, and by copies within a rank. It is what the OSU
-// benchmarks osu_bw, osu_bibw, osu_put_bw and osu_get_bw measure, one message at a time.
+// ranks of pairs, each way that there is, and by copies within a rank. The OSU benchmarks osu_bw,
+// osu_bibw, osu_put_bw and osu_get_bw measure the same, one message at a time.
 const sendRecv = "send-recv"
 
 // Directions of a row of send-recv.
@@ -36,7 +36,7 @@ type messages struct {
 	ways     []way
 	to, from map[string]int // this rank's peers, by direction
 	kernel   *kernel        // nil: none
-	last     []func()       // gives back what the ways hold
+	last     []func()       // frees what the ways hold
 }
 
 // newMessages finds the ways there are, and shows why others are missing.
@@ -80,7 +80,7 @@ func (m *messages) close() {
 	}
 }
 
-// length is that of the arrays.
+// length is the number of elements of the arrays.
 func (m *messages) length() int { return m.arrays.in.Len() }
 
 // sending is the way by messages of a communicator.
@@ -258,7 +258,8 @@ type kernel struct {
 	x, y device.Buf
 }
 
-// kernelLength is that of the kernel's arrays, 32 MiB together: most caches hold less.
+// kernelLength is the number of elements of each of the kernel's arrays, 32 MiB together: most
+// caches hold less.
 const kernelLength = 1 << 22
 
 func newKernel(d device.Device) (k *kernel, err error) {

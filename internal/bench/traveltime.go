@@ -20,7 +20,7 @@ type TimesResult struct {
 	Sources   int
 	Threads   int
 	Points    int
-	Verdict   string // "OK" where rms_relative ≤ 1e-5, else "FAILED"
+	Verdict   string // "OK" if rms_relative ≤ 1e-5, otherwise "FAILED"
 }
 
 // Traveltimes measures the eikonal solver against the exact solution.

@@ -18,9 +18,9 @@ var launchers = []string{
 	"MV2_", "PALS_", "FLUX_", "SLURM_", "SLURMD_",
 }
 
-// Command is a command whose process is ended with ctx. Its environment is that of this
-// process without what a launcher told it: the child is none of the launcher's ranks,
-// and must neither take itself for one nor join them.
+// Command is a command whose process is ended with ctx. It inherits the environment of this process
+// without the variables of a launcher: the child is not one of the launcher's ranks, and must
+// neither take itself for one nor join them.
 func Command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = Environment(os.Environ())

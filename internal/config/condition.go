@@ -87,7 +87,7 @@ func (f *Field) quoted(values []string) []string {
 // rule is a combination of values that is refused or noted.
 type rule struct {
 	key  string   // condition on the key that the problem is about
-	with []string // conditions on other keys, all of which must hold as well
+	with []string // conditions on other keys, which must all hold as well
 	say  string   // {key} stands for a key's value, {} for that of the rule's own, {key?} for its other values
 }
 

@@ -88,7 +88,7 @@ func (t Traveltime) Given() bool {
 // the receivers have velocities of their own.
 func (v Velocity) Converted() bool { return v.ReceiverFile.IsSet() || v.ReceiverConstant > 0 }
 
-// Constants returns the constant velocities in m/s, 0 where there is none.
+// Constants returns the constant velocities in m/s, 0 for none.
 func (v Velocity) Constants() (source, receiver float64) {
 	f := velocity.Factor(v.Units)
 	return v.Constant * f, v.ReceiverConstant * f

@@ -150,7 +150,7 @@ func (r *reader) taper(key string) {
 	}
 }
 
-// UnitsHint is what to do about velocities that do not look like m/s.
+// UnitsHint says how to settle velocities that do not look like m/s.
 const UnitsHint = `velocity.units = "km/s" or "ft/s" converts, "m/s" takes them as they stand`
 
 // units turns constant velocities into m/s, unless velocity.units is needed for a file too.

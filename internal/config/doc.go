@@ -34,15 +34,14 @@
 // # Rules
 //
 // Which values do not go together is a table as well, rules.go: conditions (see
-// condition) and a message. What takes more than conditions to tell is in cross.go.
+// condition) and a message. Rules that need more than conditions are in cross.go.
 //
 // # Problems
 //
-// Parse reports every problem it finds at once, in the manner of a compiler:
-// nobody should wait in a batch queue once per missing parameter. A value of the
-// wrong type hides nothing else, because the file is decoded into plain values
-// first and each is then held against the table. Only an error in the TOML
-// syntax ends the reading of the file.
+// Parse reports every problem it finds at once, in the manner of a compiler, so that a user does
+// not wait in a batch queue once per missing parameter. A value of the wrong type hides nothing
+// else, because the file is decoded into plain values first and each is then held against the
+// table. Only an error in the TOML syntax ends the reading of the file.
 //
 // # Paths
 //

@@ -16,7 +16,7 @@ func encode(v any) string {
 	return value
 }
 
-// Quote writes a text as TOML, for a value of --set that is taken as it stands.
+// Quote writes a text as TOML, for a value of --set that is taken unchanged.
 func Quote(s string) string { return encode(s) }
 
 // TOML is the resolved configuration: every key in the order of the template,

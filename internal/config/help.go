@@ -168,9 +168,8 @@ func wrap(b *strings.Builder, prefix, text string) {
 }
 
 // Template is a configuration file with every key, its meaning, values, unit
-// and default as comments. Keys that a run cannot do without are set to the
-// names that lsm synth gives its files; all others are commented out, so that
-// it parses to the defaults.
+// and default as comments. Keys that a run needs are set to the names that lsm synth gives its
+// files; all others are commented out, so that it parses to the defaults.
 func Template() string {
 	var b strings.Builder
 	wrap(&b, "# ", "Configuration of lsm. A key that is commented out has its default. If the default is empty, an example is shown. Relative paths start from the folder of this file. Units are SI; z points down.")

@@ -76,7 +76,7 @@ func (f *Field) meant(value any) any {
 	return value
 }
 
-// apart is what else to say of traces made with one value and a run with another.
+// apart returns a remark on traces that were made with one value and a run with another.
 func (f *Field) apart(was, now string) string {
 	if f.Name() == "kirchhoff.wavelet_filter" && was != `"off"` && now != `"off"` {
 		return ", and in 3-D it has the opposite polarity"
@@ -85,7 +85,8 @@ func (f *Field) apart(was, now string) string {
 }
 
 // effective is the value of the field in c as TOML, as it acts: the traveltime
-// method is the one that computes the times. Of converted waves it says that they are.
+// method is the one that computes the times. For converted waves it says whether waves are
+// converted.
 func (f *Field) effective(c *Config) string {
 	if f.Name() == "traveltime.method" {
 		if m, err := traveltime.Choose(c.Traveltime.Method); err == nil {
@@ -98,7 +99,7 @@ func (f *Field) effective(c *Config) string {
 	return f.encoded(c)
 }
 
-// What a survey remembers of converted waves.
+// These values in a survey say whether its waves are converted.
 const converted, unconverted = `"converted"`, `"none"`
 
 func waves(remembered string) string {
@@ -121,8 +122,8 @@ func (c *Config) Overridden() []string {
 }
 
 // Amend writes settings into a TOML document. Each replaces the line that sets its key
-// now, or becomes a new line of its section, or of a new section at the end. Every value
-// of the document must stand on one line.
+// now, or becomes a new line of its section, or of a new section at the end. Every value of the
+// document must be on one line.
 func Amend(source string, settings []Setting) string {
 	for _, s := range settings {
 		section, key, _ := strings.Cut(s.Key, ".")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// environment takes the variables LSM_SECTION_KEY. Variables whose first word
-// is no section belong to somebody else and are left alone.
+// environment takes the variables LSM_SECTION_KEY. Variables whose first word is not a section
+// belong to other programs and are ignored.
 func (r *reader) environment(environ []string) {
 	// Sorted, so that the order of the problems does not depend on the shell.
 	for _, e := range slices.Sorted(slices.Values(environ)) {

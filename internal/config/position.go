@@ -20,7 +20,7 @@ type positions struct {
 // the length of the document.
 const mostAsked = 500
 
-// locate parses the document, for positions alone.
+// locate parses the document, only for positions.
 func locate(source string) *positions {
 	p := &positions{source: source}
 	p.meta, _ = toml.Decode(source, &p.doc)
@@ -33,8 +33,8 @@ type pin struct{}
 
 func (*pin) UnmarshalTOML(any) error { return errors.New("here") }
 
-// of is the line of a value, 0 where it is not known. A table without a header of its own
-// stands where its first key does.
+// of is the line of a value, 0 where it is not known. A table without a header of its own has the
+// line of its first key.
 func (p *positions) of(v toml.Primitive) int {
 	if p.asked++; p.asked > mostAsked {
 		return 0
@@ -54,7 +54,7 @@ func (p *positions) of(v toml.Primitive) int {
 	return first
 }
 
-// table is what a table holds, nil if v is none.
+// table returns the keys of a table, nil if v is not a table.
 func (p *positions) table(v toml.Primitive) (keys map[string]toml.Primitive) {
 	if p.meta.PrimitiveDecode(v, &keys) != nil {
 		return nil

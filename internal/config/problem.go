@@ -13,8 +13,8 @@ import (
 // Problem is one thing that is wrong with a configuration, or one remark on it.
 type Problem struct {
 	Source  string `json:"source"`           // the file, "--set section.key=value" or the environment variable
-	Line    int    `json:"line,omitempty"`   // from 1; 0 where there is none
-	Column  int    `json:"column,omitempty"` // from 1; 0 where there is none
+	Line    int    `json:"line,omitempty"`   // from 1; 0 for none
+	Column  int    `json:"column,omitempty"` // from 1; 0 for none
 	Key     string `json:"key,omitempty"`    // such as "solver.iterations"
 	Message string `json:"message"`          // what is wrong: wanted and found
 	Hint    string `json:"hint,omitempty"`   // what was perhaps meant
@@ -66,8 +66,7 @@ func (p *Problems) Error() string { return readable.Join("%v", "\n", p.List) }
 // Unwrap gives the fault of the file system, for errors.Is.
 func (p *Problems) Unwrap() error { return p.err }
 
-// mostProblems is how many are worth printing: more come from a file that is no
-// configuration at all.
+// mostProblems is how many are worth printing: a file with more is hardly a configuration.
 const mostProblems = 200
 
 // first keeps the first mostProblems of a list and says how many more there were.

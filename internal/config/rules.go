@@ -86,8 +86,8 @@ var refused = []rule{
 	{"checkpoint.folder=", nil, "is empty, want a path"},
 }
 
-// givesWay lists the defaults that others take the place of beside what a configuration says. The
-// first entry of a key that holds counts.
+// givesWay lists defaults that replace the ordinary ones under a condition on other keys. The first
+// entry of a key that holds counts.
 var givesWay = []struct {
 	key, value string // value as in the tag default
 	beside     string // condition
@@ -129,7 +129,8 @@ var unstreamed = [][]string{
 	{"output.psf"},
 }
 
-// offering are the values of kirchhoff.engine that offer a feature. What auto takes does.
+// offering returns the values of kirchhoff.engine that offer a feature. The engine that auto takes
+// offers it too.
 func offering(f engines.Features) string {
 	return strings.Join(append(engines.Offering(f), "auto"), "|")
 }

@@ -45,7 +45,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// letters are those of a name in the order of the alphabet.
+// letters returns the letters of a name in the order of the alphabet.
 func letters(name string) []byte {
 	return slices.Sorted(slices.Values([]byte(normal(name))))
 }
@@ -64,9 +64,8 @@ func (t *fieldTable) names() (names []string) {
 	return names
 }
 
-// suggest finds what was perhaps meant by an unknown key of a section: fields
-// of the section itself, else of others. The section is nil for a key that
-// stands outside all.
+// suggest finds what was perhaps meant by an unknown key of a section: fields of the section
+// itself, otherwise of others. The section is nil for a key outside all sections.
 func (t *fieldTable) suggest(in *section, key string) (found []*Field) {
 	exact := func(s *section) *Field { return s.field(normal(key)) }
 	other := func(s *section) *Field { // what other programs call so

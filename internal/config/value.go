@@ -17,8 +17,8 @@ import (
 )
 
 // check holds a decoded TOML value against the field and returns it in the
-// field's own type (a path still as a string). If the value does not fit, found
-// says what it is, else it is empty.
+// field's own type (a path still as a string). If the value does not fit, found says what it is;
+// otherwise found is empty.
 func (f *Field) check(v any) (typed any, found string) {
 	s, ok := v.(string)
 	if n, isWhole := v.(int64); isWhole && f.Type == "text" { // 3 stands for "3"

@@ -30,7 +30,7 @@ type ExportOptions struct {
 	Text   []string    // first lines of the textual header
 }
 
-// NoLine returns the line of a 2-D survey of which nothing is known: east is x and north is 0.
+// NoLine returns the line of a 2-D survey without a known line: east is x and north is 0.
 func NoLine() Line { return Line{Azimuth: 90, How: "as recorded"} }
 
 // Exported says what became of an export.
@@ -81,12 +81,12 @@ type scalar struct {
 // store is the number for the header.
 func (s scalar) store(v float64) int64 { return int64(math.Round(v * s.per * s.times)) }
 
-// load is what a reader makes of it.
+// load returns the value that a reader makes of n.
 func (s scalar) load(n int64) float64 { return segy.Scaled(float64(n), int(s.header)) / s.per }
 
 // chooseScalar takes the first scalar of the standard, from 1 to -10000, that holds
-// all numbers exactly in an integer up to most, else the finest for which they
-// fit. Numbers that do not fit with any are an error.
+// all numbers exactly in an integer up to most, otherwise the finest for which they fit. Numbers
+// that do not fit with any are an error.
 func chooseScalar(name string, per, most float64, lists ...[]float64) (best scalar, err error) {
 	for _, header := range []int64{1, -10, -100, -1000, -10000, 10, 100, 1000, 10000} {
 		s := scalar{header: header, times: math.Abs(float64(header)), per: per}
@@ -109,8 +109,8 @@ func chooseScalar(name string, per, most float64, lists ...[]float64) (best scal
 	return best, err
 }
 
-// roundoff is the part of a number below which another one is the same but for the rounding
-// of its computation in float64.
+// roundoff is the relative difference below which two numbers are the same except for the rounding
+// of their computation in float64.
 const roundoff = 1e-12
 
 // try measures the error of a scalar, and reports whether the numbers fit.

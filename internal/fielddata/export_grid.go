@@ -18,9 +18,9 @@ import (
 // the ensemble, the source and the receiver. In 3-D inlines are the lines along x,
 // one after the other.
 //
-// SEG-Y measures time. Depths stand in its fields as is customary: the sample interval
-// in thousandths of a metre in place of microseconds, the depth of the first sample in
-// metres in place of a delay in milliseconds. A grid in the time domain needs no such custom.
+// SEG-Y measures time. Its fields hold depths in the customary way: the sample interval in
+// thousandths of a metre instead of microseconds, the depth of the first sample in metres instead
+// of a delay in milliseconds. A grid in the time domain needs no such custom.
 func ExportGrid(ctx context.Context, path string, g grid.Grid, v []float32, opt ExportOptions, report *progress.Reporter) (*Exported, error) {
 	nz := g.Shape[g.Dim()-1]
 	return exportColumns(ctx, path, g, nil, opt, report, func(at int) ([]float32, error) { return v[at*nz : (at+1)*nz], nil })
@@ -127,8 +127,8 @@ func (t *target) column(g grid.Grid, i, j, number int, place scalar, east, north
 	return fields
 }
 
-// lines are the inline and the crossline number of a column: those of the frame where all columns
-// have whole ones there, else counted from 1.
+// lines are the inline and the crossline number of a column: the numbers of the frame if all
+// columns have whole ones there, otherwise counted from 1.
 func (t *target) lines(g grid.Grid, i, j int) (inline, crossline int64) {
 	whole := func(i, j int) bool {
 		_, _, ok := g.Frame.Numbers(g.Coord(0, i), g.Coord(1, j))

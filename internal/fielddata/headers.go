@@ -211,7 +211,7 @@ func (in *input) read(rec *record, t *segy.Trace) error {
 	return in.err
 }
 
-// meaning explains the codes that are no seismic data (section 7.1, bytes 29-30).
+// meaning explains the codes of traces other than seismic data (section 7.1, bytes 29-30).
 func meaning(id int) string {
 	text := map[int]string{-1: "other", 2: "dead", 3: "dummy", 4: "time break", 5: "uphole", 6: "sweep", 7: "timing",
 		8: "water break", 9: "near-field gun signature", 10: "far-field gun signature",
@@ -224,8 +224,8 @@ func meaning(id int) string {
 	return " (" + text + ")"
 }
 
-// units refuses angles: they are no map coordinates (section 7.1, bytes 89-90).
-// Revision 0 knows length and seconds of arc alone.
+// units refuses angles, because they are not map coordinates (section 7.1, bytes 89-90). Revision 0
+// has only length and seconds of arc.
 func (in *input) units() {
 	_, sources := in.given[segy.SourceX]
 	_, receivers := in.given[segy.ReceiverX]

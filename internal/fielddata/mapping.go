@@ -17,17 +17,17 @@ import (
 // Position is where a number lies in the trace header.
 type Position struct {
 	segy.Field
-	Scale float64 // of the number, in place of the header's scalar; 0 for that
+	Scale float64 // of the number, instead of the header's scalar; 0: the header's
 }
 
 // Mapping says where each quantity lies. Its key is the field that the standard has for
-// the quantity; a quantity that is not in it is not read.
+// the quantity; only quantities that are in it are read.
 type Mapping map[segy.Field]Position
 
 // receiverDepth is the key of a quantity that no revision has in the first 240 bytes.
 var receiverDepth = segy.Field{}
 
-// quantities are what a mapping may have, by name.
+// quantities are the quantities that a mapping may have, by name.
 var quantities = map[string]segy.Field{
 	"source_x": segy.SourceX, "source_y": segy.SourceY, "receiver_x": segy.ReceiverX, "receiver_y": segy.ReceiverY,
 	"source_elevation": segy.SourceElevation, "receiver_elevation": segy.ReceiverElevation,

@@ -26,7 +26,7 @@ func longestTrace() int {
 }
 
 // grow makes room for another record. Records take a few hundred bytes a trace, twice
-// that while they move, and as much for what is said of traces that are left out.
+// that while they move, and as much for the list of traces that are left out.
 func (in *input) grow() error {
 	if len(in.records) < cap(in.records) {
 		return nil

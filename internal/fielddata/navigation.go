@@ -40,7 +40,7 @@ func (in *input) word(name string) int64 {
 	return field.Int(in.t.Header, in.order)
 }
 
-// navigate fills what other files say about the trace that is read, in place of its header.
+// navigate fills in what other files say about the trace that is read, instead of its header.
 // A trace that they lack is left out.
 func (in *input) navigate(rec *record) {
 	if in.opt.Navigation == nil {
@@ -70,7 +70,7 @@ type Unmatched struct {
 // mostUnmatched bounds a list of records.
 const mostUnmatched = 100000
 
-// unmatched lists what no trace has asked for.
+// unmatched lists the records of other files that belong to no trace.
 func unmatched(sources []navigation.Source) (list []Unmatched) {
 	for _, s := range sources {
 		u := Unmatched{Source: s.About()}

@@ -41,7 +41,7 @@ type Options struct {
 	ApplyStatics bool // move each trace by the static correction that its header has
 }
 
-// DefaultOptions are those of lsm import.
+// DefaultOptions returns the defaults of lsm import.
 func DefaultOptions() Options {
 	return Options{Mapping: DefaultMapping(), Dim: 2, Tolerance: 0.05, IDs: []int{0, 1, 11, 12}}
 }

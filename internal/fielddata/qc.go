@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// QC is what an import found out about the quality of its data.
+// QC holds the findings of an import about the quality of its data.
 type QC struct {
 	Traces        int // read
 	Kept          int // in the survey
@@ -103,7 +103,7 @@ func (im *Import) measure() {
 
 func span(v []float64) [2]float64 { return [2]float64{slices.Min(v), slices.Max(v)} }
 
-// judgeGeometry warns of what is unlikely to be meant.
+// judgeGeometry warns of values that are probably not meant.
 func (im *Import) judgeGeometry() {
 	q := &im.QC
 	if im.DT < 1e-5 || im.DT > 0.032 { // above 32767 µs the number may have been meant as a negative one

@@ -18,7 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/segy"
 )
 
-// record is what is kept of a trace between the two passes over the files.
+// record holds the data of a trace that are kept between the two passes over the files.
 type record struct {
 	in        *input
 	number    int32 // of the trace in its file, from 0
@@ -231,7 +231,7 @@ func (in *input) lose(l segy.Lost) {
 	found.Left = append(found.Left, Left{File: in.File.Path, Trace: l.Number + 1, Byte: l.At + 1, Reason: l.Reason, order: int64(in.number)<<32 | int64(l.Number)})
 }
 
-// scan reads the file; done is what has been read of the files before, in bytes.
+// scan reads the file; done is the number of bytes read from the files before it.
 func (in *input) scan(ctx context.Context, done int64, stage *progress.Stage) error {
 	r := in.File.Reader()
 	r.Stop = ctx.Err

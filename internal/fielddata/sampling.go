@@ -20,9 +20,9 @@ type Window struct {
 	DT, T0 float64 // s
 }
 
-// sampling finds the survey's sampling interval. Trace headers count where they
-// give one, the binary header where they do not; where the two disagree nobody
-// can know which is right, and a wrong one spoils every traveltime.
+// sampling finds the survey's sampling interval. Trace headers count if they give one, otherwise
+// the binary header. If the two disagree, the file does not tell which is right, and a wrong
+// interval spoils every traveltime.
 func (im *Import) sampling() (float64, error) {
 	if im.opt.DT > 0 {
 		return im.opt.DT, nil

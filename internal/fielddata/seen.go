@@ -17,14 +17,15 @@ type tally struct {
 	field  segy.Field
 	scalar *int   // of the trace that is read; nil for none
 	unit   string // "m", "ms" or ""
-	what   string // becomes of it; "" where it is looked at for a hint alone
+	what   string // import does with it; "" if only a hint uses it
 	n      int    // traces where it is not 0
 	lo, hi float64
 }
 
 func (t *tally) varies() bool { return t.lo != t.hi }
 
-// seen is what the traces of a file have in common, without those that are left out.
+// seen holds the properties that the traces of a file have in common, without those that are left
+// out.
 type seen struct {
 	traces      int
 	scalar      int     // of the coordinates of the first trace
@@ -140,8 +141,8 @@ func (in *input) notes() {
 	if in.File.Reel == nil {
 		return
 	}
-	// What the binary header says of the samples, and an import does not undo (section
-	// 5, bytes 3249 to 3258).
+	// The binary header has properties of the samples that an import does not undo (section 5, bytes
+	// 3249 to 3258).
 	number := func(at int) int64 { return segy.Field{Byte: at, Length: 2}.Int(in.File.Reel, in.order) }
 	if number(3249) == 1 && (number(3233) != 0 || number(3235) != 0) { // with a sweep
 		in.found.warn("%s: byte 3249 says that the traces are not correlated with their sweep: correlate them first", in.File.Path)

@@ -11,9 +11,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// textWavelet reads a wavelet of a text. One number a line is a sample, and so is every number of a text
-// of one line. Two numbers a line are a time, in s or ms, and a sample, if the times ascend evenly at the
-// traces' interval. All else is refused. zero is as in [ReadWavelet]; times with one at 0 that is not the first
+// textWavelet reads a wavelet of a text. One number a line is a sample. In a text of one line every number is
+// one. Two numbers a line are a time, in s or ms, and a sample, if the times ascend evenly at the traces'
+// interval. Other texts are refused. zero is as in [ReadWavelet]; times with one at 0 that is not the first
 // must agree with it.
 func textWavelet(path string, zero int, dt float64) (w survey.Wavelet, err error) {
 	rows, err := plainfile.ReadRows(path)

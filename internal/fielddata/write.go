@@ -46,8 +46,8 @@ func (im *Import) Survey(w survey.Wavelet) *survey.Survey {
 	return s
 }
 
-// ofSources is what the headers say of each source, of its first trace; nil if that is not above 0 anywhere, or
-// below 0 or above the most somewhere.
+// ofSources returns a header value of each source, from its first trace. It is nil if no value is above 0, or
+// if any is below 0 or above most.
 func (im *Import) ofSources(n int, most float64, get func(t *record) float32) []float64 {
 	values, known, wrong := make([]float64, n), false, false
 	for t := range im.kept {
@@ -220,10 +220,9 @@ func (im *Import) FirstShot() (data []float32, offsets []float64, err error) {
 	return data, offsets, nil
 }
 
-// remaining is what is still to be applied of the static corrections of source and
-// receiver, of which some is applied already (section 7.1, bytes 99 to
-// 104). A correction is added to the recorded times. Where the headers have nothing
-// but the applied one, nothing remains.
+// remaining is the part of the static corrections of source and receiver that is still to be
+// applied. The rest is applied already (section 7.1, bytes 99 to 104). A correction is added to the
+// recorded times. If the headers have only the applied one, nothing remains.
 func remaining(source, receiver, applied float64) float64 {
 	if source == 0 && receiver == 0 {
 		return 0

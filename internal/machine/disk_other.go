@@ -2,6 +2,6 @@
 
 package machine
 
-// FreeDisk is what an ordinary user may still write to the file system of a folder,
-// in bytes; 0 where it is not known.
+// FreeDisk is the space on the file system of a folder that an ordinary user may still write, in
+// bytes; 0 if it is not known.
 func FreeDisk(string) int64 { return 0 }

@@ -4,8 +4,8 @@ package machine
 
 import "syscall"
 
-// FreeDisk is what an ordinary user may still write to the file system of a folder,
-// in bytes; 0 where it is not known.
+// FreeDisk is the space on the file system of a folder that an ordinary user may still write, in
+// bytes; 0 if it is not known.
 func FreeDisk(folder string) int64 {
 	var s syscall.Statfs_t
 	if syscall.Statfs(folder, &s) != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Launcher is what the environment tells about how this process was started.
+// Launcher says how this process was started, as its environment tells.
 type Launcher struct {
 	Name        string // "Slurm", "Open MPI", "MPICH, Intel MPI or other PMI"; "" for none
 	Rank, Ranks int    // of this process, and how many; 0 and 1 where nothing is said
@@ -26,9 +26,9 @@ type Variable struct {
 	Value string `json:"value"`
 }
 
-// launchers says which variables hold the rank, the number of ranks and the same on this
-// machine, "" where there is none. The innermost launcher is first: mpirun in a batch
-// script starts ranks that inherit the script's SLURM_LOCALID.
+// launchers says which variables hold the rank, the number of ranks and the same on this machine,
+// "" for none. The innermost launcher is first: mpirun in a batch script starts ranks that inherit
+// the script's SLURM_LOCALID.
 var launchers = []struct{ name, rank, ranks, localRank, localRanks string }{
 	{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
 	{"MVAPICH", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"},

@@ -110,12 +110,12 @@ func Room() int64 {
 	return slices.Min(known)
 }
 
-// Usable is how much of an address space that is left may be planned with: garbage, and
-// pieces too small for what is asked for, take the rest.
+// Usable is how much of the address space that is left may be planned with: garbage, and pieces too
+// small for an allocation, take the rest.
 func Usable(address int64) int64 { return address / 4 * 3 }
 
-// addressLeft is what a limit on the address space leaves to this process, as proc
-// tells its size; at least 1, and 0 where there is no limit.
+// addressLeft is the address space that a limit leaves to this process, whose size proc tells, in
+// bytes. It is at least 1, or 0 without a limit.
 func addressLeft(proc string, limit uint64) int64 {
 	if limit >= math.MaxInt64 {
 		return 0
@@ -123,7 +123,7 @@ func addressLeft(proc string, limit uint64) int64 {
 	text, _ := os.ReadFile(filepath.Join(proc, "self", "statm")) // not there: nothing taken yet
 	size := int64(0)
 	if f := strings.Fields(string(text)); len(f) > 0 {
-		pages, _ := strconv.ParseInt(f[0], 10, 64) // no number: likewise
+		pages, _ := strconv.ParseInt(f[0], 10, 64) // no number: nothing taken either
 		size = pages * int64(os.Getpagesize())
 	}
 	return max(1, int64(limit)-size)

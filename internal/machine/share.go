@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Seat is what a rank tells the others about where it runs.
+// Seat says where a rank runs. Ranks send it to each other.
 type Seat struct {
 	Host string
 	CPUs []int // that it may use
@@ -18,10 +18,10 @@ func OwnSeat() Seat {
 	return Seat{host, affinity()}
 }
 
-// Share finds out what the rank in one seat may take of its machine, given the seats of
-// all ranks: how many threads, so that all ranks together keep every processor busy once,
-// and how many ranks are on the machine. Ranks that a launcher bound to processors of
-// their own take all of those. Ranks that share some divide them.
+// Share finds out how many threads the rank in one seat may start, given the seats of all ranks,
+// and how many ranks are on its machine. All ranks together then keep every processor busy once.
+// Ranks that a launcher bound to processors of their own take all of those. Ranks that share some
+// divide them.
 func Share(mine Seat, all []Seat) (threads, ranks int) {
 	own := func(c int) bool { return slices.Contains(mine.CPUs, c) }
 	rivals := 0

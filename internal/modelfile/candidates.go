@@ -44,7 +44,7 @@ func (o Options) arrayNames() []string {
 	return velocityNames
 }
 
-// choose is the array that is wanted, or the only one, or the only one with a usual name.
+// choose returns the array that the user named, or the only one, or the only one with a usual name.
 func (s *Source) choose(wanted string, all []candidate, usual []string) (string, error) {
 	if wanted != "" {
 		return wanted, nil

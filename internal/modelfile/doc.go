@@ -3,12 +3,12 @@
 //
 // # Reading
 //
-// Each format has a reader that opens a file as a [Source]: an array with axes, a type and
-// what the file says of both. [Read] goes on without knowing the format. It finds which axis
-// is x, y and z, converts units, cuts a part out, smooths, interpolates, and returns a
-// [Model]. Whatever the file does not say is an option, a guess or an error. A Model lists
-// what was taken from the file ([Model.Notes]) and what was guessed, and from what
-// ([Model.Guesses]). Where two guesses are equally good the file is refused.
+// Each format has a reader that opens a file as a [Source]: an array with axes, a type and the
+// statements of the file about both. [Read] goes on without knowing the format. It finds which axis
+// is x, y and z, converts units, cuts a part out, smooths, interpolates, and returns a [Model].
+// Whatever the file does not say is an option, a guess or an error. A Model lists what was taken
+// from the file ([Model.Notes]) and what was guessed, and from what ([Model.Guesses]). Where two
+// guesses are equally good the file is refused.
 //
 // # Trust and memory
 //

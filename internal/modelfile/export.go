@@ -28,7 +28,7 @@ type ExportOptions struct {
 	Property string   // "" for the velocity
 }
 
-// Array is what is exported: values in C order over a grid.
+// Array is the array to export: values in C order over a grid.
 type Array struct {
 	Grid   grid.Grid
 	Values []float64
@@ -243,7 +243,7 @@ func (w *writer) write(to io.Writer) error {
 	})
 }
 
-// header is what comes before the values and after them.
+// header returns the bytes before the values and the bytes after them.
 func (w *writer) header() (head, tail []byte, out *Exported, err error) {
 	shape, names := make([]int, len(w.axes)), make([]string, len(w.axes))
 	for i, a := range w.axes {

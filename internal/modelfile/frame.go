@@ -8,8 +8,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// sums are what a regular grid of nx by ny places says about its axes, by least squares: its
-// middle, and the steps a from crossline to crossline and b from inline to inline.
+// sums describe the axes of a regular grid of nx by ny places, by least squares: its middle, and
+// the steps a from crossline to crossline and b from inline to inline.
 type sums struct {
 	middle, a, b [2]float64
 	u, w         float64 // mean number of crosslines, of inlines
@@ -37,8 +37,8 @@ func sumsOf(at [][2]float64, nx int) (s sums) {
 }
 
 // fit is the frame with x along the inlines and y along the crosslines, both in the direction of
-// growing numbers, whose axes at right angles fit places best, and the spacings in it. Of the
-// numbers that the rounding of places leaves open it takes the shortest.
+// growing numbers, whose axes at right angles fit places best, and the spacings in it. Its numbers
+// have the fewest digits that the rounding of places allows.
 func (t *traces) fit(at [][2]float64, nx int) (f *grid.Frame, dx, dy float64) {
 	s := sumsOf(at, nx)
 	f = &grid.Frame{Left: s.a[0]*s.b[1]-s.a[1]*s.b[0] < 0}

@@ -13,12 +13,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Model is what a file was taken for, and its values.
+// Model is the reading of a file as a model: its properties and its values.
 type Model struct {
 	Path    string
 	Format  Format
 	What    string   // format, type and byte order in words
-	Dataset string   // in the file; "" where there are no names
+	Dataset string   // in the file; "" in formats without names
 	Shape   []int    // in the file, slowest axis first
 	Axes    []string // in the file, without those of one point
 
@@ -30,7 +30,7 @@ type Model struct {
 	Unit            string  // that the file's values were taken for
 	Least, Greatest float64 // of the file's values that were kept, in Unit
 
-	Notes   []string // what the file says of itself, in words
+	Notes   []string // statements of the file about itself, in words
 	Guesses []string // what was guessed, and from what
 
 	usual string // that of the source
@@ -203,7 +203,7 @@ func (l *layout) name(opt Options) error {
 	return nil
 }
 
-// complete reports whether names are those of all axes of a model.
+// complete reports whether names has the name of every axis of a model.
 func complete(names []string, dim int) bool {
 	sorted := slices.Clone(names)
 	for i, name := range sorted {

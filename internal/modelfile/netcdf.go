@@ -305,7 +305,7 @@ func (c *classic) scan(v *ncVar, take taker) error {
 	return nil
 }
 
-// text is a text attribute, "" where there is none.
+// text is a text attribute, "" for none.
 func (v *ncVar) text(name string) string {
 	text, _ := v.attrs[name].(string)
 	return strings.TrimSpace(text)
@@ -319,7 +319,7 @@ func (v *ncVar) number(name string) (float64, bool) {
 	return 0, false
 }
 
-// find is the variable of a name; nil where there is none.
+// find is the variable of a name; nil for none.
 func (c *classic) find(name string) *ncVar {
 	for _, v := range c.vars {
 		if v.name == name {

@@ -18,8 +18,8 @@ const Velocity = "velocity"
 // ReceiverVelocity is the velocity of the waves to the receivers, which is a model of its own.
 const ReceiverVelocity = "receiver-velocity"
 
-// Options say what is known of a file, and what is wanted of it. The zero value finds out and
-// wants all of it as it is.
+// Options say what is known of a file, and how to change its model. The zero value finds out
+// everything, and takes the whole model unchanged.
 type Options struct {
 	Format       Format
 	Order        string      // byte order, "little" or "big"; "" to find out
@@ -42,7 +42,7 @@ type Options struct {
 	Override        bool      // Origin, Spacing, Units and LengthUnits count against the file
 
 	Line  *Line       // of traces in 2-D: where x lies on the map; nil: as their coordinates say
-	Frame *grid.Frame // in which x and y of a 3-D model lie; nil: as the file says, else the map's
+	Frame *grid.Frame // in which x and y of a 3-D model lie; nil: as the file says, otherwise the map's
 
 	Property string // Velocity, ReceiverVelocity or the name of a property; "" for Velocity
 

@@ -20,7 +20,7 @@ var libraries = map[Format]struct{ name, instead string }{
 	NPZ: {"numpy", byUnzip}, MAT: {"scipy", by73}, TIFF: {"tifffile", bySave}, VTK: {"vtk", bySave}, Zarr: {"zarr", bySave},
 }
 
-// answer is what the Python module kirchhoff_lsm.bridge says of a file.
+// answer is the report of the Python module kirchhoff_lsm.bridge on a file.
 type answer struct {
 	What   string     // "" where nothing is written, since several arrays may be meant
 	Arrays []struct { // of 2 or 3 axes of more than one point
@@ -94,7 +94,7 @@ func openPython(ctx context.Context, path string, opt Options) (s *Source, err e
 	return s, nil
 }
 
-// described takes what the module says of the array.
+// described takes the module's description of the array.
 func (s *Source) described(a answer) error {
 	s.What, s.Dataset, s.Unit, s.order = a.What, a.Name, a.Unit, a.Order
 	s.Notes, s.Guesses = append(s.Notes, a.Notes...), append(s.Guesses, a.Guesses...)

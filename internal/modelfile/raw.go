@@ -10,7 +10,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// openRaw opens a file of elements alone, of which the options say everything.
+// openRaw opens a file that has only elements. The options say everything about them.
 func openRaw(path string, opt Options) (*Source, error) {
 	if opt.Shape == nil {
 		return nil, status.Hint(status.Usage(errors.New("a raw file does not say its shape")),

@@ -67,7 +67,7 @@ func (m *Model) smooth(opt Options) {
 	})
 }
 
-// apart is what is said where angles of axes in 3-D get other points.
+// apart is the note for angles of axes in 3-D that move to other points.
 const apart = "tilts and azimuths are averaged apart: where tilts of one model have both signs, give it its points before the import"
 
 // mean applies a mean to the values; angles are averaged as those of axes.

@@ -62,12 +62,12 @@ type Source struct {
 	Path    string
 	Format  Format
 	What    string   // format, type and byte order in words
-	Dataset string   // name of the array in the file; "" where there are no names
+	Dataset string   // name of the array in the file; "" in formats without names
 	Axes    []Axis   // slowest first
 	Wide    bool     // float32 does not hold all values of its type
 	Unit    string   // of the values, as the file has it; "" where it does not say
 	Files   []string // that hold the elements, beside Path
-	Notes   []string // what the file says of itself, in words
+	Notes   []string // statements of the file about itself, in words
 	Guesses []string // what was guessed, and from what
 
 	frame *grid.Frame // of x and y, with lengths in the unit of the axis x; nil: the map's, or not known
@@ -187,7 +187,7 @@ func withHint(err error) error {
 	return status.Hint(err, "--shape N,N[,N] says that it is raw binary; docs/models.md lists the formats")
 }
 
-// formats are those of the kinds of files that are told by their beginning.
+// formats are the formats of the kinds of files that their beginning identifies.
 var formats = map[sniff.Kind]Format{
 	sniff.HDF5: HDF5, sniff.MAT73: HDF5, sniff.NetCDF: NetCDF, sniff.NPY: NPY, sniff.NPZ: NPZ, sniff.MAT5: MAT,
 	sniff.TIFF: TIFF, sniff.VTK: VTK, sniff.Zarr: Zarr, sniff.MDIO: Zarr,
@@ -321,7 +321,7 @@ func (a Axis) domain() (d grid.Domain, said bool) {
 	return grid.Depth, false
 }
 
-// segyOptions are what the reader of traces takes.
+// segyOptions returns the options for the reader of traces.
 func (o Options) segyOptions() segy.Options {
 	kind := segy.SEGY
 	if o.Format == SU {

@@ -152,7 +152,7 @@ func (t *traces) lengths(h []byte) {
 	}
 }
 
-// mark is what lsm says of SU files that it wrote; 0 for none.
+// mark is the mark that lsm writes into SU files; 0 for none.
 func (t *traces) mark(h []byte) int64 {
 	v := segy.SUMark.Int(h, t.file.ByteOrder())
 	if t.file.Kind != segy.SU || v != segy.SUDepths && v != segy.SUTimes {
@@ -194,7 +194,7 @@ func distinct[T cmp.Ordered](all [][2]T, column int) []T {
 	return slices.Compact(out)
 }
 
-// cells gives each trace its cell of rows and columns, each of which has exactly one trace.
+// cells gives each trace its cell of rows and columns. Each cell must have exactly one trace.
 func cells[T cmp.Ordered](t *traces, all [][2]T, rows, columns []T, rowAt, columnAt int) error {
 	taken := make([]bool, len(rows)*len(columns))
 	for i, v := range all {
@@ -419,8 +419,8 @@ func difference(to, from [2]float64, n int) (step [2]float64) {
 	return step
 }
 
-// vertical finds the axis of the samples. SEG-Y measures time; depths stand in its fields as
-// thousandths of a unit of length in place of microseconds.
+// vertical finds the axis of the samples. SEG-Y measures time; its fields hold depths in
+// thousandths of a unit of length instead of microseconds.
 func (t *traces) vertical(opt Options) error {
 	a := Axis{N: t.samples}
 	own := t.file.TraceInterval(&segy.Trace{Header: t.first})

@@ -9,7 +9,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Write writes a model of velocities: float64 where the file's type needs it, else float32. In
+// Write writes a model of velocities: float64 if the file's type needs it, otherwise float32. In
 // the time domain they are of a kind.
 func (m *Model) Write(path string, kind h5.VelocityKind, opt h5.WriteOptions) error {
 	if err := counts.Fit(m.Path, 4*float64(len(m.Values))); err != nil {

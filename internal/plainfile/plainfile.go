@@ -25,7 +25,7 @@ func Open(path string) (*os.File, error) {
 	if err := check(info); err != nil {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	// What was put in its place meanwhile must not make this wait.
+	// If another file, such as a pipe, has replaced it meanwhile, this call must not wait.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -40,8 +40,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Text is what a text file holds without the byte order mark with which some programs begin
-// texts in UTF-8.
+// Text reads a text file without the byte order mark with which some programs begin texts in UTF-8.
 func Text(file io.Reader) io.Reader {
 	text := bufio.NewReader(file)
 	if begin, err := text.Peek(len(mark)); err == nil && string(begin) == mark {

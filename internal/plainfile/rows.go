@@ -20,12 +20,12 @@ type Row struct {
 // longestText bounds what is read of a text of numbers, bytes.
 const longestText = 1 << 25
 
-// ReadRows reads a text of finite numbers, a row a line. Numbers stand apart by blanks, tabs, commas or
-// semicolons. "#" and "%" begin comments. Lines before the first row that begin with a word are
-// headings. A byte order mark and the line ends of any system are passed over.
+// ReadRows reads a text of finite numbers, a row a line. Blanks, tabs, commas or semicolons separate
+// numbers. "#" and "%" begin comments. Lines before the first row that begin with a word are headings.
+// A byte order mark and the line ends of any system are passed over.
 //
-// Commas inside numbers are decimal ones where blanks, tabs or semicolons stand between the numbers
-// and no number has a point. What may as well be thousands is refused.
+// Commas inside numbers are decimal ones if blanks, tabs or semicolons separate the numbers and no
+// number has a point. Commas that may also separate thousands are refused.
 func ReadRows(path string) (rows []Row, err error) {
 	f, err := Open(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *numbers) findCommas() error {
 	return nil
 }
 
-// row reads the numbers of a line; nil where there are none.
+// row reads the numbers of a line; nil for none.
 func (t *numbers) row(i int) (v []float64, err error) {
 	separator := separates
 	if t.decimal {
@@ -144,5 +144,5 @@ func (t *numbers) row(i int) (v []float64, err error) {
 	return v, nil
 }
 
-// separates says whether a character may stand between numbers.
+// separates says whether a character may separate numbers.
 func separates(r rune) bool { return r == ' ' || r == '\t' || r == ',' || r == ';' }

@@ -49,7 +49,7 @@ func Pending(path string) (file *renameio.PendingFile, drop func(), err error) {
 // Drop removes all that is unfinished, for a process that ends now, whatever its goroutines are at.
 // None of them begins another such file, or takes one for finished, afterwards: they wait for ever.
 func Drop() {
-	unfinished.Lock() // and never given back
+	unfinished.Lock() // and never unlocked
 	for path := range unfinished.paths {
 		os.Truncate(path, 0) // frees the disk at once, even where a child still has it open
 		os.RemoveAll(path)

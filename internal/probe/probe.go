@@ -1,6 +1,6 @@
 // Package probe loads a library, asks it for its version and has it do something small
-// whose result is known. It does so in a child process: a library that crashes or hangs
-// takes nobody along.
+// whose result is known. It does so in a child process: a library that crashes or hangs does not
+// stop this one.
 package probe
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Report is what was found out about a library.
+// Report holds the findings about a library.
 type Report struct {
-	Subject  string                `json:"library"`            // what was asked for, see Subjects
+	Subject  string                `json:"library"`            // one of Subjects
 	About    string                `json:"about"`              // the library with its version; "" if it could not be loaded
 	Cards    []accel.Card          `json:"cards,omitempty"`    // of a driver
 	Programs string                `json:"programs,omitempty"` // where the cards' programs come from
@@ -42,7 +42,7 @@ func (r *Report) Works() bool { return r.Did != "" && r.Error == "" }
 // even if the library crashes later. compile is a command that compiles kernels.
 type trial func(r *Report, engine accel.Engine, compile []string, told func()) error
 
-// subject is what can be tried, with an engine of cards or nil.
+// subject is a trial, with an engine of cards or nil.
 type subject struct {
 	trial
 	engine accel.Engine
@@ -80,7 +80,7 @@ func Serve(subject string, compile []string, out io.Writer) error {
 	}
 	r := &Report{Subject: subject}
 	lines := json.NewEncoder(out)
-	err := s.trial(r, s.engine, compile, func() { _ = lines.Encode(r) }) // the last line tells of a broken pipe
+	err := s.trial(r, s.engine, compile, func() { _ = lines.Encode(r) }) // the last line reports a broken pipe
 	if err != nil {
 		r.Error, r.Hint = err.Error(), status.HintOf(err)
 	}

@@ -99,14 +99,14 @@ func (r *Reporter) say(text, event string, keyValues ...any) {
 	r.line(text)
 }
 
-// warnings are those of one kind, which differ in their numbers alone.
+// warnings holds the warnings of one kind, which differ only in their numbers.
 type warnings struct {
 	texts map[string]bool // each that came
 	last  string
 }
 
-// Warn prints the first warning of each kind, and each text once. Warnings that differ in
-// their numbers alone are of one kind: Tally sums up those that followed the first.
+// Warn prints the first warning of each kind, and each text once. Warnings that differ only in
+// their numbers are of one kind: Tally sums up those that followed the first.
 func (r *Reporter) Warn(text string) {
 	r.mu.Lock()
 	kind := readable.Kind(text)
@@ -126,8 +126,8 @@ func (r *Reporter) Warn(text string) {
 	}
 }
 
-// Tally prints, for each kind of warning of which more than one came, the last with the
-// count of those between it and the first. It begins anew after that.
+// Tally prints, for each kind of warning that came more than once, the last with the count of those
+// between it and the first. Then it starts again.
 func (r *Reporter) Tally() {
 	r.mu.Lock()
 	var all []*warnings

@@ -25,7 +25,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// Record is what is known of one run. Empty fields are left out of a file; the tags are
+// Record holds the facts about one run. Empty fields are left out of a file; the tags are
 // the names of the attributes.
 type Record struct {
 	Command      string    `attr:"command"`      // "run", "migrate", ...
@@ -38,7 +38,7 @@ type Record struct {
 	Ranks        int       `attr:"ranks"`
 	Threads      int       `attr:"threads"`         // per rank
 	Engine       string    `attr:"engine"`          // "reference", "cpu", "cuda", "hip"
-	Choice       string    `attr:"engine_choice"`   // what kirchhoff.engine = "auto" took beside a GPU, and why; "" where there was no choice
+	Choice       string    `attr:"engine_choice"`   // the engine that kirchhoff.engine = "auto" took on a machine with a GPU, and why; "" without a choice
 	ISA          string    `attr:"instruction_set"` // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
 	Tables       string    `attr:"tables"`          // precision of the traveltime tables: "exact", "uint16", "coarse"
 	Device       string    `attr:"device"`          // name of the GPU; "" for none
@@ -197,8 +197,8 @@ type Input struct {
 	SHA256 string // of the whole file or folder, hexadecimal
 }
 
-// Hash reads a file once, in small pieces, and returns its digest. That of a folder is of the names
-// and sizes of its files and what they hold, in order of the names.
+// Hash reads a file once, in small pieces, and returns its digest. The digest of a folder covers
+// the names, sizes and contents of its files, in order of the names.
 func Hash(role, path string) (Input, error) {
 	h := sha256.New()
 	add := func(path string) error {
@@ -252,9 +252,9 @@ func Epoch() (t time.Time, set bool, err error) {
 	return time.Unix(seconds, 0).UTC(), true, nil
 }
 
-// Timeless makes the record one of what the file's bits depend on, for a run under
-// [Epoch]: without the number of threads and why the engine was chosen, and where the bits are the same on any ranks
-// without their number and what they talked by. Without an epoch it does nothing.
+// Timeless reduces the record of a run under [Epoch] to facts on which the file's bits depend. It removes the number
+// of threads and the reason for the choice of the engine. If the bits are the same on any ranks, it also removes the
+// number of ranks and their libraries. Without an epoch it does nothing.
 func (r *Record) Timeless(anyRanks bool) {
 	if _, set, _ := Epoch(); !set {
 		return

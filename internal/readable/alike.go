@@ -5,13 +5,14 @@ import (
 	"regexp"
 )
 
-// numbers are what lines of one kind may differ in, with signs, points and exponents.
+// numbers matches the numbers in which lines of one kind may differ, with signs, points and
+// exponents.
 var numbers = regexp.MustCompile(`[-+]?\d+(\.\d+)?([eE][-+]?\d+)?`)
 
-// Kind is the same for lines that differ in their numbers alone.
+// Kind is the same for lines that differ only in their numbers.
 func Kind(line string) string { return numbers.ReplaceAllString(line, "0") }
 
-// MoreAlike says of a line how many more there are that differ from it in numbers alone.
+// MoreAlike appends to a line how many more there are that differ from it only in numbers.
 func MoreAlike(line string, more int) string {
 	if more == 0 {
 		return line
@@ -19,7 +20,7 @@ func MoreAlike(line string, more int) string {
 	return fmt.Sprintf("%s (and %d more like it)", line, more)
 }
 
-// Alike keeps the first of the lines that differ in their numbers alone, and appends how
+// Alike keeps the first of the lines that differ only in their numbers, and appends how
 // many more there are: "time scalar is 7 (and 31 more like it)". Their order stays.
 func Alike(lines []string) (kept []string) {
 	place, more := map[string]int{}, []int{}

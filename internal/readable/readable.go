@@ -68,7 +68,8 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
 }
 
-// text is v with so many significant digits, but all those before the point.
+// text is v with the given number of significant digits, but always with all digits before the
+// point.
 func text(v float64, digits int) string {
 	a := math.Abs(v)
 	if a == 0 {

@@ -2,10 +2,10 @@ package report
 
 import "github.com/kirchhoff-lsm/lsm/io/picture"
 
-// Arrivals is what is known of where first arrivals are weak, such as head waves.
+// Arrivals says where first arrivals are weak, such as head waves, if that is known.
 type Arrivals struct {
 	Weak    []float64 // [image points], the share of the places from which it is; nil: not known
-	Says    string    // what there is to say of it, or why it is not known
+	Says    string    // a remark on it, or why it is not known
 	Warning bool      // it matters
 }
 

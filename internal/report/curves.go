@@ -178,7 +178,7 @@ func (s spectrum) line(name string, ref float64) picture.Line {
 	return picture.Line{Name: name, X: s.freq, Y: s.decibels(ref)}
 }
 
-// iteration is a row of the table of iterations. Texts are "" where there is no number.
+// iteration is a row of the table of iterations. Texts are "" without a number.
 type iteration struct {
 	N                                               int
 	Residual, Relative, Gradient, Adjoint, Duration string
@@ -221,12 +221,12 @@ func (p *page) drawConvergence() error {
 	if len(g) == 0 || !(g[0] > 0) {
 		g = nil
 	}
-	// Only numbers that are no norms cannot be drawn, and the verdict says so.
+	// Drawing fails only if numbers are not norms, and the verdict says so.
 	_ = p.Course.add("norms of residual and gradient against the iteration", "")(picture.Convergence(picture.Options{}, picture.History{Residual: h, Gradient: g}))
 	return nil
 }
 
-// relative is h[n] over h[0], "" where there is no such number.
+// relative is h[n] over h[0], "" if h has no n or h[0] is 0.
 func relative(h []float64, n int) string {
 	if n >= len(h) || h[0] == 0 {
 		return ""

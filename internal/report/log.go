@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/progress"
 )
 
-// Log is what a run has printed with --json.
+// Log holds the events that a run has printed with --json.
 type Log struct {
 	Iterations []Iteration
 	Times      *Times
@@ -60,8 +60,8 @@ type event struct {
 const logLine = 16 << 20
 
 // ReadLog reads what lsm run --json has printed. It skips lines that do not begin with a
-// brace, such as a launcher's, and a last line that was cut. Any other line that is no
-// event is an error, and so is a log without events.
+// brace, such as a launcher's, and a last line that was cut. Any other line must be an event; a log
+// without events is an error too.
 func ReadLog(r io.Reader) (*Log, error) {
 	l := &Log{}
 	seen := 0

@@ -38,7 +38,7 @@ var loopTemplate = template.Must(template.New("loop").Funcs(template.FuncMap{
 	"percent": readable.Percent, "style": func() template.CSS { return template.CSS(styleText) },
 }).Parse(loopText))
 
-// loopPage is what the template shows.
+// loopPage holds the contents of the template.
 type loopPage struct {
 	Title   string
 	Stopped string // why the loop ended early; "" if it did not
@@ -46,7 +46,8 @@ type loopPage struct {
 	Parts   []part
 }
 
-// section is what a picture shows of a field: of a cube the section along x through the middle of y.
+// section is the part of a field that a picture shows. From a cube it takes the section along x
+// through the middle of y.
 func section[T any](g grid.Grid, v []T) (grid.Grid, []T) {
 	if g.Dim() == 2 {
 		return g, v
@@ -69,9 +70,9 @@ func where(g grid.Grid) string {
 	return fmt.Sprintf(" at y = %s m", g.Text(1, g.Coord(1, g.Shape[1]/2)))
 }
 
-// WriteLoop writes the page of a loop, of which there is one step at least. Gathers, velocity and image
-// of the first and the last step stand beside each other. stopped says why the loop ended before its last update, if it did;
-// deviation is the standard deviation of the velocity's logarithm at the points of the last model, or nil.
+// WriteLoop writes the page of a loop, with at least one step. Gathers, velocity and image of the first and the last
+// step are side by side. stopped says why the loop ended before its last update, if it did; deviation is the standard
+// deviation of the velocity's logarithm at the points of the last model, or nil.
 func WriteLoop(w io.Writer, title, stopped string, deviation []float64, steps []LoopStep) error {
 	p := &loopPage{Title: title, Stopped: stopped, Steps: steps}
 	ends := []LoopStep{steps[0], steps[len(steps)-1]}

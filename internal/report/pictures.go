@@ -17,7 +17,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/picture"
 )
 
-// shot is a picture with what stands below it.
+// shot is a picture with the texts below it.
 type shot struct {
 	Source        template.URL // a data URI
 	Width, Height int
@@ -137,7 +137,7 @@ func (p *page) drawShots() error {
 	return nil
 }
 
-// predicted is what the image explains of the data, nil where that is not known.
+// predicted returns the data that the image explains, nil if they are not known.
 func (g *Gather) predicted() []float32 {
 	if g.Data == nil || g.Residual == nil {
 		return nil

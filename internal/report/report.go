@@ -8,8 +8,8 @@
 // in black on white.
 //
 // Whatever is not known of a run is left out, with a line that says which
-// option or key would bring it. Texts from files are escaped by html/template
-// and freed of what no page may hold. The same run gives the same bytes.
+// option or key would bring it. html/template escapes texts from files, and characters that a page
+// must not hold are removed. The same run gives the same bytes.
 package report
 
 import (
@@ -37,7 +37,7 @@ type Run struct {
 	File   string         // name of the image file, as the reader knows it
 	Source string         // name of the image file as the page keeps it, see Source; "": File
 	Image  *h5.Image      // with history, configuration and provenance
-	Config *config.Config // what Image.Config says; nil: shown as it stands
+	Config *config.Config // parsed from Image.Config; nil: its text is shown unchanged
 
 	Fields []h5.Field // of lsm target or image.halves, on the grid of Image
 
@@ -88,7 +88,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style": func() template.CSS { return template.CSS(styleText) },
 }).Parse(pageText))
 
-// page is what the template shows: a run, and the pictures of it.
+// page holds the contents of the template: a run, and the pictures of it.
 type page struct {
 	*Run
 	Images, Sure, VelocityModel, Weak, ByClass, Course part
@@ -134,8 +134,8 @@ func (r *Run) Halved() bool {
 // Iterations is the number of iterations of the solver.
 func (r *Run) Iterations() int { return r.Image.Iterations() }
 
-// ResidualLeft is the last residual norm relative to the first, "" where there is no such
-// number.
+// ResidualLeft is the last residual norm relative to the first, "" if there is no history or the
+// first is not positive.
 func (r *Run) ResidualLeft() string {
 	h := r.Image.ResidualNorm
 	if len(h) == 0 || !(h[0] > 0) {

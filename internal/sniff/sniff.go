@@ -18,7 +18,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
-// Kind is what a file is, as messages have it.
+// Kind names the kind of a file in messages.
 type Kind string
 
 // The kinds. Unknown are files that may be SEG-Y, SU or raw binary, which their readers judge.
@@ -126,8 +126,8 @@ var magics = []struct {
 	{"C 1", SEGY}, {"C01", SEGY}, {"C1 ", SEGY}, {"\xc3\x40\xf1", SEGY}, {"\xc3\xf0\xf1", SEGY}, {"\xc3\xf1\x40", SEGY},
 }
 
-// reelBytes are those of the headers of a SEG-Y file. Its textual header may be a text in ASCII,
-// but the binary header behind it is not.
+// reelBytes is the length of the headers of a SEG-Y file. Its textual header may be a text in
+// ASCII, but the binary header behind it is not.
 const reelBytes = 3600
 
 // Head tells a file by its first bytes, which should be 4096 or all that there are.
@@ -172,7 +172,7 @@ func ofArrays(head []byte) bool {
 	return end <= len(head) && bytes.HasSuffix(head[at:end], []byte(".npy"))
 }
 
-// parameters are those of an RSF header that tell it.
+// parameters matches the parameters that identify an RSF header.
 var parameters = regexp.MustCompile(`(?:^|\s)(n1|in|data_format)=`)
 
 // looksRSF reports whether a file begins like the header of an RSF file.
@@ -283,7 +283,7 @@ func folder(path string) Kind {
 // mostJSON bounds a file of metadata, which holds that of all arrays where it is consolidated.
 const mostJSON = 64 << 20
 
-// readJSON reads a file of metadata; one that cannot be read says nothing.
+// readJSON reads a file of metadata, as far as it can. It ignores errors.
 func readJSON(path string, to any) {
 	f, err := plainfile.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 	Stopped      = 130 // interrupted
 )
 
-// meanings are what the help says about each status.
+// meanings are the texts of the help about each status.
 var meanings = map[int]string{
 	Done:         "done",
 	Other:        "any other failure",
@@ -39,7 +39,7 @@ var meanings = map[int]string{
 	Stopped:      "interrupted",
 }
 
-// Meaning is what the help says about a status, "" for a number that is none.
+// Meaning is the text of the help about a status, "" for other numbers.
 func Meaning(code int) string { return meanings[code] }
 
 // Error is an error with an exit status, and perhaps a hint on what to do.
@@ -94,10 +94,10 @@ func Hint(err error, hint string) error {
 	return &Error{Err: err, Hint: hint}
 }
 
-// Code is the exit status of err: that of the outermost mark. Cancellation counts as an
-// interrupt, and a full disk or memory, or too many open files, as a lack of resources, where there is no mark or one
-// that puts the fault on the command line or an input: whoever marks an error of a whole
-// stage, which reads and writes, cannot tell.
+// Code is the exit status of err: that of the outermost mark. Without a mark, and with a mark that puts the fault on
+// the command line or an input, cancellation counts as an interrupt, and a full disk or memory, or too many open
+// files, as a lack of resources. A caller that marks an error of a whole stage, which reads and writes, cannot tell
+// these apart.
 func Code(err error) int {
 	if err == nil {
 		return Done
@@ -123,7 +123,7 @@ func Code(err error) int {
 	return code
 }
 
-// HintOf is the outermost hint of err, "" where there is none.
+// HintOf is the outermost hint of err, "" for none.
 func HintOf(err error) string {
 	for e := err; ; {
 		var m *Error

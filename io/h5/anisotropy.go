@@ -9,8 +9,9 @@ import (
 	"github.com/kirchhoff-lsm/lsm/grid"
 )
 
-// Property is what a model may hold beside /velocity, on the same grid: how the medium is
-// transversely isotropic, Eta in two-way time, the others up to it in depth; and how sure the velocity is.
+// Property is a quantity that a model may hold next to /velocity, on the same grid. Properties up to Eta
+// describe a transversely isotropic medium, Eta in two-way time and the others in depth. The last one says
+// how sure the velocity is.
 type Property int
 
 const (
@@ -27,7 +28,7 @@ const (
 var properties = [numProperties]struct {
 	name            string
 	degrees         bool
-	least, greatest float64 // limits; of what is no angle the least itself is not allowed
+	least, greatest float64 // limits; only angles may equal the least
 }{
 	Epsilon:   {"epsilon", false, -0.5, 5},
 	Delta:     {"delta", false, -0.5, 5},

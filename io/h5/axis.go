@@ -16,7 +16,7 @@ type axis struct {
 	size   int
 	values []float64 // coordinates, in units; nil: it counts from 0
 	units  string
-	texts  []string // in place of numbers
+	texts  []string // instead of numbers
 }
 
 // gridAxes are x, (y,) z of a grid, m, or x, (y,) time, s.
@@ -98,7 +98,7 @@ func (s *Section) attach(number int, a axis) error {
 }
 
 // Scales returns the absolute names of the dimension scales of the axes, "" for an axis that
-// has none. Of several on one axis it takes the first.
+// has none. If an axis has several, it takes the first.
 func (d *Dataset) Scales() ([]string, error) {
 	return on(d.path, func() ([]string, error) {
 		names := make([]string, len(d.shape))

@@ -24,7 +24,7 @@ import (
 // [OnCrash] writes.
 var crashText = regexp.MustCompile(`(?m)^(SIG[A-Z]+: .*|fatal error: .*)$|` + crashNote)
 
-// noMemory is what that report says after an allocation that failed.
+// noMemory matches the text of that report after an allocation that failed.
 var noMemory = regexp.MustCompile(`out of memory|cannot allocate memory|failed to reserve [a-z ]*|pthread_create failed: .*`)
 
 // The limits of a child that looks at a file: computing time, which a slow file system
@@ -36,7 +36,7 @@ const (
 )
 
 var (
-	guard func(path string) error // tries a file; nil where nobody asked for it
+	guard func(path string) error // tries a file; nil without a call of Guard
 	tried sync.Map                // the files that passed or were written here, by path
 )
 
@@ -69,7 +69,7 @@ func Guarded(path string) error {
 // circles. In a child it is an error like any other.
 //
 // A child that merely reports an error passes: reading the file here will
-// report it again, with its class. So does a path that is no regular file.
+// report it again, with its class. A path that is not a regular file also passes.
 func checkFile(ctx context.Context, path, program string, args ...string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -127,11 +127,11 @@ func checkInChild(ctx context.Context, path string, seconds int64, wait time.Dur
 // Try reads, in a process of its own, what damage can crash the library with: all
 // structures, attributes and texts, and numbers behind filters that believe what the
 // file says. It calls the library as the readers of each kind of file do, each on a file
-// that was opened afresh: whether damage is an error or a crash depends on what is asked
-// for first. It is what the child of [Guard] calls; it starts no child itself.
+// that was opened afresh: whether damage is an error or a crash depends on the first read. The
+// child of [Guard] calls it; it starts no child itself.
 //
 // Whether a read beyond a buffer crashes is partly chance, so it tries more than once.
-// Its error is that of the first reader to refuse the file; some reader refuses most
+// It returns the error of the first reader that refuses the file; some reader refuses most
 // files.
 func Try(path string) (err error) {
 	guard = nil
@@ -157,8 +157,8 @@ func Try(path string) (err error) {
 	return err
 }
 
-// What texts and structures may take of memory, in bytes, and what positions and lists of
-// traces may take besides. A damaged text claims 4 GB, which must be more than both.
+// Texts and structures may take the first amount of memory, in bytes. Positions and lists of traces
+// may take the second in addition. A damaged text claims 4 GB, which must be more than both.
 const (
 	textMemory = 512 << 20
 	listMemory = 2 << 30

@@ -15,6 +15,6 @@ func limitData(bytes uint64) (restore func()) {
 	if unix.Getrlimit(unix.RLIMIT_DATA, &before) != nil || bytes >= before.Cur {
 		return func() {}
 	}
-	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: bytes, Max: before.Max}) // else there is none
+	_ = unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: bytes, Max: before.Max}) // on failure there is no limit
 	return func() { _ = unix.Setrlimit(unix.RLIMIT_DATA, &before) }
 }

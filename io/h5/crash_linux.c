@@ -1,6 +1,5 @@
-// A damaged file can bring libhdf5 to read where there is no memory. That cannot be
-// undone, but it can be said: the program ends with a message and a status instead of a
-// dump of Go's run-time system.
+// A damaged file can make libhdf5 read outside its memory. That cannot be undone, but it can be
+// reported: the program ends with a message and a status instead of a dump of Go's run-time system.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +20,8 @@ static char text[1 << 13];
 static size_t length;
 static int channel = 2;
 
-// What is said of a crash, to a file descriptor. It needs the library's lock.
+// Sets the message about a crash and the file descriptor to write it to. It needs the library's
+// lock.
 void lsm_h5_crash_text(int fd, const char *s, size_t n) {
 	length = 0;
 	channel = fd;
@@ -44,7 +44,7 @@ static void crashed(int number, siginfo_t *info, void *context) {
 	uintptr_t at = place(context);
 	if (lsm_h5_inside() && length > 0 && (at < (uintptr_t)&__executable_start || at >= (uintptr_t)&etext)) {
 		if (write(channel, text, length) < 0) {
-			// nobody listens
+			// no reader
 		}
 		_exit(inputStatus);
 	}

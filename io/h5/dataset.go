@@ -75,10 +75,9 @@ func (f *File) inspect(name string, set *hdf5.Dataset) (d *Dataset, err error) {
 	return d, err
 }
 
-// Read returns all elements in C order, converted to T. Numbers that do not fit
-// an integer T, and fractions read into one, are errors, and so are numbers that
-// differ from the digest stored with them; floats beyond a float32 become
-// infinities.
+// Read returns all elements in C order, converted to T. Numbers that do not fit an integer T,
+// fractions read into one, and numbers that differ from the digest stored with them are errors.
+// Floats beyond a float32 become infinities.
 func Read[T Number](d *Dataset) ([]T, error) {
 	if err := checkMemory(d.path, d.name, d.len, sizeOf[T]()); err != nil {
 		return nil, err

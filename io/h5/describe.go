@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/hdf5"
 )
 
-// Description is what a file holds.
+// Description lists the contents of a file.
 type Description struct {
 	Path    string   `json:"path"`
 	Bytes   int64    `json:"bytes"`
@@ -172,8 +172,8 @@ func (f *File) complete(o *Object, opt DescribeOptions) {
 	}
 }
 
-// measure compares a dataset with its digest and finds the extremes of its numbers,
-// as asked for. Texts are always compared.
+// measure compares a dataset with its digest and finds the extremes of its numbers, as opt says.
+// Texts are always compared.
 func (f *File) measure(o *Object, d *Dataset, opt DescribeOptions) (err error) {
 	has := slices.ContainsFunc(o.Attrs, func(a Attr) bool { return a.Name == sumAttr })
 	switch {

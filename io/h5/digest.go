@@ -21,8 +21,8 @@ import (
 //	sha256             of its numbers, with its name, type and shape
 //	sha256_attributes  of its attributes; at the root also of the datasets' names
 //
-// What is hashed is a line "NAME TYPE SHAPE" for each array, followed by its
-// bytes: little-endian, in C order.
+// For each array the digest covers a line "NAME TYPE SHAPE", followed by its bytes: little-endian,
+// in C order.
 const (
 	sumAttr  = "sha256"
 	sealAttr = "sha256_attributes"
@@ -51,8 +51,8 @@ func ImageDigest(shape []int, v []float32) string {
 	return sum(h, what)
 }
 
-// textSum is the attribute sha256 of a text. The first version of the program wrote it bare,
-// of the text alone.
+// textSum is the attribute sha256 of a text. The first version of the program wrote it bare: the
+// digest of only the text.
 func textSum(name, text string, bare bool) string {
 	h := sha256.New()
 	if bare {
@@ -140,7 +140,7 @@ func compare(path, name, written string, digest func(bare bool) (string, error))
 	return err
 }
 
-// sum is the attribute sha256 of a dataset, "" where there is none.
+// sum is the attribute sha256 of a dataset, "" for none.
 func (a Attrs) sum() (string, error) {
 	if !a.Has(sumAttr) {
 		return "", nil

@@ -5,13 +5,12 @@
 // # One layer
 //
 // gonum.org/v1/hdf5 opens and makes files, groups, datasets, dataspaces and property
-// lists, and has the library's predefined types. It does not move data: its Read takes
-// the element type of the file for that of memory and looks at no length, so that
-// float64 numbers overrun a []float32 without an error, and numbers of the other byte
-// order are not swapped. Numbers, attributes, texts and dimension scales therefore go
-// through direct calls of libhdf5, in four places: array.go moves numbers, attribute.go
-// attributes, text.go texts, and axis.go labels axes. shim.c holds the callbacks that Go
-// cannot express, crash_linux.c the fault handler.
+// lists, and has the library's predefined types. It does not move data, because its Read takes the
+// element type of the file for that of memory and looks at no length. Float64 numbers would overrun
+// a []float32 without an error, and numbers of the other byte order would not be swapped. Numbers,
+// attributes, texts and dimension scales therefore go through direct calls of libhdf5, in four
+// places: array.go moves numbers, attribute.go attributes, text.go texts, and axis.go labels axes.
+// shim.c holds the callbacks that Go cannot express, crash_linux.c the fault handler.
 //
 // On this stand the kinds of files: survey.go, model.go, image.go and tables.go say which
 // datasets each holds, over which axes, for both directions. The table formats in
@@ -26,21 +25,20 @@
 // dataset of any rank as one flat C-order sequence, so that reading some traces
 // of a survey and reading one row of a table are the same call. Extents are
 // compared with the file's size, with what is stored and with the machine's
-// memory before anything is allocated. Strings, compounds, enums, references,
-// external and virtual datasets are refused, and so is what lies behind external links.
-// Where a file carries digests, what is read is compared with them.
+// memory before anything is allocated. Strings, compounds, enums, references, external and virtual
+// datasets, and the targets of external links, are refused. Where a file carries digests, what is
+// read is compared with them.
 //
 // [OpenSurvey], [ReadModel], [ReadImage] and [OpenTables] add what each kind of file must
-// hold. Every error names the file, and the dataset or attribute where there is one.
+// hold. Every error names the file, and the dataset or attribute if it is about one.
 //
 // # Writing
 //
 // A [Writer] writes into a temporary file beside its target. Commit closes it,
-// reopens it, compares every dataset with the SHA-256 of what was handed over,
-// syncs it, renames it and syncs the folder; after any failure the temporary
-// file is gone and an output that was there before is untouched. Datasets are
-// little-endian, contiguous, carry digests of their numbers and attributes and no
-// time stamps: equal contents give equal bytes.
+// reopens it, compares every dataset with the SHA-256 of the numbers that the caller handed over,
+// syncs it, renames it and syncs the folder. After any failure the temporary file is gone, and an
+// earlier output is untouched. Datasets are little-endian, contiguous, carry digests of their
+// numbers and attributes and no time stamps: equal contents give equal bytes.
 //
 // # Errors
 //

@@ -138,9 +138,9 @@ func (f *File) Has(name string) (has bool) {
 	return has
 }
 
-// follow looks at each part of a name, "/history" and then "/history/residual_norm", as
-// far as they are objects, and returns the last part that it looked at: whether nothing
-// is there, or an external link.
+// follow looks at each part of a name, "/history" and then "/history/residual_norm", until one is
+// missing or an external link. It returns the last part that it looked at and tells which of the
+// two it is, if either.
 func (f *File) follow(name string) (part string, missing, external bool) {
 	for i := 1; i <= len(name); i++ {
 		if i < len(name) && name[i] != '/' {

@@ -21,8 +21,8 @@ const (
 	FormatPicks   = "lsm-picks"
 )
 
-// FormatVersion is the root attribute format_version of what this package
-// writes, and the newest that it reads.
+// FormatVersion is the root attribute format_version of files that this package writes, and the
+// newest that it reads.
 const FormatVersion = 1
 
 // formats are the kinds of files: their names, the root attribute format, the datasets
@@ -72,8 +72,8 @@ func (f *File) kind() (kind, format string) {
 }
 
 // checkFormat refuses a file that says it is of another format or of a newer
-// version. A file that says nothing, such as one written by hand with h5py, is
-// judged by its datasets alone.
+// version. A file that says nothing, such as one written by hand with h5py, is judged only by its
+// datasets.
 func (f *File) checkFormat(formats ...string) error {
 	a := f.Attrs()
 	if a.Has("format") {
@@ -135,7 +135,8 @@ func (f *File) field(name string, leading ...string) (d *Dataset, g grid.Grid, e
 	return d, g, nil
 }
 
-// domain is that of a dataset's grid: its attribute, or that of the root, or depth.
+// domain returns the domain of a dataset's grid: from its attribute, or from that of the root.
+// Without both it is depth.
 func (f *File) domain(d *Dataset) (grid.Domain, error) {
 	from := d.Attrs()
 	if !from.Has("domain") {

@@ -16,17 +16,17 @@ type Image struct {
 	// the start; nil where no solver ran.
 	ResidualNorm, GradientNorm []float64
 	// Agreement holds how well the images of both halves of the survey agreed, one value per
-	// iteration; nil where there were none.
+	// iteration; nil without such images.
 	Agreement []float64
 
 	// Gathers describes images by class for a file to be written; see [CreateImage].
 	// ReadImage leaves it nil, see [OpenGathers].
 	Gathers *Gathers
 
-	// Solved says of a file to be written that it also has what the operator maps to the traces, of which
-	// the image is the part in the wavelet's band.
+	// Solved says that a file to be written also has the reflectivity that the operator maps to the
+	// traces. The image is the part of it in the wavelet's band.
 	Solved bool
-	// Agreed is how well the images of both halves of the survey agree; nil where there were none. A file to
+	// Agreed is how well the images of both halves of the survey agree; nil without such images. A file to
 	// be written then also has a map of it, see [CreateImage].
 	Agreed *float64
 
@@ -57,9 +57,8 @@ func (im *Image) history(yield func(name string, norms *[]float64) bool) {
 	_ = yield("/history/residual_norm", &im.ResidualNorm) && yield("/history/gradient_norm", &im.GradientNorm)
 }
 
-// ReadImage reads the image /image, or /reflectivity where that is missing,
-// [nx, (ny,) nz], with its grid from the attributes origin and spacing. Every
-// value must be finite.
+// ReadImage reads the image /image, or /reflectivity if a file has no /image, [nx, (ny,) nz], with
+// its grid from the attributes origin and spacing. Every value must be finite.
 func ReadImage(path string) (*Image, error) {
 	return reading(path, func(f *File) (*Image, error) {
 		d, g, err := f.image()
@@ -212,8 +211,8 @@ func (iw *ImageWriter) WriteImage(src []float32, first int) error {
 	return WriteAt(iw.image, src, first)
 }
 
-// WriteSolved writes values of the reflectivity of which the image is the part in the wavelet's band, in
-// the order of WriteImage.
+// WriteSolved writes values of the reflectivity that the operator maps to the traces, in the order of
+// WriteImage. The image is the part of it in the wavelet's band.
 func (iw *ImageWriter) WriteSolved(src []float32, first int) error {
 	return WriteAt(iw.solved, src, first)
 }
@@ -243,8 +242,8 @@ type ImageReader struct {
 	grid   grid.Grid
 }
 
-// OpenImage opens the image /image of a file, or /reflectivity where that is missing, as
-// ReadImage reads it.
+// OpenImage opens the image /image of a file, or /reflectivity if it has no /image, as ReadImage
+// reads it.
 func OpenImage(path string) (*ImageReader, error) {
 	return opening(path, func(f *File) (*ImageReader, error) {
 		d, g, err := f.image()
@@ -269,8 +268,8 @@ func (r *ImageReader) Read(dst []float32, first int) error { return r.finite(r.d
 // HasReflectivity reports whether the file tells apart the image and what the operator maps to the traces.
 func (r *ImageReader) HasReflectivity() bool { return r.solved != nil }
 
-// ReadReflectivity is Read of what the operator maps to the traces: the image, unless that is the part
-// of it in the wavelet's band.
+// ReadReflectivity is Read of the reflectivity that the operator maps to the traces. That is the image,
+// unless the image is only the part of it in the wavelet's band.
 func (r *ImageReader) ReadReflectivity(dst []float32, first int) error {
 	if r.solved != nil {
 		return r.finite(r.solved, dst, first)
@@ -290,7 +289,7 @@ func (r *ImageReader) finite(d *Dataset, dst []float32, first int) error {
 
 // Gathers describes the images by class of an image file.
 type Gathers struct {
-	Kind    string    // "offset", "angle", or "velocity" for semblances of what is tried
+	Kind    string    // "offset", "angle", or "velocity" for semblances of trial velocities
 	Angle   string    // "opening", between the rays of source and receiver, or "reflection", half of it; "" if not by angle
 	Centers []float64 // one a class, ascending: m, degrees or m/s
 	Limits  []float64 // where the classes begin and the last one ends, m or degrees; nil: not known
@@ -302,8 +301,8 @@ type Gathers struct {
 	Light bool // the file says how strongly each class lights each point
 }
 
-// solvedName is the dataset of what the operator maps to the traces, in a file whose image is the part of it
-// in the wavelet's band.
+// solvedName is the dataset of the reflectivity that the operator maps to the traces, in a file whose image
+// is the part of it in the wavelet's band.
 const solvedName = "/reflectivity"
 
 // agreementName is the dataset of how well the images of both halves of a survey agree around each point.
@@ -322,7 +321,8 @@ func (g *Gathers) Sectors() int {
 	return n
 }
 
-// Name is what the classes differ by: offset, offset and azimuth, opening angle or reflection angle.
+// Name names the quantity by which classes differ: offset, offset and azimuth, opening angle or
+// reflection angle.
 func (g *Gathers) Name() string {
 	if g.Azimuths != nil {
 		return "offset and azimuth"
@@ -348,7 +348,7 @@ type GatherReader struct {
 	grid  grid.Grid
 }
 
-// OpenGathers opens the gathers of an image file; it is nil where there are none.
+// OpenGathers opens the gathers of an image file; it is nil if the file has none.
 func OpenGathers(path string) (*GatherReader, error) {
 	return opening(path, func(f *File) (*GatherReader, error) {
 		if !f.Has("/gathers") {

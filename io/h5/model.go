@@ -44,7 +44,7 @@ type ModelReader struct {
 	kind   VelocityKind
 }
 
-// OpenModel opens the velocity model of a file. The unit is that of ReadModelIn.
+// OpenModel opens the velocity model of a file. unit is as in ReadModelIn.
 func OpenModel(path, unit string) (*ModelReader, error) {
 	return opening(path, func(f *File) (*ModelReader, error) {
 		r := &ModelReader{File: f}

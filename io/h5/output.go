@@ -107,9 +107,9 @@ func EscapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// abandoned reports whether nobody is writing an unfinished file any more. The library
-// locks what it writes; where the file system has no locks, only processes of this
-// machine can be told to be gone.
+// abandoned reports whether no process writes an unfinished file any more. The library locks a file
+// that it writes. On a file system without locks, only processes of this machine can be found to be
+// gone.
 func abandoned(temp string) bool {
 	f, err := plainfile.Open(temp)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 type Picks struct {
 	Domain  grid.Domain // of Z
 	Limits  []float64   // m, of the classes of offsets: where each begins and the last one ends
-	Mute    float64     // offsets up to so many depths counted
+	Mute    float64     // offsets up to this multiple of the depth counted
 	Columns PickColumns
 
 	// Shifts are how much deeper than on the curve the reflector lies in each class, [picks, classes], m
@@ -24,7 +24,7 @@ type Picks struct {
 type PickColumns struct {
 	X, Z      []float64 // m; Z in s in the time domain
 	Y, SlopeY []float64 // m, and ∂z/∂y of the layer, in 3-D; nil for picks of a line
-	Gamma     []float64 // velocity of the migration over that which makes the gather flat
+	Gamma     []float64 // velocity of the migration over the velocity that makes the gather flat
 	Semblance []float64 // along the curve, 0 to 1
 	Width     []float64 // of the peak of the semblance, in gamma
 	Certainty []float64 // 0 to 1
@@ -33,8 +33,8 @@ type PickColumns struct {
 	Speed     []float64 // m/s, velocity of the migration at the pick in the time domain; 2 in depth
 	Datum     []float64 // m or s, from which depths of the curve count
 
-	// Of gathers by offset and azimuth, nil of others: the azimuth of the largest velocity of moveout, degrees from north towards
-	// east, the difference of largest and least over their mean, %, and the standard error of that.
+	// Only for gathers by offset and azimuth, otherwise nil: the azimuth of the largest velocity of moveout, degrees from
+	// north towards east, the difference of largest and least over their mean, %, and the standard error of that.
 	FastAxis, Anisotropy, AnisotropyDeviation []float64
 }
 
@@ -64,7 +64,7 @@ func (c *PickColumns) all(domain grid.Domain) []column {
 
 const fastAxis = "/fast_axis"
 
-// WritePicks writes a file of picks, of which there must be one at least.
+// WritePicks writes a file of picks. There must be at least one pick.
 func WritePicks(path string, p *Picks, opt WriteOptions) error {
 	opt.Attrs = append([]Attr{{"domain", p.Domain.String()}, {"limits", p.Limits}, {"mute", p.Mute}}, append(p.Attrs, opt.Attrs...)...)
 	w, err := Create(path, FormatPicks, opt)

@@ -23,7 +23,7 @@ type Section struct {
 	pieces []piece // changed inside the library only
 }
 
-// piece is a range that was written and the digest of what was handed over.
+// piece is a range that was written, and the digest of the numbers that the caller handed over.
 type piece struct {
 	first, n int
 	sum      [sha256.Size]byte
@@ -127,9 +127,9 @@ func WriteAt[T Number](s *Section, src []T, first int) error {
 	})
 }
 
-// seal checks that the pieces tile the dataset, and stores the digest of the
-// whole: that of the only piece, or one computed by reading the pieces back in
-// order, each of which must still have its own digest.
+// seal checks that the pieces tile the dataset, and stores the digest of the whole. That is the
+// digest of the only piece, or one computed by reading the pieces back in order; each piece must
+// still have its own digest.
 func (s *Section) seal() error {
 	slices.SortFunc(s.pieces, func(a, b piece) int { return cmp.Compare(a.first, b.first) })
 	next := 0

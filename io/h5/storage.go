@@ -78,8 +78,8 @@ func (d *Dataset) inspectStorage() error {
 	return nil
 }
 
-// maxRatio bounds how much larger a dataset may be than what is stored of it:
-// deflate, the densest of the standard filters, reaches 1032.
+// maxRatio bounds how much larger a dataset may be than its stored bytes: deflate, the densest of
+// the standard filters, reaches 1032.
 const maxRatio = 2048
 
 // admit refuses a dataset that cannot be read as numbers in bounded memory.
@@ -137,7 +137,7 @@ func (d *Dataset) believing() bool {
 	return false
 }
 
-// A chunk is decompressed whole, however little of it is wanted. Read piece by piece,
+// A chunk is decompressed whole, however little of it is read. Read piece by piece,
 // in pieces that end inside chunks, a dataset is decompressed once a piece, unless the
 // library keeps the chunks that are not used up.
 

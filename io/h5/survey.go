@@ -9,12 +9,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/survey"
 )
 
-// SurveyReader is a survey file whose geometry has been read and whose traces
-// are read as asked for, so that a rank or a stream holds its own part only.
+// SurveyReader is a survey file whose geometry has been read and whose traces are read on request,
+// so that a rank or a stream holds only its own part.
 type SurveyReader struct {
 	*File
 	header survey.Survey
-	data   *Dataset    // nil where there is none
+	data   *Dataset    // nil for none
 	as     os.FileInfo // when it was opened
 	copied *copied     // the traces in another order; nil without
 }
@@ -149,7 +149,7 @@ func (r *SurveyReader) readPositions() error {
 	return err
 }
 
-// perSource are the datasets of what is known of each source besides its place.
+// perSource lists the datasets with one value per source, besides its place.
 func perSource(s *survey.Survey) []struct {
 	name, units string
 	to          *[]float64

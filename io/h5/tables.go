@@ -35,7 +35,8 @@ func tableName(role survey.Role, q Quantity) string {
 
 var roles = [...]survey.Role{survey.AtSource, survey.AtReceiver}
 
-// rowLen is the number of values of a row with so many arrivals, 0 for tables without that axis.
+// rowLen is the number of values of a row with the given number of arrivals; arrivals is 0 for
+// tables without that axis.
 func rowLen(g grid.Grid, q Quantity, arrivals int) int {
 	n := g.Len() * max(1, arrivals)
 	if q == Gradient {
@@ -50,7 +51,7 @@ type Tables struct {
 	*File
 	grid     grid.Grid
 	arrivals int
-	sets     [2][len(quantities)]*Dataset // by role and quantity; nil where there is none
+	sets     [2][len(quantities)]*Dataset // by role and quantity; nil for none
 }
 
 // OpenTables opens a table file. The times of sources and receivers must be
@@ -122,7 +123,7 @@ func (t *Tables) readTimes(role survey.Role) error {
 	return nil
 }
 
-// leading are the axes of times before those of the grid, of which the origin has as many as it has numbers.
+// leading names the axes of times before those of the grid. The grid has one axis per number of the origin.
 func (t *Tables) leading(name string) ([]string, error) {
 	d, err := t.Dataset(name)
 	if err != nil {
@@ -161,8 +162,8 @@ func (t *Tables) Has(role survey.Role, q Quantity) bool { return t.sets[role][q]
 func (t *Tables) RowLen(q Quantity) int { return rowLen(t.grid, q, t.arrivals) }
 
 // ReadRow reads the field of one source or receiver into dst, [RowLen(q)].
-// Times must be finite and not negative, everything else finite, but of several arrivals, some of which are absent,
-// nothing is asked. Rows are the survey's rows; asking for one that is not there is an error.
+// Times must be finite and not negative, and other values finite. Values of several arrivals are not checked,
+// because some arrivals are absent. Rows are the survey's rows; asking for one that is not there is an error.
 func (t *Tables) ReadRow(dst []float64, role survey.Role, q Quantity, row int) error {
 	d, name := t.sets[role][q], tableName(role, q)
 	if d == nil {
@@ -200,7 +201,7 @@ type TablesLayout struct {
 	NumSources, NumReceivers int
 	Amplitude, Gradient      bool
 	Arrivals                 int  // at each point, with amplitudes, gradients and turns; 0: one, without that axis
-	Float64                  bool // element type in the file: float64, else float32
+	Float64                  bool // element type in the file: float64 if true, otherwise float32
 }
 
 // TablesWriter writes a table file row by row, in any order and from any

@@ -2,13 +2,14 @@ package h5
 
 import "github.com/kirchhoff-lsm/lsm/grid"
 
-// Field is a dataset that lies beside an image on its grid.
+// Field is a dataset in an image file, on the grid of the image.
 type Field struct {
 	Name string    // without the leading slash
 	Data []float32 // [Grid.Len()], C order
 }
 
-// fields are what lsm target, lsm ava and image.halves write beside an image: the names, and what they are.
+// fields are the datasets that lsm target, lsm ava and image.halves write next to an image: their names,
+// titles and units.
 var fields = []struct{ name, title, units string }{
 	{"gradient", "gradient B", ""},
 	{"curvature", "curvature C", ""},
@@ -26,8 +27,8 @@ var fields = []struct{ name, title, units string }{
 	{agreementName[1:], "agreement of the odd and the even shots", ""},
 }
 
-// FieldTitle is what the field of a name is, and the units of its values, "" for those of
-// the image or of none. ok is false for a name that is no field.
+// FieldTitle is the title of the field of a name, and the units of its values, "" for those of the
+// image or for none. ok is false if no field has the name.
 func FieldTitle(name string) (title, units string, ok bool) {
 	for _, f := range fields {
 		if f.name == name {
@@ -57,7 +58,7 @@ func (iw *ImageWriter) WriteField(f Field) error {
 	return writeAll(s, f.Data)
 }
 
-// NewField starts a field on the grid of the image, every value of which must then be written once by [WriteAt].
+// NewField starts a field on the grid of the image. Every value of it must then be written once by [WriteAt].
 func (iw *ImageWriter) NewField(name string) (*Section, error) {
 	_, units, ok := FieldTitle(name)
 	if !ok {
@@ -81,8 +82,8 @@ func (iw *ImageWriter) Hessian(box grid.Grid) (*Section, error) {
 	return NewSection[float64](iw.Writer, "/hessian", []int{box.Len(), box.Len()}, attrs...)
 }
 
-// ReadFields reads the fields of an image file, in the order of their names' table; none for
-// a file without any. Every value must be finite.
+// ReadFields reads the fields of an image file, in the order of the table of their names. The list
+// is empty if the file has none. Every value must be finite.
 func ReadFields(path string) ([]Field, error) {
 	return reading(path, func(f *File) (out []Field, err error) {
 		for _, field := range fields {

@@ -74,7 +74,7 @@ func texts(obj C.hid_t, t typeInfo, n int) ([]string, error) {
 	}
 	if t.variable {
 		for _, text := range unsafe.Slice((**C.char)(raw), n) {
-			C.free(unsafe.Pointer(text)) // as the library says of what it allocates
+			C.free(unsafe.Pointer(text)) // as the library requires for texts that it allocates
 		}
 	}
 	return out, nil
@@ -98,8 +98,7 @@ const (
 	maxText   = 64 << 20 // bytes of texts of fixed length
 )
 
-// Text reads a dataset that holds one string, and compares it with its digest where
-// there is one.
+// Text reads a dataset that holds one string, and compares it with its digest, if any.
 func (f *File) Text(name string) (string, error) {
 	v, err := f.texts(name, 1, "one text")
 	if err != nil {
@@ -108,8 +107,8 @@ func (f *File) Text(name string) (string, error) {
 	return v[0], nil
 }
 
-// texts reads a dataset of at least one and at most so many texts, and compares them
-// with their digest where there is one.
+// texts reads a dataset of at least one text and not more than most, and compares them with their
+// digest, if any.
 func (f *File) texts(name string, most int, want string) ([]string, error) {
 	list, sum, err := f.readTexts(name, most, want)
 	if err != nil {
@@ -120,8 +119,7 @@ func (f *File) texts(name string, most int, want string) ([]string, error) {
 	})
 }
 
-// readTexts reads a dataset of at least one and at most so many texts, and its attribute
-// sha256.
+// readTexts reads a dataset of at least one text and not more than most, and its attribute sha256.
 func (f *File) readTexts(name string, most int, want string) (list []string, sum string, err error) {
 	err = locked(func() error {
 		mind(f.path)

@@ -12,12 +12,12 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/plainfile"
 )
 
-// A chunk is decompressed whole, however little of it is wanted. Traces that are wanted in another
-// order than the file has are therefore read chunk by chunk, and put where they belong. Where they
-// are wanted a group at a time, and groups share chunks, [SurveyReader.Arrange] copies them once.
+// A chunk is decompressed whole, however little of it is read. Traces in another order than that of
+// the file are therefore read chunk by chunk, and put where they belong. If a caller reads a group
+// at a time, and groups share chunks, [SurveyReader.Arrange] copies the traces once.
 
 // Chunks says how the traces of a survey file lie in chunks: those of one cell are decompressed together.
-// The zero value is that of a file without traces.
+// The zero value describes a file without traces.
 type Chunks struct {
 	traces        []int // of a cell along the axes before the last, nil where nothing is chunked
 	nr, nt        int   // receivers of a source, for data of three axes; samples of a trace
@@ -25,7 +25,7 @@ type Chunks struct {
 	kept          bool  // the library holds the cell that was read last
 }
 
-// Chunks are those of the file.
+// Chunks returns the chunks of the file.
 func (r *SurveyReader) Chunks() Chunks {
 	d := r.data
 	if d == nil {
@@ -195,7 +195,7 @@ func (r *SurveyReader) readTogether(buf []float32, traces, order []int32, column
 	return buf, nil
 }
 
-// copied are traces in a file of their own, in the order in which they are wanted.
+// copied are traces in a file of their own, in the order in which they are read.
 type copied struct {
 	file *os.File // without a name
 	at   []int32  // of each trace of the survey, its place; -1: none
@@ -206,8 +206,9 @@ const wasteful = 1.5
 
 // Arrange prepares for reading the listed traces group by group: group i is traces[cuts[i]:cuts[i+1]]. If
 // groups share chunks so that these would be decompressed again and again, it copies the traces once, in
-// the order of the list, to a file in the folder that has no name and ends with this process, and returns
-// its size in bytes. [SurveyReader.ReadTraceList] then reads from there, and knows no other traces.
+// the order of the list, and returns the size of the copy in bytes. The copy is a file in the folder that
+// has no name and ends with this process. [SurveyReader.ReadTraceList] then reads from there, and knows
+// no other traces.
 func (r *SurveyReader) Arrange(traces []int32, cuts []int, folder string) (size int64, err error) {
 	if !r.Chunks().Scattered(traces, cuts) {
 		return 0, nil

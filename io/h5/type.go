@@ -51,7 +51,7 @@ func sizeOf[T Number]() int {
 	return int(unsafe.Sizeof(v))
 }
 
-// typeInfo is what an element of a dataset or attribute is in the file.
+// typeInfo describes the type of an element of a dataset or attribute in the file.
 type typeInfo struct {
 	class     C.H5T_class_t
 	size      int // bytes
@@ -209,7 +209,7 @@ func fit[S int64 | uint64, T Number](v S) (T, error) {
 	return 0, fmt.Errorf("a number too small for %T", n)
 }
 
-// notFinite is the place of the first NaN or infinity, -1 where there is none.
+// notFinite is the place of the first NaN or infinity, -1 for none.
 func notFinite[T float32 | float64](v []T) int {
 	for i, x := range v {
 		if x-x != 0 { // NaN for both, and one operation for all others

@@ -28,7 +28,7 @@ func (f *File) fits(w survey.Wavelet) error {
 	return nil
 }
 
-// wavelet is that of a file.
+// wavelet reads the wavelet of a file.
 func (f *File) wavelet() (w survey.Wavelet, err error) {
 	d, err := f.Dataset("/wavelet")
 	if err != nil {

@@ -117,8 +117,8 @@ func (w *Writer) Group(name string) error {
 	})
 }
 
-// SetAttrs gives attributes to the root ("/"), a group or a dataset. Those of the
-// root, and those that a dataset was created with, are covered by digests.
+// SetAttrs gives attributes to the root ("/"), a group or a dataset. Digests cover the attributes
+// of the root, and those that a dataset was created with.
 func (w *Writer) SetAttrs(object string, attrs ...Attr) error {
 	return w.in(func() error {
 		id := C.H5Oopen(C.hid_t(w.file.ID()), cString(object), C.H5P_DEFAULT)

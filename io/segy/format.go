@@ -66,8 +66,8 @@ var codecs = map[Format]codec{
 	Uint64: integers("unsigned 64-bit integers", 8, true),
 }
 
-// integers is the codec of integers of so many bytes. Numbers are rounded to the nearest one and
-// held within their range when they are written.
+// integers is the codec of integers of the given number of bytes. Numbers are rounded to the
+// nearest one and held within their range when they are written.
 func integers(name string, bytes int, unsigned bool) codec {
 	field := Field{Byte: 1, Length: bytes, Unsigned: unsigned}
 	lo, end := 0.0, math.Ldexp(1, 8*bytes)

@@ -83,7 +83,7 @@ func run(args []string) error {
 	return os.WriteFile(filepath.Join(folder, "lsm.spdx.json"), text, 0o644)
 }
 
-// inside is what the first file says of itself, with the modules of all.
+// inside returns the build information of the first file, with the modules of all files.
 func inside(files []string) (*debug.BuildInfo, error) {
 	var all *debug.BuildInfo
 	for _, f := range files {
@@ -117,8 +117,8 @@ func made() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// modules lists the Go modules that a program was made of, Go's own library first. Their
-// files are those of the module cache.
+// modules lists the Go modules that a program was made of, Go's own library first. It finds their
+// files in the module cache.
 func modules(info *debug.BuildInfo) ([]part, error) {
 	folders, err := folders()
 	if err != nil {

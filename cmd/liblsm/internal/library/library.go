@@ -76,7 +76,7 @@ func watched(stop *C.int, f func(context.Context) error) error {
 		return context.Canceled
 	}
 	var watching sync.WaitGroup
-	defer watching.Wait() // after cancel: nobody reads the flag when the call is over
+	defer watching.Wait() // after cancel: no goroutine reads the flag when the call is over
 	defer cancel()
 	watching.Add(1)
 	go func() {

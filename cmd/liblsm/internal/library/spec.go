@@ -85,7 +85,7 @@ func filter(l *lengths, number C.int32_t) kirchhoff.WaveletFilter {
 	return filters[number]
 }
 
-// lengths are those of arrays, as numbers that do not overflow, and the first fault.
+// lengths holds the lengths of arrays, as numbers that do not overflow, and the first fault.
 type lengths struct {
 	sources, receivers float64
 	err                error

@@ -44,7 +44,7 @@ type Spec struct {
 	Threads int
 }
 
-// paired reports whether times are those of pairs.
+// paired reports whether there is a table of times for each pair of source and receiver.
 func (s *Spec) paired() bool { return s.PairTimes != nil }
 
 func (s *Spec) numSources() int   { return len(s.Sources) / s.Grid.Dim() }
@@ -57,7 +57,7 @@ func (s *Spec) numTraces() int {
 	return len(s.SourceIndex)
 }
 
-// check returns the first fault of lengths and of what goes together.
+// check returns the first fault: a wrong length, or arrays that do not go together.
 func (s *Spec) check() error {
 	points, ns, nr := s.Grid.Len(), s.numSources(), s.numReceivers()
 	for _, a := range []struct {

@@ -24,15 +24,15 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// What docs/gpu.md promises of a least-squares image: how far those of a card and of the
-// cpu are apart (relative, L2), and after how many iterations at most.
+// docs/gpu.md promises that least-squares images of a card and of the cpu differ by at most this
+// distance (relative, L2), up to this number of iterations.
 const (
 	promisedDistance   = 1e-4
 	promisedIterations = 20
 )
 
-// backendsOptions are the choices of lsm bench backends. Of the embedded ones, Iterations
-// counts those of the sums.
+// backendsOptions are the choices of lsm bench backends. The embedded Iterations counts the timed
+// sums.
 type backendsOptions struct {
 	commOptions
 	iterations int
@@ -48,11 +48,11 @@ func newBenchBackends(a *cli.App) *cobra.Command {
 processors with MPI, GPUs with MPI through the host, GPUs with GPU-aware MPI, and GPUs with
 NCCL or RCCL. A line says why the others are not offered. Backends writes no image.
 
-For each way it prints the bandwidth of an all-reduce by size, the time of an iteration, the
-share of it that sums over ranks take without overlap, how much of that the overlap hides,
-the residual, and the digest of the image. The verdict compares times and images: images of
-one engine must have the same bits with solver.reproducible = "ranks", and engines may
-differ as far as docs/gpu.md allows. docs/measuring.md explains the columns.`,
+For each way it prints the bandwidth of an all-reduce by size and the time of an iteration. It
+also prints the share of that time that sums over ranks take without overlap, how much of it
+the overlap hides, the residual, and the digest of the image. The verdict compares times and
+images: images of one engine must have the same bits with solver.reproducible = "ranks", and
+engines may differ as far as docs/gpu.md allows. docs/measuring.md explains the columns.`,
 		Example: `  mpirun -n 2 lsm bench backends config.toml
   srun lsm bench backends config.toml --iterations 10 --plot backends.png
   mpirun -n 2 lsm bench backends config.toml --engine hip --last 256MiB --json`,
@@ -61,7 +61,7 @@ differ as far as docs/gpu.md allows. docs/measuring.md explains the columns.`,
 			if err := o.check(a.Force); err != nil {
 				return err
 			}
-			// The ranks that all ways stand on; each way then has its own engine and backend.
+			// All ways run on these ranks; each way then has its own engine and backend.
 			a.Set = append(a.Set, "kirchhoff.engine=cpu", "comm.backend=auto", "comm.fallback=none", "comm.accumulate=allreduce")
 			cfg, err := a.Configure(args[0])
 			if err != nil {
@@ -149,8 +149,8 @@ func (b *backends) run(ctx context.Context) error {
 	return b.app.Once(b.verdict)
 }
 
-// excuse keeps an error as the reason why a way is not measured. An error of the first way,
-// of one rank alone, and one that says that a result is wrong, are returned.
+// excuse keeps an error as the reason why a way is not measured. It returns errors of the first
+// way, errors that not all ranks share, and errors that say that a result is wrong.
 func (b *backends) excuse(ctx context.Context, w *way, err error) error {
 	var agreed *comm.Agreed
 	switch {

@@ -152,7 +152,7 @@ func tellKernel(a *cli.App, o kernelOptions, r *bench.KernelResult, limits *benc
 	a.Report.Event("kernel", fields...)
 }
 
-// shares are those of forward and adjoint, zero where nothing was counted.
+// shares prints the shares of forward and adjoint; zeros mean that they were not counted.
 func shares(of [2]float64) string {
 	if of == [2]float64{} {
 		return "not counted"

@@ -247,7 +247,7 @@ func benchComm(ctx context.Context, a *cli.App, o commOptions, comms ...comm.Com
 	return nil
 }
 
-// label is what a row is of: its backend, and of a send-recv more.
+// label names a row by its backend, and a row of send-recv also by its direction.
 func label(r bench.CommRow) string {
 	switch {
 	case r.Direction == "":
@@ -367,7 +367,7 @@ func checkBackends(backends []string, engine *string) error {
 	return nil
 }
 
-// controlOf is the comm.backend of the ranks that backends stand on.
+// controlOf is the comm.backend of the ranks that the backends use.
 func controlOf(backends []string) string {
 	if slices.ContainsFunc(backends, func(b string) bool { return strings.HasPrefix(b, "mpi") }) {
 		return "mpi"

@@ -35,9 +35,9 @@ func newBenchMatmul(a *cli.App) *cobra.Command {
 		Use:   "matmul",
 		Short: "Products of distributed dense matrices: SUMMA beside block rows",
 		Long: `Matmul multiplies square matrices on 1, 2, 4, … and all ranks of the run, on every grid of
-them: by block rows on N×1 ranks and block columns on 1×N, where every rank gets all of one
-factor, and by SUMMA on the others, where a rank gets a row of one factor and a column of
-the other.
+them. On N×1 ranks it multiplies by block rows and on 1×N by block columns; every rank then
+gets all of one factor. On the others it multiplies by SUMMA; a rank then gets a row of one
+factor and a column of the other.
 
 It prints operations a second, and the bytes that broadcasts brought to the rank that got
 most, counted and by the formula. Rows spread over the result are compared with gonum's. Each

@@ -47,7 +47,7 @@ comm.accumulate = "onesided". Solve writes no file. docs/measuring.md explains t
 			if err := besideEachOther(o.backends, "mpi", oneSided, "mpi-staged", "nccl", "rccl"); err != nil {
 				return err
 			}
-			if len(o.backends) > 0 { // the ranks that all of them stand on
+			if len(o.backends) > 0 { // all of them use these ranks
 				a.Set = append(a.Set, "comm.backend="+controlOf(o.backends))
 			}
 			cfg, err := a.Configure(args[0])
@@ -61,7 +61,7 @@ comm.accumulate = "onesided". Solve writes no file. docs/measuring.md explains t
 				o.backends = []string{cfg.Comm.Backend}
 			} else {
 				own := *cfg
-				own.Comm.Fallback = "none" // a row is of the backend that was asked for
+				own.Comm.Fallback = "none" // a row shows the requested backend
 				cfg = &own
 			}
 			return benchSolve(cmd.Context(), a, cfg, o)

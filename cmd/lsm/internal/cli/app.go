@@ -38,7 +38,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/io/h5"
 )
 
-// App is what every command gets.
+// App holds the state that all commands share.
 type App struct {
 	Files  // that it reads and writes
 	Report *progress.Reporter
@@ -68,7 +68,7 @@ type App struct {
 	Command string      // name of the command that runs, "" before it is known
 	flags   []comm.Fact // of its own that were given
 	started bool        // the command line was understood
-	unknown error       // help was asked for on an unknown command
+	unknown error       // the user requested help on an unknown command
 	result  []any       // keys and values for the event "done"
 }
 
@@ -81,7 +81,7 @@ func (a *App) Speak(json bool) {
 	h5.OnCrash(a.crashReport)
 }
 
-// crashReport is what is said where libhdf5 crashes on a file.
+// crashReport returns the text to print if libhdf5 crashes on a file, and where to print it.
 func (a *App) crashReport(message string) (fd int, text string) {
 	if !a.Report.JSON() {
 		return int(os.Stderr.Fd()), fmt.Sprintf("lsm: %s\n", printable.Text(message))

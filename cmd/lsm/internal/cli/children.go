@@ -12,8 +12,8 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/probe"
 )
 
-// newCompileKernel is what this program calls itself with: HIP's compiler ends the
-// process that hands it a card it does not know.
+// newCompileKernel is a command that this program runs as its own child, because HIP's compiler
+// ends the process that hands it a card it does not know.
 func newCompileKernel(*App) *cobra.Command {
 	return &cobra.Command{
 		Use:    pipeline.CompileCommand,
@@ -27,7 +27,8 @@ func newCompileKernel(*App) *cobra.Command {
 
 const tryCommand = "try-library"
 
-// newTryLibrary is what this program calls itself with: a library may crash or hang.
+// newTryLibrary is a command that this program runs as its own child, because a library may crash
+// or hang.
 func newTryLibrary(*App) *cobra.Command {
 	return &cobra.Command{
 		Use:    tryCommand + " NAME",

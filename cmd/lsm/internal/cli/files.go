@@ -153,8 +153,8 @@ func Alike(role string, paths ...string) []FileUse {
 	return out
 }
 
-// Made is the provenance of what a command makes of files, by the roles that they have. Files without
-// a path are left out.
+// Made is the provenance of an output that a command makes of files, by the roles that the files
+// have. Files without a path are left out.
 func Made(command string, files ...FileUse) ([]h5.Attr, error) {
 	r := provenance.New(command)
 	for _, f := range files {

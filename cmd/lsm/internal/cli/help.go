@@ -128,7 +128,7 @@ func flagGroups(cmd *cobra.Command) (groups []flagGroup) {
 	return groups
 }
 
-// trimFlags leaves out empty lists, which are no default to tell of.
+// trimFlags leaves out defaults that are empty lists, because they tell the reader nothing.
 func trimFlags(usages string) string {
 	return strings.ReplaceAll(strings.TrimRight(usages, "\n"), " (default [])", "")
 }
@@ -143,7 +143,7 @@ func HelpOf(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// printHelp is what -h calls.
+// printHelp prints the help for -h.
 func (a *App) printHelp(cmd *cobra.Command, _ []string) {
 	if names := cmd.Flags().Args(); len(names) > 0 && cmd.HasSubCommands() {
 		a.unknown = noCommand(cmd, names) // for it there is no help

@@ -45,7 +45,7 @@ func Writes(a *App, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Configure is LoadConfig for commands that warn of what is odd in a configuration.
+// Configure is LoadConfig for commands that warn of odd values in a configuration.
 func (a *App) Configure(path string) (*config.Config, error) {
 	cfg, err := a.LoadConfig(path)
 	if err != nil {
@@ -236,7 +236,7 @@ func lockCheckpoints(a *App, cfg *config.Config) error {
 	return nil
 }
 
-// Lock takes one lock, to be given back when the program ends.
+// Lock takes one lock and releases it when the program ends.
 func (a *App) Lock(path string) error {
 	l, err := lockfile.Take(path)
 	var held *lockfile.Held
@@ -250,7 +250,7 @@ func (a *App) Lock(path string) error {
 	return nil
 }
 
-// atEnd does something when the program ends. What was added last is done first.
+// atEnd does something when the program ends, the last addition first.
 func (a *App) atEnd(do func()) {
 	a.lasting.Lock()
 	defer a.lasting.Unlock()

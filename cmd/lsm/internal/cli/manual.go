@@ -13,7 +13,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/provenance"
 )
 
-// newManual is what packages and the documentation are made with: one page for each command.
+// newManual writes the manual for packages and the documentation: one page for each command.
 func newManual(*App) *cobra.Command {
 	var markdown bool
 	cmd := &cobra.Command{

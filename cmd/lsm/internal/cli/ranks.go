@@ -23,7 +23,7 @@ import (
 // machine does not offer the backend.
 func ChooseComm(want string, l machine.Launcher) (name, why string, err error) {
 	if want == "" || gpu.CarriedBy(want) != nil {
-		want = "auto" // these stand beside it
+		want = "auto" // these run next to the communicator of the ranks
 	}
 	if want == "mpi-staged" {
 		want = "mpi"
@@ -120,7 +120,7 @@ func engineFor(cfg *config.Config) accel.Engine {
 func (a *App) TryMemory(patience time.Duration, engine func() accel.Engine) (comm.Claim, error) {
 	var mine struct {
 		comm.Claim
-		Engine string // "": none is asked for
+		Engine string // "": none is requested
 	}
 	if a.First() {
 		if of := engine(); of != nil {

@@ -46,8 +46,8 @@ func (s *startup) at(step string) {
 
 func (s *startup) done() { s.timer.Stop() }
 
-// giveUp ends this rank, and with it, by the launcher, the run. Rank 0 speaks; another speaks a little
-// later, in case rank 0 is what it waits for.
+// giveUp ends this rank, and with it, by the launcher, the run. Rank 0 speaks first. Another rank
+// speaks a little later, in case it waits for rank 0.
 func (s *startup) giveUp() {
 	if s.a.Launcher.Rank > 0 {
 		time.Sleep(firstWord)
@@ -70,7 +70,7 @@ func (s *startup) giveUp() {
 
 // stoppedRanks names ranks of this launcher on this machine that are stopped, as far as the system tells.
 func stoppedRanks(me int) string {
-	all, _ := filepath.Glob("/proc/[0-9]*/stat") // empty where there is no such folder
+	all, _ := filepath.Glob("/proc/[0-9]*/stat") // empty without such a folder
 	var found []string
 	for _, path := range all {
 		text, err := os.ReadFile(path)

@@ -16,8 +16,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// stopSignals ask a command to stop; SIGUSR1 is what batch systems send some time
-// before the end.
+// stopSignals ask a command to stop; batch systems send SIGUSR1 some time before the end.
 var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1}
 
 // A command ends within two seconds of a signal other than SIGUSR1, whatever it is at: reading a chunk of
@@ -46,7 +45,7 @@ func untilInterrupted(parent context.Context, errs io.Writer, atOnce func()) (co
 		if first != syscall.SIGUSR1 {
 			late = time.After(grace)
 		}
-		go fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once") // nobody may be reading
+		go fmt.Fprintln(errs, "\nlsm: stopping; once more to stop at once") // a pipe without a reader may block
 		select {
 		case _, again := <-signals:
 			if !again {
@@ -63,8 +62,8 @@ func untilInterrupted(parent context.Context, errs io.Writer, atOnce func()) (co
 	}
 }
 
-// endNow ends the process while its command still works. What is unfinished is removed, locks are given
-// back, and other ranks are told.
+// endNow ends the process while its command still works. It removes unfinished files, releases locks
+// and tells other ranks.
 func (a *App) endNow() {
 	err := fmt.Errorf("interrupted: %w", context.Canceled)
 	if path := a.newestCheckpoint(); path != "" {
@@ -94,7 +93,7 @@ func (a *App) mayEnd(code int) {
 	}
 }
 
-// newestCheckpoint is what a run can go on from that does not end by itself; "" for none.
+// newestCheckpoint is the checkpoint that an interrupted run can continue from; "" for none.
 func (a *App) newestCheckpoint() string {
 	cfg := a.resumable.Load()
 	if cfg == nil {

@@ -70,7 +70,7 @@ func NotEmpty(cmd *cobra.Command, flag, want string) {
 }
 
 // usageError marks an error of the command line with its status, says which
-// command it is about, and adds a hint where there is none.
+// command it is about, and adds a hint if it has none.
 func usageError(cmd *cobra.Command, err error) error {
 	hint := status.HintOf(err)
 	var unknown *pflag.NotExistError

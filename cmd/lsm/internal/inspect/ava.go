@@ -150,13 +150,13 @@ func (o *avaOptions) run(ctx context.Context, a *cli.App, file string) error {
 	return nil
 }
 
-// formulas are what is fitted, by the number of terms.
+// formulas are the formulas that are fitted, by the number of terms.
 var formulas = map[int]string{2: "A + B sin²θ", 3: "A + B sin²θ + C (tan²θ − sin²θ)"}
 
-// termNames are what the terms are called.
+// termNames are the names of the terms.
 var termNames = []string{"intercept", "gradient", "curvature"}
 
-// reflector is what is found of one.
+// reflector holds the results for one reflector.
 type reflector struct {
 	depth              float64
 	angles, amplitudes []float64 // of the classes that are used

@@ -20,7 +20,7 @@ type panel struct {
 	gather       *imaging.Gather
 }
 
-// panel has the classes that are used of what mean makes of the gathers and of their illumination.
+// panel applies mean to the gathers and to their illumination, and keeps the classes that are used.
 func (o *avaOptions) panel(r *h5.GatherReader, mean func(read func(column int) ([]float32, error)) ([]float32, error)) (*panel, error) {
 	g := r.Grid()
 	p := &panel{nz: g.Shape[g.Dim()-1]}
@@ -55,7 +55,7 @@ func (o *avaOptions) panel(r *h5.GatherReader, mean func(read func(column int) (
 	return p, nil
 }
 
-// gather is the mean of what read gives of the columns near a place.
+// gather is the mean of the columns near a place, as read returns them.
 func (o *avaOptions) gather(r *h5.GatherReader, read func(column int) ([]float32, error)) ([]float32, error) {
 	g := r.Grid()
 	axes := g.Dim() - 1
@@ -129,15 +129,16 @@ func (p *panel) lit(from, to int) []float64 {
 	return out
 }
 
-// pick measures the reflector within so many grid steps of a depth, and returns the weights of the classes there.
+// pick measures the reflector at most within grid steps from the depth near, and returns the weights of the
+// classes there.
 func (p *panel) pick(near, within, reach float64) (imaging.Reflector, []float64, error) {
 	weights := p.lit(int(near-within), int(math.Ceil(near+within)))
 	r, err := p.gather.Pick(weights, near, within, reach)
 	return r, weights, err
 }
 
-// compare adds all reflectors that stand out, whose intercept is twice its interval, to what tells how alike the errors of
-// classes are. Where there is nothing but noise its first singular vector makes classes more alike than errors are.
+// compare adds all reflectors that stand out, whose intercept is twice its interval, to l, which tells how alike the
+// errors of classes are. If a panel has only noise, its first singular vector makes classes more alike than errors are.
 func (p *panel) compare(l *imaging.Likeness, terms int, reach float64) {
 	for _, k := range p.gather.Peaks(p.light, int(reach)) {
 		r, weights, err := p.pick(float64(k), 1, reach)

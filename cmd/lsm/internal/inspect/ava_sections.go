@@ -209,7 +209,7 @@ func (o *avaOptions) drawSections(g grid.Grid, file string, force bool) (put fun
 	}
 }
 
-// limitOf is the magnitude that 98 % of the values that are not grey do not exceed, 0 if all are.
+// limitOf is the 98th percentile of the magnitudes of values that are not grey, 0 if all are grey.
 func limitOf(v []float32, grey []bool) float64 {
 	var shown []float32
 	for i, hidden := range grey {

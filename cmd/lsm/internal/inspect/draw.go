@@ -34,7 +34,7 @@ type drawing struct {
 	used []string // names of flags that have had an effect
 }
 
-// item is what one file gives to a picture: an array on a grid, or a gather of traces.
+// item is one file in a picture: an array on a grid, or a gather of traces.
 type item struct {
 	title  string
 	values []float32
@@ -48,7 +48,7 @@ type item struct {
 	across string        // what distance is
 	at     []float64     // of each trace, m; nil for none
 
-	lines func(picture.Options) (*picture.Figure, error) // draws what is no array; nil for arrays
+	lines func(picture.Options) (*picture.Figure, error) // draws a gather of traces; nil for arrays
 }
 
 func (d *drawing) draw(files []string) (*picture.Figure, error) {
@@ -120,7 +120,7 @@ func (d *drawing) load(file string) (*item, error) {
 	return nil, status.Input(fmt.Errorf("%s: nothing to draw in a file of kind %s", file, kind))
 }
 
-// options are what all pictures share.
+// options returns the options that all pictures share.
 func (d *drawing) options(items []*item) (opt picture.Options, err error) {
 	if opt.Colors, err = picture.ParseColors(d.colors); err != nil {
 		return opt, status.Usage(err)

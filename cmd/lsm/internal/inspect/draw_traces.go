@@ -29,7 +29,7 @@ func (p *tracePick) define(fl *pflag.FlagSet) {
 	fl.Float64Var(&p.offset, "offset", 0, "`h` in m: draw the section of the offset nearest to it (2-D)")
 }
 
-// complete finds out what was asked for.
+// complete finds out which traces the flags choose.
 func (p *tracePick) complete(fl *pflag.FlagSet) error {
 	p.by = "shot"
 	var given []string
@@ -147,8 +147,8 @@ func midpointOf(s *survey.Survey, i int) float64 {
 	return (s.Receiver(rec)[0] + s.Source(src)[0]) / 2
 }
 
-// nearestValue is the value of a trace that is nearest to the one asked for, and half the usual
-// distance between neighbouring values: what lies within it counts as the same.
+// nearestValue is the value of a trace that is nearest to the requested one, and half the usual
+// distance between neighbouring values: values within it count as the same.
 func nearestValue(s *survey.Survey, of func(i int) float64, asked float64) (at, within float64) {
 	values := make([]float64, s.NumTraces())
 	for i := range values {

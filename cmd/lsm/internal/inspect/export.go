@@ -64,8 +64,8 @@ their frame and are written in map coordinates.`,
 	fl.Float64SliceVar(&f.origin, "line-origin", nil, "`X,Y` on the map, m, where the line's x is 0")
 	fl.BoolVar(&f.velocity, "velocity", false, "write the velocity model that a survey file carries")
 	fl.BoolVar(&f.gathers, "gathers", false, "write the image's gathers, a trace for each column and class")
-	fl.StringVar((*string)(&f.opt.Kind), "format", "", "`segy`, su, rsf, raw or netcdf (default: as the name ends, else segy)")
-	fl.StringVar((*string)(&f.opt.Order), "byte-order", "", "`big` or little (default: big for SEG-Y and NetCDF, else little)")
+	fl.StringVar((*string)(&f.opt.Kind), "format", "", "`segy`, su, rsf, raw or netcdf (default: as the name ends, or segy)")
+	fl.StringVar((*string)(&f.opt.Order), "byte-order", "", "`big` or little (default: big for SEG-Y and NetCDF, little for others)")
 	fl.IntVar((*int)(&f.opt.Format), "sample-format", 5, "format `code` of the samples: 5 IEEE floats (lossless), 1 IBM floats")
 	f.array.define(cmd)
 	cli.Require(cmd, "output")
@@ -162,7 +162,7 @@ func (f *exportOptions) run(cmd *cobra.Command, a *cli.App, path string) error {
 	return nil
 }
 
-// export writes what is asked for of a file of a kind.
+// export writes the requested part of a file of a kind.
 func (f *exportOptions) export(ctx context.Context, a *cli.App, path, kind string) (*fielddata.Exported, error) {
 	switch {
 	case kind == "survey" && !f.velocity:

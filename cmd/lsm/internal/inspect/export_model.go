@@ -25,7 +25,7 @@ type arrayOptions struct {
 
 func (f *arrayOptions) define(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.Property, "property", "", "of a model, in place of velocity: `epsilon`, delta, tilt, azimuth, eta")
+	fl.StringVar(&f.Property, "property", "", "of a model, instead of velocity: `epsilon`, delta, tilt, azimuth, eta")
 	fl.StringVar(&f.Units, "units", "", "of a model: `m/s` (default), km/s, ft/s, s/m, s/km, s2/m2, s2/km2")
 	fl.StringVar(&f.Type, "type", "", "RSF, raw, NetCDF: `float32` or float64 (default: as in the input)")
 	fl.StringSliceVar(&f.Axes, "axes", nil, "RSF, raw, NetCDF: order of the axes, slowest first, such as `z,x`")

@@ -98,7 +98,7 @@ func describe(a *cli.App, d *h5.Description) {
 		"attributes", d.Attrs, "objects", d.Objects)
 }
 
-// columns prints names and what stands beside them.
+// columns prints names and their texts in two columns.
 func columns(a *cli.App, rows [][2]string) {
 	width := 0
 	for _, row := range rows {
@@ -129,7 +129,7 @@ func describeObject(o h5.Object) string {
 	for _, at := range o.Attrs {
 		switch at.Name {
 		case "sha256", "sha256_attributes", "CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "DIMENSION_LABELS":
-			// Of interest only to programs.
+			// Only programs need these.
 		default:
 			fmt.Fprintf(&b, "  %s=%s", at.Name, valueText(at.Value))
 		}

@@ -127,7 +127,7 @@ func plotFiles(a *cli.App, files []string, d *drawing, flags *pflag.FlagSet) err
 	return nil
 }
 
-// plotSoftware is what pictures of lsm plot say that they were drawn by.
+// plotSoftware is the name of the software in pictures of lsm plot.
 const plotSoftware = "lsm plot"
 
 // SourceOf names the files that an output is made from as seen from its folder, so that

@@ -123,8 +123,8 @@ func (c *collector) findWeak(j *pipeline.Job) error {
 	return nil
 }
 
-// readImageGathers reads a few image gathers of the image, and those of the adjoint
-// that lie beside them.
+// readImageGathers reads a few image gathers of the image, and the gathers of the adjoint at the
+// same places.
 func (c *collector) readImageGathers() error {
 	r := c.run
 	found, err := gathersOf(r.File, c.gathers)
@@ -236,7 +236,8 @@ func (c *collector) readShots() error {
 	return nil
 }
 
-// weights are those of the run's data, nil where the page does not know both.
+// weights returns the weights of the run's traces, nil if the page lacks the data or the
+// configuration.
 func (c *collector) weights(s *survey.Survey, data *h5.SurveyReader) *pipeline.TraceWeights {
 	if data == nil || c.run.Config == nil {
 		return nil
@@ -288,7 +289,7 @@ func readTraces(file *h5.SurveyReader, traces, keep []int32) ([]float32, error) 
 // shownShots is how many gathers are shown unless told otherwise.
 const shownShots = 3
 
-// chooseShots returns the rows asked for. If there are none, it returns some that have
+// chooseShots returns the requested rows. If none are requested, it returns some that have
 // traces, spread over the survey except for its ends, where spreads are cut short.
 func chooseShots(s *survey.Survey, asked []int) ([]int, error) {
 	for _, shot := range asked {

@@ -20,8 +20,7 @@ import (
 )
 
 // summaries say in a few lines what matters about each kind of file, and the same as
-// keys and values of an event of the kind's name. An error is what makes the file
-// unusable.
+// keys and values of an event of the kind's name. An error says why the file is unusable.
 var summaries = map[string]func(a *cli.App, d *h5.Description) (lines []string, fields []any, err error){
 	"survey":     surveySummary,
 	"model":      modelSummary,
@@ -99,7 +98,7 @@ func modelSummary(a *cli.App, d *h5.Description) (lines []string, fields []any, 
 	return append(lines, more...), append(fields, values...), err
 }
 
-// anisotropySummary is what stands beside the velocity of a model.
+// anisotropySummary describes the properties that a model holds next to its velocity.
 func anisotropySummary(path string) (lines []string, fields []any, err error) {
 	r, err := h5.OpenModel(path, "")
 	if err != nil {
@@ -192,7 +191,7 @@ func tablesSummary(_ *cli.App, d *h5.Description) (lines []string, fields []any,
 		append(fields, "sources", t.NumSources(), "receivers", t.NumReceivers(), "holds", holds), nil
 }
 
-// gridSummary is what all files on a grid have.
+// gridSummary describes the grid of a file.
 func gridSummary(g grid.Grid) (lines []string, fields []any) {
 	return []string{fmt.Sprintf("%s; %s", g, gridExtent(g))}, []any{"domain", g.Domain.String(), "shape", g.Shape, "origin", g.Origin, "spacing", g.Spacing}
 }

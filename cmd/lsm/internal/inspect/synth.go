@@ -140,7 +140,7 @@ func (f *synthOptions) run(ctx context.Context, a *cli.App, args []string) error
 
 // amend writes what --set and the environment change into the case's configuration, so
 // that the case is imaged with the operator that modelled it. Keys that only say where a
-// command runs stay out. Keys of what synth makes cannot be changed.
+// command runs stay out. Keys of the files that synth makes cannot be changed.
 func amend(c *synth.Case, folder string, set []string) error {
 	cfg, err := config.Parse(filepath.Join(folder, synth.ConfigFile), []byte(c.Config), set, os.Environ())
 	if err != nil {
@@ -309,7 +309,7 @@ func (f *synthOptions) addData(ctx context.Context, a *cli.App, c *synth.Case) e
 	return j.WriteTraces(filepath.Join(f.folder, synth.SurveyFile), d, src)
 }
 
-// addNoise adds the noise that is asked for to traces.
+// addNoise adds the requested noise to traces.
 func (f *synthOptions) addNoise(a *cli.App, traces []float32) error {
 	if f.snr == 0 {
 		return nil

@@ -22,12 +22,12 @@ reads only what is on the screen.
 The wheel zooms, dragging pans, and a click in an image opens the gather there. Two arrays can
 stand side by side, alternate, or lie on each other. A click also shows the profile through
 the point, down or to the right, of the array, of those beside or beneath it and of the images
-of other files; the page's head or p changes its direction, and the arrow keys move the point.
+of other files. The page's head or p changes its direction, and the arrow keys move the point.
 Files with gathers begin without a profile. In a file of lsm target the profile has a band of
 one standard deviation and shows the resolution.
 
-With a file of picks (lsm moveout) the picks lie on the image and their curves on the gathers:
-drag the end of a curve, right-click to remove a pick, shift-click in the gather to add one,
+With a file of picks (lsm moveout) the picks lie on the image and their curves on the gathers.
+Drag the end of a curve, right-click to remove a pick, shift-click in the gather to add one,
 and save to the file of --output. Velocity picks (lsm semblance --csv, a name in .csv or .txt)
 lie on the spectra of --spectra.
 

@@ -197,8 +197,8 @@ func tryOutputs(a *cli.App, cfg *config.Config, show func(pipeline.Finding)) (re
 	return refused
 }
 
-// plannedRanks is how many ranks to plan for: those asked for, those of the grid, or those
-// of this run.
+// plannedRanks is how many ranks to plan for: the number requested, or that of the grid, or that of
+// this run.
 func plannedRanks(asked int, grid []int, here int) int {
 	switch {
 	case asked > 0:

@@ -12,7 +12,7 @@ import (
 )
 
 // measureSpeed measures the machine of all ranks for an operator, which takes about half a second.
-// The speeds are those of the slowest rank. That of a GPU is not known.
+// It returns the speeds of the slowest rank. The speed of a GPU is not known.
 func measureSpeed(ctx context.Context, a *cli.App, of pipeline.Kernel) (*pipeline.Speed, error) {
 	if of.OnCard {
 		return &pipeline.Speed{}, nil

@@ -113,7 +113,7 @@ func targetJob(ctx context.Context, a *cli.App, path string, o targetOptions) er
 	return a.Closing(bytes)
 }
 
-// solveTarget makes the target of a job. bytes are what a rank holds.
+// solveTarget makes the target of a job. bytes is the memory that a rank holds.
 func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.Options) (s *target.Summary, bytes int64, err error) {
 	text, bytes, err := target.Forecast(j, asked)
 	if err := j.Ranks.Together(err); err != nil {

@@ -79,7 +79,7 @@ func pickBreaks(ctx context.Context, a *cli.App, path, output string) error {
 	return nil
 }
 
-// dominantPeriod is that of the survey's wavelet, s.
+// dominantPeriod returns the dominant period of the survey's wavelet, s.
 func dominantPeriod(s *survey.Survey) (float64, error) {
 	f := wavelet.NewSpectrum(max(len(s.Wavelet.Samples), s.NT), s.DT).Band(s.Wavelet.Samples).Peak
 	if !(f > 0) {

@@ -142,7 +142,7 @@ func (f *importOptions) define(cmd *cobra.Command) {
 	fl.Float64Var(&f.receiverZ, "receiver-z", 0, "z of all receivers, `M` metres; overrides the headers")
 	fl.StringVar(&o.Units, "units", "", "lengths in headers: `m`, ft or us-ft; a model's values: m/s, s/km, ...")
 	fl.Float64Var(&o.DT, "dt", 0, "sampling interval, `S` seconds; overrides the headers")
-	fl.IntVar(&o.NT, "samples", 0, "`N`, samples of a trace, where headers leave it open; else of the survey's")
+	fl.IntVar(&o.NT, "samples", 0, "`N`, samples of a trace, if headers leave it open; otherwise of the survey's")
 	fl.IntVar(&f.texts, "extended-texts", 0, "number `N` of extended textual headers; overrides byte 3505")
 	fl.BoolVar(&o.Read.Salvage, "salvage", false, "take the whole traces of a damaged file, and list what is not whole")
 	fl.Float64Var(&f.t0, "t0", 0, "time of the survey's first sample, `S` seconds (default: as most have)")
@@ -286,7 +286,7 @@ func (f *importOptions) run(ctx context.Context, a *cli.App, files []string) err
 
 // prepare refuses what cannot work before anything large is read.
 func (f *importOptions) prepare(a *cli.App, files []string) error {
-	var fresh []string // must not be there without --force
+	var fresh []string // may exist only with --force
 	if f.folder != "" {
 		if info, err := os.Stat(f.folder); err == nil && !info.IsDir() {
 			return status.Usage(fmt.Errorf("import: %s is no folder", f.folder))

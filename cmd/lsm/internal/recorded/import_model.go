@@ -59,7 +59,7 @@ func (f *modelOptions) define(fl *pflag.FlagSet) {
 	fl.Float64SliceVar(&o.Resample, "resample", nil, "model: interpolate to a spacing of `X,Z` in m, or s in time")
 }
 
-// names are those of the flags that define defines.
+// names returns the names of the flags that define defines.
 func (f *modelOptions) names() (list []string) {
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&modelOptions{}).define(fl)

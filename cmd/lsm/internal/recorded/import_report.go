@@ -167,7 +167,7 @@ func rounded(xyz []float64) []float64 {
 	return out
 }
 
-// writeReport writes the folder of a report, where one is wanted: a text, the traces
+// writeReport writes the folder of a report, unless folder is empty: a text, the traces
 // left out, and pictures of fold, offsets, places and the first shot.
 func writeReport(a *cli.App, im *fielddata.Import, folder string) error {
 	if folder == "" {

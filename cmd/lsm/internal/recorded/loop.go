@@ -31,9 +31,9 @@ func newLoop(a *cli.App) *cobra.Command {
 then migrates and picks once more to show the result. The configuration must make offset
 gathers (image.gathers = "offset").
 
-DIR gets a folder for each round, loop-0 to loop-N, with model, image, picks and pictures;
-report.html, with gathers, velocity and image of the first and the last round; and final.h5,
-the resulting model.
+DIR gets a folder for each round, loop-0 to loop-N, with model, image, picks and pictures. It
+also gets report.html, with gathers, velocity and image of the first and the last round, and
+final.h5, the resulting model.
 
 Loop stops before N updates, and prints why, if the data support no further change: if a
 change does not explain picks that were held out, or if the full change and half of it both

@@ -247,7 +247,8 @@ func leftBehind(from, to string) (names []string, err error) {
 	return names, nil
 }
 
-// attrs are those of the output's root. What the survey said of itself goes along.
+// attrs returns the attributes of the output's root. They include those of the survey, except its
+// provenance.
 func (p *processing) attrs(r *h5.SurveyReader, steps []string) ([]h5.Attr, error) {
 	old, err := h5.ReadAttrs(r.Path())
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // arrivals computes the first arrivals of a survey's traces: along straight rays in a constant
-// velocity, else by the eikonal equation.
+// velocity, otherwise by the eikonal equation.
 func (p *processing) arrivals(ctx context.Context, a *cli.App, s *survey.Survey) condition.Arrivals {
 	return func(model string) (times []float64, named string, err error) {
 		if model == "" {

@@ -34,7 +34,7 @@ type firstLook struct {
 	grid   grid.Grid // of the velocity model
 	places []midpoint.Place
 
-	spectra []*midpoint.Spectrum // of places; nil where nobody needs them
+	spectra []*midpoint.Spectrum // of places; nil if they are not needed
 	picks   []midpoint.Pick
 	model   *velocity.Model
 	misfit  float64 // of the model's velocities from the picks, as a share
@@ -76,10 +76,10 @@ func (w *firstLook) open(r *h5.SurveyReader) (err error) {
 	return nil
 }
 
-// usualWindow is that of a survey without a wavelet, s.
+// usualWindow is the window for a survey without a wavelet, s.
 const usualWindow = 0.04
 
-// period is that of the peak frequency of a wavelet, s.
+// period is the period of the peak frequency of a wavelet, s.
 func period(w survey.Wavelet) float64 {
 	if len(w.Samples) < 2 {
 		return usualWindow
@@ -150,7 +150,7 @@ func (w *firstLook) scan(ctx context.Context) error {
 	return nil
 }
 
-// write writes all outputs that are asked for.
+// write writes all requested outputs.
 func (w *firstLook) write(ctx context.Context, r *h5.SurveyReader) error {
 	o := w.o
 	attrs, err := cli.Made("semblance", cli.Named("survey", w.file, "picks", o.hand, "velocity", o.model)...)

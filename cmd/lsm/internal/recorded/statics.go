@@ -197,7 +197,8 @@ func (o *staticsOptions) ofBreaks(ctx context.Context, a *cli.App, s *survey.Sur
 	return c, nil
 }
 
-// Of the search for shifts by reflections: rounds, and by how much moveout may stretch.
+// The search for shifts by reflections has this number of rounds, and moveout may stretch by this
+// share.
 const (
 	shiftRounds  = 30
 	shiftStretch = 0.5

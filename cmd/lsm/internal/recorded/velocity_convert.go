@@ -27,7 +27,8 @@ var targets = map[string]velocity.Target{
 	"interval-time": {Domain: grid.Time, Kind: velocity.Interval},
 }
 
-// complete wants the flags that what is asked for needs, and no others.
+// complete refuses flags that the requested conversion does not use, and requires those that it
+// needs.
 func (f *velocityOptions) complete(cmd *cobra.Command) error {
 	target, known := targets[f.to]
 	inTime := f.to != "" && target.Domain == grid.Time
@@ -90,7 +91,8 @@ func (f *velocityOptions) cover(s *survey.Survey) (grid.Grid, error) {
 	return g, g.Validate()
 }
 
-// damping is what the flags say of damped velocities; asked tells whether they ask for them at any rate.
+// damping returns the options of damped velocities from the flags; asked tells whether the flags request
+// them in every case.
 func (f *velocityOptions) damping() (o velocity.Damping, asked bool) {
 	o = velocity.DefaultDamping
 	if f.deviation != 0 {
@@ -102,7 +104,8 @@ func (f *velocityOptions) damping() (o velocity.Damping, asked bool) {
 	return o, f.deviation != 0 || f.bounds != nil
 }
 
-// tellDamped says how damped velocities fit, and why they are damped where that was not asked for: for some of the places there are.
+// tellDamped says how damped velocities fit. If the flags do not request them, it warns and says at how many of the
+// places Dix's formula fails.
 func (f *velocityOptions) tellDamped(a *cli.App, told *velocity.Damped, places string) {
 	text := fmt.Sprintf("interval velocities are damped: RMS velocities change by %s rms, %s at most", readable.Percent(told.Misfit), readable.Percent(told.Worst))
 	o, asked := f.damping()
@@ -114,8 +117,8 @@ func (f *velocityOptions) tellDamped(a *cli.App, told *velocity.Damped, places s
 		o.Bounds[0], o.Bounds[1], told.Unreal, places, text))
 }
 
-// damp is a model of interval velocities in place of one of RMS velocities that Dix's formula does not suit, or of any if it is asked
-// for.
+// damp turns a model of RMS velocities into one of interval velocities if Dix's formula does not suit it or the flags
+// request it. Otherwise it returns the model unchanged.
 func (f *velocityOptions) damp(ctx context.Context, a *cli.App, m *velocity.Model) (*velocity.Model, error) {
 	o, asked := f.damping()
 	if m.CountUnreal(o.Bounds) == 0 && !asked {

@@ -166,8 +166,8 @@ func (o *waveletOptions) samples(dt float64) (n, zero int) {
 	return n, zero
 }
 
-// write publishes the wavelet, and a picture with it if one is wanted. Lines are spectra to draw
-// beside that of the wavelet.
+// write publishes the wavelet, and a picture with it if the user chose one. Lines are spectra to
+// draw beside that of the wavelet.
 func (o *waveletOptions) write(a *cli.App, w survey.Wavelet, how string, attrs []h5.Attr, source []string, lines ...picture.Line) error {
 	attrs = append([]h5.Attr{{Name: "estimate", Value: how}}, attrs...)
 	if err := h5.WriteWavelet(o.output, w, h5.WriteOptions{Force: a.Force, Attrs: attrs}); err != nil {

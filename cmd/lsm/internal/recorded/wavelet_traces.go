@@ -67,8 +67,8 @@ func (o *waveletOptions) fromTraces(ctx context.Context, a *cli.App, file string
 	return o.write(a, w, how, attrs, []string{file}, line)
 }
 
-// within are the samples of the traces that --times leaves, of which a wavelet of n needs twice
-// as many.
+// within returns the range of the samples that --times leaves of each trace. It is an error if
+// there are fewer than the n of the wavelet.
 func (o *waveletOptions) within(s *survey.Survey, n int) (first, last int, err error) {
 	first, last = 0, s.NT
 	if o.times != nil {

@@ -125,8 +125,8 @@ func Link(file int64, link, other, path string) int64 {
 	}
 }
 
-// Properties are those of a dataset: chunks, and what Create's datasets may be told, such
-// as "shuffle", "compact", or "external" in a file of so many bytes.
+// Properties returns the properties of a dataset for Create: chunks, and settings such as
+// "shuffle", "compact", or "external" in a file of the given number of bytes.
 func Properties(chunk []int, settings []string, external string, bytes int) int64 {
 	list := C.plist()
 	if len(chunk) > 0 {
@@ -141,9 +141,9 @@ func Properties(chunk []int, settings []string, external string, bytes int) int6
 	return int64(list)
 }
 
-// Create makes an attribute, or a dataset with properties, which stays open. Shape nil is
-// no extent at all. The type is as NumPy writes it, or a name as in make_type; data are
-// in it, and text is the data of a "vlen".
+// Create makes an attribute, or a dataset with properties, which stays open. Shape nil means a null
+// dataspace, without any extent. The type is as NumPy writes it, or a name as in make_type; data
+// are in it, and text is the data of a "vlen".
 func Create(loc int64, attribute bool, path, typ string, shape []int, properties int64, data []byte, text string) int64 {
 	kind, rank, dims := C.int(0), C.int(len(shape)), extent(shape)
 	if attribute {
