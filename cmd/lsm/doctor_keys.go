@@ -79,8 +79,7 @@ func (f found) ranks(want string, l machine.Launcher) string {
 	return name
 }
 
-// between names the library that a backend would use between ranks and, if card is not nil, between
-// GPUs.
+// between says how a backend would communicate between ranks and, if card is not nil, between GPUs.
 func (f found) between(want string, l machine.Launcher, card accel.Engine) string {
 	name := f.ranks(want, l)
 	if name != "mpi" || card == nil {

@@ -58,7 +58,7 @@ type CommRow struct {
 // in turn. Its methods are collective: all ranks call them in the same way.
 type Comm struct {
 	Sizes      []int64  // bytes, those that fit
-	Left       []int64  // bytes, those that memory does not allow
+	Left       []int64  // bytes, those that do not fit into memory
 	Operations []string // to time, in the order of the table
 	Here       int      // ranks on this node, this one included
 

@@ -40,7 +40,8 @@ type MatmulRow struct {
 	Tolerance      float64
 }
 
-// Wrong says whether the numbers are not as they must be.
+// Wrong says whether an element differs by more than the tolerance, or a rank received another
+// number of bytes than the formula gives.
 func (r *MatmulRow) Wrong() bool { return r.Error > r.Tolerance || r.Uneven > 0 }
 
 // Bytes is the memory that a rank takes for the three matrices and the panels under way.
@@ -195,7 +196,7 @@ func (s MatmulSpec) compare(c *dense.Matrix) (float64, error) {
 	return out[0], err
 }
 
-// reference is every so manieth row of the product, by gonum.
+// reference computes row 0, step, 2 step and so on of the product by gonum.
 func (s MatmulSpec) reference(step int) blas64.General {
 	n, rows := s.Size, (s.Size+step-1)/step
 	a, b, c := whole(rows, n), whole(n, n), whole(rows, n)

@@ -36,7 +36,7 @@ type record struct {
 	ns        int32
 	label     [3]int32 // field record, channel, CDP
 	shift     int32    // samples by which the survey's window begins later
-	fraction  float64  // of a sample by which the trace is moved later besides
+	fraction  float64  // of a sample by which the trace is moved later in addition
 	out       bool
 }
 

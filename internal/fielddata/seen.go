@@ -70,7 +70,7 @@ func (in *input) look(s quality.Samples) {
 	all := &in.seen
 	if s.Peak > 0 {
 		all.least = min(all.least, s.Least)
-		all.most = max(all.most, s.Peak) // of traces without a negative sample, which alone matter
+		all.most = max(all.most, s.Peak) // exact for traces without a negative sample; only these matter
 		all.zeros += int64(s.Zeros)
 		all.all += int64(in.t.NS)
 	}

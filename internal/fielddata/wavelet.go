@@ -18,9 +18,9 @@ import (
 
 // ReadWavelet reads a source signature: that of a wavelet or survey file, the first trace of
 // a SEG-Y or SU file, or a text: of one number a line, or of a time and a number, see textWavelet.
-// zero is the index of its time zero; negative, it is the survey's own,
-// or follows from the delay of the trace or the times of the text, and is 0 in a text without
-// times. dt is in s, that of the traces: a text without times has none of its own.
+// zero is the index of its time zero; if negative, it is the survey's own, or follows from the
+// delay of the trace or the times of the text, and is 0 in a text without times. dt is in s, that
+// of the traces: a text without times has none of its own.
 func ReadWavelet(path string, zero int, dt float64) (w survey.Wavelet, err error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".h5", ".hdf5":

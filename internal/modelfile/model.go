@@ -116,7 +116,7 @@ func (m *Model) change(axis int) float64 {
 	return (slices.Max(sums) - slices.Min(sums)) * float64(len(sums)) / float64(len(m.Values))
 }
 
-// long are the numbers of the axes of more than one point.
+// long lists the axes of more than one point, by number.
 func (s *Source) long() (list []int) {
 	for i, a := range s.Axes {
 		if a.N > 1 {

@@ -194,7 +194,7 @@ func distinct[T cmp.Ordered](all [][2]T, column int) []T {
 	return slices.Compact(out)
 }
 
-// cells gives each trace its cell of rows and columns. Each cell must have exactly one trace.
+// cells gives each trace its cell of rows and columns. Two traces in one cell are an error.
 func cells[T cmp.Ordered](t *traces, all [][2]T, rows, columns []T, rowAt, columnAt int) error {
 	taken := make([]bool, len(rows)*len(columns))
 	for i, v := range all {

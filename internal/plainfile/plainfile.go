@@ -61,7 +61,7 @@ func Cause(err error) error {
 	return err
 }
 
-// check says why a file is not plain; nil where it is.
+// check says why a file is not plain; nil if it is.
 func check(info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {

@@ -14,8 +14,8 @@ var unfinished = struct {
 	paths map[string]bool
 }{paths: map[string]bool{}}
 
-// Unfinished says that a file or folder at path is this process's own until done is called, and of
-// no use if the process ends before. Call it before path is made.
+// Unfinished notes that only this process uses a file or folder at path until it calls done. If the
+// process ends before, the file or folder is useless. Call Unfinished before path is made.
 func Unfinished(path string) (done func()) {
 	unfinished.Lock()
 	defer unfinished.Unlock()

@@ -24,8 +24,8 @@ const Patience = 30 * time.Second
 const leftBehind = time.Second
 
 // Child tries a library in a process that command starts, with the subject as one more
-// argument. It returns what the child reported before it ended, if need be with how it
-// ended as the error.
+// argument. It returns the last report of the child. If the child failed, the error of the report
+// says how it ended.
 func Child(ctx context.Context, command []string, subject string, patience time.Duration) *Report {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -70,7 +70,7 @@ func (r *Reporter) Closing(all []Account) {
 	r.warnDropped(all)
 }
 
-// memory prints the most memory that any rank took beside the prediction for that rank.
+// memory prints the most memory that any rank took, next to the prediction for that rank.
 func (r *Reporter) memory(all []Account) {
 	var taken, predicted []int64
 	for _, a := range all {

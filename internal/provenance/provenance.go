@@ -143,8 +143,8 @@ func (r *Record) fields(yield func(name string, to any) bool) {
 	}
 }
 
-// FromAttrs reads a record back. Attributes that are none of a record's, or not
-// of its types, are passed over: other programs may have added their own.
+// FromAttrs reads a record back. Attributes that a record does not have, or has with another type,
+// are ignored: other programs may have added their own.
 func FromAttrs(attrs []h5.Attr) Record {
 	var r Record
 	byName := map[string]any{}
@@ -175,8 +175,7 @@ func FromAttrs(attrs []h5.Attr) Record {
 	return r
 }
 
-// Others returns the attributes that are none of a record's, to hand on to a file made of this
-// one.
+// Others returns the attributes that a record does not have, for a file that is made from this one.
 func Others(attrs []h5.Attr) (out []h5.Attr) {
 	own := map[string]bool{"program": true}
 	for name := range new(Record).fields {

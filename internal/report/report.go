@@ -73,7 +73,7 @@ type Gather struct {
 	NT             int       // samples a trace
 	DT, T0         float64   // s
 	Offset         []float64 // m, one a trace, or nil
-	Data, Residual []float32 // [traces, NT], as they count in the solve; nil where not known
+	Data, Residual []float32 // [traces, NT], as the solve weights them; nil if not known
 	Weighted       bool      // mute or weights of the traces are in them
 }
 

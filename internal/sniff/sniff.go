@@ -67,7 +67,7 @@ const (
 	theNumber = `a matrix of numbers becomes a file that lsm import --model reads by numpy.save("model.npy", numpy.loadtxt("FILE")) in Python`
 )
 
-// hints name one way that works for files that import does not take, with FILE for the name.
+// hints give one way to read files that import does not take, with FILE for the name.
 var hints = map[Kind]string{
 	SEGY:   "--format segy reads it whatever its name: lsm import FILE --format segy",
 	SU:     "--format su reads it whatever its name: lsm import FILE --format su",

@@ -26,7 +26,7 @@ type Pick struct {
 	Velocity float64 `json:"velocity,omitempty"` // m/s; 0 for a residual moveout
 }
 
-// Limits of gamma that a hand may give.
+// Limits of gamma in picks by hand.
 const leastGamma, greatestGamma = 0.2, 5.0
 
 func (f *File) openPicks(path string) (err error) {

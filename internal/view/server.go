@@ -186,7 +186,8 @@ func (s *Server) asked(q url.Values) (*Array, Window, error) {
 	return a, w, p.err
 }
 
-// array is the one that a query names, nil with an error in p for none.
+// array returns the array that a query names; if there is none, it returns nil and sets an error in
+// p.
 func (s *Server) array(p *parser) *Array {
 	file, array := p.ints("file", 1)[0], p.ints("array", 1)[0]
 	if p.err == nil && (file < 0 || file >= len(s.files) || array < 0 || array >= len(s.files[file].Arrays)) {

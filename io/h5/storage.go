@@ -147,9 +147,8 @@ const (
 	stepBytes   = 8 << 20  // bytes that a pass over a dataset reads at a time
 )
 
-// chunkRow is the size in bytes of the chunks that one step along the first axis
-// touches, and of one chunk; 0 for what is not chunked, and the most that an int holds
-// for what is larger.
+// chunkRow returns the size in bytes of the chunks that one step along the first axis touches, and
+// of one chunk. Both are 0 for a dataset without chunks, and at most maxBytes.
 func (d *Dataset) chunkRow() (row, chunk int) {
 	if len(d.shape) == 0 || len(d.store.chunk) < len(d.shape) {
 		return 0, 0

@@ -13,8 +13,7 @@ import (
 )
 
 // textType is a type of texts in memory, made afresh: one taken from a damaged file may
-// let the library pass its own references on as if they were pointers. It is to be
-// closed.
+// let the library pass its own references on as if they were pointers. The caller closes it.
 func textType(size C.size_t, set C.H5T_cset_t) (*hdf5.Datatype, error) {
 	t, err := hdf5.T_C_S1.Copy()
 	if err != nil || C.H5Tset_size(C.hid_t(t.ID()), size) < 0 || C.H5Tset_cset(C.hid_t(t.ID()), set) < 0 {

@@ -20,7 +20,7 @@ const (
 	SU   Kind = "su"   // Seismic Unix
 )
 
-// Order is a byte order that is to be found out, or is known.
+// Order is a byte order; AnyOrder means that the reader finds it out.
 type Order string
 
 const (

@@ -122,7 +122,7 @@ func (o *matmulOptions) checkLibraries() error {
 	return nil
 }
 
-// place is where a rank has matrices, and what carries them.
+// place holds the memory of a rank for matrices, and the communicators that carry them.
 type place struct {
 	threads, onNode int
 	memory          int64       // bytes that all ranks on this node may use together; 0: not known

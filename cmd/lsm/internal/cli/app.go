@@ -55,7 +55,7 @@ type App struct {
 	Launcher  machine.Launcher
 	World     comm.Comm // the ranks of this run; one, until a command joins the others
 	watch     *watch.Watch
-	leave     func() // leaves them; nil where there was nothing to join
+	leave     func() // leaves them; nil if there was nothing to join
 	lasting   sync.Mutex
 	last      []func() // done when the program ends
 

@@ -37,8 +37,8 @@ func newManual(*App) *cobra.Command {
 	return cmd
 }
 
-// describe makes Markdown, which manual pages are made of, of the descriptions of a command
-// and those below it, with their exit statuses: lines that begin with spaces stay as they are.
+// describe turns the descriptions of a command and of those below it, with their exit statuses,
+// into Markdown for manual pages. Lines that begin with spaces stay unchanged.
 func describe(cmd *cobra.Command) {
 	var b strings.Builder
 	if cmd.Long == "" {

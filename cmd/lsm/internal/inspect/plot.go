@@ -156,7 +156,8 @@ func CheckPNG(paths ...string) error {
 	return nil
 }
 
-// WritePicture publishes what the command has drawn of files, and tells it as what.
+// WritePicture publishes a figure that the command has drawn from files, and prints its path after
+// the text what.
 func WritePicture(a *cli.App, path, what string, figure *picture.Figure, files ...string) error {
 	figure.Software, figure.Source = "lsm "+a.Command, SourceOf(path, files...)
 	if err := picture.WriteFile(path, figure, a.Force); err != nil {

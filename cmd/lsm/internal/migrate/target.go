@@ -154,7 +154,7 @@ func solveTarget(ctx context.Context, a *cli.App, j *pipeline.Job, asked target.
 	return s, bytes, err
 }
 
-// tellTarget says what was found. There is a summary on rank 0 alone.
+// tellTarget prints the results. Only rank 0 has a summary.
 func tellTarget(a *cli.App, out string, s *target.Summary) {
 	if s == nil {
 		return

@@ -325,7 +325,7 @@ func (f *importOptions) prepare(a *cli.App, files []string) error {
 		"--ricker HZ makes a Ricker wavelet"+peak+", --wavelet FILE reads one; without -o the files are checked alone")
 }
 
-// leftFile is where the traces are listed that are not in the survey.
+// leftFile is the path of the list of traces that are not in the survey.
 func (f *importOptions) leftFile() string {
 	return strings.TrimSuffix(f.output, filepath.Ext(f.output)) + "-left-out.csv"
 }

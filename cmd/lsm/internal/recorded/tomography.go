@@ -92,7 +92,7 @@ func (o *tomographyOptions) run(ctx context.Context, a *cli.App, path string) er
 	return nil
 }
 
-// tellChange says what a change rests on.
+// tellChange prints the rays, picks and misfits behind a change.
 func tellChange(a *cli.App, c *analysis.Change, picks *analysis.Picks, o analysis.Choices) {
 	if t := c.Traced; t.Picks > 0 {
 		a.Report.Printf("rays: %s of %s, %d of %d picks; %d picks are lit by too few offsets, %s lost\n", readable.Count(t.Rays, "ray"),
