@@ -294,8 +294,8 @@ func TestWindows(t *testing.T) {
 	for text, want := range map[string]string{
 		"120:150":         "has 1 ranges lo:hi, the image has 2 axes",
 		"120,0:1":         `"120" along x is not a range lo:hi`,
-		"a:150,:":         `"a" along x is no number`,
-		":,nan:":          `"nan" along time is no number`,
+		"a:150,:":         `"a" along x is not a number`,
+		":,nan:":          `"nan" along time is not a number`,
 		"121:129,:":       "holds no point along x: the image has points every 10 m from 100 to 300",
 		"150:120,:":       "holds no point along x",
 		"301:,:":          "holds no point along x",

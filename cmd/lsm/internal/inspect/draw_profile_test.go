@@ -48,8 +48,8 @@ func TestProfileOfFile(t *testing.T) {
 		}
 	}
 	for profile, want := range map[string]string{
-		"": "is no axis", "x": "is no axis", "x=1,x=2": "is no axis", "x=inf": "is no axis", "x=100": "neither y nor z", "time=3": `no axis "time"`,
-		"x=94,y=0": "x is 94, want 100 to 130 m", "x=100,y=0,z=50": "none is left",
+		"": "is not an axis", "x": "is not an axis", "x=1,x=2": "is not an axis", "x=inf": "is not an axis", "x=100": "neither y nor z", "time=3": `no axis "time"`,
+		"x=94,y=0": "x is 94, want 100 to 130 m", "x=100,y=0,z=50": "all axes have values",
 	} {
 		if _, _, err := partOf(g, profile); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", profile, err, want)
