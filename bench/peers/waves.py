@@ -165,9 +165,8 @@ def main():
                 if i >= getattr(p, "runs", RUNS):
                     continue
                 print(f"run {i + 1} of {RUNS}: {p.label}", file=sys.stderr)
-                folder = pathlib.Path(name) / f"{len(costs)}-{i}-{p.label.split()[0]}"
-                folder.mkdir()
-                costs.setdefault(p.label, []).append(p.run(folder, s))
+                with tempfile.TemporaryDirectory(dir=name) as folder:
+                    costs.setdefault(p.label, []).append(p.run(pathlib.Path(folder), s))
         for label, runs in costs.items():
             image = pathlib.Path(name) / "image.h5"
             with h5py.File(image, "w") as f:
