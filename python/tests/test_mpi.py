@@ -1,5 +1,6 @@
 """Operators of several ranks, stacked by PyLops-MPI."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -42,7 +43,8 @@ def test_program_of_the_docs(tmp_path):
     """docs/pylops.md's program finds the layer."""
     text = DOCS.read_text()
     begin = text.index("    import kirchhoff_lsm as lsm, numpy as np\n    from mpi4py")
-    (tmp_path / "stack.py").write_text(textwrap.dedent(text[begin : text.index("\nThe numbers are those of", begin)]))
+    block = itertools.takewhile(lambda line: not line.strip() or line.startswith("    "), text[begin:].splitlines())
+    (tmp_path / "stack.py").write_text(textwrap.dedent("\n".join(block)))
     mpirun(2, "stack.py", cwd=tmp_path)
     image = np.load(tmp_path / "image.npy")
     assert image.shape == (101, 61) and set(np.abs(image[30:71]).argmax(axis=1)) == {30}
