@@ -20,7 +20,7 @@ class AnyPython(bdist_wheel):
 
 
 setup(
-    version=os.environ.get("VERSION") or "0.1.0.dev0",
+    version=os.environ.get("VERSION") or "1.0.0+source",
     scripts=["scripts/lsm"] if Path("kirchhoff_lsm/bin/lsm").exists() else [],
     distclass=Binary,
     cmdclass={"bdist_wheel": AnyPython},

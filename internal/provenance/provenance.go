@@ -50,7 +50,7 @@ type Record struct {
 
 // Set by the linker, from git; see the Makefile.
 var (
-	version = "0.1.0-dev"
+	version = "1.0.0+source"
 	commit  = ""
 )
 

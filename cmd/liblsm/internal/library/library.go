@@ -24,7 +24,7 @@ import (
 )
 
 // version is set by the linker, as that of the program lsm is.
-var version = "0.1.0-dev"
+var version = "1.0.0+source"
 
 // held are the operators by their handles. Handles are not used twice.
 var held struct {
