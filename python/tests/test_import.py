@@ -329,15 +329,21 @@ def test_folders(file):
     refused(program("--model", file("none")), "no such file")
 
 
+@pytest.mark.skipif("site-packages" in bridge.__file__, reason="every process of this Python has the package, which is installed")
+def test_missing_package(file):
+    """A Python without the package is told to install it."""
+    path = file("v.npz")
+    np.savez(path, vp=SECTION)
+    run = program("--model", path, *GRID, PYTHONPATH="", PYTHONNOUSERSITE="1")
+    refused(run, "kirchhoff_lsm.bridge", "-m pip install kirchhoff-lsm numpy", 4)
+
+
 def test_missing_parts(file):
     """What is to be installed is said, or another way that works."""
     path = file("v.npz")
     np.savez(path, vp=SECTION)
     run = program("--model", path, *GRID, LSM_PYTHON="/nowhere/python3")
     refused(run, "/nowhere/python3 does not start", "-m pip install kirchhoff-lsm numpy; LSM_PYTHON names another Python; or unzip", 4)
-    if "site-packages" not in bridge.__file__:  # there the package is in every process of this Python
-        run = program("--model", path, *GRID, PYTHONPATH="", PYTHONNOUSERSITE="1")
-        refused(run, "kirchhoff_lsm.bridge", "-m pip install kirchhoff-lsm numpy", 4)
     stub = file("stub")
     (stub / "numpy").mkdir(parents=True)
     for says, name, status in (("it may be damaged", "SIGSEGV", 3), ("perhaps for want of memory", "SIGKILL", 4)):
