@@ -42,7 +42,7 @@ def pages():
 # <address>. Sphinx refuses a page that is in no list.
 NAVIGATION = {
     "Start": ["What lsm does <overview>", "install", "tutorials/index", "gallery"],
-    "How to": ["Short recipes <how-to/index>", "coming-from", "processing", "models", "segy", "readiness", "python", "pylops", "cluster", "gpu"],
+    "How to": ["Short recipes <how-to/index>", "coming-from", "processing", "models", "segy", "positions", "readiness", "python", "pylops", "cluster", "gpu"],
     "Look up": ["configuration", "Commands <commands/lsm>", "format", "measuring", "gpu-tests", "versions", "api/*", "Go packages <https://pkg.go.dev/github.com/kirchhoff-lsm/lsm>"],
     "Understand": ["least-squares", "Numerics <numerics/index>", "performance", "collectives", "architecture", "decisions"],
     "Project": ["changes", "contributing", "extending", "testing", "style", "conduct", "security", f"Source <{FORGE}>"],

@@ -1,4 +1,4 @@
-"""Where sources and receivers are: the conventions of lsm import (docs/segy.md, docs/format.md)."""
+"""Where sources and receivers are: the conventions of lsm import (docs/positions.md, docs/format.md)."""
 
 from __future__ import annotations
 
