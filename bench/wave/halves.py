@@ -23,7 +23,7 @@ def main(cases):
         folder = pathlib.Path(name)
         for case in cases or [c for c in run.make.CASES if (run.CACHE / c / "config.toml").exists()]:
             truth = run.CACHE / case / "truth.h5"
-            surveys = [run.half(case, odd, folder / f"{odd}.h5") for odd in (0, 1)]
+            surveys = [run.part(case, lambda source, number: source % 2 == odd, folder / f"{odd}.h5") for odd in (0, 1)]
             for setting in SETTINGS:
                 images = [run.image(case, "run", [setting, f"survey.file={s}"], folder / f"image{i}.h5") for i, s in enumerate(surveys)]
                 agrees = score.agreement(*images, truth)

@@ -1,8 +1,8 @@
-"""run.py [--tried] [--arrivals] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; without arguments all cases but `lens` and `small-lens`.
+"""run.py [--tried | --arrivals | --sparse] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; without arguments all cases but `lens` and `small-lens`.
 
     bench/wave/run.sh marmousi-fixed salt      # or make bench-wave CASES='marmousi-fixed salt'
 
-Prints a Markdown table of cases and METHODS, or with --tried of TRIED, with --arrivals of ARRIVALS: the score of score.py, balanced and raw, and for `HALVES` how like each
+Prints a Markdown table of cases and METHODS, or with --tried of TRIED, with --arrivals of ARRIVALS, with --sparse of SPARSE on every fourth trace of each shot: the score of score.py, balanced and raw, and for `HALVES` how like each
 other images of the survey's odd and even shots are. Cases that are missing are made (minutes each) in the folder LSM_WAVE
 (~/.cache/lsm/wave), where they stay; images are made anew. The Marmousi cases need the file that LSM_MARMOUSI names, and are
 left out without it. So is viking, four recorded shots without a truth, without LSM_VIKING, the folder that
@@ -50,6 +50,12 @@ ARRIVALS = {
     for command in ("migrate", "run")
     for name, keys in {"first": [], **{n: ["traveltime.method=rays", f"traveltime.arrivals={n}"] for n in ("strongest+first", "3+first")}}.items()
 }
+# Every fourth trace of each shot, with and without anti-aliasing: run.py --sparse.
+SPARSE = {
+    f"{command}{', antialias' * bool(keys)}": (command, keys)
+    for command in ("migrate", "run")
+    for keys in ([], ["kirchhoff.antialias=triangle"])
+}
 HALVES = ["migrate", "run"]
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -73,11 +79,15 @@ def image(case, command, settings, path):
     return path
 
 
-def half(case, odd, path):
-    """The survey of every second source."""
+def part(case, chosen, path):
+    """The survey of the chosen traces: chosen takes the source of each trace and its number within the shot."""
     with h5py.File(place(case) / "survey.h5") as f, h5py.File(path, "w") as g:
         g.attrs.update(f.attrs)
-        keep = np.flatnonzero(f["source_index"][:] % 2 == odd)
+        source = f["source_index"][:]
+        number = np.zeros(len(source), int)
+        for s in np.unique(source):
+            number[source == s] = np.arange(np.count_nonzero(source == s))
+        keep = np.flatnonzero(chosen(source, number))
         for name in f:
             if name in ("source_index", "receiver_index", "data"):
                 g[name] = f[name][:][keep]
@@ -88,9 +98,10 @@ def half(case, odd, path):
 
 
 def main(cases):
-    methods, halves = METHODS, HALVES
-    if cases[:1] in (["--tried"], ["--arrivals"]):
-        methods, halves, cases = {"--tried": TRIED, "--arrivals": ARRIVALS}[cases[0]], [], cases[1:]
+    methods, halves, sparse = METHODS, HALVES, cases[:1] == ["--sparse"]
+    other = {"--tried": TRIED, "--arrivals": ARRIVALS, "--sparse": SPARSE}
+    if cases and cases[0] in other:
+        methods, halves, cases = other[cases[0]], [], cases[1:]
     names = [*make.CASES, *(["viking"] if "LSM_VIKING" in os.environ else [])]
     unknown = [c for c in cases if c not in names]
     if unknown:
@@ -108,10 +119,12 @@ def main(cases):
             truth, cells = CACHE / case / "truth.h5", []
             if not truth.exists():
                 truth, cells = None, ["–"] * len(methods)
+            survey = [f"survey.file={part(case, lambda source, number: number % 4 == 0, folder / 'sparse.h5')}"] if sparse else []
             for command, settings in methods.values() if truth else []:
+                settings = settings + survey
                 whole, raw, _, _ = score.score(truth, image(case, command, settings, folder / "image.h5"))
                 cells.append(f"{whole:.3f} / {raw:.3f}")
-            surveys = [half(case, odd, folder / f"{odd}.h5") for odd in (0, 1)]
+            surveys = [part(case, lambda source, number: source % 2 == odd, folder / f"{odd}.h5") for odd in (0, 1)]
             for method in halves:
                 command, settings = methods[method]
                 images = [image(case, command, settings + [f"survey.file={s}"], folder / f"image{i}.h5") for i, s in enumerate(surveys)]
