@@ -1,8 +1,8 @@
-"""run.py [--tried | --arrivals | --sparse] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; without arguments all cases but `lens` and `small-lens`.
+"""run.py [--tried | --arrivals | --sparse | --wavelet] [CASE...]: what lsm's images of the finite-difference data of make.py are worth; without arguments all cases but `lens` and `small-lens`.
 
     bench/wave/run.sh marmousi-fixed salt      # or make bench-wave CASES='marmousi-fixed salt'
 
-Prints a Markdown table of cases and METHODS, or with --tried of TRIED, with --arrivals of ARRIVALS, with --sparse of SPARSE on every fourth trace of each shot: the score of score.py, balanced and raw, and for `HALVES` how like each
+Prints a Markdown table of cases and METHODS, or with --tried of TRIED, with --arrivals of ARRIVALS, with --sparse of SPARSE on every fourth trace of each shot, with --wavelet of migrate and run by the wavelet that lsm wavelet estimates: the score of score.py, balanced and raw, and for `HALVES` how like each
 other images of the survey's odd and even shots are. Cases that are missing are made (minutes each) in the folder LSM_WAVE
 (~/.cache/lsm/wave), where they stay; images are made anew. The Marmousi cases need the file that LSM_MARMOUSI names, and are
 left out without it. So is viking, four recorded shots without a truth, without LSM_VIKING, the folder that
@@ -98,10 +98,10 @@ def part(case, chosen, path):
 
 
 def main(cases):
-    methods, halves, sparse = METHODS, HALVES, cases[:1] == ["--sparse"]
-    other = {"--tried": TRIED, "--arrivals": ARRIVALS, "--sparse": SPARSE}
-    if cases and cases[0] in other:
-        methods, halves, cases = other[cases[0]], [], cases[1:]
+    methods, halves, option = METHODS, HALVES, (cases or [""])[0]
+    other = {"--tried": TRIED, "--arrivals": ARRIVALS, "--sparse": SPARSE, "--wavelet": {m: METHODS[m] for m in HALVES}}
+    if option in other:
+        methods, halves, cases = other[option], [], cases[1:]
     names = [*make.CASES, *(["viking"] if "LSM_VIKING" in os.environ else [])]
     unknown = [c for c in cases if c not in names]
     if unknown:
@@ -119,9 +119,14 @@ def main(cases):
             truth, cells = CACHE / case / "truth.h5", []
             if not truth.exists():
                 truth, cells = None, ["–"] * len(methods)
-            survey = [f"survey.file={part(case, lambda source, number: number % 4 == 0, folder / 'sparse.h5')}"] if sparse else []
+            inputs = []
+            if option == "--sparse":
+                inputs = [f"survey.file={part(case, lambda source, number: number % 4 == 0, folder / 'sparse.h5')}"]
+            if option == "--wavelet":
+                subprocess.run([LSM, "wavelet", place(case) / "survey.h5", "-o", folder / "wavelet.h5", "-q"], check=True, stdout=subprocess.DEVNULL)
+                inputs = [f"survey.wavelet_file={folder / 'wavelet.h5'}"]
             for command, settings in methods.values() if truth else []:
-                settings = settings + survey
+                settings = settings + inputs
                 whole, raw, _, _ = score.score(truth, image(case, command, settings, folder / "image.h5"))
                 cells.append(f"{whole:.3f} / {raw:.3f}")
             surveys = [part(case, lambda source, number: source % 2 == odd, folder / f"{odd}.h5") for odd in (0, 1)]
