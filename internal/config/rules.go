@@ -50,7 +50,7 @@ var refused = []rule{
 	{"traveltime.method=rays", on("velocity.receiver_file"), traced},
 	{"traveltime.method=rays", on("velocity.receiver_constant"), traced},
 	{"kirchhoff.tables=coarse", on("traveltime.method=rays"), "{} interpolates times from point to point, which those of rays are not smooth enough for: want another"},
-	{"kirchhoff.engine=cuda|hip", on("traveltime.method=rays", "!traveltime.arrivals=first"), `{} has one arrival at a point, of waves that have passed no caustic: want kirchhoff.engine = "cpu" or traveltime.arrivals = "first", found {traveltime.arrivals}`},
+	{"kirchhoff.engine=cuda|hip", on("traveltime.method=rays", "!traveltime.arrivals=first"), `{} takes one arrival at each point, before any caustic: want kirchhoff.engine = "cpu" or traveltime.arrivals = "first", found {traveltime.arrivals}`},
 
 	{"kirchhoff.tables=coarse", on("kirchhoff.dynamic=true", "kirchhoff.takeoff_limit"), "{} keeps times alone, but kirchhoff.takeoff_limit needs how rays leave each place"},
 

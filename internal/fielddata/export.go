@@ -138,7 +138,7 @@ func interval(dt float64, kind segy.Kind) (stored float64, major int, err error)
 		return whole, 1, nil
 	}
 	if kind == segy.SU {
-		return 0, 0, status.Input(fmt.Errorf("a sample interval of %g millionths is no whole number from 1 to %d, which SU headers hold", v, math.MaxUint16))
+		return 0, 0, status.Input(fmt.Errorf("the sampling interval is %g µs, or mm in depth; SU headers hold whole numbers from 1 to %d", v, math.MaxUint16))
 	}
 	return v, 2, nil
 }

@@ -236,7 +236,7 @@ func TestSUThereAndBack(t *testing.T) {
 	}
 	s.DT, s.Wavelet.DT = 0.0000005, 0.0000005
 	if _, _, err := thereAndBack(t.TempDir(), s, "a.su", ExportOptions{Kind: segy.SU, Line: NoLine()}, DefaultOptions()); err == nil ||
-		!strings.Contains(err.Error(), "0.5 millionths") {
+		!strings.Contains(err.Error(), "sampling interval is 0.5 µs") {
 		t.Errorf("error %v", err)
 	}
 }

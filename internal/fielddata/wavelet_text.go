@@ -59,12 +59,12 @@ func zeroOf(path string, rows []plainfile.Row, given int, dt float64) (zero int,
 	step := (rows[last].Values[0] - first) / float64(last)
 	for i, row := range rows {
 		if i > 0 && !(row.Values[0] > rows[i-1].Values[0]) {
-			return 0, fmt.Errorf("%s: line %d: has two numbers, and the first, %g after %g, is no time that ascends", path, row.Line, row.Values[0], rows[i-1].Values[0])
+			return 0, fmt.Errorf("%s: line %d: has two numbers, and the first, %g, is not above that of the line before, %g", path, row.Line, row.Values[0], rows[i-1].Values[0])
 		}
 	}
 	for i, row := range rows {
 		if want := first + float64(i)*step; math.Abs(row.Values[0]-want) > crooked*step {
-			return 0, fmt.Errorf("%s: line %d: has two numbers, and the first, %g, is no time of an even axis, %.6g", path, row.Line, row.Values[0], want)
+			return 0, fmt.Errorf("%s: line %d: has two numbers, and the first, %g, is not evenly spaced: want %.6g", path, row.Line, row.Values[0], want)
 		}
 	}
 	unit := 0.0
@@ -74,7 +74,7 @@ func zeroOf(path string, rows []plainfile.Row, given int, dt float64) (zero int,
 		}
 	}
 	if unit == 0 {
-		return 0, fmt.Errorf("%s: lines %d to %d: the first numbers are %.6g apart, the traces' interval is %g s or %g ms: they are times of neither",
+		return 0, fmt.Errorf("%s: lines %d to %d: the first numbers are %.6g apart, but times would be %g (s) or %g (ms) apart, as the traces' samples are",
 			path, rows[0].Line, rows[last].Line, step, dt, 1e3*dt)
 	}
 	at := -first / step
@@ -87,7 +87,7 @@ func zeroOf(path string, rows []plainfile.Row, given int, dt float64) (zero int,
 	case math.Abs(at-float64(zero)) > 2*crooked:
 		return 0, fmt.Errorf("%s: line %d: time 0 lies between this sample and the next: no sample is at %g times the interval", path, rows[int(at)].Line, at)
 	case given >= 0 && given != zero:
-		return 0, fmt.Errorf("%s: time zero is sample %d by its times, from 0, and %d is asked for", path, zero, given)
+		return 0, fmt.Errorf("%s: time zero is sample %d by its times, from 0, but %d is requested", path, zero, given)
 	}
 	return zero, nil
 }

@@ -113,7 +113,7 @@ func (o *ExportOptions) Validate() error {
 	case o.Order != "" && orders[o.Order] == nil:
 		return fmt.Errorf("byte order is %q, want big or little", o.Order)
 	case o.Format == NetCDF && o.Order == "little":
-		return fmt.Errorf("NetCDF files are big-endian, little is asked for")
+		return fmt.Errorf("--byte-order little: NetCDF files are big-endian")
 	case o.Units != "" && !slices.Contains(unitNames(), o.Units):
 		return fmt.Errorf("unit of velocities is %q, want one of %s", o.Units, strings.Join(unitNames(), ", "))
 	case o.Units != "" && o.Property != "" && o.Property != Velocity:

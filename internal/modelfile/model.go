@@ -259,7 +259,7 @@ func (l *layout) findGrid(opt Options) error {
 		origin, spacing := factor*a.Origin, factor*a.Spacing
 		if opt.Spacing != nil {
 			if spacing != 0 && math.Abs(math.Abs(spacing)-opt.Spacing[to]) > 1e-6*opt.Spacing[to] {
-				said, err := opt.against(s.Path, "the spacing of %s is %g in the file, %g is asked for", l.names[i], spacing, opt.Spacing[to])
+				said, err := opt.against(s.Path, "the spacing of %s is %g in the file, but %g is requested", l.names[i], spacing, opt.Spacing[to])
 				if err != nil {
 					return err
 				}
@@ -278,7 +278,7 @@ func (l *layout) findGrid(opt Options) error {
 		}
 		if opt.Origin != nil {
 			if a.Spacing != 0 && math.Abs(origin-opt.Origin[to]) > 1e-6*spacing {
-				said, err := opt.against(s.Path, "the origin of %s is %g in the file, %g is asked for", l.names[i], origin, opt.Origin[to])
+				said, err := opt.against(s.Path, "the origin of %s is %g in the file, but %g is requested", l.names[i], origin, opt.Origin[to])
 				if err != nil {
 					return err
 				}
@@ -342,7 +342,7 @@ func (l *layout) findLengths(opt Options) error {
 			return s.fault("axis %s is in %s, want a length", l.names[i], a.Unit)
 		case a.Unit != "":
 			if opt.LengthUnits != "" && opt.LengthUnits != a.Unit {
-				said, err := opt.against(s.Path, "the file says that %s is in %s, %s is asked for", l.names[i], a.Unit, opt.LengthUnits)
+				said, err := opt.against(s.Path, "the file says that %s is in %s, but %s is requested", l.names[i], a.Unit, opt.LengthUnits)
 				if err != nil {
 					return err
 				}

@@ -156,16 +156,16 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	path := file(t, "v.rsf", strings.Replace(rsfText, "unit='m/s'", "unit='km/s'", 1)+packed+floats(1, 2, 3, 4, 5, 6))
-	refused(t, path, Options{Units: "ft/s"}, "the file says that values are in km/s, ft/s is asked for")
-	refused(t, path, Options{Spacing: []float64{25, 5}}, "the spacing of z is 10 in the file, 5 is asked for")
-	refused(t, path, Options{Origin: []float64{0, 500}}, "the origin of x is -1000 in the file, 0 is asked for")
-	refused(t, path, Options{LengthUnits: "m"}, "the file says that x is in km, m is asked for")
+	refused(t, path, Options{Units: "ft/s"}, "the file says that values are in km/s, but ft/s is requested")
+	refused(t, path, Options{Spacing: []float64{25, 5}}, "the spacing of z is 10 in the file, but 5 is requested")
+	refused(t, path, Options{Origin: []float64{0, 500}}, "the origin of x is -1000 in the file, but 0 is requested")
+	refused(t, path, Options{LengthUnits: "m"}, "the file says that x is in km, but m is requested")
 	m := read(t, path, Options{Spacing: []float64{25, 5}, Origin: []float64{0, 500}, Override: true})
 	if m.Grid.Spacing[1] != 5 || m.Grid.Origin[0] != 0 || len(m.Guesses) != 2 {
 		t.Errorf("%s, guesses %q", m.Grid.Extent(), m.Guesses)
 	}
 	m = read(t, path, Options{Units: "ft/s", Override: true})
-	says(t, m.Guesses, "the file says that values are in km/s, ft/s is asked for: what is asked for counts")
+	says(t, m.Guesses, "the file says that values are in km/s, but ft/s is requested; the requested value is used")
 	if m.Values[0] != 0.3048 {
 		t.Errorf("1 ft/s is %g m/s", m.Values[0])
 	}

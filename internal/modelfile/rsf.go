@@ -95,7 +95,7 @@ func (f *rsf) findFormat(opt Options) error {
 	case form == "native":
 		f.order = "little"
 	case opt.Order != "" && opt.Order != f.order && !f.ascii:
-		return f.fault("elements are %s, which are big-endian, %s-endian is asked for", text, opt.Order)
+		return f.fault("elements are %s, which are big-endian, but %s-endian is requested", text, opt.Order)
 	}
 	f.What = fmt.Sprintf("RSF, %s %s", form, n.name)
 	if form == "native" {

@@ -107,7 +107,7 @@ func faultOf(path, format string, args ...any) error {
 // It returns what is to be said then.
 func (o *Options) against(path, format string, args ...any) (guess string, err error) {
 	if o.Override {
-		return fmt.Sprintf(format+": what is asked for counts", args...), nil
+		return fmt.Sprintf(format+"; the requested value is used", args...), nil
 	}
 	return "", status.Hint(faultOf(path, format, args...), "--override lets the flags count; --resample gives the model another spacing, with values between points")
 }

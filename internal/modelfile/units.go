@@ -128,9 +128,9 @@ func guessUnit(least, greatest float64, lengths string) (string, error) {
 	feet := lengths == "ft" || lengths == "kft" || lengths == "us-ft"
 	switch {
 	case greatest > fastest:
-		return "", fmt.Errorf("values of %.6g to %.6g are no velocities of rock in any unit", least, greatest)
+		return "", fmt.Errorf("values of %.6g to %.6g are not velocities of rock in any unit", least, greatest)
 	case greatest >= slowest && least < slowest:
-		return "", fmt.Errorf("values of %.6g and %.6g side by side are no velocities of rock in one unit", least, greatest)
+		return "", fmt.Errorf("values of %.6g and %.6g side by side cannot both be velocities of rock in one unit", least, greatest)
 	case greatest > fastRock:
 		return "ft/s", nil
 	case greatest >= slowest && feet:
@@ -147,7 +147,7 @@ func guessUnit(least, greatest float64, lengths string) (string, error) {
 	}
 	switch len(fit) {
 	case 0:
-		return "", fmt.Errorf("values of %.6g to %.6g are no velocities of rock in any of %s", least, greatest, strings.Join(unitNames(), ", "))
+		return "", fmt.Errorf("values of %.6g to %.6g are not velocities of rock in any of %s", least, greatest, strings.Join(unitNames(), ", "))
 	case 1:
 		return fit[0], nil
 	}
@@ -169,7 +169,7 @@ func (m *Model) convert(opt Options, stated, lengths string) error {
 	has := ValueUnit(stated)
 	switch wanted := strings.TrimPrefix(opt.Units, "auto"); {
 	case wanted != "" && has != "" && wanted != has:
-		said, err := opt.against(m.Path, "the file says that values are in %s, %s is asked for", has, wanted)
+		said, err := opt.against(m.Path, "the file says that values are in %s, but %s is requested", has, wanted)
 		if err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (m *Model) convertProperty(opt Options, stated string) error {
 	}
 	if opt.Units != "" && opt.Units != "auto" {
 		if all[unit] != 0 && all[unit] != all[opt.Units] {
-			said, err := opt.against(m.Path, "the file says that values are in %s, %s is asked for", unit, opt.Units)
+			said, err := opt.against(m.Path, "the file says that values are in %s, but %s is requested", unit, opt.Units)
 			if err != nil {
 				return err
 			}

@@ -293,7 +293,7 @@ func (g *Geometry) checkGrid(grid [2]int) error {
 		return status.Usage(fmt.Errorf("comm.grid: %s over shots, the survey has %s", readable.Count(grid[0], "rank"), readable.Count(shots, "shot")))
 	}
 	if slabs, width := g.countSlabs(); grid[1] > slabs {
-		return status.Usage(fmt.Errorf("comm.grid: %s over image blocks, the image has %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width))
+		return status.Usage(fmt.Errorf("comm.grid: %s over image blocks, but the image has only %s of %d points along x", readable.Count(grid[1], "rank"), readable.Count(slabs, "block"), width))
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func refuseArrivals(p *Plan) error {
 	if len(traveltime.Turned(p.Times.Method)) == 1 || engines.Missing(p.Hardware.Engine, engines.Several) == 0 {
 		return nil
 	}
-	return status.Usage(fmt.Errorf("kirchhoff.engine: %s has one arrival at a point, of waves that have passed no caustic, the traveltimes have several: want one of %s",
+	return status.Usage(fmt.Errorf("kirchhoff.engine: %s takes one arrival at each point, before any caustic, but the traveltimes have several: want one of %s",
 		p.Hardware.Engine, strings.Join(engines.Offering(engines.Several), ", ")))
 }
 

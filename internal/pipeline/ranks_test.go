@@ -417,7 +417,7 @@ func TestErrorsAreEveryones(t *testing.T) {
 	}{
 		"grid":        {4, "comm.grid=3,1", status.BadUsage, "4 ranks"},
 		"shots":       {10, "comm.grid=0,1", status.BadUsage, "10 ranks over shots, the survey has 9"},
-		"blocks":      {7, "comm.grid=1,7", status.BadUsage, "7 ranks over image blocks, the image has 6"},
+		"blocks":      {7, "comm.grid=1,7", status.BadUsage, "7 ranks over image blocks, but the image has only 6"},
 		"reference":   {2, "kirchhoff.engine=reference", status.BadUsage, "reference"},
 		"no survey":   {3, "survey.file=" + p.path("none.h5"), status.BadInput, "none.h5"},
 		"memory":      {2, "machine.memory_gib=0.0001", status.NoResource, "memory"},

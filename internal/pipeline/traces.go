@@ -112,9 +112,11 @@ func (t *RankTraces) readAll(file *h5.SurveyReader) error {
 	if err := file.ReadTraceList(t.Samples, t.plan.Inputs.InFile(t.listTraces(0, t.share.Traces()))); err != nil {
 		return err
 	}
-	end := t.process.Ranks.Report.Time("whiten")
-	t.plan.White.Traces(t.Samples, nt, t.plan.Hardware.Threads)
-	end()
+	if t.plan.White != nil {
+		end := t.process.Ranks.Report.Time("whiten")
+		t.plan.White.Traces(t.Samples, nt, t.plan.Hardware.Threads)
+		end()
+	}
 	for shot := range t.share.Shots {
 		first, last := t.share.Shot(shot)
 		if err := t.tallyShot(first, device.Wrap(t.process.Host, t.Samples[first*nt:last*nt])); err != nil {

@@ -215,7 +215,7 @@ func TestUnits(t *testing.T) {
 	}{
 		{"", "", 2, ""}, {"", "km/s", 2000, ""}, {"km/s", "", 2000, ""}, {"km/s", "km/s", 2000, ""},
 		{"m/s", "m/s", 2, ""}, {"rods", "m/s", 2, ""}, {"", "ft/s", 0.6096, ""},
-		{"km/s", "m/s", 0, `/velocity@units: is "km/s", but m/s is asked for`},
+		{"km/s", "m/s", 0, `/velocity@units: is "km/s", but m/s is requested`},
 		{"rods", "", 0, `/velocity@units: is "rods", want m/s, km/s or ft/s`},
 	} {
 		_, v, err := ReadModelIn(model(c.has), c.want)

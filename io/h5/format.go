@@ -220,7 +220,7 @@ func speedUnit(d *Dataset, want string) (string, error) {
 	case has == "" && want == "":
 		return "", inputError(d.path, d.name+"@units", "is %q, want m/s, km/s or ft/s", text)
 	case has != "" && want != "" && has != want:
-		return "", inputError(d.path, d.name+"@units", "is %q, but %s is asked for: one of the two is wrong", text, want)
+		return "", inputError(d.path, d.name+"@units", "is %q, but %s is requested: one of the two is wrong", text, want)
 	}
 	return cmp.Or(has, want), nil
 }

@@ -104,7 +104,7 @@ func (t *Table) header(record, key, words, names []string) error {
 	}
 	for _, name := range key {
 		if !slices.Contains(t.keys, name) {
-			return fmt.Errorf("there is no column %q, which is asked for as a key", name)
+			return fmt.Errorf("there is no column %q, which --key names", name)
 		}
 	}
 	switch {
