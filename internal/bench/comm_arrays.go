@@ -100,15 +100,7 @@ func (a *arrays) call(c comm.Comm, o collective, whole, part int) func() error {
 func valuesOf[T device.Number](rank int) []T {
 	x := make([]T, period)
 	for i := range x {
-		v := value(rank, i)
-		switch p := any(&x[i]).(type) {
-		case *float32:
-			*p = float32(v)
-		case *float64:
-			*p = float64(v)
-		case *int64:
-			*p = int64(v)
-		}
+		x[i] = T(value(rank, i))
 	}
 	return x
 }
