@@ -42,13 +42,6 @@ func bySVD(a [][]float64, d, x0 []float64) []float64 {
 	return add(x0, x.RawVector().Data)
 }
 
-// largest is the largest singular value.
-func largest(a [][]float64) float64 {
-	var svd mat.SVD
-	svd.Factorize(denseOf(a), mat.SVDNone)
-	return svd.Values(nil)[0]
-}
-
 // withSingularValues returns U diag(s) Vᵀ with orthonormal U and V taken from
 // the matrix m, which has len(s) columns.
 func withSingularValues(m [][]float64, s []float64) [][]float64 {
