@@ -71,15 +71,3 @@ func CheckPeers(c Comm, send device.Buf, to int, recv device.Buf, from int) erro
 	}
 	return nil
 }
-
-// Numbers returns the type of the numbers that elements of type t travel as, and how many
-// of them make an element: a complex element is two real numbers.
-func Numbers(t device.Type) (number device.Type, per int) {
-	switch t {
-	case device.C64:
-		return device.F32, 2
-	case device.C128:
-		return device.F64, 2
-	}
-	return t, 1
-}

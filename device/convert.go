@@ -2,7 +2,7 @@ package device
 
 import "fmt"
 
-// Upload copies real numbers into a real buffer of either precision on any
+// Upload copies numbers into a buffer of floating point of either precision on any
 // device, converting on the host where the precisions differ.
 func Upload[T float32 | float64](dst Buf, src []T) error {
 	if dst.Len() != len(src) {
@@ -15,7 +15,7 @@ func Upload[T float32 | float64](dst Buf, src []T) error {
 	case F64:
 		return dst.Device().Copy(dst, Wrap(h, converted[float64](src)))
 	}
-	return fmt.Errorf("device: upload of real numbers into a buffer of %v", dst.Type())
+	return fmt.Errorf("device: upload of %T into a buffer of %v", src, dst.Type())
 }
 
 // converted returns src in another precision, or src itself in its own.
@@ -30,7 +30,7 @@ func converted[D, S float32 | float64](src []S) []D {
 	return out
 }
 
-// Download copies a real buffer of either precision from any device.
+// Download copies a buffer of floating point of either precision from any device.
 func Download[T float32 | float64](dst []T, src Buf) error {
 	if src.Len() != len(dst) {
 		panic(fmt.Sprintf("device: download of %d elements into %d", src.Len(), len(dst)))
@@ -41,7 +41,7 @@ func Download[T float32 | float64](dst []T, src Buf) error {
 	case F64:
 		return downloadAs[float64](dst, src)
 	}
-	return fmt.Errorf("device: download of real numbers from a buffer of %v", src.Type())
+	return fmt.Errorf("device: download of %T from a buffer of %v", dst, src.Type())
 }
 
 func downloadAs[S, T float32 | float64](dst []T, src Buf) error {

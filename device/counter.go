@@ -73,8 +73,8 @@ func (c *Counter) Free(b Buf) { c.now -= b.(*counted).bytes() }
 const apart = 1e-9
 
 // Dots implements Device.
-func (c *Counter) Dots(pairs ...[2]Buf) ([]complex128, error) {
-	out := make([]complex128, len(pairs))
+func (c *Counter) Dots(pairs ...[2]Buf) ([]float64, error) {
+	out := make([]float64, len(pairs))
 	for i, p := range pairs {
 		out[i] = apart
 		if p[0].(*counted).sameElements(p[1].(*counted)) {
@@ -91,7 +91,7 @@ func (c *Counter) Copy(dst, src Buf) error { return nil }
 func (c *Counter) Zero(x Buf) error { return nil }
 
 // Axpby implements Device.
-func (c *Counter) Axpby(a complex128, x Buf, b complex128, y Buf) error { return nil }
+func (c *Counter) Axpby(a float64, x Buf, b float64, y Buf) error { return nil }
 
 // Multiply implements Device.
 func (c *Counter) Multiply(dst, x Buf) error { return nil }

@@ -13,15 +13,15 @@ func TestCounter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.Alloc(1<<40, device.C128) // more than any memory
+	b, err := c.Alloc(1<<40, device.F64) // more than any memory
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Now() != 40+16<<40 || c.Peak() != c.Now() {
+	if c.Now() != 40+8<<40 || c.Peak() != c.Now() {
 		t.Errorf("%d bytes and %d at most", c.Now(), c.Peak())
 	}
 	c.Free(b)
-	if c.Now() != 40 || c.Peak() != 40+16<<40 {
+	if c.Now() != 40 || c.Peak() != 40+8<<40 {
 		t.Errorf("after freeing %d bytes and %d at most", c.Now(), c.Peak())
 	}
 	part := a.Slice(3, 7)

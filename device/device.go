@@ -3,8 +3,7 @@
 // A Device allocates buffers and does the handful of vector operations that
 // solvers need, in place, without moving anything. The element type is a value,
 // not a type parameter, because device memory is not Go memory. Scalars are
-// complex128 throughout, so that one interface serves real and complex vectors;
-// for real buffers their imaginary part must be zero.
+// float64 throughout.
 //
 // Every sum over a buffer is accumulated in float64 over chunks of a fixed
 // length which are added in order, so a result does not depend on the number
@@ -17,17 +16,15 @@ import "fmt"
 type Type uint8
 
 const (
-	F32  Type = iota + 1 // float32
-	F64                  // float64
-	C64                  // complex64
-	C128                 // complex128
-	I64                  // int64, for reproducible sums
+	F32 Type = iota + 1 // float32
+	F64                 // float64
+	I64                 // int64, for reproducible sums
 )
 
 var types = [...]struct {
 	name string
 	size int
-}{F32: {"float32", 4}, F64: {"float64", 8}, C64: {"complex64", 8}, C128: {"complex128", 16}, I64: {"int64", 8}}
+}{F32: {"float32", 4}, F64: {"float64", 8}, I64: {"int64", 8}}
 
 // Size is the size of one element in bytes.
 func (t Type) Size() int {
@@ -71,7 +68,7 @@ type Device interface {
 	// Zero sets x to zero.
 	Zero(x Buf) error
 	// Axpby sets y = a·x + b·y; with b = 0 the old y is not read.
-	Axpby(a complex128, x Buf, b complex128, y Buf) error
+	Axpby(a float64, x Buf, b float64, y Buf) error
 	// Multiply sets dst = dst·x, element by element.
 	Multiply(dst, x Buf) error
 	// Stencil applies s to src and writes dst. Both hold Outer·N·Inner elements of one
@@ -79,11 +76,11 @@ type Device interface {
 	// axis; they are nil at the ends of the axis and, for Outer > 1, on an axis that is
 	// not split.
 	Stencil(s Stencil, dst, src, before, after Buf) error
-	// Run sets dst to what k makes of src. Both are real; a card takes single precision.
+	// Run sets dst to what k makes of src. Both are in floating point; a card takes single precision.
 	Run(k Kernel, dst, src Buf) error
-	// Dots returns ⟨x, y⟩ = Σ conj(x)·y for each pair, in float64. A NaN or an
+	// Dots returns ⟨x, y⟩ = Σ x·y for each pair, in float64. A NaN or an
 	// infinity anywhere in a pair shows in its dot product.
-	Dots(pairs ...[2]Buf) ([]complex128, error)
+	Dots(pairs ...[2]Buf) ([]float64, error)
 
 	// Sync waits until all posted work of the device is done.
 	Sync() error
@@ -135,14 +132,6 @@ func Match(op string, x, y Buf) {
 	if x.Type() != y.Type() || x.Len() != y.Len() {
 		panic(fmt.Sprintf("device: %s of %d %v with %d %v", op, x.Len(), x.Type(), y.Len(), y.Type()))
 	}
-}
-
-// RealPart returns the factor to use for a real buffer. It panics if a has an imaginary part.
-func RealPart(op string, a complex128) float64 {
-	if imag(a) != 0 {
-		panic(fmt.Sprintf("device: %s of a real buffer with the complex factor %v", op, a))
-	}
-	return real(a)
 }
 
 // Foreign returns the error of a device that was asked to work on buffers of another device.

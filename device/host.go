@@ -2,7 +2,6 @@ package device
 
 import (
 	"fmt"
-	"math/cmplx"
 	"runtime"
 	"unsafe"
 
@@ -28,7 +27,7 @@ func NewHost(threads int) *Host {
 
 // Number are the Go types of buffer elements.
 type Number interface {
-	float32 | float64 | complex64 | complex128 | int64
+	float32 | float64 | int64
 }
 
 type hostBuf[T Number] struct {
@@ -47,7 +46,7 @@ func (b *hostBuf[T]) Slice(off, n int) Buf {
 type hosted interface {
 	Buf
 	bytes() []byte
-	axpby(h *Host, a complex128, x Buf, b complex128)
+	axpby(h *Host, a float64, x Buf, b float64)
 	multiply(h *Host, x Buf)
 	stencil(s Stencil, src, before, after Buf)
 }
@@ -64,10 +63,6 @@ func TypeOf[T Number]() Type {
 		return F32
 	case float64:
 		return F64
-	case complex64:
-		return C64
-	case complex128:
-		return C128
 	}
 	return I64
 }
@@ -93,10 +88,6 @@ func WrapMemory(h *Host, at unsafe.Pointer, n int, t Type) (Buf, error) {
 		return Wrap(h, unsafe.Slice((*float32)(at), n)), nil
 	case F64:
 		return Wrap(h, unsafe.Slice((*float64)(at), n)), nil
-	case C64:
-		return Wrap(h, unsafe.Slice((*complex64)(at), n)), nil
-	case C128:
-		return Wrap(h, unsafe.Slice((*complex128)(at), n)), nil
 	case I64:
 		return Wrap(h, unsafe.Slice((*int64)(at), n)), nil
 	}
@@ -172,7 +163,7 @@ func (h *Host) Copy(dst, src Buf) error {
 	return nil
 }
 
-func (h *Host) Axpby(a complex128, x Buf, b complex128, y Buf) error {
+func (h *Host) Axpby(a float64, x Buf, b float64, y Buf) error {
 	_, to, err := h.pair("axpby", x, y)
 	if err == nil {
 		to.axpby(h, a, x, b)
@@ -188,7 +179,7 @@ func (h *Host) Multiply(dst, x Buf) error {
 	return err
 }
 
-func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
+func (h *Host) Dots(pairs ...[2]Buf) ([]float64, error) {
 	var tasks []dotTask // all chunks of all pairs
 	for i, p := range pairs {
 		if _, _, err := h.pair("dots", p[0], p[1]); err != nil {
@@ -203,7 +194,7 @@ func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
 		}
 	}
 	Share(h.threads, len(tasks), func(i int) { tasks[i].sum = tasks[i].dot(tasks[i].lo, tasks[i].hi) })
-	out := make([]complex128, len(pairs))
+	out := make([]float64, len(pairs))
 	for _, t := range tasks {
 		out[t.pair] += t.sum
 	}
@@ -213,25 +204,19 @@ func (h *Host) Dots(pairs ...[2]Buf) ([]complex128, error) {
 // dotTask is one chunk of one inner product.
 type dotTask struct {
 	pair, lo, hi int
-	dot          func(lo, hi int) complex128
-	sum          complex128
+	dot          func(lo, hi int) float64
+	sum          float64
 }
 
 // dotOf is the inner product of a stretch of two buffers.
-func dotOf(x, y Buf) (func(lo, hi int) complex128, error) {
+func dotOf(x, y Buf) (func(lo, hi int) float64, error) {
 	switch x := x.(type) {
 	case *hostBuf[float32]:
 		y := Slice[float32](y)
-		return func(lo, hi int) complex128 { return complex(dotReal(x.data[lo:hi], y[lo:hi]), 0) }, nil
+		return func(lo, hi int) float64 { return dotProduct(x.data[lo:hi], y[lo:hi]) }, nil
 	case *hostBuf[float64]:
 		y := Slice[float64](y)
-		return func(lo, hi int) complex128 { return complex(dotReal(x.data[lo:hi], y[lo:hi]), 0) }, nil
-	case *hostBuf[complex64]:
-		y := Slice[complex64](y)
-		return func(lo, hi int) complex128 { return dotComplex(x.data[lo:hi], y[lo:hi]) }, nil
-	case *hostBuf[complex128]:
-		y := Slice[complex128](y)
-		return func(lo, hi int) complex128 { return dotComplex(x.data[lo:hi], y[lo:hi]) }, nil
+		return func(lo, hi int) float64 { return dotProduct(x.data[lo:hi], y[lo:hi]) }, nil
 	}
 	return nil, fmt.Errorf("device: dot product of %v", x.Type())
 }
@@ -266,31 +251,13 @@ func Share(threads, n int, f func(i int)) {
 	group.Wait() // nothing fails
 }
 
-// factor converts a scalar to the element type.
-func factor[T Number](op string, v complex128) (f T) {
-	switch p := any(&f).(type) {
-	case *float32:
-		*p = float32(RealPart(op, v))
-	case *float64:
-		*p = RealPart(op, v)
-	case *complex64:
-		*p = complex64(v)
-	case *complex128:
-		*p = v
-	case *int64:
-		*p = int64(RealPart(op, v))
-	}
-	return f
-}
-
 // axpby reads x and y once and writes y once.
-func (y *hostBuf[T]) axpby(h *Host, fx complex128, from Buf, fy complex128) {
-	a, b := factor[T]("axpby", fx), factor[T]("axpby", fy)
+func (y *hostBuf[T]) axpby(h *Host, fx float64, from Buf, fy float64) {
+	a, b := T(fx), T(fy)
 	all := Slice[T](from)
-	var zero T
 	h.each(len(y.data), func(lo, hi int) {
 		x, y := all[lo:hi], y.data[lo:hi]
-		if b == zero {
+		if b == 0 {
 			for i, v := range x {
 				y[i] = a * v
 			}
@@ -311,9 +278,9 @@ func (y *hostBuf[T]) multiply(h *Host, by Buf) {
 	})
 }
 
-// dotReal is the inner product of one chunk. Four running sums keep the adders
+// dotProduct is the inner product of one chunk. Four running sums keep the adders
 // busy; their order is fixed.
-func dotReal[T float32 | float64](x, y []T) float64 {
+func dotProduct[T float32 | float64](x, y []T) float64 {
 	var s [4]float64
 	n := len(x) &^ 3
 	y = y[:len(x)]
@@ -327,11 +294,4 @@ func dotReal[T float32 | float64](x, y []T) float64 {
 		s[0] += float64(x[i]) * float64(y[i])
 	}
 	return (s[0] + s[1]) + (s[2] + s[3])
-}
-
-func dotComplex[T complex64 | complex128](x, y []T) (s complex128) {
-	for i := range x {
-		s += cmplx.Conj(complex128(x[i])) * complex128(y[i])
-	}
-	return s
 }

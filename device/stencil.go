@@ -82,7 +82,7 @@ func lines[T Number](s Stencil, y, x, before, after []T) {
 		}
 		var w [3]T
 		for k, v := range s.Weights(s.First + i) {
-			w[k] = factor[T]("stencil", complex(v, 0))
+			w[k] = T(v)
 		}
 		three(y[i*in:j*in], w, a, b, c)
 	}

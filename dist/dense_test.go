@@ -3,7 +3,7 @@ package dist
 import (
 	"context"
 	"fmt"
-	"math/cmplx"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -15,18 +15,15 @@ import (
 var host = device.NewHost(2)
 
 // matrix is a test operator's entries, rows × columns.
-type matrix [][]complex128
+type matrix [][]float64
 
-func newMatrix(seed uint64, rows, cols int, t device.Type) matrix {
+func newMatrix(seed uint64, rows, cols int) matrix {
 	r := rand.New(rand.NewPCG(seed, 77))
 	m := make(matrix, rows)
 	for i := range m {
-		m[i] = make([]complex128, cols)
+		m[i] = make([]float64, cols)
 		for j := range m[i] {
-			m[i][j] = complex(r.NormFloat64(), r.NormFloat64())
-			if t == device.F32 || t == device.F64 {
-				m[i][j] = complex(real(m[i][j]), 0)
-			}
+			m[i][j] = r.NormFloat64()
 		}
 	}
 	return m
@@ -35,9 +32,9 @@ func newMatrix(seed uint64, rows, cols int, t device.Type) matrix {
 func (m matrix) adjoint() matrix {
 	out := make(matrix, len(m[0]))
 	for j := range out {
-		out[j] = make([]complex128, len(m))
+		out[j] = make([]float64, len(m))
 		for i := range m {
-			out[j][i] = cmplx.Conj(m[i][j])
+			out[j][i] = m[i][j]
 		}
 	}
 	return out
@@ -46,7 +43,7 @@ func (m matrix) adjoint() matrix {
 func (m matrix) times(n matrix) matrix {
 	out := make(matrix, len(m))
 	for i := range out {
-		out[i] = make([]complex128, len(n[0]))
+		out[i] = make([]float64, len(n[0]))
 		for j := range out[i] {
 			for k := range n {
 				out[i][j] += m[i][k] * n[k][j]
@@ -59,9 +56,9 @@ func (m matrix) times(n matrix) matrix {
 func (m matrix) plus(c float64, n matrix) matrix {
 	out := make(matrix, len(m))
 	for i := range out {
-		out[i] = make([]complex128, len(m[0]))
+		out[i] = make([]float64, len(m[0]))
 		for j := range out[i] {
-			out[i][j] = m[i][j] + complex(c, 0)*n[i][j]
+			out[i][j] = m[i][j] + c*n[i][j]
 		}
 	}
 	return out
@@ -70,49 +67,39 @@ func (m matrix) plus(c float64, n matrix) matrix {
 func eye(n int, diagonal func(i int) float64) matrix {
 	out := make(matrix, n)
 	for i := range out {
-		out[i] = make([]complex128, n)
-		out[i][i] = complex(diagonal(i), 0)
+		out[i] = make([]float64, n)
+		out[i][i] = diagonal(i)
 	}
 	return out
 }
 
 // read returns a leaf buffer's elements.
-func read(b device.Buf) []complex128 {
+func read(b device.Buf) []float64 {
 	b = plain(b)
-	out := make([]complex128, b.Len())
+	out := make([]float64, b.Len())
 	for i := range out {
-		switch b.Type() {
-		case device.F32:
-			out[i] = complex(float64(device.Slice[float32](b)[i]), 0)
-		case device.F64:
-			out[i] = complex(device.Slice[float64](b)[i], 0)
-		case device.C64:
-			out[i] = complex128(device.Slice[complex64](b)[i])
-		case device.C128:
-			out[i] = device.Slice[complex128](b)[i]
+		if b.Type() == device.F32 {
+			out[i] = float64(device.Slice[float32](b)[i])
+		} else {
+			out[i] = device.Slice[float64](b)[i]
 		}
 	}
 	return out
 }
 
 // write sets a leaf buffer's elements.
-func write(b device.Buf, x []complex128) {
+func write(b device.Buf, x []float64) {
 	b = plain(b)
 	for i, v := range x {
-		switch b.Type() {
-		case device.F32:
-			device.Slice[float32](b)[i] = float32(real(v))
-		case device.F64:
-			device.Slice[float64](b)[i] = real(v)
-		case device.C64:
-			device.Slice[complex64](b)[i] = complex64(v)
-		case device.C128:
-			device.Slice[complex128](b)[i] = v
+		if b.Type() == device.F32 {
+			device.Slice[float32](b)[i] = float32(v)
+		} else {
+			device.Slice[float64](b)[i] = v
 		}
 	}
 }
 
-// Forward and Adjoint make a matrix a Kernel: sums in complex128, added to dst.
+// Forward and Adjoint make a matrix a Kernel: sums in float64, added to dst.
 func (m matrix) Forward(_ context.Context, dst, src device.Buf) error {
 	x, y := read(src), read(dst)
 	for i, row := range m {
@@ -128,7 +115,7 @@ func (m matrix) Adjoint(_ context.Context, dst, src device.Buf) error {
 	x, y := read(src), read(dst)
 	for i, row := range m {
 		for j, a := range row {
-			y[j] += cmplx.Conj(a) * x[i]
+			y[j] += a * x[i]
 		}
 	}
 	write(dst, y)
@@ -226,20 +213,16 @@ func setUnit(v *Vector, k int) error {
 }
 
 // whole gathers v over its Shards.
-func whole(v *Vector) ([]complex128, error) {
-	var out []complex128
+func whole(v *Vector) ([]float64, error) {
+	var out []float64
 	for _, leaf := range leafVectors(v, nil) {
 		n := leaf.Layout.Shape[0]
-		x := make([]float64, 2*n)
-		for i, z := range read(leaf.Buf) {
-			x[2*(leaf.Layout.Off+i)], x[2*(leaf.Layout.Off+i)+1] = real(z), imag(z)
-		}
+		x := make([]float64, n)
+		copy(x[leaf.Layout.Off:], read(leaf.Buf))
 		if err := leaf.Layout.Shards.Host().AllReduce(x, comm.Sum); err != nil {
 			return nil, err
 		}
-		for i := range n {
-			out = append(out, complex(x[2*i], x[2*i+1]))
-		}
+		out = append(out, x...)
 	}
 	return out, nil
 }
@@ -286,12 +269,12 @@ func same(got, want matrix, tol float64) error {
 	scale := 0.0
 	for _, row := range want {
 		for _, v := range row {
-			scale = max(scale, cmplx.Abs(v))
+			scale = max(scale, math.Abs(v))
 		}
 	}
 	for i, row := range want {
 		for j, v := range row {
-			if e := cmplx.Abs(got[i][j] - v); !(e <= tol*scale) {
+			if e := math.Abs(got[i][j] - v); !(e <= tol*scale) {
 				return fmt.Errorf("entry (%d, %d) is %v, want %v", i, j, got[i][j], v)
 			}
 		}
@@ -306,10 +289,10 @@ func must(t testing.TB, err error) {
 	}
 }
 
-var types = []device.Type{device.F32, device.F64, device.C64, device.C128}
+var types = []device.Type{device.F32, device.F64}
 
 func tolerance(t device.Type) float64 {
-	if t == device.F32 || t == device.C64 {
+	if t == device.F32 {
 		return 2e-6
 	}
 	return 4e-15

@@ -10,9 +10,9 @@ import (
 
 // The derivatives in this file are differences of neighbours along an axis, in grid
 // steps. They are zero at both ends of their axis. The array may be split along axis 0 in
-// whole rows, in any order of ranks, and some ranks may hold none. Elements are real or
-// complex of either precision; domain and range have the same layout. Along axis 0 an
-// application exchanges one row with each neighbour.
+// whole rows, in any order of ranks, and some ranks may hold none. Elements are in either
+// precision; domain and range have the same layout. Along axis 0 an application exchanges
+// one row with each neighbour.
 //
 // Their constructors are collectives over the Shards. Errors name what is wrong with the
 // layout or axis and are the same on all ranks.

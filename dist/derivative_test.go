@@ -26,10 +26,10 @@ func along(shape []int, axis int, w [3]float64) matrix {
 	}
 	m := make(matrix, n)
 	for i := range m {
-		m[i] = make([]complex128, n)
+		m[i] = make([]float64, n)
 		if g := i / inner % shape[axis]; g > 0 && g < shape[axis]-1 {
 			for k, v := range w {
-				m[i][i+(k-1)*inner] = complex(v, 0)
+				m[i][i+(k-1)*inner] = v
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func dense(op Operator) (matrix, error) {
 	out := make(matrix, op.Range().Size())
 	seed := uint64(1)
 	for k := range n {
-		x := make([]complex128, src.Layout.N)
+		x := make([]float64, src.Layout.N)
 		if at := k - src.Layout.Off; at >= 0 && at < len(x) {
 			x[at] = 1
 		}
@@ -71,15 +71,13 @@ func dense(op Operator) (matrix, error) {
 		if err := op.Apply(context.Background(), dst, src); err != nil {
 			return nil, err
 		}
-		column := make([]float64, 2*len(out))
-		for i, v := range read(dst.Buf) {
-			column[2*(dst.Layout.Off+i)], column[2*(dst.Layout.Off+i)+1] = real(v), imag(v)
-		}
+		column := make([]float64, len(out))
+		copy(column[dst.Layout.Off:], read(dst.Buf))
 		if err := dst.Layout.Shards.Host().AllReduce(column, comm.Sum); err != nil {
 			return nil, err
 		}
 		for i := range out {
-			out[i] = append(out[i], complex(column[2*i], column[2*i+1]))
+			out[i] = append(out[i], column[i])
 		}
 	}
 	return out, nil

@@ -7,11 +7,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// Dots returns the inner products ⟨x, y⟩ = Σ conj(x)·y of pairs of vectors, with one
+// Dots returns the inner products ⟨x, y⟩ = Σ x·y of pairs of vectors, with one
 // collective for all leaves that are split over the same ranks. Sums are in float64. With
 // Layout.Units each unit is summed by itself, and the sums of the units are added without
 // rounding, which gives the same bits on every partition.
-func Dots(pairs ...[2]*Vector) ([]complex128, error) {
+func Dots(pairs ...[2]*Vector) ([]float64, error) {
 	var bufs [][2]device.Buf
 	var leaves []*Layout
 	var of, ends []int // of each leaf: its pair, and where its stretches end in bufs
@@ -25,7 +25,7 @@ func Dots(pairs ...[2]*Vector) ([]complex128, error) {
 			return nil
 		})
 	}
-	out := make([]complex128, len(pairs))
+	out := make([]float64, len(pairs))
 	if len(leaves) == 0 {
 		return out, nil
 	}
@@ -35,7 +35,7 @@ func Dots(pairs ...[2]*Vector) ([]complex128, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, from := make([][]complex128, len(leaves)), 0
+	parts, from := make([][]float64, len(leaves)), 0
 	for i, to := range ends {
 		parts[i], from = dots[from:to], to
 	}
@@ -50,7 +50,7 @@ func Dots(pairs ...[2]*Vector) ([]complex128, error) {
 }
 
 // Dot returns ⟨x, y⟩.
-func Dot(x, y *Vector) (complex128, error) {
+func Dot(x, y *Vector) (float64, error) {
 	w := &Work{}
 	return w.Dots(Pair{x, y})[0], w.Err
 }
@@ -58,7 +58,7 @@ func Dot(x, y *Vector) (complex128, error) {
 // Norm returns ‖x‖.
 func Norm(x *Vector) (float64, error) {
 	d, err := Dot(x, x)
-	return math.Sqrt(real(d)), err
+	return math.Sqrt(d), err
 }
 
 // stretches returns, as offset and length, the stretches over which elements lo to hi of
@@ -85,8 +85,8 @@ func (l *Layout) stretches(lo, hi int) (out [][2]int) {
 
 // sumOverShards adds up the parts of each leaf over the ranks that it is split over. It
 // takes the communicators in the order of the leaves, which is the same on all ranks.
-func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error) {
-	out := make([]complex128, len(leaves))
+func sumOverShards(parts [][]float64, leaves []*Layout) ([]float64, error) {
+	out := make([]float64, len(leaves))
 	done := make([]bool, len(leaves))
 	for i, l := range leaves {
 		if done[i] {
@@ -114,35 +114,23 @@ func sumOverShards(parts [][]complex128, leaves []*Layout) ([]complex128, error)
 }
 
 // packSum appends the sum of a leaf's parts in a form that can be added over the ranks:
-// two numbers, or with Units the words of an exact sum, of two exact sums for complex
-// elements.
-func (l *Layout) packSum(to []float64, parts []complex128) []float64 {
+// one number, or with Units the words of an exact sum.
+func (l *Layout) packSum(to, parts []float64) []float64 {
 	if l.Units == nil {
-		return append(to, real(parts[0]), imag(parts[0]))
+		return append(to, parts[0])
 	}
-	var re, im exact
+	var sum exact
 	for _, p := range parts {
-		re.add(real(p))
-		im.add(imag(p))
+		sum.add(p)
 	}
-	to = re.pack(to)
-	if l.isComplex() {
-		to = im.pack(to)
-	}
-	return to
+	return sum.pack(to)
 }
 
 // unpackSum reads what packSum wrote and returns the rest of the words.
-func (l *Layout) unpackSum(v []float64) (complex128, []float64) {
+func (l *Layout) unpackSum(v []float64) (float64, []float64) {
 	if l.Units == nil {
-		return complex(v[0], v[1]), v[2:]
+		return v[0], v[1:]
 	}
-	re, im := unpack(v), exact{}
-	v = v[words:]
-	if l.isComplex() {
-		im, v = unpack(v), v[words:]
-	}
-	return complex(re.round(), im.round()), v
+	sum := unpack(v)
+	return sum.round(), v[words:]
 }
-
-func (l *Layout) isComplex() bool { return l.Type == device.C64 || l.Type == device.C128 }

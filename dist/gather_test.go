@@ -15,7 +15,7 @@ import (
 )
 
 // wanted is what random makes of a layout on one rank.
-func wanted(l *Layout, seed uint64) ([]complex128, error) {
+func wanted(l *Layout, seed uint64) ([]float64, error) {
 	var alone func(l *Layout) *Layout
 	alone = func(l *Layout) *Layout {
 		if l.Parts == nil {
@@ -31,7 +31,7 @@ func wanted(l *Layout, seed uint64) ([]complex128, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []complex128
+	var out []float64
 	err = eachBuf(v, func(b device.Buf) error { out = append(out, read(b)...); return nil })
 	return out, err
 }
@@ -56,7 +56,7 @@ func TestGatherAndScatter(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			var got []complex128
+			var got []float64
 			err = GatherEach(v, limit, func(first int, part device.Buf) error {
 				if p.i+p.j > 0 || first != len(got) || part.Len() < 1 || limit > 0 && part.Len() > limit || part.Type() != typ {
 					return fmt.Errorf("rank (%d, %d) gets %d %v from %d on, after %d", p.i, p.j, part.Len(), part.Type(), first, len(got))
@@ -242,9 +242,9 @@ func TestGatherFromDevices(t *testing.T) {
 			if _, ok := part.Device().(*device.Host); !ok || part.Len() > 3 {
 				return fmt.Errorf("%d elements on %T", part.Len(), part.Device())
 			}
-			x := make([]complex128, part.Len())
+			x := make([]float64, part.Len())
 			for i := range x {
-				x[i], next = complex(next, 0), next+1
+				x[i], next = next, next+1
 			}
 			write(part, x)
 			return nil
@@ -253,7 +253,7 @@ func TestGatherFromDevices(t *testing.T) {
 			return err
 		}
 		for i, x := range read(v.Buf) {
-			if x != complex(float64(l.Off+i), 0) {
+			if x != float64(l.Off+i) {
 				return fmt.Errorf("element %d is %v", l.Off+i, x)
 			}
 		}
@@ -262,7 +262,7 @@ func TestGatherFromDevices(t *testing.T) {
 			return err
 		}
 		for i, x := range read(whole[0]) {
-			if x != complex(float64(i), 0) {
+			if x != float64(i) {
 				return fmt.Errorf("element %d came back as %v", i, x)
 			}
 		}

@@ -75,26 +75,21 @@ func shuffled(t device.Type, lengths []int, shards, copies comm.Comm) *dist.Layo
 	return l
 }
 
-// Random is a matrix of standard normal numbers that type t holds exactly. They are
-// complex if t is.
-func Random(seed uint64, rows, columns int, t device.Type) [][]complex128 {
+// Random is a matrix of standard normal numbers that float32 holds exactly.
+func Random(seed uint64, rows, columns int) [][]float64 {
 	r := rand.New(rand.NewPCG(seed, 78))
-	out := make([][]complex128, rows)
+	out := make([][]float64, rows)
 	for i := range out {
-		out[i] = make([]complex128, columns)
+		out[i] = make([]float64, columns)
 		for j := range out[i] {
-			v := complex64(complex(r.NormFloat64(), r.NormFloat64()))
-			if t == device.F32 || t == device.F64 {
-				v = complex(real(v), 0)
-			}
-			out[i][j] = complex128(v)
+			out[i][j] = float64(float32(r.NormFloat64()))
 		}
 	}
 	return out
 }
 
 // Vector returns this rank's share of a whole vector, on the host.
-func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
+func Vector(l *dist.Layout, whole []float64) (*dist.Vector, error) {
 	v, err := dist.NewVector(device.NewHost(1), l)
 	if err == nil {
 		Write(v.Buf, whole[l.Off:l.Off+l.N])
@@ -103,7 +98,7 @@ func Vector(l *dist.Layout, whole []complex128) (*dist.Vector, error) {
 }
 
 // Whole gathers a vector on all ranks, and makes sure that its copies have the same bits.
-func Whole(v *dist.Vector) ([]complex128, error) {
+func Whole(v *dist.Vector) ([]float64, error) {
 	l := v.Layout
 	// Bit by bit: a sum with zeros would lose the sign of a zero.
 	mine, err := binary.Append(binary.LittleEndian.AppendUint64(nil, uint64(l.Off)), binary.LittleEndian, Read(v.Buf))
@@ -123,10 +118,10 @@ func Whole(v *dist.Vector) ([]complex128, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]complex128, l.Shape[0])
+	out := make([]float64, l.Shape[0])
 	for _, p := range parts {
 		off := binary.LittleEndian.Uint64(p)
-		if _, err := binary.Decode(p[8:], binary.LittleEndian, out[off:int(off)+len(p[8:])/16]); err != nil {
+		if _, err := binary.Decode(p[8:], binary.LittleEndian, out[off:int(off)+len(p[8:])/8]); err != nil {
 			return nil, err
 		}
 	}

@@ -97,7 +97,7 @@ func TestLayoutsDiffer(t *testing.T) {
 	if Stack(base(), Local(device.F32, 1)).Equal(Stack(base(), Local(device.F32, 2))) {
 		t.Error("stacks with different parts are equal")
 	}
-	if got := Stack(Local(device.F32, 3, 4), Local(device.C64, 2)).String(); got != "stack[float32[3 4] complex64[2]]" {
+	if got := Stack(Local(device.F32, 3, 4), Local(device.F64, 2)).String(); got != "stack[float32[3 4] float64[2]]" {
 		t.Errorf("written as %s", got)
 	}
 }

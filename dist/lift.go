@@ -430,4 +430,4 @@ func exponent(v float64) int {
 func lost(bound float64) bool { return math.IsNaN(bound) || math.IsInf(bound, 0) }
 
 // spoil sets all elements to NaN.
-func spoil(b device.Buf) error { return b.Device().Axpby(complex(math.NaN(), 0), b, 0, b) }
+func spoil(b device.Buf) error { return b.Device().Axpby(math.NaN(), b, 0, b) }

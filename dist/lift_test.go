@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/cmplx"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -16,7 +15,7 @@ import (
 
 var (
 	ctx   = context.Background()
-	types = []device.Type{device.F32, device.F64, device.C64, device.C128}
+	types = []device.Type{device.F32, device.F64}
 
 	// Units of data and image, as uneven as shots of a survey, and empty ones.
 	shots = []int{3, 1, 0, 4, 2, 2, 5, 1}
@@ -34,17 +33,17 @@ func must(t *testing.T, err error) {
 
 // result is what a pair of applications gives, on the whole.
 type result struct {
-	forward, adjoint []complex128
-	dots             []complex128
+	forward, adjoint []float64
+	dots             []float64
 }
 
 // applied applies an operator and its adjoint to given vectors.
-func applied(op dist.Operator, t device.Type) (r result, err error) {
-	x, err := Vector(op.Domain(), Random(2, 1, columns, t)[0])
+func applied(op dist.Operator) (r result, err error) {
+	x, err := Vector(op.Domain(), Random(2, 1, columns)[0])
 	if err != nil {
 		return r, err
 	}
-	y, err := Vector(op.Range(), Random(3, 1, rows, t)[0])
+	y, err := Vector(op.Range(), Random(3, 1, rows)[0])
 	if err != nil {
 		return r, err
 	}
@@ -91,17 +90,17 @@ func onAllGrids(t *testing.T, typ device.Type, body func(p Place) error) {
 // and so is its adjoint.
 func TestPiecesAreTheirMatrix(t *testing.T) {
 	for _, typ := range types {
-		m := Random(1, rows, columns, typ)
-		x, y := Random(2, 1, columns, typ)[0], Random(3, 1, rows, typ)[0]
-		ax, aty := make([]complex128, rows), make([]complex128, columns)
+		m := Random(1, rows, columns)
+		x, y := Random(2, 1, columns)[0], Random(3, 1, rows)[0]
+		ax, aty := make([]float64, rows), make([]float64, columns)
 		for i := range ax {
 			for j := range aty {
 				ax[i] += m[i][j] * x[j]
-				aty[j] += cmplx.Conj(m[i][j]) * y[i]
+				aty[j] += m[i][j] * y[i]
 			}
 		}
 		tol := 1e-13
-		if typ == device.F32 || typ == device.C64 {
+		if typ == device.F32 {
 			tol = 1e-5
 		}
 		onAllGrids(t, typ, func(p Place) error {
@@ -110,21 +109,21 @@ func TestPiecesAreTheirMatrix(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				r, err := applied(op, typ)
+				r, err := applied(op)
 				if err != nil {
 					return fmt.Errorf("%+v: %w", o, err)
 				}
 				for i, v := range ax {
-					if !(cmplx.Abs(r.forward[i]-v) <= tol*10) {
+					if !(math.Abs(r.forward[i]-v) <= tol*10) {
 						return fmt.Errorf("%+v: forward %d is %v, want %v", o, i, r.forward[i], v)
 					}
 				}
 				for j, v := range aty {
-					if !(cmplx.Abs(r.adjoint[j]-v) <= tol*10) {
+					if !(math.Abs(r.adjoint[j]-v) <= tol*10) {
 						return fmt.Errorf("%+v: adjoint %d is %v, want %v", o, j, r.adjoint[j], v)
 					}
 				}
-				if e := cmplx.Abs(r.dots[0] - r.dots[1]); !(e <= 100*tol) {
+				if e := math.Abs(r.dots[0] - r.dots[1]); !(e <= 100*tol) {
 					return fmt.Errorf("%+v: dot test %g", o, e)
 				}
 			}
@@ -137,7 +136,7 @@ func TestPiecesAreTheirMatrix(t *testing.T) {
 // order it is added up, in any number of pieces.
 func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 	for _, typ := range types {
-		m := Random(1, rows, columns, typ)
+		m := Random(1, rows, columns)
 		var want string
 		onAllGrids(t, typ, func(p Place) error {
 			op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: p.World.Size()%2 == 0},
@@ -145,7 +144,7 @@ func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			r, err := applied(op, typ)
+			r, err := applied(op)
 			if err != nil {
 				return err
 			}
@@ -162,7 +161,7 @@ func TestExactResultsDoNotDependOnTheGrid(t *testing.T) {
 
 // Sources that leave nothing to compute, and those at the limits of float64.
 func TestExactEdges(t *testing.T) {
-	m := Random(1, rows, columns, device.F64)
+	m := Random(1, rows, columns)
 	for name, c := range map[string]struct {
 		bad    float64 // one element of the source
 		called bool    // the kernel
@@ -187,13 +186,13 @@ func TestExactEdges(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			whole := make([]complex128, columns)
-			whole[4] = complex(c.bad, 0)
+			whole := make([]float64, columns)
+			whole[4] = c.bad
 			x, err := Vector(p.Image, whole)
 			if err != nil {
 				return err
 			}
-			y, err := Vector(p.Data, make([]complex128, rows))
+			y, err := Vector(p.Data, make([]float64, rows))
 			if err != nil {
 				return err
 			}
@@ -201,7 +200,7 @@ func TestExactEdges(t *testing.T) {
 				return err
 			}
 			for i, v := range Read(y.Buf) {
-				if !c.want(real(v)) {
+				if !c.want(v) {
 					return fmt.Errorf("%s: element %d is %v", name, i, v)
 				}
 			}
@@ -213,16 +212,16 @@ func TestExactEdges(t *testing.T) {
 // A product over units with others without, in one stack, on uneven layouts.
 func TestExactDotsBesideOthers(t *testing.T) {
 	must(t, commtest.Ranks(3, func(c comm.Comm) error {
-		l := dist.Split(device.C64, []int{5, 2}, []int{0, 3, 3, 5}, c, comm.Self())
+		l := dist.Split(device.F64, []int{5, 2}, []int{0, 3, 3, 5}, c, comm.Self())
 		s := dist.Stack(l, l.WithUnits([]int{0, 1, 3, 4}), dist.Local(device.F32, 1).WithUnits([]int{0}))
 		v, err := dist.NewVector(device.NewHost(1), s)
 		if err != nil {
 			return err
 		}
 		for k, part := range v.Parts {
-			x := make([]complex128, part.Layout.N)
+			x := make([]float64, part.Layout.N)
 			for i := range x {
-				x[i] = complex(float64(part.Layout.Off+i+1), float64(k))
+				x[i] = float64(part.Layout.Off + i + 1 + k)
 			}
 			Write(part.Buf, x)
 		}
@@ -230,8 +229,8 @@ func TestExactDotsBesideOthers(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// Σ (n − 0i)(n + 1i) of 1 to 10, and the squares of all.
-		if want := []complex128{385 + 55i, 385 + 395 + 1}; got[0] != want[0] || got[1] != want[1] {
+		// Σ n(n + 1) of 1 to 10, and the squares of all.
+		if want := []float64{385 + 55, 385 + 505 + 9}; got[0] != want[0] || got[1] != want[1] {
 			return fmt.Errorf("products %v, want %v", got, want)
 		}
 		return nil

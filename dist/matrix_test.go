@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/cmplx"
 	"math/rand/v2"
 
 	"github.com/kirchhoff-lsm/lsm/device"
@@ -15,7 +14,7 @@ import (
 // its pieces in random order and checks that callers keep to the rules of
 // dist.Application.
 type Matrix struct {
-	Rows [][]complex128 // of the range by columns of the domain
+	Rows [][]float64 // of the range by columns of the domain
 
 	// RowUnits and ColumnUnits are the local offsets at which the units of range and
 	// domain begin.
@@ -30,7 +29,7 @@ type Matrix struct {
 
 // Block is the kernel for the rows and columns of a whole matrix that two layouts with
 // units hold on this rank.
-func Block(whole [][]complex128, rng, domain *dist.Layout, pieces, ahead int) *Matrix {
+func Block(whole [][]float64, rng, domain *dist.Layout, pieces, ahead int) *Matrix {
 	m := &Matrix{RowUnits: rng.Units, ColumnUnits: domain.Units, Pieces: pieces, Ahead: ahead}
 	for _, row := range whole[rng.Off : rng.Off+rng.N] {
 		m.Rows = append(m.Rows, row[domain.Off:domain.Off+domain.N])
@@ -64,25 +63,25 @@ func (m *Matrix) whole(ctx context.Context, d dist.Direction, dst, src device.Bu
 	return nil
 }
 
-// Peak implements dist.Pieced with the largest modulus of an entry.
+// Peak implements dist.Pieced with the largest absolute value of an entry.
 func (m *Matrix) Peak() float64 {
 	peak := 0.0
 	for _, row := range m.Rows {
 		for _, v := range row {
-			peak = max(peak, cmplx.Abs(v))
+			peak = max(peak, math.Abs(v))
 		}
 	}
 	return peak
 }
 
-// Bound implements dist.Pieced with the sum of moduli of each unit.
+// Bound implements dist.Pieced with the sum of absolute values of each unit.
 func (m *Matrix) Bound(d dist.Direction, src device.Buf) ([]float64, error) {
 	x := Read(src)
 	var out []float64
 	for _, u := range units(m.source(d), len(x)) {
 		s := 0.0
 		for _, v := range x[u[0]:u[1]] {
-			s += cmplx.Abs(v)
+			s += math.Abs(v)
 		}
 		out = append(out, s)
 	}
@@ -107,7 +106,7 @@ type application struct {
 	m           *Matrix
 	d           dist.Direction
 	dst         device.Buf
-	x           []complex128
+	x           []float64
 	units       [][2]int
 	quantum     float64
 	open        map[int]device.Buf // summed and not finished
@@ -135,14 +134,14 @@ func (a *application) Sum(i int) (device.Buf, error) {
 	}
 	t := a.dst.Type()
 	if a.quantum > 0 {
-		t = map[device.Type]device.Type{device.F32: device.F64, device.F64: device.F64, device.C64: device.C128, device.C128: device.C128}[t]
+		t = device.F64
 	}
 	lo, hi := a.stretch(i)
 	buf, err := a.dst.Device().Alloc(hi-lo, t)
 	if err != nil {
 		return nil, err
 	}
-	sums := make([]complex128, hi-lo)
+	sums := make([]float64, hi-lo)
 	for _, u := range rand.Perm(len(a.units)) {
 		for k := range sums {
 			sums[k] += a.unit(a.units[u], lo+k)
@@ -155,23 +154,22 @@ func (a *application) Sum(i int) (device.Buf, error) {
 
 // unit is the contribution of one unit of the source to element k: in single precision if
 // the destination is, and rounded to a multiple of the quantum.
-func (a *application) unit(u [2]int, k int) complex128 {
-	var s complex128
+func (a *application) unit(u [2]int, k int) float64 {
+	s := 0.0
 	for j := u[0]; j < u[1]; j++ {
 		if a.d == dist.Forward {
 			s += a.m.Rows[k][j] * a.x[j]
 		} else {
-			s += cmplx.Conj(a.m.Rows[j][k]) * a.x[j]
+			s += a.m.Rows[j][k] * a.x[j]
 		}
 	}
-	if t := a.dst.Type(); t == device.F32 || t == device.C64 {
-		s = complex128(complex64(s))
+	if a.dst.Type() == device.F32 {
+		s = float64(float32(s))
 	}
 	if a.quantum == 0 {
 		return s
 	}
-	round := func(v float64) float64 { return math.RoundToEven(v/a.quantum) * a.quantum }
-	return complex(round(real(s)), round(imag(s)))
+	return math.RoundToEven(s/a.quantum) * a.quantum
 }
 
 func (a *application) Finish(i int) error {
@@ -203,35 +201,25 @@ func units(at []int, n int) [][2]int {
 }
 
 // Read returns the elements of a host buffer.
-func Read(b device.Buf) []complex128 {
-	out := make([]complex128, b.Len())
+func Read(b device.Buf) []float64 {
+	out := make([]float64, b.Len())
 	for i := range out {
-		switch b.Type() {
-		case device.F32:
-			out[i] = complex(float64(device.Slice[float32](b)[i]), 0)
-		case device.F64:
-			out[i] = complex(device.Slice[float64](b)[i], 0)
-		case device.C64:
-			out[i] = complex128(device.Slice[complex64](b)[i])
-		case device.C128:
-			out[i] = device.Slice[complex128](b)[i]
+		if b.Type() == device.F32 {
+			out[i] = float64(device.Slice[float32](b)[i])
+		} else {
+			out[i] = device.Slice[float64](b)[i]
 		}
 	}
 	return out
 }
 
-// Write sets the elements of a host buffer. A real buffer gets the real parts.
-func Write(b device.Buf, x []complex128) {
+// Write sets the elements of a host buffer.
+func Write(b device.Buf, x []float64) {
 	for i, v := range x {
-		switch b.Type() {
-		case device.F32:
-			device.Slice[float32](b)[i] = float32(real(v))
-		case device.F64:
-			device.Slice[float64](b)[i] = real(v)
-		case device.C64:
-			device.Slice[complex64](b)[i] = complex64(v)
-		case device.C128:
-			device.Slice[complex128](b)[i] = v
+		if b.Type() == device.F32 {
+			device.Slice[float32](b)[i] = float32(v)
+		} else {
+			device.Slice[float64](b)[i] = v
 		}
 	}
 }

@@ -152,7 +152,7 @@ func Chain(ops ...Operator) Operator {
 		})
 }
 
-// Scale is c·A for a real factor c.
+// Scale is c·A.
 func Scale(c float64, op Operator) Operator {
 	return Map("scale", op.Domain(), op.Range(),
 		func(w *Work, dst, src *Vector) {
@@ -168,7 +168,7 @@ func Scale(c float64, op Operator) Operator {
 // Identity maps every vector of a layout to itself.
 func Identity(l *Layout) Operator { return Map("identity", l, l, (*Work).Copy, (*Work).Copy) }
 
-// Diagonal multiplies a vector element by element with the real vector by, such as a
+// Diagonal multiplies a vector element by element with the vector by, such as a
 // mask, a taper, or data weights.
 func Diagonal(by *Vector) Operator {
 	multiply := func(w *Work, dst, src *Vector) {

@@ -99,7 +99,7 @@ func TestTimed(t *testing.T) {
 			l := logging{device.NewHost(1), p.Image.Copies, new([]string)}
 			p.Image.Copies = l
 			op, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: c.overlap, Timed: c.timed},
-				p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 2, 2))
+				p.Image, p.Data, Block(Random(1, rows, columns), p.Data, p.Image, 2, 2))
 			if err != nil {
 				return err
 			}
@@ -107,7 +107,7 @@ func TestTimed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			y, err := Vector(p.Data, Random(3, 1, rows, device.F64)[0])
+			y, err := Vector(p.Data, Random(3, 1, rows)[0])
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func TestOverlap(t *testing.T) {
 							flights++
 						}
 					}},
-					p.Image, p.Data, Block(Random(1, rows, columns, device.F64), p.Data, p.Image, 5, ahead))
+					p.Image, p.Data, Block(Random(1, rows, columns), p.Data, p.Image, 5, ahead))
 				if err != nil {
 					return err
 				}
@@ -236,12 +236,12 @@ func carriers(c comm.Comm) comm.Comm {
 // applications is what n pairs of applications to the same vectors give on the whole;
 // an error if they differ.
 func applications(p Place, o dist.LiftOptions, n int) (first string, err error) {
-	op, err := dist.LiftWith(o, p.Image, p.Data, Block(Random(1, rows, columns, device.F32), p.Data, p.Image, 5, 2))
+	op, err := dist.LiftWith(o, p.Image, p.Data, Block(Random(1, rows, columns), p.Data, p.Image, 5, 2))
 	if err != nil {
 		return "", err
 	}
 	for range n {
-		r, err := applied(op, device.F32)
+		r, err := applied(op)
 		if err != nil {
 			return "", err
 		}
@@ -256,7 +256,7 @@ func applications(p Place, o dist.LiftOptions, n int) (first string, err error) 
 
 // What cannot be done is said on all ranks, before anything is computed.
 func TestLiftWithRefuses(t *testing.T) {
-	m := Random(1, rows, columns, device.F64)
+	m := Random(1, rows, columns)
 	must(t, Grid(2, 2, device.F64, shots, slabs, func(p Place) error {
 		block := Block(m, p.Data, p.Image, 4, 2)
 		for name, c := range map[string]struct {
@@ -300,7 +300,7 @@ func (p peaked) Peak() float64 { return p.peak }
 // application with nothing under way.
 func TestErrorsOfPieces(t *testing.T) {
 	fault := errors.New("lost the device")
-	m := Random(1, rows, columns, device.F64)
+	m := Random(1, rows, columns)
 	must(t, Grid(1, 3, device.F64, shots, slabs, func(p Place) error {
 		under, most := 0, 0
 		p.Data.Copies = late{p.Data.Copies, &under, &most}
@@ -309,11 +309,11 @@ func TestErrorsOfPieces(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		x, err := Vector(p.Image, Random(2, 1, columns, device.F64)[0])
+		x, err := Vector(p.Image, Random(2, 1, columns)[0])
 		if err != nil {
 			return err
 		}
-		y, err := Vector(p.Data, make([]complex128, rows))
+		y, err := Vector(p.Data, make([]float64, rows))
 		if err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func (h countedHost) AllReduce(x []float64, op comm.Op) error {
 // the image's size, in all its pieces together; an exact sum one number's more,
 // over the ranks that hold the data.
 func TestCollectivesOfAnApplication(t *testing.T) {
-	m := Random(1, rows, columns, device.F32)
+	m := Random(1, rows, columns)
 	for _, c := range []struct {
 		o                dist.LiftOptions
 		forward, adjoint counts
@@ -390,11 +390,11 @@ func TestCollectivesOfAnApplication(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			x, err := Vector(p.Image, Random(2, 1, columns, device.F32)[0])
+			x, err := Vector(p.Image, Random(2, 1, columns)[0])
 			if err != nil {
 				return err
 			}
-			y, err := Vector(p.Data, Random(3, 1, rows, device.F32)[0])
+			y, err := Vector(p.Data, Random(3, 1, rows)[0])
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,7 @@ package dist_test
 
 import (
 	"fmt"
-	"math/cmplx"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,14 +16,14 @@ import (
 // reaching is a band matrix on a number of ranks. Each rank has some rows, holds a part of
 // the image and reaches more of it: all columns in which its rows are not zero.
 type reaching struct {
-	whole       [][]complex128
+	whole       [][]float64
 	starts      []int // columns at which units begin, and their number
 	rows        []int // at which the ranks' rows begin, and their number
 	held, reach [][2]int
 }
 
 // newReaching draws one. Some ranks may hold nothing.
-func newReaching(r *rand.Rand, ranks int, t device.Type) *reaching {
+func newReaching(r *rand.Rand, ranks int) *reaching {
 	p := &reaching{starts: []int{0}}
 	for range 1 + r.IntN(9) {
 		p.starts = append(p.starts, p.starts[len(p.starts)-1]+1+r.IntN(5))
@@ -36,7 +36,7 @@ func newReaching(r *rand.Rand, ranks int, t device.Type) *reaching {
 	}
 	slices.Sort(cuts)
 	slices.Sort(p.rows)
-	p.whole = Random(r.Uint64(), 4*ranks, p.starts[units], t)
+	p.whole = Random(r.Uint64(), 4*ranks, p.starts[units])
 	for rank := range ranks {
 		lo, hi := cuts[rank], cuts[rank+1]
 		p.held = append(p.held, [2]int{p.starts[lo], p.starts[hi]})
@@ -107,12 +107,12 @@ func TestReach(t *testing.T) {
 		ranks := 1 + int(seed)%5
 		for _, exact := range []bool{true, false} {
 			for _, overlap := range []bool{true, false} {
-				element := []device.Type{device.F32, device.F64, device.C64}[seed%3]
-				p := newReaching(rand.New(rand.NewPCG(seed, 4)), ranks, element)
-				x, y := vector(seed, len(p.whole[0]), element), vector(seed+100, len(p.whole), element)
-				var alone, many [2][]complex128
+				element := []device.Type{device.F32, device.F64}[seed%2]
+				p := newReaching(rand.New(rand.NewPCG(seed, 4)), ranks)
+				x, y := vector(seed, len(p.whole[0])), vector(seed+100, len(p.whole))
+				var alone, many [2][]float64
 				o := dist.LiftOptions{Exact: exact, Overlap: overlap}
-				run := func(p *reaching, ranks int, to *[2][]complex128) {
+				run := func(p *reaching, ranks int, to *[2][]float64) {
 					t.Helper()
 					must(t, commtest.Ranks(ranks, func(c comm.Comm) error {
 						op, err := p.on(c, element, o, func(*Matrix) {})
@@ -134,16 +134,16 @@ func TestReach(t *testing.T) {
 				one.reach = one.held
 				run(&one, 1, &alone)
 				run(p, ranks, &many)
-				dense := [2][]complex128{make([]complex128, len(y)), make([]complex128, len(x))}
+				dense := [2][]float64{make([]float64, len(y)), make([]float64, len(x))}
 				for i, row := range p.whole {
 					for j, a := range row {
 						dense[0][i] += a * x[j]
-						dense[1][j] += cmplx.Conj(a) * y[i]
+						dense[1][j] += a * y[i]
 					}
 				}
 				for d := range dense {
 					for i, want := range dense[d] {
-						if cmplx.Abs(many[d][i]-want) > 1e-4 {
+						if math.Abs(many[d][i]-want) > 1e-4 {
 							t.Fatalf("seed %d, %s: element %d is %v, want %v", seed, dist.Direction(d), i, many[d][i], want)
 						}
 					}
@@ -157,13 +157,13 @@ func TestReach(t *testing.T) {
 }
 
 // vector draws the elements of a vector.
-func vector(seed uint64, n int, t device.Type) []complex128 { return Random(seed, 1, n, t)[0] }
+func vector(seed uint64, n int) []float64 { return Random(seed, 1, n)[0] }
 
 // both is what an operator makes of an image, and its adjoint of data, each gathered. The
 // second time finds what the first has left behind.
-func both(op dist.Operator, x, y []complex128) (out [2][]complex128, err error) {
+func both(op dist.Operator, x, y []float64) (out [2][]float64, err error) {
 	for range 2 {
-		for d, v := range [2][]complex128{x, y} {
+		for d, v := range [2][]float64{x, y} {
 			from, to, apply := op.Domain(), op.Range(), op.Apply
 			if d == 1 {
 				from, to, apply = to, from, op.ApplyAdjoint
@@ -189,7 +189,7 @@ func both(op dist.Operator, x, y []complex128) (out [2][]complex128, err error) 
 
 // Only ranks whose parts and reaches overlap send anything.
 func TestReachSendsToNeighbours(t *testing.T) {
-	p := &reaching{starts: []int{0, 10, 20, 30, 40}, rows: []int{0, 1, 2, 3, 4}, whole: Random(1, 4, 40, device.F32)}
+	p := &reaching{starts: []int{0, 10, 20, 30, 40}, rows: []int{0, 1, 2, 3, 4}, whole: Random(1, 4, 40)}
 	for rank := range 4 {
 		p.held = append(p.held, [2]int{10 * rank, 10*rank + 10})
 		p.reach = append(p.reach, [2]int{max(0, 10*rank-10), 10*rank + 10}) // and what the rank before holds
@@ -200,7 +200,7 @@ func TestReachSendsToNeighbours(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := both(op, vector(1, 40, device.F32), vector(2, 4, device.F32)); err != nil {
+		if _, err := both(op, vector(1, 40), vector(2, 4)); err != nil {
 			return err
 		}
 		// The forward sends 10 elements of 4 bytes to the rank after, the adjoint as many
@@ -223,16 +223,16 @@ func TestReachSendsToNeighbours(t *testing.T) {
 
 // What is lost on one rank is lost on all, and so is an error of a bound.
 func TestReachOfNaN(t *testing.T) {
-	p := newReaching(rand.New(rand.NewPCG(3, 4)), 3, device.F64)
+	p := newReaching(rand.New(rand.NewPCG(3, 4)), 3)
 	must(t, commtest.Ranks(3, func(c comm.Comm) error {
 		op, err := p.on(c, device.F64, dist.LiftOptions{Exact: true}, func(*Matrix) {})
 		if err != nil {
 			return err
 		}
-		x := vector(1, len(p.whole[0]), device.F64)
-		x[0] = cmplx.NaN()
-		out, err := both(op, x, vector(2, len(p.whole), device.F64))
-		if err == nil && slices.ContainsFunc(out[0], func(v complex128) bool { return !cmplx.IsNaN(v) }) {
+		x := vector(1, len(p.whole[0]))
+		x[0] = math.NaN()
+		out, err := both(op, x, vector(2, len(p.whole)))
+		if err == nil && slices.ContainsFunc(out[0], func(v float64) bool { return !math.IsNaN(v) }) {
 			err = fmt.Errorf("of an image with a NaN: %v", out[0])
 		}
 		return err
@@ -246,7 +246,7 @@ func TestReachOfNaN(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = both(op, vector(1, len(p.whole[0]), device.F64), vector(2, len(p.whole), device.F64))
+		_, err = both(op, vector(1, len(p.whole[0])), vector(2, len(p.whole)))
 		if err == nil {
 			return fmt.Errorf("rank %d has no error", c.Rank())
 		}

@@ -45,9 +45,9 @@ func dataFor(a dist.Operator, d *dist.Vector) (*dist.Vector, error) {
 }
 
 // outcome is all there is to a solve, as text that shows every bit.
-func outcome(p Place, method, operator string, t device.Type, o solver.Options) (string, error) {
+func outcome(p Place, method, operator string, o solver.Options) (string, error) {
 	ctx := context.Background()
-	k := Block(Random(4, shotRows, slabColumns, t), p.Data, p.Image, 5, 2)
+	k := Block(Random(4, shotRows, slabColumns), p.Data, p.Image, 5, 2)
 	a, err := dist.LiftWith(dist.LiftOptions{Exact: true, Overlap: true}, p.Image, p.Data, k)
 	if err != nil {
 		return "", err
@@ -55,7 +55,7 @@ func outcome(p Place, method, operator string, t device.Type, o solver.Options) 
 	if a, err = regularised(operator, a); err != nil {
 		return "", err
 	}
-	d, err := Vector(p.Data, Random(5, 1, shotRows, t)[0])
+	d, err := Vector(p.Data, Random(5, 1, shotRows)[0])
 	if err != nil {
 		return "", err
 	}
@@ -91,7 +91,7 @@ func TestSolvesDoNotDependOnTheGrid(t *testing.T) {
 	}{
 		{"plain", device.F32, solver.Options{TrueResidual: 5}},
 		{"damped", device.F32, solver.Options{Orthogonalize: 4}},
-		{"smooth", device.C64, solver.Options{TrueResidual: 5}},
+		{"smooth", device.F64, solver.Options{TrueResidual: 5}},
 		{"plain", device.F64, solver.Options{Orthogonalize: 12}},
 	} {
 		for _, method := range solver.Names() {
@@ -100,7 +100,7 @@ func TestSolvesDoNotDependOnTheGrid(t *testing.T) {
 				for ranks := 1; ranks <= 7; ranks++ {
 					for _, g := range Grids(ranks) {
 						err := Grid(g[0], g[1], c.typ, shotUnits, slabUnits, func(p Place) error {
-							got, err := outcome(p, method, c.operator, c.typ, c.options)
+							got, err := outcome(p, method, c.operator, c.options)
 							if err != nil {
 								return err
 							}
@@ -132,7 +132,7 @@ func TestCollectivesOfAnIteration(t *testing.T) {
 			if !exact {
 				p.Data.Units, p.Image.Units = nil, nil
 			}
-			k := Block(Random(4, shotRows, slabColumns, device.F32), p.Data, p.Image, 1, 1)
+			k := Block(Random(4, shotRows, slabColumns), p.Data, p.Image, 1, 1)
 			if !exact {
 				k.RowUnits, k.ColumnUnits = []int{0}, []int{0}
 			}
@@ -141,7 +141,7 @@ func TestCollectivesOfAnIteration(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			d, err := Vector(p.Data, Random(5, 1, shotRows, device.F32)[0])
+			d, err := Vector(p.Data, Random(5, 1, shotRows)[0])
 			if err != nil {
 				return err
 			}

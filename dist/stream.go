@@ -126,7 +126,7 @@ const (
 	waste  = 10 // bits that may be lost
 )
 
-// Normal sets q = AᴴW²A p and returns ‖W A p‖².
+// Normal sets q = AᵀW²A p and returns ‖W A p‖².
 func (s *Stream) Normal(ctx context.Context, q, p *Vector) (square float64, err error) {
 	size, err := Norm(p)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Stream) Normal(ctx context.Context, q, p *Vector) (square float64, err 
 	return t.square, err
 }
 
-// Gradient sets g = AᴴW²(d − A x) and returns ‖W(d − A x)‖². A nil x stands for zero.
+// Gradient sets g = AᵀW²(d − A x) and returns ‖W(d − A x)‖². A nil x stands for zero.
 func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, err error) {
 	guess := 2 * s.level // residuals shrink
 	if s.level == 0 {
@@ -161,7 +161,7 @@ func (s *Stream) Gradient(ctx context.Context, g, x *Vector) (square float64, er
 	return t.square, nil
 }
 
-// Adjoint sets m = AᴴW d.
+// Adjoint sets m = AᵀW d.
 func (s *Stream) Adjoint(ctx context.Context, m *Vector) error {
 	_, err := s.run(ctx, m, &pass{Stream: s, read: true, weights: 1}, s.o.LargestOnce*s.k.Gain())
 	return err
@@ -421,10 +421,5 @@ func (s *Stream) squares(lo, hi int, data device.Buf) ([]float64, error) {
 		part := data.Slice(u[0]-lo, u[1])
 		pairs = append(pairs, [2]device.Buf{part, part})
 	}
-	dots, err := s.o.Device.Dots(pairs...)
-	out := make([]float64, len(dots))
-	for i, v := range dots {
-		out[i] = real(v)
-	}
-	return out, err
+	return s.o.Device.Dots(pairs...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/cmplx"
 	"testing"
 
 	"github.com/kirchhoff-lsm/lsm/comm"
@@ -47,17 +46,17 @@ func TestRandomDoesNotDependOnThePartition(t *testing.T) {
 // Random numbers are standard normal, and different in every part of a stack.
 func TestRandomIsNormal(t *testing.T) {
 	const n = 20000
-	v, err := random(host, Stack(Local(device.C128, n), Local(device.C128, n)), 12)
+	v, err := random(host, Stack(Local(device.F64, n), Local(device.F64, n)), 12)
 	must(t, err)
 	a, b := read(v.Parts[0].Buf), read(v.Parts[1].Buf)
-	var mean, square, cross complex128
+	var mean, square, cross float64
 	for i := range a {
 		mean += a[i] / n
-		square += a[i] * cmplx.Conj(a[i]) / n
-		cross += a[i] * cmplx.Conj(b[i]) / n
+		square += a[i] * a[i] / n
+		cross += a[i] * b[i] / n
 	}
-	// Each within five standard deviations: √2/√n, 2/√n and 2/√n.
-	if cmplx.Abs(mean) > 0.05 || math.Abs(real(square)-2) > 0.07 || cmplx.Abs(cross) > 0.07 {
+	// Each within five standard deviations: 1/√n, √2/√n and 1/√n.
+	if math.Abs(mean) > 0.035 || math.Abs(square-1) > 0.05 || math.Abs(cross) > 0.035 {
 		t.Errorf("mean %v, mean square %v, mean product of parts %v", mean, square, cross)
 	}
 }
@@ -88,11 +87,10 @@ func TestDotsOnAnyPartition(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			var xy complex128
-			var xx float64
+			var xy, xx float64
 			rows := make([]float64, 3)
 			for i := range wx {
-				xy += cmplx.Conj(wx[i]) * wy[i]
+				xy += wx[i] * wy[i]
 				row := 0
 				if i >= n {
 					row = 1
@@ -100,9 +98,8 @@ func TestDotsOnAnyPartition(t *testing.T) {
 				if i >= n+m {
 					row = 2
 				}
-				a := cmplx.Abs(wx[i])
-				rows[row] += a * a
-				xx += a * a
+				rows[row] += wx[i] * wx[i]
+				xx += wx[i] * wx[i]
 			}
 			dots, err := Dots([2]*Vector{x, y}, [2]*Vector{y, x}, [2]*Vector{x.Parts[0], x.Parts[0]})
 			if err != nil {
@@ -113,8 +110,8 @@ func TestDotsOnAnyPartition(t *testing.T) {
 				return err
 			}
 			tol := 1e-13 * (1 + xx)
-			if cmplx.Abs(dots[0]-xy) > tol || cmplx.Abs(dots[1]-cmplx.Conj(xy)) > tol || cmplx.Abs(dots[2]-complex(rows[0], 0)) > tol {
-				return fmt.Errorf("dots %v, want %v, its conjugate and %v", dots, xy, rows[0])
+			if math.Abs(dots[0]-xy) > tol || math.Abs(dots[1]-xy) > tol || math.Abs(dots[2]-rows[0]) > tol {
+				return fmt.Errorf("dots %v, want twice %v, and %v", dots, xy, rows[0])
 			}
 			if math.Abs(norm*norm-xx) > tol {
 				return fmt.Errorf("norm %v, want %v", norm, math.Sqrt(xx))
@@ -207,13 +204,13 @@ func TestVectorArithmetic(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		check := func(what string, v *Vector, want func(x, y complex128) complex128) error {
+		check := func(what string, v *Vector, want func(x, y float64) float64) error {
 			got, err := whole(v)
 			if err != nil {
 				return err
 			}
 			for i := range got {
-				if w := want(wx[i], wy[i]); cmplx.Abs(got[i]-w) > 30*tolerance(p.t) {
+				if w := want(wx[i], wy[i]); math.Abs(got[i]-w) > 30*tolerance(p.t) {
 					return fmt.Errorf("%s: element %d is %v, want %v", what, i, got[i], w)
 				}
 			}
@@ -226,14 +223,14 @@ func TestVectorArithmetic(t *testing.T) {
 		for _, step := range []struct {
 			what string
 			do   func() error
-			want func(x, y complex128) complex128
+			want func(x, y float64) float64
 		}{
-			{"clone is zero", func() error { return nil }, func(_, _ complex128) complex128 { return 0 }},
-			{"copy", func() error { return Copy(z, y) }, func(_, y complex128) complex128 { return y }},
-			{"axpby", func() error { return Axpby(2, x, -3, z) }, func(x, y complex128) complex128 { return 2*x - 3*y }},
-			{"multiply", func() error { return Multiply(z, x) }, func(x, y complex128) complex128 { return (2*x - 3*y) * x }},
-			{"copy again", func() error { return Copy(z, x) }, func(x, _ complex128) complex128 { return x }},
-			{"zero", func() error { return z.Zero() }, func(_, _ complex128) complex128 { return 0 }},
+			{"clone is zero", func() error { return nil }, func(_, _ float64) float64 { return 0 }},
+			{"copy", func() error { return Copy(z, y) }, func(_, y float64) float64 { return y }},
+			{"axpby", func() error { return Axpby(2, x, -3, z) }, func(x, y float64) float64 { return 2*x - 3*y }},
+			{"multiply", func() error { return Multiply(z, x) }, func(x, y float64) float64 { return (2*x - 3*y) * x }},
+			{"copy again", func() error { return Copy(z, x) }, func(x, _ float64) float64 { return x }},
+			{"zero", func() error { return z.Zero() }, func(_, _ float64) float64 { return 0 }},
 		} {
 			if err := step.do(); err != nil {
 				return err

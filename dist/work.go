@@ -29,7 +29,7 @@ func (w *Work) Apply(a Operator, dst, src *Vector) {
 	w.Do(func() error { return a.Apply(w.Ctx, dst, src) })
 }
 
-// ApplyAdjoint sets dst = Aᴴ src.
+// ApplyAdjoint sets dst = Aᵀ src.
 func (w *Work) ApplyAdjoint(a Operator, dst, src *Vector) {
 	w.Do(func() error { return a.ApplyAdjoint(w.Ctx, dst, src) })
 }
@@ -42,11 +42,6 @@ func (w *Work) Copy(dst, src *Vector) { w.Do(func() error { return Copy(dst, src
 
 // Axpby sets y = a x + b y.
 func (w *Work) Axpby(a float64, x *Vector, b float64, y *Vector) {
-	w.AxpbyComplex(complex(a, 0), x, complex(b, 0), y)
-}
-
-// AxpbyComplex sets y = a x + b y; for real vectors the factors must be real.
-func (w *Work) AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) {
 	w.Do(func() error {
 		mustEqual("axpby", x.Layout, y.Layout)
 		return x.pairLeaves(y, func(x, y *Vector) error { return y.Buf.Device().Axpby(a, x.Buf, b, y.Buf) })
@@ -57,19 +52,19 @@ func (w *Work) AxpbyComplex(a complex128, x *Vector, b complex128, y *Vector) {
 func (w *Work) Multiply(dst, x *Vector) { w.Do(func() error { return Multiply(dst, x) }) }
 
 // Dots returns the inner products of the pairs, as the function Dots does.
-func (w *Work) Dots(pairs ...Pair) (dots []complex128) {
+func (w *Work) Dots(pairs ...Pair) (dots []float64) {
 	w.Do(func() (err error) {
 		dots, err = Dots(pairs...)
 		return err
 	})
 	if w.Err != nil {
-		return make([]complex128, len(pairs))
+		return make([]float64, len(pairs))
 	}
 	return dots
 }
 
 // Square is ‖v‖².
-func (w *Work) Square(v *Vector) float64 { return real(w.Dots(Pair{v, v})[0]) }
+func (w *Work) Square(v *Vector) float64 { return w.Dots(Pair{v, v})[0] }
 
 // Norm is ‖v‖.
 func (w *Work) Norm(v *Vector) float64 { return math.Sqrt(w.Square(v)) }

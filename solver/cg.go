@@ -2,13 +2,12 @@ package solver
 
 import (
 	"math"
-	"math/cmplx"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
 )
 
-// CG is the conjugate gradient method on the normal equations B x = b, B = AᴴA and b =
-// Aᴴd, of a least-squares problem. With r = b − B x, p = r and ρ = ‖r‖² an iteration is
+// CG is the conjugate gradient method on the normal equations B x = b, B = AᵀA and b =
+// Aᵀd, of a least-squares problem. With r = b − B x, p = r and ρ = ‖r‖² an iteration is
 //
 //	q = B p
 //	α = ρ/⟨p, q⟩
@@ -22,10 +21,9 @@ import (
 // adjoint. The data residual, for the history, is carried along from the A p that passes
 // by. There are two vectors of data and five of image besides x and d.
 //
-// B is tested for being Hermitian: ⟨p, B p⟩ must be real, and from the second iteration on
-// ⟨B p, β p_old⟩ = ⟨q, p⟩ − ⟨q, r⟩ must be ⟨p, β B p_old⟩; both relative to ‖B‖‖p‖².
-// ⟨p, B p⟩ < 0 beyond rounding ends the run with FailedIndefinite. The true residual is
-// treated as in CGLS.
+// B is tested for being symmetric: from the second iteration on ⟨B p, β p_old⟩ =
+// ⟨p, q⟩ − ⟨q, r⟩ must be ⟨p, β B p_old⟩, relative to ‖B‖‖p‖². ⟨p, B p⟩ < 0 beyond
+// rounding ends the run with FailedIndefinite. The true residual is treated as in CGLS.
 //
 // The scalars of its state are ρ, ‖b‖, the largest ‖x‖, ⟨p, β B p_old⟩ and whether that is
 // known, and the lower bound of ‖B‖.
@@ -34,16 +32,16 @@ type CG struct {
 	r, p, q, b *dist.Vector // image
 	misfit, t  *dist.Vector // data: d − A x, A p
 
-	rho            float64 // ‖r‖²
-	rhs            float64 // ‖b‖
-	size           float64 // largest ‖x‖ met so far
-	back, backIm   float64 // ⟨p, β B p_old⟩
-	hermitianKnown float64 // 1 where back is known, otherwise 0
+	rho       float64 // ‖r‖²
+	rhs       float64 // ‖b‖
+	size      float64 // largest ‖x‖ met so far
+	back      float64 // ⟨p, β B p_old⟩
+	backKnown float64 // 1 where back is known, otherwise 0
 }
 
 func (c *CG) scalars() map[string]*float64 {
-	return map[string]*float64{"rho": &c.rho, "rhs": &c.rhs, "size": &c.size, "back": &c.back, "back_im": &c.backIm,
-		"hermitian_known": &c.hermitianKnown, "norm": &c.bound}
+	return map[string]*float64{"rho": &c.rho, "rhs": &c.rhs, "size": &c.size, "back": &c.back,
+		"back_known": &c.backKnown, "norm": &c.bound}
 }
 
 // vectors are x, the gradient r, the direction p, the data residual and b.
@@ -66,7 +64,7 @@ func (c *CG) normal(q, p *dist.Vector) {
 func (c *CG) start(x0 *dist.Vector) {
 	c.do.ApplyAdjoint(c.a, c.b, c.d)
 	c.subtract(c.misfit, x0)
-	c.rhs, c.size, c.back, c.backIm, c.hermitianKnown = c.do.Norm(c.b), 0, 0, 0, 0
+	c.rhs, c.size, c.back, c.backKnown = c.do.Norm(c.b), 0, 0, 0
 	c.finite("the norm of the migrated data", c.rhs)
 	if x0 == nil {
 		c.do.Copy(c.r, c.b)
@@ -80,14 +78,14 @@ func (c *CG) start(x0 *dist.Vector) {
 
 // cgNorms are the norms that CG measures after an iteration.
 type cgNorms struct {
-	first, total float64    // of the data residual
-	rho          float64    // ‖r‖²
-	rq           complex128 // ⟨r, q⟩
+	first, total float64 // of the data residual
+	rho          float64 // ‖r‖²
+	rq           float64 // ⟨r, q⟩
 }
 
 func (c *CG) measure() cgNorms {
 	first, total, dots := c.norms(c.misfit, dist.Pair{c.r, c.r}, dist.Pair{c.r, c.q})
-	n := cgNorms{first, total, real(dots[0]), dots[1]}
+	n := cgNorms{first, total, dots[0], dots[1]}
 	c.finite("the gradient norm", math.Sqrt(n.rho))
 	return n
 }
@@ -129,30 +127,27 @@ func (c *CG) step() {
 	beta := n.rho / c.rho
 	c.do.Axpby(1, c.r, beta, c.p)
 	// ⟨p, β B p_old⟩ = β⟨r, q_old⟩ + β²⟨p_old, q_old⟩.
-	c.back, c.backIm = beta*real(n.rq)+beta*beta*pq, beta*imag(n.rq)
-	c.hermitianKnown = known
+	c.back, c.backKnown = beta*n.rq+beta*beta*pq, known
 	c.end(n)
 }
 
-// curvature returns ⟨p, B p⟩, after the test for being Hermitian.
+// curvature returns ⟨p, B p⟩, after the test for being symmetric.
 func (c *CG) curvature() float64 {
 	dots := c.do.Dots(dist.Pair{c.p, c.q}, dist.Pair{c.q, c.r}, dist.Pair{c.q, c.q}, dist.Pair{c.p, c.p}, dist.Pair{c.x, c.x})
-	pq, qr, qq, pp := dots[0], dots[1], math.Sqrt(real(dots[2])), real(dots[3])
+	pq, qr, qq, pp := dots[0], dots[1], math.Sqrt(dots[2]), dots[3]
 	c.finite("the norm of B p", qq)
 	c.boundNorm(qq, math.Sqrt(pp))
-	c.size = max(c.size, math.Sqrt(real(dots[4])))
-	skew := complex(2*imag(pq), 0)
-	if c.hermitianKnown != 0 {
-		if d := cmplx.Conj(pq) - qr - complex(c.back, c.backIm); cmplx.Abs(d) > cmplx.Abs(skew) {
-			skew = d
-		}
+	c.size = max(c.size, math.Sqrt(dots[4]))
+	left, right := 0.0, 0.0
+	if c.backKnown != 0 {
+		left, right = pq-qr, c.back
 	}
-	c.recordIdentity(skew, 0, c.bound*pp)
-	if c.do.Err == nil && real(pq) < -c.eps*c.bound*pp {
+	c.recordIdentity(left, right, c.bound*pp)
+	if c.do.Err == nil && pq < -c.eps*c.bound*pp {
 		c.do.Err = &Failure{Reason: FailedIndefinite, Method: c.name, Iteration: c.st.Iteration + 1,
-			Quantity: "⟨p, B p⟩", Value: real(pq)}
+			Quantity: "⟨p, B p⟩", Value: pq}
 	}
-	return real(pq)
+	return pq
 }
 
 // correct computes the true residual and puts it in r's place where it is too far away.

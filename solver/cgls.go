@@ -9,13 +9,13 @@ import (
 )
 
 // CGLS is the conjugate gradient method for least squares. With r = d − A x,
-// s = Aᴴr, p = s and γ = ‖s‖² an iteration is
+// s = Aᵀr, p = s and γ = ‖s‖² an iteration is
 //
 //	q = A p
 //	α = γ/‖q‖²
 //	x = x + α p
 //	r = r − α q
-//	s = Aᴴr,  γ' = ‖s‖²
+//	s = Aᵀr,  γ' = ‖s‖²
 //	p = s + (γ'/γ) p
 //
 // (Hestenes & Stiefel, J. Res. NBS 49, 1952, section 10; Björck, Numerical Methods for
@@ -38,7 +38,7 @@ import (
 // Without a vector of data an iteration is one pass over the data's geometry, with forward
 // and adjoint in one:
 //
-//	q = AᴴA p,  δ = ‖A p‖²,  α = γ/δ,  s = s − α q
+//	q = AᵀA p,  δ = ‖A p‖²,  α = γ/δ,  s = s − α q
 //
 // The norm of the residual comes from ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²δ, which loses
 // digits as the square of the residual's decrease. Every TrueResidual-th iteration, and
@@ -56,17 +56,17 @@ type CGLS struct {
 	kept []*dist.Vector // gradients, of unit length; that of iterate k is number k
 	list []dist.Pair    // scratch
 
-	gamma    float64    // ‖s‖²
-	pp       float64    // ‖p‖²
-	ps, psIm float64    // ⟨p, s⟩
-	turned   complex128 // ⟨p, s⟩ with s as it was computed
+	gamma  float64 // ‖s‖²
+	pp     float64 // ‖p‖²
+	ps     float64 // ⟨p, s⟩
+	turned float64 // ⟨p, s⟩ with s as it was computed
 }
 
 // countSinceStart returns the number of iterations since the start or the last Restart.
 func (c *CGLS) countSinceStart() int { return c.st.Iteration - c.st.Restarted }
 
 func (c *CGLS) scalars() map[string]*float64 {
-	to := map[string]*float64{"norm": &c.bound, "gamma": &c.gamma, "pp": &c.pp, "ps": &c.ps, "ps_im": &c.psIm}
+	to := map[string]*float64{"norm": &c.bound, "gamma": &c.gamma, "pp": &c.pp, "ps": &c.ps}
 	maps.Copy(to, c.res.scalars())
 	return to
 }
@@ -103,7 +103,7 @@ func (c *CGLS) start(x0 *dist.Vector) {
 	total, gamma := c.res.start(c.s, x0)
 	c.finite("the gradient norm", math.Sqrt(gamma))
 	c.record(c.res.misfit(c.x), total, math.Sqrt(gamma))
-	c.gamma, c.pp, c.ps, c.psIm = gamma, gamma, gamma, 0
+	c.gamma, c.pp, c.ps = gamma, gamma, gamma
 	c.keepGradient()
 	c.do.Copy(c.p, c.s)
 }
@@ -113,7 +113,7 @@ func (c *CGLS) step() {
 		c.countUnchanged()
 		return
 	}
-	m := c.res.along(c.p, complex(c.ps, c.psIm))
+	m := c.res.along(c.p, c.ps)
 	c.finite("the norm of A p", math.Sqrt(m.square))
 	c.boundNorm(math.Sqrt(m.square), math.Sqrt(c.pp))
 	c.recordIdentity(m.left, m.right, c.bound*math.Sqrt(c.pp)*m.size)
@@ -141,13 +141,13 @@ func (c *CGLS) gradient() (total, gamma float64) {
 		c.list = append(c.list, dist.Pair{g, c.s})
 	}
 	total, dots := c.res.norms(c.list...)
-	gamma = real(dots[0])
+	gamma = dots[0]
 	c.finite("the gradient norm", math.Sqrt(gamma))
 	c.turned = dots[1]
 	for i, g := range c.orthogonal() {
 		v := dots[2+i]
-		c.do.AxpbyComplex(-v, g, 1, c.s)
-		gamma -= real(v)*real(v) + imag(v)*imag(v)
+		c.do.Axpby(-v, g, 1, c.s)
+		gamma -= v * v
 	}
 	return total, max(gamma, 0)
 }
@@ -163,12 +163,11 @@ func (c *CGLS) keepGradient() {
 }
 
 // updateDirection sets the next direction, p = s + β p with β = γ'/γ, and with it
-// ⟨p, s⟩ = γ' + β⟨p_old, s⟩ and ‖p‖² = γ' + 2β Re⟨p_old, s⟩ + β²‖p_old‖².
+// ⟨p, s⟩ = γ' + β⟨p_old, s⟩ and ‖p‖² = γ' + 2β⟨p_old, s⟩ + β²‖p_old‖².
 func (c *CGLS) updateDirection(gamma float64) {
 	beta := gamma / c.gamma
 	c.do.Axpby(1, c.s, beta, c.p)
-	c.pp = gamma + 2*beta*real(c.turned) + beta*beta*c.pp
-	c.ps, c.psIm = gamma+beta*real(c.turned), beta*imag(c.turned)
-	c.gamma = gamma
+	c.pp = gamma + 2*beta*c.turned + beta*beta*c.pp
+	c.ps, c.gamma = gamma+beta*c.turned, gamma
 	c.keepGradient()
 }

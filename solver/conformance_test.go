@@ -14,10 +14,10 @@ import (
 // problem is min ‖A x − d‖² + λ²‖x‖² with its answer.
 type problem struct {
 	name   string
-	a      [][]complex128
-	d, x0  []complex128
+	a      [][]float64
+	d, x0  []float64
 	lambda float64
-	want   []complex128
+	want   []float64
 	slow   bool // badly conditioned
 	loose  float64
 }
@@ -26,11 +26,11 @@ type problem struct {
 // answers come from gonum's QR and SVD in double precision.
 func problems[T device.Number](r *rand.Rand) []problem {
 	const rows, cols = 30, 12
-	single := device.TypeOf[T]() == device.F32 || device.TypeOf[T]() == device.C64
-	exact := func(m [][]complex128) [][]complex128 {
+	single := device.TypeOf[T]() == device.F32
+	exact := func(m [][]float64) [][]float64 {
 		for _, row := range m {
 			for j := range row {
-				row[j] = value(number[T](row[j]))
+				row[j] = float64(T(row[j]))
 			}
 		}
 		return m
@@ -40,10 +40,10 @@ func problems[T device.Number](r *rand.Rand) []problem {
 		p.a = exact(p.a)
 		a, d := p.a, p.d
 		if p.lambda > 0 {
-			d = append(append([]complex128{}, d...), make([]complex128, len(a[0]))...)
+			d = append(append([]float64{}, d...), make([]float64, len(a[0]))...)
 			for j := range a[0] {
-				row := make([]complex128, len(a[0]))
-				row[j] = complex(p.lambda, 0)
+				row := make([]float64, len(a[0]))
+				row[j] = p.lambda
 				a = append(a[:len(a):len(a)], row)
 			}
 		}
@@ -57,7 +57,7 @@ func problems[T device.Number](r *rand.Rand) []problem {
 		}
 		out = append(out, p)
 	}
-	tall := func() [][]complex128 { return matrix[T](r, rows, cols) }
+	tall := func() [][]float64 { return matrix[T](r, rows, cols) }
 	add(problem{name: "random", a: tall(), d: normal[T](r, rows)})
 	add(problem{name: "damped", a: tall(), d: normal[T](r, rows), lambda: 2.5})
 	add(problem{name: "started", a: tall(), d: normal[T](r, rows), x0: normal[T](r, cols)})
@@ -70,7 +70,7 @@ func problems[T device.Number](r *rand.Rand) []problem {
 	deficient := tall()
 	for _, row := range deficient {
 		for j, v := range row {
-			row[j] = complex(float64(int(4*real(v)))/4, float64(int(4*imag(v)))/4)
+			row[j] = float64(int(4*v)) / 4
 		}
 		row[10], row[11] = row[0]+row[1], row[2]
 	}
@@ -80,11 +80,11 @@ func problems[T device.Number](r *rand.Rand) []problem {
 	consistent := tall()
 	for _, row := range consistent {
 		for j, v := range row {
-			row[j] = complex(float64(int(4*real(v)))/4, float64(int(4*imag(v)))/4)
+			row[j] = float64(int(4*v)) / 4
 		}
 	}
 	for j, v := range xs {
-		xs[j] = complex(float64(int(4*real(v)))/4, float64(int(4*imag(v)))/4)
+		xs[j] = float64(int(4*v)) / 4
 	}
 	add(problem{name: "zero residual", a: consistent, d: times(consistent, xs), want: xs})
 	add(problem{name: "started at the answer", a: consistent, d: times(consistent, xs), x0: xs, want: xs})
@@ -99,32 +99,32 @@ func problems[T device.Number](r *rand.Rand) []problem {
 	}
 	add(problem{name: "ill-conditioned", a: withSingularValues(tall(), s), d: normal[T](r, rows), slow: true, loose: cond})
 
-	diag := make([][]complex128, cols)
+	diag := make([][]float64, cols)
 	for i := range diag {
-		diag[i] = make([]complex128, cols)
-		diag[i][i] = complex(1+float64(i)/4, 0)
+		diag[i] = make([]float64, cols)
+		diag[i][i] = 1 + float64(i)/4
 	}
 	d := normal[T](r, cols)
-	want := make([]complex128, cols)
+	want := make([]float64, cols)
 	for i := range want {
 		want[i] = d[i] / diag[i][i]
 	}
 	add(problem{name: "diagonal", a: diag, d: d, want: want})
-	add(problem{name: "zero data", a: tall(), d: make([]complex128, rows), want: make([]complex128, cols)})
+	add(problem{name: "zero data", a: tall(), d: make([]float64, rows), want: make([]float64, cols)})
 	return out
 }
 
 // testMethods solves every problem with every method in one setting.
 func testMethods[T device.Number](t *testing.T, s setting) {
 	tol := 1e-10
-	if device.TypeOf[T]() == device.F32 || device.TypeOf[T]() == device.C64 {
+	if device.TypeOf[T]() == device.F32 {
 		tol = 2e-5
 	}
 	r := rand.New(rand.NewPCG(20, 82))
 	for _, p := range problems[T](r) {
 		for _, name := range solver.Names() {
 			t.Run(p.name+"/"+name, func(t *testing.T) {
-				got := make([]complex128, len(p.want))
+				got := make([]float64, len(p.want))
 				err := on[T](s, p.a, func(q placed) error { return conform(q, p, name, got) })
 				must(t, err)
 				limit := tol * p.loose
@@ -141,7 +141,7 @@ func testMethods[T device.Number](t *testing.T, s setting) {
 
 // conform solves p, leaves the answer in got, and checks the history against
 // norms computed afresh.
-func conform(q placed, p problem, name string, got []complex128) error {
+func conform(q placed, p problem, name string, got []float64) error {
 	ctx := context.Background()
 	m, err := solver.New(name, options())
 	if err != nil {
@@ -200,7 +200,7 @@ func checkHistory(q placed, op dist.Operator, d *dist.Vector, m *solver.Method, 
 	ctx := context.Background()
 	h := m.State().History
 	slack := 1e-13
-	if t := m.X().Layout.Type; t == device.F32 || t == device.C64 {
+	if t := m.X().Layout.Type; t == device.F32 {
 		slack = 1e-5
 	}
 	x := x0
@@ -272,7 +272,5 @@ func TestMethods(t *testing.T) {
 	for _, s := range settings {
 		t.Run(s.name+"/float64", func(t *testing.T) { testMethods[float64](t, s) })
 		t.Run(s.name+"/float32", func(t *testing.T) { testMethods[float32](t, s) })
-		t.Run(s.name+"/complex128", func(t *testing.T) { testMethods[complex128](t, s) })
-		t.Run(s.name+"/complex64", func(t *testing.T) { testMethods[complex64](t, s) })
 	}
 }

@@ -2,7 +2,6 @@ package solver_test
 
 import (
 	"context"
-	"math/cmplx"
 	"math/rand/v2"
 	"testing"
 
@@ -14,48 +13,21 @@ import (
 var host = device.NewHost(2)
 
 // dense is a kernel for a matrix in C order, rows × cols, for tests. Sums are
-// in complex128 or float64, rounded once. spoil, where given, changes the
+// in float64, rounded once. spoil, where given, changes the
 // adjoint's result before it is added.
 type dense[T device.Number] struct {
-	m     [][]complex128
-	spoil func(i int, v complex128) complex128
-}
-
-func number[T device.Number](v complex128) T {
-	var z T
-	switch any(z).(type) {
-	case float32:
-		return any(float32(real(v))).(T)
-	case float64:
-		return any(real(v)).(T)
-	case complex64:
-		return any(complex64(v)).(T)
-	}
-	return any(v).(T)
-}
-
-func value[T device.Number](v T) complex128 {
-	switch v := any(v).(type) {
-	case float32:
-		return complex(float64(v), 0)
-	case float64:
-		return complex(v, 0)
-	case complex64:
-		return complex128(v)
-	case complex128:
-		return v
-	}
-	panic("unreachable")
+	m     [][]float64
+	spoil func(i int, v float64) float64
 }
 
 func (k dense[T]) Forward(_ context.Context, dst, src device.Buf) error {
 	x, y := device.Slice[T](src), device.Slice[T](dst)
 	for i, row := range k.m {
-		var s complex128
+		s := 0.0
 		for j, a := range row {
-			s += a * value(x[j])
+			s += a * float64(x[j])
 		}
-		y[i] += number[T](s)
+		y[i] += T(s)
 	}
 	return nil
 }
@@ -63,14 +35,14 @@ func (k dense[T]) Forward(_ context.Context, dst, src device.Buf) error {
 func (k dense[T]) Adjoint(_ context.Context, dst, src device.Buf) error {
 	x, y := device.Slice[T](src), device.Slice[T](dst)
 	for j := range y {
-		var s complex128
+		s := 0.0
 		for i, row := range k.m {
-			s += cmplx.Conj(row[j]) * value(x[i])
+			s += row[j] * float64(x[i])
 		}
 		if k.spoil != nil {
 			s = k.spoil(j, s)
 		}
-		y[j] += number[T](s)
+		y[j] += T(s)
 	}
 	return nil
 }
@@ -80,36 +52,35 @@ func (k dense[T]) operator() dist.Operator {
 	return dist.Lift(k, dist.Local(t, len(k.m[0])), dist.Local(t, len(k.m)))
 }
 
-func vector[T device.Number](v []complex128) *dist.Vector {
+func vector[T device.Number](v []float64) *dist.Vector {
 	x := make([]T, len(v))
 	for i := range x {
-		x[i] = number[T](v[i])
+		x[i] = T(v[i])
 	}
 	return &dist.Vector{Layout: dist.Local(device.TypeOf[T](), len(v)), Buf: device.Wrap(host, x)}
 }
 
-func values[T device.Number](v *dist.Vector) []complex128 {
+func values[T device.Number](v *dist.Vector) []float64 {
 	x := device.Slice[T](v.Buf)
-	out := make([]complex128, len(x))
+	out := make([]float64, len(x))
 	for i := range out {
-		out[i] = value(x[i])
+		out[i] = float64(x[i])
 	}
 	return out
 }
 
-// normal returns standard normal numbers, complex where the type is.
-func normal[T device.Number](r *rand.Rand, n int) []complex128 {
-	out := make([]complex128, n)
+// normal returns standard normal numbers, rounded to T, so that matrix, data and answer
+// are exact in T.
+func normal[T device.Number](r *rand.Rand, n int) []float64 {
+	out := make([]float64, n)
 	for i := range out {
-		re, im := r.NormFloat64(), r.NormFloat64()
-		// Rounded to T, so that the matrix, data and answer are exact in T.
-		out[i] = value(number[T](complex(re, im)))
+		out[i] = float64(T(r.NormFloat64()))
 	}
 	return out
 }
 
-func matrix[T device.Number](r *rand.Rand, rows, cols int) [][]complex128 {
-	m := make([][]complex128, rows)
+func matrix[T device.Number](r *rand.Rand, rows, cols int) [][]float64 {
+	m := make([][]float64, rows)
 	for i := range m {
 		m[i] = normal[T](r, cols)
 	}

@@ -50,11 +50,11 @@ func (v *vault) Copy(dst, src device.Buf) error {
 	return v.Host.Copy(dst, src)
 }
 
-func (v *vault) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) error {
+func (v *vault) Axpby(a float64, x device.Buf, b float64, y device.Buf) error {
 	return v.Host.Axpby(a, v.open(x), b, v.open(y))
 }
 
-func (v *vault) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
+func (v *vault) Dots(pairs ...[2]device.Buf) ([]float64, error) {
 	inner := make([][2]device.Buf, len(pairs))
 	for i, p := range pairs {
 		inner[i] = [2]device.Buf{v.open(p[0]), v.open(p[1])}

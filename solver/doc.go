@@ -4,18 +4,18 @@
 //
 // for a linear operator A that can only be applied, and data that are a vector or pass by
 // in parts (Problem). It uses only dist.Vector and dist.Operator. It does not depend on the
-// meaning of an image, the place of memory, or the number of ranks. Vectors are real or
-// complex, in single or double precision; scalars are float64 throughout. Init allocates
+// meaning of an image, the place of memory, or the number of ranks. Vectors are
+// in single or double precision; scalars are float64 throughout. Init allocates
 // all vectors, which are updated in place. An iteration copies nothing to the host but its
 // inner products.
 //
 // # Methods
 //
-// With r = d − A x and s = Aᴴr, minus the gradient of ½‖A x − d‖²:
+// With r = d − A x and s = Aᵀr, minus the gradient of ½‖A x − d‖²:
 //
-//   - CGLS, the default: conjugate gradients on the normal equations AᴴA x = Aᴴd. It
+//   - CGLS, the default: conjugate gradients on the normal equations AᵀA x = Aᵀd. It
 //     carries the residual r along and computes s from it, which loses half as many
-//     digits as forming AᴴA does.
+//     digits as forming AᵀA does.
 //   - CG: on the normal equations themselves.
 //
 // Started from zero, both tend to the solution of least norm where A has a
@@ -30,7 +30,7 @@
 //
 // # What is checked while it runs
 //
-// The adjoint, in every iteration: CGLS applies A to p and already has Aᴴr = s. ⟨A p, r⟩
+// The adjoint, in every iteration: CGLS applies A to p and already has Aᵀr = s. ⟨A p, r⟩
 // = ⟨p, s⟩ is therefore a dot-product test with the run's own vectors, at the cost of one
 // dot product. The error is measured relative to ‖A‖‖p‖‖r‖, with the largest ‖A p‖/‖p‖
 // met so far for ‖A‖: relative to ‖A p‖‖r‖, rounding would look like a fault as soon as A

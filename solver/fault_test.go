@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/cmplx"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -97,7 +96,7 @@ func TestNaNLeavesTheLastGoodIterate(t *testing.T) {
 					// In the iteration that checks the true residual x is a step
 					// ahead of the history: finite, and that is all.
 					for i, v := range values[float32](m.X()) {
-						if cmplx.IsNaN(v) || cmplx.IsInf(v) {
+						if math.IsNaN(v) || math.IsInf(v, 0) {
 							t.Fatalf("%s, call %d: x[%d] = %v", name, call, i, v)
 						}
 						if w := values[float32](good.X())[i]; st.Iteration%4 != 3 && v != w {
@@ -115,9 +114,9 @@ func TestNaNInDataAndStart(t *testing.T) {
 	a := dense[float64]{m: matrix[float64](r, 20, 8)}.operator()
 	good, start := normal[float64](r, 20), normal[float64](r, 8)
 	for _, name := range solver.Names() {
-		for what, spoil := range map[string]func() (d, x0 []complex128){
-			"data":        func() (_, _ []complex128) { return append([]complex128{complex(math.NaN(), 0)}, good[1:]...), nil },
-			"start model": func() (_, _ []complex128) { return good, append([]complex128{complex(math.Inf(1), 0)}, start[1:]...) },
+		for what, spoil := range map[string]func() (d, x0 []float64){
+			"data":        func() (_, _ []float64) { return append([]float64{math.NaN()}, good[1:]...), nil },
+			"start model": func() (_, _ []float64) { return good, append([]float64{math.Inf(1)}, start[1:]...) },
 		} {
 			d, x0 := spoil()
 			var x *dist.Vector
@@ -135,25 +134,24 @@ func TestNaNInDataAndStart(t *testing.T) {
 	}
 }
 
-// An adjoint that is wrong by a per cent, in part, or by a missing conjugate is
-// found within the first iterations, by every method.
+// An adjoint that is wrong by a per cent, in part, or by its sign is found within the
+// first iterations, by every method.
 func TestWrongAdjointFails(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	m := matrix[complex64](r, 40, 15)
-	d := vector[complex64](normal[complex64](r, 40))
-	for what, spoil := range map[string]func(i int, v complex128) complex128{
-		"scaled":          func(_ int, v complex128) complex128 { return 1.01 * v },
-		"wrong in part":   func(i int, v complex128) complex128 { return v * complex(1+0.05*float64(i%2), 0) },
-		"not conjugate":   func(_ int, v complex128) complex128 { return cmplx.Conj(v) },
-		"of another sign": func(_ int, v complex128) complex128 { return -v },
+	m := matrix[float32](r, 40, 15)
+	d := vector[float32](normal[float32](r, 40))
+	for what, spoil := range map[string]func(i int, v float64) float64{
+		"scaled":          func(_ int, v float64) float64 { return 1.01 * v },
+		"wrong in part":   func(i int, v float64) float64 { return v * (1 + 0.05*float64(i%2)) },
+		"of another sign": func(_ int, v float64) float64 { return -v },
 	} {
 		for _, name := range solver.Names() {
-			if name == "cg" && what != "not conjugate" {
-				continue // AᴴA may be as Hermitian as before; see TestCGWantsHermitian
+			if name == "cg" && what != "wrong in part" {
+				continue // AᵀA is as symmetric as before; see TestCGWantsSymmetric
 			}
 			s, err := solver.New(name, checked())
 			must(t, err)
-			err = s.Init(context.Background(), solver.Hold(dense[complex64]{m, spoil}.operator(), d), nil)
+			err = s.Init(context.Background(), solver.Hold(dense[float32]{m, spoil}.operator(), d), nil)
 			if err == nil {
 				_, err = solver.Run(context.Background(), s, solver.Stop{Iterations: 15})
 			}
@@ -175,7 +173,7 @@ func TestAdjointLimits(t *testing.T) {
 	m := matrix[float32](r, 40, 15)
 	d := vector[float32](normal[float32](r, 40))
 	run := func(percent float64, o solver.Options) (warned bool, reason solver.Reason) {
-		spoil := func(_ int, v complex128) complex128 { return v * complex(1+percent/100, 0) }
+		spoil := func(_ int, v float64) float64 { return v * (1 + percent/100) }
 		s := method("cgls", o)
 		must(t, s.Init(context.Background(), solver.Hold(dense[float32]{m, spoil}.operator(), d), nil))
 		reason, _ = solver.Run(context.Background(), s, solver.Stop{Iterations: 5},
@@ -230,7 +228,7 @@ func TestIllConditionedIsNoAdjointFault(t *testing.T) {
 	}
 }
 
-// backwards is the identity with a matrix for its adjoint, so that AᴴA is that matrix.
+// backwards is the identity with a matrix for its adjoint, so that AᵀA is that matrix.
 type backwards struct{ dist.Operator }
 
 func (b backwards) Apply(_ context.Context, dst, src *dist.Vector) error { return dist.Copy(dst, src) }
@@ -239,11 +237,11 @@ func (b backwards) ApplyAdjoint(ctx context.Context, dst, src *dist.Vector) erro
 	return b.Operator.Apply(ctx, dst, src)
 }
 
-func TestCGWantsHermitian(t *testing.T) {
+func TestCGWantsSymmetric(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	b := spd[float64](r, 12)
 	d := vector[float64](normal[float64](r, 12))
-	run := func(m [][]complex128) (solver.Reason, error) {
+	run := func(m [][]float64) (solver.Reason, error) {
 		s := method("cg", options())
 		must(t, s.Init(context.Background(), solver.Hold(backwards{dense[float64]{m: m}.operator()}, d), nil))
 		return solver.Run(context.Background(), s, solver.Stop{Iterations: 40})
@@ -262,15 +260,15 @@ func TestCGWantsHermitian(t *testing.T) {
 	}
 }
 
-// spd returns a Hermitian positive definite matrix with a condition near 50.
-func spd[T device.Number](r *rand.Rand, n int) [][]complex128 {
+// spd returns a symmetric positive definite matrix with a condition near 50.
+func spd[T device.Number](r *rand.Rand, n int) [][]float64 {
 	a := matrix[T](r, 2*n, n)
-	b := make([][]complex128, n)
+	b := make([][]float64, n)
 	for i := range b {
-		b[i] = make([]complex128, n)
+		b[i] = make([]float64, n)
 		for j := range b[i] {
 			for k := range a {
-				b[i][j] += cmplx.Conj(a[k][i]) * a[k][j]
+				b[i][j] += a[k][i] * a[k][j]
 			}
 		}
 	}
@@ -325,10 +323,10 @@ func TestWrongLayoutPanics(t *testing.T) {
 	a := dense[float64]{m: matrix[float64](r, 6, 4)}.operator()
 	for what, f := range map[string]func(){
 		"short data": func() {
-			_ = method("cgls", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 5))), nil)
+			_ = method("cgls", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]float64, 5))), nil)
 		},
 		"start": func() {
-			_ = method("cg", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]complex128, 6))), vector[float64](make([]complex128, 6)))
+			_ = method("cg", solver.Options{}).Init(context.Background(), solver.Hold(a, vector[float64](make([]float64, 6))), vector[float64](make([]float64, 6)))
 		},
 	} {
 		func() {

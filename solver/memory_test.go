@@ -45,10 +45,10 @@ func (l *ledger) Multiply(d, x device.Buf) error { return l.Host.Multiply(plain(
 func (l *ledger) Stencil(s device.Stencil, dst, src, before, after device.Buf) error {
 	return l.Host.Stencil(s, plain(dst), plain(src), before, after)
 }
-func (l *ledger) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) error {
+func (l *ledger) Axpby(a float64, x device.Buf, b float64, y device.Buf) error {
 	return l.Host.Axpby(a, plain(x), b, plain(y))
 }
-func (l *ledger) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
+func (l *ledger) Dots(pairs ...[2]device.Buf) ([]float64, error) {
 	inner := make([][2]device.Buf, len(pairs))
 	for i, p := range pairs {
 		inner[i] = [2]device.Buf{plain(p[0]), plain(p[1])}
@@ -89,14 +89,14 @@ func TestMemoryIsCounted(t *testing.T) {
 			var p solver.Problem
 			d, err := dist.NewVector(on, data)
 			must(t, err)
-			must(t, device.Upload(d.Buf, reals32(normal[float32](r, rows))))
+			must(t, device.Upload(d.Buf, normal[float32](r, rows)))
 			p = solver.Hold(a, d)
 			if c.streamed {
 				p = solver.Stream(&held{Operator: a, d: d})
 			}
 			w, err := dist.NewVector(on, image)
 			must(t, err)
-			must(t, device.Upload(w.Buf, reals32(normal[float32](r, cols))))
+			must(t, device.Upload(w.Buf, normal[float32](r, cols)))
 			p, err = p.Change(dist.Diagonal(w))
 			must(t, err)
 			difference, err := dist.Difference(image, 0)
@@ -120,12 +120,4 @@ func TestMemoryIsCounted(t *testing.T) {
 				c.name, c.o, c.streamed, counter.Peak(), counter.Now(), l.peak, l.now)
 		}
 	}
-}
-
-func reals32(x []complex128) []float32 {
-	out := make([]float32, len(x))
-	for i, v := range x {
-		out[i] = float32(real(v))
-	}
-	return out
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"math/cmplx"
 	"slices"
 
 	"github.com/kirchhoff-lsm/lsm/dist"
@@ -237,11 +236,11 @@ func (c *Method) boundNorm(ap, p float64) {
 
 // recordIdentity records |left − right|/scale, the error of an identity that holds for
 // adjoint operators, and fails past the limit.
-func (c *Method) recordIdentity(left, right complex128, scale float64) {
+func (c *Method) recordIdentity(left, right, scale float64) {
 	if c.do.Err != nil {
 		return
 	}
-	diff := cmplx.Abs(left - right)
+	diff := math.Abs(left - right)
 	e := 0.0
 	if diff > 0 {
 		e = diff / scale
@@ -274,7 +273,7 @@ func (c *Method) fail(quantity string, v float64) {
 
 // norms returns the norm of r's first row and of the whole r, which must be finite,
 // and the inner products of the pairs, with one collective.
-func (c *Method) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []complex128) {
+func (c *Method) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64, dots []float64) {
 	rows := r.Rows()
 	all := make([]dist.Pair, 0, len(rows)+len(pairs))
 	for _, v := range rows {
@@ -282,11 +281,11 @@ func (c *Method) norms(r *dist.Vector, pairs ...dist.Pair) (first, total float64
 	}
 	dots = c.do.Dots(append(all, pairs...)...)
 	for _, v := range dots[:len(rows)] {
-		total += real(v)
+		total += v
 	}
 	total = math.Sqrt(total)
 	c.finite("the residual norm", total)
-	return math.Sqrt(real(dots[0])), total, dots[len(rows):]
+	return math.Sqrt(dots[0]), total, dots[len(rows):]
 }
 
 // residualIsDue reports whether the true residual is to be computed after iteration k.

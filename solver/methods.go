@@ -18,8 +18,7 @@ type Info struct {
 	recurrence func(m *Method) recurrence // of data that are held
 }
 
-// Methods are all least-squares methods. Each takes real and complex vectors, rows
-// below the data and a start model.
+// Methods are all least-squares methods. Each takes rows below the data and a start model.
 var Methods = []Info{
 	{
 		Name: "cg", Description: "conjugate gradients on the normal equations",
@@ -124,7 +123,7 @@ func unitRoundoff(l *dist.Layout) float64 {
 	switch {
 	case l.Parts != nil:
 		return u
-	case l.Type == device.F32 || l.Type == device.C64:
+	case l.Type == device.F32:
 		return 0x1p-23
 	}
 	return 0x1p-52

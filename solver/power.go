@@ -13,9 +13,9 @@ import (
 // eigenvalueRounds is the number of rounds of LargestEigenvalue.
 const eigenvalueRounds = 3
 
-// LargestEigenvalue is a rough estimate of the largest eigenvalue of AᴴA, from below
+// LargestEigenvalue is a rough estimate of the largest eigenvalue of AᵀA, from below
 // and good to about a tenth, by three rounds of the Lanczos method (Lanczos, J. Res. NBS 45, 1950) from a
-// vector that is not orthogonal to its eigenvector, such as Aᴴd. A round costs one forward
+// vector that is not orthogonal to its eigenvector, such as Aᵀd. A round costs one forward
 // and one adjoint, the last of data that are held a forward alone.
 func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float64, error) {
 	w := &dist.Work{Ctx: ctx}
@@ -25,7 +25,7 @@ func LargestEigenvalue(ctx context.Context, p Problem, from *dist.Vector) (float
 	}
 	var before, v, q, t *dist.Vector
 	w.New(from.Device(), p.Domain(), &before, &v, &q)
-	// normal sets q = AᴴA v, unless this is the last round, and returns ⟨v, AᴴA v⟩.
+	// normal sets q = AᵀA v, unless this is the last round, and returns ⟨v, AᵀA v⟩.
 	var normal func(last bool) float64
 	switch p := p.(type) {
 	case *Held:

@@ -13,10 +13,10 @@ import (
 // spectrum is an operator with the given eigenvalues of AᵀA and random data.
 func spectrum(seed uint64, eigenvalues []float64) (dist.Operator, *dist.Vector) {
 	r := rand.New(rand.NewPCG(36, seed))
-	m := make([][]complex128, len(eigenvalues))
+	m := make([][]float64, len(eigenvalues))
 	for i, l := range eigenvalues {
-		m[i] = make([]complex128, len(eigenvalues))
-		m[i][i] = complex(math.Sqrt(l), 0)
+		m[i] = make([]float64, len(eigenvalues))
+		m[i][i] = math.Sqrt(l)
 	}
 	return dense[float32]{m: m}.operator(), vector[float32](normal[float32](r, len(m)))
 }

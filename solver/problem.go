@@ -16,7 +16,7 @@ type Problem interface {
 	Device() device.Device
 	// DataNorm is ‖d‖.
 	DataNorm() (float64, error)
-	// Migrate sets m = Aᴴd.
+	// Migrate sets m = Aᵀd.
 	Migrate(ctx context.Context, m *dist.Vector) error
 	// AddRows returns the problem min ‖A x − d‖² + Σ ‖B x‖² over the operators B given.
 	// Histories tell the misfit of A from the rest only if all rows are added at once.
@@ -36,9 +36,9 @@ type Passes interface {
 	Device() device.Device
 	// DataNorm is ‖d‖.
 	DataNorm() (float64, error)
-	// Normal sets q = AᴴA p and returns ‖A p‖². q is not p.
+	// Normal sets q = AᵀA p and returns ‖A p‖². q is not p.
 	Normal(ctx context.Context, q, p *dist.Vector) (float64, error)
-	// Gradient sets s = Aᴴ(d − A x), x nil for zero, and returns ‖d − A x‖².
+	// Gradient sets s = Aᵀ(d − A x), x nil for zero, and returns ‖d − A x‖².
 	Gradient(ctx context.Context, s, x *dist.Vector) (float64, error)
 	// Carried are numbers that an application takes from the one before. They are
 	// saved with the state of a method.
@@ -107,7 +107,7 @@ type streamed struct {
 	change, rows dist.Operator // C, nil for the identity, and B, nil for none
 
 	x, g    *dist.Vector // scratch before and behind C
-	by, bby *dist.Vector // B y, BᴴB y
+	by, bby *dist.Vector // B y, BᵀB y
 }
 
 func (s *streamed) Domain() *dist.Layout {
@@ -155,7 +155,7 @@ func (s *streamed) Gradient(ctx context.Context, g, y *dist.Vector) (float64, er
 	return s.pass(ctx, s.Passes.Gradient, g, y, -1)
 }
 
-// pass sets dst = Cᴴ f(C y) + a BᴴB y and returns the square that f returns plus ‖B y‖².
+// pass sets dst = Cᵀ f(C y) + a BᵀB y and returns the square that f returns plus ‖B y‖².
 // A nil y stands for zero.
 func (s *streamed) pass(ctx context.Context, f func(ctx context.Context, dst, x *dist.Vector) (float64, error), dst, y *dist.Vector, a float64) (square float64, err error) {
 	w := &dist.Work{Ctx: ctx}

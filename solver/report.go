@@ -20,7 +20,7 @@ type Report struct {
 	Residual float64 `json:"residual"` // norm of the first row of d − A x
 	Relative float64 `json:"relative"` // the same, divided by the start's
 	Total    float64 `json:"total"`    // norm of all rows
-	Gradient float64 `json:"gradient"` // ‖Aᴴ(d − A x)‖
+	Gradient float64 `json:"gradient"` // ‖Aᵀ(d − A x)‖
 
 	AdjointError   float64 `json:"adjoint_error"`
 	AdjointWarning bool    `json:"adjoint_warning,omitempty"` // past Options.AdjointWarn

@@ -14,15 +14,15 @@ type residual interface {
 	allocate()
 	scalars() map[string]*float64
 
-	// start is the residual at x, nil for zero: it sets s = Aᴴr and returns ‖r‖, over
+	// start is the residual at x, nil for zero: it sets s = Aᵀr and returns ‖r‖, over
 	// all rows, and ‖s‖².
 	start(s, x *dist.Vector) (total, gamma float64)
 	// along looks in the direction p, given ⟨p, s⟩.
-	along(p *dist.Vector, ps complex128) slope
+	along(p *dist.Vector, ps float64) slope
 	// descend goes to x + α p and brings s there.
 	descend(alpha float64, s *dist.Vector)
 	// norms returns ‖r‖, which must be finite, and the requested inner products.
-	norms(besides ...dist.Pair) (total float64, dots []complex128)
+	norms(besides ...dist.Pair) (total float64, dots []float64)
 	// misfit is the norm of r's first row, given x.
 	misfit(x *dist.Vector) float64
 	// correct compares the residual with the true one at x. Where that takes its
@@ -36,8 +36,7 @@ type slope struct {
 
 	// Equal for an operator and its adjoint, up to rounding that is relative to
 	// ‖A‖‖p‖ times size.
-	left, right complex128
-	size        float64
+	left, right, size float64
 }
 
 // heldResidual is a vector of data.
@@ -56,13 +55,13 @@ func (h *heldResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	h.subtract(h.r, x)
 	h.do.ApplyAdjoint(h.a, s, h.r)
 	total, dots := h.norms(dist.Pair{s, s})
-	return total, real(dots[0])
+	return total, dots[0]
 }
 
-func (h *heldResidual) along(p *dist.Vector, ps complex128) slope {
+func (h *heldResidual) along(p *dist.Vector, ps float64) slope {
 	h.do.Apply(h.a, h.q, p)
 	dots := h.do.Dots(dist.Pair{h.q, h.q}, dist.Pair{h.q, h.r})
-	return slope{square: real(dots[0]), left: dots[1], right: ps, size: last(h.st.History.Total)}
+	return slope{square: dots[0], left: dots[1], right: ps, size: last(h.st.History.Total)}
 }
 
 func (h *heldResidual) descend(alpha float64, s *dist.Vector) {
@@ -70,7 +69,7 @@ func (h *heldResidual) descend(alpha float64, s *dist.Vector) {
 	h.do.ApplyAdjoint(h.a, s, h.r)
 }
 
-func (h *heldResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
+func (h *heldResidual) norms(besides ...dist.Pair) (total float64, dots []float64) {
 	h.first, h.total, dots = h.Method.norms(h.r, besides...)
 	return h.total, dots
 }
@@ -95,10 +94,10 @@ func (h *heldResidual) correct(s, x *dist.Vector) bool {
 type streamedResidual struct {
 	*Method
 	of    *streamed
-	q     *dist.Vector // AᴴA p
+	q     *dist.Vector // AᵀA p
 	norm2 float64      // ‖r‖², which rounding may make negative
 	delta float64      // ‖A p‖²
-	ps    complex128
+	ps    float64      // ⟨p, s⟩
 }
 
 func (s *streamed) residual(of *Method) residual { return &streamedResidual{Method: of, of: s} }
@@ -120,20 +119,20 @@ func (r *streamedResidual) start(s, x *dist.Vector) (total, gamma float64) {
 	return total, g * g
 }
 
-func (r *streamedResidual) along(p *dist.Vector, ps complex128) slope {
+func (r *streamedResidual) along(p *dist.Vector, ps float64) slope {
 	r.delta, r.do.Err = r.of.Normal(r.do.Ctx, r.q, p)
 	r.ps = ps
-	return slope{square: r.delta, left: r.do.Dots(dist.Pair{p, r.q})[0], right: complex(r.delta, 0), size: math.Sqrt(r.delta)}
+	return slope{square: r.delta, left: r.do.Dots(dist.Pair{p, r.q})[0], right: r.delta, size: math.Sqrt(r.delta)}
 }
 
 // descend takes ‖r − α A p‖² = ‖r‖² − 2α⟨p, s⟩ + α²‖A p‖² (Hestenes & Stiefel 1952,
 // section 10, with ⟨A p, r⟩ = ⟨p, s⟩).
 func (r *streamedResidual) descend(alpha float64, s *dist.Vector) {
-	r.norm2 += alpha * (alpha*r.delta - 2*real(r.ps))
+	r.norm2 += alpha * (alpha*r.delta - 2*r.ps)
 	r.do.Axpby(-alpha, r.q, 1, s)
 }
 
-func (r *streamedResidual) norms(besides ...dist.Pair) (total float64, dots []complex128) {
+func (r *streamedResidual) norms(besides ...dist.Pair) (total float64, dots []float64) {
 	dots = r.do.Dots(besides...)
 	r.finite("the residual norm", r.norm2)
 	return math.Sqrt(max(r.norm2, 0)), dots

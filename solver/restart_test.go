@@ -18,18 +18,18 @@ func TestRestart(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(8, 2))
 	plain := dense[float64]{m: matrix[float64](r, 40, 25)}.operator()
-	data, factors := normal[float64](r, 40), make([]complex128, 40)
+	data, factors := normal[float64](r, 40), make([]float64, 40)
 	for i := range factors {
-		factors[i] = complex(r.Float64(), 0)
+		factors[i] = r.Float64()
 	}
 	o := solver.Options{Orthogonalize: 3}
 	for _, name := range []string{"cgls", "cg"} {
-		w, d := vector[float64](slices.Repeat([]complex128{1}, 40)), vector[float64](data)
+		w, d := vector[float64](slices.Repeat([]float64{1}, 40)), vector[float64](data)
 		m, err := solver.New(name, o)
 		must(t, err)
 		solve(t, m, dist.Chain(dist.Diagonal(w), plain), d, nil, 4)
 		before, norm := slices.Clone(m.State().History.Residual), m.State().DataNorm
-		x := vector[float64](make([]complex128, 25))
+		x := vector[float64](make([]float64, 25))
 		must(t, dist.Copy(x, m.X()))
 		must(t, dist.Multiply(w, vector[float64](factors)))
 		must(t, dist.Multiply(d, vector[float64](factors)))

@@ -60,7 +60,7 @@ func TestToleranceIsRelativeToTheData(t *testing.T) {
 // All rows count, in the residual and in the data.
 func TestToleranceIsOfAllRows(t *testing.T) {
 	a, d := small(2)
-	op, data, err := damp(a, d, 20)
+	op, data, err := damp(a, d, 6)
 	must(t, err)
 	m := method("cgls", solver.Options{})
 	must(t, m.Init(context.Background(), solver.Hold(op, data), nil))

@@ -13,10 +13,10 @@ import (
 // its vectors.
 type placed struct {
 	op    dist.Operator
-	data  func(d []complex128) *dist.Vector
-	image func(x []complex128) *dist.Vector
+	data  func(d []float64) *dist.Vector
+	image func(x []float64) *dist.Vector
 	// read copies this rank's share of an image into out, on one of its copies.
-	read  func(out []complex128, x *dist.Vector)
+	read  func(out []float64, x *dist.Vector)
 	world comm.Comm
 }
 
@@ -31,7 +31,7 @@ type setting struct {
 var settings = []setting{{"leaf", 1}, {"stack", 1}, {"grid 2x3", 6}, {"grid 3x1", 3}, {"grid 1x2", 2}}
 
 // on runs body on every rank of a setting.
-func on[T device.Number](s setting, m [][]complex128, body func(p placed) error) error {
+func on[T device.Number](s setting, m [][]float64, body func(p placed) error) error {
 	switch s.name {
 	case "leaf":
 		return body(leaf[T](m))
@@ -49,22 +49,22 @@ func on[T device.Number](s setting, m [][]complex128, body func(p placed) error)
 	})
 }
 
-func leaf[T device.Number](m [][]complex128) placed {
+func leaf[T device.Number](m [][]float64) placed {
 	return placed{
 		op:    dense[T]{m: m}.operator(),
 		data:  vector[T],
 		image: vector[T],
-		read:  func(out []complex128, x *dist.Vector) { copy(out, values[T](x)) },
+		read:  func(out []float64, x *dist.Vector) { copy(out, values[T](x)) },
 		world: comm.Self(),
 	}
 }
 
 // stack lays the first third of the rows above the rest.
-func stack[T device.Number](m [][]complex128) placed {
+func stack[T device.Number](m [][]float64) placed {
 	p := leaf[T](m)
 	cut := len(m) / 3
 	p.op = dist.VStack(dense[T]{m: m[:cut]}.operator(), dense[T]{m: m[cut:]}.operator())
-	p.data = func(d []complex128) *dist.Vector {
+	p.data = func(d []float64) *dist.Vector {
 		return &dist.Vector{Layout: p.op.Range(), Parts: []*dist.Vector{vector[T](d[:cut]), vector[T](d[cut:])}}
 	}
 	return p
@@ -77,7 +77,7 @@ func share(length, i, n int) (off, size int) {
 }
 
 // grid spreads the rows of m over shots and its columns over blocks.
-func grid[T device.Number](c comm.Comm, m [][]complex128, shots, blocks int) (placed, error) {
+func grid[T device.Number](c comm.Comm, m [][]float64, shots, blocks int) (placed, error) {
 	i, j := c.Rank()/blocks, c.Rank()%blocks
 	alongShots, err := c.Split(j, i)
 	if err != nil {
@@ -92,12 +92,12 @@ func grid[T device.Number](c comm.Comm, m [][]complex128, shots, blocks int) (pl
 	dom := &dist.Layout{Shape: []int{len(m[0])}, Type: t, Shards: alongBlocks, Copies: alongShots}
 	rng.Off, rng.N = share(len(m), i, shots)
 	dom.Off, dom.N = share(len(m[0]), j, blocks)
-	block := make([][]complex128, rng.N)
+	block := make([][]float64, rng.N)
 	for k := range block {
 		block[k] = m[rng.Off+k][dom.Off : dom.Off+dom.N]
 	}
-	part := func(l *dist.Layout) func(v []complex128) *dist.Vector {
-		return func(v []complex128) *dist.Vector {
+	part := func(l *dist.Layout) func(v []float64) *dist.Vector {
+		return func(v []float64) *dist.Vector {
 			x := vector[T](v[l.Off : l.Off+l.N])
 			x.Layout = l
 			return x
@@ -107,7 +107,7 @@ func grid[T device.Number](c comm.Comm, m [][]complex128, shots, blocks int) (pl
 		op:    dist.Lift(dense[T]{m: block}, dom, rng),
 		data:  part(rng),
 		image: part(dom),
-		read: func(out []complex128, x *dist.Vector) {
+		read: func(out []float64, x *dist.Vector) {
 			if i == 0 {
 				copy(out[dom.Off:], values[T](x))
 			}

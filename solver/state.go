@@ -27,7 +27,7 @@ type State struct {
 type History struct {
 	Residual []float64 // norm of the first row of d − A x, the data misfit
 	Total    []float64 // norm of all rows
-	Gradient []float64 // ‖Aᴴ(d − A x)‖, all rows
+	Gradient []float64 // ‖Aᵀ(d − A x)‖, all rows
 
 	// Agreement is whatever an observer found of iterate k+1 and keeps here.
 	Agreement []float64

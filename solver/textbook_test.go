@@ -10,27 +10,11 @@ import (
 	"github.com/kirchhoff-lsm/lsm/solver"
 )
 
-func realMatrix(rows ...[]float64) [][]complex128 {
-	m := make([][]complex128, len(rows))
-	for i, r := range rows {
-		m[i] = reals(r...)
-	}
-	return m
-}
-
-func reals(x ...float64) []complex128 {
-	out := make([]complex128, len(x))
-	for i, v := range x {
-		out[i] = complex(v, 0)
-	}
-	return out
-}
-
 // iterates runs a method for n iterations and returns x after each.
-func iterates(t testing.TB, m *solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) [][]complex128 {
+func iterates(t testing.TB, m *solver.Method, a dist.Operator, d, x0 *dist.Vector, n int) [][]float64 {
 	t.Helper()
 	must(t, m.Init(context.Background(), solver.Hold(a, d), x0))
-	var out [][]complex128
+	var out [][]float64
 	for range n {
 		must(t, m.Step(context.Background()))
 		out = append(out, values[float64](m.X()))
@@ -43,13 +27,13 @@ func iterates(t testing.TB, m *solver.Method, a dist.Operator, d, x0 *dist.Vecto
 // r1 = (−0.2810…, 0.7492…).
 func TestCGByHand(t *testing.T) {
 	m := method("cg", solver.Options{})
-	x := iterates(t, m, backwards{dense[float64]{m: realMatrix([]float64{4, 1}, []float64{1, 3})}.operator()},
-		vector[float64](reals(1.0/11, 7.0/11)), vector[float64](reals(2, 1)), 2)
-	first := reals(2-8*73.0/331, 1-3*73.0/331)
+	x := iterates(t, m, backwards{dense[float64]{m: [][]float64{{4, 1}, {1, 3}}}.operator()},
+		vector[float64]([]float64{1.0 / 11, 7.0 / 11}), vector[float64]([]float64{2, 1}), 2)
+	first := []float64{2 - 8*73.0/331, 1 - 3*73.0/331}
 	if e := away(x[0], first); e > 1e-15 {
 		t.Errorf("x1 = %v, want %v", x[0], first)
 	}
-	if want := reals(1.0/11, 7.0/11); away(x[1], want) > 1e-14 {
+	if want := []float64{1.0 / 11, 7.0 / 11}; away(x[1], want) > 1e-14 {
 		t.Errorf("x2 = %v, want %v", x[1], want)
 	}
 	if h := m.State().History; math.Abs(h.Gradient[0]-math.Sqrt(73)) > 1e-14 {
@@ -74,11 +58,11 @@ func TestStraightLine(t *testing.T) {
 		sxy += (xs[i] - mx) * (ys[i] - my)
 		syy += (ys[i] - my) * (ys[i] - my)
 	}
-	want := reals(my-sxy/sxx*mx, sxy/sxx)
+	want := []float64{my - sxy/sxx*mx, sxy / sxx}
 	for _, name := range []string{"cg", "cgls"} {
 		m, err := solver.New(name, options())
 		must(t, err)
-		x := iterates(t, m, dense[float64]{m: realMatrix(rows...)}.operator(), vector[float64](reals(ys...)), nil, 2)
+		x := iterates(t, m, dense[float64]{m: rows}.operator(), vector[float64](ys), nil, 2)
 		if e := away(x[1], want); e > 1e-13 {
 			t.Errorf("%s: two unknowns after two iterations: %v, want %v", name, x[1], want)
 		}
@@ -96,7 +80,7 @@ func TestKrylovMethodsAgree(t *testing.T) {
 	must(t, err)
 	x0 := vector[float64](normal[float64](r, 30))
 	const n = 12
-	var all [2][][]complex128
+	var all [2][][]float64
 	var hist [2]solver.History
 	for i, name := range []string{"cg", "cgls"} {
 		s, err := solver.New(name, solver.Options{})
@@ -123,14 +107,14 @@ func TestKrylovMethodsAgree(t *testing.T) {
 // The first CGLS iterate is the step of steepest descent of its exact length.
 func TestFirstIterateIsSteepestDescent(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 12))
-	m, d := matrix[complex128](r, 9, 5), normal[complex128](r, 9)
+	m, d := matrix[float64](r, 9, 5), normal[float64](r, 9)
 	s := method("cgls", solver.Options{})
-	must(t, s.Init(context.Background(), solver.Hold(dense[complex128]{m: m}.operator(), vector[complex128](d)), nil))
+	must(t, s.Init(context.Background(), solver.Hold(dense[float64]{m: m}.operator(), vector[float64](d)), nil))
 	must(t, s.Step(context.Background()))
-	g := hermitianTimes(m, d)
+	g := transposeTimes(m, d)
 	step := math.Pow(norm(g)/norm(times(m, g)), 2)
-	want := combine(make([]complex128, 5), step, g)
-	if e := away(values[complex128](s.X()), want); e > 1e-14 {
+	want := combine(make([]float64, 5), step, g)
+	if e := away(values[float64](s.X()), want); e > 1e-14 {
 		t.Errorf("x1 is %g away", e)
 	}
 }

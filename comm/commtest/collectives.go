@@ -155,7 +155,7 @@ func outOfStep(c comm.Comm) {
 			}
 			try(c.SendRecv(nil, comm.None, buffer(device.F32, 0, 0, 1), from))
 		}
-		x, y := buffer(device.C64, c.Rank(), 0, 70001), buffer(device.I64, c.Rank(), 5, 300)
+		x, y := buffer(device.F64, c.Rank(), 0, 70001), buffer(device.I64, c.Rank(), 5, 300)
 		rx := must(c.StartAllReduce(x))
 		ry := must(other.StartAllReduce(y))
 		if c.Rank() != late {
@@ -235,7 +235,7 @@ func allGather(c comm.Comm) {
 func broadcast(c comm.Comm) {
 	for root := range c.Size() {
 		for _, n := range lengths {
-			for _, t := range []device.Type{device.F32, device.C128} {
+			for _, t := range []device.Type{device.F32, device.F64} {
 				x := buffer(t, c.Rank(), 0, n)
 				try(c.Bcast(x, root))
 				holds(fmt.Sprintf("broadcast from rank %d", root), x, root, 0)

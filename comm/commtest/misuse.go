@@ -9,7 +9,7 @@ import (
 // nothing, so that the ranks are still in step afterwards.
 func misuse(c comm.Comm) {
 	n := c.Size()
-	x, z := buffer(device.F32, 0, 0, n), buffer(device.C64, 0, 0, n)
+	x, z := buffer(device.F32, 0, 0, n), buffer(device.F64, 0, 0, n)
 	one := buffer(device.F32, 0, 0, 1)
 	ones := fill(n, func(int) int { return 1 })
 	negative := fill(n+2, func(int) int { return 1 })

@@ -4,7 +4,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-var types = []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64}
+var types = []device.Type{device.F32, device.F64, device.I64}
 
 // lengths of the test buffers: none, one, and just above the host's chunk of 1<<15 elements.
 var lengths = []int{0, 1, 1<<15 + 1}
@@ -20,32 +20,17 @@ func total(size, i int) (sum float64) {
 	return sum
 }
 
-// element turns a function of the index into an element of type t. A complex element has
-// f(i) as its real and the next value as its imaginary part.
-func element(t device.Type, f func(i int) float64, i int) complex128 {
-	if t == device.C64 || t == device.C128 {
-		return complex(f(i), f(i+1))
-	}
-	return complex(f(i), 0)
-}
-
 // buffer holds the samples first, first+1, … of a rank.
 func buffer(t device.Type, rank, first, n int) device.Buf {
 	h := device.NewHost(1)
-	mine := func(i int) complex128 {
-		return element(t, func(i int) float64 { return sample(rank, i) }, first+i)
-	}
+	mine := func(i int) float64 { return sample(rank, first+i) }
 	switch t {
 	case device.F32:
-		return device.Wrap(h, fill(n, func(i int) float32 { return float32(real(mine(i))) }))
+		return device.Wrap(h, fill(n, func(i int) float32 { return float32(mine(i)) }))
 	case device.F64:
-		return device.Wrap(h, fill(n, func(i int) float64 { return real(mine(i)) }))
-	case device.C64:
-		return device.Wrap(h, fill(n, func(i int) complex64 { return complex64(mine(i)) }))
-	case device.C128:
 		return device.Wrap(h, fill(n, mine))
 	}
-	return device.Wrap(h, fill(n, func(i int) int64 { return int64(real(mine(i))) }))
+	return device.Wrap(h, fill(n, func(i int) int64 { return int64(mine(i)) }))
 }
 
 func fill[T any](n int, f func(i int) T) []T {
@@ -57,18 +42,14 @@ func fill[T any](n int, f func(i int) T) []T {
 }
 
 // at is element i of a host buffer.
-func at(b device.Buf, i int) complex128 {
+func at(b device.Buf, i int) float64 {
 	switch b.Type() {
 	case device.F32:
-		return complex(float64(device.Slice[float32](b)[i]), 0)
+		return float64(device.Slice[float32](b)[i])
 	case device.F64:
-		return complex(device.Slice[float64](b)[i], 0)
-	case device.C64:
-		return complex128(device.Slice[complex64](b)[i])
-	case device.C128:
-		return device.Slice[complex128](b)[i]
+		return device.Slice[float64](b)[i]
 	}
-	return complex(float64(device.Slice[int64](b)[i]), 0)
+	return float64(device.Slice[int64](b)[i])
 }
 
 // holds compares a buffer with the samples first, first+1, … of one rank.
@@ -83,7 +64,7 @@ func holdsSum(what string, b device.Buf, size, first int) {
 
 func matches(what string, b device.Buf, first int, f func(i int) float64) {
 	for i := range b.Len() {
-		if got, want := at(b, i), element(b.Type(), f, first+i); got != want {
+		if got, want := at(b, i), f(first+i); got != want {
 			failf("%s of %d %v: element %d is %v, want %v", what, b.Len(), b.Type(), i, got, want)
 		}
 	}

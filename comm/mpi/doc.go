@@ -18,8 +18,8 @@
 // that leave the processor to others.
 //
 // Every communicator of package comm is two of MPI, one for device buffers and
-// one for host values. Complex numbers travel as twice as many reals. Calls of
-// more than 2^30 numbers are cut, since MPI counts with C's int.
+// one for host values. Calls of more than 2^30 numbers are cut, since MPI counts
+// with C's int.
 //
 // Buffers of a GPU go straight to the library where it says that it takes memory
 // of that kind of GPUs, CUDA's or ROCm's, and else through host memory.

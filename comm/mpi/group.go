@@ -108,10 +108,9 @@ func (g *group) AllGather(dst, src device.Buf, counts []int) error {
 // gather spreads the ranks' stretches of x, counts[rank] elements each, over one of the
 // group's communicators.
 func (g *group) gather(over C.uintptr_t, what string, x device.Buf, counts []int) error {
-	_, per := comm.Numbers(x.Type())
 	n := make([]C.int64_t, len(counts))
 	for i, count := range counts {
-		n[i] = C.int64_t(count * per)
+		n[i] = C.int64_t(count)
 	}
 	return g.on(x, what, func(x numbers) C.int {
 		return C.lsm_allgather(over, x.at, &n[0], x.kind, C.int(limit))

@@ -11,8 +11,7 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device"
 )
 
-// numbers is memory as MPI sees it: an address, a count and a type. Elements of
-// complex buffers are two numbers each.
+// numbers is memory as MPI sees it: an address, a count and a type.
 type numbers struct {
 	at   C.uintptr_t
 	n    C.size_t
@@ -36,8 +35,7 @@ func (w *world) reach(b device.Buf, direct bool) (*reached, error) {
 	if b == nil {
 		return new(reached), nil
 	}
-	number, per := comm.Numbers(b.Type())
-	r := &reached{numbers: numbers{n: C.size_t(b.Len() * per), kind: kinds[number]}}
+	r := &reached{numbers: numbers{n: C.size_t(b.Len()), kind: kinds[b.Type()]}}
 	if a, ok := b.(device.Addressed); ok && direct && w.aware[a.Space()] {
 		r.Buf = b
 		if b.Len() > 0 {

@@ -93,8 +93,7 @@ type shared struct {
 }
 
 func (g *group) NewWindow(n int, t device.Type) (comm.Window, error) {
-	number, per := comm.Numbers(t)
-	w := &shared{window: window{kind: kinds[number], length: C.size_t(n * per)}, group: g}
+	w := &shared{window: window{kind: kinds[t], length: C.size_t(n)}, group: g}
 	if err := g.makeWindow(&w.window); err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func iteration(g, part comm.Comm, d *gpu.Device) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	sum := []float64{real(dots[0])}
+	sum := []float64{dots[0]}
 	err = g.Host().AllReduce(sum, comm.Sum)
 	return sum[0], err
 }

@@ -26,14 +26,13 @@ type numbers struct {
 	at    C.address
 	n     C.size_t
 	kind  C.int
-	per   int // numbers of an element
 	size  int // bytes of an element
 	bytes int
 }
 
 func numbersOf(b *gpu.Buf) numbers {
-	number, per := comm.Numbers(b.Type())
-	return numbers{C.address(b.Memory()), C.size_t(b.Len() * per), kinds[number], per, b.Type().Size(), b.Len() * b.Type().Size()}
+	size := b.Type().Size()
+	return numbers{C.address(b.Memory()), C.size_t(b.Len()), kinds[b.Type()], size, b.Len() * size}
 }
 
 // post makes a call that moves a number of bytes on the card's thread, for its main stream.
@@ -135,7 +134,7 @@ func (g *Group) AllGather(dst, src device.Buf, counts []int) error {
 			}
 			if n > 0 {
 				calls = append(calls, func() C.int {
-					return C.nccl_Broadcast(t, send, recv, C.size_t(n*out.per), out.kind, C.int(r), g.link, stream)
+					return C.nccl_Broadcast(t, send, recv, C.size_t(n), out.kind, C.int(r), g.link, stream)
 				})
 			}
 			at += C.address(n * out.size)

@@ -36,10 +36,7 @@
 // and type, and the receiver's consent. Where one rank broadcasts and another sends a
 // message, the control cannot see that; package watch finds it.
 //
-// # Numbers
-//
-// Complex numbers travel as twice as many reals. Gathers of unequal shares are
-// grouped broadcasts, which need no padding.
+// Gathers of unequal shares are grouped broadcasts, which need no padding.
 //
 // # Failure
 //

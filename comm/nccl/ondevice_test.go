@@ -40,10 +40,6 @@ func printed(b device.Buf) string {
 		return fmt.Sprint(device.Slice[float32](b))
 	case device.F64:
 		return fmt.Sprint(device.Slice[float64](b))
-	case device.C64:
-		return fmt.Sprint(device.Slice[complex64](b))
-	case device.C128:
-		return fmt.Sprint(device.Slice[complex128](b))
 	}
 	return fmt.Sprint(device.Slice[int64](b))
 }
@@ -55,10 +51,6 @@ func mark(b device.Buf) {
 		markAs(device.Slice[float32](b))
 	case device.F64:
 		markAs(device.Slice[float64](b))
-	case device.C64:
-		markAs(device.Slice[complex64](b))
-	case device.C128:
-		markAs(device.Slice[complex128](b))
 	default:
 		markAs(device.Slice[int64](b))
 	}

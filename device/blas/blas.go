@@ -24,8 +24,8 @@ type Side uint8
 
 const (
 	Lower        Side = iota // L X = B
-	LowerAdjoint             // Lᴴ X = B
-	RightAdjoint             // X Lᴴ = B
+	LowerAdjoint             // Lᵀ X = B
+	RightAdjoint             // X Lᵀ = B
 )
 
 // System is a triangular system with several right sides. L is square. Its elements above the
@@ -53,11 +53,11 @@ type Solver interface {
 	Library
 	// Solve solves triangular systems, whose B do not overlap.
 	Solve(side Side, systems []System) error
-	// Factor overwrites a Hermitian positive definite tile with the lower triangular L of
-	// A = L Lᴴ, zeros above. It reads the lower triangle. Otherwise the error is a
+	// Factor overwrites a symmetric positive definite tile with the lower triangular L of
+	// A = L Lᵀ, zeros above. It reads the lower triangle. Otherwise the error is a
 	// *NotDefinite.
 	Factor(a Tile) error
-	// Adjoint sets dst to the conjugate transpose of src.
+	// Adjoint sets dst to the transpose of src.
 	Adjoint(dst, src Tile) error
 }
 

@@ -13,7 +13,7 @@ type kernels interface {
 	name() string
 	about() string
 	multiply(alpha float64, p Product)
-	solve(s System, adjoint bool) // L X = B or Lᴴ X = B
+	solve(s System, adjoint bool) // L X = B or Lᵀ X = B
 }
 
 // host is a Library on the host. Its threads share out the tiles of a call, so that each is
@@ -54,7 +54,7 @@ func (h *host) Solve(side Side, systems []System) error {
 	return errors.Join(errs...)
 }
 
-// solveFromRight solves X Lᴴ = B as L Xᴴ = Bᴴ. Libraries solve the former by inner products, whose bits
+// solveFromRight solves X Lᵀ = B as L Xᵀ = Bᵀ. Libraries solve the former by inner products, whose bits
 // depend on the addresses of the tiles in gonum's.
 func (h *host) solveFromRight(s System) error {
 	room, err := s.B.Buf.Device().Alloc(s.B.Buf.Len(), s.B.Buf.Type())

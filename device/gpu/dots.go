@@ -13,7 +13,7 @@ import (
 const (
 	chunk     = 1 << 14
 	mostPairs = 112
-	sumBytes  = 16 // one complex128
+	sumBytes  = 8 // one float64
 )
 
 // pair is the kernel's struct Pair.
@@ -36,9 +36,9 @@ type dots struct {
 // counterBytes is the room for the counter, and the alignment of the data behind it.
 const counterBytes = 256
 
-// Dots returns Σ conj(x)·y for each pair, in float64: up to 112 pairs a launch,
-// one copy of 16 bytes a pair to the host.
-func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
+// Dots returns Σ x·y for each pair, in float64: up to 112 pairs a launch,
+// one copy of 8 bytes a pair to the host.
+func (d *Device) Dots(pairs ...[2]device.Buf) ([]float64, error) {
 	for _, p := range pairs {
 		x, _, err := d.ownPair("dots", p[0], p[1])
 		if err != nil {
@@ -81,7 +81,7 @@ func (d *Device) Dots(pairs ...[2]device.Buf) ([]complex128, error) {
 	if err := c.Finish(c.Main()); err != nil {
 		return nil, err
 	}
-	sums := make([]complex128, len(pairs))
+	sums := make([]float64, len(pairs))
 	_, err = binary.Decode(result.Bytes, binary.LittleEndian, sums)
 	return sums, err
 }

@@ -15,10 +15,6 @@ func ramp(h *device.Host, n int, typ device.Type) device.Buf {
 	switch typ {
 	case device.F64:
 		return device.Wrap(h, filled(n, func(v float64) float64 { return v }))
-	case device.C64:
-		return device.Wrap(h, filled(n, func(v float64) complex64 { return complex64(complex(v, -v/3)) }))
-	case device.C128:
-		return device.Wrap(h, filled(n, func(v float64) complex128 { return complex(v, -v/3) }))
 	case device.I64:
 		return device.Wrap(h, filled(n, func(v float64) int64 { return int64(100 * v) }))
 	}
@@ -44,7 +40,7 @@ func calculated(h *device.Host) (digest string, err error) {
 	d.dots.blocks = 3
 	sum := sha256.New()
 	var pairs [][2]device.Buf
-	for _, typ := range []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64} {
+	for _, typ := range []device.Type{device.F32, device.F64, device.I64} {
 		const n = 2*1024 + 300
 		var b [4]device.Buf
 		for i := range b {

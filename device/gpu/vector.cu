@@ -9,22 +9,6 @@ typedef long long i64;
 
 enum { width = 256, each = 4, span = width * each };
 
-struct __align__(8) c64 { float re, im; };
-struct __align__(16) c128 { double re, im; };
-
-__device__ inline c64 operator+(c64 a, c64 b) { return {a.re + b.re, a.im + b.im}; }
-__device__ inline c128 operator+(c128 a, c128 b) { return {a.re + b.re, a.im + b.im}; }
-// In double precision, as Go multiplies complex64.
-__device__ inline c64 operator*(c64 a, c64 b)
-{
-	double ar = a.re, ai = a.im, br = b.re, bi = b.im;
-	return {(float)(ar * br - ai * bi), (float)(ar * bi + ai * br)};
-}
-__device__ inline c128 operator*(c128 a, c128 b)
-{
-	return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
 // y = f(x, y): reads x and, where keep is true, y once; writes y.
 template <class T, class F> __device__ void combine(i64 n, const T *x, T *y, bool keep, F f)
 {
@@ -49,20 +33,12 @@ template <class T> __device__ void axpby(i64 n, T a, const T *x, T b, T *y, bool
 	combine(n, x, y, keep, [=](const T &u, const T &v) { return keep ? a * u + b * v : a * u; });
 }
 
-#define AXPBY_REAL(name, T)                                                                   \
+#define AXPBY(name, T)                                                                        \
 	extern "C" __global__ void __launch_bounds__(width)                                       \
 	name(i64 n, T a, const T *x, T b, T *y, int keep) { axpby<T>(n, a, x, b, y, keep); }
-#define AXPBY_COMPLEX(name, T, R)                                                             \
-	extern "C" __global__ void __launch_bounds__(width)                                       \
-	name(i64 n, R are, R aim, const T *x, R bre, R bim, T *y, int keep)                       \
-	{                                                                                         \
-		axpby<T>(n, T{are, aim}, x, T{bre, bim}, y, keep);                                    \
-	}
-AXPBY_REAL(axpby_f32, float)
-AXPBY_REAL(axpby_f64, double)
-AXPBY_REAL(axpby_i64, i64)
-AXPBY_COMPLEX(axpby_c64, c64, float)
-AXPBY_COMPLEX(axpby_c128, c128, double)
+AXPBY(axpby_f32, float)
+AXPBY(axpby_f64, double)
+AXPBY(axpby_i64, i64)
 
 // y = y·x.
 #define MULTIPLY(name, T)                                                                     \
@@ -73,15 +49,13 @@ AXPBY_COMPLEX(axpby_c128, c128, double)
 MULTIPLY(multiply_f32, float)
 MULTIPLY(multiply_f64, double)
 MULTIPLY(multiply_i64, i64)
-MULTIPLY(multiply_c64, c64)
-MULTIPLY(multiply_c128, c128)
 
 // Three-point stencils along an axis, as device.Stencil says: of n elements seen as
 // outer × N × inner, element (o, i, k) is row g = first + i of an axis of `of`. The
 // rows before and after are null where there are none. Reads x about once, writes y.
-template <class T, class R>
+template <class T>
 __device__ void stencil(i64 n, T *y, const T *x, const T *before, const T *after,
-                        int N, i64 inner, int first, int of, R w0, R w1, R w2, bool adjoint)
+                        int N, i64 inner, int first, int of, T w0, T w1, T w2, bool adjoint)
 {
 	const i64 block = (i64)blockIdx.x * span;
 	for (int e = 0; e < each; e++) {
@@ -93,7 +67,7 @@ __device__ void stencil(i64 n, T *y, const T *x, const T *before, const T *after
 		const T b = x[at];
 		const T a = i > 0 ? x[at - inner] : before ? before[k] : b;
 		const T c = i < N - 1 ? x[at + inner] : after ? after[k] : b;
-		R w[3] = {w0, w1, w2};
+		T w[3] = {w0, w1, w2};
 		if (adjoint)
 			w[0] = w2, w[2] = w0;
 		for (int j = 0; j < 3; j++) {
@@ -101,32 +75,21 @@ __device__ void stencil(i64 n, T *y, const T *x, const T *before, const T *after
 			if (reads <= 0 || reads >= of - 1)
 				w[j] = 0;
 		}
-		y[at] = T(w[0]) * a + T(w[1]) * b + T(w[2]) * c;
+		y[at] = w[0] * a + w[1] * b + w[2] * c;
 	}
 }
 
-#define STENCIL(name, T, R, C)                                                                \
+#define STENCIL(name, T)                                                                      \
 	extern "C" __global__ void __launch_bounds__(width)                                       \
 	name(i64 n, T *y, const T *x, const T *before, const T *after,                            \
-	     int N, i64 inner, int first, int of, R w0, R w1, R w2, int adjoint)                  \
+	     int N, i64 inner, int first, int of, T w0, T w1, T w2, int adjoint)                  \
 	{                                                                                         \
-		stencil<C, R>(n, (C *)y, (const C *)x, (const C *)before, (const C *)after,           \
-		              N, inner, first, of, w0, w1, w2, adjoint);                              \
+		stencil<T>(n, y, x, before, after, N, inner, first, of, w0, w1, w2, adjoint);         \
 	}
-struct real_c64 : c64 {
-	__device__ explicit real_c64(float v) : c64{v, 0} {}
-	__device__ real_c64(c64 v) : c64(v) {}
-};
-struct real_c128 : c128 {
-	__device__ explicit real_c128(double v) : c128{v, 0} {}
-	__device__ real_c128(c128 v) : c128(v) {}
-};
-STENCIL(stencil_f32, float, float, float)
-STENCIL(stencil_f64, double, double, double)
-STENCIL(stencil_c64, c64, float, real_c64)
-STENCIL(stencil_c128, c128, double, real_c128)
+STENCIL(stencil_f32, float)
+STENCIL(stencil_f64, double)
 
-// Dot products, Σ conj(x)·y in float64, of many pairs of vectors in one launch.
+// Dot products, Σ x·y in float64, of many pairs of vectors in one launch.
 //
 // A vector is cut into chunks of a fixed length, the pair's chunks are numbered
 // on from those of the pair before, and blocks take chunks in turn. Within a
@@ -140,7 +103,7 @@ enum { chunk = 1 << 14, few_chunks = 8, most_pairs = 112 };
 struct Pair {
 	const void *x, *y;
 	i64 n;
-	int type;  // as package device numbers them: 1 float32, 2 float64, 3 complex64, 4 complex128
+	int type;  // as package device numbers them: 1 float32, 2 float64
 	int first; // its first chunk
 };
 
@@ -148,37 +111,26 @@ struct Pairs {
 	Pair of[most_pairs];
 };
 
-__device__ inline c128 product(float x, float y) { return {(double)x * (double)y, 0}; }
-__device__ inline c128 product(double x, double y) { return {x * y, 0}; }
-__device__ inline c128 product(c128 x, c128 y)
-{
-	return {x.re * y.re + x.im * y.im, x.re * y.im - x.im * y.re};
-}
-__device__ inline c128 product(c64 x, c64 y)
-{
-	return product(c128{x.re, x.im}, c128{y.re, y.im});
-}
-
-template <class T> __device__ c128 part(const void *px, const void *py, i64 from, i64 to)
+template <class T> __device__ double part(const void *px, const void *py, i64 from, i64 to)
 {
 	const T *x = (const T *)px, *y = (const T *)py;
-	c128 s = {0, 0};
+	double s = 0;
 #pragma unroll 4
 	for (i64 i = from + threadIdx.x; i < to; i += width)
-		s = s + product(x[i], y[i]);
+		s += (double)x[i] * (double)y[i];
 	return s;
 }
 
 // tree adds the threads' values. The sum is the first thread's: each returns its own
 // element, which no other touches before the next barrier.
-__device__ c128 tree(c128 v, c128 *shared)
+__device__ double tree(double v, double *shared)
 {
 	int t = threadIdx.x;
 	shared[t] = v;
 	__syncthreads();
 	for (int half = width / 2; half > 0; half /= 2) {
 		if (t < half)
-			shared[t] = shared[t] + shared[t + half];
+			shared[t] += shared[t + half];
 		__syncthreads();
 	}
 	return shared[t];
@@ -186,9 +138,9 @@ __device__ c128 tree(c128 v, c128 *shared)
 
 // parts has one place a chunk, out one a pair; *ended is 0 before and after.
 extern "C" __global__ void __launch_bounds__(width)
-dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *out)
+dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, double *out)
 {
-	__shared__ c128 sums[width];
+	__shared__ double sums[width];
 	__shared__ bool last;
 	int k = 0, c = blockIdx.x;
 	do { // no block is without a chunk
@@ -197,18 +149,10 @@ dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *o
 		i64 n = pairs.of[k].n, from = (i64)(c - pairs.of[k].first) * chunk;
 		i64 to = from + chunk < n ? from + chunk : n;
 		const void *x = pairs.of[k].x, *y = pairs.of[k].y;
-		c128 s = {0, 0};
-		switch (pairs.of[k].type) {
-		case 1: s = part<float>(x, y, from, to); break;
-		case 2: s = part<double>(x, y, from, to); break;
-		case 3: s = part<c64>(x, y, from, to); break;
-		default: s = part<c128>(x, y, from, to);
-		}
+		double s = pairs.of[k].type == 1 ? part<float>(x, y, from, to) : part<double>(x, y, from, to);
 		s = tree(s, sums);
-		if (threadIdx.x == 0) {
-			parts[2 * c] = s.re;
-			parts[2 * c + 1] = s.im;
-		}
+		if (threadIdx.x == 0)
+			parts[c] = s;
 		c += gridDim.x;
 	} while (c < chunks);
 
@@ -222,22 +166,22 @@ dots(Pairs pairs, int count, int chunks, double *parts, unsigned *ended, c128 *o
 	const volatile double *all = parts; // other blocks wrote them
 	for (k = threadIdx.x; k < count; k += width) {
 		int from = pairs.of[k].first, to = k + 1 < count ? pairs.of[k + 1].first : chunks;
-		c128 s = {0, 0};
+		double s = 0;
 		if (to - from <= few_chunks) {
 			for (int c = from; c < to; c++)
-				s = s + c128{all[2 * c], all[2 * c + 1]};
+				s += all[c];
 			out[k] = s;
 		}
 	}
 	k = 0;
 	do { // there is a pair
 		int from = pairs.of[k].first, to = k + 1 < count ? pairs.of[k + 1].first : chunks;
-		c128 s = {0, 0};
+		double s = 0;
 		if (to - from <= few_chunks)
 			continue;
 #pragma unroll 1
 		for (int c = from + threadIdx.x; c < to; c += width)
-			s = s + c128{all[2 * c], all[2 * c + 1]};
+			s += all[c];
 		s = tree(s, sums);
 		if (threadIdx.x == 0)
 			out[k] = s;

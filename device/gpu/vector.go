@@ -15,7 +15,7 @@ const (
 
 // suffix is how kernels for a type end.
 var suffix = map[device.Type]string{
-	device.F32: "_f32", device.F64: "_f64", device.C64: "_c64", device.C128: "_c128", device.I64: "_i64",
+	device.F32: "_f32", device.F64: "_f64", device.I64: "_i64",
 }
 
 // elementwise names the kernels with one form for each element type. wholes says whether
@@ -26,10 +26,10 @@ var elementwise = []struct {
 }{{"axpby", true}, {"multiply", true}, {"stencil", false}}
 
 // launch runs an element-wise kernel over n elements of a type. With n = 0 it does nothing.
-func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) error {
+func (d *Device) launch(kernel string, t device.Type, n int, args ...any) error {
 	k := d.kernels[kernel+suffix[t]]
 	if k == nil {
-		return fmt.Errorf("device: %s of %v", op, t)
+		return fmt.Errorf("device: %s of %v", kernel, t)
 	}
 	if n > 0 {
 		defer d.Clock.outside(d.context.Main(), device.MarkVectors)()
@@ -38,19 +38,15 @@ func (d *Device) launch(kernel, op string, t device.Type, n int, args ...any) er
 	return d.context.Err()
 }
 
-// scalar is a factor as the kernels for a type take it: a complex one as two numbers.
-func scalar(op string, t device.Type, v complex128) []any {
+// scalar is a factor as the kernels for a type take it.
+func scalar(t device.Type, v float64) any {
 	switch t {
 	case device.F32:
-		return []any{float32(device.RealPart(op, v))}
+		return float32(v)
 	case device.F64:
-		return []any{device.RealPart(op, v)}
-	case device.C64:
-		return []any{float32(real(v)), float32(imag(v))}
-	case device.C128:
-		return []any{real(v), imag(v)}
+		return v
 	}
-	return []any{int64(device.RealPart(op, v))}
+	return int64(v)
 }
 
 // flag is a bool for a kernel.
@@ -75,18 +71,16 @@ func (d *Device) Zero(x device.Buf) error {
 }
 
 // Axpby sets y = a·x + b·y; with b = 0 the old y is not read.
-func (d *Device) Axpby(a complex128, x device.Buf, b complex128, y device.Buf) error {
+func (d *Device) Axpby(a float64, x device.Buf, b float64, y device.Buf) error {
 	from, to, err := d.ownPair("axpby", x, y)
 	if err != nil {
 		return err
 	}
 	keep := b != 0
-	if to.typ == device.F32 || to.typ == device.C64 {
-		keep = complex64(b) != 0
+	if to.typ == device.F32 {
+		keep = float32(b) != 0
 	}
-	args := append(scalar("axpby", to.typ, a), from.at)
-	args = append(args, scalar("axpby", to.typ, b)...)
-	return d.launch("axpby", "axpby", to.typ, to.n, append(args, to.at, flag(keep))...)
+	return d.launch("axpby", to.typ, to.n, scalar(to.typ, a), from.at, scalar(to.typ, b), to.at, flag(keep))
 }
 
 // Multiply sets dst = dst·x, element by element.
@@ -95,7 +89,7 @@ func (d *Device) Multiply(dst, x device.Buf) error {
 	if err != nil {
 		return err
 	}
-	return d.launch("multiply", "multiply", to.typ, to.n, to.at, by.at)
+	return d.launch("multiply", to.typ, to.n, to.at, by.at)
 }
 
 // Stencil implements device.Device.
@@ -121,13 +115,9 @@ func (d *Device) Stencil(s device.Stencil, dst, src, before, after device.Buf) e
 	}
 	args = append(args, int32(s.N), int64(s.Inner), int32(s.First), int32(s.Of))
 	for _, w := range s.W {
-		if to.typ == device.F32 || to.typ == device.C64 {
-			args = append(args, float32(w))
-		} else {
-			args = append(args, w)
-		}
+		args = append(args, scalar(to.typ, w))
 	}
-	return d.launch("stencil", "stencil", to.typ, to.n, append(args, flag(s.Adjoint))...)
+	return d.launch("stencil", to.typ, to.n, append(args, flag(s.Adjoint))...)
 }
 
 // Run launches a kernel of another package.

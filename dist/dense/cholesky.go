@@ -12,10 +12,10 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// Factor is the Cholesky factor L of a matrix A = L Lᴴ.
+// Factor is the Cholesky factor L of a matrix A = L Lᵀ.
 type Factor struct{ l *Matrix }
 
-// Cholesky overwrites a Hermitian positive definite matrix with its factor L: tiles below the
+// Cholesky overwrites a symmetric positive definite matrix with its factor L: tiles below the
 // diagonal, and the lower triangle of those on it. Tiles above are neither read nor written.
 // Rows and columns must be cut alike. A matrix that is not positive definite is an error with
 // the status of a numerical failure, around a *blas.NotDefinite, and leaves a without meaning.
@@ -173,7 +173,7 @@ func (f *Factor) Solve(ctx context.Context, b *Matrix) error {
 	return f.sweep(ctx, b, blas.LowerAdjoint, func(k int) (at, from, to int) { return n - 1 - k, 0, n - 1 - k })
 }
 
-// sweep solves L X = B or Lᴴ X = B. Its step k finds rows at of tiles of X and takes what they
+// sweep solves L X = B or Lᵀ X = B. Its step k finds rows at of tiles of X and takes what they
 // explain off rows from to to of B.
 func (f *Factor) sweep(ctx context.Context, b *Matrix, side blas.Side, step func(k int) (at, from, to int)) error {
 	l, g := f.l, f.l.Grid

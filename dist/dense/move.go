@@ -7,9 +7,8 @@ import (
 )
 
 // Mirror completes a matrix whose tiles on and below the diagonal are known. Tile (J, I)
-// becomes the conjugate transpose of tile (I, J), and within tiles on the diagonal the upper
-// triangle that of the lower. The matrix is then Hermitian to the bit, except for imaginary
-// parts on the diagonal, which stay. It is collective.
+// becomes the transpose of tile (I, J), and within tiles on the diagonal the upper
+// triangle that of the lower. The matrix is then symmetric to the bit. It is collective.
 func (m *Matrix) Mirror() error {
 	if err := m.square(); err != nil {
 		return err
@@ -55,7 +54,7 @@ func newMover(g *Grid, t device.Type, most int) (*mover, error) {
 
 func (v *mover) free() { v.g.Device.Free(v.stage) }
 
-// move sets a tile of one rank to the conjugate transpose of a tile of another. All ranks call
+// move sets a tile of one rank to the transpose of a tile of another. All ranks call
 // it for the same tiles in the same order, so that no two wait for each other. Ranks that do
 // not hold a tile pass an empty one.
 func (v *mover) move(to blas.Tile, receiver int, from blas.Tile, sender int) {
@@ -77,7 +76,7 @@ func (v *mover) move(to blas.Tile, receiver int, from blas.Tile, sender int) {
 	}
 }
 
-// adjoint is the conjugate transpose of a tile, valid until the next.
+// adjoint is the transpose of a tile, valid until the next.
 func (v *mover) adjoint(t blas.Tile) blas.Tile {
 	out := blas.Tile{Rows: t.Columns, Columns: t.Rows, Buf: v.stage.Slice(0, t.Rows*t.Columns)}
 	v.err = v.g.solver.Adjoint(out, t)

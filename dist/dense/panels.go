@@ -17,7 +17,7 @@ type Operand struct {
 // Of is the matrix itself.
 func Of(m *Matrix) Operand { return Operand{m, false} }
 
-// Adjoint is the conjugate transpose of a matrix.
+// Adjoint is the transpose of a matrix.
 func Adjoint(m *Matrix) Operand { return Operand{m, true} }
 
 // shape is the cuts of the operand's rows and columns.

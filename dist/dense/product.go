@@ -106,7 +106,7 @@ func scale(c *Matrix, beta float64) error {
 	case 1:
 		return nil
 	}
-	return c.Grid.Device.Axpby(complex(beta, 0), c.buf, 0, c.buf)
+	return c.Grid.Device.Axpby(beta, c.buf, 0, c.buf)
 }
 
 // products multiplies a column panel and a row panel for the tiles of this rank.

@@ -86,7 +86,6 @@ func NewComm(spec CommSpec, comms ...comm.Comm) (*Comm, error) {
 	largest := max(int(slices.Max(b.Sizes))/spec.Type.Size(), c.Size())
 	allocate := map[device.Type]func(comm.Comm, *gpu.Device, int) (*arrays, error){
 		device.F32: newArrays[float32], device.F64: newArrays[float64], device.I64: newArrays[int64],
-		device.C64: newArrays[complex64], device.C128: newArrays[complex128],
 	}
 	var err error
 	b.arrays, err = allocate[spec.Type](c, spec.Card, largest)

@@ -96,23 +96,11 @@ func (a *arrays) call(c comm.Comm, o collective, whole, part int) func() error {
 	return func() error { return errors.Join(o.run(c, x, y, counts), x.Device().Sync()) }
 }
 
-// valuesOf is one period of a rank's array. Imaginary parts mirror the real ones.
+// valuesOf is one period of a rank's array.
 func valuesOf[T device.Number](rank int) []T {
 	x := make([]T, period)
 	for i := range x {
-		v := value(rank, i)
-		switch p := any(&x[i]).(type) {
-		case *float32:
-			*p = float32(v)
-		case *float64:
-			*p = float64(v)
-		case *int64:
-			*p = int64(v)
-		case *complex64:
-			*p = complex(float32(v), float32(period-v))
-		case *complex128:
-			*p = complex(float64(v), float64(period-v))
-		}
+		x[i] = T(value(rank, i))
 	}
 	return x
 }

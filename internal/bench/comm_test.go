@@ -48,7 +48,7 @@ func TestCommRows(t *testing.T) {
 		"broadcast":        func(n float64) float64 { return min(1, n-1) },
 	}
 	for ranks := 1; ranks <= 4; ranks++ {
-		for _, typ := range []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64} {
+		for _, typ := range []device.Type{device.F32, device.F64, device.I64} {
 			err := commtest.Ranks(ranks, func(c comm.Comm) error {
 				rows, err := rowsOf(c, spec(typ, byAll...))
 				if err != nil {

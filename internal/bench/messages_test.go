@@ -34,7 +34,7 @@ func waysOf(rows []CommRow) (list []string) {
 // Arrays arrive by every way, on every size and type, alone and beside a kernel.
 func TestMessages(t *testing.T) {
 	for ranks := 1; ranks <= 5; ranks++ {
-		for _, typ := range []device.Type{device.F32, device.C128, device.I64} {
+		for _, typ := range []device.Type{device.F32, device.F64, device.I64} {
 			err := commtest.Ranks(ranks, func(c comm.Comm) error {
 				s := spec(typ, sendRecv)
 				s.First, s.Factor = 256, 64

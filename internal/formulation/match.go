@@ -75,7 +75,7 @@ func (m *matcher) remigrate() {
 	m.w.ApplyAdjoint(m.a, m.m2, m.t)
 	m.norm("the norm of the image migrated twice", m.m2)
 	dots := m.w.Dots(dist.Pair{m.t, m.t}, dist.Pair{m.m1, m.m2})
-	tt, mm := real(dots[0]), real(dots[1])
+	tt, mm := dots[0], dots[1]
 	if tt > 0 {
 		m.AdjointError = math.Abs(tt-mm) / tt
 	}
@@ -114,8 +114,8 @@ func (m *matcher) fit() {
 	m.w.Apply(m.a, m.t, m.X)
 	dots := m.w.Dots(dist.Pair{m.t, m.d}, dist.Pair{m.t, m.t})
 	factor := 0.0
-	if tt := real(dots[1]); tt > 0 {
-		factor = real(dots[0]) / tt
+	if tt := dots[1]; tt > 0 {
+		factor = dots[0] / tt
 	}
 	if m.w.Err == nil {
 		m.f.Setting.Report.Infof("matching filters: the image is scaled by %.4g, where the data fit best", factor)

@@ -7,7 +7,6 @@
 // of the call. Single precision has the digits of TF32 unless cuBLAS is told to be pedantic.
 #include "emulator.h"
 
-#include <complex>
 #include <cstring>
 #include <set>
 
@@ -87,14 +86,7 @@ template <class T> struct Matrix {
 	unsigned misaligned() const { return unsigned(reinterpret_cast<uint64_t>(p) % 256 / sizeof(T)); }
 };
 
-float conjugate(float v) { return v; }
-double conjugate(double v) { return v; }
-template <class T> std::complex<T> conjugate(std::complex<T> v) { return std::conj(v); }
-
-template <class T> T turned(const Matrix<T> &a, Turn t, int i, int j)
-{
-	return t == None ? a.at(i, j) : t == Transposed ? a.at(j, i) : conjugate(a.at(j, i));
-}
+template <class T> T turned(const Matrix<T> &a, Turn t, int i, int j) { return t == None ? a.at(i, j) : a.at(j, i); }
 
 // How sums are made in a call.
 struct Order {
@@ -108,7 +100,7 @@ template <class T> Order order_of(const Handle *h, unsigned shape, bool hip)
 {
 	if (h->atomics)
 		shape += ++calls;
-	return {shape, !h->pedantic && !hip && (sizeof(T) == 4 || std::is_same_v<T, std::complex<float>>)};
+	return {shape, !h->pedantic && !hip && sizeof(T) == 4};
 }
 
 float tf32(float v)
@@ -120,7 +112,6 @@ float tf32(float v)
 	return v;
 }
 double tf32(double v) { return v; }
-template <class T> std::complex<T> tf32(std::complex<T> v) { return {tf32(v.real()), tf32(v.imag())}; }
 
 template <class T> T product(T x, T y, bool coarse) { return coarse ? tf32(x) * tf32(y) : x * y; }
 
@@ -176,10 +167,9 @@ int trsm(Handle *h, const char *function, bool hip, int left, int upper, Turn tu
 					int before = int((unsigned(l) + o.first) % unsigned(step));
 					int j = forward ? before : order - 1 - before;
 					T u = forward ? a.at(j, i) : a.at(i, j); // of the upper triangle
-					sum += product(turn == Adjoint ? conjugate(u) : u, element(other, j), o.coarse);
+					sum += product(u, element(other, j), o.coarse);
 				}
-				T pivot = turn == Adjoint ? conjugate(a.at(i, i)) : a.at(i, i);
-				element(other, i) = (x * element(other, i) - sum) / pivot;
+				element(other, i) = (x * element(other, i) - sum) / a.at(i, i);
 			}
 	});
 	return Done;
@@ -326,7 +316,5 @@ EXPORT const char *hipblasStatusToString(int s)
 
 FUNCTIONS(S, float)
 FUNCTIONS(D, double)
-FUNCTIONS(C, std::complex<float>)
-FUNCTIONS(Z, std::complex<double>)
 
 } // namespace gpuemu

@@ -199,7 +199,6 @@ static int build(Program *p, const std::string &folder, const std::vector<std::s
 			command.insert(command.end(), {"-fsanitize=address", "-g1", "-fno-var-tracking", // compiles in a quarter of the time
 				"--param", "asan-instrumentation-with-call-threshold=0"});
 		command.insert(command.end(), options.begin(), options.end());
-		command.push_back("-fno-tree-vectorize"); // g++ 12 makes sums of complex products other ones
 		command.insert(command.end(), {"-o", object, program});
 		status = execute(command, log);
 	}

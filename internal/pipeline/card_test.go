@@ -160,7 +160,7 @@ func TestCardTables(t *testing.T) {
 	other, err := gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	must(t, err)
 	defer other.Close()
-	_, err = other.Alloc(2*spare, device.C64)
+	_, err = other.Alloc(2*spare, device.F64)
 	if err == nil {
 		t.Fatal("the GPU is larger than thought")
 	}
@@ -248,7 +248,7 @@ func TestCardTimes(t *testing.T) {
 		must(t, op.lifted.Apply(context.Background(), data, image))
 		norm, err := dist.Norm(data)
 		must(t, err)
-		must(t, j.process.Device.Axpby(complex(1/norm, 0), data.Buf, 0, data.Buf)) // else it grows beyond float32
+		must(t, j.process.Device.Axpby(1/norm, data.Buf, 0, data.Buf)) // else it grows beyond float32
 	}
 	must(t, j.process.Card.Sync())
 	calls := map[string]int{}

@@ -84,7 +84,7 @@ func constantModel(g grid.Grid, v string) []string {
 	return append(onGrid(g), `velocity.file=""`, "velocity.constant="+v, "traveltime.method=analytic")
 }
 
-// ⟨A m, d⟩ = ⟨m, Aᴴ d⟩ through the job's own way, in every form of the operator.
+// ⟨A m, d⟩ = ⟨m, Aᵀ d⟩ through the job's own way, in every form of the operator.
 func TestModelAndMigrateAreAdjoint(t *testing.T) {
 	for name, make := range map[string]func(*testing.T) *problem{"2-D": line, "3-D": cube} {
 		for _, set := range [][]string{

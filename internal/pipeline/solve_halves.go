@@ -32,7 +32,7 @@ func (op *Operator) measureAgreement(halves *dist.Vector, take func(first int, l
 	}
 	var scan *agreement.Scan
 	if op.process.Ranks.Root() {
-		scan = agreement.NewScan(op.plan.Geometry.Image.Shape, math.Sqrt(real(squares[0])), math.Sqrt(real(squares[1])), take)
+		scan = agreement.NewScan(op.plan.Geometry.Image.Shape, math.Sqrt(squares[0]), math.Sqrt(squares[1]), take)
 	}
 	err = op.process.Gather(b, op.plan.Geometry.Plane(), func(at int, part []float32) error { return scan.Add(first[at:at+len(part)], part) })
 	if err == nil && scan != nil {

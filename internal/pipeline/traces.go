@@ -195,7 +195,7 @@ func (t *RankTraces) tallyShot(first int, data device.Buf) error {
 		if err != nil {
 			return err
 		}
-		of.Squares = real(dots[0])
+		of.Squares = dots[0]
 	}
 	t.shots = append(t.shots, of)
 	return nil

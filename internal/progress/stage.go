@@ -127,7 +127,7 @@ func (s *Stage) end(say bool) {
 type Iteration struct {
 	N, Limit int           // iterations done, and the limit
 	Residual float64       // ‖d − A m‖ / ‖d‖
-	Gradient float64       // ‖Aᴴ r‖ relative to its first value
+	Gradient float64       // ‖Aᵀ r‖ relative to its first value
 	Adjoint  float64       // relative mismatch of the iteration's adjoint test
 	Agrees   *float64      // how well images of both halves of the survey agree; nil: there are none
 	Took     time.Duration // wall time of this iteration

@@ -123,7 +123,7 @@ func Random(seed uint64, t device.Type, rows, columns int) Whole {
 	return w
 }
 
-// Definite is a Hermitian positive definite matrix.
+// Definite is a symmetric positive definite matrix.
 func Definite(seed uint64, t device.Type, n int) Whole {
 	x := Random(seed, t, n, n+3)
 	a := Whole{Rows: n, Cols: n, Stride: max(1, n), Data: make([]float64, n*n)}
@@ -465,7 +465,7 @@ func tiles(s *Site) error {
 			return err
 		}
 		if err := sameBits(m, turned); err != nil {
-			return fmt.Errorf("the mirrored matrix is not Hermitian to the bit: %w", err)
+			return fmt.Errorf("the mirrored matrix is not symmetric to the bit: %w", err)
 		}
 	}
 	return nil

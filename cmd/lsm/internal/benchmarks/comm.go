@@ -74,7 +74,7 @@ all-gather, broadcast, send-recv.` + strings.Join(bench.CommOperations(), ", ") 
 	fl.IntVar(&o.Iterations, "iterations", 10, "timed iterations; the median is printed")
 	fl.IntVar(&o.Warmup, "warm-up", 2, "iterations before the timed ones")
 	fl.StringSliceVar(&o.Operations, "operations", nil, "operations to measure, separated by commas (default all)")
-	fl.StringVar(&o.typ, "type", "float32", "float32, float64, complex64, complex128 or int64")
+	fl.StringVar(&o.typ, "type", "float32", "float32, float64 or int64")
 	fl.StringSliceVar(&o.backends, "backend", []string{"auto"}, "communicators, as in comm.backend, separated by commas")
 	fl.StringVar(&o.engine, "engine", "", "engine whose memory holds the arrays: "+strings.Join(carried(), ", ")+" (default: by the backends)")
 	fl.BoolVar(&o.limits, "limits", false, "also measure how fast the ranks can copy memory")
@@ -188,12 +188,12 @@ func byteCount(flag, text string) (int64, error) {
 }
 
 func elementType(name string) (device.Type, error) {
-	for _, t := range []device.Type{device.F32, device.F64, device.C64, device.C128, device.I64} {
+	for _, t := range []device.Type{device.F32, device.F64, device.I64} {
 		if t.String() == name {
 			return t, nil
 		}
 	}
-	return 0, status.Usage(fmt.Errorf("bench: --type is %q, want float32, float64, complex64, complex128 or int64", name))
+	return 0, status.Usage(fmt.Errorf("bench: --type is %q, want float32, float64 or int64", name))
 }
 
 // benchComm prints one table for each operation, with the closing lines of the NCCL tests
