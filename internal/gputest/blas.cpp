@@ -1,8 +1,7 @@
 //go:build ignore
 
-// cuBLAS and hipBLAS, the parts that are called here: matrices column after column, products,
-// triangular systems and transposes in plain loops, in the stream of the handle. They are stricter
-// than the real ones. The order of a sum depends on the shape of the call and on the alignment of
+// cuBLAS and hipBLAS, the parts that are called here: products of matrices, column after column, in
+// plain loops and in the stream of the handle. They are stricter than the real ones. The order of a sum depends on the shape of the call and on the alignment of
 // its matrices, as it may in a real library. If atomic sums are allowed, it also depends on the number
 // of the call. Single precision has the digits of TF32 unless cuBLAS is told to be pedantic.
 #include "emulator.h"
@@ -142,62 +141,8 @@ int gemm(Handle *h, const char *function, bool hip, Turn ta, Turn tb, int m, int
 	return Done;
 }
 
-// trsm knows the systems of an upper triangle U: X U = B, X op(U) = B, op(U) X = B.
-template <class T>
-int trsm(Handle *h, const char *function, bool hip, int left, int upper, Turn turn, int non_unit, int m, int n, const T *alpha,
-         uint64_t ap, int lda, uint64_t bp, int ldb)
-{
-	if (int s = known(h, function))
-		return s;
-	int order = left ? m : n;
-	Matrix<T> a(ap, order, order, lda), b(bp, m, n, ldb);
-	if (left < 0 || upper != 1 || turn == Bad || non_unit != 1 || !alpha || !a.leads() || !b.leads() || !h->stream || (left && turn == None))
-		return Invalid;
-	if (!a.held() || !b.held())
-		return ExecutionFailed;
-	Order o = order_of<T>(h, unsigned(m) * 3 + unsigned(n) * 5 + a.misaligned() + b.misaligned(), hip);
-	bool forward = left || turn == None; // the first unknown comes first
-	h->stream->add([=, x = *alpha] {
-		auto element = [&](int other, int i) -> T & { return left ? b.at(i, other) : b.at(other, i); };
-		for (int other = 0; other < (left ? n : m); other++)
-			for (int step = 0; step < order; step++) {
-				int i = forward ? step : order - 1 - step;
-				T sum = 0;
-				for (int l = 0; l < step; l++) {
-					int before = int((unsigned(l) + o.first) % unsigned(step));
-					int j = forward ? before : order - 1 - before;
-					T u = forward ? a.at(j, i) : a.at(i, j); // of the upper triangle
-					sum += product(u, element(other, j), o.coarse);
-				}
-				element(other, i) = (x * element(other, i) - sum) / a.at(i, i);
-			}
-	});
-	return Done;
-}
-
-// geam is C = op(A): beta must be 0.
-template <class T>
-int geam(Handle *h, const char *function, Turn ta, Turn tb, int m, int n, const T *alpha, uint64_t ap, int lda, const T *beta,
-         uint64_t, int ldb, uint64_t cp, int ldc)
-{
-	if (int s = known(h, function))
-		return s;
-	Matrix<T> a(ap, ta == None ? m : n, ta == None ? n : m, lda), c(cp, m, n, ldc);
-	if (ta == Bad || tb == Bad || !alpha || !beta || *beta != T(0) || !a.leads() || !c.leads() || ldb < std::max(1, m) || !h->stream)
-		return Invalid;
-	if (!a.held() || !c.held())
-		return ExecutionFailed;
-	h->stream->add([=, x = *alpha] {
-		for (int j = 0; j < n; j++)
-			for (int i = 0; i < m; i++)
-				c.at(i, j) = x * turned(a, ta, i, j);
-	});
-	return Done;
-}
-
 Turn cuda_turn(int t) { return t >= 0 && t <= 2 ? Turn(t) : Bad; }
 Turn hip_turn(int t) { return t >= 111 && t <= 113 ? Turn(t - 111) : Bad; }
-int flag(int v, int yes, int no) { return v == yes ? 1 : v == no ? 0 : -1; }
 
 // hip_status is the number that hipBLAS has for a status of cuBLAS.
 int hip_status(int s)
@@ -292,26 +237,6 @@ EXPORT const char *hipblasStatusToString(int s)
 	                                 uint64_t b, int ldb, const T *beta, uint64_t c, int ldc)                                 \
 	{                                                                                                                         \
 		return hip_status(gemm<T>(h, "hipblas" #letter "gemm", true, hip_turn(ta), hip_turn(tb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)); \
-	}                                                                                                                         \
-	EXPORT int cublas##letter##trsm_v2(Handle *h, int side, int uplo, int trans, int diag, int m, int n, const T *alpha,        \
-	                                   uint64_t a, int lda, uint64_t b, int ldb)                                              \
-	{                                                                                                                         \
-		return trsm<T>(h, "cublas" #letter "trsm", false, flag(side, 0, 1), flag(uplo, 1, 0), cuda_turn(trans), flag(diag, 0, 1), m, n, alpha, a, lda, b, ldb); \
-	}                                                                                                                         \
-	EXPORT int hipblas##letter##trsm(Handle *h, int side, int uplo, int trans, int diag, int m, int n, const T *alpha,          \
-	                                 uint64_t a, int lda, uint64_t b, int ldb)                                                \
-	{                                                                                                                         \
-		return hip_status(trsm<T>(h, "hipblas" #letter "trsm", true, flag(side, 141, 142), flag(uplo, 121, 122), hip_turn(trans), flag(diag, 131, 132), m, n, alpha, a, lda, b, ldb)); \
-	}                                                                                                                         \
-	EXPORT int cublas##letter##geam(Handle *h, int ta, int tb, int m, int n, const T *alpha, uint64_t a, int lda, const T *beta, \
-	                                uint64_t b, int ldb, uint64_t c, int ldc)                                                 \
-	{                                                                                                                         \
-		return geam<T>(h, "cublas" #letter "geam", cuda_turn(ta), cuda_turn(tb), m, n, alpha, a, lda, beta, b, ldb, c, ldc);      \
-	}                                                                                                                         \
-	EXPORT int hipblas##letter##geam(Handle *h, int ta, int tb, int m, int n, const T *alpha, uint64_t a, int lda, const T *beta, \
-	                                 uint64_t b, int ldb, uint64_t c, int ldc)                                                \
-	{                                                                                                                         \
-		return hip_status(geam<T>(h, "hipblas" #letter "geam", hip_turn(ta), hip_turn(tb), m, n, alpha, a, lda, beta, b, ldb, c, ldc)); \
 	}
 
 FUNCTIONS(S, float)
