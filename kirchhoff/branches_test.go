@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kirchhoff-lsm/lsm/device"
-	"github.com/kirchhoff-lsm/lsm/dist"
 	"github.com/kirchhoff-lsm/lsm/survey"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 )
@@ -164,22 +162,4 @@ func inverse(spectrum []complex128) []float64 {
 		}
 	}
 	return out
-}
-
-// TestBranchesInCompactTables: times in 16 bits of several arrivals change traces and images by little, alike in both
-// directions.
-func TestBranchesInCompactTables(t *testing.T) {
-	for dim := 2; dim <= 3; dim++ {
-		p := trial{dim: dim, weights: 1, irregular: true, arrivals: 3}.problem(t, 11)
-		data, image := both(t, p, newCPUEngine(t, p, Work{}), 5)
-		p.Compact = true
-		compact := newCPUEngine(t, p, Work{})
-		d, m := both(t, p, compact, 5)
-		if a, b := difference(d, data), difference(m, image); !(a > 0 && a < 1e-2 && b > 0 && b < 1e-2) {
-			t.Errorf("%d-D: traces differ by %.1e, images by %.1e", dim, a, b)
-		}
-		if e, err := dist.DotTest(context.Background(), device.NewHost(1), operator(p, compact), 3); err != nil || e > 1e-6 {
-			t.Errorf("%d-D: dot test %.1e, %v", dim, e, err)
-		}
-	}
 }

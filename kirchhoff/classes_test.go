@@ -15,13 +15,10 @@ import (
 // makeClasses makes the same classes with every engine.
 func makeClasses(t *testing.T, p *Problem, class []Class) map[string]Engine {
 	t.Helper()
-	compact := *p
-	compact.Compact = true
 	budget := Needs(p, Work{}).Place * int64(min(p.Positions.Len(), p.LeastPlaces(true)))
 	out := map[string]Engine{}
 	for name, make := range map[string]func() (Engine, error){
-		"cpu":     func() (Engine, error) { return New(context.Background(), p, Work{Classes: class}) },
-		"16 bits": func() (Engine, error) { return New(context.Background(), &compact, Work{Classes: class}) },
+		"cpu": func() (Engine, error) { return New(context.Background(), p, Work{Classes: class}) },
 		"recompute": func() (Engine, error) {
 			return New(context.Background(), p, Work{Classes: class, Remake: true, Budget: budget})
 		},
@@ -65,9 +62,6 @@ func TestClasses(t *testing.T) {
 		want := plainReference(t, p, used)
 		for name, classes := range makeClasses(t, p, class) {
 			limit, tight := 1e-5, 1e-6
-			if name == "16 bits" {
-				limit = 2e-2
-			}
 			if name == "reference" {
 				limit, tight = 1e-12, 1e-13
 			}
@@ -98,9 +92,6 @@ func TestClassesByAngle(t *testing.T) {
 		want := plainReference(t, &every, count(p.NumTraces()))
 		for name, classes := range makeClasses(t, p, class) {
 			limit, tight := 1e-5, 1e-6
-			if name == "16 bits" {
-				limit = 2e-2
-			}
 			if name == "reference" {
 				limit, tight = 1e-6, 1e-13 // windows are rounded to float32
 			}

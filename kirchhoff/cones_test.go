@@ -148,9 +148,8 @@ func held(t *testing.T, tables *tables) {
 			}
 			tile, place := row/op.Places, row%op.Places
 			size := tables.op.Mode.Row()
-			c, fields := tables.conesOf(box)[place][tile/stretch], tables.rows.S[(tables.boxes[box].rows+row)*size:][:size]
-			fields = fields[size-(tables.op.Mode.Fields()-1)*simd.TileSize:]
-			value := func(f, i int) float64 { return float64(math.Float32frombits(fields[f*simd.TileSize+i])) }
+			c, fields := tables.conesOf(box)[place][tile/stretch], tables.rows.S[(tables.boxes[box].rows+row)*size:][simd.TileSize:size]
+			value := func(f, i int) float64 { return float64(fields[f*simd.TileSize+i]) }
 			for i := range simd.TileSize {
 				p := [3]float64{math.Sin(value(1, i)), 0, math.Cos(value(1, i))}
 				if !angular(&tables.plan.Problem) {
@@ -200,20 +199,18 @@ func TestCutOff(t *testing.T) {
 		{"classes", [2]float64{0.75, 0.85}, func(p *Problem) { p.Opening = Window{Fall0: 20, Fall1: 40} }, classes},
 	} {
 		for _, shape := range [][]int{{405, 90}, {101, 18, 37}} {
-			for _, compact := range []bool{false, true} {
-				p := fixedSpread(t, shape, 12.5, [2]int{3, 1}, [2]int{10, 1}, 700, false)
-				if p.Grid.Dim() == 3 {
-					p = fixedSpread(t, shape, 25, [2]int{3, 1}, [2]int{6, 2}, 400, false)
-				}
-				p.Compact, p.Threads = compact, 1
-				c.set(p)
-				t.Run(fmt.Sprintf("%s/%v/compact=%v", c.name, shape, compact), func(t *testing.T) {
-					for isa := simd.Portable; isa <= simd.Best(); isa++ {
-						t.Setenv("LSM_CPU_ISA", isa.String())
-						sameBits(t, p, newCPUEngine(t, p, c.Work), c.most[p.Grid.Dim()-2])
-					}
-				})
+			p := fixedSpread(t, shape, 12.5, [2]int{3, 1}, [2]int{10, 1}, 700, false)
+			if p.Grid.Dim() == 3 {
+				p = fixedSpread(t, shape, 25, [2]int{3, 1}, [2]int{6, 2}, 400, false)
 			}
+			p.Threads = 1
+			c.set(p)
+			t.Run(fmt.Sprintf("%s/%v", c.name, shape), func(t *testing.T) {
+				for isa := simd.Portable; isa <= simd.Best(); isa++ {
+					t.Setenv("LSM_CPU_ISA", isa.String())
+					sameBits(t, p, newCPUEngine(t, p, c.Work), c.most[p.Grid.Dim()-2])
+				}
+			})
 		}
 	}
 }

@@ -37,8 +37,7 @@ func streamer(t testing.TB, shape []int, shots, channels int) *Problem {
 }
 
 // TestAperture: over a grid of many boxes every engine is adjoint and agrees with the
-// reference, whatever the weights and however the tables are held, and tables are as local
-// as the aperture.
+// reference, whatever the weights, and tables are as local as the aperture.
 func TestAperture(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -52,9 +51,7 @@ func TestAperture(t *testing.T) {
 	} {
 		for _, set := range []func(p *Problem){
 			func(*Problem) {},
-			func(p *Problem) { p.Compact = true },
 			func(p *Problem) { p.Dynamic = true },
-			func(p *Problem) { p.Dynamic, p.Compact = true, true },
 			func(p *Problem) { p.DipLimit = []float64{30, 60} },
 			func(p *Problem) { p.Antialias, p.Slowest = []float64{60, 60}[:len(c.shape)-1], 2000 },
 		} {
@@ -76,11 +73,7 @@ func TestAperture(t *testing.T) {
 					if n := e.TableBytes(); float64(n) > c.tables*float64(all) || n != Needs(p, Work{}).Tables {
 						t.Errorf("%s: tables of %d bytes, %d without aperture", name(e), n, all)
 					}
-					near := 1e-5
-					if p.Compact {
-						near = 2e-3 // of times rounded by 2 µs
-					}
-					if e1, e2 := difference(d, data), difference(m, image); !(e1 <= near && e2 <= near) {
+					if e1, e2 := difference(d, data), difference(m, image); !(e1 <= 1e-5 && e2 <= 1e-5) {
 						t.Errorf("%s: differs from the reference by %.1e and %.1e", name(e), e1, e2)
 					}
 					if d, err := dist.DotTest(ctx, device.NewHost(1), operator(p, e), 7); err != nil || !(d <= 1e-6) {

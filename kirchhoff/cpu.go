@@ -45,7 +45,7 @@ type cpu struct {
 
 // New makes the engine for the host's processor. Tables take 4 bytes per place and
 // image point, 12 with Dynamic or limits of angles in 2-D, 20 in 3-D and of unequal
-// slownesses; two less with Compact.
+// slownesses.
 // The environment variable LSM_CPU_ISA (avx512, avx2, portable) forces one set of
 // kernels; they agree to rounding. New returns the errors of Validate, of the traveltime
 // method and of ctx. It also refuses groups that cut a shot, a budget below the tables of one

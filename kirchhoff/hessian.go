@@ -51,8 +51,6 @@ func (t Target) holds(g grid.Grid, i int) bool {
 // A row of H is a point of the target. Rows are in the order of Points: tile by tile, so that
 // neighbouring rows are neighbouring points. H is symmetric to the bit, and its elements have the
 // same bits in whatever block and on however many threads they are computed.
-//
-// Times are always those of 32 bits or more: Problem.Compact is ignored.
 type Hessian struct {
 	arrivals
 	threads int

@@ -25,26 +25,25 @@ func TestNeeds(t *testing.T) {
 		shape   []int
 		slab    [2]int
 		dynamic bool
-		compact bool
 		alias   []float64
 		unequal bool
 		several int // arrivals
 	}{
-		{[]int{201, 90}, [2]int{}, true, false, nil, false, 0},
-		{[]int{201, 90}, [2]int{64, 192}, true, true, nil, false, 0},
-		{[]int{201, 90}, [2]int{}, true, false, nil, true, 0},
-		{[]int{300, 90}, [2]int{256, 300}, false, false, nil, false, 0},
-		{[]int{300, 90}, [2]int{}, false, false, []float64{25}, false, 0},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, nil, false, 0},
-		{[]int{40, 30, 20}, [2]int{16, 40}, true, false, []float64{20, 25}, false, 0},
-		{[]int{201, 90}, [2]int{64, 192}, true, false, []float64{25}, false, 2},
+		{[]int{201, 90}, [2]int{}, true, nil, false, 0},
+		{[]int{201, 90}, [2]int{64, 192}, true, nil, false, 0},
+		{[]int{201, 90}, [2]int{}, true, nil, true, 0},
+		{[]int{300, 90}, [2]int{256, 300}, false, nil, false, 0},
+		{[]int{300, 90}, [2]int{}, false, []float64{25}, false, 0},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, nil, false, 0},
+		{[]int{40, 30, 20}, [2]int{16, 40}, true, []float64{20, 25}, false, 0},
+		{[]int{201, 90}, [2]int{64, 192}, true, []float64{25}, false, 2},
 	} {
 		dim := len(c.shape)
 		p := fixedSpread(t, c.shape, 10, [2]int{20, 1}, [2]int{30, dim - 1}, 400, c.dynamic)
 		if c.slab != [2]int{} {
 			takeSlab(p, c.slab)
 		}
-		p.Compact, p.Threads, p.Antialias = c.compact, 2, c.alias
+		p.Threads, p.Antialias = 2, c.alias
 		if c.unequal {
 			p.Times = traveltime.NewUnequal(p.Times, nil)
 		}
@@ -54,7 +53,7 @@ func TestNeeds(t *testing.T) {
 		e := newCPUEngine(t, p, Work{})
 		n := Needs(p, Work{})
 		o := e.tables
-		held := 4*len(o.rows.S) + 8*len(o.spans.S) + 8*len(o.reach.S) + len(o.shifts.S)
+		held := 4*len(o.rows.S) + 8*len(o.spans.S) + 8*len(o.reach.S)
 		if e.plan.bands.n > 1 {
 			held += 4*len(o.slope.S) + 8*len(o.slopes.S)
 		}

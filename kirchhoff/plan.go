@@ -105,13 +105,11 @@ func (l *Plan) Of(p *Problem) *Plan {
 // sizes depend only on these. p must be valid.
 func Outline(p *Problem) *Plan { return makeOutline(p, &memory{counting: true}) }
 
-// Layout describes what a table holds for a place in each tile: 64 times, as float32 or,
-// with Compact, in 16 bits, followed by Fields − 1 arrays of 64 float32 from which
-// weights are made.
+// Layout describes what a table holds for a place in each tile: 64 times, followed by
+// Fields − 1 arrays of 64 float32 from which weights are made.
 type Layout struct {
-	Fields  int // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D and of unequal slownesses
-	Words   int // 32-bit words of a tile
-	Compact bool
+	Fields  int  // values of a point: 1 without weights, 3 in 2-D, 5 in 3-D and of unequal slownesses
+	Words   int  // 32-bit words of a tile
 	Limits  bool // weights depend on the dip or the opening angle, see Fade, or slownesses are unequal
 	Unequal bool // vectors are of any length, see Vectors
 	Bands   int  // of each trace, see the package comment; 1 without anti-aliasing
@@ -126,7 +124,7 @@ func (l *Plan) Layout() Layout {
 	if l.Problem.local() {
 		axes = l.Problem.Grid.Dim() - 1
 	}
-	return Layout{Fields: m.Fields(), Words: m.Row(), Compact: m&simd.Compact != 0, Limits: m&simd.Limits != 0, Unequal: unequal(&l.Problem), Bands: l.bands.n, Aperture: axes}
+	return Layout{Fields: m.Fields(), Words: m.Row(), Limits: m&simd.Limits != 0, Unequal: unequal(&l.Problem), Bands: l.bands.n, Aperture: axes}
 }
 
 // maker makes the tables of places one after the other, on one thread.

@@ -89,14 +89,6 @@ type Problem struct {
 	// partition.
 	MaxDistance [2]float64
 
-	// Compact makes the cpu engine hold traveltimes in 16 bits instead of 32, which
-	// halves the memory without Dynamic. If the times of a place within a tile (8×8
-	// points, or 4×4×4) span less than 32 samples, each is rounded by at most DT/4096 and
-	// that of a pair by at most DT/2048, 2 µs at 4 ms; by twice that up to 64 samples,
-	// and so on. Weights come from the exact times. The reference engine ignores
-	// Compact.
-	Compact bool
-
 	// Present is nil, or the share of places and boxes of tiles in which each branch has arrivals, as
 	// SampleBranches finds it. Needs counts on it.
 	Present []float64

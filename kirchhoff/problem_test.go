@@ -137,30 +137,24 @@ func TestParts(t *testing.T) {
 // TestAmplitudeGaps: an amplitude counts for nothing where its place reaches no point.
 func TestAmplitudeGaps(t *testing.T) {
 	for _, shape := range [][]int{{40, 24}, {16, 12, 12}} {
-		for _, compact := range []bool{false, true} {
-			p := fixedSpread(t, shape, 10, [2]int{3, 1}, [2]int{7, 1}, 200, true)
-			p.Times, p.Compact = gaps{p.Times}, compact
-			p.Amplitude = func(place int) ([]float64, error) {
-				b := make([]float64, p.Grid.Len())
-				for i := range b {
-					b[i] = 1 + 0.5*math.Sin(float64(i+place))
-				}
-				for i := int(p.Positions.NumberOf(int32(place))) % 3; i < len(b); i += 7 {
-					b[i] = math.NaN()
-				}
-				return b, nil
+		p := fixedSpread(t, shape, 10, [2]int{3, 1}, [2]int{7, 1}, 200, true)
+		p.Times = gaps{p.Times}
+		p.Amplitude = func(place int) ([]float64, error) {
+			b := make([]float64, p.Grid.Len())
+			for i := range b {
+				b[i] = 1 + 0.5*math.Sin(float64(i+place))
 			}
-			all := everyEngine(t, p)
-			data, image := both(t, p, all[0], 3)
-			limit := 1e-5
-			if compact {
-				limit = 1e-2
+			for i := int(p.Positions.NumberOf(int32(place))) % 3; i < len(b); i += 7 {
+				b[i] = math.NaN()
 			}
-			for _, e := range all[1:] {
-				d, m := both(t, p, e, 3)
-				if dd, dm := difference(d, data), difference(m, image); !(dd <= limit) || !(dm <= limit) {
-					t.Errorf("%s, %v points: data differ by %.2e, images by %.2e, want at most %g", name(e), shape, dd, dm, limit)
-				}
+			return b, nil
+		}
+		all := everyEngine(t, p)
+		data, image := both(t, p, all[0], 3)
+		for _, e := range all[1:] {
+			d, m := both(t, p, e, 3)
+			if dd, dm := difference(d, data), difference(m, image); !(dd <= 1e-5) || !(dm <= 1e-5) {
+				t.Errorf("%s, %v points: data differ by %.2e, images by %.2e, want at most 1e-5", name(e), shape, dd, dm)
 			}
 		}
 	}

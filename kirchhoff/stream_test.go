@@ -68,12 +68,12 @@ func exactStream(t *testing.T, s dist.Grouped, m, d []float32, quantum [2]float6
 // engine's: its traces to the bit, its image to rounding, with exact sums to the bit.
 func TestStreamIsTheSameOperator(t *testing.T) {
 	for i := range 4 {
-		dynamic, compact := i%2 == 1, i/2 == 1
+		dynamic := i%2 == 1
 		p := fixedSpread(t, []int{37, 29}, 10, [2]int{7, 1}, [2]int{19, 1}, 180, dynamic)
 		if i == 3 {
 			p = fixedSpread(t, []int{17, 9, 8}, 20, [2]int{3, 2}, [2]int{4, 5}, 100, dynamic)
 		}
-		p.Compact, p.Threads = compact, 1+i%2
+		p.Threads = 1 + i%2
 		whole := newCPUEngine(t, p, Work{})
 		h := device.NewHost(1)
 		m, d := noise(uint64(i), p.Grid.Len()), noise(uint64(9+i), p.NumTraces()*p.NT)
@@ -98,7 +98,7 @@ func TestStreamIsTheSameOperator(t *testing.T) {
 			shots  int
 			remake bool
 		}{{1, false}, {3, false}, {7, false}, {1, true}, {4, true}} {
-			name := fmt.Sprintf("dynamic %v, compact %v, groups of %d shots, tables made anew %v", dynamic, compact, c.shots, c.remake)
+			name := fmt.Sprintf("dynamic %v, groups of %d shots, tables made anew %v", dynamic, c.shots, c.remake)
 			s := newCPUEngine(t, p, Work{Cuts: shotCuts(p, c.shots), Remake: c.remake})
 			u, v := apply(s)
 			if !slices.Equal(u, traces) {

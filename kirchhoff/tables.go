@@ -2,7 +2,6 @@ package kirchhoff
 
 import (
 	"context"
-	"fmt"
 	"hash/maphash"
 	"math"
 	"math/bits"
@@ -20,9 +19,8 @@ type tables struct {
 	cover  *cover
 	op     simd.Operator // of any box, without its tables and traces
 	boxes  []boxTables
-	rows   *simd.Memory[uint32]
+	rows   *simd.Memory[float32]
 	spans  *simd.Memory[simd.Span]
-	shifts *simd.Memory[uint8] // with Compact
 	reach  *simd.Memory[simd.Reach]
 	slope  *simd.Memory[float32] // with bands
 	slopes *simd.Memory[simd.Slopes]
@@ -30,8 +28,8 @@ type tables struct {
 	sum    uint64              // of tables that are kept, as they were made
 }
 
-// boxTables says where those of a box begin: tiles and places in rows, spans, shifts and
-// slope, places in reach, slopes and cones.
+// boxTables says where those of a box begin: tiles and places in rows, spans and slope,
+// places in reach, slopes and cones.
 type boxTables struct{ rows, places int }
 
 // newTables makes room for the tables that c names.
@@ -51,14 +49,9 @@ func newTables(l *Plan, c *cover, counting bool) *tables {
 	o.Wide = wide[2]
 	o.Bands, o.Taps, o.Half = l.bands.n, l.bands.taps, l.bands.half
 	o.Dynamic, o.Unequal, o.Dip, o.Opening = p.Dynamic, unequal(p), p.Dip().kernel(), p.Opening.kernel()
-	t.rows = alloc[uint32](m, n.rows*o.Mode.Row())
+	t.rows = alloc[float32](m, n.rows*o.Mode.Row())
 	t.spans = alloc[simd.Span](m, n.rows)
 	t.reach = alloc[simd.Reach](m, n.places)
-	shifts := 0
-	if p.Compact {
-		shifts = n.rows
-	}
-	t.shifts = alloc[uint8](m, shifts)
 	if o.Bands > 1 {
 		t.slope = alloc[float32](m, n.rows)
 		t.slopes = alloc[simd.Slopes](m, n.places)
@@ -77,9 +70,6 @@ func (t *tables) selectBox(o *simd.Operator, box int) {
 	o.Table = t.rows.S[at.rows*o.Mode.Row():]
 	o.Span = t.spans.S[at.rows : at.rows+n]
 	o.Reach = t.reach.S[at.places : at.places+places]
-	if len(t.shifts.S) > 0 {
-		o.Shift = t.shifts.S[at.rows : at.rows+n]
-	}
 	if t.slope != nil {
 		o.Slope, o.Slopes = t.slope.S[at.rows:at.rows+n], t.slopes.S[at.places:at.places+places]
 	}
@@ -118,9 +108,7 @@ func (t *tables) make(ctx context.Context, p *Problem) error {
 		if err := k.takeField(t.plan, w, place, window, b); err != nil {
 			return err
 		}
-		if err := t.pack(table(p.Positions, place, branch), k); err != nil {
-			return fmt.Errorf("kirchhoff: place %d: %w", place, err)
-		}
+		t.pack(table(p.Positions, place, branch), k)
 		return nil
 	})
 }
@@ -136,9 +124,6 @@ func (p *Problem) mode() simd.Mode {
 	}
 	if p.limited() || unequal(p) || p.Directed() && !p.Dynamic {
 		mode += simd.Limits
-	}
-	if p.Compact {
-		mode += simd.Compact
 	}
 	return mode
 }
@@ -177,7 +162,7 @@ func (t *tables) usedBands(p *survey.Positions) int {
 var hashSeed = maphash.MakeSeed()
 
 func (t *tables) checksum() (sum uint64) {
-	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.shifts.Bytes(), t.slope.Bytes(), t.slopes.Bytes(), t.cones.Bytes()} {
+	for _, part := range [][]byte{t.rows.Bytes(), t.spans.Bytes(), t.reach.Bytes(), t.slope.Bytes(), t.slopes.Bytes(), t.cones.Bytes()} {
 		sum = bits.RotateLeft64(sum, 1) ^ maphash.Bytes(hashSeed, part)
 	}
 	return sum
@@ -190,9 +175,8 @@ const never = 5e8
 // pack converts the times of a branch of a place, which k holds with what bands and weights need of
 // them. Half of t0 goes to each end of a ray, so that a place may be both source and
 // receiver. Times are reduced to samples in float64 and rounded to float32 only once they
-// are relative to the tile. It returns an error if a tile's times are too far apart for
-// Compact.
-func (t *tables) pack(place int, k *maker) error {
+// are relative to the tile.
+func (t *tables) pack(place int, k *maker) {
 	for i, b := range t.plan.Boxes {
 		n := t.cover.find(i, int32(place))
 		if n < 0 {
@@ -204,9 +188,7 @@ func (t *tables) pack(place int, k *maker) error {
 			if (tile-b.First)%stretch == 0 {
 				k.rays = noRays()
 			}
-			if err := t.packTile(tile, at, k); err != nil {
-				return err
-			}
+			t.packTile(tile, at, k)
 			if t.cones != nil {
 				t.cones.S[from.places+n][(tile-b.First)/stretch] = k.rays.cone(angular(&t.plan.Problem))
 			}
@@ -228,99 +210,41 @@ func (t *tables) pack(place int, k *maker) error {
 			t.slopes.S[from.places+n] = steep
 		}
 	}
-	return nil
 }
 
 // packTile packs one tile into row at.
-func (t *tables) packTile(tile, at int, k *maker) error {
+func (t *tables) packTile(tile, at int, k *maker) {
 	p, size := &t.plan.Problem, t.op.Mode.Row()
 	shift := p.T0 / (2 * p.DT)
-	limit := float64(never)
-	if p.Compact {
-		// No time is negative, so points beyond this limit are off the record for any
-		// pair. Storing them would make the other times of the tile less accurate.
-		limit = min(limit, float64(p.NT)+shift)
-	}
 	var q [simd.TileSize]float64
 	row := t.rows.S[at*size : (at+1)*size]
 	points := t.plan.slots(tile)
 	least := math.Inf(1)
 	for i, n := range points {
 		q[i] = k.time[k.at.of(t.plan.first+int(source(n)))]/p.DT - shift
-		if !(math.Abs(q[i]) < never && q[i] < limit) { // a place may be unreachable
+		if !(math.Abs(q[i]) < never) { // a place may be unreachable
 			q[i] = never
 		}
 		least = min(least, q[i])
 	}
 	base := math.Floor(least)
 	width := float32(0)
-	if p.Compact {
-		var err error
-		if width, t.shifts.S[at], err = encode(row, &q, base); err != nil {
-			return err
-		}
-	} else {
-		for i := range q {
-			rel := float32(q[i] - base)
-			row[i] = math.Float32bits(rel)
-			width = max(width, rel)
-		}
+	for i := range q {
+		row[i] = float32(q[i] - base)
+		width = max(width, row[i])
 	}
 	t.spans.S[at] = simd.Span{Base: int32(base), Width: width}
-	fields := row[size-(t.op.Mode.Fields()-1)*simd.TileSize:]
-	if least == never || t.op.Mode.Weights() != simd.Static && !t.weights(fields, points, &q, k) {
+	if least == never || t.op.Mode != simd.Static && !t.weights(row[simd.TileSize:], points, &q, k) {
 		t.spans.S[at].Width = -1
 	}
-	return nil
-}
-
-// encode writes times q, in samples, as 16 bits relative to base, and returns the
-// largest and the shift: with shift 0 a code is a time in units of 1/2048 sample,
-// which holds 32 samples, and each further shift doubles both.
-func encode(row []uint32, q *[simd.TileSize]float64, base float64) (width float32, shift uint8, err error) {
-	widest := 0.0
-	gaps := false
-	for _, t := range q {
-		if t == never {
-			gaps = true
-		} else {
-			widest = max(widest, t-base)
-		}
-	}
-	unit := 1.0 / (1 << simd.Bits)
-	for math.Round(widest/unit) >= simd.Never {
-		unit *= 2
-		shift++
-	}
-	if shift > simd.MaxShift {
-		return 0, 0, fmt.Errorf("times of a tile lie %g samples apart, compact tables hold %d", widest, simd.Never<<simd.MaxShift>>simd.Bits)
-	}
-	code := func(t float64) uint32 {
-		if t == never {
-			return simd.Never
-		}
-		return uint32(math.Round((t - base) / unit))
-	}
-	for i := range row[:simd.TileSize/2] {
-		n := i/16*32 + i%16 // see package simd
-		row[i] = code(q[n]) | code(q[n+16])<<16
-	}
-	width = float32(math.Round(widest/unit) * unit)
-	if shift > 0 {
-		width = max(width, 32) // the kernels take less to mean no shift
-	}
-	if gaps {
-		width = never // never inside a record, so that codes are looked at
-	}
-	return width, shift, nil
 }
 
 // weights fills row, the fields behind the times q, and reports whether any is not zero.
 // They are 0 at points without a time: kernels may multiply by them all the same. It adds the
 // directions of the rays to those of k.
-func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64, k *maker) bool {
+func (t *tables) weights(row []float32, points []int32, q *[simd.TileSize]float64, k *maker) bool {
 	s := &k.slow
-	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = math.Float32bits(float32(v)) }
+	set := func(f, i int, v float64) { row[f*simd.TileSize+i] = float32(v) }
 	any := false
 	for i, n := range points {
 		n := k.at.of(t.plan.first + int(source(n)))
@@ -333,7 +257,7 @@ func (t *tables) weights(row []uint32, points []int32, q *[simd.TileSize]float64
 		if s.angle != nil && b != 0 { // where b is 0 the angle may be NaN
 			angle = s.angle[n]
 		}
-		switch t.op.Mode.Weights() {
+		switch t.op.Mode {
 		case simd.Plane + simd.Limits:
 			set(0, i, b)
 			set(1, i, angle)

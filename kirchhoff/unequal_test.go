@@ -220,26 +220,11 @@ func TestUnequalShares(t *testing.T) {
 	nonzero := 0
 	for i, c := range []trial{{dim: 2, weights: 2, limits: 3, irregular: true, unequal: 1}, {dim: 2, weights: 1, aperture: 2, unequal: 2},
 		{dim: 3, weights: 1, limits: 2, antialias: true, unequal: 2}, {dim: 3, limits: 1, gaps: true, unequal: 1}, {dim: 3, weights: 2, t0: 0.0713, unequal: 2}} {
-		for _, compact := range []bool{false, true} {
-			p := c.problem(t, uint64(11+i))
-			p.Compact = compact
-			near := 2e-5
-			if compact {
-				near = 0.1
-			}
-			nonzero += exactEverywhere(t, p, near, uint64(i), layout{3, 1, 2, 0}, layout{2, 2, 1, 0}, layout{2, 1, 2, 40})
-		}
+		p := c.problem(t, uint64(11+i))
+		nonzero += exactEverywhere(t, p, 2e-5, uint64(i), layout{3, 1, 2, 0}, layout{2, 2, 1, 0}, layout{2, 1, 2, 40})
 	}
 	if nonzero == 0 {
 		t.Error("no image has a value")
-	}
-}
-
-// TestUnequalCompact: with the times of compact tables every set of kernels agrees with the
-// reference.
-func TestUnequalCompact(t *testing.T) {
-	for i, c := range []trial{{dim: 2, weights: 2, limits: 3, irregular: true, unequal: 1}, {dim: 2, weights: 1, unequal: 2}, {dim: 3, weights: 1, limits: 2, unequal: 2}, {dim: 3, limits: 1, unequal: 1}} {
-		c.compacts(t, uint64(3+i), map[uint8]int{})
 	}
 }
 

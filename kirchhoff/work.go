@@ -115,9 +115,6 @@ func Refuse(engine string, p *Problem, w Work) error {
 
 // Text describes, for Engine.Info, how an engine goes through p in the given number of units.
 func (w *Work) Text(p *Problem, units int) (text string) {
-	if p.Compact {
-		text += ", times in 16 bits"
-	}
 	if w.Remake {
 		how := "recomputed"
 		if _, ok := p.Times.(*traveltime.Coarse); ok {

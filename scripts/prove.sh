@@ -286,7 +286,7 @@ speed() {
 	row 'size           way       triples/s  copy %  issue %  exact x'
 	# shellcheck disable=SC2086 # lists of options
 	{
-		kernel '2-D' $size2 && kernel '2-D, weights' $size2 --dynamic && kernel '2-D, 16 bits' $size2 --compact &&
+		kernel '2-D' $size2 && kernel '2-D, weights' $size2 --dynamic &&
 			kernel '3-D' $size3 && kernel '3-D, weights' $size3 --dynamic
 	} || return
 	row "the card copies $(get copy_bytes <figures) bytes/s and issues $(get issue <figures) instructions/s, measured here"

@@ -53,7 +53,7 @@ var memoryCases = []memoryCase{
 	{name: "3-D, recomputed, 10 iterations", synth: cubeSurvey, set: "solver.iterations=10 kirchhoff.tables=recompute", large: true},
 	{name: "angle gathers", synth: saltSurvey, set: "solver.iterations=3 image.gathers=angle image.gather_bins=[0.0,20.0,40.0,60.0]", large: true},
 	{name: "aperture", synth: denseSurvey, set: "solver.iterations=3 kirchhoff.tables=full kirchhoff.aperture=300 kirchhoff.dynamic=true"},
-	{name: "16 bits, dynamic, anti-aliased", synth: denseSurvey, set: "solver.iterations=3 kirchhoff.tables=uint16 kirchhoff.dynamic=true kirchhoff.antialias=triangle", large: true},
+	{name: "dynamic, anti-aliased", synth: denseSurvey, set: "solver.iterations=3 kirchhoff.tables=full kirchhoff.dynamic=true kirchhoff.antialias=triangle", large: true},
 	{name: "weighted, residual written", synth: denseSurvey, set: "solver.iterations=3 data.mute_offsets=0 data.mute_times=0.3 output.residual=residual.h5", large: true},
 	{name: "scales measured", synth: denseSurvey, set: "solver.iterations=2 solver.damping=0.1 solver.penalty_scale=relative", large: true},
 	{name: "gathers by illumination, anti-aliased", synth: denseSurvey, set: "solver.iterations=2 image.gathers=offset image.gather_bins=[0.0,500.0,1000.0,2000.0,3100.0] image.gather_normalize=illumination kirchhoff.antialias=triangle", large: true},

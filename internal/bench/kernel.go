@@ -34,7 +34,6 @@ type KernelSize struct {
 	Wavelet            int  // samples of the wavelet; 0: 81
 	Streamer           bool // receivers move with the source: 12.5 m apart, one list of traces
 	Dynamic            bool
-	Compact            bool   // times in 16 bits, all engines but reference
 	Engine             string // "cpu", "reference", or with Card "cuda" or "hip"
 	Card               *gpu.Device
 	Threads            int
@@ -160,7 +159,7 @@ func (r *KernelResult) countCard(size KernelSize, vectors float64) error {
 // instructions is the number of instructions that the card's kernels issue for a triple, by
 // direction; zero if it was not counted.
 func (k KernelSize) instructions() (each [2]float64) {
-	l := kirchhoff.Layout{Fields: 1, Compact: k.Compact}
+	l := kirchhoff.Layout{Fields: 1}
 	if k.Dynamic {
 		l.Fields = 2*len(k.Shape) - 1
 	}
@@ -323,7 +322,7 @@ func (k KernelSize) problem() (*kirchhoff.Problem, error) {
 	return &kirchhoff.Problem{
 		Slowest: 2000,
 		Grid:    g, Positions: s.Distinct(true), NT: s.NT, DT: s.DT, Wavelet: s.Wavelet,
-		Times: times, Dynamic: k.Dynamic, Compact: k.Compact, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
+		Times: times, Dynamic: k.Dynamic, Velocity: slices.Repeat([]float64{2000}, g.Len()), AngleLimit: []float64{72, 90}, Threads: k.Threads,
 	}, nil
 }
 

@@ -26,7 +26,7 @@ func TestDifferences(t *testing.T) {
 		keys      string
 	}{
 		{name: "nothing"},
-		{name: "rounding and place", now: []string{"kirchhoff.tables=uint16", "kirchhoff.engine=reference", "machine.threads=1", "solver.method=cg"}},
+		{name: "rounding and place", now: []string{"kirchhoff.tables=coarse", "kirchhoff.engine=reference", "machine.threads=1", "solver.method=cg"}},
 		{name: "dynamic", made: []string{"kirchhoff.dynamic=false"}, keys: "kirchhoff.dynamic"},
 		{name: "dynamic now", now: []string{"kirchhoff.dynamic=false"}, keys: "kirchhoff.dynamic"},
 		{name: "limit that does not act", made: []string{"kirchhoff.dynamic=false", "kirchhoff.angle_limit=60"}, now: []string{"kirchhoff.dynamic=false"}},

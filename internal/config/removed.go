@@ -44,6 +44,7 @@ var removedValues = []removal{
 	{"data.weights", `"rms"`, `use "coherence", or "survey" with weights of your own`},
 	{"solver.method", `"image-domain"`, `use "matching", or "cgls"`},
 	{"solver.regularization", `"gradient"`, `use "dip", or solver.damping`},
+	{"kirchhoff.tables", `"uint16"`, `use "auto", or "coarse", which takes less memory`},
 	{"solver.regularization", `"laplacian"`, `use "dip", or solver.damping`},
 }
 

@@ -143,12 +143,12 @@ func TestCardTables(t *testing.T) {
 		return m
 	}
 	full := memory(1)
-	if full.Compact || full.Card == 0 {
+	if full.Stream || full.Card == 0 {
 		t.Fatalf("with all of the GPU free: %v", full)
 	}
 	const spare = 1 << 20 // what opening a card takes
 	t.Setenv("GPUEMU_MEMORY", fmt.Sprint(full.Card+spare))
-	if m := memory(1); m.Compact || m.CardLimit > full.Card+spare {
+	if m := memory(1); m.Stream || m.CardLimit > full.Card+spare {
 		t.Errorf("just enough: %v", m)
 	}
 	two := memory(2)
@@ -156,7 +156,7 @@ func TestCardTables(t *testing.T) {
 		t.Errorf("two ranks may take %d bytes each of %d", two.CardLimit, full.Card+spare)
 	}
 
-	// Somebody else takes what full tables need more than those of 16 bits.
+	// Somebody else takes what tables and traces need together.
 	other, err := gpu.Open(gpu.Options{Cache: accel.UserCache()})
 	must(t, err)
 	defer other.Close()
@@ -167,7 +167,7 @@ func TestCardTables(t *testing.T) {
 	taken, err := other.Alloc(spare/4+700, device.F32)
 	must(t, err)
 	m := memory(1)
-	if !m.Compact || m.Card >= full.Card {
+	if !m.Stream || m.Card >= full.Card {
 		t.Errorf("beside another's %d bytes: %v", 4*taken.Len(), m)
 	}
 	other.Free(taken)

@@ -142,7 +142,7 @@ func (r *checkReport) describeMemory(f *Forecast) {
 	switch {
 	case m.Total() > m.Limit:
 		level = "warning"
-	case m.Compact && r.plan.Config.Kirchhoff.Tables == "auto", m.Recompute:
+	case m.Recompute:
 		level = "note"
 	}
 	if m.Stream {

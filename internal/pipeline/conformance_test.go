@@ -107,7 +107,6 @@ func options() (list []option) {
 	add(option{name: "band, 3-D", make: block}, banded, dynamic)
 	add(option{name: "coherence weights", make: slice}, "data.weights=coherence solver.iterations=5")
 	add(option{name: "coherence weights, streamed traces", make: slice, opens: 1}, stream, "data.weights=coherence solver.iterations=5")
-	add(option{name: "times in 16 bits", within: true, features: feature.Compact, make: slice, says: "times in 16 bits"}, "kirchhoff.tables=uint16")
 	add(option{name: "times far apart", make: apart})
 	add(option{name: "image in time", make: timedSlice, times: true}, append(inTime, antialias, local)...)
 	add(option{name: "recomputed tables", features: feature.Recomputed, make: shots, tight: true, says: "in 12 stretches", opens: 36}, recompute, straightTimes)
@@ -123,10 +122,10 @@ func options() (list []option) {
 		o := option{make: []func(*testing.T) *problem{slice, block}[i]}
 		all := []string{local, local3}[i] + " " + together
 		plane := i == 0
-		o.name, o.ptx = "all, 16 bits"+at, !plane
-		add(o, all, opening, antialias, "kirchhoff.tables=uint16")
+		o.name, o.ptx = "all"+at, !plane
+		add(o, all, opening, antialias)
 		o.name, o.ptx = "all, gathers by illumination"+at, plane
-		add(o, append(byOffset, all, opening, illumined, "kirchhoff.tables=uint16")...)
+		add(o, append(byOffset, all, opening, illumined)...)
 		o.name, o.ptx, o.opens = "all, gathers, coarse"+at, false, 9
 		add(o, append(byAngle, all, antialias, interpolate)...)
 		o.name, o.ptx, o.opens, o.times = "all, streamed, recomputed"+at, plane, 2, true

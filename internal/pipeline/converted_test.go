@@ -152,7 +152,6 @@ func TestMediaAreAdjoint(t *testing.T) {
 		"2-D":                {line, nil},
 		"2-D, recomputed":    {line, []string{"kirchhoff.tables=recompute", "kirchhoff.antialias=triangle"}},
 		"2-D, coarse":        {line, []string{"kirchhoff.tables=coarse", "kirchhoff.aperture=60"}},
-		"2-D, 16 bits":       {line, []string{"kirchhoff.tables=uint16"}},
 		"2-D, streamed":      {line, []string{"data.read=stream", "kirchhoff.aperture=80", "traveltime.margin=30"}},
 		"2-D, other grid":    {line, onGrid(grid.Grid{Origin: []float64{-15, 2}, Spacing: []float64{5, 4}, Shape: []int{20, 20}})},
 		"3-D, filter":        {cube, []string{"kirchhoff.wavelet_filter=true"}},

@@ -46,7 +46,7 @@ func NewForecast(p *Plan, want []int, ranks int) (*Forecast, error) {
 	}
 	var takes []Memory // of the first ranks, held as was tried last
 	var tried Residency
-	held, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
+	held, err := DecideResidency(p.Config, func(r Residency) (bool, error) {
 		q := p.Holding(r)
 		takes, tried = takes[:0], r
 		for _, s := range all {
@@ -272,32 +272,22 @@ func (f *Forecast) Duration(speed *Speed, reading time.Duration) Duration {
 
 // DecideResidency decides where traces and tables are: it returns the first way to hold them that
 // fits on all ranks, which fits reports. Streaming comes before tables that are recomputed.
-func DecideResidency(cfg *config.Config, engine string, fits func(Residency) (bool, error)) (Residency, error) {
+func DecideResidency(cfg *config.Config, fits func(Residency) (bool, error)) (Residency, error) {
 	read := cfg.Data.Read
 	if read == "auto" && cfg.Unstreamed() != "" {
 		read = "memory"
 	}
-	whole, remade := []string{"full", "uint16"}, []string{"exact"}
-	switch t := cfg.Kirchhoff.Tables; {
-	case t != "auto":
-		whole, remade = []string{t}, nil
-	case engine == "reference":
-		whole, remade = whole[:1], nil
+	ways := []Residency{{Tables: "full"}, {Stream: true, Tables: "full"}, {Stream: true, Tables: "exact"}, {Tables: "exact"}}
+	if t := cfg.Kirchhoff.Tables; t != "auto" {
+		ways = []Residency{{Tables: t}, {Stream: true, Tables: t}}
 	}
-	all := slices.Concat(whole, remade)
-	for _, way := range []struct {
-		stream bool
-		tables []string
-	}{{false, whole}, {true, all}, {false, remade}} {
-		if read != "auto" && way.stream != (read == "stream") {
+	for _, r := range ways {
+		if read != "auto" && r.Stream != (read == "stream") {
 			continue
 		}
-		for _, t := range way.tables {
-			r := Residency{Stream: way.stream, Tables: t}
-			if ok, err := fits(r); ok || err != nil {
-				return r, err
-			}
+		if ok, err := fits(r); ok || err != nil {
+			return r, err
 		}
 	}
-	return Residency{Stream: read != "memory", Tables: all[len(all)-1]}, nil // to be refused
+	return Residency{Stream: read != "memory", Tables: ways[len(ways)-1].Tables}, nil // to be refused
 }

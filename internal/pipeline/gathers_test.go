@@ -68,7 +68,6 @@ func TestGathersAddUp(t *testing.T) {
 		limit   float64
 	}{
 		"offset":            {"cpu", byOffset, []string{"kirchhoff.dynamic=true"}, 1e-6},
-		"offset, 16 bits":   {"cpu", byOffset, []string{"kirchhoff.tables=uint16"}, 1e-6},
 		"offset, recompute": {"cpu", byOffset, []string{"kirchhoff.tables=recompute"}, 1e-6},
 		"offset, reference": {"reference", byOffset, nil, 1e-6},
 		"angle":             {"cpu", byAngle, nil, 1e-5},

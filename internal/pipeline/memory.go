@@ -38,7 +38,6 @@ type Memory struct {
 	// bytes that are free there for this rank.
 	Card, CardLimit int64
 
-	Compact   bool  // the tables' times are held in 16 bits
 	Recompute bool  // every application recomputes the tables
 	Budget    int64 // of bytes for these, see kirchhoff.Work
 	Coarse    int64 // the coarse tables that they are made from; 0 for none
@@ -101,8 +100,6 @@ func (m Memory) tablesText() string {
 	h := func(n int64) string { return humanize.IBytes(uint64(n)) }
 	text := "tables " + h(m.Tables)
 	switch {
-	case m.Compact:
-		text += " with times in 16 bits"
 	case m.Coarse > 0:
 		text += " of " + h(m.AllTables) + " at a time, interpolated in every application from coarse ones of " + h(m.Coarse)
 	case m.Recompute:
@@ -272,10 +269,8 @@ func (c *memoryCount) countReference(m Memory) Memory {
 
 // countTables completes the memory for the way in which the host's engine holds its tables.
 func (c *memoryCount) countTables(m Memory, with func(Memory) Memory) Memory {
-	switch tables := c.plan.Held.Tables; tables {
-	case "full", "uint16":
-		m.Compact = tables == "uint16"
-		c.problem.Compact = m.Compact
+	switch c.plan.Held.Tables {
+	case "full":
 		return with(m)
 	case "exact":
 		if whole := with(m); whole.Fits() {

@@ -9,29 +9,22 @@ import (
 	"github.com/kirchhoff-lsm/lsm/internal/status"
 )
 
-// What one rank cannot hold in full no rank holds in another precision than the rest.
+// If a rank cannot hold its tables in full, it recomputes them, and the others keep theirs: all have
+// the same precision.
 func TestOnePrecision(t *testing.T) {
 	p := line(t)
 	j := p.open(t, NeedTraces, progress.Discard(), "cpu", "data.read=memory")
-	all := func(tables string) int64 {
-		return CountMemory(j.plan.Holding(Residency{Tables: tables}), j.share).Total()
-	}
-	full, rounded := all("full"), all("uint16")
-	if rounded >= full {
-		t.Fatalf("16 bits take %d bytes, full tables %d", rounded, full)
-	}
+	full := CountMemory(j.plan.Holding(Residency{Tables: "full"}), j.share).Total()
 	for _, c := range []struct {
 		what   string
 		limits []int64 // of the ranks
 		want   string
 	}{
 		{"all have room", []int64{full, full}, "full"},
-		{"one has room for 16 bits alone", []int64{full, rounded, full}, "uint16"},
-		{"one has room for neither", []int64{full, rounded - 1, full}, "exact"},
-		{"one has room for 16 bits, one for neither", []int64{rounded, rounded - 1, full}, "exact"},
+		{"one has no room", []int64{full, full - 1, full}, "exact"},
 	} {
 		p := *j.plan
-		r, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
+		r, err := DecideResidency(p.Config, func(r Residency) (bool, error) {
 			fits := true
 			for rank, limit := range c.limits {
 				s := *j.share
@@ -45,20 +38,20 @@ func TestOnePrecision(t *testing.T) {
 			t.Errorf("%s: tables are %q, want %q", c.what, r.Tables, c.want)
 		}
 		p.Hardware.Memory = full
-		if m := CountMemory(p.Holding(r), j.share); m.Compact != (c.want == "uint16") {
-			t.Errorf("%s: a rank with room for full tables holds them in 16 bits: %v", c.what, m.Compact)
+		if m := CountMemory(p.Holding(r), j.share); m.Recompute {
+			t.Errorf("%s: a rank with room for full tables recomputes them", c.what)
 		}
 	}
 }
 
-// A checkpoint of times in 16 bits is not continued with exact ones. Full and recomputed
+// A checkpoint of interpolated times is not continued with exact ones. Full and recomputed
 // tables have the same times.
 func TestCheckpointsKeepTheirPrecision(t *testing.T) {
 	p := line(t)
-	stopped(t, p.stopAfter(t, 3, "cpu", false, "solver.iterations=5", "kirchhoff.tables=uint16"))
+	stopped(t, p.stopAfter(t, 3, "cpu", false, "solver.iterations=5", "kirchhoff.tables=coarse"))
 	j, _ := p.ready(t, "cpu", "solver.iterations=5", "kirchhoff.tables=full")
-	if _, err := j.CanResume(); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "traveltimes was uint16, is exact") {
-		t.Errorf("16 bits, then full: status %d: %v", status.Code(err), err)
+	if _, err := j.CanResume(); status.Code(err) != status.BadUsage || !strings.Contains(err.Error(), "traveltimes was coarse, is exact") {
+		t.Errorf("coarse, then full: status %d: %v", status.Code(err), err)
 	}
 
 	p = line(t)

@@ -235,7 +235,6 @@ func (op *Operator) buildEngine(ctx context.Context, m Memory) (err error) {
 	defer stage.End()
 	stage.Total(op.share.Places.Len(), "places")
 	p.Progress = func() { stage.Add(1) }
-	p.Compact = m.Compact
 	if m.Coarse > 0 {
 		_, opt := p.TimesNeeded()
 		coarse, err := traveltime.NewCoarse(ctx, p.Times, p.Positions, CoarseFactor, opt)

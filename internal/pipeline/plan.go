@@ -67,7 +67,7 @@ type Found struct {
 }
 
 // Residency says where traces and tables are while the solver runs. It is the same on all
-// ranks: a mixture of 16-bit and full times would make an image that neither makes alone.
+// ranks: a mixture of coarse and full tables would make an image that neither makes alone.
 type Residency struct {
 	Stream bool   // traces are read as they are needed, never held
 	Tables string // as kirchhoff.tables; "auto": not decided yet; "exact": in full or, where they do not fit, recomputed, to the same bits
@@ -79,9 +79,8 @@ const CoarseFactor = 2
 // Precision names the precision of the operator's traveltimes. Full tables and recomputed
 // tables have the same.
 func (r Residency) Precision() string {
-	switch r.Tables {
-	case "uint16", "coarse":
-		return r.Tables
+	if r.Tables == "coarse" {
+		return "coarse"
 	}
 	return "exact"
 }

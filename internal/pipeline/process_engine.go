@@ -116,7 +116,7 @@ func (h *Process) reportEngine(engine, why string) {
 // Hold returns the plan with traces and tables where they are held, and reports whether that
 // fits into the memory of all ranks. It is collective.
 func (h *Process) Hold(p *Plan, s *Share) (held *Plan, fits bool, err error) {
-	r, err := DecideResidency(p.Config, p.Hardware.Engine, func(r Residency) (bool, error) {
+	r, err := DecideResidency(p.Config, func(r Residency) (bool, error) {
 		short, err := comm.Any(h.Ranks.World, !CountMemory(p.Holding(r), s).Fits())
 		fits = !short
 		return fits, err
@@ -239,16 +239,14 @@ const (
 // one that warms up.
 func (h *Process) timeSample(p *Plan, k *Sample, remake bool) (seconds float64, err error) {
 	ctx := context.Background()
-	problem := *k.Problem
-	problem.Compact = p.Held.Tables == "uint16"
 	work := kirchhoff.Work{Exact: p.Exact(), Classes: k.Classes, Remake: remake, Budget: sampleBytes}
 	d := device.Device(h.Host)
 	var e kirchhoff.Engine
 	if p.Hardware.Card != nil {
 		d = h.Card
-		e, err = kernels.New(ctx, h.Card, &problem, work)
+		e, err = kernels.New(ctx, h.Card, k.Problem, work)
 	} else {
-		e, err = kirchhoff.New(ctx, &problem, work)
+		e, err = kirchhoff.New(ctx, k.Problem, work)
 	}
 	if err != nil {
 		return 0, err

@@ -137,7 +137,7 @@ func TestAutoTakesTheFaster(t *testing.T) {
 		"a GPU fails":    {2, func(rank int) (float64, float64, error) { return 2, 1, []error{nil, errors.New("broken")}[rank] }, "cpu", "the GPU failed: broken", nil},
 		"it is measured": {2, nil, "", " s on the cpu, ", []string{"image.gathers=offset", "image.gather_bins=0,30,100", "kirchhoff.aperture=60", "kirchhoff.dynamic=true"}},
 		"made anew":      {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=recompute"}},
-		"in 16 bits":     {1, nil, "", " s on the cpu, ", []string{"kirchhoff.tables=uint16", "solver.reproducible=off"}},
+		"in any order":   {1, nil, "", " s on the cpu, ", []string{"solver.reproducible=off"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, choice, said, err := settled(t, c.ranks, "", c.times, c.set...)

@@ -36,7 +36,7 @@ func TestStreamedRunIsTheSame(t *testing.T) {
 		"2-D, damped":    {shuffled, []string{"solver.damping=3"}},
 		"2-D, band":      {wide, []string{"solver.iterations=5", "solver.band=true", "solver.damping=0.3", "solver.penalty_scale=relative"}},
 		"2-D, coherence": {wide, []string{"solver.iterations=5", "data.weights=coherence"}},
-		"3-D, dynamic":   {long, []string{"kirchhoff.dynamic=true", "kirchhoff.tables=uint16"}},
+		"3-D, dynamic":   {long, []string{"kirchhoff.dynamic=true"}},
 		"recompute":      {wide, []string{"kirchhoff.tables=recompute", "solver.iterations=3"}},
 		"weighted":       {wide, weighing},
 		"antialiased":    {wide, []string{"kirchhoff.antialias=triangle", "kirchhoff.antialias_spacing=40", "kirchhoff.dip_limit=[50,70]"}},
@@ -130,7 +130,7 @@ func TestTracesThatDoNotFitAreStreamed(t *testing.T) {
 	limit := p.tight(t)
 	j := p.open(t, NeedTraces, progress.Discard(), "cpu", limit, "kirchhoff.tables=full")
 	m := j.Memory()
-	if !m.Stream || !j.plan.Held.Stream || m.Recompute || m.Compact || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
+	if !m.Stream || !j.plan.Held.Stream || m.Recompute || m.Total() > m.Limit || m.AllData != int64(4*len(p.survey.Data)) {
 		t.Fatalf("memory plan %v, limit %d", m, m.Limit)
 	}
 	var now, most int64

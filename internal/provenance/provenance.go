@@ -40,7 +40,7 @@ type Record struct {
 	Engine       string    `attr:"engine"`          // "reference", "cpu", "cuda", "hip"
 	Choice       string    `attr:"engine_choice"`   // the engine that kirchhoff.engine = "auto" took on a machine with a GPU, and why; "" without a choice
 	ISA          string    `attr:"instruction_set"` // instruction set of the cpu's kernels: "avx512", "avx2", "portable"; "" on a GPU
-	Tables       string    `attr:"tables"`          // precision of the traveltime tables: "exact", "uint16", "coarse"
+	Tables       string    `attr:"tables"`          // precision of the traveltime tables: "exact" or "coarse"
 	Device       string    `attr:"device"`          // name of the GPU; "" for none
 	Communicator string    `attr:"communicator"`    // "self", "mpi", "nccl", "rccl", with its library's version if known
 	MPI          string    `attr:"mpi_library"`     // the MPI library, such as "Open MPI 4.1.4"; "" for none

@@ -17,7 +17,7 @@ func full() Record {
 	return Record{
 		Command: "run", Version: "v1.2.0", Commit: "abc+changes", GoVersion: "go1.24.1", HDF5Version: "1.10.8",
 		Host: "node17", Started: time.Date(2026, 3, 1, 12, 30, 5, 0, time.UTC), Ranks: 48, Threads: 16,
-		Engine: "cuda", ISA: "avx512", Tables: "uint16", Device: "H200", Communicator: "nccl 2.27", MPI: "Open MPI 4.1.4", Reason: "stopped_iterations",
+		Engine: "cuda", ISA: "avx512", Tables: "coarse", Device: "H200", Communicator: "nccl 2.27", MPI: "Open MPI 4.1.4", Reason: "stopped_iterations",
 		Inputs: []Input{{"survey", "a/s.h5", "00ff"}, {"velocity", "m.h5", "11ee"}},
 	}
 }

@@ -16,7 +16,6 @@ const (
 	Streamed                        // data that are never held as a whole
 	Recomputed                      // tables that every application recomputes
 	Coarse                          // the same, interpolated from coarse ones
-	Compact                         // tables with times in 16 bits
 	Dynamic                         // dynamic weights, also of given amplitudes
 	DipLimit
 	OpeningLimit
@@ -31,7 +30,7 @@ const (
 )
 
 // names are the features' names in messages, in the order of their bits.
-var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables", "times in 16 bits",
+var names = []string{"images by class", "streamed traces", "recomputed tables", "coarse tables",
 	"dynamic weights", "limits of the dip", "limits of the opening angle", "anti-aliasing", "an aperture", "exact sums", "a diagonal", "several or turned arrivals"}
 
 func (f Features) String() string {

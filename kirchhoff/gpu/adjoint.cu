@@ -11,7 +11,7 @@
 enum {
 	LANE = THREADS / GROUP, // threads of a tile
 	POINTS = TILE / LANE,   // of a thread, LANE slots apart
-	BLOCKS = WEIGHTS == 2 && APERTURE == 2 && (COMPACT || LIMITS && BANDS) ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
+	BLOCKS = WEIGHTS == 2 && APERTURE == 2 && LIMITS && BANDS ? 1 : WEIGHTS || APERTURE || BANDS ? 2 : 3, // on a processor: more would spill registers
 	SKIP = 0,
 	NEAR = 1, // in shared memory
 	FAR = 2
@@ -52,11 +52,8 @@ __device__ __forceinline__ unsigned after(unsigned time, int since)
 }
 
 // word is where, in the words of a thread's row from those of its first point on, the word
-// of field f of point p is. Those of compact times lie half as far apart as the others.
-__device__ __forceinline__ int word(int slot, int p, int f)
-{
-	return p * (LANE / BUNCH * WORDS) + (f > 0 ? TIMES + (f - 1) * BUNCH : COMPACT ? -(slot % BUNCH + 1) / 2 : 0);
-}
+// of field f of point p is.
+__device__ __forceinline__ int word(int p, int f) { return p * (LANE / BUNCH * WORDS) + f * BUNCH; }
 
 // Window is what is copied of the trace of a receiver: live pairs; from there to length
 // the record has ended, and pairs are zero.
@@ -70,9 +67,6 @@ struct __align__(16) Receiver {
 	const unsigned *row; // of the table's first tile
 	int since;           // of its times
 	int lo;              // first sample of its trace in the group, for far traces
-#if COMPACT
-	const int2 *span; // of the table's first tile
-#endif
 #if BANDS
 	const float *slope; // of the table's first tile
 #endif
@@ -80,17 +74,14 @@ struct __align__(16) Receiver {
 
 // value is what a receiver's table holds for a thread's point p, at being where the values of
 // its first point are in the receiver's row. The time is that of the table.
-__device__ __forceinline__ Value value(const Operator &o, const Receiver &of, i64 at, int tile, int slot, int p)
+__device__ __forceinline__ Value value(const Receiver &of, i64 at, int p)
 {
 	const unsigned *row = of.row + at;
 	Value v;
-	v.time = row[word(slot, p, 0)];
-#if COMPACT
-	v.time = timed(o, v.time, slot % 2, of.span[tile]);
-#endif
+	v.time = row[word(p, 0)];
 #pragma unroll
 	for (int f = 0; f < FIELDS - 1; f++)
-		v.field[f] = __uint_as_float(row[word(slot, p, f + 1)]);
+		v.field[f] = __uint_as_float(row[word(p, f + 1)]);
 	return v;
 }
 
@@ -103,9 +94,6 @@ struct Run {
 	__align__(16) unsigned char cut[RECEIVERS]; // 1 where the aperture tapers the group
 	Midpoint middle[RECEIVERS];
 	int at[2]; // the group's first point in its column
-#endif
-#if COMPACT
-	int2 span[GROUP]; // of the source's times in each tile
 #endif
 	const unsigned *source; // row of the source in the table's first tile
 	int since;              // of the source's times
@@ -170,10 +158,6 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &whole, const Tr
 	}
 	const int place = max(t.receivers[(i64)r.y * RECEIVERS + me], 0), row = t.rows[(i64)run * RECEIVERS + me];
 	const Reach other = o.groups[(i64)place * o.ngroups + group];
-#if COMPACT
-	for (int n = me; n < GROUP; n += RECEIVERS)
-		to->span[n] = o.span[(i64)r.x * o.tiles + held(t, group, n)];
-#endif
 	// Two fractions may add up to another sample.
 	const int lo = start(from) + start(other), hi = from.last + other.last + 1, length = (hi - lo + 2) & ~1;
 	bool counts = row >= 0 && from.first <= from.last && other.first <= other.last && hi >= -1 && lo <= o.nt - 2;
@@ -203,9 +187,6 @@ __device__ __forceinline__ void prepare(Run *to, const Operator &whole, const Tr
 	to->receiver[me].row = o.table + (i64)place * o.tiles * ROW;
 	to->receiver[me].since = since(o, other);
 	to->receiver[me].lo = lo;
-#if COMPACT
-	to->receiver[me].span = o.span + (i64)place * o.tiles;
-#endif
 	to->state[me] = near ? NEAR : counts ? FAR : SKIP;
 }
 
@@ -234,7 +215,7 @@ __device__ __forceinline__ float share(const Stage &stage, int j, int slot)
 
 // fetch begins to copy what a run needs; arrive waits for it. at is where the thread's
 // values lie in the row of a place.
-__device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &run, i64 at, int slot)
+__device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &run, i64 at)
 {
 	enum { EACH = THREADS / RECEIVERS };
 	const int j = threadIdx.x / EACH, first = threadIdx.x % EACH * 2;
@@ -244,7 +225,7 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 	for (int p = 0; p < POINTS; p++)
 #pragma unroll
 		for (int f = 0; f < FIELDS; f++)
-			copy4(&to->word[p][f][threadIdx.x], row + word(slot, p, f));
+			copy4(&to->word[p][f][threadIdx.x], row + word(p, f));
 #pragma unroll
 	for (int n = 0; n < WINDOW; n += 2 * EACH)
 		copy16(to->window[j] + first + n, w.from + first + n, first + n < w.live);
@@ -262,8 +243,8 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 // where that would take more registers than there are.
 __device__ __forceinline__ void settle(int j)
 {
-#if (COMPACT || APERTURE) && defined(__CUDA_ARCH__)
-	if (APERTURE && WEIGHTS || j % 7 == 0)
+#if APERTURE && defined(__CUDA_ARCH__)
+	if (WEIGHTS || j % 7 == 0)
 		__syncwarp();
 #endif
 }
@@ -310,7 +291,7 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 			if (run.state[j] != FAR)
 				continue;
 			const Receiver of = run.receiver[j];
-			const Value r = value(o, of, at, tile, slot, p);
+			const Value r = value(of, at, p);
 			const unsigned q = source[p].time + after(r.time, of.since);
 			int k = of.lo + (int)(q >> o.bits);
 			float x = beyond(o, q);
@@ -344,7 +325,7 @@ __device__ __forceinline__ void far_traces(float sum[POINTS], const Value source
 }
 
 // receive reads the values of a cell's receivers.
-__device__ __forceinline__ void receive(Value receiver[RECEIVERS][POINTS], const Operator &o, const Run &run, i64 at, int tile, int slot)
+__device__ __forceinline__ void receive(Value receiver[RECEIVERS][POINTS], const Run &run, i64 at)
 {
 #pragma unroll
 	for (int j = 0; j < RECEIVERS; j++) {
@@ -352,7 +333,7 @@ __device__ __forceinline__ void receive(Value receiver[RECEIVERS][POINTS], const
 		settle(j);
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
-			receiver[j][p] = value(o, of, at, tile, slot, p);
+			receiver[j][p] = value(of, at, p);
 			receiver[j][p].time = after(receiver[j][p].time, of.since);
 		}
 	}
@@ -382,25 +363,21 @@ adjoint(Operator o, Traces t, const float2 *rows, double *sums, int group0, int 
 	prepare(&runs[1], o, t, rows, 1, group);
 	__syncthreads();
 	if (more)
-		fetch(&stages[0], o, runs[0], at, slot);
+		fetch(&stages[0], o, runs[0], at);
 	for (int turn = 0; more; turn++) {
 		const Run &r = runs[turn & 3];
 		const Stage &stage = stages[turn & 1];
 		if (r.anew)
-			receive(receiver, o, r, at, tile, slot);
+			receive(receiver, r, at);
 		arrive();
 		__syncthreads(); // all have what they fetched, and are done with the run before
 		more = !r.last;
 		if (more)
-			fetch(&stages[(turn + 1) & 1], o, runs[(turn + 1) & 3], at, slot);
+			fetch(&stages[(turn + 1) & 1], o, runs[(turn + 1) & 3], at);
 		Value source[POINTS];
 #pragma unroll
 		for (int p = 0; p < POINTS; p++) {
-			unsigned time = stage.word[p][0][threadIdx.x];
-#if COMPACT
-			time = timed(o, time, slot % 2, r.span[threadIdx.x / LANE]);
-#endif
-			source[p].time = after(time, r.since);
+			source[p].time = after(stage.word[p][0][threadIdx.x], r.since);
 #pragma unroll
 			for (int f = 0; f < FIELDS - 1; f++)
 				source[p].field[f] = __uint_as_float(stage.word[p][f + 1][threadIdx.x]);

@@ -18,7 +18,6 @@ enum {
 __device__ __forceinline__ Operator over(Operator o, const Column &c)
 {
 	o.table += c.rows * ROW;
-	o.span += COMPACT ? c.rows : 0;
 	o.groups += c.groups;
 #if BANDS
 	o.slope += c.rows;

@@ -62,11 +62,11 @@ func apertures(t testing.TB) (list []*kirchhoff.Problem) {
 func TestAperture(t *testing.T) {
 	d, h := open(t, driver.CUDA), device.NewHost(2)
 	for i, p := range apertures(t) {
-		for k, set := range []func(){func() {}, func() { p.Compact = true }, func() { p.Dynamic = true }, func() { p.Compact = false }} {
-			if set(); (i+k)%2 == 1 && !gputest.Long() { // the other two of the same dimension
+		for k, dynamic := range []bool{false, true} {
+			if p.Dynamic = dynamic; (i+k)%2 == 1 && !gputest.Long() { // the other problem of the same dimension
 				continue
 			}
-			t.Run(fmt.Sprintf("%v/dynamic=%v,compact=%v", p.Grid.Shape, p.Dynamic, p.Compact), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v/dynamic=%v", p.Grid.Shape, dynamic), func(t *testing.T) {
 				e := engine(t, d, p)
 				if dot, err := dist.DotTest(t.Context(), d, lifted(p, e), 7); err != nil || !(dot <= 1e-6) {
 					t.Errorf("dot test %.2e (%v), want at most 1e-6", dot, err)
@@ -79,19 +79,12 @@ func TestAperture(t *testing.T) {
 				ref, err := kirchhoff.NewReference(t.Context(), p, kirchhoff.Work{})
 				must(t, err)
 				for _, other := range []kirchhoff.Engine{cpu, ref} {
-					if other == ref && p.Compact {
-						continue // its times are others
-					}
 					wantData, wantImage := both(t, h, other, m, x)
 					if a, b := difference(data, wantData), difference(image, wantImage); !(a <= 1e-5 && b <= 1e-5) {
 						t.Errorf("differs from %s by %.2e and %.2e", other.Name(), a, b)
 					}
 				}
-				held := e.TableBytes()
-				if p.Compact {
-					held -= 8 * int64(e.tables.held.rows) // which the cpu engine does not count
-				}
-				if held > cpu.TableBytes() || e.TableBytes() != Needs(p, kirchhoff.Work{}, 1).Tables {
+				if held := e.TableBytes(); held > cpu.TableBytes() || held != Needs(p, kirchhoff.Work{}, 1).Tables {
 					t.Errorf("tables of %d bytes, those of the cpu engine %d, foretold %d", held, cpu.TableBytes(), Needs(p, kirchhoff.Work{}, 1).Tables)
 				}
 			})

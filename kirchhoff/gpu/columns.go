@@ -44,9 +44,6 @@ func (g *geometry) newTables(l *kirchhoff.Plan) *tables {
 // allocate makes room for tables.
 func (h held) allocate(b *buffers, l kirchhoff.Layout) memoryOfTables {
 	m := memoryOfTables{table: b.alloc(h.rows*l.Words, device.F32)}
-	if l.Compact {
-		m.span = b.alloc(h.rows*2, device.F32)
-	}
 	if l.Bands > 1 {
 		m.slope = b.alloc(h.rows, device.F32)
 	}

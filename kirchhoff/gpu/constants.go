@@ -47,10 +47,10 @@ func define(constants ...any) string {
 	return "enum { " + strings.Join(list, ", ") + " };\n"
 }
 
-// header are the constants of tables, which all programs but ends.cu have. CODE_BITS are the fraction bits of a
-// compact time. NEVER marks, in tables of times only, points that are left out; times are below 2^31.
+// header are the constants of tables, which all programs but ends.cu have. NEVER marks, in
+// tables of times only, points that are left out; times are below 2^31.
 func header() string {
-	return define("TILE", simd.TileSize, "BUNCH", bunch, "CODE_BITS", simd.Bits, "GROUP", groupTiles, "THREADS", threads) +
+	return define("TILE", simd.TileSize, "BUNCH", bunch, "GROUP", groupTiles, "THREADS", threads) +
 		"#define NEVER 0xFFFFFFFFu\n"
 }
 

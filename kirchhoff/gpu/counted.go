@@ -35,11 +35,8 @@ func countsOf(l kirchhoff.Layout) (rows []count) {
 		return nil
 	}
 	kind := map[int]string{1: "static", 3: "dynamic 2-D", 5: "dynamic 3-D"}[l.Fields]
-	if l.Compact {
-		kind += " compact"
-	}
 	for line := range strings.Lines(countedText) {
-		rest, ok := strings.CutPrefix(line, fmt.Sprintf("%-22s ", kind))
+		rest, ok := strings.CutPrefix(line, fmt.Sprintf("%-11s ", kind))
 		if !ok {
 			continue
 		}

@@ -96,7 +96,7 @@ var (
 )
 
 // New compiles the kernels for a card and makes the tables of p there: 4 bytes per place and
-// image point, 12 with Dynamic in 2-D, 20 in 3-D; two less with Compact. With an aperture,
+// image point, 12 with Dynamic in 2-D, 20 in 3-D. With an aperture,
 // points are those of the columns where a place has tables. p.Threads is the number of
 // threads that compute traveltimes which the card does not. It returns the errors of
 // kirchhoff.Refuse, kirchhoff.NewPlan, kirchhoff.Images, the traveltime method and the compiler.

@@ -41,21 +41,11 @@ struct Most {
 	int start, end; // with an aperture, tiles that some reach along the first axis: minus the first, and the end
 };
 
-// Codes are the compact times of a quarter of a chunk.
-struct __align__(WEIGHTS == 0 ? 16 : 8) Codes {
-	unsigned word[CHUNK / 8];
-};
-
 // Feed is where a thread finds its part of the next chunk: a quarter of the words of one
 // place or two, and four points of the image.
 struct Feed {
 	const unsigned *from[2];
 	const float *image;
-#if COMPACT
-	const int2 *span[2];
-	Codes codes[2]; // read, but not yet staged
-	int2 of[2];     // the tile's span
-#endif
 };
 
 // feed begins with a chunk of a half.
@@ -68,20 +58,13 @@ __device__ __forceinline__ Feed feed(const Operator &o, const int *places, const
 	for (int b = 0; b < 2; b++) {
 		// No trace reads what is staged of a place that is missing.
 		const i64 at = (i64)max(places[min(b * TOGETHER + me / 4, PLACES - 1)], 0) * o.tiles + tile0;
-		f.from[b] = o.table + at * ROW + chunk * (CHUNK / BUNCH * WORDS);
-#if COMPACT
-		f.span[b] = o.span + at;
-#else
-		f.from[b] += 4 * (me % 4);
-#endif
+		f.from[b] = o.table + at * ROW + chunk * (CHUNK / BUNCH * WORDS) + 4 * (me % 4);
 	}
 	return f;
 }
 
-// stage begins to copy a chunk: the times, then the weights, of all places, and the image.
-// Words are copied as they are, except compact times: those are only read. chunk is that
-// of the half.
-__device__ __forceinline__ void stage(unsigned *to, Feed &f, int chunk)
+// stage begins to copy the next chunk: the times, then the weights, of all places, and the image.
+__device__ __forceinline__ void stage(unsigned *to, Feed &f)
 {
 	const int me = threadIdx.x;
 	if (me < CHUNK / 4)
@@ -91,40 +74,12 @@ __device__ __forceinline__ void stage(unsigned *to, Feed &f, int chunk)
 	for (int b = 0; b < 2; b++) {
 		if (b == 0 || me < 4 * (PLACES - TOGETHER)) {
 			unsigned *row = to + (b * TOGETHER + me / 4) * PITCH + 4 * (me % 4);
-#if COMPACT
-			f.of[b] = f.span[b][chunk / (TILE / CHUNK)];
-			f.codes[b] = ((const Codes *)f.from[b])[me % 4];
-#pragma unroll
-			for (int n = 0; n < FIELDS - 1; n++)
-				copy16(row + CHUNK + n * BUNCH, f.from[b] + TIMES + n * BUNCH + 4 * (me % 4), true);
-#else
 #pragma unroll
 			for (int n = 0; n < CHUNK * FIELDS; n += 16)
 				copy16(row + n, f.from[b] + n, true);
-#endif
 		}
 		f.from[b] += CHUNK / BUNCH * WORDS;
 	}
-}
-
-// unpack stages the compact times that stage has read, if there are any. After the last chunk
-// it stages the last ones again, where nobody reads them.
-__device__ __forceinline__ void unpack(unsigned *to, const Operator &o, const Feed &f)
-{
-#if COMPACT
-	const int me = threadIdx.x;
-#pragma unroll
-	for (int b = 0; b < 2; b++)
-		if (b == 0 || me < 4 * (PLACES - TOGETHER)) {
-			unsigned *row = to + (b * TOGETHER + me / 4) * PITCH + me % 4 * (CHUNK / 4);
-#pragma unroll
-			for (int n = 0; n < CHUNK / 8; n += 2) {
-				const unsigned *two = f.codes[b].word + n;
-				*(uint4 *)(row + 2 * n) = uint4{timed(o, two[0], 0, f.of[b]), timed(o, two[0], 1, f.of[b]),
-				                                timed(o, two[1], 0, f.of[b]), timed(o, two[1], 1, f.of[b])};
-			}
-		}
-#endif
 }
 
 // Strip is where a thread's window lies: entry 0 is a guard before its first sample.
@@ -255,7 +210,7 @@ __device__ __forceinline__ void drain(const Strip &w, double *out, int lo, int h
 // reaches further along a trace is gone through again for the rest. With magic what a
 // half gives a sample is rounded; with bands what successive tiles of one band give it.
 // Bands are layer apart.
-extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : COMPACT && BANDS ? 3 : 4)
+extern "C" __global__ void __launch_bounds__(LANES, WEIGHTS == 2 || LIMITS ? 2 : 4)
 forward(Operator whole, Blocks b, const float *image, double *sums, int block0, int row0, int stride, int width,
         i64 part, i64 layer, double magic)
 {
@@ -362,15 +317,14 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 #endif
 			// A tile has an even number of chunks, so the last one of a pass was in the other half.
 			Feed f = feed(o, places, image, tile0, chunk0);
-			stage(staged, f, chunk0);
-			unpack(staged, o, f);
+			stage(staged, f);
 			int c = chunk0;
 			do {
 				unsigned *here = staged + (c - chunk0 & 1) * STAGE, *next = staged + (c + 1 - chunk0 & 1) * STAGE;
 				arrive();
 				__syncthreads(); // all have what they staged, and are done with the chunk before
 				if (c + 1 < chunks)
-					stage(next, f, c + 1);
+					stage(next, f);
 #if APERTURE
 				corner[0] = c / across * SIDE;
 				if (APERTURE == 2)
@@ -390,7 +344,6 @@ forward(Operator whole, Blocks b, const float *image, double *sums, int block0, 
 					spread<false>(o, here, w, c % (TILE / CHUNK) * CHUNK, corner);
 				else if (last >= first)
 					spread<true>(o, here, w, c % (TILE / CHUNK) * CHUNK, corner);
-				unpack(next, o, f);
 			} while (++c < chunks);
 #if BANDS
 			drain(w, out + band * layer + n0, w.least, w.most + 1, last < first ? 0 : length, magic);

@@ -57,8 +57,7 @@ func operatorSource(l kirchhoff.Layout, squared bool) accel.Source {
 	flag := map[bool]int{true: 1}
 	return accel.Source{Name: "kirchhoff.cu", Text: text,
 		Defines: []string{fmt.Sprintf("WEIGHTS=%d", l.Fields/2), fmt.Sprintf("LIMITS=%d", flag[l.Limits]), fmt.Sprintf("UNEQUAL=%d", flag[l.Unequal]),
-			fmt.Sprintf("COMPACT=%d", flag[l.Compact]), fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared]),
-			fmt.Sprintf("BANDS=%d", flag[l.Bands > 1])}}
+			fmt.Sprintf("APERTURE=%d", l.Aperture), fmt.Sprintf("SQUARED=%d", flag[squared]), fmt.Sprintf("BANDS=%d", flag[l.Bands > 1])}}
 }
 
 // kernelNames lists the kernels of the two programs.
@@ -67,10 +66,10 @@ var kernelNames = [2][]string{{"adjoint", "forward"},
 
 // operator is the kernels' struct Operator.
 type operator struct {
-	table, span, groups accel.Memory
-	tiles, ngroups, nt  int32
-	bits, mask          int32
-	one                 float32
+	table, groups      accel.Memory
+	tiles, ngroups, nt int32
+	bits, mask         int32
+	one                float32
 
 	// Programs without an aperture, limits or bands do not take these.
 	columns, spots, middles accel.Memory
@@ -87,9 +86,6 @@ func (k *kernel) newOperator(t *tables) operator {
 	o := operator{table: memory(t.table), groups: memory(t.groups),
 		tiles: int32(k.engine.geometry.plan.Tiles), ngroups: int32(k.engine.geometry.firstGroup[boxes]), nt: int32(k.engine.nt),
 		bits: int32(k.engine.bits), mask: 1<<k.engine.bits - 1, one: k.engine.one(), spots: k.engine.spots, dip: k.image.Own.Dip().Fade(), opening: k.image.Own.Opening.Fade()}
-	if t.span != nil {
-		o.span = memory(t.span)
-	}
 	if k.image.Own.Dynamic {
 		o.dynamic = 1
 	}

@@ -19,25 +19,22 @@ import (
 
 // redundant lists what may be taken out of the kernels without anybody noticing, and why.
 var redundant = map[string]string{
-	"guard forward.cu: if (share == 0)":                            "it saves adding zeros",
-	"guard forward.cu: for (int pass = 0; pass < count; pass++) {": "it saves a box that no trace reaches",
-	"guard aperture.cu: if (lo >= t.edge || -hi >= t.edge)":        "it saves traces whose weights are zero",
-	"guard adjoint.cu: if (any & 0x02020202)":                      "it saves asking each trace",
-	"guard adjoint.cu: else if (!SQUARED && any & 0x01010101)":     "it saves asking each trace",
-	"guard adjoint.cu: for (int p = 0; p < POINTS; p++) {":         "with a quantum of 0 it saves rounding that changes nothing",
-	"guard forward.cu: if (counts) {":                              "it saves a trace that has nothing in the box",
-	"guard times.cu: return code == 0xFFFF ? none : (code << (o.bits - CODE_BITS + span.y)) + ((unsigned)span.x << o.bits);":                                    "with weights the time of a point that has none is not used",
-	"guard pack.cu: return n == 1 ? 0 : (upper - lower) / (i > 0 && i < n - 1 ? 2 * h : h);":                                                                    "it saves the difference of a value and itself",
-	"guard pack.cu: if (!t.any[tile] || at == NONE)":                                                                                                            "it saves times that count nowhere",
-	"guard pack.cu: if (c.compact && least != NONE) {":                                                                                                          "it saves shifts that nobody reads",
-	"guard pack.cu: if (blockIdx.x >= p.count)":                                                                                                                 "columns are of one depth",
+	"guard forward.cu: if (share == 0)":                                                      "it saves adding zeros",
+	"guard forward.cu: for (int pass = 0; pass < count; pass++) {":                           "it saves a box that no trace reaches",
+	"guard aperture.cu: if (lo >= t.edge || -hi >= t.edge)":                                  "it saves traces whose weights are zero",
+	"guard adjoint.cu: if (any & 0x02020202)":                                                "it saves asking each trace",
+	"guard adjoint.cu: else if (!SQUARED && any & 0x01010101)":                               "it saves asking each trace",
+	"guard adjoint.cu: for (int p = 0; p < POINTS; p++) {":                                   "with a quantum of 0 it saves rounding that changes nothing",
+	"guard forward.cu: if (counts) {":                                                        "it saves a trace that has nothing in the box",
+	"guard pack.cu: return n == 1 ? 0 : (upper - lower) / (i > 0 && i < n - 1 ? 2 * h : h);": "it saves the difference of a value and itself",
+	"guard pack.cu: if (!t.any[tile] || at == NONE)":                                         "it saves times that count nowhere",
+	"guard pack.cu: if (blockIdx.x >= p.count)":                                              "columns are of one depth",
 	"guard pack.cu: gradient[axis] = c.fields > 1 || c.slope ? difference(time + s.n, stride[axis], s.k[axis], axis < 2 ? p.wide[axis] : c.nz, t.h[axis]) : 0;": "it saves gradients that nobody reads",
 	"guard pack.cu: if (c.slope)":                                                                     "it saves slopes that nobody reads",
 	"guard pack.cu: if (c.fields == 1)":                                                               "it saves weights that nobody reads",
 	"guard pack.cu: if (there && weighted(c, t, gradient, given, s, field))":                          "it saves tiles that weigh nothing",
 	"guard pack.cu: for (int tile = c.halves[h].x - first; tile < c.halves[h + 1].x - first; tile++)": "a half has a tile",
-	"guard pack.cu: c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base[threadIdx.x], t.shift[threadIdx.x]} : int2{};": "nobody reads the span of a tile without times",
-	"guard adjoint.cu: if (r.anew)": "it saves reading the receivers again",
+	"guard adjoint.cu: if (r.anew)":                                                                   "it saves reading the receivers again",
 	"guard adjoint.cu: to->taper[j][i] = run.cut[j] ? tapered(o, run.middle[j], axis, run.at[axis] + i % GROUP_SIDE) : 1;": "it saves weights that are 1",
 }
 
@@ -159,20 +156,20 @@ func boxes(t *testing.T) (problems []*kirchhoff.Problem) {
 	banded := *wide
 	banded.Antialias, banded.Slowest = []float64{40}, 2000
 	missing := spread(t, []int{40, 40}, 10, 2, 5, 500, false)
-	missing.Times, missing.Compact = gaps{missing.Times}, true
+	missing.Times = gaps{missing.Times}
 	heavy := *wide
 	heavy.Dynamic = true
 	apart := spread(t, []int{390, 16}, 4, 1, 2, 210, false) // each box that a trace alone reaches lies off the other's record
 	s := survey.Survey{Dim: 2, Sources: []float64{800, 0}, Receivers: []float64{790, 0, 1500, 0}, Fixed: true}
 	apart.Positions = s.Distinct(true)
 	solid := spread(t, []int{110, 8, 12}, 12, 2, 3, 150, false)
-	solid.Aperture, solid.ApertureTaper, solid.Compact = []float64{150, 100}, []float64{50, 0}, true
+	solid.Aperture, solid.ApertureTaper = []float64{150, 100}, []float64{50, 0}
 	solid.Antialias, solid.Slowest = []float64{40, 30}, 2000
 	problems = []*kirchhoff.Problem{deep, wide, &banded, missing, &heavy, apart, solid}
 	for _, dynamic := range []bool{false, true} {
 		p := spread(t, []int{40, 70}, 10, 2, 3, 200, dynamic)
 		bent(t, p)
-		p.Threads, p.Compact = 64, !dynamic
+		p.Threads = 64
 		problems = append(problems, p)
 	}
 	return problems

@@ -73,9 +73,6 @@ const listBytes, apartBytes = 40, 150
 // samples of boxes and groups take a few bytes more.
 func (g *geometry) rowBytes() int64 {
 	bytes := int64(4 * g.layout.Words)
-	if g.layout.Compact {
-		bytes += 8
-	}
 	if g.layout.Bands > 1 {
 		bytes += 4
 	}

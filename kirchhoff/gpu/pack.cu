@@ -7,7 +7,6 @@ typedef unsigned long long u64;
 
 enum {
 	TILES = 64, // of a box, at most
-	MOST_SHIFT = 14, // of compact times
 	LENGTHS = 1024
 };
 #define NONE 5e8 // samples; a time that does not count
@@ -19,9 +18,8 @@ struct __align__(16) Reach {
 
 // Packing is what all places share.
 struct Packing {
-	int fields, compact, limits, row; // of the tables, see times.cu: FIELDS, COMPACT, LIMITS, ROW
-	unsigned *table; // as in struct Operator
-	int2 *span;
+	int fields, limits, row; // of the tables, see times.cu: FIELDS, LIMITS, ROW
+	unsigned *table;         // as in struct Operator
 	Reach *groups;
 	const int *points;     // [tile][TILE], the complement beyond the grid
 	const int *tiles;      // [group][GROUP], −1 beyond the box
@@ -31,12 +29,12 @@ struct Packing {
 	const int2 *halves;    // first tile and group of each, and their numbers
 	float *slope;          // [row], with anti-aliasing
 	unsigned *lengths;     // [LENGTHS], halves by the number of samples that a place's times span
-	u64 *apart;            // [2], see too_far: of a tile, of a box
+	u64 *apart;            // see too_far
 	i64 skipped;           // points of the grid before the slab
 	int ny, nz;            // columns of the grid along y, points of a column
 	int dynamic, bits;     // whether weights have a spreading; of a time behind the point
 	double dt, shift;      // s; t0 / 2, in samples
-	double limit, last;    // times from limit on are not stored, those from last on are off the record
+	double last;           // times from here on are off the record
 	double origin[3], spacing[3]; // m, of the image along x, y, z
 	double speed, longest; // m/s, of slownesses in place of unit vectors, and their longest; 0 without
 	double stabiliser, lowest, highest; // m; radians
@@ -76,7 +74,6 @@ __device__ __forceinline__ Sample sample_of(const Packing &c, const Stack &p, in
 struct Times {
 	double at[TILES * TILE]; // samples, NONE where a time does not count
 	int first[TILES];        // sample of a tile
-	int shift[TILES];        // of its codes
 	int any[TILES];          // whether it counts
 	int last[TILES];         // its last sample that counts
 	int gaps[TILES];         // whether some times do not count
@@ -102,9 +99,9 @@ __device__ __forceinline__ double limited(const Packing &c, double angle)
 }
 
 // too_far keeps the largest distance, in samples, of times that lie too far apart, and its place.
-__device__ __forceinline__ void too_far(u64 *apart, const Stack &p, double samples)
+__device__ __forceinline__ void too_far(const Packing &c, const Stack &p, double samples)
 {
-	atomicMax(apart, (u64)rint(samples) << 32 | (unsigned)p.place);
+	atomicMax(c.apart, (u64)rint(samples) << 32 | (unsigned)p.place);
 }
 
 // steep is the slope of a point.
@@ -156,25 +153,19 @@ __device__ __forceinline__ bool weighted(const Packing &c, const Times &t, const
 
 // Stored is a time as the tables hold it.
 struct Stored {
-	unsigned time, code; // in units of 2^-bits sample from the half's first, and of compact tables the code
+	unsigned time; // in units of 2^-bits sample from the half's first
 	bool counts;
 };
 
 __device__ __forceinline__ Stored stored(const Packing &c, const Stack &p, const Times &t, int tile, double at)
 {
-	Stored s = {c.fields > 1 ? 0 : NEVER, 0xFFFF, false};
+	Stored s = {c.fields > 1 ? 0 : NEVER, false};
 	if (!t.any[tile] || at == NONE)
 		return s;
-	double after = (float)(at - t.first[tile]);
-	if (c.compact) {
-		s.code = (unsigned)round(ldexp(at - t.first[tile], CODE_BITS - t.shift[tile]));
-		after = ldexp((double)s.code, t.shift[tile] - CODE_BITS);
-	}
-	const double farthest = ldexp(1.0, 31 - c.bits) - 1, apart = t.first[tile] + after - t.base[tile];
+	const double after = (float)(at - t.first[tile]), farthest = ldexp(1.0, 31 - c.bits) - 1, apart = t.first[tile] + after - t.base[tile];
 	if (apart >= farthest) {
 		if (t.first[tile] + after < c.last)
-			too_far(&c.apart[1], p, apart);
-		s.code = 0xFFFF;
+			too_far(c, p, apart);
 		return s;
 	}
 	s.time = ((unsigned)(t.first[tile] - t.base[tile]) << c.bits) + (unsigned)rint(ldexp(after, c.bits));
@@ -182,24 +173,14 @@ __device__ __forceinline__ Stored stored(const Packing &c, const Stack &p, const
 	return s;
 }
 
-// measure finds the first sample of a tile, and the shift of its codes.
-__device__ __forceinline__ void measure(const Packing &c, const Stack &p, Times &t, int tile)
+// measure finds the first sample of a tile.
+__device__ __forceinline__ void measure(const Packing &c, Times &t, int tile)
 {
-	double least = NONE, most = -NONE;
-	for (int i = 0; i < TILE; i++) {
-		const double at = t.at[tile * TILE + (i + tile) % TILE]; // no two threads in one bank
-		least = fmin(least, at);
-		most = fmax(most, at == NONE ? -NONE : at);
-	}
+	double least = NONE;
+	for (int i = 0; i < TILE; i++)
+		least = fmin(least, t.at[tile * TILE + (i + tile) % TILE]); // no two threads in one bank
 	t.first[tile] = (int)floor(least);
 	t.any[tile] = c.fields > 1 ? t.any[tile] : least != NONE;
-	t.shift[tile] = 0;
-	if (c.compact && least != NONE) {
-		while (round(ldexp(most - t.first[tile], CODE_BITS - t.shift[tile])) >= 0xFFFF)
-			t.shift[tile]++;
-		if (t.shift[tile] > MOST_SHIFT)
-			too_far(&c.apart[0], p, most - t.first[tile]);
-	}
 }
 
 // grow adds a tile to a reach.
@@ -214,14 +195,10 @@ __device__ __forceinline__ void grow(Reach &r, const Times &t, int tile)
 	}
 }
 
-// times and words are those of a bunch: of its times, and in all.
-__device__ __forceinline__ int times(const Packing &c) { return c.compact ? BUNCH / 2 : BUNCH; }
-__device__ __forceinline__ int words(const Packing &c) { return times(c) + BUNCH * (c.fields - 1); }
-
-// field_at is the word of a row that holds a field, from 0 on, of a point.
-__device__ __forceinline__ int field_at(const Packing &c, int slot, int field)
+// word_of is the word of a row that holds a field of a point. Field 0 is the time.
+__device__ __forceinline__ int word_of(const Packing &c, int slot, int field)
 {
-	return slot / BUNCH * words(c) + times(c) + field * BUNCH + slot % BUNCH;
+	return (slot / BUNCH * c.fields + field) * BUNCH + slot % BUNCH;
 }
 
 // pack makes the tables of one box of each stack. It reads each time once, or with weights
@@ -258,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 	for (int i = threadIdx.x; i < tiles * TILE; i += THREADS) {
 		const Sample s = sample_of(c, p, c.points[first * TILE + i]);
 		const double at = time[s.n] / c.dt - c.shift;
-		const bool there = fabs(at) < NONE && at < c.limit;
+		const bool there = fabs(at) < NONE;
 		t.at[i] = there ? at : NONE;
 		double gradient[3];
 #pragma unroll
@@ -274,11 +251,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 #pragma unroll
 		for (int f = 0; f < 4; f++)
 			if (f < c.fields - 1)
-				table[i / TILE * c.row + field_at(c, i % TILE, f)] = __float_as_uint(field[f]);
+				table[i / TILE * c.row + word_of(c, i % TILE, 1 + f)] = __float_as_uint(field[f]);
 	}
 	__syncthreads();
 	if (threadIdx.x < tiles)
-		measure(c, p, t, threadIdx.x);
+		measure(c, t, threadIdx.x);
 	__syncthreads();
 	for (int h = c.firsthalf[box] + threadIdx.x; h < c.firsthalf[box + 1]; h += THREADS) {
 		int base = 0x7FFFFFFF;
@@ -289,29 +266,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) pack(Packing packing, cons
 			t.base[tile] = base;
 	}
 	__syncthreads();
-	const int each = c.compact ? 2 : 1; // times of a word
-	for (int i = threadIdx.x; i < tiles * TILE / each; i += THREADS) {
-		const int tile = i / (TILE / each), word = i % (TILE / each);
-		unsigned out = 0;
-		for (int half = 0; half < each; half++) {
-			const int slot = word * each + half;
-			const Stored s = stored(c, p, t, tile, t.at[tile * TILE + slot]);
-			out |= c.compact ? s.code << 16 * half : s.time;
-			if (s.counts) {
-				atomicMax(&t.last[tile], t.base[tile] + (int)(s.time >> c.bits));
-				continue;
-			}
-			if (c.fields == 1)
-				atomicMax(&t.gaps[tile], 1);
-			for (int f = 0; f < c.fields - 1; f++)
-				table[tile * c.row + field_at(c, slot, f)] = 0;
+	for (int i = threadIdx.x; i < tiles * TILE; i += THREADS) {
+		const int tile = i / TILE, slot = i % TILE;
+		const Stored s = stored(c, p, t, tile, t.at[i]);
+		table[tile * c.row + word_of(c, slot, 0)] = s.time;
+		if (s.counts) {
+			atomicMax(&t.last[tile], t.base[tile] + (int)(s.time >> c.bits));
+			continue;
 		}
-		table[tile * c.row + word / times(c) * words(c) + word % times(c)] = out;
+		if (c.fields == 1)
+			atomicMax(&t.gaps[tile], 1);
+		for (int f = 1; f < c.fields; f++)
+			table[tile * c.row + word_of(c, slot, f)] = 0;
 	}
 	__syncthreads();
 	const i64 row = p.rows + first - c.firsttile[p.box] + threadIdx.x;
-	if (c.compact && threadIdx.x < tiles)
-		c.span[row] = t.any[threadIdx.x] ? int2{t.first[threadIdx.x] - t.base[threadIdx.x], t.shift[threadIdx.x]} : int2{};
 	if (c.slope && threadIdx.x < tiles)
 		c.slope[row] = __uint_as_float(t.slope[threadIdx.x]);
 	for (int g = c.firstgroup[box] + threadIdx.x; g < c.firstgroup[box + 1]; g += THREADS) {

@@ -13,7 +13,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 	card "github.com/kirchhoff-lsm/lsm/device/gpu"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 	"github.com/kirchhoff-lsm/lsm/traveltime"
 	times "github.com/kirchhoff-lsm/lsm/traveltime/gpu"
 )
@@ -29,14 +28,14 @@ func PackProgram() accel.Source {
 // These are the kernels' structs.
 type (
 	packing struct {
-		fields, compact, limits, row         int32
-		table, span, groups                  accel.Memory
+		fields, limits, row                  int32
+		table, groups                        accel.Memory
 		points, tiles, firsttile, firstgroup accel.Memory
 		firsthalf, halves                    accel.Memory
 		slope, lengths, apart                accel.Memory
 		skipped                              int64
 		ny, nz, dynamic, bits                int32
-		dt, shift, limit, last               float64
+		dt, shift, last                      float64
 		origin, spacing                      [3]float64
 		speed, longest                       float64
 		stabiliser, lowest, highest          float64
@@ -55,9 +54,6 @@ type (
 
 // stackWords is the size of a stack in words of 32 bits.
 const stackWords = int(unsafe.Sizeof(stack{}) / 4)
-
-// far is a time, in samples, beyond any record.
-const far = 5e8
 
 // packer makes tables on the card, on the engine's stream for that. The memory that it needs for the
 // whole problem and any part of it stays allocated there.
@@ -143,10 +139,10 @@ func (k *packer) allocate(p *kirchhoff.Problem) (task times.Task, solves bool) {
 	return task, false
 }
 
-// counted holds the counts of the kernels. It begins with the distances, in samples, of times that
-// lie too far apart in a tile and in a box, with their places.
+// counted holds the counts of the kernels. It begins with the distance, in samples, of times that
+// lie too far apart in a box, with their place.
 type counted struct {
-	apart   [2]struct{ place, samples uint32 }
+	apart   struct{ place, samples uint32 }
 	lengths lengths
 }
 
@@ -189,10 +185,7 @@ func (k *packer) pack(ctx context.Context, p *kirchhoff.Problem, t *tables) (len
 
 // check returns an error if times lie too far apart for tables.
 func (c *counted) check(bits int, slowest float64) error {
-	if tile := c.apart[0]; tile.samples > 0 {
-		return fmt.Errorf("kirchhoff: place %d: times of a tile lie %d samples apart, compact tables hold %d", tile.place, tile.samples, simd.Never<<simd.MaxShift>>simd.Bits)
-	}
-	if box := c.apart[1]; box.samples > 0 {
+	if box := c.apart; box.samples > 0 {
 		return fmt.Errorf("kirchhoff: place %d: times of a box of tiles lie %d samples apart, more than the %.0f that the slowest velocity, %g m/s, allows",
 			box.place, box.samples, farthest(bits), slowest)
 	}
@@ -242,7 +235,7 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 		points: memory(e.points), tiles: e.groups, firsttile: e.tiles, firstgroup: k.firstGroup, firsthalf: k.firstHalf, halves: e.halfList,
 		apart: memory(k.counts), lengths: memory(k.counts) + accel.Memory(unsafe.Offsetof(counted{}.lengths)),
 		skipped: int64(p.Slab[0] * (g.Len() / g.Shape[0])), ny: 1, nz: int32(g.Shape[g.Dim()-1]), bits: int32(e.bits),
-		dt: p.DT, shift: shift, limit: far, last: float64(p.NT) + shift,
+		dt: p.DT, shift: shift, last: float64(p.NT) + shift,
 		stabiliser: fading.Stabiliser, lowest: fading.Lo, highest: fading.Hi, taper: fading.Taper}
 	if p.Dynamic {
 		c.dynamic = 1
@@ -257,9 +250,6 @@ func (k *packer) packing(p *kirchhoff.Problem, to memoryOfTables) packing {
 		steepness := e.geometry.plan.Steepness()
 		c.slope, c.steepest = memory(to.slope), steepness.Most
 		copy(c.rate[:], steepness.Rate)
-	}
-	if l.Compact {
-		c.compact, c.limit, c.span = 1, min(far, c.last), memory(to.span)
 	}
 	if g.Dim() == 3 {
 		c.ny = int32(g.Shape[1])

@@ -41,9 +41,9 @@ func bent(t testing.TB, p *kirchhoff.Problem) {
 // wanted are tables as tables.go describes them, made on the host.
 type wanted struct {
 	*Engine
-	fading                     kirchhoff.Fading
-	words, span, groupsOf, all []uint32 // of the table, spans, reaches and slopes
-	lengths                    lengths
+	fading               kirchhoff.Fading
+	words, groupsOf, all []uint32 // of the table, reaches and slopes
+	lengths              lengths
 }
 
 // reach is the kernels' struct.
@@ -67,7 +67,7 @@ func (r reach) words() []uint32 {
 // want makes the tables of e's problem.
 func want(t *testing.T, e *Engine, p *kirchhoff.Problem) *wanted {
 	t.Helper()
-	w := &wanted{Engine: e, fading: p.Fading(), words: make([]uint32, e.tables.held.rows*e.geometry.layout.Words), span: make([]uint32, 2*e.tables.held.rows),
+	w := &wanted{Engine: e, fading: p.Fading(), words: make([]uint32, e.tables.held.rows*e.geometry.layout.Words),
 		groupsOf: make([]uint32, reachWords*e.tables.held.groups), all: make([]uint32, e.tables.held.rows)}
 	where := slots(e.tables.columns, p.Positions.Len())
 	places, opt := p.TimesNeeded()
@@ -125,9 +125,8 @@ func (w *wanted) point(p *kirchhoff.Problem, place int, window traveltime.Window
 		x := g.Coord(a, k[a]) - p.Positions.At(place)[a]
 		squares += x * x
 	}
-	record := float64(p.NT) + p.T0/(2*p.DT)
 	out.at = time[i]/p.DT - p.T0/(2*p.DT)
-	if !(math.Abs(out.at) < 5e8) || l.Compact && out.at >= record {
+	if !(math.Abs(out.at) < 5e8) {
 		out.at = math.Inf(1)
 	}
 	for a, h := range p.Antialias {
@@ -204,7 +203,7 @@ func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) poin
 		all := reach{1, 0, slices.Min(firsts[lo:hi]), 0}
 		for tile := lo; tile < hi; tile++ {
 			bases[tile] = all.base
-			reaches[tile] = w.tile(p, at.rows+tile, points[tile], firsts[tile], all.base)
+			reaches[tile] = w.tile(at.rows+tile, points[tile], firsts[tile], all.base)
 			all.add(reaches[tile])
 		}
 		if all.first <= all.last {
@@ -224,50 +223,28 @@ func (w *wanted) box(p *kirchhoff.Problem, box int, at held, of func(int32) poin
 }
 
 // tile makes a row.
-func (w *wanted) tile(p *kirchhoff.Problem, row int, points []point, first, base int32) reach {
-	l, out, shift := w.geometry.layout, reach{1, 0, base, 0}, 0
-	words, each, times := w.words[row*l.Words:][:l.Words], l.Words/4, bunch // of a bunch
-	widest, slope := 0.0, float32(0)
-	for _, q := range points {
-		if slope = max(slope, q.slope); !math.IsInf(q.at, 1) && first < math.MaxInt32 {
-			widest = max(widest, q.at-float64(first))
-		}
-	}
-	w.all[row] = math.Float32bits(slope)
-	for l.Compact && math.Round(math.Ldexp(widest, simd.Bits-shift)) >= simd.Never {
-		shift++
-	}
-	if l.Compact {
-		times = bunch / 2
-	}
-	if first < math.MaxInt32 {
-		w.span[2*row], w.span[2*row+1] = uint32(first-base), uint32(shift)
-	}
+func (w *wanted) tile(row int, points []point, first, base int32) reach {
+	l, out, slope := w.geometry.layout, reach{1, 0, base, 0}, float32(0)
+	words, each := w.words[row*l.Words:][:l.Words], l.Words/4 // of a bunch
 	for i, q := range points {
 		part := words[i/bunch*each:]
-		time, code, after := uint32(math.MaxUint32), uint32(simd.Never), float64(float32(q.at-float64(first)))
-		if l.Compact {
-			code = uint32(math.Round(math.Ldexp(q.at-float64(first), simd.Bits-shift)))
-			after = math.Ldexp(float64(code), shift-simd.Bits)
-		}
+		time, after := uint32(math.MaxUint32), float64(float32(q.at-float64(first)))
+		slope = max(slope, q.slope)
 		switch {
 		case first < math.MaxInt32 && !math.IsInf(q.at, 1) && float64(first-base)+after < farthest(w.bits):
 			time = uint32(first-base)<<w.bits + uint32(math.RoundToEven(math.Ldexp(after, w.bits)))
 			out.add(reach{first, base + int32(time>>w.bits), 0, 0})
 			for field, v := range q.fields {
-				part[times+field*bunch+i%bunch] = math.Float32bits(float32(v))
+				part[(1+field)*bunch+i%bunch] = math.Float32bits(float32(v))
 			}
 		case l.Fields == 1:
-			code, out.gaps = simd.Never, 1
+			out.gaps = 1
 		default:
-			code, time = simd.Never, 0
+			time = 0
 		}
-		if l.Compact {
-			part[i%bunch/2] |= code << (i % 2 * 16)
-		} else {
-			part[i%bunch] = time
-		}
+		part[i%bunch] = time
 	}
+	w.all[row] = math.Float32bits(slope)
 	return out
 }
 
@@ -351,9 +328,6 @@ func TestTablesMade(t *testing.T) {
 			each, weights := e.geometry.layout.Words/4, (e.geometry.layout.Fields-1)*bunch // of a bunch
 			same(t, "table", e.tables.table, w.words, func(word int) bool { return word%each >= each-weights })
 			exact := func(int) bool { return false }
-			if e.geometry.layout.Compact {
-				same(t, "span", e.tables.span, w.span, exact)
-			}
 			if e.geometry.layout.Bands > 1 {
 				same(t, "slope", e.tables.slope, w.all, exact)
 			}
@@ -400,31 +374,27 @@ func TestTablesRefused(t *testing.T) {
 	if _, err := New(t.Context(), d, p, kirchhoff.Work{}); err == nil || want == nil || err.Error() != want.Error() {
 		t.Errorf("the error is %v, want %v", err, want)
 	}
-	box := spread(t, []int{64, 64}, 100, 2, 2, 1<<14, false)
-	bent(t, box)
-	box.DT, box.Wavelet.DT, box.Slowest = 0.001, 0.001, 20000
-	tile := spread(t, []int{8, 8}, 5.2e5, 2, 3, 700000, false)
-	tile.Compact = true
-	box.Positions.XYZ[0], tile.Positions.XYZ[0] = 0.9*box.Grid.End(0), tile.Grid.End(0)/2 // the first place is not the farthest
-	for what, p := range map[string]*kirchhoff.Problem{"a box of tiles": box, "a tile": tile} {
-		farthest, most := 0, 0.0
-		places, opt := p.TimesNeeded()
-		opt.Threads = 1
-		must(t, p.Arrivals(t.Context(), places, opt, func(place, _ int, window traveltime.Window, b traveltime.Branch) error {
-			half := kirchhoff.SlabPoints(2) / 2 * p.Grid.Shape[1] // points of half a box, or more than there are
-			for part := range slices.Chunk(b.Time, half) {
-				if apart := slices.Max(part)/p.DT - math.Floor(slices.Min(part)/p.DT); apart > most {
-					farthest, most = place, apart
-				}
+	p = spread(t, []int{64, 64}, 100, 2, 2, 1<<14, false)
+	bent(t, p)
+	p.DT, p.Wavelet.DT, p.Slowest = 0.001, 0.001, 20000
+	p.Positions.XYZ[0] = 0.9 * p.Grid.End(0) // the first place is not the farthest
+	farthest, most := 0, 0.0
+	places, opt := p.TimesNeeded()
+	opt.Threads = 1
+	must(t, p.Arrivals(t.Context(), places, opt, func(place, _ int, window traveltime.Window, b traveltime.Branch) error {
+		half := kirchhoff.SlabPoints(2) / 2 * p.Grid.Shape[1] // points of half a box
+		for part := range slices.Chunk(b.Time, half) {
+			if apart := slices.Max(part)/p.DT - math.Floor(slices.Min(part)/p.DT); apart > most {
+				farthest, most = place, apart
 			}
-			return nil
-		}))
-		if farthest == 0 || most > float64(p.NT) {
-			t.Fatalf("times of place %d lie %g samples apart, that proves nothing", farthest, most)
 		}
-		say := fmt.Sprintf("kirchhoff: place %d: times of %s lie %.0f samples apart, ", farthest, what, most)
-		if _, err := New(t.Context(), d, p, kirchhoff.Work{}); err == nil || !strings.HasPrefix(err.Error(), say) {
-			t.Errorf("the error is %v, want %s", err, say)
-		}
+		return nil
+	}))
+	if farthest == 0 || most > float64(p.NT) {
+		t.Fatalf("times of place %d lie %g samples apart, that proves nothing", farthest, most)
+	}
+	say := fmt.Sprintf("kirchhoff: place %d: times of a box of tiles lie %.0f samples apart, ", farthest, most)
+	if _, err := New(t.Context(), d, p, kirchhoff.Work{}); err == nil || !strings.HasPrefix(err.Error(), say) {
+		t.Errorf("the error is %v, want %s", err, say)
 	}
 }

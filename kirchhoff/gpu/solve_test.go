@@ -268,7 +268,7 @@ func TestSanitizedTrials(t *testing.T) {
 		spread(t, []int{18, 5, 7}, 20, 3, 9, 50, true),
 		spread(t, []int{40, 40}, 15, 3, 21, 60, false),
 	} {
-		p.T0, p.Compact = []float64{0, 0.03, -0.02}[i], i == 1
+		p.T0 = []float64{0, 0.03, -0.02}[i]
 		exactEverywhere(t, d, p, uint64(i), [2]int{2, 1})
 		p.Aperture, p.ApertureTaper = []float64{150, 80}[:len(p.Grid.Shape)-1], []float64{60, 60}[:len(p.Grid.Shape)-1]
 		exactEverywhere(t, d, p, uint64(i), [2]int{2, 1})

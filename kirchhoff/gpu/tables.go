@@ -7,7 +7,6 @@ import (
 	"github.com/kirchhoff-lsm/lsm/device/accel"
 	"github.com/kirchhoff-lsm/lsm/grid"
 	"github.com/kirchhoff-lsm/lsm/kirchhoff"
-	"github.com/kirchhoff-lsm/lsm/kirchhoff/internal/simd"
 )
 
 // The tables on the card.
@@ -23,16 +22,11 @@ import (
 // time that does not count. With weights such a point has time 0 and all fields 0: the forward adds
 // nothing for it, to a sample that the half reaches.
 //
-// With Compact a bunch begins with 8 words that hold 16 codes of 16 bits, in the order of
-// the points, 2^16 − 1 for a time that does not count. A time is code << (bits − 11 +
-// shift), relative to the first whole sample of the tile. span [place][tile] holds that
-// sample, relative to base, and shift. Without Compact there is no span.
-//
 // groups [place][group] says where times lie, see struct Reach of times.cu.
 
 // mostBits and leastBits bound the number of bits of a time behind the point: sums of two
-// have 32 bits, their fraction must fit in a float32, and codes of compact times have 11.
-const mostBits, leastBits = 23, simd.Bits
+// have 32 bits, their fraction must fit in a float32, and resolve a thousandth of a sample.
+const mostBits, leastBits = 23, 11
 
 // fractionBits is the number of bits of a time behind the point, as large as times that may
 // lie far apart in a box allow. It depends only on what all ranks know, since results
@@ -115,7 +109,6 @@ func tileOf(b kirchhoff.Box, at [3]int) int32 {
 // and the reaches of groups.
 type memoryOfTables struct {
 	table, groups device.Buf
-	span          device.Buf // with Compact
 	slope         device.Buf // with bands
 }
 

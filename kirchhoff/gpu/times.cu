@@ -2,10 +2,9 @@
 // program with weight.cu, aperture.cu, adjoint.cu and forward.cu, compiled for one kind of
 // operators at a time: WEIGHTS is 0 without weights, 1 in 2-D, 2 in 3-D, LIMITS says that
 // these depend on the dip or the opening angle, UNEQUAL that slownesses are vectors of any
-// length, with WEIGHTS 2 and LIMITS in 2-D too, COMPACT that times have 16 bits, APERTURE is
-// 0 without an aperture, 1 in 2-D, 2 in 3-D, SQUARED that all elements of the operator are
-// squared, BANDS that there is anti-aliasing. tables.go explains the tables, lists.go the
-// lists of traces.
+// length, with WEIGHTS 2 and LIMITS in 2-D too, APERTURE is 0 without an aperture, 1 in 2-D,
+// 2 in 3-D, SQUARED that all elements of the operator are squared, BANDS that there is
+// anti-aliasing. tables.go explains the tables, lists.go the lists of traces.
 //
 // Times are fixed-point numbers in samples, Operator.bits behind the point, relative to the
 // first sample that a place reaches in half a box of tiles. Sums of two are exact, so both
@@ -18,9 +17,8 @@ typedef long long i64;
 enum {
 	FIELDS = WEIGHTS == 0 ? 1 : WEIGHTS == 1 ? 3 : 5,
 	GIVEN = FIELDS > 1 ? FIELDS - 1 : 1,
-	TIMES = COMPACT ? BUNCH / 2 : BUNCH, // words of the times of a bunch
-	WORDS = TIMES + BUNCH * (FIELDS - 1),
-	ROW = TILE / BUNCH * WORDS
+	WORDS = BUNCH * FIELDS, // of a bunch
+	ROW = TILE * FIELDS
 };
 
 // Fade is a weight of an angle x in radians: ½ + ½ cos πu, u the larger of (rise1 − x) rise
@@ -66,7 +64,6 @@ struct __align__(16) Reach {
 // Operator says as much as its program needs; the host's has all of it.
 struct Operator {
 	const unsigned *table; // [place][tile][ROW]
-	const int2 *span;      // with COMPACT, [place][tile]: first sample from base, shift
 	const Reach *groups;   // [place][group]
 	int tiles, ngroups, nt;
 	int bits;  // of a time behind the point
@@ -118,14 +115,6 @@ __device__ __forceinline__ float lowered(float u)
 	const float v = u - 0.5f, z = v * v;
 	const float p = fmaf(fmaf(fmaf(fmaf(0.03882883f, z, -0.29914564f), z, 1.2750387f), z, -2.5838552f), z, 1.5707964f);
 	return u <= 0 ? 1 : u >= 1 ? 0 : fmaf(-v, p, 0.5f);
-}
-
-// timed is the time of code number i of a word of a compact table, relative to base. span
-// is that of the tile.
-__device__ __forceinline__ unsigned timed(const Operator &o, unsigned word, int i, int2 span)
-{
-	const unsigned code = word >> i * 16 & 0xFFFF, none = WEIGHTS ? 0 : NEVER;
-	return code == 0xFFFF ? none : (code << (o.bits - CODE_BITS + span.y)) + ((unsigned)span.x << o.bits);
 }
 
 // copy4 and copy16 begin a copy from global to shared memory, copy16 only if wanted. arrive

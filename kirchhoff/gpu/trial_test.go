@@ -50,8 +50,7 @@ type trial struct {
 	irregular, filter bool
 	t0                float64 // s
 	short, gaps       bool    // record ends early; unreachable points
-	compact           bool
-	aperture          int // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
+	aperture          int     // 0 none, 1 along the first axis, 2 along all with tapers, 3 without
 	antialias         bool
 	limits            int  // 1 of the dip, 2 of the opening angle, 3 of both
 	unequal           bool // slownesses
@@ -59,8 +58,8 @@ type trial struct {
 }
 
 func (c trial) String() string {
-	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,compact=%v,aperture=%d,limits=%d,antialias=%v,unequal=%v",
-		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.compact, c.aperture, c.limits, c.antialias, c.unequal)
+	return fmt.Sprintf("%dD/rays=%v,weights=%d,irregular=%v,filter=%v,t0=%g,short=%v,gaps=%v,aperture=%d,limits=%d,antialias=%v,unequal=%v",
+		c.dim, c.rays, c.weights, c.irregular, c.filter, c.t0, c.short, c.gaps, c.aperture, c.limits, c.antialias, c.unequal)
 }
 
 func trials() []trial {
@@ -69,7 +68,7 @@ func trials() []trial {
 		digit := func(n int) int { d := i % n; i /= n; return d }
 		c := trial{dim: 2 + digit(2), weights: digit(3), irregular: digit(2) == 1, filter: digit(2) == 1,
 			t0: []float64{0, 0.0713, -0.031}[digit(3)], short: digit(2) == 1}
-		c.gaps, c.compact = len(all)%7 == 4, len(all)%5 == 3
+		c.gaps = len(all)%7 == 4
 		c.aperture = []int{0, 0, 2, 0, 1, 0, 2, 3, 0, 0, 0}[len(all)%11]
 		c.limits = []int{0, 1, 0, 3, 0, 2, 0, 0, 3, 0, 0, 0, 0}[len(all)%13]
 		c.rays = c.weights > 0 && !c.gaps && len(all)%3 == 2
@@ -117,7 +116,7 @@ func (c trial) problem(t testing.TB, seed uint64) *kirchhoff.Problem {
 		}
 	}
 	p := &kirchhoff.Problem{Grid: g, Positions: s.Distinct(true), NT: 40 + r.IntN(200), DT: 0.004, T0: c.t0,
-		WaveletFilter: c.waveletFilter(seed), Dynamic: c.weights > 0, Threads: 2, Compact: c.compact}
+		WaveletFilter: c.waveletFilter(seed), Dynamic: c.weights > 0, Threads: 2}
 	if c.short {
 		p.NT = 2 + r.IntN(30)
 	}

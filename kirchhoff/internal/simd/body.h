@@ -20,56 +20,28 @@ typedef struct {
 	V w;
 } lsm_times;
 
-// words hold compact times: those of register g, and of the one 16 points on or back.
-FAST U words(const char *row, int g) { return (U)*(const I_at *)(row + 64 * (POINTS * g / 32) + 4 * (POINTS * g % 16)); }
-FAST int upper(int g) { return POINTS * g / 16 % 2; }
-FAST U codes(const char *row, int g) { return upper(g) ? words(row, g) >> 16 : words(row, g) & 0xFFFF; }
-FAST V fraction(U q) { return floats((I)(q & ((1 << BITS) - 1))); }
-
-// split_near splits the sums of compact times that are not shifted: w is in units of UNIT, and
-// only the last five bits of k count.
-FAST lsm_times split_near(const char *s, const char *r, int g) {
-	const U q = (U)((S)words(s, g) + (S)words(r, g));
-	return (lsm_times){(I)(q >> (BITS + 16 * upper(g))), fraction(upper(g) ? q >> 16 : q)};
-}
-
-FAST lsm_times split(const int mode, const char *s, const char *r, int g, lsm_scale by) {
-	lsm_times t;
-	if (!(mode & COMPACT)) {
-		const V q = AT((const float *)s + POINTS * g) + AT((const float *)r + POINTS * g);
-		t.k = __builtin_convertvector(q, I);
-		t.w = q - floats(t.k);
-		return t;
-	}
-	if (by.near) {
-		t = split_near(s, r, g);
-		t.k &= 31;
-	} else {
-		const U q = (codes(s, g) << by.s) + (codes(r, g) << by.r);
-		t.k = (I)(q >> BITS);
-		t.w = fraction(q);
-	}
-	t.w *= UNIT;
-	return t;
+FAST lsm_times split(const float *s, const float *r, int g) {
+	const V q = AT(s + POINTS * g) + AT(r + POINTS * g);
+	const I k = __builtin_convertvector(q, I);
+	return (lsm_times){k, q - floats(k)};
 }
 
 // clip makes k absolute on the record's edges. The mask says which points count and fall
 // on the record. The others' k is zero.
-FAST M clip(const int mode, lsm_times *t, const char *s, const char *r, int g, int32_t k0, int32_t nt) {
-	const I zero = {0}, never = zero + NEVER;
+FAST M clip(lsm_times *t, int32_t k0, int32_t nt) {
+	const I zero = {0};
 	const I at = t->k + k0;
 	const M early = EQI(at, zero - 1) & GT(t->w, ALL(0)); // −1 becomes 0
 	t->w -= KEEP(early, ALL(1));
-	M on = early | (GTI(at, zero - 1) & GTI(zero + (nt - 1), at));
-	if (mode & COMPACT) on &= ~(EQI((I)codes(s, g), never) | EQI((I)codes(r, g), never));
+	const M on = early | (GTI(at, zero - 1) & GTI(zero + (nt - 1), at));
 	t->k = KEEPI(on & ~early, at);
 	return on;
 }
 
-#define FIELD(p, f) AT(field(mode, p, f) + POINTS * g)
+#define FIELD(p, f) AT((p) + (f) * TILE + POINTS * g)
 // length is |p_s + p_r| = √(2 + 2 p_s·p_r) of points in 3-D, and with quick 1/LENGTH times
 // that, by ROOT.
-FAST V length(const int quick, const int mode, const char *s, const char *r, int g) {
+FAST V length(const int quick, const float *s, const float *r, int g) {
 #ifdef ROOT
 	if (quick) {
 		V x = ALL(1);
@@ -84,10 +56,10 @@ FAST V length(const int quick, const int mode, const char *s, const char *r, int
 
 // factor is the weight of points: in 2-D C_s C_r + S_s S_r, in 3-D b_s b_r |p_s + p_r|, with
 // LIMITS given.
-FAST V factor(const int quick, const int mode, const char *s, const char *r, int g, const float *given) {
+FAST V factor(const int quick, const int mode, const float *s, const float *r, int g, const float *given) {
 	if (mode & LIMITS) return AT(given + POINTS * g);
-	if (kind(mode) == PLANE) return FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 1) * FIELD(r, 1));
-	return (quick ? LENGTH : 1.0f) * (FIELD(s, 1) * FIELD(r, 1)) * length(quick, mode, s, r, g);
+	if (mode == PLANE) return FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 1) * FIELD(r, 1));
+	return (quick ? LENGTH : 1.0f) * (FIELD(s, 1) * FIELD(r, 1)) * length(quick, s, r, g);
 }
 
 FAST V polynomial(V z, const float *c, int n) {
@@ -242,7 +214,7 @@ FAST V tapered(const lsm_aperture *a, V x) {
 }
 
 // taper sets weight [TILE] to that of the aperture times that of the points.
-FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
+FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const float *s, const float *r, float *weight) {
 	float x[2][TILE] __attribute__((aligned(64)));
 	for (int axis = 0; axis < 2; axis++) {
 		const float first = column(op, tile, axis) - cut->at[axis];
@@ -250,7 +222,7 @@ FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_
 			x[axis][i] = first + (axis == 0 ? i / 16 : i / 4 % 4 + (op->wide == 8 ? i / 32 * 4 : 0));
 	}
 	for (int g = 0; g < REGISTERS; g++) {
-		V v = kind(mode) == STATIC ? ALL(1) : factor(QUICK, mode, s, r, g, weight); // of limits: what weight holds
+		V v = mode == STATIC ? ALL(1) : factor(QUICK, mode, s, r, g, weight); // of limits: what weight holds
 		for (int axis = 0; axis < 2; axis++)
 			if (op->aperture[axis].rate != 0) v *= tapered(&op->aperture[axis], AT(x[axis] + POINTS * g));
 		AT(weight + POINTS * g) = v;
@@ -258,30 +230,22 @@ FAST void taper(const int mode, const lsm_operator *op, int64_t tile, const lsm_
 }
 
 // The kinds of modes that kernels are compiled for.
-#define TWO_KINDS(DO, way, name, mode, call) \
-	DO(way, name, mode, call) \
-	DO(way, name##_compact, mode + COMPACT, call)
 #define KINDS(DO, way, call) \
-	TWO_KINDS(DO, way, way##_plain, STATIC, call) \
-	TWO_KINDS(DO, way, way##_plane, PLANE, call) \
-	TWO_KINDS(DO, way, way##_space, SPACE, call)
+	DO(way, way##_plain, STATIC, call) \
+	DO(way, way##_plane, PLANE, call) \
+	DO(way, way##_space, SPACE, call)
 #define ALL_KINDS(DO, way, call) \
 	KINDS(DO, way, call) \
-	TWO_KINDS(DO, way, way##_limits, LIMITS, call)
+	DO(way, way##_limits, LIMITS, call)
 
 // around is left, and sets weight [TILE] for SOME_OF_IT.
-TARGET __attribute__((noinline)) static int around(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, float *weight) {
+TARGET __attribute__((noinline)) static int around(const int mode, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const float *s, const float *r, float *weight) {
 	const int what = left(op, tile, cut);
 	if (what != SOME_OF_IT) return what;
-	if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), weight)) return NOTHING;
+	if (mode & LIMITS && !limits(op, s + TILE, r + TILE, weight)) return NOTHING;
 #define TAPER_OF(way, name, mode, call) \
 	case mode: taper(mode, op, tile, cut, s, r, weight); break;
-	switch (mode) {
-		TWO_KINDS(TAPER_OF, , , STATIC, )
-		TWO_KINDS(TAPER_OF, , , PLANE, )
-		TWO_KINDS(TAPER_OF, , , SPACE, )
-		TWO_KINDS(TAPER_OF, , , LIMITS, )
-	}
+	switch (mode) { ALL_KINDS(TAPER_OF, , ) }
 	return what;
 }
 
@@ -298,7 +262,7 @@ typedef struct {
 // parts is how many parts a mode has.
 FAST int parts(const int mode) {
 	if (!PARTS || mode & LIMITS) return 0;
-	return kind(mode) == STATIC ? 0 : kind(mode) == PLANE ? 2 : 1;
+	return mode == STATIC ? 0 : mode == PLANE ? 2 : 1;
 }
 
 FAST void copy(const int mode, lsm_sums *to, const lsm_sums *from) {
@@ -309,25 +273,25 @@ FAST void copy(const int mode, lsm_sums *to, const lsm_sums *from) {
 }
 
 // add adds the values between the samples e and e + d of register g.
-FAST void add(const int mode, lsm_sums *u, const char *s, const char *r, int g, const float *given, V e, V d, V w) {
+FAST void add(const int mode, lsm_sums *u, const float *s, const float *r, int g, const float *given, V e, V d, V w) {
 	const V v = FMA(w, d, e);
-	if (kind(mode) == STATIC) {
+	if (mode == STATIC) {
 		u->sum[g] = FUSED ? (V)FMA(w, d, u->sum[g] + e) : u->sum[g] + v;
 	} else if (parts(mode) == 0) {
 		u->sum[g] = FMA(factor(QUICK, mode, s, r, g, given), v, u->sum[g]);
-	} else if (kind(mode) == PLANE) {
+	} else if (mode == PLANE) {
 		for (int f = 0; f < 2; f++) u->part[f][g] = FMA(FIELD(r, 1 + f), v, u->part[f][g]);
 	} else {
-		u->part[0][g] = FMA(FIELD(r, 1) * v, length(QUICK, mode, s, r, g), u->part[0][g]);
+		u->part[0][g] = FMA(FIELD(r, 1) * v, length(QUICK, s, r, g), u->part[0][g]);
 	}
 }
 
 // end ends the run of a source.
-FAST void end(const int mode, lsm_sums *u, const char *s) {
+FAST void end(const int mode, lsm_sums *u, const float *s) {
 	for (int g = 0; g < REGISTERS; g++)
 		for (int f = 0; f < parts(mode); f++) {
 			V by = FIELD(s, 1 + f);
-			if (kind(mode) == SPACE) by *= LENGTH;
+			if (mode == SPACE) by *= LENGTH;
 			u->sum[g] = FMA(by, u->part[f][g], u->sum[g]);
 			u->part[f][g] = (V){0};
 		}
@@ -335,31 +299,29 @@ FAST void end(const int mode, lsm_sums *u, const char *s) {
 
 #ifdef LOOKUP
 // look looks up times less than n·POINTS samples apart, p being the first sample.
-FAST void look(const int n, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by, const float *p) {
-	const int near = mode & COMPACT && n * POINTS <= 32;
+FAST void look(const int n, const int mode, lsm_sums *u, const float *s, const float *r, const float *given, const float *p) {
 	__asm__ volatile("" : "+r"(s), "+r"(r), "+r"(p)); // a compiler that shares work between two n runs out of registers
 	V e[4], d[4];
 	for (int b = 0; b < n; b++) {
 		e[b] = FROM(p + POINTS * b);
 		d[b] = FROM(p + POINTS * b + 1) - e[b];
-		if (near) d[b] *= UNIT; // that of w
 	}
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
-		const lsm_times t = near ? split_near(s, r, g) : split(mode, s, r, g, by);
+		const lsm_times t = split(s, r, g);
 		add(mode, u, s, r, g, given, LOOKUP(n, e, t.k), LOOKUP(n, d, t.k), t.w);
 	}
 }
 #endif
 
 // gather handles all other times and, with clipped, the record's edges.
-FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+FAST void gather(const int clipped, const int mode, lsm_sums *u, const float *s, const float *r, const float *given,
 	const float *row, int32_t k0, int32_t nt) {
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(mode, s, r, g, by);
+		lsm_times t = split(s, r, g);
 		M on = ~(M){0};
 		if (clipped)
-			on = clip(mode, &t, s, r, g, k0, nt);
+			on = clip(&t, k0, nt);
 		else
 			t.k += k0;
 		const V e = GATHER(on, row, t.k), d = GATHER(on, row + 1, t.k) - e;
@@ -369,44 +331,44 @@ FAST void gather(const int clipped, const int mode, lsm_sums *u, const char *s, 
 
 #ifdef LOOKUP
 // far is gather by itself: in one with look it takes the registers.
-TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+TARGET __attribute__((noinline)) static void far(int whole, const int mode, lsm_sums *u, const float *s, const float *r, const float *given,
 	const float *row, int32_t k0, int32_t nt) {
 #define FAR(way, name, mode, call) \
 	case mode: \
 		if (whole) \
-			gather(0, mode, u, s, r, given, by, row, k0, nt); \
+			gather(0, mode, u, s, r, given, row, k0, nt); \
 		else \
-			gather(1, mode, u, s, r, given, by, row, k0, nt); \
+			gather(1, mode, u, s, r, given, row, k0, nt); \
 		break;
 	switch (mode) { ALL_KINDS(FAR, , ) }
 }
 #endif
 
-FAST void adjoint(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+FAST void adjoint(const int mode, lsm_sums *u, const float *s, const float *r, const float *given,
 	const float *row, int32_t k0, float width, int32_t nt, int whole) {
 #ifdef LOOKUP
 	if (whole && width < 2 * POINTS) {
-		look(2, mode, u, s, r, given, by, row + k0);
+		look(2, mode, u, s, r, given, row + k0);
 	} else if (__builtin_expect(!whole || width >= 4 * POINTS, 0)) {
 		lsm_sums v; // so that the loop around can keep u in registers
 		copy(mode, &v, u);
-		far(whole, mode, &v, s, r, given, by, row, k0, nt);
+		far(whole, mode, &v, s, r, given, row, k0, nt);
 		copy(mode, u, &v);
 	} else {
-		look(4, mode, u, s, r, given, by, row + k0);
+		look(4, mode, u, s, r, given, row + k0);
 	}
 #else
 	if (whole)
-		gather(0, mode, u, s, r, given, by, row, k0, nt);
+		gather(0, mode, u, s, r, given, row, k0, nt);
 	else
-		gather(1, mode, u, s, r, given, by, row, k0, nt);
+		gather(1, mode, u, s, r, given, row, k0, nt);
 #endif
 }
 
 // squares adds to sum a² ‖(1 − w) c[k] + w c[k+1]‖² of each point, where e holds the squared norms of c and f the inner products of neighbours. With flat they are the same
 // for all points of the tile; with looked the times lie on the record and are less than
 // 4·POINTS samples apart.
-FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u, const float *s, const float *r, const float *given,
 	const float *e, const float *f, int32_t k0, int32_t nt) {
 	const float norm = e[flat ? k0 : 0], less = flat ? 2 * (norm - f[k0]) : 0;
 #ifdef LOOKUP
@@ -418,7 +380,7 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 	}
 #endif
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(mode, s, r, g, by);
+		lsm_times t = split(s, r, g);
 		V v;
 		if (flat) {
 			v = FNMA(ALL(less), FNMA(t.w, t.w, t.w), ALL(norm));
@@ -429,18 +391,18 @@ FAST void squares(const int flat, const int looked, const int mode, lsm_sums *u,
 				n0 = LOOKUP(4, norms, t.k), n1 = LOOKUP(4, after, t.k), p = LOOKUP(4, inner, t.k);
 #endif
 			} else {
-				const M on = clip(mode, &t, s, r, g, k0, nt);
+				const M on = clip(&t, k0, nt);
 				n0 = GATHER(on, e, t.k), n1 = GATHER(on, e + 1, t.k), p = GATHER(on, f, t.k);
 			}
 			const V rest = 1 - t.w;
 			v = FMA(t.w * t.w, n1, rest * FMA(2 * t.w, p, rest * n0));
 		}
-		if (kind(mode) == STATIC) {
+		if (mode == STATIC) {
 			u->sum[g] += v;
 		} else {
 			V a = factor(0, mode, s, r, g, given);
-			if (kind(mode) == PLANE && (flat || POINTS < 16)) a = FMA(FIELD(s, 1), FIELD(r, 1), FIELD(s, 2) * FIELD(r, 2));
-			if (kind(mode) == SPACE) {
+			if (mode == PLANE && (flat || POINTS < 16)) a = FMA(FIELD(s, 1), FIELD(r, 1), FIELD(s, 2) * FIELD(r, 2));
+			if (mode == SPACE) {
 			V x = FMA(FIELD(s, 4), FIELD(r, 4), FMA(FIELD(s, 2), FIELD(r, 2), FIELD(s, 3) * FIELD(r, 3)));
 			a = FIELD(s, 1) * FIELD(r, 1) * SQRT(MAX(FMA(ALL(2), x, ALL(2)), ALL(0)));
 			}
@@ -532,15 +494,15 @@ FAST void two(float *out, const lsm_shares *a) {
 
 // spread adds one tile to one trace whose first sample is at out. It pairs points
 // along the last axis, or the one before, whichever has all gaps in reach.
-FAST void spread(const int mode, float *out, const char *s, const char *r, const float *given, lsm_scale by, const float *m) {
+FAST void spread(const int mode, float *out, const float *s, const float *r, const float *given, const float *m) {
 	lsm_times t[REGISTERS];
 	V v[REGISTERS];
 	lsm_shares a;
 #pragma GCC unroll 16
 	for (int g = 0; g < REGISTERS; g++) {
-		t[g] = split(mode, s, r, g, by);
+		t[g] = split(s, r, g);
 		v[g] = AT(m + POINTS * g);
-		if (kind(mode) != STATIC) v[g] *= factor(QUICK, mode, s, r, g, given);
+		if (mode != STATIC) v[g] *= factor(QUICK, mode, s, r, g, given);
 	}
 #ifdef LOOKUP
 	const I zero = {0}, rows = ROWS;
@@ -576,14 +538,14 @@ FAST void spread(const int mode, float *out, const char *s, const char *r, const
 }
 
 // clipped is spread on the record's edges.
-FAST void clipped(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const float *m,
+FAST void clipped(const int mode, float *row, const float *s, const float *r, const float *given, const float *m,
 	int32_t k0, int32_t nt) {
 	lsm_shares a;
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(mode, s, r, g, by);
-		const M on = clip(mode, &t, s, r, g, k0, nt);
+		lsm_times t = split(s, r, g);
+		const M on = clip(&t, k0, nt);
 		V v = AT(m + POINTS * g);
-		if (kind(mode) != STATIC) v *= factor(QUICK, mode, s, r, g, given);
+		if (mode != STATIC) v *= factor(QUICK, mode, s, r, g, given);
 		points(&a, g, t.k, KEEP(on, t.w), KEEP(on, v));
 	}
 	one(row, &a);
@@ -591,30 +553,23 @@ FAST void clipped(const int mode, float *row, const char *s, const char *r, cons
 
 // Tiles that the aperture of a trace tapers. Each of these is a function by itself, so
 // that the others keep their registers.
-#define GIVEN_OF(way, name, mode, call) \
-	case mode: call(mode) break;
-#define GIVEN(mode, call) \
-	switch (LIMITS + (mode & COMPACT)) { TWO_KINDS(GIVEN_OF, , , LIMITS, call) }
-
-TARGET __attribute__((noinline)) static void adjoint_given(const int mode, lsm_sums *u, const char *s, const char *r, const float *given, lsm_scale by,
+TARGET __attribute__((noinline)) static void adjoint_given(lsm_sums *u, const float *s, const float *r, const float *given,
 	const float *row, int32_t k0, float width, int32_t nt, int whole) {
-#define CALL(mode) adjoint(mode, u, s, r, given, by, row, k0, width, nt, whole);
-	GIVEN(mode, CALL)
-#undef CALL
+	adjoint(LIMITS, u, s, r, given, row, k0, width, nt, whole);
 }
 
 // square_of adds the squares of a pair over a tile, from row at of lsm_squares; see squares.
-FAST void square_of(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at, const char *s, const char *r,
-	const float *given, lsm_scale by, int32_t k0, float width, int whole) {
+FAST void square_of(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at, const float *s, const float *r,
+	const float *given, int32_t k0, float width, int whole) {
 	const float *e = q->e + at * op->stride, *f = q->f + at * op->stride;
 	if (k0 >= q->flat[2 * at] && k0 + (int32_t)width <= q->flat[2 * at + 1])
-		squares(1, 0, mode, u, s, r, given, by, e, f, k0, op->nt);
+		squares(1, 0, mode, u, s, r, given, e, f, k0, op->nt);
 #ifdef LOOKUP
 	else if (whole && width < 4 * POINTS)
-		squares(0, 1, mode, u, s, r, given, by, e, f, k0, op->nt);
+		squares(0, 1, mode, u, s, r, given, e, f, k0, op->nt);
 #endif
 	else
-		squares(0, 0, mode, u, s, r, given, by, e, f, k0, op->nt);
+		squares(0, 0, mode, u, s, r, given, e, f, k0, op->nt);
 }
 
 // squares_row is the row of a pair in lsm_squares.
@@ -622,26 +577,22 @@ FAST int64_t squares_row(const lsm_operator *op, const lsm_squares *q, const flo
 	return pair.row * q->step + (slope ? band(op->bands, slope[source], slope[pair.receiver]) : 0);
 }
 
-TARGET __attribute__((noinline)) static void square_given(const int mode, const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at,
-	const char *s, const char *r, const float *given, lsm_scale by, int32_t k0, float width, int whole) {
-#define CALL(mode) square_of(mode, op, u, q, at, s, r, given, by, k0, width, whole);
-	GIVEN(mode, CALL)
-#undef CALL
+TARGET __attribute__((noinline)) static void square_given(const lsm_operator *op, lsm_sums *u, const lsm_squares *q, int64_t at,
+	const float *s, const float *r, const float *given, int32_t k0, float width, int whole) {
+	square_of(LIMITS, op, u, q, at, s, r, given, k0, width, whole);
 }
 
-FAST void demigrate(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by, const float *m,
+FAST void demigrate(const int mode, float *row, const float *s, const float *r, const float *given, const float *m,
 	int32_t k0, int32_t nt, int whole) {
 	if (whole)
-		spread(mode, row + SLOTS * (int64_t)k0, s, r, given, by, m);
+		spread(mode, row + SLOTS * (int64_t)k0, s, r, given, m);
 	else
-		clipped(mode, row, s, r, given, by, m, k0, nt);
+		clipped(mode, row, s, r, given, m, k0, nt);
 }
 
-TARGET __attribute__((noinline)) static void demigrate_given(const int mode, float *row, const char *s, const char *r, const float *given, lsm_scale by,
+TARGET __attribute__((noinline)) static void demigrate_given(float *row, const float *s, const float *r, const float *given,
 	const float *m, int32_t k0, int32_t nt, int whole) {
-#define CALL(mode) demigrate(mode, row, s, r, given, by, m, k0, nt, whole);
-	GIVEN(mode, CALL)
-#undef CALL
+	demigrate(LIMITS, row, s, r, given, m, k0, nt, whole);
 }
 
 // walk takes each pair of the block's traces to each tile, with cut also those whose aperture
@@ -655,10 +606,9 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 	for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
 		const int64_t later = tile + 1 < part.tile1 ? op->places : 0; // from this tile's to the next
 		const lsm_pair *pairs = op->pairs;
-		const char *table = op->table + tile * next;
+		const float *table = op->table + tile * next;
 		const lsm_span *span = op->span + tile * op->places, *soon = span + later;
 		const float *slope = op->slope ? op->slope + tile * op->places : NULL, *slope1 = slope ? slope + later : NULL;
-		const uint8_t *shift = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		double *image = (double *)out + tile * TILE;
 		lsm_sums u;
 		for (int g = 0; g < REGISTERS; g++) u.sum[g] = u.part[0][g] = u.part[1][g] = (V){0};
@@ -666,7 +616,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 			const lsm_run run = op->runs[i];
 			const lsm_span from = span[run.source];
 			const int32_t base1 = soon[run.source].base;
-			const char *s = table + run.source * size;
+			const float *s = table + run.source * size;
 			ahead(s, next, size);
 			if (from.width < 0) continue;
 			for (int32_t p = run.pair0; p < run.pair1; p++) {
@@ -674,7 +624,7 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				const lsm_span to = span[pair.receiver];
 				const int32_t k0 = from.base + to.base;
 				const float width = from.width + to.width;
-				const char *r = table + pair.receiver * size;
+				const float *r = table + pair.receiver * size;
 				const float *row = traces + (way == FORWARD ? pair.slot * SLOTS : pair.row) * op->pitch, *row1 = row; // for this tile and the next
 				if (__builtin_expect(slope != NULL, 0)) {
 					row += (way == FORWARD ? SLOTS : 1) * band_row(op, slope, run.source, pair.receiver);
@@ -684,25 +634,24 @@ FAST void walk(const int way, const int mode, const int cut, const lsm_operator 
 				if (way == ADJOINT) touch(row1 + (base1 + soon[pair.receiver].base));
 				const int whole = __builtin_expect(inside(k0, width, nt), 1);
 				if (to.width < 0 || (!whole && outside(k0, width, nt))) continue;
-				const lsm_scale by = scale(mode, shift, run.source, pair.receiver, width);
 				const float *m = (const float *)in + tile * TILE;
 				if (cut && __builtin_expect(pair.cut >= 0, 0)) {
 					lsm_sums v; // so that the loop around can keep u in registers
 					copy(mode, &v, &u);
 					const int what = around(mode, op, tile, op->cuts + pair.cut, s, r, given);
 					if (what == SOME_OF_IT) {
-						if (way == ADJOINT) adjoint_given(mode, &v, s, r, given, by, row, k0, width, nt, whole);
-						if (way == DIAGONAL) square_given(mode, op, &v, in, squares_row(op, in, slope, run.source, pair), s, r, given, by, k0, width, whole);
-						if (way == FORWARD) demigrate_given(mode, (float *)row, s, r, given, by, m, k0, nt, whole);
+						if (way == ADJOINT) adjoint_given(&v, s, r, given, row, k0, width, nt, whole);
+						if (way == DIAGONAL) square_given(op, &v, in, squares_row(op, in, slope, run.source, pair), s, r, given, k0, width, whole);
+						if (way == FORWARD) demigrate_given((float *)row, s, r, given, m, k0, nt, whole);
 					}
 					copy(mode, &u, &v);
 					if (what != ALL_OF_IT) continue;
 				}
-				if (mode & LIMITS && !limits(op, field(mode, s, 1), field(mode, r, 1), given)) continue;
+				if (mode & LIMITS && !limits(op, s + TILE, r + TILE, given)) continue;
 				const float *weights = mode & LIMITS ? given : NULL;
-				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, by, row, k0, width, nt, whole);
-				if (way == DIAGONAL) square_of(mode, op, &u, in, squares_row(op, in, slope, run.source, pair), s, r, weights, by, k0, width, whole);
-				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, by, m, k0, nt, whole);
+				if (way == ADJOINT) adjoint(mode, &u, s, r, weights, row, k0, width, nt, whole);
+				if (way == DIAGONAL) square_of(mode, op, &u, in, squares_row(op, in, slope, run.source, pair), s, r, weights, k0, width, whole);
+				if (way == FORWARD) demigrate(mode, (float *)row, s, r, weights, m, k0, nt, whole);
 			}
 			if (way == ADJOINT) end(mode, &u, s);
 			if (way != FORWARD && part.magic != 0) flush(image, &u, part.magic);

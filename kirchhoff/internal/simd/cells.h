@@ -58,23 +58,15 @@ FAST void square(V r[16]) {
 	}
 }
 
-// times are 16 times of a row, exactly: in float32 the sums of two codes less than
-// WIDEST samples apart are exact too.
-FAST V times(const int mode, const char *row, int g, int shift) {
-	if (!(mode & COMPACT)) return AT((const float *)row + 16 * g);
-	return UNIT * floats((I)(codes(row, g) << shift));
-}
-
 // fill transposes the tables of a cell's receivers.
 FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile, const int32_t receiver[LANES]) {
 	static const float none[5 * TILE] __attribute__((aligned(64)));
 	const int64_t size = lsm_row(mode);
-	const char *rows[LANES];
-	int shift[LANES];
+	const float *rows[LANES];
 	for (int l = 0; l < LANES; l++) {
-		c->base[l] = c->shift[l] = shift[l] = 0;
+		c->base[l] = c->shift[l] = 0;
 		c->width[l] = -1;
-		rows[l] = (const char *)none;
+		rows[l] = none;
 		if (receiver[l] < 0) continue;
 		const int64_t at = tile * op->places + receiver[l];
 		const lsm_span span = op->span[at];
@@ -82,19 +74,18 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 		c->width[l] = span.width;
 		if (!(span.width >= 0 && span.width < WIDEST)) continue;
 		rows[l] = op->table + at * size;
-		if (mode & COMPACT) shift[l] = span.width < 32 ? 0 : op->shift[at];
 	}
 	// The middle of a tile lies between points 15 and 48, in 2-D and in 3-D.
 	for (int l = 0; l < LANES; l++)
-		c->shift[l] = (int32_t)(0.5f * (times(mode, rows[l], 0, shift[l])[15] + times(mode, rows[l], 3, shift[l])[0]));
+		c->shift[l] = (int32_t)(0.5f * (rows[l][15] + rows[l][48]));
 	const float margin = 1.0f / (1 << 13); // for rounding
 	for (int g = 0; g < REGISTERS; g++) {
 		V r[LANES], lo = ALL(2 * WIDEST), hi = ALL(-2 * WIDEST);
 #pragma GCC unroll 16
 		for (int l = 0; l < LANES; l++) {
-			r[l] = times(mode, rows[l], g, shift[l]);
+			r[l] = AT(rows[l] + 16 * g);
 			const V t = r[l] - (float)c->shift[l];
-			const M on = rows[l] == (const char *)none ? 0 : 0xFFFF;
+			const M on = rows[l] == none ? 0 : 0xFFFF;
 			lo = _mm512_mask_min_ps(lo, on, lo, t);
 			hi = _mm512_mask_max_ps(hi, on, hi, t);
 		}
@@ -112,15 +103,15 @@ FAST void fill(const int mode, lsm_cell *c, const lsm_operator *op, int64_t tile
 }
 
 // TAPER is added to modes where an aperture tapers the tile for some lanes.
-enum { TAPER = 16 };
+enum { TAPER = 8 };
 
 // amount is the contribution of point p to the lanes.
 FAST V amount(const int mode, const lsm_cell *c, const lsm_rays *a, int p) {
 	const V *first = mode & TAPER ? c->tapered[0] : c->field[0], *second = mode & TAPER ? c->tapered[1] : c->field[1];
-	if (kind(mode) == STATIC) return ALL(a->value[0][p]);
+	if (mode == STATIC) return ALL(a->value[0][p]);
 	const V b = a->value[0][p] * first[p];
-	if ((kind(mode) & ~TAPER) == STATIC) return b;
-	if ((kind(mode) & ~TAPER) == PLANE) return FMA(ALL(a->value[1][p]), second[p], b);
+	if ((mode & ~TAPER) == STATIC) return b;
+	if ((mode & ~TAPER) == PLANE) return FMA(ALL(a->value[1][p]), second[p], b);
 	V x = ALL(1);
 	for (int f = 1; f < 4; f++) x = FMA(ALL(a->value[f][p]), c->field[f][p], x);
 	return b * root(x);
@@ -192,18 +183,18 @@ FAST void empty(float *window, float *const at[LANES], int on, int lo, int hi) {
 
 // alone adds one tile to one trace, whatever its times. cut is NULL where no aperture
 // tapers it.
-FAST void alone(const int mode, float *trace, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const char *s, const char *r, lsm_scale by,
+FAST void alone(const int mode, float *trace, const lsm_operator *op, int64_t tile, const lsm_cut *cut, const float *s, const float *r,
 	const float *m, int32_t k0) {
 	int32_t k[TILE] __attribute__((aligned(64)));
 	float early[TILE] __attribute__((aligned(64))), late[TILE] __attribute__((aligned(64))), given[TILE] __attribute__((aligned(64)));
 	if (cut) taper(mode, op, tile, cut, s, r, given);
 	for (int g = 0; g < REGISTERS; g++) {
-		lsm_times t = split(mode, s, r, g, by);
-		const M on = clip(mode, &t, s, r, g, k0, op->nt);
+		lsm_times t = split(s, r, g);
+		const M on = clip(&t, k0, op->nt);
 		V v = AT(m + 16 * g);
 		if (cut)
 			v *= AT(given + 16 * g);
-		else if (kind(mode) != STATIC)
+		else if (mode != STATIC)
 			v *= factor(QUICK, mode, s, r, g, NULL);
 		v = KEEP(on, v);
 		const V second = KEEP(on, t.w) * v;
@@ -218,14 +209,14 @@ FAST void alone(const int mode, float *trace, const lsm_operator *op, int64_t ti
 }
 
 // cast fills a with what the points of a tile and a source share.
-FAST void cast(const int mode, lsm_rays *a, const char *s, int shift, const float *m) {
+FAST void cast(const int mode, lsm_rays *a, const float *s, const float *m) {
 	for (int g = 0; g < REGISTERS; g++) {
-		AT(a->time + 16 * g) = times(mode, s, g, shift);
+		AT(a->time + 16 * g) = AT(s + 16 * g);
 		AT(a->value[0] + 16 * g) = AT(m + 16 * g);
 		for (int f = 1; f < lsm_fields(mode); f++) {
 			V v = FIELD(s, f);
-			if (kind(mode) == PLANE || f == 1) v *= AT(m + 16 * g);
-			if (kind(mode) == SPACE && f == 1) v *= LENGTH;
+			if (mode == PLANE || f == 1) v *= AT(m + 16 * g);
+			if (mode == SPACE && f == 1) v *= LENGTH;
 			AT(a->value[f - 1] + 16 * g) = v;
 		}
 	}
@@ -240,8 +231,8 @@ FAST void narrow(const int mode, lsm_cell *c, const lsm_operator *op, int64_t ti
 			f[axis][i] = op->aperture[axis].rate == 0 ? ALL(1) : BLEND(some, tapered(&op->aperture[axis], column(op, tile, axis) + i - at[axis]), ALL(1));
 	for (int p = 0; p < TILE; p++) { // see kirchhoff's Tiling
 		const V by = op->wide == 8 ? f[1][p / 32 * 4 + p / 4 % 4] : f[0][p / 16] * f[1][p / 4 % 4];
-		c->tapered[0][p] = kind(mode) == STATIC ? by : by * c->field[0][p];
-		if (kind(mode) == PLANE) c->tapered[1][p] = by * c->field[1][p];
+		c->tapered[0][p] = mode == STATIC ? by : by * c->field[0][p];
+		if (mode == PLANE) c->tapered[1][p] = by * c->field[1][p];
 	}
 }
 
@@ -281,16 +272,15 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 	float window[(WIDEST + AFTER) * LANES] __attribute__((aligned(64))) = {0};
 	float *zero = window + WIDEST * LANES;
 	for (int64_t tile = part.tile0; tile < part.tile1; tile++) {
-		const char *table = op->table + tile * next;
+		const float *table = op->table + tile * next;
 		const lsm_span *span = op->span + tile * op->places;
-		const uint8_t *scales = op->shift + (mode & COMPACT ? tile * op->places : 0);
 		const float *m = image + tile * TILE;
 		fill(mode, &c, op, tile, receivers);
 		int soon = 0; // lane whose row of the next tile to ask for
 		for (int32_t i = 0; i < op->run_count; i++) {
 			const lsm_run run = op->runs[i];
 			const lsm_span from = span[run.source];
-			const char *s = table + run.source * size;
+			const float *s = table + run.source * size;
 			ahead(s, next, size);
 			for (; soon * op->run_count < LANES * (i + 1); soon++)
 				if (receivers[soon] >= 0) ahead(table + receivers[soon] * size, next, size);
@@ -319,11 +309,10 @@ FAST void walk_cell(const int way, const int mode, const int cuts, const lsm_ope
 			for (int off = present & ~on; off; off &= off - 1) {
 				const int l = __builtin_ctz(off);
 				const lsm_cut where = {{cut[0][l], cut[1][l]}};
-				alone(mode, at[l], op, tile, taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size,
-					scale(mode, scales, run.source, receivers[l], from.width + c.width[l]), m, from.base + c.base[l]);
+				alone(mode, at[l], op, tile, taper >> l & 1 ? &where : NULL, s, table + receivers[l] * size, m, from.base + c.base[l]);
 			}
 			if (!on) continue;
-			cast(mode, &a, s, mode & COMPACT && from.width >= 32 ? scales[run.source] : 0, m);
+			cast(mode, &a, s, m);
 			for (int l = 0; l < LANES; l++)
 				if (on >> l & 1) at[l] += (k0 + c.shift)[l];
 			const V shift = BLEND(on, floats(c.shift), ALL(INFINITY));

@@ -109,7 +109,7 @@ TARGET __attribute__((noinline)) static void far_clipped(const lsm_falls *f, dou
 }
 
 FAST void adjoint(const int mode, const lsm_double *op, double *image, const double *rows, int64_t tile0, int64_t tile1) {
-	const int64_t size = lsm_fields(mode) * TILE;
+	const int64_t size = lsm_row(mode);
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const double *table = op->table + tile * op->places * size;
 		const lsm_span *span = op->span + tile * op->places;
@@ -190,7 +190,7 @@ TARGET __attribute__((noinline)) static void clipped(double *out, lsm_falls *f, 
 }
 
 FAST void forward(const int mode, const lsm_double *op, double *windows, const double *image, int64_t tile0, int64_t tile1) {
-	const int64_t size = lsm_fields(mode) * TILE;
+	const int64_t size = lsm_row(mode);
 	const int32_t first = op->traces[0].row;
 	for (int64_t tile = tile0; tile < tile1; tile++) {
 		const double *table = op->table + tile * op->places * size, *m = image + tile * TILE;

@@ -7,11 +7,8 @@
 
 enum { TILE = 64 };                           // image points in a tile
 enum { STATIC = 0, PLANE = 1, SPACE = 2 };    // weights: none, 2-D, 3-D
-enum { COMPACT = 4 };                         // added to these: times as uint16
-enum { LIMITS = 8 };                          // added to PLANE or SPACE: weights by dip and opening angle,
-                                              // by itself or with COMPACT: weights in a buffer
-enum { BITS = 11, NEVER = 65535 };            // of a compact time: fraction bits; the point does not count
-#define UNIT (1.0f / (1 << BITS))
+enum { LIMITS = 4 };                          // added to PLANE or SPACE: weights by dip and opening angle,
+                                              // by itself: weights in a buffer
 enum { SLOTS = 4 };                           // samples a forward window holds
 enum { LANES = 16, WIDEST = 64 };             // receivers of a cell; a pair goes through its lanes where its times over a tile span fewer samples
 
@@ -68,9 +65,8 @@ typedef struct {
 
 // The operator over one box of tiles and one block of traces. Places belong to the box.
 typedef struct {
-	const char *table;      // [tile][place][row]
+	const float *table;     // [tile][place][row]
 	const lsm_span *span;   // [tile][place]
-	const uint8_t *shift;   // [tile][place], of compact times
 	const lsm_reach *reach; // [place]
 	const lsm_run *runs;    // of the block, with traces that count in the box
 	const lsm_pair *pairs;
@@ -97,14 +93,12 @@ typedef struct {
 } lsm_operator;
 
 static inline int lsm_fields(int mode) {
-	const int weights = mode & ~(COMPACT | LIMITS);
+	const int weights = mode & ~LIMITS;
 	return weights == STATIC ? 1 : weights == PLANE ? 3 : 5;
 }
 
-// lsm_row is the size in bytes of a place's row of a tile, its first field the times.
-static inline int64_t lsm_row(int mode) {
-	return TILE * (4 * lsm_fields(mode) - (mode & COMPACT ? 2 : 0));
-}
+// lsm_row is the number of values in a place's row of a tile, its first field the times.
+static inline int64_t lsm_row(int mode) { return TILE * lsm_fields(mode); }
 
 // Part of the work: the box's tiles tile0 to tile1. magic is 0, or rounds what is added:
 // see rounded.
@@ -194,9 +188,8 @@ typedef int lsm_meet(double *out, const lsm_arrivals *x, const lsm_arrivals *y, 
 // The kernels for one instruction set.
 typedef struct {
 	// By way and mode, and by whether the aperture of some traces ends in the box. A mode with LIMITS
-	// counts only as LIMITS, with or without COMPACT. Only AVX-512 has CELL, and only for modes
-	// without LIMITS.
-	lsm_walk *walk[WALKS][LIMITS + COMPACT + 1][2];
+	// counts only as LIMITS. Only AVX-512 has CELL, and only for modes without LIMITS.
+	lsm_walk *walk[WALKS][LIMITS + 1][2];
 	lsm_drain *drain, *drain_cell;                 // of windows, and of a cell's traces
 	// y[i] = Σ_j taps[j] x[i + j], or += with add; i < n, j < m. x is readable up to
 	// n + m + 3·TILE.
@@ -283,34 +276,14 @@ INLINE int inside(int32_t k0, float width, int32_t nt) {
 	return k0 >= 0 && k0 + (int32_t)width <= nt - 2;
 }
 
-// kind is a mode without what says how times are held.
-INLINE int kind(const int mode) { return mode & ~COMPACT; }
-
-// field is field f of a row, f ≥ 1.
-INLINE const float *field(const int mode, const char *row, int f) {
-	return (const float *)(row + TILE * (mode & COMPACT ? 2 : 4)) + (f - 1) * TILE;
-}
-
-// How to look at a pair's times. Codes of compact ones are shifted left by s and r. Where the
-// times of both lie less than 32 samples apart no code is shifted, and the sums of
-// two fit in 16 bits: near.
-typedef struct {
-	int near, s, r;
-} lsm_scale;
-
-INLINE lsm_scale scale(const int mode, const uint8_t *shift, int32_t source, int32_t receiver, float width) {
-	if (!(mode & COMPACT)) return (lsm_scale){1, 0, 0};
-	return (lsm_scale){width < 32, shift[source], shift[receiver]};
-}
-
 #define PI 3.14159265f
 
 // ahead asks for a place's row of the next tile: rows of successive tiles lie far
 // apart, so the processor does not see them coming.
-INLINE void ahead(const char *row, int64_t next, int64_t size) {
+INLINE void ahead(const float *row, int64_t next, int64_t size) {
 	row += next;
 	__asm__("" : "+r"(row)); // one address, not an offset in a register for each line
-	for (int64_t i = 0; i < size; i += 64) __builtin_prefetch(row + i, 0, 2);
+	for (int64_t i = 0; i < size; i += 16) __builtin_prefetch(row + i, 0, 2);
 }
 
 // touch asks for the stretch of a trace that the next tile falls on.

@@ -21,13 +21,6 @@
 // With k0 = base_s + base_r the time of a pair is q = k0 + table_s + table_r: one addition
 // for each register, no conversion.
 //
-// With Compact the times are 64 numbers of 16 bits. A time is code << shift, in units of
-// 1/2048 sample. Each place and tile has its shift: 0 where its times lie less than 32
-// samples apart, as almost always, otherwise at least 1. Sums of two are exact. The 64 codes
-// fill 32 words: word 16h + i has the code of point 32h + i in its lower half and that of
-// point 32h + 16 + i in its upper half, so that a shift or a mask makes a register of each
-// half. The code Never leaves a point out.
-//
 // Traces come in blocks. A block is a list of runs, and a run is a list of pairs that
 // share their source. The many pairs of a block need few tables, and these stay in the
 // cache.
@@ -65,7 +58,7 @@ package simd
 #include "kernel.h"
 
 static void lsm_call_walk(int isa, int way, const lsm_operator *op, void *out, const void *in, lsm_part part) {
-	const int kind = op->mode & LIMITS ? op->mode & (LIMITS | COMPACT) : op->mode;
+	const int kind = op->mode & LIMITS ? LIMITS : op->mode;
 	lsm_kernels_of(isa)->walk[way][kind][op->cut_count > 0](op, out, in, part);
 }
 static void lsm_call_drain(int isa, int way, const lsm_operator *op, double *sums, float *windows, double *scratch,
@@ -140,26 +133,14 @@ const (
 	Plane  Mode = C.PLANE
 	Space  Mode = C.SPACE
 
-	Compact Mode = C.COMPACT // to be added: times as uint16
-	Limits  Mode = C.LIMITS  // to be added to Plane or Space: weights by dip and opening angle
+	Limits Mode = C.LIMITS // to be added to Plane or Space: weights by dip and opening angle
 )
-
-// Compact times have Bits fraction bits; the code Never leaves a point out.
-// With shifts up to MaxShift the sum of two fits in an int32.
-const (
-	Bits     = C.BITS
-	Never    = C.NEVER
-	MaxShift = 14
-)
-
-// Weights is m without Compact.
-func (m Mode) Weights() Mode { return m &^ Compact }
 
 // Fields is the number of values per place and point.
 func (m Mode) Fields() int { return int(C.lsm_fields(C.int(m))) }
 
-// Row is the number of 32-bit words that a place takes per tile, its times first.
-func (m Mode) Row() int { return int(C.lsm_row(C.int(m))) / 4 }
+// Row is the number of values that a place takes per tile, its times first.
+func (m Mode) Row() int { return int(C.lsm_row(C.int(m))) }
 
 const (
 	TileSize = C.TILE
@@ -211,10 +192,9 @@ func Band(bands int, s, r float32) int {
 // Operator holds the arguments that every call of the kernels reads: one box of tiles and one block
 // of traces. Places belong to the box.
 type Operator struct {
-	Table  []uint32 // [tile][place][Mode.Row()], bits of float32, or compact times
-	Span   []Span   // [tile][place]
-	Shift  []uint8  // [tile][place] with Compact, otherwise empty
-	Reach  []Reach  // [place]
+	Table  []float32 // [tile][place][Mode.Row()]
+	Span   []Span    // [tile][place]
+	Reach  []Reach   // [place]
 	Places int
 	Tiles  [3]int // of the box along each axis, in C order; in 2-D the first is 1
 	Wide   int    // columns of a tile along an axis: 8 in 2-D, 4 in 3-D
@@ -272,8 +252,7 @@ func flag(set bool) C.int32_t {
 func (o *Operator) c() C.lsm_operator {
 	op := C.lsm_operator{
 		bands: 1, dynamic: flag(o.Dynamic), unequal: flag(o.Unequal), dip: o.Dip.c(), opening: o.Opening.c(),
-		table:     (*C.char)(first(o.Table)),
-		shift:     (*C.uint8_t)(first(o.Shift)),
+		table:     (*C.float)(first(o.Table)),
 		span:      (*C.lsm_span)(first(o.Span)),
 		reach:     (*C.lsm_reach)(first(o.Reach)),
 		runs:      (*C.lsm_run)(first(o.Runs)),

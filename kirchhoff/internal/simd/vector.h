@@ -10,7 +10,6 @@ enum { REGISTERS = TILE / POINTS };
 typedef float V __attribute__((vector_size(4 * POINTS)));
 typedef int32_t I __attribute__((vector_size(4 * POINTS)));
 typedef uint32_t U __attribute__((vector_size(4 * POINTS)));
-typedef uint16_t S __attribute__((vector_size(4 * POINTS)));
 // These lie in memory; the last may begin at any float.
 typedef V V_at __attribute__((may_alias));
 typedef I I_at __attribute__((may_alias));

@@ -67,7 +67,6 @@ func newBenchKernel(a *cli.App) *cobra.Command {
 	fl.StringVar(&o.Engine, "engine", "cpu", english.WordSeries(computing(), "or"))
 	fl.IntVar(&o.Threads, "threads", 0, "number of threads; 0: all processors")
 	fl.BoolVar(&o.Dynamic, "dynamic", false, "use amplitude weights and an angle limit")
-	fl.BoolVar(&o.Compact, "compact", false, "store times in 16 bits, as kirchhoff.tables = \"uint16\" does")
 	fl.BoolVar(&o.Streamer, "streamer", false, "use a moving spread instead of a fixed one")
 	fl.IntVar(&o.Runs, "runs", 5, "number of runs; the median is printed")
 	fl.BoolVar(&o.limits, "limits", false, "measure this machine's limits too; a card's are always measured")
