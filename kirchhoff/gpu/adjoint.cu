@@ -243,8 +243,8 @@ __device__ __forceinline__ void fetch(Stage *to, const Operator &o, const Run &r
 // where that would take more registers than there are.
 __device__ __forceinline__ void settle(int j)
 {
-#if APERTURE && defined(__CUDA_ARCH__)
-	if (WEIGHTS || j % 7 == 0)
+#if (APERTURE || LIMITS) && defined(__CUDA_ARCH__)
+	if (APERTURE && WEIGHTS || j % 7 == 0)
 		__syncwarp();
 #endif
 }
