@@ -16,7 +16,7 @@ import (
 // problemKeys are sections and keys that a solution and a target must agree on: those of the
 // penalties, of the operator and of the weights.
 var problemKeys = []string{
-	"solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers",
+	"solver.band", "solver.damping", "solver.penalty_scale", "solver.regularization", "solver.regularization_weight", "image.gathers", "image.halves",
 	"data", "kirchhoff", "velocity", "traveltime", "image.surface", "image.surface_taper",
 }
 
@@ -108,16 +108,18 @@ func sameKeys(j *pipeline.Job, file, text string) error {
 	if err != nil {
 		return status.Input(fmt.Errorf("%s: /config: %w", file, err))
 	}
-	var other []string
+	var other, set []string
 	for _, f := range config.Fields() {
 		name := f.Name()
 		skip := f.Type == "path" || name == "kirchhoff.engine" || name == "kirchhoff.tables" || name == "data.read"
 		if !skip && (slices.Contains(problemKeys, f.Section) || slices.Contains(problemKeys, name)) && theirs.Value(name) != j.Config().Value(name) {
 			other = append(other, fmt.Sprintf("%s = %s, not %s", name, theirs.Value(name), j.Config().Value(name)))
+			set = append(set, fmt.Sprintf(" --set %s=%s", name, strings.ReplaceAll(j.Config().Value(name), `"`, "")))
 		}
 	}
 	if len(other) > 0 {
-		return status.Input(fmt.Errorf("%s: was made with %s", file, strings.Join(other, ", ")))
+		return status.Hint(status.Input(fmt.Errorf("%s: was made with %s", file, strings.Join(other, ", "))),
+			"lsm run"+strings.Join(set, "")+" makes the image of this problem")
 	}
 	return nil
 }

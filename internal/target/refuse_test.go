@@ -14,6 +14,7 @@ func TestRefused(t *testing.T) {
 	for _, set := range [][]string{
 		{"", "solver.damping=0.1"},
 		{"image.gathers", "image.gathers=offset", "image.gather_bins=[0.0,100.0]"},
+		{"image.halves", "image.halves=true"},
 		{"solver.method", "solver.method=matching"},
 		{"solver.band", "solver.band=true"},
 		{"solver.regularization", "solver.regularization=dip", "solver.regularization_weight=0.1"},

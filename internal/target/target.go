@@ -43,26 +43,27 @@ type Target struct {
 
 // Refuse returns an error that names the setting for which there is no H.
 func Refuse(c *config.Config) error {
-	refused := func(key, why string) error {
-		return status.Hint(status.Usage(fmt.Errorf("lsm target: %s = %s: %s", key, c.Value(key), why)),
-			fmt.Sprintf("--set %s=… gives it another value", key))
+	refused := func(key, want, why string) error {
+		return status.Hint(status.Usage(fmt.Errorf("lsm target: %s = %s: %s", key, c.Value(key), why)), "--set "+key+"="+want)
 	}
 	s := c.Solver
 	switch {
 	case c.Image.Gathers != "none":
-		return refused("image.gathers", "each class of gathers has a Hessian of its own")
+		return refused("image.gathers", "none", "each class of gathers has a Hessian of its own")
+	case c.Image.Halves:
+		return refused("image.halves", "false", "each half of the shots has a Hessian of its own")
 	case s.Method == "matching":
-		return refused("solver.method", "matching filters solve no least-squares problem")
+		return refused("solver.method", "cgls", "matching filters solve no least-squares problem")
 	case s.Band:
-		return refused("solver.band", "the Hessian is that of the image itself")
+		return refused("solver.band", "false", "the Hessian is that of the image itself")
 	case c.Data.Weights == "coherence":
-		return refused("data.weights", "the Hessian is that of weights that are known")
+		return refused("data.weights", "none", "the Hessian is that of weights that are known")
 	case s.Regularization != "none":
-		return refused("solver.regularization", "the Hessian is that of data and damping")
+		return refused("solver.regularization", "none", "the Hessian is that of data and damping")
 	case s.Start.IsSet():
-		return refused("solver.start", "a solution has no start")
+		return refused("solver.start", "", "a solution has no start")
 	case c.Data.Read == "stream":
-		return refused("data.read", "traces are weighed in memory")
+		return refused("data.read", "memory", "traces are weighed in memory")
 	}
 	return nil
 }

@@ -24,7 +24,6 @@ const (
 	Exact    // sums that do not depend on how the work is shared out
 	Diagonal // the operator with its elements squared
 	Several  // several arrivals at a point, or waves that have turned at caustics
-	Wavelets // wavelets that change from application to application
 
 	all = 1<<iota - 1
 )

@@ -37,13 +37,15 @@ file with these fields. Its image is the least-squares image of the window; outs
 is that of --image, or zero. --frame adds points around the window to the Hessian.
 
 The problem is that of lsm run with the same configuration: weights, topography and damping. The
-engine of the configuration computes the Hessian; if it runs on a GPU, cpu does. The matrix is
-spread over the memory of the ranks.
+defaults here are solver.band = false and data.weights = "none"; other values are refused, except
+"survey". The engine of the configuration computes the Hessian; if it runs on a GPU, cpu does. The
+matrix is spread over the memory of the ranks.
 
---image is the image that lsm run made of the same configuration. Target takes the noise of a
-weighted sample from its residual, and prints how far the image of the window differs from it,
-also with zero around the window.`,
-		`  lsm target config.toml --window 2000:2640,1000:1640 --image image.h5
+--image is the image that lsm run made of the same problem. Target takes the noise of a weighted
+sample from its residual, and prints how far the image of the window differs from it, also with
+zero around the window.`,
+		`  lsm run config.toml --set solver.band=false --set data.weights=none -o plain.h5
+  lsm target config.toml --window 2000:2640,1000:1640 --image plain.h5
   lsm target config.toml --window 2000:2640,1000:1640 --frame 8 --noise 0.1
   lsm plot target.h5 --field resolution`,
 		func(ctx context.Context, path string) error { return targetJob(ctx, a, path, o) })
