@@ -107,7 +107,7 @@ func TestArrivalsRefused(t *testing.T) {
 		must(t, p.refused(strings.Join(append(slices.Clone(several), set), " "), want))
 	}
 	err := p.onEngine(1, "cuda", several, func(*Job) error { return nil })
-	if err == nil || !strings.Contains(err.Error(), `"cuda" has one arrival at a point`) {
+	if err == nil || !strings.Contains(err.Error(), `"cuda" takes one arrival at each point`) {
 		t.Errorf("on a card: %v", err)
 	}
 }
