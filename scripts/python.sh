@@ -37,7 +37,8 @@ environment() {
 	if ! cmp -s python/requirements.txt "$at/made"; then
 		echo "lsm: installing python/requirements.txt in $at" >&2
 		rm -rf "$at"
-		python3 -m venv "$at" && "$at/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt || return 1
+		# LDFLAGS are Go's here; packages that pip compiles would give them to the C++ linker.
+		python3 -m venv "$at" && env -u LDFLAGS "$at/bin/pip" install -q --disable-pip-version-check -r python/requirements.txt || return 1
 		cp python/requirements.txt "$at/made"
 	fi
 	PYTHON=$at/bin/python
