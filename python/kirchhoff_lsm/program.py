@@ -98,8 +98,9 @@ def target(
 ) -> Any:
     """lsm target: the Hessian of a window of the image, and what it says of resolution and errors.
 
-    window: "x0:x1,z0:z1" in m. frame: points around it. image: what run made of the same configuration, for the noise;
-    or noise: the standard deviation of the noise in a weighted sample. Other arguments are those of run.
+    window: "x0:x1,z0:z1" in m. frame: points around it. image: what run made of the same problem, with solver.band = false
+    and data.weights = "none" unless the configuration has others, for the noise; or noise: the standard deviation of the noise
+    in a weighted sample. Other arguments are those of run.
     """
     return _produce("target", config, output, _flags({"window": window, "frame": frame, "image": image, "noise": noise}), **named)
 
@@ -111,7 +112,7 @@ def check(config: Config | None = None, *, program: File | None = None, progress
     ----------
     config, survey, velocity, ...
         As for run.
-    dot_test, qc, window, ranks, machine, arrivals
+    dot_test, ranks, arrivals
         Flags of the command: lsm check -h.
 
     Returns
@@ -126,7 +127,7 @@ def check(config: Config | None = None, *, program: File | None = None, progress
         return call.told("finding", "findings")
 
 
-CHECKS = ("dot_test", "qc", "window", "ranks", "machine", "arrivals")
+CHECKS = ("dot_test", "ranks", "arrivals")
 
 
 def ready(survey: Data, *, program: File | None = None, progress: Progress | None = None, **flags: Any) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def ready(survey: Data, *, program: File | None = None, progress: Progress | Non
     Parameters
     ----------
     survey : path or Dataset
-    allow, list, plot, config
+    allow, list, plot
         Flags of the command: lsm ready -h.
 
     Returns

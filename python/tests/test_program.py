@@ -1,5 +1,6 @@
 """The program lsm and its files. LSM_PROGRAM is the program."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,17 @@ def survey(tmp_path_factory):
     folder = tmp_path_factory.mktemp("survey") / "points"
     subprocess.run([PROGRAM, "synth", "points", "-o", folder, "-q"], check=True)
     return folder
+
+
+@pytest.mark.skipif(not PROGRAM, reason="there is no program lsm: LSM_PROGRAM names one")
+@pytest.mark.parametrize("command", ["check", "ready"])
+def test_flags_are_those_of_the_command(command):
+    """The arguments that a docstring calls flags of the command are flags of the command."""
+    lines = getattr(lsm, command).__doc__.splitlines()
+    named = lines[next(i for i, line in enumerate(lines) if "Flags of the command" in line) - 1].split(",")
+    said = subprocess.run([PROGRAM, command, "-h"], check=True, capture_output=True, text=True).stdout
+    own = said[: said.index("Flags of every command")]
+    assert {name.strip() for name in named} == {name.replace("-", "_") for name in re.findall(r"^ +--([a-z0-9-]+)", own, re.M)}
 
 
 def test_run(survey, tmp_path):
